@@ -1,0 +1,63 @@
+/** The first things of a fresh platform: two realms with an administrator each, told to the operator in bootstrap.json. */
+import { renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Identity } from '../identity/contract.ts'
+import { newSecret } from '../kernel/ids.ts'
+import { Tenants } from '../services/tenants/contract.ts'
+import type { House } from './build.ts'
+
+export interface RealmSecrets {
+  tenantId: string
+  backendClient: { id: string; secret: string }
+  frontendClient: { id: string }
+  admin: { username: string; password: string }
+}
+
+export interface Bootstrap {
+  platform: RealmSecrets
+  default: RealmSecrets
+}
+
+const adminName = 'admin'
+
+export async function bootstrap(house: House): Promise<Bootstrap> {
+  return {
+    platform: await ensureRealm(house, 'platform', ['platform-admin', 'tenant-admin']),
+    default: await ensureRealm(house, 'default', ['tenant-admin']),
+  }
+}
+
+async function ensureRealm(house: House, tenantId: string, adminRoles: string[]): Promise<RealmSecrets> {
+  await house.ask(Tenants).ensureBuiltIn(tenantId)
+  const identity = house.ask(Identity)
+  const password = await ensureAdmin(house, tenantId, adminRoles)
+  const realm = await identity.realm(tenantId)
+  if (!realm) throw new Error(`realm ${tenantId} is missing after it was made`)
+  return {
+    tenantId,
+    backendClient: { id: realm.backendClientId, secret: realm.backendClientSecret },
+    frontendClient: { id: realm.frontendClientId },
+    admin: { username: adminName, password },
+  }
+}
+
+/** The password is kept sealed so that bootstrap.json can be written again at every start. */
+async function ensureAdmin({ kit, ask }: House, tenantId: string, roles: string[]): Promise<string> {
+  const name = `bootstrap/${tenantId}/admin`
+  return await kit.db.tx(async (sql) => {
+    const [known] = await sql`select sealed from kernel.vault where name = ${name}`
+    if (known) return kit.secrets.open(known.sealed)
+    const password = newSecret(15)
+    await ask(Identity).createUser(sql, tenantId, { username: adminName, password, roles })
+    await sql`insert into kernel.vault (name, sealed) values (${name}, ${kit.secrets.seal(password)})`
+    return password
+  })
+}
+
+/** Whole or not at all: a reader never sees half a file. */
+export function writeBootstrapFile(dataDirectory: string, content: object): string {
+  const file = join(dataDirectory, 'bootstrap.json')
+  writeFileSync(`${file}.new`, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600, flush: true })
+  renameSync(`${file}.new`, file)
+  return file
+}

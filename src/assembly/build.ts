@@ -1,0 +1,85 @@
+/** Builds the services as plain functions over the database: for the platform itself and for commands beside it. */
+import { fileURLToPath } from 'node:url'
+import type { Config } from '../config.ts'
+import { createBus, postgresTransport } from '../kernel/bus.ts'
+import { type Clock, systemClock } from '../kernel/clock.ts'
+import { type Contract, systemCtx } from '../kernel/contract.ts'
+import { type ConnectionOptions, connect, createDb } from '../kernel/db.ts'
+import type { AnyService, BuiltService, Kit, Needs } from '../kernel/define-service.ts'
+import { newId } from '../kernel/ids.ts'
+import { createJobs } from '../kernel/jobs.ts'
+import type { Log } from '../kernel/log.ts'
+import { createMetrics } from '../kernel/metrics.ts'
+import { type MigrationSource, migrate, readMigrations } from '../kernel/migrate.ts'
+import { createSecrets, loadDataKey, loadMasterKey } from '../kernel/secrets.ts'
+import { inOrder } from './order.ts'
+
+export interface House {
+  kit: Kit
+  built: Map<string, BuiltService<unknown>>
+  services: AnyService[]
+  migrated: string[]
+  ask<T>(contract: Contract<T>): T
+  close(): Promise<void>
+}
+
+export const migrationSources = (services: AnyService[]): MigrationSource[] => [
+  { module: 'kernel', directory: fileURLToPath(new URL('../kernel/migrations/', import.meta.url)) },
+  ...inOrder(services).flatMap(({ name, migrations }) =>
+    migrations ? [{ module: name, directory: fileURLToPath(migrations) }] : [],
+  ),
+]
+
+export async function buildHouse(options: {
+  config: Config
+  connection: ConnectionOptions
+  log: Log
+  services: AnyService[]
+  baseUrl: () => string
+  now?: Clock
+}): Promise<House> {
+  const { config, log, connection } = options
+  const services = inOrder(options.services)
+  const pool = connect(connection, { max: config.databaseConnections })
+  // pg-boss sends whole transactions as one text, which the driver allows on a pool of one only.
+  const jobPool = connect(connection, { max: 1, translate: false, name: 'waypost-jobs' })
+  const db = createDb(pool)
+  try {
+    const migrated = await migrate(pool, readMigrations(migrationSources(services)))
+    const dataKey = await loadDataKey(pool, loadMasterKey(config.masterKey, config.dataDirectory))
+    const metrics = createMetrics()
+    const kit: Kit = {
+      db,
+      bus: createBus({ db, transport: postgresTransport(db), nodeId: newId(), log, metrics }),
+      jobs: createJobs({ db, pool: jobPool, log }),
+      secrets: createSecrets(dataKey),
+      metrics,
+      log,
+      now: options.now ?? systemClock,
+      newId,
+      baseUrl: options.baseUrl,
+      settings: config.service,
+      system: (tenantId) => systemCtx(tenantId, log, newId()),
+    }
+    const built = new Map<string, BuiltService<unknown>>()
+    for (const service of services) {
+      const given = Object.fromEntries(
+        Object.entries((service.needs ?? {}) as Needs).map(([key, need]) => [key, built.get(need.name)?.api]),
+      )
+      built.set(service.provides.name, service.build(kit, given))
+    }
+    return {
+      kit,
+      built,
+      services,
+      migrated,
+      ask: <T>(contract: Contract<T>) => built.get(contract.name)?.api as T,
+      async close() {
+        await Promise.all([db.close(), jobPool.end({ timeout: 5 })])
+      },
+    }
+  } catch (error) {
+    await Promise.all([db.close(), jobPool.end({ timeout: 1 })])
+    throw error
+  }
+}

@@ -1,0 +1,117 @@
+/** Opens the house: database, migrations, services, doors; stops in reverse. */
+import type { AddressInfo } from 'node:net'
+import type { Config } from '../config.ts'
+import { Identity } from '../identity/contract.ts'
+import type { Caller } from '../kernel/contract.ts'
+import { openManagement } from '../kernel/health.ts'
+import { createHttpServer } from '../kernel/http/server.ts'
+import type { Log } from '../kernel/log.ts'
+import { createPeriodic } from '../kernel/periodic.ts'
+import { everyScope, tenantSystem } from '../kernel/permissions.ts'
+import { type Bootstrap, bootstrap } from './bootstrap.ts'
+import { buildHouse, type House } from './build.ts'
+import { openDatabase } from './database.ts'
+import { mountFrontPages } from './front-pages.ts'
+import { roots } from './roots.ts'
+
+export interface Platform {
+  house: House
+  baseUrl: string
+  managementUrl: string
+  bootstrap: Bootstrap
+  /** Resolves with the reason when the platform cannot go on. */
+  failed: Promise<string>
+  stop(): Promise<void>
+}
+
+export async function startPlatform(config: Config, log: Log): Promise<Platform> {
+  const closers: (() => Promise<void>)[] = []
+  const stop = async () => {
+    for (const close of closers.splice(0).reverse()) await close()
+  }
+  try {
+    const management = await openManagement(config.managementPort)
+    closers.push(() => management.close())
+    // The services are read from disk while the database comes up.
+    const [database, { catalogue }] = await Promise.all([openDatabase(config, log), import('./catalogue.ts')])
+    closers.push(() => database.stop())
+
+    let baseUrl = config.baseUrl ?? `http://${hostInUrl(config.host)}:${config.port}`
+    const house = await buildHouse({
+      config,
+      connection: database.connection,
+      log,
+      services: catalogue,
+      baseUrl: () => baseUrl,
+    })
+    closers.push(() => house.close())
+    const { kit, built } = house
+    management.serveMetrics(kit.metrics)
+
+    const http = createHttpServer({
+      baseUrl: () => baseUrl,
+      log,
+      metrics: kit.metrics,
+      authenticate: house.ask(Identity).authenticate,
+      openDoor: openDoors(config, log),
+      rateLimit: config.rateLimit,
+      trustProxy: config.trustProxy,
+    })
+    for (const service of built.values())
+      for (const door of service.http ?? []) http.mount(door, roots[door.name] ?? [])
+    mountFrontPages(http, { baseUrl: () => baseUrl, report: management.report })
+
+    await kit.jobs.start({ workers: true })
+    closers.push(() => kit.jobs.stop())
+    await kit.bus.start({ workers: true })
+    closers.push(() => kit.bus.stop())
+    for (const service of built.values()) {
+      await service.start?.()
+      if (service.stop) closers.push(() => service.stop!())
+    }
+    const periodic = createPeriodic({ db: kit.db, log, now: kit.now })
+    await periodic.start([...built.values()].flatMap((service) => service.periodic ?? []))
+    closers.push(() => periodic.stop())
+    const firstThings = await bootstrap(house)
+
+    await http.app.listen({ host: config.host, port: config.port })
+    closers.push(() => http.close())
+    if (!config.baseUrl) baseUrl = `http://${hostInUrl(config.host)}:${(http.app.server.address() as AddressInfo).port}`
+    management.ready([{ name: 'database', check: async () => void (await kit.db.sql`select 1`) }])
+    closers.push(async () => management.stopping())
+
+    return {
+      house,
+      baseUrl,
+      managementUrl: management.url,
+      bootstrap: firstThings,
+      failed: database.exited.then((code) => `The embedded PostgreSQL ended by itself (exit code ${code})`),
+      stop,
+    }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+const hostInUrl = (host: string) => {
+  if (host === '0.0.0.0' || host === '::') return 'localhost'
+  return host.includes(':') ? `[${host}]` : host
+}
+
+/** Authentication switched off: the built-in tenant `default` is the caller's, with every scope of a tenant and none of the platform. */
+function openDoors(config: Config, log: Log): (door: string) => Caller | undefined {
+  const { openDoors: open } = config
+  if (open === 'none') return () => undefined
+  log.warn(
+    { doors: open },
+    'AUTHENTICATION IS OFF (WAYPOST_AUTH): whoever reaches this address may do everything in tenant "default"',
+  )
+  const anybody: Caller = {
+    tenantId: 'default',
+    subject: { type: 'system', id: 'anonymous' },
+    roles: [],
+    permissions: [{ resource: tenantSystem, scopes: new Set([everyScope]) }],
+  }
+  return (door) => (open === 'all' || open.includes(door) ? anybody : undefined)
+}

@@ -1,0 +1,44 @@
+import { writeBootstrapFile } from '../assembly/bootstrap.ts'
+import { startPlatform } from '../assembly/start.ts'
+import { loadConfig } from '../config.ts'
+import { createLog } from '../kernel/log.ts'
+
+const stopLimitMs = 9_500
+
+/** Runs until a signal or a failure; what was acknowledged is finished first. */
+export async function run(): Promise<number> {
+  const config = loadConfig()
+  const log = await createLog(config.log)
+  const stopSignal = nextSignal()
+  let platform: Awaited<ReturnType<typeof startPlatform>>
+  try {
+    platform = await startPlatform(config, log)
+  } catch (error) {
+    log.debug({ err: error }, 'start failed')
+    process.stderr.write(`waypost: ${(error as Error).message}\n`)
+    return 1
+  }
+  const { baseUrl, managementUrl, bootstrap } = platform
+  const file = writeBootstrapFile(config.dataDirectory, { baseUrl, managementUrl, ...bootstrap })
+  log.info(`Waypost serves at ${baseUrl}  (API reference ${baseUrl}/docs, health ${managementUrl}/health/ready)`)
+  log.info(`First credentials are in ${file}`)
+
+  const reason = await Promise.race([stopSignal, platform.failed])
+  const failed = !reason.startsWith('SIG')
+  if (failed) log.fatal(reason)
+  else log.info(`${reason}: stopping`)
+  process.on('SIGINT', () => process.exit(130)) // a second Ctrl-C does not wait
+  const overdue = setTimeout(() => {
+    log.error('stopping took too long; what was not acknowledged is given up')
+    process.exit(1)
+  }, stopLimitMs)
+  await platform.stop()
+  clearTimeout(overdue)
+  log.info('stopped')
+  return failed ? 1 : 0
+}
+
+const nextSignal = () =>
+  new Promise<string>((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.once(signal, () => resolve(signal))
+  })

@@ -1,0 +1,242 @@
+/**
+ * The only reader of the environment: one table of settings makes the typed tree, the printed list (`waypost config`)
+ * and the reference (docs/reference/configuration.md).
+ */
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { distance } from 'fastest-levenshtein'
+
+type Kind = 'text' | 'port' | 'integer' | 'switch' | 'path' | 'url'
+
+export interface Setting {
+  kind: Kind
+  default: string | undefined
+  meaning: string
+  secret?: boolean
+  choices?: readonly string[]
+}
+
+export const settings = {
+  PORT: {
+    kind: 'port',
+    default: '8080',
+    meaning: 'HTTP: all services, identity provider, API reference; 0 is any free port',
+  },
+  MQTT_PORT: { kind: 'port', default: '1883', meaning: 'MQTT; reserved for the device gateway' },
+  MQTTS_PORT: { kind: 'port', default: '8883', meaning: 'MQTT over TLS; reserved for the device gateway' },
+  MANAGEMENT_PORT: {
+    kind: 'port',
+    default: '9090',
+    meaning: 'health and metrics, on loopback only; 0 is any free port',
+  },
+  HOST: { kind: 'text', default: '127.0.0.1', meaning: 'address to listen on' },
+  BASE_URL: {
+    kind: 'url',
+    default: undefined,
+    meaning: 'the public address, used in Location, issuers and links; default: from host and port',
+  },
+  TRUST_PROXY: {
+    kind: 'switch',
+    default: 'off',
+    meaning: 'on: take the client address from X-Forwarded-For of a proxy in front',
+  },
+  DATA: { kind: 'path', default: './data', meaning: 'embedded database, keys, blobs' },
+  DATABASE_URL: {
+    kind: 'url',
+    default: undefined,
+    secret: true,
+    meaning: 'any PostgreSQL 15 or newer; default: the embedded one',
+  },
+  DATABASE_CONNECTIONS: { kind: 'integer', default: '8', meaning: 'connections that this process opens at most' },
+  MASTER_KEY: {
+    kind: 'text',
+    default: undefined,
+    secret: true,
+    meaning:
+      'seals the secrets in the database, at least 32 characters; default: a generated file in the data directory',
+  },
+  NATS_URL: { kind: 'url', default: undefined, secret: true, meaning: 'NATS, for more than one node; reserved' },
+  S3_URL: { kind: 'url', default: undefined, meaning: 'S3-compatible store for blobs; reserved' },
+  S3_ACCESS_KEY: { kind: 'text', default: undefined, secret: true, meaning: 'reserved' },
+  S3_SECRET_KEY: { kind: 'text', default: undefined, secret: true, meaning: 'reserved' },
+  SMTP_URL: { kind: 'url', default: undefined, secret: true, meaning: 'mail server for e-mail actions; reserved' },
+  ALLOW_PRIVATE_ADDRESSES: {
+    kind: 'switch',
+    default: 'off',
+    meaning: 'on: user-given addresses (issuers, webhooks) may be loopback or private',
+  },
+  GENERATE_APPLICATION_NAMES: {
+    kind: 'switch',
+    default: 'off',
+    meaning: 'on: application names are generated and must not be given',
+  },
+  UPLOAD_TOKEN_TTL_SECONDS: {
+    kind: 'integer',
+    default: '3600',
+    meaning: "lifetime of a device's upload token; reserved",
+  },
+  AUTH: {
+    kind: 'text',
+    default: 'on',
+    meaning: 'off, or a comma-separated list of services, switches authentication off there',
+  },
+  RATE_LIMIT_PER_CREDENTIAL: {
+    kind: 'integer',
+    default: '5000',
+    meaning: 'requests a second of one user, client or key on average, twice that at once; 0 is no limit',
+  },
+  RATE_LIMIT_PER_ADDRESS: {
+    kind: 'integer',
+    default: '10000',
+    meaning: 'requests a second from one address on average, twice that at once; 0 is no limit',
+  },
+  LOGIN_ATTEMPTS_PER_ACCOUNT: {
+    kind: 'integer',
+    default: '10',
+    meaning: 'wrong passwords or secrets in five minutes that lock an account',
+  },
+  LOGIN_ATTEMPTS_PER_ADDRESS: {
+    kind: 'integer',
+    default: '100',
+    meaning: 'wrong passwords or secrets in five minutes that lock an address',
+  },
+  LOGIN_LOCK_SECONDS: {
+    kind: 'integer',
+    default: '60',
+    meaning: 'first lock; each further one within a day is twice as long',
+  },
+  LOG_LEVEL: {
+    kind: 'text',
+    default: 'info',
+    choices: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
+    meaning: 'least level that is logged',
+  },
+  LOG_FORMAT: {
+    kind: 'text',
+    default: 'auto',
+    choices: ['auto', 'json', 'pretty'],
+    meaning: 'auto: readable on a terminal, JSON lines elsewhere',
+  },
+} satisfies Record<string, Setting>
+
+type SettingName = keyof typeof settings
+
+export interface Effective {
+  name: string
+  value: string | undefined
+  from: 'default' | 'environment' | 'file'
+  secret: boolean
+}
+
+export class ConfigurationError extends Error {
+  override readonly name = 'ConfigurationError'
+}
+
+const prefix = 'WAYPOST_'
+
+type Environment = Record<string, string | undefined>
+
+/** Every setting with where it came from; an unknown variable is an error that names the nearest known one. */
+export function readSettings(environment: Environment = process.env): Map<SettingName, Effective> {
+  const table: Record<string, Setting> = settings
+  const known = Object.keys(table).flatMap((name) => (table[name]?.secret ? [name, `${name}_FILE`] : [name]))
+  for (const variable of Object.keys(environment)) {
+    if (!variable.startsWith(prefix) || known.includes(variable.slice(prefix.length))) continue
+    const nearest = known.toSorted(
+      (a, b) => distance(variable.slice(prefix.length), a) - distance(variable.slice(prefix.length), b),
+    )[0]
+    throw new ConfigurationError(`${variable} is not a setting of Waypost; the nearest is ${prefix}${nearest}`)
+  }
+  return new Map(
+    Object.entries(table).map(([name, setting]) => [name as SettingName, readOne(name, setting, environment)]),
+  )
+}
+
+function readOne(name: string, setting: Setting, environment: Environment): Effective {
+  const secret = setting.secret === true
+  const given = environment[prefix + name]
+  const file = secret ? environment[`${prefix}${name}_FILE`] : undefined
+  if (given !== undefined && file !== undefined)
+    throw new ConfigurationError(`${prefix}${name} and ${prefix}${name}_FILE are both set; choose one`)
+  if (given !== undefined && given !== '')
+    return { name: prefix + name, value: check(name, setting, given), from: 'environment', secret }
+  if (file !== undefined) {
+    let text: string
+    try {
+      text = readFileSync(file, 'utf8').trim()
+    } catch (error) {
+      throw new ConfigurationError(`${prefix}${name}_FILE: ${(error as Error).message}`)
+    }
+    return { name: prefix + name, value: check(name, setting, text), from: 'file', secret }
+  }
+  return { name: prefix + name, value: setting.default, from: 'default', secret }
+}
+
+function check(name: string, setting: Setting, value: string): string {
+  const wrong = (expected: string) =>
+    new ConfigurationError(
+      `${prefix}${name} is ${setting.secret ? 'not valid' : JSON.stringify(value)}; expected ${expected}`,
+    )
+  if (setting.choices && !setting.choices.includes(value)) throw wrong(`one of ${setting.choices.join(', ')}`)
+  switch (setting.kind) {
+    case 'port':
+      if (!/^\d{1,5}$/.test(value) || Number(value) > 65535) throw wrong('a port from 0 to 65535')
+      return value
+    case 'integer':
+      if (!/^\d{1,9}$/.test(value)) throw wrong('a whole number')
+      return value
+    case 'switch':
+      if (value !== 'on' && value !== 'off') throw wrong('on or off')
+      return value
+    case 'url':
+      if (!URL.canParse(value)) throw wrong('an address such as scheme://host:port')
+      return value.replace(/\/+$/, '')
+    default:
+      return value
+  }
+}
+
+/** The typed tree that the program uses. */
+export function loadConfig(environment: Environment = process.env) {
+  const all = readSettings(environment)
+  const text = (name: SettingName) => all.get(name)?.value
+  const must = (name: SettingName) => text(name)!
+  const integer = (name: SettingName) => Number(must(name))
+  const on = (name: SettingName) => must(name) === 'on'
+  return {
+    host: must('HOST'),
+    port: integer('PORT'),
+    managementPort: integer('MANAGEMENT_PORT'),
+    baseUrl: text('BASE_URL'),
+    trustProxy: on('TRUST_PROXY'),
+    dataDirectory: resolve(must('DATA')),
+    databaseUrl: text('DATABASE_URL'),
+    databaseConnections: Math.max(2, integer('DATABASE_CONNECTIONS')),
+    masterKey: text('MASTER_KEY'),
+    /** Doors without authentication: all, or the named ones. */
+    openDoors: openDoorsOf(must('AUTH')),
+    rateLimit: { perCredential: integer('RATE_LIMIT_PER_CREDENTIAL'), perAddress: integer('RATE_LIMIT_PER_ADDRESS') },
+    log: { level: must('LOG_LEVEL'), format: must('LOG_FORMAT') as 'auto' | 'json' | 'pretty' },
+    service: {
+      generateApplicationNames: on('GENERATE_APPLICATION_NAMES'),
+      allowPrivateAddresses: on('ALLOW_PRIVATE_ADDRESSES'),
+      loginLockout: {
+        account: integer('LOGIN_ATTEMPTS_PER_ACCOUNT'),
+        address: integer('LOGIN_ATTEMPTS_PER_ADDRESS'),
+        windowSeconds: 300,
+        lockSeconds: integer('LOGIN_LOCK_SECONDS'),
+      },
+    },
+  }
+}
+
+export type Config = ReturnType<typeof loadConfig>
+
+const openDoorsOf = (value: string): 'none' | 'all' | string[] => {
+  if (value === 'on') return 'none'
+  if (value === 'off') return 'all'
+  return value
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '')
+}

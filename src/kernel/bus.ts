@@ -1,0 +1,213 @@
+/**
+ * Tell by event. `publish` writes into the outbox in the transaction of the change that it tells; a durable
+ * reaction runs at least once and in order for each key, in a transaction that also deletes its outbox row. `hear`
+ * is for caches: every process is called after the commit, and `onGap` when something may have been missed.
+ */
+import { monotonicMs } from './clock.ts'
+import type { Db, Sql } from './db.ts'
+import type { Log } from './log.ts'
+import type { Metrics } from './metrics.ts'
+
+export interface EventType<P> {
+  name: string
+  description: string
+  key(payload: P): string
+}
+
+/** Every declared event, for the generated reference. */
+export const eventCatalogue = new Map<string, { name: string; description: string }>()
+
+/** Payloads carry the tenant; the key (default: the tenant) is what keeps its order. */
+export function defineEvent<P extends { tenantId: string }>(
+  name: string,
+  options: { description: string; key?: (payload: P) => string },
+): EventType<P> {
+  if (eventCatalogue.has(name)) throw new Error(`event ${name} is declared twice`)
+  const event = { name, description: options.description, key: options.key ?? ((payload: P) => payload.tenantId) }
+  eventCatalogue.set(name, event)
+  return event
+}
+
+export interface Bus {
+  publish<P>(sql: Sql, event: EventType<P>, payload: P): Promise<void>
+  hear<P>(event: EventType<P>, listener: (payload: P) => void): void
+  onGap(listener: () => void): void
+  react<P>(subscription: string, event: EventType<P>, reaction: (sql: Sql, payload: P) => Promise<void>): void
+  /** `workers`: whether this process delivers to durable reactions. */
+  start(options: { workers: boolean }): Promise<void>
+  stop(): Promise<void>
+  /** Resolves when nothing that is due waits: for tests and for a clean stop. */
+  settled(): Promise<void>
+}
+
+/** How events reach the other processes. PostgreSQL's NOTIFY today; NATS takes its place behind the same three calls. */
+export interface Transport {
+  /** In the transaction: leaves with the commit or not at all. */
+  send(sql: Sql, message: string): Promise<void>
+  open(receive: (message: string) => void, gap: () => void): Promise<void>
+  close(): Promise<void>
+}
+
+type Reaction = (sql: Sql, payload: unknown) => Promise<void>
+interface Head {
+  id: number
+  subscription: string
+  key: string
+}
+
+const pollMs = 1000
+const parallel = 8
+const backoffSeconds = (attempts: number) => Math.min(300, 2 ** Math.min(attempts, 8))
+
+export function createBus(deps: { db: Db; transport: Transport; nodeId: string; log: Log; metrics: Metrics }): Bus {
+  const { db, transport, nodeId, log } = deps
+  const delivered = deps.metrics.counter('waypost_events_delivered_total', 'Events handled by durable reactions', [
+    'outcome',
+  ])
+  const hearers = new Map<string, ((payload: never) => void)[]>()
+  const gapListeners: (() => void)[] = []
+  const subscriptions = new Map<string, string[]>()
+  const reactions = new Map<string, Reaction>()
+  let draining: Promise<void> | undefined
+  let again = false
+  let running = false
+  let timer: NodeJS.Timeout | undefined
+
+  const callHearers = (name: string, payload: unknown) => {
+    for (const listener of hearers.get(name) ?? []) listener(payload as never)
+  }
+  const gap = () => {
+    for (const listener of gapListeners) listener()
+  }
+
+  function receive(text: string) {
+    const message = JSON.parse(text) as { node: string; event: string; payload?: unknown }
+    if (message.node === nodeId) return
+    // A payload too long for the transport arrives without its content: whoever keeps a cache starts anew.
+    if (message.payload === undefined) gap()
+    else callHearers(message.event, message.payload)
+  }
+
+  async function deliver({ id, subscription, key }: Head) {
+    const reaction = reactions.get(subscription)
+    if (!reaction) return
+    try {
+      await db.tx(async (sql) => {
+        const [locked] =
+          await sql`select pg_try_advisory_xact_lock(hashtextextended(${subscription + '\n' + key}, 0)) as ok`
+        if (!locked?.ok) return
+        const [row] = await sql`delete from kernel.outbox where id = ${id} returning payload`
+        if (row) await reaction(sql, row.payload)
+      })
+      delivered.inc({ outcome: 'success' })
+    } catch (error) {
+      delivered.inc({ outcome: 'failure' })
+      const [row] = await db.sql`
+        update kernel.outbox set attempts = attempts + 1 where id = ${id} returning attempts`
+      const seconds = backoffSeconds(row?.attempts ?? 1)
+      await db.sql`update kernel.outbox set due_at = now() + make_interval(secs => ${seconds}) where id = ${id}`
+      log.error({ err: error, subscription, key, attempts: row?.attempts }, 'a reaction failed and will be tried again')
+    }
+  }
+
+  async function drain() {
+    do {
+      again = false
+      for (;;) {
+        const heads = await db.sql<Head[]>`
+          with heads as (
+            select distinct on (subscription, key) id, subscription, key, due_at
+            from kernel.outbox order by subscription, key, id)
+          select id, subscription, key from heads where due_at <= now() order by id limit ${parallel}`
+        const mine = heads.filter(({ subscription }) => reactions.has(subscription))
+        if (mine.length === 0 || !running) break
+        await Promise.all(mine.map(deliver))
+      }
+    } while (again && running)
+  }
+
+  function wake() {
+    if (!running) return
+    again = true
+    draining ??= drain()
+      .catch((error) => log.error({ err: error }, 'the outbox could not be read; trying again'))
+      .finally(() => {
+        draining = undefined
+      })
+  }
+
+  return {
+    async publish(sql, event, payload) {
+      const names = subscriptions.get(event.name) ?? []
+      if (names.length > 0) {
+        const key = event.key(payload)
+        await sql`
+          insert into kernel.outbox (subscription, event, key, payload)
+          select unnest(${names}::text[]), ${event.name}, ${key}, ${sql.json(payload as never)}`
+      }
+      if (hearers.has(event.name)) {
+        const whole = JSON.stringify({ node: nodeId, event: event.name, payload })
+        const fits = Buffer.byteLength(whole) < 7900
+        await transport.send(sql, fits ? whole : JSON.stringify({ node: nodeId, event: event.name }))
+      }
+      db.afterCommit(sql, () => {
+        callHearers(event.name, payload)
+        if (names.length > 0) wake()
+      })
+    },
+    hear(event, listener) {
+      hearers.set(event.name, [...(hearers.get(event.name) ?? []), listener])
+    },
+    onGap(listener) {
+      gapListeners.push(listener)
+    },
+    react(subscription, event, reaction) {
+      if (reactions.has(subscription)) throw new Error(`reaction ${subscription} is registered twice`)
+      reactions.set(subscription, reaction as Reaction)
+      subscriptions.set(event.name, [...(subscriptions.get(event.name) ?? []), subscription])
+    },
+    async start({ workers }) {
+      await transport.open(receive, gap)
+      running = workers
+      if (workers) timer = setInterval(wake, pollMs)
+      wake()
+    },
+    async stop() {
+      running = false
+      clearInterval(timer)
+      await draining
+      await transport.close()
+    },
+    async settled() {
+      const deadline = monotonicMs() + 30_000
+      while (monotonicMs() < deadline) {
+        wake()
+        await draining
+        const [row] = await db.sql`select exists (select from kernel.outbox where due_at <= now()) as waiting`
+        if (!row?.waiting) return
+      }
+      throw new Error('the outbox did not settle within 30 s')
+    },
+  }
+}
+
+/** LISTEN and NOTIFY: within one process nothing of it is used, between processes on one database it is enough. */
+export function postgresTransport(db: Db): Transport {
+  const channel = 'waypost_events'
+  let subscription: { unlisten(): Promise<void> } | undefined
+  return {
+    async send(sql, message) {
+      await sql`select pg_notify(${channel}, ${message})`
+    },
+    async open(receive, gap) {
+      let first = true
+      subscription = await db.sql.listen(channel, receive, () => {
+        if (!first) gap() // reconnected: what was told in between is lost
+        first = false
+      })
+    },
+    async close() {
+      await subscription?.unlisten()
+    },
+  }
+}

@@ -1,0 +1,102 @@
+import postgres from 'postgres'
+
+/** The pool or an open transaction: store functions take it first, the caller decides. */
+// biome-ignore lint/complexity/noBannedTypes: postgres.js names "no custom types" so
+export type Sql = postgres.ISql<{}>
+export type Pool = postgres.Sql
+
+export interface Db {
+  sql: Pool
+  /** Applied whole or not at all; what was registered with `afterCommit` runs once it is durable. */
+  tx<T>(work: (sql: Sql) => Promise<T>): Promise<T>
+  afterCommit(sql: Sql, effect: () => void): void
+  close(): Promise<void>
+}
+
+export type ConnectionOptions = postgres.Options<Record<string, never>> & { url?: string }
+
+const toCamel = (column: string) => column.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
+const toSnake = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+
+/**
+ * Column names are translated, values never: postgres.js's ready-made camel transform would also rewrite keys
+ * inside jsonb, which belong to the user.
+ */
+const translated = { column: { from: toCamel, to: toSnake } }
+
+/** bigint columns hold counts and sizes of ours, all far below 2^53. */
+const bigintAsNumber = {
+  to: 20,
+  from: [20],
+  serialize: (value: number) => String(value),
+  parse: (text: string) => Number(text),
+}
+
+export function connect(
+  connection: ConnectionOptions,
+  options: { max: number; translate?: boolean; name?: string },
+): Pool {
+  const { url, ...rest } = connection
+  const settings = {
+    max: options.max,
+    idle_timeout: 30,
+    connect_timeout: 10,
+    types: { bigint: bigintAsNumber },
+    connection: { application_name: options.name ?? 'waypost', TimeZone: 'UTC' },
+    onnotice: () => {},
+    ...rest,
+    ...(options.translate === false ? {} : { transform: translated }),
+  }
+  return (url ? postgres(url, settings as never) : postgres(settings as never)) as unknown as Pool
+}
+
+export function createDb(pool: Pool): Db {
+  const effects = new WeakMap<object, (() => void)[]>()
+  return {
+    sql: pool,
+    async tx(work) {
+      let done: (() => void)[] = []
+      const result = await pool.begin(async (sql) => {
+        done = []
+        effects.set(sql, done)
+        return await work(sql)
+      })
+      for (const effect of done) effect()
+      return result as Awaited<ReturnType<typeof work>>
+    },
+    afterCommit(sql, effect) {
+      const list = effects.get(sql)
+      if (!list) throw new Error('afterCommit needs the sql of an open db.tx')
+      list.push(effect)
+    },
+    close: () => pool.end({ timeout: 5 }),
+  }
+}
+
+/** PostgreSQL's code for "this key is taken". */
+export const isUniqueViolation = (error: unknown, constraint?: string) =>
+  error instanceof postgres.PostgresError &&
+  error.code === '23505' &&
+  (constraint === undefined || error.constraint_name === constraint)
+
+const passing = new Set([
+  '57P01',
+  '57P02',
+  '57P03',
+  '53300',
+  '08006',
+  '08001',
+  '08003',
+  'ECONNREFUSED',
+  'ENOENT',
+  'EPIPE',
+])
+
+/** The database is away for a moment: 503, never 500. */
+export const isConnectionTrouble = (error: unknown) => {
+  const code = (error as { code?: unknown } | null)?.code
+  return typeof code === 'string' && (code.startsWith('CONNECTION_') || code === 'CONNECT_TIMEOUT' || passing.has(code))
+}
+
+/** A pattern for a partial match: the caller's text is text, not a pattern. */
+export const likePart = (text: string) => `%${text.replace(/[\\%_]/g, '\\$&')}%`

@@ -1,0 +1,72 @@
+import type { Bus } from './bus.ts'
+import type { Clock } from './clock.ts'
+import type { Contract, Ctx } from './contract.ts'
+import type { Db } from './db.ts'
+import type { Face } from './faces.ts'
+import type { Http } from './http/routes.ts'
+import type { NewId } from './ids.ts'
+import type { Jobs } from './jobs.ts'
+import type { Log } from './log.ts'
+import type { Metrics } from './metrics.ts'
+import type { PeriodicTask } from './periodic.ts'
+import type { Secrets } from './secrets.ts'
+
+/** What every service is handed; nothing else of the outside world reaches it. */
+export interface Kit {
+  db: Db
+  bus: Bus
+  jobs: Jobs
+  secrets: Secrets
+  metrics: Metrics
+  log: Log
+  now: Clock
+  newId: NewId
+  /** The public address, never with a slash at its end; known once the door is open, so ask when you need it. */
+  baseUrl: () => string
+  settings: Settings
+  /** The platform itself as the caller, for a tenant. */
+  system(tenantId: string): Ctx
+}
+
+/** What services may know of the configuration. */
+export interface Settings {
+  generateApplicationNames: boolean
+  allowPrivateAddresses: boolean
+  loginLockout: { account: number; address: number; windowSeconds: number; lockSeconds: number }
+}
+
+/** One door of a service for people: its root and aliases stand in assembly/roots.ts under this name. */
+export interface HttpDoor {
+  /** As in the specification's list of operations: `application`, `tenant-v1`. */
+  name: string
+  face?: Face
+  routes(http: Http): void
+}
+
+export interface BuiltService<T> {
+  api: T
+  http?: HttpDoor[]
+  periodic?: PeriodicTask[]
+  /** Runs once after the migrations, before the doors open. */
+  start?(): Promise<void>
+  stop?(): Promise<void>
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the keys of `needs` decide, checked where they are used
+export type Needs = Record<string, Contract<any>>
+export type Given<N extends Needs> = { [K in keyof N]: N[K] extends Contract<infer T> ? T : never }
+
+export interface ServiceDefinition<T, N extends Needs> {
+  name: string
+  provides: Contract<T>
+  needs?: N
+  /** The folder of the numbered SQL files. */
+  migrations?: URL
+  build(kit: Kit, given: Given<N>): BuiltService<T>
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a catalogue holds services of every kind
+export type AnyService = ServiceDefinition<any, any>
+
+export const defineService = <T, N extends Needs = Record<never, never>>(definition: ServiceDefinition<T, N>) =>
+  definition

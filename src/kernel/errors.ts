@@ -1,0 +1,98 @@
+/**
+ * One error model inside; the face of a service chooses the wording (see faces.ts).
+ * Every error of the platform is declared with `defineError`, so the catalogue is complete and documented.
+ */
+export class PlatformError extends Error {
+  override readonly name = 'PlatformError'
+  readonly code: string
+  readonly status: number
+  /** What is wrong with which field: `{ field: [message] }`. */
+  readonly fields: Record<string, string[]> | undefined
+  /** Machine-readable extras that the face may show. */
+  readonly details: Record<string, unknown> | undefined
+  readonly headers: Record<string, string> | undefined
+
+  constructor(definition: ErrorDefinition, message: string, extra: ErrorExtra = {}) {
+    super(message)
+    this.code = definition.code
+    this.status = definition.status
+    this.fields = extra.fields
+    this.details = extra.details
+    this.headers = extra.headers
+  }
+}
+
+export interface ErrorDefinition {
+  code: string
+  status: number
+  template: string
+}
+
+export interface ErrorExtra {
+  fields?: Record<string, string[]>
+  details?: Record<string, unknown>
+  headers?: Record<string, string>
+}
+
+/** Every declared error, for the generated reference. */
+export const errorCatalogue = new Map<string, ErrorDefinition>()
+
+type Values = Record<string, string | number>
+
+/** `defineError<{ token: string }>('token_taken', 409, 'Token {token} already exists')` makes a function that makes the error. */
+export function defineError<V extends Values = Record<never, never>>(code: string, status: number, template: string) {
+  if (errorCatalogue.has(code)) throw new Error(`error ${code} is declared twice`)
+  const definition: ErrorDefinition = { code, status, template }
+  errorCatalogue.set(code, definition)
+  const make = (
+    ...[values, extra]: keyof V extends never ? [values?: V, extra?: ErrorExtra] : [values: V, extra?: ErrorExtra]
+  ) => new PlatformError(definition, fill(template, values), extra)
+  return Object.assign(make, { is: (error: unknown) => error instanceof PlatformError && error.code === code })
+}
+
+const fill = (template: string, values: Values | undefined) =>
+  template.replace(/\{(\w+)\}/g, (_, key: string) => String(values?.[key] ?? `{${key}}`))
+
+// What the kernel itself can answer.
+export const InvalidRequest = defineError<{ problem: string }>('invalid_request', 400, '{problem}')
+/** 400 that names the field and what was expected. */
+export const invalidField = (name: string, problem: string) =>
+  InvalidRequest({ problem: `${name}: ${problem}` }, { fields: { [name]: [problem] } })
+export const Unauthenticated = defineError('unauthenticated', 401, 'A valid access token or API key is required')
+export const Forbidden = defineError<{ scope: string; resource: string }>(
+  'forbidden',
+  403,
+  'This needs {scope} on {resource}',
+)
+export const NotFound = defineError<{ what: string }>('not_found', 404, '{what} was not found')
+export const NoSuchRoute = defineError<{ method: string; path: string }>(
+  'no_such_route',
+  404,
+  'There is nothing at {method} {path}',
+)
+export const PreconditionFailed = defineError(
+  'precondition_failed',
+  412,
+  'The resource has changed: If-Match does not hold its ETag',
+)
+export const BodyTooLarge = defineError<{ limit: number }>(
+  'body_too_large',
+  413,
+  'The body is larger than {limit} bytes',
+)
+export const UnsupportedMediaType = defineError<{ given: string; accepted: string }>(
+  'unsupported_media_type',
+  415,
+  'Content-Type {given} is not supported here, send {accepted}',
+)
+export const TooManyRequests = defineError<{ seconds: number }>(
+  'too_many_requests',
+  429,
+  'Too many requests, try again in {seconds} s',
+)
+export const InternalError = defineError<{ correlationId: string }>(
+  'internal',
+  500,
+  'Something went wrong here; the log has it under {correlationId}',
+)
+export const Unavailable = defineError('unavailable', 503, 'The database is not reachable right now, try again')

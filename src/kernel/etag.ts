@@ -1,0 +1,32 @@
+import { createHash } from 'node:crypto'
+import { PreconditionFailed } from './errors.ts'
+
+/** A strong ETag of whatever decides the answer. */
+export const etagOf = (...parts: unknown[]) => {
+  const hash = createHash('sha1')
+  for (const part of parts) hash.update(typeof part === 'string' ? part : JSON.stringify(part)).update('\0')
+  return `"${hash.digest('base64url')}"`
+}
+
+const opaque = (tag: string) =>
+  tag
+    .trim()
+    .replace(/^W\//, '')
+    .replace(/^"(.*)"$/, '$1')
+
+/** Existing clients send ETags with and without quotes, and empty headers that mean nothing (document 3, 1.14). */
+function lists(header: string | undefined, etag: string | undefined): boolean | undefined {
+  if (header === undefined || header.trim() === '') return undefined
+  if (header.trim() === '*') return etag !== undefined
+  if (etag === undefined) return false
+  return header.split(',').some((tag) => opaque(tag) === opaque(etag))
+}
+
+/** True when the caller already has this version: answer 304 without a body. */
+export const notModified = (headers: { 'if-none-match'?: string | undefined }, etag: string) =>
+  lists(headers['if-none-match'], etag) === true
+
+/** Throws 412 when If-Match is given and does not hold the current ETag (undefined: there is no resource). */
+export function checkIfMatch(ifMatch: string | undefined, etag: string | undefined) {
+  if (lists(ifMatch, etag) === false) throw PreconditionFailed()
+}

@@ -1,0 +1,97 @@
+/** The management door: health and metrics, on loopback only. */
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { monotonicMs } from './clock.ts'
+import type { Metrics } from './metrics.ts'
+
+export interface HealthCheck {
+  name: string
+  /** Throws when it is not well. */
+  check(): Promise<void>
+}
+
+export interface Management {
+  url: string
+  ready(checks: HealthCheck[]): void
+  stopping(): void
+  report(): Promise<HealthReport>
+  serveMetrics(metrics: Metrics): void
+  close(): Promise<void>
+}
+
+export interface HealthReport {
+  status: 'starting' | 'ready' | 'failing' | 'stopping'
+  checks: { name: string; ok: boolean; problem?: string; ms: number }[]
+}
+
+export async function openManagement(port: number): Promise<Management> {
+  let phase: 'starting' | 'ready' | 'stopping' = 'starting'
+  let checks: HealthCheck[] = []
+  let metrics: Metrics | undefined
+
+  async function report(): Promise<HealthReport> {
+    if (phase !== 'ready') return { status: phase, checks: [] }
+    const results = await Promise.all(checks.map(runCheck))
+    return { status: results.every(({ ok }) => ok) ? 'ready' : 'failing', checks: results }
+  }
+
+  const server = createServer(async (request, response) => {
+    const path = request.url?.split('?')[0]
+    const send = (status: number, type: string, text: string) =>
+      response.writeHead(status, { 'content-type': type, 'cache-control': 'no-store' }).end(text)
+    try {
+      if (request.method !== 'GET' && request.method !== 'HEAD') send(405, 'text/plain', 'GET only\n')
+      else if (path === '/health/live') send(200, 'application/json', JSON.stringify({ status: 'live' }))
+      else if (path === '/health/ready' || path === '/health') {
+        const health = await report()
+        send(health.status === 'ready' ? 200 : 503, 'application/json', JSON.stringify(health))
+      } else if (path === '/metrics' && metrics) send(200, metrics.contentType, await metrics.text())
+      else send(404, 'text/plain', 'There are /health/live, /health/ready and /metrics\n')
+    } catch (error) {
+      send(500, 'text/plain', `${(error as Error).message}\n`)
+    }
+  })
+  await listen(server, port)
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    ready(list) {
+      checks = list
+      phase = 'ready'
+    },
+    stopping() {
+      phase = 'stopping'
+    },
+    report,
+    serveMetrics(given) {
+      metrics = given
+    },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+async function runCheck({ name, check }: HealthCheck) {
+  const started = monotonicMs()
+  const ms = () => Math.round(monotonicMs() - started)
+  try {
+    await Promise.race([check(), timeout(2000)])
+    return { name, ok: true, ms: ms() }
+  } catch (error) {
+    return { name, ok: false, problem: (error as Error).message, ms: ms() }
+  }
+}
+
+const timeout = (ms: number) =>
+  new Promise<never>((_, reject) => setTimeout(() => reject(new Error(`no answer within ${ms} ms`)), ms).unref())
+
+const listen = (server: Server, port: number) =>
+  new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, '127.0.0.1', () => {
+      server.off('error', reject)
+      resolve()
+    })
+  })

@@ -1,0 +1,75 @@
+/** Reads JSON bodies: valid UTF-8, bounded depth, and nothing that PostgreSQL or a prototype could stumble over. */
+import { isUtf8 } from 'node:buffer'
+import type { FastifyInstance } from 'fastify'
+import { InvalidRequest, invalidField } from '../errors.ts'
+
+export const bodyLimitBytes = 1024 * 1024
+export const depthLimit = 64
+
+const open = [0x7b, 0x5b] // { [
+const close = [0x7d, 0x5d] // } ]
+
+/** Counted on the bytes, before the parser spends anything on a bomb of brackets. */
+function tooDeep(bytes: Buffer): boolean {
+  let depth = 0
+  let inText = false
+  for (let i = 0; i < bytes.length; i++) {
+    const byte = bytes[i]!
+    if (inText) {
+      if (byte === 0x5c) i++
+      else if (byte === 0x22) inText = false
+    } else if (byte === 0x22) inText = true
+    else if (open.includes(byte)) {
+      if (++depth > depthLimit) return true
+    } else if (close.includes(byte)) depth--
+  }
+  return false
+}
+
+const badText = 'expected text without NUL and lone surrogates'
+const isBad = (text: string) => !text.isWellFormed() || text.includes('\0')
+
+/** The path of the first text that cannot be kept as it is, or of the first `__proto__`. */
+function findTrouble(value: unknown, path: string, plainData: boolean): { path: string; problem: string } | undefined {
+  if (typeof value === 'string') return isBad(value) ? { path: path || 'body', problem: badText } : undefined
+  if (typeof value !== 'object' || value === null) return undefined
+  for (const [key, inner] of Object.entries(value)) {
+    const where = path === '' ? key : `${path}.${key}`
+    if (key === '__proto__' && !plainData) return { path: where, problem: 'this name is not allowed' }
+    if (isBad(key)) return { path: path || 'body', problem: badText }
+    const found = findTrouble(inner, where, plainData)
+    if (found) return found
+  }
+  return undefined
+}
+
+/** `plainData`: where any JSON is the user's own, `__proto__` is a key like any other. */
+export function parseJson(bytes: Buffer, { plainData = false } = {}): unknown {
+  if (bytes.length === 0) return undefined
+  if (!isUtf8(bytes)) throw InvalidRequest({ problem: 'body: expected valid UTF-8' })
+  if (tooDeep(bytes)) throw InvalidRequest({ problem: `body: nested deeper than ${depthLimit} levels` })
+  let value: unknown
+  try {
+    value = JSON.parse(bytes.toString('utf8'))
+  } catch (error) {
+    throw InvalidRequest({ problem: `body: malformed JSON, ${(error as Error).message}` })
+  }
+  // NUL and lone surrogates can only come by an escape: texts without one need no walk.
+  if (bytes.includes('\\u') || bytes.includes('"__proto__"')) {
+    const trouble = findTrouble(value, '', plainData)
+    if (trouble) throw invalidField(trouble.path, trouble.problem)
+  }
+  return value
+}
+
+export function readJsonBodies(app: FastifyInstance) {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser(/^application\/(?:[\w.+-]+\+)?json\b/, { parseAs: 'buffer' }, (request, bytes, done) => {
+    try {
+      const plainData = request.routeOptions.config.anyJson === true
+      done(null, parseJson(bytes as Buffer, { plainData }))
+    } catch (error) {
+      done(error as Error)
+    }
+  })
+}

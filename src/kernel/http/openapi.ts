@@ -1,0 +1,147 @@
+/** The API reference, generated from the shapes that validate and serialize: what it says is what is served. */
+import type { TSchema } from '../schema.ts'
+import { type Operation, scopesOf } from './routes.ts'
+
+interface DocumentInfo {
+  baseUrl: string
+  version: string
+  /** Names for the tags, in order. */
+  titles: Record<string, string>
+}
+
+const reasons: Record<number, string> = {
+  200: 'OK',
+  201: 'Created',
+  202: 'Accepted',
+  204: 'Done, no content',
+  304: 'Not modified: the caller has the current version',
+  400: 'The request is not valid',
+  401: 'Not authenticated',
+  403: 'The scope is missing',
+  404: 'Not found, or not visible to the caller',
+  409: 'In conflict with what is there',
+  412: 'If-Match does not hold the current ETag',
+  413: 'The body is too large',
+  415: 'The content type is not supported',
+  422: 'The content violates its schema',
+  429: 'Too many requests',
+  503: 'Not available right now',
+}
+
+export function openapi(operations: Operation[], info: DocumentInfo) {
+  const paths: Record<string, Record<string, unknown>> = {}
+  for (const operation of operations) {
+    const path = (operation.root + operation.path).replace(/:(\w+)/g, '{$1}')
+    const item = paths[path] ?? {}
+    item[operation.method.toLowerCase()] = describe(operation)
+    paths[path] = item
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Waypost',
+      version: info.version,
+      description:
+        'Every operation of the platform. Bodies are JSON; unknown fields are ignored unless an operation says otherwise.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: info.baseUrl }],
+    tags: Object.entries(info.titles).map(([name, description]) => ({ name, description })),
+    paths,
+    components: {
+      securitySchemes: {
+        bearer: {
+          type: 'http',
+          scheme: 'bearer',
+          bearerFormat: 'JWT',
+          description: 'An access token of a tenant realm',
+        },
+        apiKey: { type: 'apiKey', in: 'header', name: 'X-Identity-API-Key', description: 'A long-lived key' },
+      },
+    },
+  }
+}
+
+function describe({ door, method, path, schema, access, face }: Operation) {
+  const success = Object.entries(schema.response).map(([status, shape]) => [status, answer(Number(status), shape)])
+  const declared = new Set(Object.keys(schema.response).map(Number))
+  const failures = failuresOf({ method, access, schema })
+    .filter((status) => !declared.has(status))
+    .map((status) => [status, { description: reasons[status], content: json(face.schema) }])
+  const scopes = scopesOf(access)
+  const alternatives = access.or ? [[access.or.scope], scopes] : [scopes]
+  return {
+    tags: [door],
+    operationId: operationId(door, method, path),
+    summary: schema.summary ?? summaryOf(method, path),
+    ...(schema.description && { description: schema.description }),
+    parameters: [
+      ...parametersOf(schema.params, 'path'),
+      ...parametersOf(schema.query, 'query'),
+      ...parametersOf(schema.headers, 'header'),
+    ],
+    ...(schema.body && {
+      requestBody: { required: (schema.body as { type?: string }).type === 'object', content: json(schema.body) },
+    }),
+    responses: Object.fromEntries([...success, ...failures]),
+    security: access.scope === 'none' ? [] : alternatives.flatMap((names) => [{ bearer: names }, { apiKey: names }]),
+  }
+}
+
+/** What any operation of this kind can answer beside its own statuses. */
+function failuresOf({ method, access, schema }: Pick<Operation, 'method' | 'access' | 'schema'>): number[] {
+  const statuses = new Set([429, 503])
+  if (access.scope !== 'none') statuses.add(401)
+  if (scopesOf(access).length > 0) statuses.add(403)
+  if (schema.params) statuses.add(404)
+  if (schema.params || schema.query || schema.body) statuses.add(400)
+  if (schema.body) for (const status of [413, 415]) statuses.add(status)
+  if (method === 'GET') statuses.delete(413)
+  return [...statuses].sort()
+}
+
+const json = (schema: TSchema) => ({ 'application/json': { schema: plain(schema) } })
+
+const answer = (status: number, shape: TSchema) => {
+  const { type, description } = shape as { type?: string; description?: string }
+  return { description: description ?? reasons[status] ?? 'Answer', ...(type !== 'null' && { content: json(shape) }) }
+}
+
+function parametersOf(shape: TSchema | undefined, where: 'path' | 'query' | 'header') {
+  const { properties = {}, required = [] } = (shape ?? {}) as {
+    properties?: Record<string, TSchema>
+    required?: string[]
+  }
+  return Object.entries(properties).map(([name, schema]) => {
+    const { description } = schema as { description?: string }
+    return {
+      name,
+      in: where,
+      required: where === 'path' || required.includes(name),
+      ...(description && { description }),
+      schema: plain(schema),
+    }
+  })
+}
+
+/** TypeBox keeps its own marks beside the JSON Schema keywords; the document is plain. */
+const plain = (schema: TSchema) =>
+  JSON.parse(JSON.stringify(schema, (key, value) => (key.startsWith('~') ? undefined : value))) as object
+
+const operationId = (door: string, method: string, path: string) =>
+  [
+    door,
+    method.toLowerCase(),
+    ...path
+      .split('/')
+      .filter(Boolean)
+      .map((step) => step.replace(/^:/, 'by-')),
+  ].join('-')
+
+const verbs: Record<string, string> = { GET: 'Read', POST: 'Create', PUT: 'Replace', PATCH: 'Change', DELETE: 'Delete' }
+const summaryOf = (method: string, path: string) =>
+  `${verbs[method]} ${path
+    .split('/')
+    .filter((step) => step !== '' && !step.startsWith(':'))
+    .join(' ')
+    .replaceAll('-', ' ')}`

@@ -1,0 +1,139 @@
+/** What a service's routes.ts is handed: Fastify with our types, and nothing to forget. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { authorize, type Ctx } from '../contract.ts'
+
+import type { Face } from '../faces.ts'
+import { holds, onPlatform, onTenant } from '../permissions.ts'
+import type { OperationSchema, Static, TSchema } from '../schema.ts'
+
+/** Who may call: `scope` on the platform or the tenant is checked here; on a resource, by the service that knows it. */
+export interface Access {
+  /** A scope, several (all needed), `authenticated` or `none`. */
+  scope: string | string[]
+  on?: 'platform' | 'tenant' | 'resource'
+  /** Another permission that is as good. */
+  or?: { scope: string; on: 'platform' | 'tenant' }
+  /** The body is the user's own JSON: `__proto__` is a key like any other. */
+  anyJson?: boolean
+}
+
+type StaticOf<S extends TSchema | undefined> = S extends TSchema ? Static<S> : undefined
+
+export interface Request<S extends OperationSchema> {
+  ctx: Ctx
+  params: StaticOf<S['params']>
+  query: StaticOf<S['query']>
+  body: StaticOf<S['body']>
+  headers: FastifyRequest['headers']
+  raw: FastifyRequest
+}
+
+type Handler<S extends OperationSchema> = (request: Request<S>, reply: FastifyReply) => unknown
+type Define = <S extends OperationSchema>(
+  path: string,
+  options: { schema: S; config: Access },
+  handler: Handler<S>,
+) => void
+
+export interface Http {
+  get: Define
+  post: Define
+  put: Define
+  patch: Define
+  delete: Define
+  /** An address below the service's root as the caller used it, on the public address and never on Host. */
+  link(request: { raw: FastifyRequest }, path: string): string
+}
+
+/** One operation as it was declared: the API reference is made of these. */
+export interface Operation {
+  door: string
+  method: string
+  path: string
+  root: string
+  schema: OperationSchema
+  access: Access
+  face: Face
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    ctx: Ctx
+  }
+  interface FastifyContextConfig extends Partial<Access> {
+    root?: string
+    door?: string
+  }
+}
+
+export const scopesOf = ({ scope }: { scope: string | string[] }) =>
+  [scope].flat().filter((name) => name !== 'authenticated' && name !== 'none')
+
+/** Where the resource is not in the path, the door itself decides: 403 before the body is even read. */
+function checkSystemAccess(ctx: Ctx, access: Access) {
+  if (access.on === undefined || access.on === 'resource') return
+  const resource = access.on === 'platform' ? onPlatform : onTenant(ctx.tenantId)
+  if (
+    access.or &&
+    holds(ctx.caller, access.or.scope, access.or.on === 'platform' ? onPlatform : onTenant(ctx.tenantId))
+  )
+    return
+  for (const scope of scopesOf(access)) authorize(ctx, scope, resource)
+}
+
+export function mountRoutes(
+  app: FastifyInstance,
+  door: { name: string; root: string; face: Face; baseUrl: () => string },
+  authenticate: (request: FastifyRequest, doorName: string) => Promise<Ctx>,
+  record: (operation: Operation) => void,
+): Http {
+  const define =
+    (method: string): Define =>
+    (path, { schema, config }, handler) => {
+      if (!config?.scope) throw new Error(`${method} ${path} declares no scope`)
+      if (Object.keys(schema.response).length === 0) throw new Error(`${method} ${path} declares no response`)
+      record({ door: door.name, method, path, root: door.root, schema, access: config, face: door.face })
+      const { params, query, headers, body, response } = schema
+      app.route({
+        method,
+        url: path,
+        config: { ...config, root: door.root, door: door.name },
+        schema: {
+          ...(params && { params }),
+          ...(query && { querystring: query }),
+          ...(headers && { headers }),
+          ...(body && { body }),
+          response: withoutEmpty(response),
+        },
+        onRequest: async (request) => {
+          if (config.scope === 'none') return
+          request.ctx = await authenticate(request, door.name)
+          checkSystemAccess(request.ctx, config)
+        },
+        handler: (request, reply) =>
+          handler(
+            {
+              ctx: request.ctx,
+              params: request.params as never,
+              query: request.query as never,
+              body: request.body as never,
+              headers: request.headers,
+              raw: request,
+            },
+            reply,
+          ),
+      })
+    }
+  return {
+    get: define('GET'),
+    post: define('POST'),
+    put: define('PUT'),
+    patch: define('PATCH'),
+    delete: define('DELETE'),
+    link: ({ raw }, path) => door.baseUrl() + (raw.routeOptions.config.root ?? door.root) + path,
+  }
+}
+
+/** Fastify would serialize 204's declared null as the text "null". */
+const withoutEmpty = (response: Record<number, TSchema>) =>
+  Object.fromEntries(Object.entries(response).filter(([, schema]) => (schema as { type?: string }).type !== 'null'))

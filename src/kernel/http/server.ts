@@ -1,0 +1,188 @@
+import {
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  fastify,
+  LogController,
+} from 'fastify'
+import { monotonicMs } from '../clock.ts'
+import type { Authenticate, Caller, Ctx } from '../contract.ts'
+import { isConnectionTrouble } from '../db.ts'
+import type { HttpDoor } from '../define-service.ts'
+import {
+  BodyTooLarge,
+  InternalError,
+  InvalidRequest,
+  NoSuchRoute,
+  PlatformError,
+  TooManyRequests,
+  Unauthenticated,
+  Unavailable,
+  UnsupportedMediaType,
+} from '../errors.ts'
+import { type Face, messageFace } from '../faces.ts'
+import { newId } from '../ids.ts'
+import type { Log } from '../log.ts'
+import type { Metrics } from '../metrics.ts'
+import { bodyLimitBytes, readJsonBodies } from './body.ts'
+import { createRateLimit } from './limits.ts'
+import { mountRoutes, type Operation } from './routes.ts'
+import { compileLazily } from './validation.ts'
+
+export interface HttpOptions {
+  baseUrl: () => string
+  log: Log
+  metrics: Metrics
+  authenticate: Authenticate
+  /** Whose identity a door uses when its authentication is switched off; undefined: it is on. */
+  openDoor(door: string): Caller | undefined
+  rateLimit: { perCredential: number; perAddress: number }
+  trustProxy: boolean
+}
+
+export interface HttpServer {
+  app: FastifyInstance
+  operations: Operation[]
+  mount(door: HttpDoor, roots: string[]): void
+  close(): Promise<void>
+}
+
+const correlationPattern = /^[\w.:~+/=-]{1,128}$/
+
+export function createHttpServer(options: HttpOptions): HttpServer {
+  const { log, metrics } = options
+  const operations: Operation[] = []
+  const perCredential = createRateLimit({
+    perSecond: options.rateLimit.perCredential,
+    burst: options.rateLimit.perCredential * 2,
+  })
+  const perAddress = createRateLimit({
+    perSecond: options.rateLimit.perAddress,
+    burst: options.rateLimit.perAddress * 2,
+  })
+  const duration = metrics.histogram(
+    'waypost_http_request_duration_seconds',
+    'Time to answer',
+    ['method', 'route', 'status'],
+    [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5],
+  )
+
+  const app = fastify({
+    loggerInstance: log,
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'correlationId' }),
+    frameworkErrors: (error, request, reply) => answerError(error, request as never, reply as never, messageFace),
+    bodyLimit: bodyLimitBytes,
+    trustProxy: options.trustProxy,
+    forceCloseConnections: 'idle',
+    requestIdHeader: false,
+    exposeHeadRoutes: true,
+    genReqId: (request) => {
+      const given = request.headers['x-correlation-id'] ?? request.headers['x-request-id']
+      return typeof given === 'string' && correlationPattern.test(given) ? given : newId()
+    },
+    // A doubled slash occurs in requests of existing clients, a trailing one in the documents.
+    routerOptions: { maxParamLength: 2048, ignoreDuplicateSlashes: true, ignoreTrailingSlash: true },
+  }) as unknown as FastifyInstance
+  // Node's own default lets a slow sender hold a connection for five minutes.
+  app.server.headersTimeout = 15_000
+
+  readJsonBodies(app)
+  compileLazily(app)
+  app.decorateRequest('ctx')
+
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('x-correlation-id', request.id)
+    const seconds = perAddress.take(request.ip)
+    if (seconds > 0) throw TooManyRequests({ seconds }, { headers: { 'retry-after': String(seconds) } })
+  })
+  app.addHook('onResponse', async (request, reply) => {
+    const route = request.routeOptions.url ?? 'none'
+    duration.observe({ method: request.method, route, status: reply.statusCode }, reply.elapsedTime / 1000)
+    log.debug(
+      {
+        correlationId: request.id,
+        method: request.method,
+        url: request.url,
+        status: reply.statusCode,
+        ms: reply.elapsedTime,
+      },
+      'answered',
+    )
+  })
+  app.setNotFoundHandler((request, reply) => {
+    fail(NoSuchRoute({ method: request.method, path: request.url.split('?')[0]! }), messageFace, reply)
+  })
+  app.setErrorHandler((error, request, reply) => answerError(error, request, reply, messageFace))
+
+  function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply, face: Face) {
+    const known = understand(error, request)
+    if (known.status >= 500)
+      request.log.error({ err: error, method: request.method, url: request.url }, 'request failed')
+    fail(known, face, reply)
+  }
+
+  async function authenticate(request: FastifyRequest, door: string): Promise<Ctx> {
+    const { headers } = request
+    const apiKey = headers['x-identity-api-key'] ?? headers['x-iamcore-api-key']
+    const caller =
+      (await options.authenticate({ authorization: headers.authorization, apiKey: apiKey?.toString() })) ??
+      options.openDoor(door)
+    if (!caller) throw Unauthenticated({}, { headers: { 'www-authenticate': 'Bearer' } })
+    const seconds = perCredential.take(`${caller.tenantId}\n${caller.subject.type}\n${caller.subject.id}`)
+    if (seconds > 0) throw TooManyRequests({ seconds }, { headers: { 'retry-after': String(seconds) } })
+    return { tenantId: caller.tenantId, caller, correlationId: request.id, log: request.log as Log }
+  }
+
+  return {
+    app,
+    operations,
+    mount(door, roots) {
+      const face = door.face ?? messageFace
+      for (const [index, root] of roots.entries())
+        app.register(
+          async (scope) => {
+            scope.setErrorHandler((error, request, reply) => answerError(error, request, reply, face))
+            const record = (operation: Operation) => {
+              if (index === 0) operations.push(operation)
+            }
+            door.routes(
+              mountRoutes(scope, { name: door.name, root, face, baseUrl: options.baseUrl }, authenticate, record),
+            )
+          },
+          { prefix: root },
+        )
+    },
+    async close() {
+      const started = monotonicMs()
+      await app.close()
+      log.debug({ ms: monotonicMs() - started }, 'the HTTP door is closed')
+    },
+  }
+}
+
+function fail(error: PlatformError, face: Face, reply: FastifyReply) {
+  if (error.headers) reply.headers(error.headers)
+  reply
+    .code(error.status)
+    .type('application/json; charset=utf-8')
+    .serializer((body: unknown) => body as string)
+    .send(JSON.stringify(face.body(error)))
+}
+
+/** Everything that can be thrown becomes one of the catalogue's errors. */
+function understand(error: unknown, request: FastifyRequest): PlatformError {
+  if (error instanceof PlatformError) return error
+  if (isConnectionTrouble(error)) return Unavailable({}, { headers: { 'retry-after': '2' } })
+  const { code, statusCode, message } = error as FastifyError
+  switch (code) {
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+      return UnsupportedMediaType({ given: request.headers['content-type'] ?? 'none', accepted: 'application/json' })
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return BodyTooLarge({ limit: bodyLimitBytes })
+    default:
+      if (statusCode !== undefined && statusCode >= 400 && statusCode < 500)
+        return InvalidRequest({ problem: message.length > 200 ? `${message.slice(0, 200)}…` : message })
+      return InternalError({ correlationId: request.id })
+  }
+}

@@ -1,0 +1,134 @@
+/**
+ * Validators and serializers, compiled when a route is first used: hundreds of routes cost nothing at start-up.
+ * Bodies are strict; URL parts arrive as text and are coerced (Fastify's stock setting turns null into "" in bodies).
+ */
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
+import formats from 'ajv-formats'
+import fastJsonStringify from 'fast-json-stringify'
+import type { FastifyInstance } from 'fastify'
+import { type ErrorExtra, InvalidRequest, type PlatformError } from '../errors.ts'
+import type { TSchema } from '../schema.ts'
+
+const common = {
+  allErrors: true,
+  strict: false,
+  useDefaults: true,
+  removeAdditional: false,
+  ownProperties: true,
+} as const
+
+const withFormats = (ajv: Ajv) => {
+  formats.default(ajv, ['date-time', 'date', 'uri', 'email', 'uuid'])
+  return ajv
+}
+const strict = withFormats(new Ajv(common))
+const coercing = withFormats(new Ajv({ ...common, coerceTypes: 'array' }))
+
+const validators = new WeakMap<object, ValidateFunction>()
+
+const validatorOf = (schema: TSchema, part: string) => {
+  let validate = validators.get(schema)
+  if (!validate) {
+    validate = (part === 'body' ? strict : coercing).compile(schema)
+    validators.set(schema, validate)
+  }
+  return validate
+}
+
+const serializers = new WeakMap<object, (data: unknown) => string>()
+
+export function compileLazily(app: FastifyInstance) {
+  app.setValidatorCompiler<TSchema>(({ schema, httpPart = 'body' }) => (data: unknown) => {
+    if (httpPart === 'params' || httpPart === 'querystring') refuseNul(data as Record<string, unknown>)
+    const validate = validatorOf(schema, httpPart)
+    if (validate(data)) return { value: data }
+    throw invalid(validate.errors ?? [], httpPart)
+  })
+  app.setSerializerCompiler<TSchema>(({ schema }) => (data: unknown) => {
+    let serialize = serializers.get(schema)
+    if (!serialize) {
+      serialize = fastJsonStringify(schema as never) as (data: unknown) => string
+      serializers.set(schema, serialize)
+    }
+    return serialize(data)
+  })
+}
+
+function refuseNul(parts: Record<string, unknown>) {
+  for (const [name, value] of Object.entries(parts))
+    if ([value].flat().some((text) => typeof text === 'string' && text.includes('\0')))
+      throw InvalidRequest({ problem: `${name}: expected text without NUL` })
+}
+
+/** `admin.email: expected a string`: the field and what was expected, whatever the wording of the service. */
+function invalid(errors: ErrorObject[], part: string): PlatformError {
+  const fields: NonNullable<ErrorExtra['fields']> = {}
+  for (const error of errors) {
+    const problem = expectation(error)
+    if (!problem) continue
+    const name = fieldOf(error, part)
+    if (!fields[name]?.includes(problem)) fields[name] = [...(fields[name] ?? []), problem]
+  }
+  const [first] = Object.entries(fields)
+  const rest = Object.keys(fields).length - 1
+  const more = rest > 0 ? ` (and ${rest} more: ${Object.keys(fields).slice(1, 6).join(', ')})` : ''
+  return InvalidRequest({ problem: `${first?.[0]}: ${first?.[1][0]}${more}` }, { fields })
+}
+
+function fieldOf({ instancePath, keyword, params }: ErrorObject, part: string): string {
+  const path = instancePath
+    .split('/')
+    .slice(1)
+    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
+  if (keyword === 'required') path.push(params.missingProperty)
+  if (keyword === 'additionalProperties') path.push(params.additionalProperty)
+  return path.length === 0 ? part : path.join('.')
+}
+
+const articles: Record<string, string> = {
+  string: 'a string',
+  integer: 'an integer',
+  number: 'a number',
+  boolean: 'true or false',
+  object: 'an object',
+  array: 'an array',
+  null: 'null',
+}
+
+function expectation({ keyword, params, parentSchema, message }: ErrorObject): string | undefined {
+  switch (keyword) {
+    case 'required':
+      return 'is required'
+    case 'type':
+      return `expected ${[params.type]
+        .flat()
+        .map((type: string) => articles[type] ?? type)
+        .join(' or ')}`
+    case 'enum':
+      return `expected one of ${params.allowedValues.join(', ')}`
+    case 'const':
+      return `expected ${JSON.stringify(params.allowedValue)}`
+    case 'maxLength':
+      return `expected at most ${params.limit} characters`
+    case 'minLength':
+      return params.limit === 1 ? 'must not be empty' : `expected at least ${params.limit} characters`
+    case 'maxItems':
+      return `expected at most ${params.limit} items`
+    case 'minItems':
+      return `expected at least ${params.limit} items`
+    case 'minimum':
+    case 'maximum':
+      return `expected a number ${params.comparison} ${params.limit}`
+    case 'pattern':
+      return `expected text that matches ${params.pattern}`
+    case 'format':
+      return params.format === 'date-time' ? 'expected an ISO 8601 date and time' : `expected a valid ${params.format}`
+    case 'additionalProperties':
+      return 'is not known here'
+    case 'anyOf':
+    case 'oneOf':
+      return parentSchema?.description ? `expected ${parentSchema.description}` : undefined
+    default:
+      return message ?? keyword
+  }
+}

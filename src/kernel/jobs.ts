@@ -1,0 +1,110 @@
+/** Durable jobs on PostgreSQL (pg-boss): enqueued in the caller's transaction, retried, taken up again after a crash. */
+import { PgBoss } from 'pg-boss'
+import type { Db, Pool, Sql } from './db.ts'
+import type { Log } from './log.ts'
+
+export interface JobDefinition<T extends object> {
+  name: string
+  /** Work again after a failure, this many times, with growing pauses. */
+  retries?: number
+  /** Longest run; a job whose process died is taken up again after 10 s without a sign of life. */
+  timeoutSeconds?: number
+  /** How many of them this process runs at once. */
+  parallel?: number
+  run(data: T, attempt: { last: boolean }): Promise<void>
+}
+
+export interface Jobs {
+  define<T extends object>(definition: JobDefinition<T>): void
+  /** With the commit of `sql`, or not at all. */
+  send<T extends object>(sql: Sql, name: string, data: T): Promise<void>
+  start(options: { workers: boolean }): Promise<void>
+  stop(): Promise<void>
+}
+
+const heartbeatSeconds = 10
+
+export function createJobs({ db, pool, log }: { db: Db; pool: Pool; log: Log }): Jobs {
+  const definitions = new Map<string, JobDefinition<never>>()
+  const workers = new Map<string, string[]>()
+  const boss = new PgBoss({
+    schema: 'jobs',
+    db: executorOf(pool),
+    schedule: false,
+    superviseIntervalSeconds: heartbeatSeconds,
+    monitorIntervalSeconds: heartbeatSeconds,
+    // Rebuilding indexes needs statements outside a transaction and is worth it only with millions of jobs.
+    reindex: false,
+  })
+  boss.on('error', (error) => log.error({ err: error }, 'the job queue has a problem'))
+
+  async function open({ name, retries = 10, timeoutSeconds = 300 }: JobDefinition<never>) {
+    const options = {
+      retryLimit: retries,
+      retryDelay: 1,
+      retryBackoff: true,
+      expireInSeconds: timeoutSeconds,
+      heartbeatSeconds,
+      deleteAfterSeconds: 7 * 24 * 3600,
+    }
+    if (await boss.getQueue(name)) await boss.updateQueue(name, options)
+    else await boss.createQueue(name, options)
+  }
+
+  async function work(definition: JobDefinition<never>) {
+    const ids: string[] = []
+    for (let i = 0; i < (definition.parallel ?? 2); i++) {
+      const id = await boss.work(
+        definition.name,
+        { includeMetadata: true, pollingIntervalSeconds: 2, heartbeatRefreshSeconds: heartbeatSeconds / 2 },
+        async ([job]) => {
+          if (!job) return
+          const last = job.retryCount >= job.retryLimit
+          try {
+            await definition.run(job.data as never, { last })
+          } catch (error) {
+            log.warn({ err: error, job: definition.name, jobId: job.id, last }, 'a job failed')
+            throw error
+          }
+        },
+      )
+      ids.push(id)
+    }
+    workers.set(definition.name, ids)
+  }
+
+  return {
+    define(definition) {
+      if (definitions.has(definition.name)) throw new Error(`job ${definition.name} is defined twice`)
+      definitions.set(definition.name, definition as never)
+    },
+    async send(sql, name, data) {
+      if (!definitions.has(name)) throw new Error(`job ${name} is not defined`)
+      await boss.send(name, data, { db: executorOf(sql) })
+      db.afterCommit(sql, () => {
+        for (const id of workers.get(name) ?? []) boss.notifyWorker(id)
+      })
+    },
+    async start(options) {
+      await boss.start()
+      for (const definition of definitions.values()) {
+        await open(definition)
+        if (options.workers) await work(definition)
+      }
+    },
+    stop: () => boss.stop({ graceful: true, close: false, timeout: 5000 }),
+  }
+}
+
+/** `unknown`: PostgreSQL decides what a text is. The driver would encode pg-boss's finished JSON texts a second time. */
+const unknownType = 705
+
+const executorOf = (sql: Sql) => ({
+  async executeSql(text: string, values: unknown[] = []) {
+    const parameters = values.map((value) =>
+      typeof value === 'string' ? sql.typed(value as never, unknownType) : value,
+    )
+    const rows = await sql.unsafe(text, parameters as never[])
+    return { rows: rows as unknown as Record<string, unknown>[] }
+  },
+})

@@ -1,0 +1,43 @@
+/** The three ways in which the specification pages a list; each is a query shape plus an answer shape. */
+import { type TSchema, Type } from './schema.ts'
+
+const integer = (minimum: number, fallback: number, maximum = 2_147_483_647) =>
+  Type.Integer({ minimum, maximum, default: fallback })
+
+/** `offset` and `limit` → `{totalElements, content}`; with `all`, limit 0 returns everything. */
+export const offsetQuery = (
+  defaultLimit: number,
+  { all = true, maximum }: { all?: boolean; maximum?: number } = {},
+) => ({
+  offset: integer(0, 0),
+  limit: integer(all ? 0 : 1, defaultLimit, maximum),
+})
+
+/** `page` and `size`, counted from 0 → `{totalElements, content}`. */
+export const pageQuery = (defaultSize = 100) => ({ page: integer(0, 0), size: integer(1, defaultSize, 10_000) })
+
+/** `page` and `pageSize`, counted from 1 → `{data, count, page, pageSize}`. */
+export const numberedQuery = (defaultSize = 100) => ({ page: integer(1, 1), pageSize: integer(1, defaultSize, 10_000) })
+
+export const contentPage = <T extends TSchema>(item: T) =>
+  Type.Object({ totalElements: Type.Integer(), content: Type.Array(item) })
+
+/** `{count, next, previous, results}`: tenant manager v1; next and previous are always null (document 3, 2.6). */
+export const resultsPage = <T extends TSchema>(item: T) =>
+  Type.Object({ count: Type.Integer(), next: Type.Null(), previous: Type.Null(), results: Type.Array(item) })
+
+/** What a store needs: how many rows to skip and to give; `limit` null is all. */
+export interface Window {
+  offset: number
+  limit: number | null
+}
+
+export const windowOf = ({ offset, limit }: { offset: number; limit: number }): Window => ({
+  offset,
+  limit: limit === 0 ? null : limit,
+})
+
+export const windowOfPage = ({ page, size }: { page: number; size: number }): Window => ({
+  offset: page * size,
+  limit: size,
+})

@@ -1,0 +1,59 @@
+/**
+ * Who may do what (document 4, section 2): a permission is a scope on a resource; resources form a tree and a
+ * permission covers all that lies below its resource. Pure: the table of cases is permissions.test.ts.
+ */
+export const platformSystem = 'platform-system'
+export const tenantSystem = 'tenant-system'
+
+/** Every scope: what the creator of a resource holds on it. */
+export const everyScope = '*'
+
+export interface Permission {
+  /** `platform-system`, `tenant-system`, `application-<name>`, `endpoint-<id>`, … */
+  resource: string
+  scopes: ReadonlySet<string>
+}
+
+export interface Holder {
+  tenantId: string
+  permissions: readonly Permission[]
+}
+
+/** A resource with the tenant that it belongs to and its way from the root: `['tenant-system', 'application-a', 'endpoint-1']`. */
+export interface Resource {
+  tenantId: string | undefined
+  path: readonly string[]
+}
+
+export const onPlatform: Resource = { tenantId: undefined, path: [] }
+export const onTenant = (tenantId: string): Resource => ({ tenantId, path: [tenantSystem] })
+export const onResource = (tenantId: string, ...below: string[]): Resource => ({
+  tenantId,
+  path: [tenantSystem, ...below],
+})
+
+/** A permission on platform-system covers every tenant; any other stays within the holder's own tenant. */
+export function holds(holder: Holder, scope: string, resource: Resource): boolean {
+  for (const permission of holder.permissions) {
+    if (!permission.scopes.has(scope) && !permission.scopes.has(everyScope)) continue
+    if (permission.resource === platformSystem) return true
+    if (holder.tenantId === resource.tenantId && resource.path.includes(permission.resource)) return true
+  }
+  return false
+}
+
+/** The scope on any resource at all: whether an operation can ever succeed for this holder. */
+export const holdsSomewhere = (holder: Holder, scope: string) =>
+  holder.permissions.some(({ scopes }) => scopes.has(scope) || scopes.has(everyScope))
+
+/**
+ * What a list may show: everything of the tenant, or the named resources of one type (`application-` → names).
+ * Resources above (an application's grant for an endpoint list) are asked for with their own prefix.
+ */
+export function visible(holder: Holder, scope: string, tenantId: string, prefix: string): 'all' | string[] {
+  if (holds(holder, scope, onTenant(tenantId))) return 'all'
+  if (holder.tenantId !== tenantId) return []
+  return holder.permissions
+    .filter(({ resource, scopes }) => resource.startsWith(prefix) && (scopes.has(scope) || scopes.has(everyScope)))
+    .map(({ resource }) => resource.slice(prefix.length))
+}

@@ -1,0 +1,64 @@
+/**
+ * Shapes. One TypeBox shape is the type, the validator and the OpenAPI text.
+ * Every text that a caller can send has a greatest length: use these instead of a bare Type.String.
+ */
+import { type Static, type TSchema, Type } from 'typebox'
+
+export { type Static, type TSchema, Type }
+
+/** Human text; 255 characters unless told. PostgreSQL text cannot hold NUL, which the body reader refuses. */
+export const Text = (options: { maxLength?: number; minLength?: number; description?: string } = {}) =>
+  Type.String({ maxLength: 255, ...options })
+
+/** Non-empty text. */
+export const Name = (options: { maxLength?: number; pattern?: string; description?: string } = {}) =>
+  Type.String({ minLength: 1, maxLength: 255, ...options })
+
+/** A moment in answers: a Date inside, ISO 8601 text outside. */
+export const DateTime = (options: { description?: string } = {}) =>
+  Type.Unsafe<Date>({ type: 'string', format: 'date-time', ...options })
+
+/** A moment in requests: ISO 8601 text. */
+export const DateTimeText = (options: { description?: string } = {}) =>
+  Type.String({ format: 'date-time', maxLength: 40, ...options })
+
+/** Any JSON value, kept as it came. */
+export const AnyJson = (options: { description?: string } = {}) => Type.Unsafe<unknown>({ ...options })
+
+/** A JSON object with keys of the caller's choosing. */
+export const JsonObject = (options: { description?: string } = {}) =>
+  Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true, ...options })
+
+/** An identifier that PostgreSQL counts: fits `integer`. */
+export const SerialId = () => Type.Integer({ minimum: 1, maximum: 2_147_483_647 })
+
+/** `status=a,b&status=c`, with or without spaces: read with `listOf`. */
+export const TextList = (options: { description?: string } = {}) =>
+  Type.Union(
+    [Type.String({ maxLength: 8192 }), Type.Array(Type.String({ maxLength: 8192 }), { maxItems: 1000 })],
+    options,
+  )
+
+/** The items of a TextList parameter; undefined when the parameter is absent. */
+export function listOf(value: string | string[] | undefined): string[] | undefined {
+  if (value === undefined) return undefined
+  return [value]
+    .flat()
+    .flatMap((part) => part.split(','))
+    .map((part) => part.trim())
+    .filter((part) => part !== '')
+}
+
+/** Nothing in the body: 204, 304. */
+export const Empty = (description = 'No content') => Type.Null({ description })
+
+/** The shapes of one operation. `response` is not optional: what is not declared does not leave. */
+export interface OperationSchema {
+  summary?: string
+  description?: string
+  params?: TSchema
+  query?: TSchema
+  headers?: TSchema
+  body?: TSchema
+  response: Record<number, TSchema>
+}

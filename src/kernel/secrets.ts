@@ -1,0 +1,66 @@
+/**
+ * Secrets at rest. A data key in the database seals them (AES-256-GCM); the master key, which never enters the
+ * database, seals the data key: a copy of the database alone opens nothing, and a backup can be moved to another
+ * master key by sealing one value anew.
+ */
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Sql } from './db.ts'
+
+export interface Secrets {
+  seal(text: string): string
+  open(sealed: string): string
+}
+
+const sealWith = (key: Buffer, text: string) => {
+  const iv = randomBytes(12)
+  const cipher = createCipheriv('aes-256-gcm', key, iv)
+  const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
+  return `v1.${Buffer.concat([iv, cipher.getAuthTag(), sealed]).toString('base64url')}`
+}
+
+const openWith = (key: Buffer, sealed: string) => {
+  const bytes = Buffer.from(sealed.replace(/^v1\./, ''), 'base64url')
+  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12))
+  decipher.setAuthTag(bytes.subarray(12, 28))
+  return Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]).toString('utf8')
+}
+
+/** From the setting (any text of enough length), or a file in the data directory made on first need. */
+export function loadMasterKey(setting: string | undefined, directory: string): Buffer {
+  if (setting !== undefined) {
+    if (setting.length < 32) throw new Error('WAYPOST_MASTER_KEY must have at least 32 characters')
+    return createHash('sha256').update(setting).digest()
+  }
+  const file = join(directory, 'keys', 'master.key')
+  if (!existsSync(file)) {
+    mkdirSync(join(directory, 'keys'), { recursive: true, mode: 0o700 })
+    writeFileSync(file, randomBytes(32).toString('base64url'), { mode: 0o600, flag: 'wx', flush: true })
+  }
+  return createHash('sha256').update(readFileSync(file, 'utf8').trim()).digest()
+}
+
+export async function loadDataKey(sql: Sql, masterKey: Buffer): Promise<Buffer> {
+  const fresh = sealWith(masterKey, randomBytes(32).toString('base64url'))
+  await sql`insert into kernel.data_keys (id, sealed) values (1, ${fresh}) on conflict do nothing`
+  const [row] = await sql`select sealed from kernel.data_keys`
+  try {
+    return Buffer.from(openWith(masterKey, row?.sealed), 'base64url')
+  } catch {
+    throw new Error(
+      'The master key does not open this database: it was made with another WAYPOST_MASTER_KEY or data directory',
+    )
+  }
+}
+
+/** For a restore on another machine: the same data key under this machine's master key. */
+export async function storeDataKey(sql: Sql, masterKey: Buffer, dataKey: Buffer) {
+  const sealed = sealWith(masterKey, dataKey.toString('base64url'))
+  await sql`insert into kernel.data_keys (id, sealed) values (1, ${sealed}) on conflict (id) do update set sealed = ${sealed}`
+}
+
+export const createSecrets = (dataKey: Buffer): Secrets => ({
+  seal: (text) => sealWith(dataKey, text),
+  open: (sealed) => openWith(dataKey, sealed),
+})

@@ -1,0 +1,39 @@
+/** Entry: finds the command and hands over. Commands are loaded when they are used, so `waypost config` stays quick. */
+import { ConfigurationError } from './config.ts'
+
+interface Command {
+  summary: string
+  load(): Promise<{ run(args: string[]): Promise<number> }>
+}
+
+const commands: Record<string, Command> = {
+  start: { summary: 'run the platform', load: () => import('./cli/start.ts') },
+}
+
+const usage = () =>
+  [
+    'usage: waypost <command>',
+    '',
+    ...Object.entries(commands).map(([name, { summary }]) => `  ${name.padEnd(10)}${summary}`),
+    '',
+  ].join('\n')
+
+async function main([name = 'help', ...args]: string[]): Promise<number> {
+  const command = commands[name]
+  if (!command) {
+    const asked = ['help', '--help', '-h'].includes(name)
+    process[asked ? 'stdout' : 'stderr'].write(asked ? usage() : `waypost: there is no command ${name}\n\n${usage()}`)
+    return asked ? 0 : 2
+  }
+  try {
+    return await (await command.load()).run(args)
+  } catch (error) {
+    if (error instanceof ConfigurationError) {
+      process.stderr.write(`waypost: ${error.message}\n`)
+      return 2
+    }
+    throw error
+  }
+}
+
+process.exitCode = await main(process.argv.slice(2))

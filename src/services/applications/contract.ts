@@ -1,0 +1,32 @@
+import { type Ctx, contract } from '../../kernel/contract.ts'
+import type { Sql } from '../../kernel/db.ts'
+
+export interface ApplicationVersionRef {
+  tenantId: string
+  applicationName: string
+  versionName: string
+}
+
+export interface Applications {
+  /** Whether the tenant of the context has this application. */
+  exists(ctx: Ctx, application: { name: string }): Promise<boolean>
+  /** Version names are unique on the platform; a device names one before its tenant is known. */
+  findVersion(versionName: string): Promise<ApplicationVersionRef | undefined>
+  /** The effective configuration of a service instance: application level, overridden key by key by the version's. */
+  configuration(of: {
+    tenantId: string
+    instance: string
+    applicationName: string
+    versionName?: string
+  }): Promise<Record<string, unknown>>
+  tenantConfiguration(of: { tenantId: string; instance: string }): Promise<Record<string, unknown>>
+  /** While somebody uses an application or version, it cannot be deleted: services that hold such things say so here. */
+  addUsage(usage: ApplicationUsage): void
+}
+
+/** How many things of yours hang on this application (or on one version of it), for the 409 of a deletion. */
+export interface ApplicationUsage {
+  what: string
+  count(sql: Sql, of: { tenantId: string; applicationName: string; versionName?: string }): Promise<number>
+}
+export const Applications = contract<Applications>('applications')

@@ -1,0 +1,17 @@
+import type { Caller } from '../../src/kernel/contract.ts'
+import { newId } from '../../src/kernel/ids.ts'
+import { everyScope, platformSystem, tenantSystem } from '../../src/kernel/permissions.ts'
+
+/** Somebody with these scopes: `aCaller({ tenantId: 'a', on: { 'tenant-system': ['application:read'] } })`. */
+export function aCaller(who: { tenantId?: string; id?: string; on?: Record<string, string[]> } = {}): Caller {
+  return {
+    tenantId: who.tenantId ?? 'default',
+    subject: { type: 'user', id: who.id ?? newId() },
+    roles: [],
+    permissions: Object.entries(who.on ?? {}).map(([resource, scopes]) => ({ resource, scopes: new Set(scopes) })),
+  }
+}
+
+export const aTenantAdmin = (tenantId = 'default') => aCaller({ tenantId, on: { [tenantSystem]: [everyScope] } })
+
+export const aPlatformAdmin = () => aCaller({ tenantId: 'platform', on: { [platformSystem]: [everyScope] } })

@@ -1,0 +1,14 @@
+import { sleep } from '../../src/kernel/clock.ts'
+
+/** Asks again until it holds: for what happens soon, without sleeping longer than it takes. */
+export async function eventually<T>(what: () => Promise<T> | T, { withinMs = 10_000, everyMs = 20 } = {}): Promise<T> {
+  const deadline = Date.now() + withinMs
+  for (;;) {
+    try {
+      return await what()
+    } catch (error) {
+      if (Date.now() > deadline) throw error
+      await sleep(everyMs)
+    }
+  }
+}

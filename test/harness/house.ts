@@ -1,0 +1,126 @@
+/** Services in this process over a database of their own: for tests beside the code. No socket, real SQL, real routes. */
+import { rmSync } from 'node:fs'
+import { after } from 'node:test'
+import type { InjectOptions } from 'fastify'
+import { buildHouse, type House } from '../../src/assembly/build.ts'
+import { roots } from '../../src/assembly/roots.ts'
+import { loadConfig } from '../../src/config.ts'
+import type { Clock } from '../../src/kernel/clock.ts'
+import type { Authenticate, Caller } from '../../src/kernel/contract.ts'
+import type { AnyService } from '../../src/kernel/define-service.ts'
+import { Unauthenticated } from '../../src/kernel/errors.ts'
+import { createHttpServer, type HttpServer } from '../../src/kernel/http/server.ts'
+import { newId } from '../../src/kernel/ids.ts'
+import { createLog } from '../../src/kernel/log.ts'
+import { freshDatabase, throwAwayDirectory } from './database.ts'
+
+export interface Answer {
+  status: number
+  // biome-ignore lint/suspicious/noExplicitAny: tests look at answers of every shape
+  body: any
+  text: string
+  headers: Record<string, string | undefined>
+}
+
+export interface TestHouse extends House {
+  http: HttpServer
+  baseUrl: string
+  /** `as(aCaller(…))('POST /api/v1/applications', { name: 'a' })` */
+  as(caller: Caller | undefined): Ask
+  close(): Promise<void>
+}
+
+export type Ask = (operation: string, body?: unknown, headers?: Record<string, string>) => Promise<Answer>
+
+export interface HouseOptions {
+  services: AnyService[]
+  environment?: Record<string, string>
+  now?: Clock
+  /** Real tokens: what the identity service answers; callers made by `aCaller` work beside them. */
+  authenticate?: (house: House) => Authenticate
+}
+
+export async function openHouse(options: HouseOptions): Promise<TestHouse> {
+  const directory = throwAwayDirectory()
+  const config = loadConfig({ WAYPOST_DATA: directory, WAYPOST_LOG_LEVEL: 'error', ...options.environment })
+  const log = await createLog(config.log)
+  const baseUrl = config.baseUrl ?? 'http://waypost.test'
+  const house = await buildHouse({
+    config,
+    connection: await freshDatabase(),
+    log,
+    services: options.services,
+    baseUrl: () => baseUrl,
+    ...(options.now && { now: options.now }),
+  })
+  const callers = new Map<string, Caller>()
+  const real = options.authenticate?.(house)
+  const http = createHttpServer({
+    baseUrl: () => baseUrl,
+    log,
+    metrics: house.kit.metrics,
+    authenticate: async (headers) => {
+      const known = callers.get(headers.authorization ?? '')
+      if (known) return known
+      if (real) return real(headers)
+      if (headers.authorization || headers.apiKey) throw Unauthenticated()
+      return undefined
+    },
+    openDoor: () => undefined,
+    rateLimit: { perCredential: 0, perAddress: 0 },
+    trustProxy: false,
+  })
+  for (const service of house.built.values())
+    for (const door of service.http ?? []) http.mount(door, roots[door.name] ?? [])
+  await http.app.ready()
+  await house.kit.jobs.start({ workers: true })
+  await house.kit.bus.start({ workers: true })
+  for (const service of house.built.values()) await service.start?.()
+
+  const close = async () => {
+    await http.close()
+    for (const service of house.built.values()) await service.stop?.()
+    await house.kit.bus.stop()
+    await house.kit.jobs.stop()
+    await house.close()
+    rmSync(directory, { recursive: true, force: true })
+  }
+  after(close)
+  return {
+    ...house,
+    http,
+    baseUrl,
+    close,
+    as(caller) {
+      const name = `Bearer test-${newId()}`
+      if (caller) callers.set(name, caller)
+      return (operation, body, headers = {}) =>
+        ask(http, operation, body, { ...(caller && { authorization: name }), ...headers })
+    },
+  }
+}
+
+async function ask(
+  http: HttpServer,
+  operation: string,
+  body: unknown,
+  headers: Record<string, string>,
+): Promise<Answer> {
+  const [method, url] = operation.split(' ') as [NonNullable<InjectOptions['method']>, string]
+  const hasBody = body !== undefined
+  const raw = typeof body === 'string' || Buffer.isBuffer(body)
+  const response = await http.app.inject({
+    method,
+    url,
+    headers: { ...(hasBody && { 'content-type': 'application/json' }), ...headers },
+    ...(hasBody && { payload: raw ? body : JSON.stringify(body) }),
+  })
+  const text = response.body
+  const isJson = response.headers['content-type']?.toString().includes('json')
+  return {
+    status: response.statusCode,
+    body: isJson && text ? JSON.parse(text) : undefined,
+    text,
+    headers: response.headers as never,
+  }
+}
