@@ -1,9 +1,10 @@
+import type { FastifyInstance } from 'fastify'
 import type { Bus } from './bus.ts'
 import type { Clock } from './clock.ts'
 import type { Contract, Ctx } from './contract.ts'
 import type { Db } from './db.ts'
 import type { Face } from './faces.ts'
-import type { Http } from './http/routes.ts'
+import type { Http, Operation } from './http/routes.ts'
 import type { NewId } from './ids.ts'
 import type { Jobs } from './jobs.ts'
 import type { Log } from './log.ts'
@@ -41,6 +42,11 @@ export interface HttpDoor {
   name: string
   face?: Face
   routes(http: Http): void
+  /**
+   * For protocols that are not JSON over our routes (OpenID Connect): registers itself on the server as it is, and
+   * records what the API reference should show.
+   */
+  raw?(app: FastifyInstance, record: (operation: Operation) => void): void
 }
 
 export interface BuiltService<T> {

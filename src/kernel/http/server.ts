@@ -152,6 +152,8 @@ export function createHttpServer(options: HttpOptions): HttpServer {
           },
           { prefix: root },
         )
+      // A plugin of its own: its body parsers and error handler stay its own.
+      if (door.raw) app.register(async (scope) => door.raw?.(scope, (operation) => operations.push(operation)))
     },
     async close() {
       const started = monotonicMs()
