@@ -7,7 +7,11 @@ export type RealmStatus = 'AVAILABLE' | 'SUSPENDED' | 'DISABLED' | 'CREATING' | 
 export interface RoleSpec {
   name: string
   description?: string
-  /** On tenant-system; a scope that starts with `platform:` is held on platform-system and only in realm `platform`. */
+  /**
+   * Where its scopes are held. `platform`: all of them on platform-system; such a role occurs only in realm `platform`.
+   * `tenant`: on tenant-system, but a scope that starts with `platform:` on platform-system and only in realm `platform`.
+   */
+  on: 'platform' | 'tenant'
   scopes: string[]
 }
 
@@ -32,7 +36,25 @@ export interface RealmView {
   backendClientSecret: string
 }
 
+/** What must be known before a realm is built: the answer to a registration names its clients and the secret. */
+export interface RealmReservation {
+  tenantId: string
+  frontendClientId: string
+  backendClientId: string
+}
+
+export interface UserView {
+  id: string
+  username: string
+  email?: string
+  firstName?: string
+  lastName?: string
+  enabled: boolean
+}
+
 export interface NewUser {
+  /** A UUID that the caller chose: the answer to a registration names its administrator before the realm is built. */
+  id?: string
   username: string
   email?: string
   firstName?: string
@@ -45,13 +67,27 @@ export interface NewUser {
 export interface Identity {
   /** Who presents this token or key; undefined when nothing is presented, 401 for anything false. */
   authenticate: Authenticate
+  /**
+   * A realm in status CREATING with its two client ids and a generated backend secret, and nothing else yet. buildRealm
+   * keeps the secret. An existing realm stays as it is and is returned.
+   */
+  reserveRealm(sql: Sql, realm: RealmReservation): Promise<RealmView>
   /** Makes the realm or brings it to this specification; users, keys and secrets stay. Safe to repeat. */
   buildRealm(sql: Sql, realm: RealmSpec): Promise<void>
   /** Takes effect within a second everywhere; DELETED also removes users, clients, keys, roles and grants. */
   setRealmStatus(sql: Sql, tenantId: string, status: RealmStatus): Promise<void>
   realm(tenantId: string): Promise<RealmView | undefined>
+  /** Many at once, for lists; a realm that does not exist is missing from the map. */
+  realms(tenantIds: string[]): Promise<Map<string, RealmView>>
   /** The id of the user, and the password when it was generated. A taken username is returned as undefined. */
   createUser(sql: Sql, tenantId: string, user: NewUser): Promise<{ id: string; password?: string } | undefined>
+  /** Users of a realm by username; `search` is part of username, e-mail or a name. `limit` null is all. */
+  findUsers(
+    tenantId: string,
+    filter: { search?: string; enabled?: boolean; offset: number; limit: number | null },
+  ): Promise<{ count: number; users: UserView[] }>
+  /** False when there is no such user. */
+  deleteUser(sql: Sql, tenantId: string, userId: string): Promise<boolean>
   /** Who creates a resource holds every scope on it. */
   grantCreator(sql: Sql, ctx: Ctx, resource: string): Promise<void>
   /** The resource is gone: grants on it go too. */
