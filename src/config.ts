@@ -142,14 +142,18 @@ export function readSettings(environment: Environment = process.env): Map<Settin
   const known = Object.keys(table).flatMap((name) => (table[name]?.secret ? [name, `${name}_FILE`] : [name]))
   for (const variable of Object.keys(environment)) {
     if (!variable.startsWith(prefix) || known.includes(variable.slice(prefix.length))) continue
-    const nearest = known.toSorted(
-      (a, b) => distance(variable.slice(prefix.length), a) - distance(variable.slice(prefix.length), b),
-    )[0]
+    const nearest = nearestOf(variable.slice(prefix.length), known)
     throw new ConfigurationError(`${variable} is not a setting of Waypost; the nearest is ${prefix}${nearest}`)
   }
   return new Map(
     Object.entries(table).map(([name, setting]) => [name as SettingName, readOne(name, setting, environment)]),
   )
+}
+
+/** A name that continues what was typed is nearer than any other. */
+function nearestOf(typed: string, known: string[]): string | undefined {
+  const cost = (name: string) => distance(typed, name) - (name.startsWith(typed) ? typed.length : 0)
+  return known.toSorted((a, b) => cost(a) - cost(b))[0]
 }
 
 function readOne(name: string, setting: Setting, environment: Environment): Effective {

@@ -8,6 +8,9 @@ interface Command {
 
 const commands: Record<string, Command> = {
   start: { summary: 'run the platform', load: () => import('./cli/start.ts') },
+  migrate: { summary: 'bring the database to this version', load: () => import('./cli/migrate.ts') },
+  config: { summary: 'show the effective settings and where each came from', load: () => import('./cli/config.ts') },
+  openapi: { summary: 'print the API reference', load: () => import('./cli/openapi.ts') },
 }
 
 const usage = () =>
@@ -35,5 +38,8 @@ async function main([name = 'help', ...args]: string[]): Promise<number> {
     throw error
   }
 }
+
+// `waypost config | head` closes the pipe early, which is no failure.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
 
 process.exitCode = await main(process.argv.slice(2))

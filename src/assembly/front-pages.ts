@@ -1,10 +1,13 @@
+/** What a browser finds first: where to go, whether the platform is well, and the API reference, all served from here. */
 import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
 import type { HealthReport } from '../kernel/health.ts'
 import { openapi } from '../kernel/http/openapi.ts'
 import type { HttpServer } from '../kernel/http/server.ts'
 
 export const titles: Record<string, string> = {
-  identity: 'Users, roles, grants, keys, clients and issuers of a tenant',
+  identity: 'Tokens, users, roles, grants, keys, clients and issuers of a tenant',
   'tenant-v1': 'Tenant manager v1',
   'tenant-v2': 'Tenant manager v2',
   application: 'Applications, versions and their configuration',
@@ -16,11 +19,86 @@ export const version = (
 
 export const apiDocument = (http: HttpServer, baseUrl: string) => openapi(http.operations, { baseUrl, version, titles })
 
-/** What a browser finds first: the API reference and whether the platform is well. */
+const securityPolicy =
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self'; " +
+  "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+
+const page = (title: string, head: string, body: string) => `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title}</title>
+<link rel="icon" href="/assets/icon.svg" type="image/svg+xml">
+${head}
+${body}
+</html>
+`
+
+const sign =
+  '<svg viewBox="0 0 24 24" fill="none" stroke="currentColor" stroke-width="2" stroke-linejoin="round" xmlns="http://www.w3.org/2000/svg">' +
+  '<path d="M12 2v3M12 12v10M5 5h12l3 3.5L17 12H5z"/></svg>'
+
+const docsPage = page(
+  'Waypost API reference',
+  '<link rel="stylesheet" href="/docs/assets/swagger-ui.css">\n<link rel="stylesheet" href="/docs/assets/docs.css">',
+  '<div id="reference"></div>\n<script src="/docs/assets/swagger-ui-bundle.js"></script>\n<script src="/docs/assets/docs.js"></script>',
+)
+
+function frontPage({ status, checks }: HealthReport): string {
+  const rows = checks.map(
+    ({ name, ok, ms }) =>
+      `<tr><th scope="row">${name}</th><td class="${ok ? 'ok' : 'bad'}">${ok ? `well (${ms} ms)` : 'not answering'}</td></tr>`,
+  )
+  return page(
+    'Waypost',
+    '<link rel="stylesheet" href="/assets/style.css">',
+    `<main>
+<h1>${sign}Waypost</h1>
+<p>Version ${version}. The platform is <span class="${status === 'ready' ? 'ok' : 'bad'}">${status}</span>.</p>
+<nav>
+<a href="/docs"><strong>API reference</strong><span>every operation, with “try it”</span></a>
+<a href="/openapi.json"><strong>OpenAPI document</strong><span>for generators and clients</span></a>
+<a href="/auth/realms/default/.well-known/openid-configuration"><strong>Identity provider</strong><span>discovery of tenant “default”</span></a>
+</nav>
+<table>${rows.join('')}</table>
+</main>`,
+  )
+}
+
+const types: Record<string, string> = { css: 'text/css', js: 'text/javascript', svg: 'image/svg+xml' }
+
 export function mountFrontPages(http: HttpServer, platform: { baseUrl(): string; report(): Promise<HealthReport> }) {
+  const { app } = http
+  const own = new URL('./pages/', import.meta.url)
+  const swagger = join(dirname(createRequire(import.meta.url).resolve('@fastify/swagger-ui/package.json')), 'static')
+  const html = (path: string, text: () => Promise<string> | string) =>
+    app.get(path, async (_, reply) =>
+      reply
+        .type('text/html; charset=utf-8')
+        .header('content-security-policy', securityPolicy)
+        .send(await text()),
+    )
+  // Read at each request: asked for by a few people, so nothing of it stays in memory.
+  const asset = (path: string, read: () => string | Buffer) =>
+    app.get(path, (_, reply) =>
+      reply
+        .type(`${types[path.split('.').at(-1)!]}; charset=utf-8`)
+        .header('cache-control', 'public, max-age=3600')
+        .header('x-content-type-options', 'nosniff')
+        .send(read()),
+    )
+
   let document: string | undefined
-  http.app.get('/openapi.json', (_, reply) => {
+  app.get('/openapi.json', (_, reply) => {
     document ??= JSON.stringify(apiDocument(http, platform.baseUrl()))
-    return reply.type('application/json; charset=utf-8').send(document)
+    return reply.type('application/json; charset=utf-8').header('access-control-allow-origin', '*').send(document)
   })
+  html('/', async () => frontPage(await platform.report()))
+  html('/docs', () => docsPage)
+  asset('/assets/style.css', () => readFileSync(new URL('style.css', own)))
+  asset('/assets/icon.svg', () => sign.replace('currentColor', '#0b6e5f'))
+  asset('/docs/assets/docs.css', () => readFileSync(new URL('docs.css', own)))
+  asset('/docs/assets/docs.js', () => readFileSync(new URL('docs.js', own)))
+  for (const file of ['swagger-ui.css', 'swagger-ui-bundle.js'])
+    asset(`/docs/assets/${file}`, () => readFileSync(join(swagger, file)))
 }

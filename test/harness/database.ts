@@ -3,13 +3,25 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { type ConnectionOptions, connect } from '../../src/kernel/db.ts'
 import { startEmbeddedPostgres } from '../../src/kernel/embedded-postgres.ts'
 import { newShortToken } from '../../src/kernel/ids.ts'
+import { migrate, readMigrations } from '../../src/kernel/migrate.ts'
 
 export const sharedServerVariable = 'TEST_POSTGRES'
 
 let server: Promise<ConnectionOptions> | undefined
+
+const cleanups: (() => Promise<void> | void)[] = []
+
+/** Runs when all tests of the file are over, the newest first: what was opened last is closed first. */
+export const atTheEnd = (cleanup: () => Promise<void> | void) => void cleanups.push(cleanup)
+
+// Registered while the file is loaded: within a test, `after` would mean after that test.
+after(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
+})
 
 export const throwAwayDirectory = (name = 'waypost-test-') => mkdtempSync(join(tmpdir(), name))
 
@@ -23,7 +35,7 @@ function testServer(): Promise<ConnectionOptions> {
 async function startOwn(): Promise<ConnectionOptions> {
   const directory = throwAwayDirectory()
   const postgres = await startEmbeddedPostgres({ directory: join(directory, 'postgres'), log: () => {} })
-  after(async () => {
+  atTheEnd(async () => {
     await postgres.stop()
     rmSync(directory, { recursive: true, force: true })
   })
@@ -36,9 +48,17 @@ export async function freshDatabase(): Promise<ConnectionOptions> {
   const name = `t_${newShortToken(12).toLowerCase()}`
   const admin = connect(connection, { max: 1 })
   await admin.unsafe(`create database ${name}`)
-  after(async () => {
+  atTheEnd(async () => {
     await admin.unsafe(`drop database if exists ${name} with (force)`)
     await admin.end()
   })
   return { ...connection, database: name } as ConnectionOptions
+}
+
+/** The kernel's own tables, for tests of the kernel's parts. */
+export async function kernelMigrated(connection: ConnectionOptions) {
+  const pool = connect(connection, { max: 1 })
+  const directory = fileURLToPath(new URL('../../src/kernel/migrations/', import.meta.url))
+  await migrate(pool, readMigrations([{ module: 'kernel', directory }]))
+  await pool.end()
 }

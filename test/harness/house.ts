@@ -1,6 +1,5 @@
 /** Services in this process over a database of their own: for tests beside the code. No socket, real SQL, real routes. */
 import { rmSync } from 'node:fs'
-import { after } from 'node:test'
 import type { InjectOptions } from 'fastify'
 import { buildHouse, type House } from '../../src/assembly/build.ts'
 import { roots } from '../../src/assembly/roots.ts'
@@ -12,7 +11,7 @@ import { Unauthenticated } from '../../src/kernel/errors.ts'
 import { createHttpServer, type HttpServer } from '../../src/kernel/http/server.ts'
 import { newId } from '../../src/kernel/ids.ts'
 import { createLog } from '../../src/kernel/log.ts'
-import { freshDatabase, throwAwayDirectory } from './database.ts'
+import { atTheEnd, freshDatabase, throwAwayDirectory } from './database.ts'
 
 export interface Answer {
   status: number
@@ -77,7 +76,10 @@ export async function openHouse(options: HouseOptions): Promise<TestHouse> {
   await house.kit.bus.start({ workers: true })
   for (const service of house.built.values()) await service.start?.()
 
+  let open = true
   const close = async () => {
+    if (!open) return
+    open = false
     await http.close()
     for (const service of house.built.values()) await service.stop?.()
     await house.kit.bus.stop()
@@ -85,7 +87,7 @@ export async function openHouse(options: HouseOptions): Promise<TestHouse> {
     await house.close()
     rmSync(directory, { recursive: true, force: true })
   }
-  after(close)
+  atTheEnd(close)
   return {
     ...house,
     http,

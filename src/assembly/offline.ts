@@ -1,0 +1,60 @@
+/** The declared operations without a database: services are built on a kit that is never used, only their doors are asked. */
+import { loadConfig } from '../config.ts'
+import type { BuiltService, Kit, Needs } from '../kernel/define-service.ts'
+import { createHttpServer } from '../kernel/http/server.ts'
+import { createLog } from '../kernel/log.ts'
+import { createMetrics } from '../kernel/metrics.ts'
+import { catalogue } from './catalogue.ts'
+import { apiDocument } from './front-pages.ts'
+import { inOrder } from './order.ts'
+import { roots } from './roots.ts'
+
+/** Declarations may be made on it (jobs, reactions, metrics); asking it for anything at all is a mistake. */
+const unused = (name: string) =>
+  new Proxy(
+    {},
+    {
+      get: () => () => {
+        throw new Error(`${name} is not there without a database`)
+      },
+    },
+  )
+const declaring = (...names: string[]) => Object.fromEntries(names.map((name) => [name, () => {}]))
+
+export async function offlineApiDocument(baseUrl: string) {
+  const log = await createLog({ level: 'silent', format: 'json' })
+  const metrics = createMetrics()
+  const kit = {
+    db: unused('the database'),
+    bus: { ...declaring('hear', 'react', 'onGap') },
+    jobs: { ...declaring('define') },
+    secrets: unused('the data key'),
+    metrics,
+    log,
+    now: () => new Date(0),
+    newId: () => '',
+    baseUrl: () => baseUrl,
+    settings: loadConfig({}).service,
+    system: unused('the system'),
+  } as unknown as Kit
+  const http = createHttpServer({
+    baseUrl: () => baseUrl,
+    log,
+    metrics,
+    authenticate: async () => undefined,
+    openDoor: () => undefined,
+    rateLimit: { perCredential: 0, perAddress: 0 },
+    trustProxy: false,
+  })
+  const built = new Map<string, BuiltService<unknown>>()
+  for (const service of inOrder(catalogue)) {
+    const given = Object.entries((service.needs ?? {}) as Needs).map(([key, need]) => [key, built.get(need.name)?.api])
+    const made = service.build(kit, Object.fromEntries(given)) as BuiltService<unknown>
+    built.set(service.provides.name, made)
+    for (const door of made.http ?? []) http.mount(door, roots[door.name] ?? [])
+  }
+  await http.app.ready()
+  const document = apiDocument(http, baseUrl)
+  await http.close()
+  return document
+}

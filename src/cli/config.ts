@@ -1,0 +1,13 @@
+import { readSettings } from '../config.ts'
+
+/** Effective settings and where each came from; secrets are masked. */
+export async function run(): Promise<number> {
+  const rows = [...readSettings().values()].map(({ name, value, from, secret }) => {
+    const shown = value === undefined ? '(unset)' : secret ? '********' : value
+    return [name, shown, from === 'default' ? 'default' : `from ${from === 'file' ? `${name}_FILE` : 'environment'}`]
+  })
+  const width = (column: number) => Math.max(...rows.map((row) => row[column]!.length))
+  for (const [name, value, from] of rows)
+    process.stdout.write(`${name!.padEnd(width(0))}  ${value!.padEnd(width(1))}  ${from}\n`)
+  return 0
+}

@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { eventually } from '../../test/harness/eventually.ts'
+import { openHouse } from '../../test/harness/house.ts'
+import { defineEvent } from './bus.ts'
+import { contract } from './contract.ts'
+import type { Kit } from './define-service.ts'
+import { defineService } from './define-service.ts'
+
+interface Said {
+  tenantId: string
+  thing: string
+  n: number
+}
+const Said = defineEvent<Said>('test.thing.said', { description: 'for tests', key: ({ thing }) => thing })
+
+const aService = (build: (kit: Kit) => void) =>
+  defineService({ name: 'test', provides: contract<object>('test'), build: (kit) => (build(kit), { api: {} }) })
+
+const say = (kit: Kit, thing: string, n: number) =>
+  kit.db.tx((sql) => kit.bus.publish(sql, Said, { tenantId: 't', thing, n }))
+
+test('a reaction gets every event of a key in order, and nothing of a transaction that was rolled back', async () => {
+  const got: Said[] = []
+  const { kit } = await openHouse({
+    services: [aService((it) => it.bus.react('test.collect', Said, async (_, event) => void got.push(event)))],
+  })
+  for (let n = 0; n < 20; n++) await say(kit, n % 2 === 0 ? 'even' : 'odd', n)
+  await assert.rejects(
+    kit.db.tx(async (sql) => {
+      await kit.bus.publish(sql, Said, { tenantId: 't', thing: 'even', n: 99 })
+      throw new Error('rolled back')
+    }),
+    /rolled back/,
+  )
+  await kit.bus.settled()
+  for (const thing of ['even', 'odd']) {
+    const numbers = got.filter((event) => event.thing === thing).map(({ n }) => n)
+    assert.deepEqual(
+      numbers,
+      numbers.toSorted((a, b) => a - b),
+    )
+    assert.equal(numbers.length, 10)
+  }
+})
+
+test('a failing reaction holds back its own key only and is tried again', async () => {
+  const got: string[] = []
+  let failures = 2
+  const { kit } = await openHouse({
+    services: [
+      aService((it) =>
+        it.bus.react('test.fail', Said, async (_, { thing, n }) => {
+          if (thing === 'bad' && failures-- > 0) throw new Error('not yet')
+          got.push(`${thing}${n}`)
+        }),
+      ),
+    ],
+    environment: { WAYPOST_LOG_LEVEL: 'silent' },
+  })
+  await say(kit, 'bad', 1)
+  await say(kit, 'bad', 2)
+  await say(kit, 'good', 1)
+  await eventually(() => assert.deepEqual(got, ['good1']))
+  await eventually(() => assert.deepEqual(got, ['good1', 'bad1', 'bad2']), { withinMs: 15_000 })
+})
+
+test('what a reaction writes and its delivery commit together', async () => {
+  let attempts = 0
+  const { kit } = await openHouse({
+    services: [
+      aService((it) =>
+        it.bus.react('test.write', Said, async (sql, { thing }) => {
+          await sql`insert into kernel.vault (name, sealed) values (${thing}, 'x')`
+          if (attempts++ === 0) throw new Error('after the write')
+        }),
+      ),
+    ],
+    environment: { WAYPOST_LOG_LEVEL: 'silent' },
+  })
+  await say(kit, 'once', 1)
+  await eventually(async () => assert.equal((await kit.db.sql`select from kernel.vault`).length, 1), {
+    withinMs: 15_000,
+  })
+  assert.equal(attempts, 2)
+  assert.equal((await kit.db.sql`select from kernel.outbox`).length, 0)
+})
+
+test('a listener is called after the commit and before the transaction returns', async () => {
+  const heard: number[] = []
+  const { kit } = await openHouse({ services: [aService((it) => it.bus.hear(Said, ({ n }) => heard.push(n)))] })
+  await kit.db.tx(async (sql) => {
+    await kit.bus.publish(sql, Said, { tenantId: 't', thing: 'a', n: 7 })
+    assert.deepEqual(heard, [])
+  })
+  assert.deepEqual(heard, [7])
+})

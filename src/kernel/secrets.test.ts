@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict'
+import { rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { freshDatabase, kernelMigrated, throwAwayDirectory } from '../../test/harness/database.ts'
+import { connect } from './db.ts'
+import { createSecrets, loadDataKey, loadMasterKey, storeDataKey } from './secrets.ts'
+
+async function aDatabase() {
+  const connection = await freshDatabase()
+  await kernelMigrated(connection)
+  return connect(connection, { max: 1 })
+}
+
+test('what is sealed opens again, looks different each time, and cannot be changed', async () => {
+  const secrets = createSecrets(Buffer.alloc(32, 7))
+  const sealed = secrets.seal('größtes Geheimnis')
+  assert.equal(secrets.open(sealed), 'größtes Geheimnis')
+  assert.notEqual(secrets.seal('größtes Geheimnis'), sealed)
+  const last = sealed.at(-1) === 'A' ? 'B' : 'A'
+  assert.throws(() => secrets.open(sealed.slice(0, -2) + last + last))
+  assert.throws(() => createSecrets(Buffer.alloc(32, 8)).open(sealed))
+})
+
+test('the master key is made once, is private, and two directories share none', () => {
+  const [one, two] = [throwAwayDirectory(), throwAwayDirectory()]
+  const key = loadMasterKey(undefined, one)
+  assert.deepEqual(loadMasterKey(undefined, one), key)
+  assert.notDeepEqual(loadMasterKey(undefined, two), key)
+  assert.equal(statSync(join(one, 'keys', 'master.key')).mode & 0o777, 0o600)
+  for (const directory of [one, two]) rmSync(directory, { recursive: true })
+})
+
+test('a short master key is refused', () => {
+  assert.throws(() => loadMasterKey('short', '/nowhere'), /at least 32 characters/)
+})
+
+test('the data key survives a restart, and another master key does not open it', async () => {
+  const pool = await aDatabase()
+  const master = Buffer.alloc(32, 1)
+  const key = await loadDataKey(pool, master)
+  assert.deepEqual(await loadDataKey(pool, master), key)
+  await assert.rejects(loadDataKey(pool, Buffer.alloc(32, 2)), /master key does not open/)
+  await storeDataKey(pool, Buffer.alloc(32, 2), key)
+  assert.deepEqual(await loadDataKey(pool, Buffer.alloc(32, 2)), key)
+  await pool.end()
+})

@@ -1,0 +1,53 @@
+/**
+ * The test command: makes sure of the tools that npm lacks, starts one PostgreSQL for all files, runs them, stops it.
+ * `npm test` runs everything; `npm test -- src/kernel` what lies below a path.
+ */
+import { spawn, spawnSync } from 'node:child_process'
+import { existsSync, globSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { startEmbeddedPostgres } from '../src/kernel/embedded-postgres.ts'
+import { sharedServerVariable, throwAwayDirectory } from '../test/harness/database.ts'
+
+/** What comes from Debian: command → package. */
+const tools = { chromium: 'chromium' }
+
+function ensureTools() {
+  const missing = Object.entries(tools).filter(([command]) => !onPath(command))
+  if (missing.length === 0) return
+  const packages = missing.map(([, name]) => name).join(' ')
+  const install = `apt-get update && apt-get install -y --no-install-recommends ${packages}`
+  if (process.getuid?.() === 0 && existsSync('/etc/debian_version')) {
+    console.error(`Installing ${packages}…`)
+    const { status } = spawnSync('sh', ['-c', install], {
+      stdio: ['ignore', 'ignore', 'inherit'],
+      env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+    })
+    if (status === 0 && missing.every(([command]) => onPath(command))) return
+  }
+  console.error(`The tests need ${packages}. On Debian, run as root:\n\n  ${install}\n`)
+  process.exit(1)
+}
+
+const onPath = (command: string) => spawnSync('sh', ['-c', `command -v ${command}`]).status === 0
+
+const places = process.argv.slice(2)
+const files = globSync('{src,test,tools}/**/*.test.ts')
+  .filter((file) => places.length === 0 || places.some((place) => file.startsWith(place.replace(/^\.\//, ''))))
+  .sort()
+if (files.length === 0) {
+  console.error(`No tests below ${places.join(', ')}`)
+  process.exit(1)
+}
+
+ensureTools()
+const directory = throwAwayDirectory('waypost-tests-')
+const postgres = await startEmbeddedPostgres({ directory: join(directory, 'postgres'), log: () => {} })
+const child = spawn(process.execPath, ['--test', '--test-concurrency=2', '--test-timeout=240000', ...files], {
+  stdio: 'inherit',
+  env: { ...process.env, [sharedServerVariable]: JSON.stringify(postgres.connection) },
+})
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal))
+const code = await new Promise<number>((resolve) => child.on('close', (status) => resolve(status ?? 1)))
+await postgres.stop()
+rmSync(directory, { recursive: true, force: true })
+process.exit(code)

@@ -1,0 +1,128 @@
+/** House rules that a machine can keep. Prints `file: rule`, exits 1 on any. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+import { pathToFileURL } from 'node:url'
+
+const linesMax = 400
+const doors = /^src\/(services\/[^/]+|identity|gateway)\/(contract|events)\.ts$/
+const importLine = /^\s*(?:import|export)\b[^'"]*?\bfrom\s+['"](\.[^'"]+)['"]|^\s*import\s+['"](\.[^'"]+)['"]/gm
+
+/** The module a file belongs to: a service folder, or the second path segment. */
+const moduleOf = (file: string) => file.match(/^src\/services\/[^/]+/)?.[0] ?? file.split('/').slice(0, 2).join('/')
+
+const isTest = (file: string) => file.endsWith('.test.ts') || file.startsWith('test/')
+/** `store.ts` or a file in a folder `store/`. */
+const isRole = (file: string, ...roles: string[]) => roles.some((role) => new RegExp(`/${role}(\\.ts$|/)`).test(file))
+
+/** Each rule says what is wrong with one import, or nothing. */
+export const importRules: ((from: string, to: string) => string | undefined)[] = [
+  (from, to) =>
+    from.startsWith('src/kernel/') && !to.startsWith('src/kernel/') ? 'kernel imports nothing above it' : undefined,
+  (from, to) =>
+    moduleOf(from) !== moduleOf(to) &&
+    /^src\/(services|identity|gateway)\//.test(to) &&
+    !doors.test(to) &&
+    !/^src\/assembly\//.test(from)
+      ? 'knock at contract.ts or events.ts'
+      : undefined,
+  (from, to) =>
+    isRole(from, 'store') && isRole(to, 'service', 'routes', 'device') ? 'a store does not look up' : undefined,
+  (from, to) =>
+    isRole(from, 'service') && (isRole(to, 'routes', 'device') || to.startsWith('src/kernel/http/'))
+      ? 'a service does not know its edges'
+      : undefined,
+  (from, to) =>
+    isRole(from, 'routes', 'device') && (isRole(to, 'store') || to === 'src/kernel/db.ts')
+      ? 'an edge goes through the service'
+      : undefined,
+]
+
+interface TextRule {
+  rule: string
+  forbidden: RegExp
+  allowed: RegExp
+}
+
+const textRules: TextRule[] = [
+  { rule: 'only src/config.ts reads process.env', forbidden: /process\.env/, allowed: /^src\/config\.ts$/ },
+  {
+    rule: 'only kernel/clock.ts reads the time',
+    forbidden: /\bDate\.now\(|new Date\(\)|performance\.now\(/,
+    allowed: /^src\/kernel\/clock\.ts$/,
+  },
+  { rule: 'only kernel/ids.ts makes ids', forbidden: /randomUUID/, allowed: /^src\/kernel\/ids\.ts$/ },
+  {
+    rule: 'no classes but errors',
+    forbidden: /^\s*(?:export\s+)?class\s+\w+(?!.*extends\s+\w*Error\b)/m,
+    allowed: /^$/,
+  },
+  { rule: 'no barrel files', forbidden: /^export \* from/m, allowed: /^$/ },
+  {
+    rule: 'SQL stands in a store',
+    forbidden: /sql(?:<[^>]*>)?`\s*(?:select|insert|update|delete|with)\b/i,
+    allowed: /\/store(?:\.ts$|\/)|^src\/(?:kernel|assembly|cli)\//,
+  },
+  {
+    rule: 'an edge does not know Fastify',
+    forbidden: /from 'fastify'/,
+    allowed: /^src\/kernel\/|^src\/identity\/provider\//,
+  },
+]
+
+/** What is wrong with these files (path → text). */
+export function findProblems(files: Map<string, string>): string[] {
+  const problems: string[] = []
+  const graph = new Map<string, string[]>()
+  for (const [file, text] of files) {
+    const targets = [...text.matchAll(importLine)].map((match) =>
+      normalize(join(dirname(file), (match[1] ?? match[2])!)),
+    )
+    if (isTest(file)) continue
+    graph.set(file, targets)
+    for (const target of targets)
+      for (const rule of importRules) {
+        const broken = rule(file, target)
+        if (broken) problems.push(`${file}: ${broken} (${target})`)
+      }
+    const lines = text.split('\n').length
+    if (lines > linesMax) problems.push(`${file}: ${lines} lines, at most ${linesMax}`)
+    for (const { rule, forbidden, allowed } of textRules)
+      if (!allowed.test(file) && forbidden.test(text)) problems.push(`${file}: ${rule}`)
+    problems.push(...foreignTables(file, text))
+  }
+  return [...new Set([...problems, ...findCircles(graph)])]
+}
+
+/** A store names only its own PostgreSQL schema. */
+function foreignTables(file: string, text: string): string[] {
+  const own = file.match(/^src\/(?:services\/)?([^/]+)\/store(?:\.ts|\/)/)?.[1]?.replaceAll('-', '_')
+  if (!own) return []
+  return [...text.matchAll(/\b(?:from|join|into|update)\s+([a-z_]+)\.[a-z_]+/g)]
+    .filter(([, schema]) => schema !== own)
+    .map(([, schema]) => `${file}: reads another service's tables (${schema})`)
+}
+
+function findCircles(graph: Map<string, string[]>): string[] {
+  const problems: string[] = []
+  const finished = new Set<string>()
+  const visit = (file: string, path: string[]) => {
+    if (path.includes(file)) {
+      problems.push(`circle: ${[...path.slice(path.indexOf(file)), file].join(' → ')}`)
+      return
+    }
+    if (finished.has(file)) return
+    for (const target of graph.get(file) ?? []) visit(target, [...path, file])
+    finished.add(file)
+  }
+  for (const file of graph.keys()) visit(file, [])
+  return problems
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  const files = readdirSync('src', { recursive: true, encoding: 'utf8' })
+    .map((file) => join('src', file))
+    .filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts'))
+  const problems = findProblems(new Map(files.map((file) => [file, readFileSync(file, 'utf8')])))
+  for (const problem of problems) console.log(problem)
+  if (problems.length > 0) process.exit(1)
+}
