@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  everyScope,
+  type Holder,
+  holds,
+  holdsSomewhere,
+  onPlatform,
+  onResource,
+  onTenant,
+  type Resource,
+  visible,
+} from './permissions.ts'
+
+const holder = (tenantId: string, on: Record<string, string[]>): Holder => ({
+  tenantId,
+  permissions: Object.entries(on).map(([resource, scopes]) => ({ resource, scopes: new Set(scopes) })),
+})
+
+const application = onResource('a', 'application-one')
+const endpoint = onResource('a', 'application-one', 'endpoint-1')
+const rule = onResource('a', 'rule-1')
+const nobody = holder('a', {})
+const reader = (resource: string, scopes = ['endpoint:read']) => holder('a', { [resource]: scopes })
+
+const cases: [what: string, who: Holder, scope: string, where: Resource, may: boolean][] = [
+  ['nobody holds nothing', nobody, 'endpoint:read', endpoint, false],
+  ['a permission on the resource itself', reader('endpoint-1'), 'endpoint:read', endpoint, true],
+  ['another scope on the resource', reader('endpoint-1'), 'endpoint:update', endpoint, false],
+  ['a scope of which the name is only a part', reader('endpoint-1', ['endpoint']), 'endpoint:read', endpoint, false],
+  ['the same scope on a sibling', reader('endpoint-2'), 'endpoint:read', endpoint, false],
+  ['a resource of which the name is only a part', reader('endpoint-'), 'endpoint:read', endpoint, false],
+  ['one level above covers what lies below', reader('application-one'), 'endpoint:read', endpoint, true],
+  ['another application covers nothing here', reader('application-two'), 'endpoint:read', endpoint, false],
+  ['two levels above', reader('tenant-system'), 'endpoint:read', endpoint, true],
+  ['the root of all', reader('platform-system'), 'endpoint:read', endpoint, true],
+  ['below does not cover above', reader('endpoint-1'), 'endpoint:read', application, false],
+  ['an application does not cover the tenant', reader('application-one'), 'endpoint:read', onTenant('a'), false],
+  ['tenant-system is exactly that level', reader('tenant-system'), 'endpoint:read', onTenant('a'), true],
+  ['or above', reader('platform-system'), 'endpoint:read', onTenant('a'), true],
+  ['a tenant does not cover the platform', reader('tenant-system'), 'endpoint:read', onPlatform, false],
+  ['platform-system is exactly that level', reader('platform-system'), 'endpoint:read', onPlatform, true],
+  ['a resource does not cover the platform', reader('endpoint-1'), 'endpoint:read', onPlatform, false],
+  ['rules lie below the tenant', reader('tenant-system', ['rule:read']), 'rule:read', rule, true],
+  ['and not below an application', reader('application-one', ['rule:read']), 'rule:read', rule, false],
+  ['every scope on the resource', reader('endpoint-1', [everyScope]), 'endpoint:delete', endpoint, true],
+  ['every scope there is none elsewhere', reader('endpoint-1', [everyScope]), 'rule:read', rule, false],
+  ['every scope on the tenant', reader('tenant-system', [everyScope]), 'rule:delete', rule, true],
+  ['every scope on the tenant stays there', reader('tenant-system', [everyScope]), 'tenant:read', onPlatform, false],
+  ['another tenant', reader('tenant-system'), 'endpoint:read', onTenant('b'), false],
+  ['another tenant with the same names', reader('endpoint-1'), 'endpoint:read', onResource('b', 'endpoint-1'), false],
+  ['every scope in another tenant', reader('tenant-system', [everyScope]), 'endpoint:read', onTenant('b'), false],
+  ['the platform covers other tenants', reader('platform-system'), 'endpoint:read', onTenant('b'), true],
+  [
+    'the scope from one permission and the place from another',
+    holder('a', { 'endpoint-1': ['endpoint:update'], 'endpoint-2': ['endpoint:read'] }),
+    'endpoint:read',
+    endpoint,
+    false,
+  ],
+  [
+    'either of two permissions',
+    holder('a', { 'endpoint-1': ['endpoint:update'], 'application-one': ['endpoint:read'] }),
+    'endpoint:read',
+    endpoint,
+    true,
+  ],
+]
+
+for (const [what, who, scope, where, may] of cases)
+  test(`${what}: ${may ? 'may' : 'may not'}`, () => assert.equal(holds(who, scope, where), may))
+
+const crowd = (extra: Record<string, string[]>) =>
+  holder('a', {
+    ...Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`endpoint-x${i}`, ['endpoint:read']])),
+    ...extra,
+  })
+
+test('a holder of many permissions is judged as one of few', () => {
+  for (const [what, who, scope, where, may] of cases) {
+    const many = crowd(Object.fromEntries(who.permissions.map(({ resource, scopes }) => [resource, [...scopes]])))
+    assert.equal(holds(many, scope, where), may, what)
+  }
+})
+
+test('a permission that comes later counts at once', () => {
+  const many = crowd({})
+  assert.equal(holds(many, 'endpoint:read', endpoint), false)
+  ;(many.permissions as { resource: string; scopes: Set<string> }[]).push({
+    resource: 'endpoint-1',
+    scopes: new Set([everyScope]),
+  })
+  assert.equal(holds(many, 'endpoint:read', endpoint), true)
+})
+
+test('a list shows everything to who holds the scope on the tenant or above', () => {
+  assert.equal(visible(reader('tenant-system'), 'endpoint:read', 'a', 'endpoint-'), 'all')
+  assert.equal(visible(reader('platform-system'), 'endpoint:read', 'b', 'endpoint-'), 'all')
+})
+
+test('a list shows else just the resources that are named', () => {
+  const some = holder('a', {
+    'endpoint-1': ['endpoint:read'],
+    'endpoint-2': ['endpoint:update'],
+    'endpoint-3': [everyScope],
+    'application-one': ['endpoint:read'],
+  })
+  assert.deepEqual(visible(some, 'endpoint:read', 'a', 'endpoint-'), ['1', '3'])
+  assert.deepEqual(visible(some, 'endpoint:read', 'a', 'application-'), ['one'])
+})
+
+test('a list shows nothing of another tenant', () => {
+  assert.deepEqual(visible(reader('endpoint-1'), 'endpoint:read', 'b', 'endpoint-'), [])
+  assert.deepEqual(visible(reader('tenant-system'), 'endpoint:read', 'b', 'endpoint-'), [])
+})
+
+test('a scope held on any resource is held somewhere', () => {
+  assert.equal(holdsSomewhere(reader('endpoint-1'), 'endpoint:read'), true)
+  assert.equal(holdsSomewhere(reader('endpoint-1', [everyScope]), 'rule:read'), true)
+  assert.equal(holdsSomewhere(reader('endpoint-1'), 'endpoint:update'), false)
+})
