@@ -1,0 +1,197 @@
+/**
+ * Requests to addresses that users gave: webhooks, LoRaWAN hosts, issuers (document 4, section 4). The name is resolved
+ * once, every address that it gives is judged, and the connection goes to one of those: a name that answers
+ * differently a moment later leads nowhere else. No redirects, no proxies, bounded time and size.
+ */
+import type { LookupAddress } from 'node:dns'
+import { lookup as resolve } from 'node:dns/promises'
+import { request as requestHttp } from 'node:http'
+import { request as requestHttps } from 'node:https'
+import { BlockList, isIP } from 'node:net'
+
+export interface SafeFetchOptions {
+  method?: string
+  headers?: Record<string, string>
+  body?: string | Uint8Array
+  /** From the first byte to the last, resolving included. */
+  timeoutMs?: number
+  /** Of the answer's body. */
+  maxBytes?: number
+  /** The operator's setting: loopback, private addresses and plain http are allowed. */
+  allowPrivate: boolean
+  /** Plain http to a public address is allowed too: some hosts of users have nothing else. */
+  allowHttp?: boolean
+  signal?: AbortSignal | undefined
+  /** For tests: how a name is resolved. */
+  lookup?: (host: string) => Promise<LookupAddress[]>
+}
+
+/** The address is not one that the platform may call for a user. */
+export class RefusedAddress extends Error {
+  override readonly name = 'RefusedAddress'
+}
+
+// IANA's special-purpose registries: whatever is not globally reachable, and what leads to it by another way.
+const refused = new BlockList()
+for (const [network, prefix] of [
+  ['0.0.0.0', 8], // this network
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10], // carrier-grade NAT; some clouds keep their metadata here
+  ['127.0.0.0', 8],
+  ['169.254.0.0', 16], // link-local, metadata
+  ['172.16.0.0', 12],
+  ['192.0.0.0', 24], // protocol assignments; Oracle's metadata
+  ['192.0.2.0', 24], // documentation
+  ['192.31.196.0', 24], // AS112
+  ['192.52.193.0', 24], // AMT
+  ['192.88.99.0', 24], // 6to4 relays
+  ['192.168.0.0', 16],
+  ['192.175.48.0', 24], // AS112
+  ['198.18.0.0', 15], // benchmarking
+  ['198.51.100.0', 24],
+  ['203.0.113.0', 24],
+  ['224.0.0.0', 4], // multicast
+  ['240.0.0.0', 4], // reserved, broadcast
+  ['168.63.129.16', 32], // Azure's wire server, although public
+] as const)
+  refused.addSubnet(network, prefix, 'ipv4')
+for (const [network, prefix] of [
+  ['::', 96], // unspecified, loopback, IPv4-compatible
+  ['64:ff9b:1::', 48], // local NAT64
+  ['100::', 64], // discard
+  ['2001::', 23], // protocol assignments, Teredo
+  ['2001:db8::', 32],
+  ['3fff::', 20],
+  ['5f00::', 16], // segment routing
+  ['fc00::', 7], // unique local; AWS's metadata
+  ['fe80::', 10], // link-local
+  ['fec0::', 10], // site-local
+  ['ff00::', 8], // multicast
+] as const)
+  refused.addSubnet(network, prefix, 'ipv6')
+
+const mapped = new BlockList()
+mapped.addSubnet('::ffff:0:0', 96, 'ipv6')
+const carriers = new BlockList() // an IPv4 address in the last 32 bits
+carriers.addSubnet('::ffff:0:0:0', 96, 'ipv6') // IPv4-translated
+carriers.addSubnet('64:ff9b::', 96, 'ipv6') // NAT64
+const sixToFour = new BlockList() // an IPv4 address in bits 16 to 47
+sixToFour.addSubnet('2002::', 16, 'ipv6')
+
+/** The eight groups of an IPv6 address. */
+function groupsOf(address: string): number[] {
+  const hex = new URL(`http://[${address}]`).hostname.slice(1, -1) // canonical, without dotted decimals
+  const [head = '', tail] = hex.split('::')
+  const parse = (part: string) => (part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16)))
+  const [left, right] = [parse(head), parse(tail ?? '')]
+  return tail === undefined ? left : [...left, ...Array(8 - left.length - right.length).fill(0), ...right]
+}
+
+const dotted = (high: number, low: number) => `${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`
+
+/** Whether an address is loopback, private, link-local, metadata or otherwise not of the public Internet. */
+export function isPrivateAddress(address: string): boolean {
+  const plain = address.replace(/^\[|\]$/g, '').replace(/%.*$/, '')
+  const family = isIP(plain)
+  if (family === 0) return true
+  if (family === 4) return refused.check(plain, 'ipv4')
+  const groups = groupsOf(plain)
+  if (mapped.check(plain, 'ipv6') || carriers.check(plain, 'ipv6'))
+    return refused.check(dotted(groups[6]!, groups[7]!), 'ipv4')
+  if (sixToFour.check(plain, 'ipv6')) return refused.check(dotted(groups[1]!, groups[2]!), 'ipv4')
+  return refused.check(plain, 'ipv6')
+}
+
+/** What can be said of an address before it is called: for a 400 at the door. Undefined: nothing against it. */
+export function addressProblem(
+  text: string,
+  { allowPrivate, allowHttp = false }: { allowPrivate: boolean; allowHttp?: boolean },
+): string | undefined {
+  if (!URL.canParse(text)) return 'expected an absolute http or https address'
+  const url = new URL(text)
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'expected an absolute http or https address'
+  if (url.username !== '' || url.password !== '') return 'must not hold a user name or password'
+  if (allowPrivate) return undefined
+  if (url.protocol === 'http:' && !allowHttp) return 'expected an https address'
+  const host = url.hostname.replace(/^\[|\]$/g, '')
+  const local = /(^|\.)(localhost|local|internal)\.?$/i.test(host)
+  if (local || (isIP(host) !== 0 && isPrivateAddress(host))) return 'must not be a loopback or private address'
+  return undefined
+}
+
+const systemLookup = (host: string) => resolve(host, { all: true, verbatim: true })
+
+/** An answer of any status; throws RefusedAddress, or what went wrong on the way. */
+export async function safeFetch(address: string | URL, options: SafeFetchOptions): Promise<Response> {
+  const problem = addressProblem(String(address), options)
+  if (problem) throw new RefusedAddress(`${originOf(address)}: ${problem}`)
+  const url = new URL(address)
+  const deadline = AbortSignal.timeout(options.timeoutMs ?? 5000)
+  const signal = options.signal ? AbortSignal.any([deadline, options.signal]) : deadline
+  const to = await whileWaiting(signal, addressOf(url, options))
+  return await send(url, to, signal, options)
+}
+
+const originOf = (address: string | URL) => (URL.canParse(String(address)) ? new URL(address).origin : 'address')
+
+async function addressOf(url: URL, { allowPrivate, lookup = systemLookup }: SafeFetchOptions): Promise<LookupAddress> {
+  const host = url.hostname.replace(/^\[|\]$/g, '')
+  const family = isIP(host)
+  const found = family === 0 ? await lookup(host) : [{ address: host, family }]
+  // One bad address among good ones is an attempt to be lucky: none is used.
+  const bad = allowPrivate ? undefined : found.find(({ address }) => isPrivateAddress(address))
+  if (bad) throw new RefusedAddress(`${url.host} is a loopback or private address`)
+  const [first] = found
+  if (!first) throw new Error(`${url.host} has no address`)
+  return first
+}
+
+/** Resolving cannot be interrupted, but nobody has to wait for it. */
+function whileWaiting<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  return new Promise((done, fail) => {
+    const stop = () => fail(signal.reason)
+    if (signal.aborted) return stop()
+    signal.addEventListener('abort', stop, { once: true })
+    work.then(done, fail).finally(() => signal.removeEventListener('abort', stop))
+  })
+}
+
+function send(url: URL, to: LookupAddress, signal: AbortSignal, options: SafeFetchOptions): Promise<Response> {
+  const { method = 'GET', headers = {}, body, maxBytes = 1024 * 1024 } = options
+  const request = url.protocol === 'https:' ? requestHttps : requestHttp
+  return new Promise((done, fail) => {
+    const sent = request(url, {
+      method,
+      headers: { 'accept-encoding': 'identity', 'user-agent': 'waypost', ...headers },
+      signal,
+      agent: false, // no connection is shared between users
+      // The name stays for TLS and Host; the connection goes to the address that was judged.
+      lookup: (_host, { all }, answer) =>
+        all ? answer(null, [to]) : answer(null, to.address as never, to.family as never),
+      maxHeaderSize: 16 * 1024,
+    })
+    sent.on('error', fail)
+    sent.on('response', (received) => {
+      const chunks: Buffer[] = []
+      let size = 0
+      received.on('data', (chunk: Buffer) => {
+        size += chunk.length
+        if (size <= maxBytes) return chunks.push(chunk)
+        // Failing comes first: a body that is already read whole ends all the same.
+        fail(new Error(`${url.origin} answered with more than ${maxBytes} bytes`))
+        sent.destroy()
+      })
+      received.on('error', fail)
+      received.on('end', () => {
+        const status = received.statusCode ?? 0
+        if (status < 200 || status > 599) return fail(new Error(`${url.origin} answered with status ${status}`))
+        const empty = status === 204 || status === 205 || status === 304
+        const list = Object.entries(received.headersDistinct).flatMap(([name, values = []]) =>
+          values.map((value) => [name, value] as [string, string]),
+        )
+        done(new Response(empty ? null : Buffer.concat(chunks), { status, headers: list }))
+      })
+    })
+    sent.end(body)
+  })
+}
