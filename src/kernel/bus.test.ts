@@ -15,7 +15,14 @@ interface Said {
 const Said = defineEvent<Said>('test.thing.said', { description: 'for tests', key: ({ thing }) => thing })
 
 const aService = (build: (kit: Kit) => void) =>
-  defineService({ name: 'test', provides: contract<object>('test'), build: (kit) => (build(kit), { api: {} }) })
+  defineService({
+    name: 'test',
+    provides: contract<object>('test'),
+    build(kit) {
+      build(kit)
+      return { api: {} }
+    },
+  })
 
 const say = (kit: Kit, thing: string, n: number) =>
   kit.db.tx((sql) => kit.bus.publish(sql, Said, { tenantId: 't', thing, n }))

@@ -48,6 +48,7 @@ export interface HttpServer {
   close(): Promise<void>
 }
 
+const partLengthMax = 2048
 const correlationPattern = /^[\w.:~+/=-]{1,128}$/
 
 export function createHttpServer(options: HttpOptions): HttpServer {
@@ -82,7 +83,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
       return typeof given === 'string' && correlationPattern.test(given) ? given : newId()
     },
     // A doubled slash occurs in requests of existing clients, a trailing one in the documents.
-    routerOptions: { maxParamLength: 2048, ignoreDuplicateSlashes: true, ignoreTrailingSlash: true },
+    routerOptions: { maxParamLength: partLengthMax, ignoreDuplicateSlashes: true, ignoreTrailingSlash: true },
   }) as unknown as FastifyInstance
   // Node's own default lets a slow sender hold a connection for five minutes.
   app.server.headersTimeout = 15_000
@@ -182,9 +183,10 @@ function understand(error: unknown, request: FastifyRequest): PlatformError {
       return UnsupportedMediaType({ given: request.headers['content-type'] ?? 'none', accepted: 'application/json' })
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
       return BodyTooLarge({ limit: bodyLimitBytes })
+    case 'FST_ERR_MAX_PARAM_LENGTH':
+      return InvalidRequest({ problem: `a part of the address is longer than ${partLengthMax} characters` })
     default:
-      if (statusCode !== undefined && statusCode >= 400 && statusCode < 500)
-        return InvalidRequest({ problem: message.length > 200 ? `${message.slice(0, 200)}…` : message })
+      if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) return InvalidRequest({ problem: message })
       return InternalError({ correlationId: request.id })
   }
 }

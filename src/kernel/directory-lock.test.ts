@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { lockDirectory } from './directory-lock.ts'
+
+const root = mkdtempSync(join(tmpdir(), 'waypost-lock-test-'))
+after(() => rmSync(root, { recursive: true, force: true }))
+
+const module = JSON.stringify(new URL('./directory-lock.ts', import.meta.url).href)
+
+function script(directory: string, then: string): string[] {
+  return [
+    '--input-type=module',
+    '-e',
+    `const { lockDirectory } = await import(${module}); lockDirectory(${JSON.stringify(directory)}); ${then}`,
+  ]
+}
+
+/** What another process says when it tries. */
+function tryFromOutside(directory: string): string {
+  return spawnSync(process.execPath, script(directory, `console.log('locked')`), { encoding: 'utf8' }).stdout.trim() ===
+    'locked'
+    ? 'locked'
+    : 'refused'
+}
+
+test('a directory that does not exist is made, closed to others', () => {
+  const directory = join(root, 'deep', 'new ü')
+  const lock = lockDirectory(directory)
+  assert.equal(statSync(directory).mode & 0o777, 0o700)
+  assert.equal(statSync(join(directory, 'lock')).mode & 0o777, 0o600)
+  lock.release()
+})
+
+test('a second lock is refused with the pid of the holder, and granted after the release', () => {
+  const directory = join(root, 'second')
+  const lock = lockDirectory(directory)
+  assert.throws(() => lockDirectory(directory), {
+    message:
+      `The data directory ${directory} is in use by another Waypost process (pid ${process.pid}). ` +
+      'Stop that process first, or choose another directory.',
+  })
+  assert.equal(tryFromOutside(directory), 'refused', 'the refused attempt has not loosened the first lock')
+  lock.release()
+  lock.release()
+  assert.equal(tryFromOutside(directory), 'locked')
+  lockDirectory(directory).release()
+})
+
+test('a lock survives the garbage collector although nobody keeps it', () => {
+  const directory = join(root, 'collected')
+  const options = ['--expose-gc', ...script(directory, 'gc(); gc(); setInterval(() => gc(), 5); console.log("held")')]
+  const holder = spawn(process.execPath, options, { stdio: ['ignore', 'pipe', 'inherit'] })
+  return once(holder.stdout, 'data')
+    .then(() => assert.equal(tryFromOutside(directory), 'refused'))
+    .finally(() => holder.kill('SIGKILL'))
+})
+
+test('a killed holder leaves nothing behind, even while it is a zombie', async () => {
+  const directory = join(root, 'killed')
+  // The shell does not wait for its child, which therefore stays a zombie after the kill.
+  const node = [process.execPath, ...script(directory, 'console.log(process.pid); setInterval(() => {}, 1000)')]
+  const parent = spawn('/bin/sh', ['-c', '"$@" & exec sleep 60', 'sh', ...node], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  try {
+    const [output] = (await once(parent.stdout, 'data')) as [Buffer]
+    const pid = Number(output)
+    assert.throws(() => lockDirectory(directory), new RegExp(`in use by another Waypost process \\(pid ${pid}\\)`))
+    process.kill(pid, 'SIGKILL')
+    await eventually(() => lockDirectory(directory).release())
+    process.kill(pid, 0)
+  } finally {
+    parent.kill('SIGKILL')
+  }
+})
+
+test('a pid file with the number of a living stranger fools nobody', () => {
+  const directory = join(root, 'stale')
+  lockDirectory(directory).release()
+  writeFileSync(join(directory, 'lock.pid'), '1\n')
+  const lock = lockDirectory(directory)
+  assert.equal(readFileSync(join(directory, 'lock.pid'), 'utf8'), `${process.pid}\n`)
+  lock.release()
+})
+
+test('what cannot be locked is refused with the reason', () => {
+  const file = join(root, 'file')
+  writeFileSync(file, '')
+  assert.throws(() => lockDirectory(file), /The data directory .*file cannot be used: EEXIST.* can write to/)
+
+  // Root may write everywhere but to /proc; for anyone else a directory without the permission will do.
+  const closed = process.getuid?.() === 0 ? '/proc/self' : mkdtempSync(join(root, 'closed-'))
+  if (process.getuid?.() !== 0) chmodSync(closed, 0o500)
+  assert.throws(() => lockDirectory(closed), /The data directory .* cannot be used: .* can write to/)
+})
+
+test('locking says nothing on stderr', () => {
+  const { stderr, status } = spawnSync(process.execPath, script(join(root, 'quiet'), ''), { encoding: 'utf8' })
+  assert.deepEqual({ stderr, status }, { stderr: '', status: 0 })
+})
+
+async function eventually(attempt: () => void): Promise<void> {
+  const deadline = performance.now() + 5000
+  for (;;) {
+    try {
+      return attempt()
+    } catch (error) {
+      if (performance.now() > deadline) throw error
+      await new Promise((resolve) => setTimeout(resolve, 10))
+    }
+  }
+}

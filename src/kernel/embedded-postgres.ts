@@ -1,0 +1,116 @@
+import { existsSync, rmSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { lockDirectory } from './directory-lock.ts'
+import { chooseAccount } from './embedded-postgres/account.ts'
+import { locateBinaries } from './embedded-postgres/binaries.ts'
+import {
+  adoptCluster,
+  choosePlace,
+  layout,
+  makeCluster,
+  readPassword,
+  refuseOtherMajor,
+  removeLeftovers,
+  superuser,
+  writeDurably,
+} from './embedded-postgres/cluster.ts'
+import { stopOrphan } from './embedded-postgres/orphan.ts'
+import { startServer } from './embedded-postgres/server.ts'
+import { settings } from './embedded-postgres/settings.ts'
+import {
+  isListening,
+  makeSocketDirectory,
+  port,
+  recordedSocketDirectory,
+  removeSocketDirectory,
+} from './embedded-postgres/socket.ts'
+
+/**
+ * Options for `postgres(…)`, and for `pg` too. An object, because postgres.js cannot read a socket's path from a URL (it
+ * leaves %2F undecoded and asks the DNS).
+ */
+export type PostgresConnection = { host: string; port: number; user: string; password: string; database: string }
+
+export type EmbeddedPostgres = {
+  connection: PostgresConnection
+  /** Stops the server within 8 seconds; what was committed is safe in any case. */
+  stop(): Promise<void>
+  /** The server's processes, the main one first. */
+  pids(): number[]
+  /** Resolves with the exit code if the server ends without having been stopped. */
+  exited: Promise<number>
+}
+
+export type EmbeddedPostgresOptions = {
+  /** A directory for the server alone, such as <data>/postgres; made if missing. */
+  directory: string
+  log(line: string): void
+  /** What the machine has, where the operating system does not know. */
+  memoryBytes?: number
+}
+
+export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+  const directory = resolve(options.directory)
+  // Whoever holds this may stop a server that is still running here: it has lost its platform.
+  const lock = lockDirectory(directory)
+  let socketDirectory: string | undefined
+  const cleanUp = () => {
+    // Once: after a server that died and was stopped too, the record may already be its successor's.
+    if (socketDirectory) {
+      rmSync(layout(directory).socket, { force: true })
+      removeSocketDirectory(socketDirectory)
+      socketDirectory = undefined
+    }
+    lock.release()
+  }
+  try {
+    choosePlace(directory)
+    const { cluster, socket } = layout(directory)
+    const account = chooseAccount(cluster)
+    const binaries = locateBinaries(account, directory)
+    removeLeftovers(cluster)
+    const isNew = !existsSync(cluster)
+    if (!isNew) {
+      refuseOtherMajor(cluster, binaries)
+      await stopOrphan(cluster)
+      adoptCluster(cluster, account)
+    }
+    removeSocketDirectory(recordedSocketDirectory(socket))
+    socketDirectory = makeSocketDirectory(account)
+    writeDurably(socket, socketDirectory)
+    if (isNew) await makeCluster(cluster, directory, binaries, account, socketDirectory)
+
+    const connection = connectionTo(directory, socketDirectory)
+    const server = await startServer({
+      cluster,
+      binaries,
+      account,
+      settings: settings(socketDirectory, options.memoryBytes),
+      log: options.log,
+    })
+    server.exited.then(cleanUp)
+    return {
+      connection,
+      pids: server.pids,
+      exited: server.exited,
+      async stop() {
+        await server.stop()
+        cleanUp()
+      },
+    }
+  } catch (error) {
+    cleanUp()
+    throw error
+  }
+}
+
+/** How to reach the server that another process runs in this directory; undefined when none is running. */
+export async function connectEmbeddedPostgres(directory: string): Promise<PostgresConnection | undefined> {
+  const socketDirectory = recordedSocketDirectory(layout(resolve(directory)).socket)
+  if (!socketDirectory || !(await isListening(socketDirectory))) return undefined
+  return connectionTo(resolve(directory), socketDirectory)
+}
+
+function connectionTo(directory: string, host: string): PostgresConnection {
+  return { host, port, user: superuser, password: readPassword(directory), database: 'postgres' }
+}

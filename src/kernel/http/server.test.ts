@@ -1,0 +1,216 @@
+import assert from 'node:assert/strict'
+import { before, test } from 'node:test'
+import { aCaller, aTenantAdmin } from '../../../test/harness/builders.ts'
+import { openHouse, type TestHouse } from '../../../test/harness/house.ts'
+import { contract } from '../contract.ts'
+import { defineService } from '../define-service.ts'
+import { defineError } from '../errors.ts'
+import { detailFace, errorFace } from '../faces.ts'
+import { AnyJson, DateTime, Empty, JsonObject, listOf, Name, SerialId, Text, TextList, Type } from '../schema.ts'
+import type { Http } from './routes.ts'
+
+const Thing = Type.Object({ id: Type.Integer(), name: Type.String(), at: DateTime() })
+const Teapot = defineError<{ name: string }>('test_teapot', 418, 'I am {name}, a teapot')
+
+const body = Type.Object({
+  name: Name({ maxLength: 8 }),
+  kind: Type.Enum(['small', 'large']),
+  note: Type.Optional(Text()),
+  inner: Type.Optional(Type.Object({ count: Type.Integer({ minimum: 1, maximum: 9 }) })),
+})
+
+function routes(http: Http) {
+  const config = { scope: 'thing:create', on: 'tenant' } as const
+  http.post(
+    '/things/:id',
+    { schema: { params: Type.Object({ id: SerialId() }), body, response: { 201: Thing } }, config },
+    (request, reply) =>
+      reply
+        .code(201)
+        .header('location', http.link(request, `/things/${request.params.id}`))
+        .send({ id: request.params.id, name: request.body.name, at: new Date(0), secret: 'must not leave' }),
+  )
+  const query = Type.Object({ limit: Type.Integer({ minimum: 0, default: 100 }), tags: Type.Optional(TextList()) })
+  http.get('/things', { schema: { query, response: { 200: JsonObject() } }, config }, (request) => ({
+    limit: request.query.limit,
+    tags: listOf(request.query.tags) ?? null,
+  }))
+  http.put(
+    '/plain',
+    { schema: { body: AnyJson(), response: { 200: AnyJson() } }, config: { ...config, anyJson: true } },
+    ({ body }, reply) => reply.type('application/json').send(JSON.stringify(body)),
+  )
+  http.get('/teapot', { schema: { response: { 200: Empty() } }, config: { scope: 'none' } }, () => {
+    throw Teapot({ name: 'Russell' })
+  })
+  http.get('/broken', { schema: { response: { 200: Empty() } }, config: { scope: 'none' } }, () => {
+    throw new Error('the password is hunter2')
+  })
+}
+
+const doors = defineService({
+  name: 'test',
+  provides: contract<object>('test'),
+  build: () => ({
+    api: {},
+    http: [
+      { name: 'application', routes },
+      { name: 'vpn', routes, face: detailFace },
+      { name: 'assets', routes, face: errorFace },
+    ],
+  }),
+})
+
+let house: TestHouse
+before(async () => {
+  house = await openHouse({ services: [doors], environment: { WAYPOST_LOG_LEVEL: 'silent' } })
+})
+
+const good = { name: 'a', kind: 'small' }
+const ask = (operation: string, payload?: unknown, headers?: Record<string, string>) =>
+  house.as(aTenantAdmin())(operation, payload, headers)
+
+test('an answer holds what is declared and nothing else, and links by the root of the request', async () => {
+  const answer = await ask('POST /api/v1/things/1', good)
+  assert.equal(answer.status, 201)
+  assert.deepEqual(answer.body, { id: 1, name: 'a', at: '1970-01-01T00:00:00.000Z' })
+  assert.equal(answer.headers.location, 'http://waypost.test/api/v1/things/1')
+  const alias = await ask('POST /tekton/api/v1/things/1', good, { host: 'evil.example' })
+  assert.equal(alias.headers.location, 'http://waypost.test/tekton/api/v1/things/1')
+})
+
+test('a doubled and a trailing slash are tolerated', async () => {
+  assert.equal((await ask('POST /api/v1//things/1/', good)).status, 201)
+})
+
+const bad: [string, unknown, number, RegExp, Record<string, string>?][] = [
+  ['missing field', { kind: 'small' }, 400, /^name: is required/],
+  ['null', { ...good, name: null }, 400, /^name: expected a string/],
+  ['a number for a string', { ...good, name: 7 }, 400, /^name: expected a string/],
+  ['too long', { ...good, name: 'x'.repeat(9) }, 400, /^name: expected at most 8 characters/],
+  ['empty', { ...good, name: '' }, 400, /^name: must not be empty/],
+  ['unknown word', { ...good, kind: 'huge' }, 400, /^kind: expected one of small, large/],
+  ['wrong inner field', { ...good, inner: { count: 'many' } }, 400, /^inner\.count: expected an integer/],
+  ['a text for a number', { ...good, inner: { count: '3' } }, 400, /^inner\.count: expected an integer/],
+  ['out of range', { ...good, inner: { count: 10 } }, 400, /^inner\.count: expected a number <= 9/],
+  ['an array', [], 400, /^body: expected an object/],
+  ['no body', undefined, 400, /^body: expected an object/],
+  ['empty body', '', 400, /^body: expected an object/],
+  ['malformed JSON', '{"name":', 400, /^body: malformed JSON/],
+  ['NUL', '{"name":"a\\u0000","kind":"small"}', 400, /^name: expected text without NUL/],
+  ['a lone surrogate', '{"name":"\\ud800","kind":"small"}', 400, /^name: expected text without/],
+  ['a prototype', '{"name":"a","kind":"small","__proto__":{"x":1}}', 400, /^__proto__: /],
+  ['an inner prototype', '{"name":"a","kind":"small","x":{"__proto__":1}}', 400, /^x\.__proto__: /],
+  ['a bomb of brackets', `{"name":${'['.repeat(200)}${']'.repeat(200)}}`, 400, /nested deeper than 64/],
+  ['invalid UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]), 400, /valid UTF-8/],
+  ['too large', `{"name":"${'x'.repeat(1024 * 1024)}"}`, 413, /larger than 1048576 bytes/],
+  [
+    'another content type',
+    'name=a',
+    415,
+    /^Content-Type application\/x-www-form-urlencoded/,
+    { 'content-type': 'application/x-www-form-urlencoded' },
+  ],
+]
+for (const [name, payload, status, message, headers] of bad)
+  test(`bad body: ${name} is ${status}`, async () => {
+    const answer = await ask('POST /api/v1/things/1', payload, headers)
+    assert.equal(answer.status, status, answer.text)
+    assert.match(answer.body.message, message)
+  })
+
+for (const [url, message] of [
+  ['/api/v1/things/zero', /^id: expected an integer/],
+  ['/api/v1/things/0', /^id: expected a number >= 1/],
+  ['/api/v1/things/99999999999', /^id: expected a number <= 2147483647/],
+  ['/api/v1/things/%00', /^id: expected text without NUL/],
+  ['/api/v1/things/%ff', /not a valid url component/],
+  [`/api/v1/things/${'9'.repeat(3000)}`, /^a part of the address is longer/],
+] as const)
+  test(`bad path: ${url.slice(0, 40)} is 400`, async () => {
+    const answer = await ask(`POST ${url}`, good)
+    assert.equal(answer.status, 400, answer.text)
+    assert.match(answer.body.message, message)
+    assert.ok(answer.text.length < 400)
+  })
+
+test('unknown fields are ignored', async () => {
+  assert.equal((await ask('POST /api/v1/things/1', { ...good, more: true })).status, 201)
+})
+
+test('lists in a query come separated, repeated or both; numbers are coerced and have defaults', async () => {
+  assert.deepEqual((await ask('GET /api/v1/things')).body, { limit: 100, tags: null })
+  assert.deepEqual((await ask('GET /api/v1/things?tags=a,b&tags=c&limit=5')).body, { limit: 5, tags: ['a', 'b', 'c'] })
+  assert.deepEqual((await ask('GET /api/v1/things?tags=a,%20b')).body.tags, ['a', 'b'])
+  for (const limit of ['-1', 'x', '1.5'])
+    assert.equal((await ask(`GET /api/v1/things?limit=${limit}`)).status, 400, limit)
+})
+
+test("where the body is the user's own JSON, __proto__ is a key like any other", async () => {
+  const text = '{"__proto__":{"admin":true},"constructor":1}'
+  const answer = await ask('PUT /api/v1/plain', text)
+  assert.equal(answer.text, text)
+  assert.equal(({} as Record<string, unknown>).admin, undefined)
+})
+
+test('each face words the same error its own way', async () => {
+  const wrong = { ...good, name: 7 }
+  assert.deepEqual((await ask('POST /vpms/api/v1/things/1', wrong)).body, {
+    name: ['expected a string'],
+    detail: 'name: expected a string',
+    message: 'name: expected a string',
+  })
+  assert.deepEqual((await ask('POST /am/things/1', wrong)).body, {
+    error: 'name: expected a string',
+    details: { name: ['expected a string'] },
+  })
+  assert.deepEqual((await ask('GET /am/teapot')).body, { error: 'I am Russell, a teapot' })
+})
+
+test('a failure inside says nothing of itself but where the log has it', async () => {
+  const answer = await ask('GET /api/v1/broken', undefined, { 'x-correlation-id': 'case-7' })
+  assert.equal(answer.status, 500)
+  assert.deepEqual(answer.body, { message: 'Something went wrong here; the log has it under case-7' })
+})
+
+test('the correlation id of the caller comes back; a missing or malformed one is replaced', async () => {
+  assert.equal(
+    (await ask('GET /api/v1/teapot', undefined, { 'x-correlation-id': 'abc.1' })).headers['x-correlation-id'],
+    'abc.1',
+  )
+  const replaced = await ask('GET /api/v1/teapot', undefined, { 'x-correlation-id': 'a b<c>' })
+  assert.match(replaced.headers['x-correlation-id']!, /^[0-9a-f-]{36}$/)
+})
+
+test('nobody is 401, somebody without the scope is 403 before the body is read', async () => {
+  const nobody = await house.as(undefined)('POST /api/v1/things/1', good)
+  assert.equal(nobody.status, 401)
+  assert.equal(nobody.headers['www-authenticate'], 'Bearer')
+  const reader = house.as(aCaller({ on: { 'tenant-system': ['thing:read'] } }))
+  const refused = await reader('POST /api/v1/things/1', '{ not even JSON')
+  assert.equal(refused.status, 403)
+  assert.deepEqual(refused.body, { message: 'This needs thing:create on tenant-system' })
+})
+
+test('an unknown address is 404 in the common wording', async () => {
+  const answer = await ask('GET /api/v1/nothing?x=1')
+  assert.equal(answer.status, 404)
+  assert.deepEqual(answer.body, { message: 'There is nothing at GET /api/v1/nothing' })
+})
+
+test('a route without a scope is refused when it is declared', async () => {
+  const careless = defineService({
+    name: 'careless',
+    provides: contract<object>('careless'),
+    build: () => ({
+      api: {},
+      http: [
+        {
+          name: 'rules',
+          routes: (http) => http.get('/x', { schema: { response: { 200: Empty() } }, config: {} as never }, () => null),
+        },
+      ],
+    }),
+  })
+  await assert.rejects(openHouse({ services: [careless] }), /GET \/x declares no scope/)
+})
