@@ -1,0 +1,30 @@
+/** The operations of the specification as data. A service joins every matrix by being listed here. */
+import { readFileSync } from 'node:fs'
+
+export const served = ['tenant-v1', 'tenant-v2', 'application', 'identity']
+
+export interface SpecifiedOperation {
+  service: string
+  method: string
+  path: string
+  /** Scopes, `authenticated`, `none` or `X-Auth-Token`. */
+  scopes: string[]
+  statuses: number[]
+}
+
+export const operations: SpecifiedOperation[] = readFileSync(new URL('./operations.tsv', import.meta.url), 'utf8')
+  .trim()
+  .split('\n')
+  .slice(1)
+  .map((line) => line.split('\t') as [string, string, string, string, string, string])
+  .map(([service, method, path, scope, statuses]) => ({
+    service,
+    method,
+    path,
+    scopes: scope.split(' '),
+    statuses: statuses.split(',').map(Number),
+  }))
+  .filter(({ service }) => served.includes(service))
+
+/** Parameter names are the implementer's choice: paths are compared by their shape. */
+export const shapeOf = (path: string) => path.replace(/\{[^}]+\}/g, '{}').replace(/\/+$/, '')

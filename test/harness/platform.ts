@@ -1,0 +1,94 @@
+/** The real program as its own process on throw-away directories and free ports: for journeys, conformance and faults. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import type { Bootstrap, RealmSecrets } from '../../src/assembly/bootstrap.ts'
+import { sleep } from '../../src/kernel/clock.ts'
+import { type Ask, bearer, client, tokenOf } from './client.ts'
+import { atTheEnd, throwAwayDirectory } from './database.ts'
+
+const main = resolve(import.meta.dirname, '../../src/main.ts')
+
+export interface RunningPlatform {
+  baseUrl: string
+  managementUrl: string
+  directory: string
+  bootstrap: Bootstrap
+  process: ChildProcess
+  output(): string
+  /** As the backend client of a realm: role `service`, or every scope in `platform`. */
+  asService(realm: RealmSecrets): Promise<Ask>
+  kill(signal: NodeJS.Signals): Promise<number | null>
+}
+
+export interface PlatformOptions {
+  directory?: string
+  environment?: Record<string, string>
+  args?: string[]
+}
+
+const environmentOf = (directory: string, extra: Record<string, string> = {}) => {
+  const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('WAYPOST_')))
+  return {
+    ...inherited,
+    WAYPOST_DATA: directory,
+    WAYPOST_PORT: '0',
+    WAYPOST_MANAGEMENT_PORT: '0',
+    WAYPOST_MQTT_PORT: '0',
+    WAYPOST_MQTTS_PORT: '0',
+    ...extra,
+  }
+}
+
+/** Runs a command to its end. */
+export async function runCommand(args: string[], options: PlatformOptions = {}) {
+  const child = spawn(process.execPath, [main, ...args], {
+    env: environmentOf(options.directory ?? throwAwayDirectory(), options.environment),
+  })
+  let stdout = ''
+  let stderr = ''
+  child.stdout.on('data', (text) => (stdout += text))
+  child.stderr.on('data', (text) => (stderr += text))
+  const code = await new Promise<number | null>((done) => child.on('close', done))
+  return { code, stdout, stderr }
+}
+
+export async function startPlatform(options: PlatformOptions = {}): Promise<RunningPlatform> {
+  const directory = options.directory ?? throwAwayDirectory()
+  const file = join(directory, 'bootstrap.json')
+  rmSync(file, { force: true })
+  const child = spawn(process.execPath, [main, 'start'], { env: environmentOf(directory, options.environment) })
+  let output = ''
+  child.stdout.on('data', (text) => (output += text))
+  child.stderr.on('data', (text) => (output += text))
+  const closed = new Promise<number | null>((done) => child.on('close', done))
+  const kill = (signal: NodeJS.Signals) => {
+    child.kill(signal)
+    return closed
+  }
+  atTheEnd(async () => {
+    if (child.exitCode === null && child.signalCode === null) await kill('SIGTERM')
+    if (!options.directory) rmSync(directory, { recursive: true, force: true })
+  })
+  const deadline = Date.now() + 60_000
+  while (!existsSync(file)) {
+    if (child.exitCode !== null || Date.now() > deadline) throw new Error(`the platform did not start:\n${output}`)
+    await sleep(10)
+  }
+  const written = JSON.parse(readFileSync(file, 'utf8')) as Bootstrap & { baseUrl: string; managementUrl: string }
+  const { baseUrl, managementUrl, ...bootstrap } = written
+  return {
+    baseUrl,
+    managementUrl,
+    directory,
+    bootstrap,
+    process: child,
+    output: () => output,
+    kill,
+    async asService(realm) {
+      const { id, secret } = realm.backendClient
+      const grant = { grant_type: 'client_credentials', client_id: id, client_secret: secret }
+      return client(baseUrl, bearer(await tokenOf(baseUrl, realm.tenantId, grant)))
+    },
+  }
+}
