@@ -129,14 +129,18 @@ create table identity.artefacts (
   model text not null,
   id bytea not null,
   payload jsonb not null,
+  -- The login that it belongs to: a grant names itself here.
   grant_id text,
   uid text,
+  -- The user, so that everything of a user can end at once.
+  account_id text,
   consumed_at timestamptz,
   expires_at timestamptz not null,
   primary key (tenant_id, model, id)
 );
 create index artefacts_grant on identity.artefacts (tenant_id, grant_id) where grant_id is not null;
 create index artefacts_uid on identity.artefacts (tenant_id, uid) where uid is not null;
+create index artefacts_account on identity.artefacts (tenant_id, account_id) where account_id is not null;
 create index artefacts_expiry on identity.artefacts (expires_at);
 
 -- Access tokens (`jti:…`) and login sessions (`sid:…`) that ended before they expired.

@@ -1,0 +1,81 @@
+/** Users as they log in and as other services ask for them. */
+import type { Kit } from '../kernel/define-service.ts'
+import { newSecret } from '../kernel/ids.ts'
+import type { Identity, UserView } from './contract.ts'
+import type { Passwords } from './passwords.ts'
+import type { Sessions } from './sessions.ts'
+import * as store from './store/users.ts'
+import type { Throttle } from './throttle.ts'
+import type { User } from './types.ts'
+import type { Unit } from './unit.ts'
+
+export type LoginResult = { user: User } | { wait: number } | 'wrong'
+
+export interface Accounts extends Pick<Identity, 'createUser' | 'findUsers' | 'deleteUser'> {
+  find(tenantId: string, id: string): Promise<User | undefined>
+  /** Counted and slowed down per account and address. */
+  logIn(tenantId: string, given: { username: string; password: string; address: string }): Promise<LoginResult>
+}
+
+/** Longer ones are no passwords; they would only be work. */
+const passwordBytesMax = 1024
+const usernameMax = 255
+
+export function createAccounts(
+  { db, newId }: Pick<Kit, 'db' | 'newId'>,
+  parts: { passwords: Passwords; throttle: Throttle; sessions: Sessions; unit: Unit },
+): Accounts {
+  const { passwords, throttle, sessions, unit } = parts
+  return {
+    find: (tenantId, id) => store.findUser(unit.sql(), tenantId, id),
+    async logIn(tenantId, { username, password, address }) {
+      const usable =
+        username.length <= usernameMax && Buffer.byteLength(password) <= passwordBytesMax && !username.includes('\0')
+      const known = usable && username.isWellFormed() ? await store.findForLogin(db.sql, tenantId, username) : undefined
+      // By the id where there is one: a name and an e-mail address of one account are not twice as many guesses.
+      const account = `user\n${tenantId}\n${known?.id ?? username.toLowerCase()}`
+      const attempt = await throttle.reserve({ account, address })
+      if (!('failed' in attempt)) return { wait: attempt.wait }
+      const matches = usable && (await passwords.matches(password, known?.passwordHash))
+      if (!known || !matches || !known.enabled) {
+        await attempt.failed()
+        return 'wrong'
+      }
+      await attempt.succeeded()
+      const { passwordHash: _, ...user } = known
+      return { user }
+    },
+    async createUser(sql, tenantId, user) {
+      const password = user.password ?? newSecret(15)
+      const id = user.id ?? newId()
+      const inserted = await store.insertUser(sql, tenantId, {
+        id,
+        username: user.username,
+        email: user.email ?? null,
+        firstName: user.firstName ?? null,
+        lastName: user.lastName ?? null,
+        passwordHash: await passwords.hash(password),
+        roles: user.roles,
+      })
+      if (!inserted) return undefined
+      return user.password === undefined ? { id, password } : { id }
+    },
+    async findUsers(tenantId, filter) {
+      const { count, users } = await store.searchUsers(db.sql, tenantId, filter)
+      return { count, users: users.map(viewOf) }
+    },
+    async deleteUser(sql, tenantId, userId) {
+      await sessions.endSessions(sql, tenantId, { userId })
+      return store.deleteUser(sql, tenantId, userId)
+    },
+  }
+}
+
+const viewOf = ({ id, username, email, firstName, lastName, enabled }: User): UserView => ({
+  id,
+  username,
+  ...(email !== undefined && { email }),
+  ...(firstName !== undefined && { firstName }),
+  ...(lastName !== undefined && { lastName }),
+  enabled,
+})

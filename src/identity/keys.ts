@@ -1,0 +1,118 @@
+/** Signing keys, made when a realm first needs one: ten thousand realms that nobody uses have none. */
+import { generateKeyPair } from 'node:crypto'
+import { promisify } from 'node:util'
+import { type CryptoKey, calculateJwkThumbprint, importJWK, type JWTPayload, jwtVerify, SignJWT } from 'jose'
+import type { Sql } from '../kernel/db.ts'
+import type { Kit } from '../kernel/define-service.ts'
+import { NoSuchRealm } from './errors.ts'
+import type { Realms } from './realms.ts'
+import * as store from './store/keys.ts'
+import { lockRealm } from './store/realms.ts'
+import type { PublicJwk, Realm } from './types.ts'
+
+const generate = promisify(generateKeyPair)
+
+/** How long a login can last at most: as long, a retired key still verifies what it has signed (id_token_hint). */
+export const loginSecondsMax = 36_000
+
+export type PrivateJwk = PublicJwk & { kid: string; alg: 'RS256'; use: 'sig'; d: string }
+
+export interface Keys {
+  /** The realm with at least one key that signs; the first use of a realm makes it. */
+  ensure(realm: Realm): Promise<Realm>
+  /** A new key signs from now on. What the old ones signed stays good: nobody is logged out. */
+  rotate(tenantId: string): Promise<void>
+  prune(sql: Sql): Promise<void>
+}
+
+export function createKeys({ db, now, secrets }: Pick<Kit, 'db' | 'now' | 'secrets'>, realms: Realms): Keys {
+  const making = new Map<string, Promise<Realm>>()
+
+  async function newKey(): Promise<store.NewKey> {
+    const { privateKey } = await generate('rsa', { modulusLength: 2048 })
+    const jwk = privateKey.export({ format: 'jwk' }) as PublicJwk
+    const publicJwk = { kty: jwk.kty, n: jwk.n, e: jwk.e }
+    const kid = await calculateJwkThumbprint(publicJwk)
+    const whole = { ...jwk, kid, alg: 'RS256', use: 'sig' }
+    return { kid, publicJwk, privateJwkSealed: secrets.seal(JSON.stringify(whole)), createdAt: now() }
+  }
+
+  /** Made before the lock is taken: it takes a quarter of a second of arithmetic. Whoever comes second drops theirs. */
+  async function make(tenantId: string): Promise<Realm> {
+    const key = await newKey()
+    await db.tx(async (sql) => {
+      if (!(await lockRealm(sql, tenantId)) || (await store.hasSigningKey(sql, tenantId))) return
+      await store.insertKey(sql, tenantId, key)
+      await realms.changed(sql, tenantId)
+    })
+    const realm = await realms.get(tenantId)
+    if (realm?.keys[0]) return realm
+    // Another process made it and we have not heard yet.
+    const current = await realms.refresh(tenantId)
+    if (!current) throw NoSuchRealm({ tenantId })
+    return current
+  }
+
+  return {
+    async ensure(realm) {
+      if (realm.keys.some(({ retiredAt }) => retiredAt === undefined)) return realm
+      const { tenantId } = realm
+      let made = making.get(tenantId)
+      if (!made) {
+        made = make(tenantId).finally(() => making.delete(tenantId))
+        making.set(tenantId, made)
+      }
+      return made
+    },
+    async rotate(tenantId) {
+      const key = await newKey()
+      await db.tx(async (sql) => {
+        if (!(await lockRealm(sql, tenantId))) throw NoSuchRealm({ tenantId })
+        await store.retireKeys(sql, tenantId, now())
+        await store.insertKey(sql, tenantId, key)
+        await realms.changed(sql, tenantId)
+      })
+    },
+    async prune(sql) {
+      const before = new Date(now().getTime() - loginSecondsMax * 1000)
+      for (const tenantId of await store.deleteRetiredKeys(sql, before)) await realms.changed(sql, tenantId)
+    },
+  }
+}
+
+/** Signs with the newest key of the realm. */
+export async function createSigner(realm: Realm, secrets: Kit['secrets']) {
+  const jwks = realm.keys.map(({ privateJwkSealed }) => JSON.parse(secrets.open(privateJwkSealed)) as PrivateJwk)
+  const [active] = jwks
+  if (!active) throw new Error(`realm ${realm.tenantId} has no signing key`)
+  const key = await importJWK(active, 'RS256')
+  return {
+    jwks,
+    sign: (claims: JWTPayload) =>
+      new SignJWT(claims).setProtectedHeader({ alg: 'RS256', typ: 'JWT', kid: active.kid }).sign(key),
+  }
+}
+
+const imported = new WeakMap<PublicJwk, Promise<CryptoKey>>()
+const importOnce = (jwk: PublicJwk) => {
+  let key = imported.get(jwk)
+  if (!key) {
+    key = importJWK({ ...jwk }, 'RS256') as Promise<CryptoKey>
+    imported.set(jwk, key)
+  }
+  return key
+}
+
+/** The claims, when one of the realm's keys signed them with RS256 for this issuer; throws otherwise. */
+export async function verifySignature(realm: Realm, token: string, issuer: string, now: Date): Promise<JWTPayload> {
+  const { payload } = await jwtVerify(
+    token,
+    ({ kid }) => {
+      const key = realm.keys.find((candidate) => candidate.kid === kid)
+      if (!key) throw new Error('unknown key')
+      return importOnce(key.publicJwk)
+    },
+    { issuer, algorithms: ['RS256'], currentDate: now, requiredClaims: ['exp', 'iat', 'jti', 'sub', 'azp'] },
+  )
+  return payload
+}

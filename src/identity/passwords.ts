@@ -1,0 +1,67 @@
+/** Passwords of users. scrypt at OWASP's strength with the least memory: 16 MiB for each check. */
+import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
+import { TooManyLogins } from './errors.ts'
+
+export interface Passwords {
+  hash(password: string): Promise<string>
+  /** Takes as long for a user that does not exist (`undefined`) as for one that does. */
+  matches(password: string, hash: string | undefined): Promise<boolean>
+}
+
+const cost = { N: 2 ** 14, r: 8, p: 5 }
+const bytes = 32
+/** Two at a time leave threads for everything else that the process does; more would only make all of them slow. */
+const atOnce = 2
+const waitingMax = 64
+
+export function createPasswords(): Passwords {
+  const enter = createGate(atOnce, waitingMax)
+
+  const derive = (password: string, salt: Buffer, { N, r, p }: typeof cost) =>
+    enter(
+      () =>
+        new Promise<Buffer>((resolve, reject) => {
+          // Composed and decomposed accents are the same password (RFC 8265).
+          scrypt(password.normalize('NFC'), salt, bytes, { N, r, p, maxmem: 256 * N * r }, (error, key) =>
+            error ? reject(error) : resolve(key),
+          )
+        }),
+    )
+
+  return {
+    async hash(password) {
+      const salt = randomBytes(16)
+      const key = await derive(password, salt, cost)
+      return ['scrypt', cost.N, cost.r, cost.p, salt.toString('base64url'), key.toString('base64url')].join('$')
+    },
+    async matches(password, hash) {
+      const [, N, r, p, salt = '', key = ''] = hash?.split('$') ?? []
+      const given = await derive(
+        password,
+        Buffer.from(salt, 'base64url'),
+        hash ? { N: Number(N), r: Number(r), p: Number(p) } : cost,
+      )
+      const kept = Buffer.from(key, 'base64url')
+      return kept.length === bytes && timingSafeEqual(given, kept)
+    },
+  }
+}
+
+/** At most `running` at once and `waiting` in line; who comes later is told so. */
+function createGate(running: number, waiting: number) {
+  const line: (() => void)[] = []
+  let busy = 0
+  return async <T>(work: () => Promise<T>): Promise<T> => {
+    if (busy >= running) {
+      if (line.length >= waiting) throw TooManyLogins({}, { headers: { 'retry-after': '2' } })
+      await new Promise<void>((resolve) => line.push(resolve)) // whoever leaves hands over the place
+    } else busy++
+    try {
+      return await work()
+    } finally {
+      const next = line.shift()
+      if (next) next()
+      else busy--
+    }
+  }
+}

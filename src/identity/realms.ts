@@ -1,0 +1,169 @@
+/** Realms: rows that cost nothing until they are used, and a bounded cache of those that are. */
+import type { Sql } from '../kernel/db.ts'
+import type { Kit } from '../kernel/define-service.ts'
+import { newSecret } from '../kernel/ids.ts'
+import type { Identity, RealmReservation, RealmSpec, RealmStatus, RealmView, RoleSpec } from './contract.ts'
+import { NoSuchRealm } from './errors.ts'
+import { RealmChanged, RealmStatusChanged } from './events.ts'
+import * as store from './store/realms.ts'
+import type { Realm } from './types.ts'
+
+const cachedMax = 2000
+/** A key that this process has not heard of yet is looked up, but not more often than this. */
+const refreshMs = 1000
+const realmsPath = '/auth/realms/'
+
+export interface Realms extends Pick<Identity, 'reserveRealm' | 'buildRealm' | 'setRealmStatus' | 'realm' | 'realms'> {
+  /** The current snapshot; undefined where there is no such realm. */
+  get(tenantId: string): Promise<Realm | undefined>
+  /** The same, read anew unless it was read within the last second. */
+  refresh(tenantId: string): Promise<Realm | undefined>
+  /** To be called in the transaction of any change to the realm, its clients or its keys. */
+  changed(sql: Sql, tenantId: string): Promise<void>
+  issuerOf(tenantId: string): string
+  /** Whose issuer this is; undefined for an issuer that is not ours. */
+  tenantOf(issuer: string): string | undefined
+  /** A new secret of the backend client; the one so far stays valid for an hour. Undefined: no such client. */
+  changeSecret(sql: Sql, tenantId: string, clientId: string): Promise<string | undefined>
+}
+
+export function createRealms(kit: Pick<Kit, 'db' | 'bus' | 'now' | 'secrets' | 'baseUrl'>): Realms {
+  const { db, bus, now, secrets } = kit
+  const cache = new Map<string, { realm: Promise<Realm | undefined>; readAt: number }>()
+
+  bus.hear(RealmChanged, ({ tenantId }) => cache.delete(tenantId))
+  bus.onGap(() => cache.clear())
+
+  function read(tenantId: string) {
+    const entry = { realm: store.findRealm(db.sql, tenantId), readAt: now().getTime() }
+    cache.set(tenantId, entry)
+    if (cache.size > cachedMax) cache.delete(cache.keys().next().value!)
+    // Unknown names are not kept: whoever makes them up must not push real ones out.
+    const forget = () => cache.get(tenantId) === entry && cache.delete(tenantId)
+    entry.realm.then((realm) => realm ?? forget(), forget)
+    return entry.realm
+  }
+
+  const issuerOf = (tenantId: string) => `${kit.baseUrl()}${realmsPath}${tenantId}`
+
+  const changed = async (sql: Sql, tenantId: string) => {
+    await store.bumpRevision(sql, tenantId)
+    await bus.publish(sql, RealmChanged, { tenantId })
+  }
+
+  const viewOf = ({ secretSealed, ...realm }: store.RealmSummary): RealmView => ({
+    tenantId: realm.tenantId,
+    status: realm.status,
+    issuer: issuerOf(realm.tenantId),
+    frontendClientId: realm.frontendClientId,
+    backendClientId: realm.backendClientId,
+    backendClientSecret: secrets.open(secretSealed),
+  })
+
+  async function views(sql: Sql, tenantIds: string[]) {
+    const rows = await store.findRealmSummaries(sql, tenantIds)
+    return new Map(rows.map((row) => [row.tenantId, viewOf(row)]))
+  }
+
+  /** True when the realm is new. */
+  async function ensure(sql: Sql, { tenantId, frontendClientId, backendClientId }: RealmReservation) {
+    const cookieKeySealed = secrets.seal(newSecret())
+    const realm = { tenantId, status: 'CREATING' as const, frontendClientId, backendClientId, cookieKeySealed }
+    if (!(await store.insertRealm(sql, realm))) return
+    const nothing = { redirectUris: [], webOrigins: [], roles: [] }
+    await store.upsertClient(sql, tenantId, { ...nothing, id: frontendClientId, kind: 'frontend', secretSealed: null })
+    const secretSealed = secrets.seal(newSecret())
+    await store.upsertClient(sql, tenantId, { ...nothing, id: backendClientId, kind: 'backend', secretSealed })
+  }
+
+  return {
+    issuerOf,
+    changed,
+    get(tenantId) {
+      const entry = cache.get(tenantId)
+      if (!entry) return read(tenantId)
+      cache.delete(tenantId) // to the end: the least recently used is the first
+      cache.set(tenantId, entry)
+      return entry.realm
+    },
+    refresh(tenantId) {
+      const entry = cache.get(tenantId)
+      return entry && now().getTime() - entry.readAt < refreshMs ? entry.realm : read(tenantId)
+    },
+    tenantOf(issuer) {
+      const prefix = kit.baseUrl() + realmsPath
+      const tenantId = issuer.startsWith(prefix) ? issuer.slice(prefix.length) : ''
+      return tenantId === '' || tenantId.includes('/') ? undefined : tenantId
+    },
+    async reserveRealm(sql, realm) {
+      await ensure(sql, realm)
+      const view = (await views(sql, [realm.tenantId])).get(realm.tenantId)
+      if (!view) throw NoSuchRealm({ tenantId: realm.tenantId })
+      return view
+    },
+    async buildRealm(sql, realm) {
+      const { tenantId, frontendClient, backendClient } = realm
+      await ensure(sql, { tenantId, frontendClientId: frontendClient.id, backendClientId: backendClient.id })
+      await store.lockRealm(sql, tenantId)
+      await store.updateRealm(sql, fieldsOf(realm))
+      await store.upsertClient(sql, tenantId, { ...frontendClient, kind: 'frontend', roles: [], secretSealed: null })
+      await store.upsertClient(sql, tenantId, {
+        ...backendClient,
+        kind: 'backend',
+        redirectUris: [],
+        webOrigins: [],
+        secretSealed: secrets.seal(newSecret()),
+      })
+      await store.upsertBuiltInRoles(
+        sql,
+        tenantId,
+        realm.roles.flatMap((role) => roleOf(tenantId, role)),
+      )
+      await store.replaceResources(sql, tenantId, realm.resources)
+      await changed(sql, tenantId)
+    },
+    async setRealmStatus(sql, tenantId, status: RealmStatus) {
+      const before = await store.lockRealm(sql, tenantId)
+      if (before === status || (before === undefined && status === 'DELETED')) return
+      if (before === undefined) throw NoSuchRealm({ tenantId })
+      if (status === 'DELETED') await store.deleteRealm(sql, tenantId)
+      else await store.updateStatus(sql, tenantId, status)
+      await changed(sql, tenantId)
+      await bus.publish(sql, RealmStatusChanged, { tenantId, status })
+    },
+    realm: async (tenantId) => (await views(db.sql, [tenantId])).get(tenantId),
+    realms: (tenantIds) => views(db.sql, tenantIds),
+    async changeSecret(sql, tenantId, clientId) {
+      const secret = newSecret()
+      const oldUntil = new Date(now().getTime() + 3_600_000)
+      if (!(await store.replaceSecret(sql, tenantId, clientId, secrets.seal(secret), oldUntil))) return undefined
+      await changed(sql, tenantId)
+      return secret
+    },
+  }
+}
+
+const fieldsOf = (realm: RealmSpec) => ({
+  tenantId: realm.tenantId,
+  displayName: realm.displayName ?? null,
+  loginTheme: realm.loginTheme ?? null,
+  accessTokenSeconds: realm.accessTokenSeconds,
+  refreshTokenSeconds: realm.refreshTokenSeconds,
+  frontendClientId: realm.frontendClient.id,
+  backendClientId: realm.backendClient.id,
+})
+
+/** Scopes on the platform exist in the realm `platform` alone, whatever a template says. */
+function roleOf(tenantId: string, { name, description, on, scopes }: RoleSpec) {
+  const ofPlatform = tenantId === 'platform'
+  if (on === 'platform' && !ofPlatform) return []
+  const high = (scope: string) => on === 'platform' || scope.startsWith('platform:')
+  return [
+    {
+      name,
+      description: description ?? null,
+      scopes: scopes.filter((scope) => !high(scope)),
+      platformScopes: ofPlatform ? scopes.filter(high) : [],
+    },
+  ]
+}

@@ -1,0 +1,13 @@
+import type { Sql } from '../../kernel/db.ts'
+
+export async function insertDenied(sql: Sql, tenantId: string, ids: string[], expiresAt: Date) {
+  await sql`
+    insert into identity.denied (tenant_id, id, expires_at)
+    select ${tenantId}, unnest(${ids}::text[]), ${expiresAt}
+    on conflict (tenant_id, id) do update set expires_at = greatest(identity.denied.expires_at, excluded.expires_at)`
+}
+
+/** All that still count: an access token lives for minutes, so these are few. */
+export const findDenied = (sql: Sql, now: Date) =>
+  sql<{ tenantId: string; id: string; expiresAt: Date }[]>`
+    select tenant_id, id, expires_at from identity.denied where expires_at > ${now}`

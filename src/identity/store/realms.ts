@@ -1,0 +1,200 @@
+import type { Sql } from '../../kernel/db.ts'
+import type { RealmStatus } from '../contract.ts'
+import type { Client, Realm, SigningKey } from '../types.ts'
+
+/** The realm with its clients and keys in one statement: one snapshot, so that the revision fits what it counts. */
+export async function findRealm(sql: Sql, tenantId: string): Promise<Realm | undefined> {
+  const [row] = await sql`
+    select r.tenant_id, r.display_name, r.login_theme, r.status, r.access_token_seconds, r.refresh_token_seconds,
+      r.frontend_client_id, r.backend_client_id, r.cookie_key_sealed, r.revision,
+      (select coalesce(jsonb_agg(to_jsonb(c)), '[]') from identity.clients c where c.tenant_id = r.tenant_id) as clients,
+      (select coalesce(jsonb_agg(to_jsonb(k) order by k.retired_at is not null, k.created_at desc, k.kid), '[]')
+        from identity.signing_keys k where k.tenant_id = r.tenant_id) as keys
+    from identity.realms r where r.tenant_id = ${tenantId}`
+  if (!row) return undefined
+  return {
+    tenantId: row.tenantId,
+    displayName: row.displayName ?? undefined,
+    loginTheme: row.loginTheme ?? undefined,
+    status: row.status as RealmStatus,
+    accessTokenSeconds: row.accessTokenSeconds,
+    refreshTokenSeconds: row.refreshTokenSeconds,
+    frontendClientId: row.frontendClientId,
+    backendClientId: row.backendClientId,
+    cookieKeySealed: row.cookieKeySealed,
+    revision: row.revision,
+    clients: (row.clients as ClientRow[]).map(clientOf),
+    keys: (row.keys as KeyRow[]).map(keyOf),
+  }
+}
+
+// Inside jsonb, column names arrive as they are.
+interface ClientRow {
+  id: string
+  kind: 'frontend' | 'backend'
+  redirect_uris: string[]
+  web_origins: string[]
+  roles: string[]
+  secret_sealed: string | null
+  old_secret_sealed: string | null
+  old_secret_until: string | null
+}
+interface KeyRow {
+  kid: string
+  public_jwk: SigningKey['publicJwk']
+  private_jwk_sealed: string
+  created_at: string
+  retired_at: string | null
+}
+
+const clientOf = (row: ClientRow): Client => ({
+  id: row.id,
+  kind: row.kind,
+  redirectUris: row.redirect_uris,
+  webOrigins: row.web_origins,
+  roles: row.roles,
+  secretSealed: row.secret_sealed ?? undefined,
+  oldSecretSealed: row.old_secret_sealed ?? undefined,
+  oldSecretUntil: row.old_secret_until ? new Date(row.old_secret_until) : undefined,
+})
+const keyOf = (row: KeyRow): SigningKey => ({
+  kid: row.kid,
+  publicJwk: row.public_jwk,
+  privateJwkSealed: row.private_jwk_sealed,
+  createdAt: new Date(row.created_at),
+  retiredAt: row.retired_at ? new Date(row.retired_at) : undefined,
+})
+
+export interface RealmSummary {
+  tenantId: string
+  status: RealmStatus
+  frontendClientId: string
+  backendClientId: string
+  secretSealed: string
+}
+
+export const findRealmSummaries = (sql: Sql, tenantIds: string[]): Promise<RealmSummary[]> =>
+  sql<RealmSummary[]>`
+    select r.tenant_id, r.status, r.frontend_client_id, r.backend_client_id, c.secret_sealed
+    from identity.realms r
+    join identity.clients c on c.tenant_id = r.tenant_id and c.id = r.backend_client_id
+    where r.tenant_id = any(${tenantIds})`
+
+export interface NewRealm {
+  tenantId: string
+  status: RealmStatus
+  frontendClientId: string
+  backendClientId: string
+  cookieKeySealed: string
+}
+
+/** False when the realm exists already. */
+export async function insertRealm(sql: Sql, realm: NewRealm): Promise<boolean> {
+  const { count } = await sql`insert into identity.realms ${sql({ ...realm })} on conflict (tenant_id) do nothing`
+  return count === 1
+}
+
+export async function updateRealm(
+  sql: Sql,
+  realm: {
+    tenantId: string
+    displayName: string | null
+    loginTheme: string | null
+    accessTokenSeconds: number
+    refreshTokenSeconds: number
+    frontendClientId: string
+    backendClientId: string
+  },
+) {
+  const { tenantId, ...fields } = realm
+  await sql`update identity.realms set ${sql(fields)} where tenant_id = ${tenantId}`
+}
+
+/** The status before, and undefined where there is no such realm. Whoever changes a realm waits here for the others. */
+export async function lockRealm(sql: Sql, tenantId: string): Promise<RealmStatus | undefined> {
+  const [row] = await sql`select status from identity.realms where tenant_id = ${tenantId} for update`
+  return row?.status
+}
+
+export async function updateStatus(sql: Sql, tenantId: string, status: RealmStatus) {
+  await sql`update identity.realms set status = ${status} where tenant_id = ${tenantId}`
+}
+
+export async function bumpRevision(sql: Sql, tenantId: string) {
+  await sql`update identity.realms set revision = revision + 1 where tenant_id = ${tenantId}`
+}
+
+/** With everything that belongs to it, by its foreign keys. */
+export async function deleteRealm(sql: Sql, tenantId: string) {
+  await sql`delete from identity.realms where tenant_id = ${tenantId}`
+}
+
+/** The secret of a known client stays; a client under another id takes it along. */
+export async function upsertClient(
+  sql: Sql,
+  tenantId: string,
+  client: {
+    id: string
+    kind: 'frontend' | 'backend'
+    redirectUris: string[]
+    webOrigins: string[]
+    roles: string[]
+    secretSealed: string | null
+  },
+) {
+  await sql`
+    update identity.clients set id = ${client.id}
+    where tenant_id = ${tenantId} and kind = ${client.kind} and id <> ${client.id}`
+  await sql`
+    insert into identity.clients (tenant_id, id, kind, redirect_uris, web_origins, roles, secret_sealed)
+    values (${tenantId}, ${client.id}, ${client.kind}, ${client.redirectUris}, ${client.webOrigins}, ${client.roles},
+      ${client.secretSealed})
+    on conflict (tenant_id, id) do update set kind = excluded.kind, redirect_uris = excluded.redirect_uris,
+      web_origins = excluded.web_origins, roles = excluded.roles,
+      secret_sealed = coalesce(identity.clients.secret_sealed, excluded.secret_sealed)`
+}
+
+/** False when there is no such confidential client. The secret so far stays valid until the given time. */
+export async function replaceSecret(sql: Sql, tenantId: string, id: string, sealed: string, oldUntil: Date) {
+  const { count } = await sql`
+    update identity.clients set old_secret_sealed = secret_sealed, old_secret_until = ${oldUntil},
+      secret_sealed = ${sealed}
+    where tenant_id = ${tenantId} and id = ${id} and kind = 'backend'`
+  return count === 1
+}
+
+export async function upsertBuiltInRoles(
+  sql: Sql,
+  tenantId: string,
+  roles: { name: string; description: string | null; scopes: string[]; platformScopes: string[] }[],
+) {
+  for (const role of roles)
+    await sql`
+      insert into identity.roles ${sql({ tenantId, ...role, builtIn: true })}
+      on conflict (tenant_id, name) do update set description = excluded.description, scopes = excluded.scopes,
+        platform_scopes = excluded.platform_scopes, built_in = true`
+  await sql`
+    delete from identity.roles
+    where tenant_id = ${tenantId} and built_in and not name = any(${roles.map(({ name }) => name)})`
+}
+
+export async function replaceResources(
+  sql: Sql,
+  tenantId: string,
+  resources: { name: string; type: string; displayName: string; scopes: string[] }[],
+) {
+  for (const resource of resources)
+    await sql`
+      insert into identity.resources ${sql({ tenantId, ...resource })}
+      on conflict (tenant_id, name) do update set type = excluded.type, display_name = excluded.display_name,
+        scopes = excluded.scopes`
+  await sql`
+    delete from identity.resources
+    where tenant_id = ${tenantId} and not name = any(${resources.map(({ name }) => name)})`
+}
+
+/** How long an access token that is issued now lives, in seconds. */
+export async function findLifetime(sql: Sql, tenantId: string): Promise<number> {
+  const [row] = await sql`select access_token_seconds from identity.realms where tenant_id = ${tenantId}`
+  return row?.accessTokenSeconds ?? 0
+}

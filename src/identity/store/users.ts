@@ -1,0 +1,80 @@
+import { likePart, type Sql } from '../../kernel/db.ts'
+import type { User } from '../types.ts'
+
+type Row = Record<string, unknown>
+
+const userOf = (row: Row): User => ({
+  id: row.id as string,
+  username: row.username as string,
+  email: (row.email as string | null) ?? undefined,
+  firstName: (row.firstName as string | null) ?? undefined,
+  lastName: (row.lastName as string | null) ?? undefined,
+  enabled: row.enabled as boolean,
+  roles: row.roles as string[],
+})
+
+export async function findUser(sql: Sql, tenantId: string, id: string): Promise<User | undefined> {
+  const [row] = await sql`
+    select id, username, email, first_name, last_name, enabled, roles
+    from identity.users where tenant_id = ${tenantId} and id = ${id}`
+  return row && userOf(row)
+}
+
+/** By name, or by an e-mail address that only one user has. */
+export async function findForLogin(
+  sql: Sql,
+  tenantId: string,
+  name: string,
+): Promise<(User & { passwordHash: string | undefined }) | undefined> {
+  const rows = await sql`
+    select id, username, email, first_name, last_name, enabled, roles, password_hash,
+      lower(username) = lower(${name}) as by_name
+    from identity.users
+    where tenant_id = ${tenantId} and (lower(username) = lower(${name}) or lower(email) = lower(${name}))
+    limit 3`
+  const row = rows.find(({ byName }) => byName) ?? (rows.length === 1 ? rows[0] : undefined)
+  return row && { ...userOf(row), passwordHash: row.passwordHash ?? undefined }
+}
+
+export interface UserRow {
+  id: string
+  username: string
+  email: string | null
+  firstName: string | null
+  lastName: string | null
+  passwordHash: string
+  roles: string[]
+}
+
+/** False when the username, or the id, is taken. */
+export async function insertUser(sql: Sql, tenantId: string, user: UserRow): Promise<boolean> {
+  const { count } = await sql`insert into identity.users ${sql({ tenantId, ...user })} on conflict do nothing`
+  return count === 1
+}
+
+export async function searchUsers(
+  sql: Sql,
+  tenantId: string,
+  filter: { search?: string; enabled?: boolean; offset: number; limit: number | null },
+): Promise<{ count: number; users: User[] }> {
+  const part = filter.search === undefined ? null : likePart(filter.search)
+  const enabled = filter.enabled ?? null
+  const where = sql`
+    tenant_id = ${tenantId}
+    and (${enabled}::boolean is null or enabled = ${enabled})
+    and (${part}::text is null or username ilike ${part} or email ilike ${part} or first_name ilike ${part}
+      or last_name ilike ${part})`
+  const [counted] = await sql`select count(*)::integer as count from identity.users where ${where}`
+  const rows = await sql`
+    select id, username, email, first_name, last_name, enabled, roles from identity.users where ${where}
+    order by lower(username) offset ${filter.offset} limit ${filter.limit}`
+  return { count: counted?.count ?? 0, users: rows.map(userOf) }
+}
+
+/** With what only this user has; false when there is no such user. */
+export async function deleteUser(sql: Sql, tenantId: string, id: string): Promise<boolean> {
+  await sql`delete from identity.grants where tenant_id = ${tenantId} and subject_type = 'user' and subject_id = ${id}`
+  await sql`delete from identity.api_keys where tenant_id = ${tenantId} and owner_type = 'user' and owner_id = ${id}`
+  const { count } = await sql`delete from identity.users where tenant_id = ${tenantId} and id = ${id}`
+  return count === 1
+}
