@@ -1,0 +1,122 @@
+/** Bad input to every operation: 400, 413 or 415 that names the field in the wording of the service, never 500. */
+import assert from 'node:assert/strict'
+import { before, describe, test } from 'node:test'
+import { offlineApiDocument } from '../../src/assembly/offline.ts'
+import { type Ask, bearer, client, tokenOf } from '../harness/client.ts'
+import { startPlatform } from '../harness/platform.ts'
+import { badBodies, badTexts, type Shape, sampleOf } from './bad-input.ts'
+
+interface Parameter {
+  name: string
+  in: 'path' | 'query' | 'header'
+  schema: Shape
+}
+interface Operation {
+  tags: string[]
+  parameters: Parameter[]
+  requestBody?: { content: Record<string, { schema: Shape }> }
+  security: unknown[]
+}
+
+let ask: Ask
+before(async () => {
+  const { baseUrl, bootstrap } = await startPlatform({
+    environment: {
+      WAYPOST_RATE_LIMIT_PER_ADDRESS: '0',
+      WAYPOST_RATE_LIMIT_PER_CREDENTIAL: '0',
+      WAYPOST_LOG_LEVEL: 'error',
+    },
+  })
+  const { id, secret } = bootstrap.platform.backendClient
+  const token = await tokenOf(baseUrl, 'platform', {
+    grant_type: 'client_credentials',
+    client_id: id,
+    client_secret: secret,
+  })
+  ask = client(baseUrl, bearer(token))
+})
+
+/** The text that a person reads, whatever the face. */
+function wordingOf(tag: string, body: Record<string, unknown>): string {
+  const text = tag === 'tenant-v2' ? body.error : body.message
+  assert.equal(typeof text, 'string', `${tag} words its errors so: ${JSON.stringify(body)}`)
+  if (tag === 'tenant-v1') assert.equal(body.detail, text)
+  return text as string
+}
+
+function assertNames(tag: string, body: Record<string, unknown>, field: string) {
+  const text = wordingOf(tag, body)
+  const name = field.split('.').at(-1)!
+  assert.ok(text.includes(name), `"${text}" does not name ${field}`)
+  if (tag === 'tenant-v1' && field !== 'body' && !field.includes('.'))
+    assert.ok(Array.isArray(body[field]), `no messages for ${field}`)
+}
+
+const document = await offlineApiDocument('http://waypost.test')
+const operations = Object.entries(document.paths).flatMap(([path, item]) =>
+  Object.entries(item).map(([method, operation]) => ({
+    path,
+    method: method.toUpperCase(),
+    operation: operation as Operation,
+  })),
+)
+
+for (const { path, method, operation } of operations.filter(({ operation }) => operation.security.length > 0)) {
+  const tag = operation.tags[0]!
+  const parts = operation.parameters.filter((parameter) => parameter.in === 'path')
+  const good = parts.reduce(
+    (url, { name, schema }) => url.replace(`{${name}}`, encodeURIComponent(String(sampleOf(schema)))),
+    path,
+  )
+
+  describe(`${tag}: ${method} ${path}`, () => {
+    for (const { name, schema } of parts) {
+      const wrong: [string, string][] = [['with NUL', '%00']]
+      if (schema.maxLength !== undefined && schema.maxLength < 2000)
+        wrong.push(['too long', 'x'.repeat(schema.maxLength + 1)])
+      if (schema.type === 'integer') wrong.push(['not a number', 'seven'], ['too large', '99999999999'])
+      for (const [why, value] of wrong)
+        test(`${name} ${why}`, async () => {
+          const url = parts.reduce(
+            (text, part) => text.replace(`{${part.name}}`, part.name === name ? value : String(sampleOf(part.schema))),
+            path,
+          )
+          const answer = await ask(`${method} ${url}`, operation.requestBody ? {} : undefined)
+          assert.equal(answer.status, 400, answer.text)
+          assertNames(tag, answer.body, name)
+        })
+    }
+
+    for (const { name, schema } of operation.parameters.filter((parameter) => parameter.in === 'query')) {
+      const wrong: string[] = []
+      if (schema.type === 'integer') wrong.push('x', '1.5', '-99', '99999999999999')
+      if (schema.type === 'boolean') wrong.push('maybe')
+      if (schema.enum) wrong.push('no-such-word')
+      if (schema.maxLength !== undefined && schema.maxLength < 9000) wrong.push('x'.repeat(schema.maxLength + 1))
+      for (const value of wrong)
+        test(`query ${name}=${value.slice(0, 20)}`, async () => {
+          const answer = await ask(`${method} ${good}?${name}=${value}`)
+          assert.equal(answer.status, 400, answer.text)
+          assertNames(tag, answer.body, name)
+        })
+    }
+
+    const shape = operation.requestBody?.content['application/json']?.schema
+    if (!shape) return
+    for (const { why, field, body } of badBodies(shape))
+      test(`${field}: ${why}`, async () => {
+        const answer = await ask(`${method} ${good}`, body)
+        assert.equal(answer.status, 400, answer.text)
+        assertNames(tag, answer.body, field)
+      })
+    if ([shape.type].flat()[0] !== 'object') return
+    // Where the caller's own JSON is the body, __proto__ is a key like any other.
+    const texts = badTexts(JSON.stringify(sampleOf(shape))).filter(({ why }) => why !== '__proto__' || shape.properties)
+    for (const { why, payload, type, statuses } of texts)
+      test(why, async () => {
+        const answer = await ask(`${method} ${good}`, payload, { 'content-type': type })
+        assert.ok(statuses.includes(answer.status), `${answer.status} ${answer.text}`)
+        wordingOf(tag, answer.body)
+      })
+  })
+}

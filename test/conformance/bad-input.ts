@@ -1,0 +1,153 @@
+/** Makes bad requests out of the declared shapes: every operation, every field, every way to be wrong. */
+
+export interface Shape {
+  type?: string | string[]
+  properties?: Record<string, Shape>
+  required?: string[]
+  additionalProperties?: boolean | Shape
+  items?: Shape
+  enum?: unknown[]
+  const?: unknown
+  anyOf?: Shape[]
+  oneOf?: Shape[]
+  minLength?: number
+  maxLength?: number
+  pattern?: string
+  format?: string
+  minimum?: number
+  maximum?: number
+  minItems?: number
+  default?: unknown
+}
+
+const texts = [
+  'sample',
+  'a',
+  'A1',
+  'aaaaaaaaaa',
+  'sample@example.org',
+  'http://sample.example',
+  '2026-01-01T00:00:00Z',
+  'default',
+  '1',
+]
+
+/** Some value that the shape accepts. */
+export function sampleOf(shape: Shape): unknown {
+  if (shape.const !== undefined) return shape.const
+  if (shape.enum) return shape.enum[0]
+  const alternatives = shape.anyOf ?? shape.oneOf
+  if (alternatives) return sampleOf(alternatives[0]!)
+  switch ([shape.type].flat()[0]) {
+    case 'object':
+      return Object.fromEntries((shape.required ?? []).map((name) => [name, sampleOf(shape.properties?.[name] ?? {})]))
+    case 'array':
+      return Array.from({ length: shape.minItems ?? 0 }, () => sampleOf(shape.items ?? {}))
+    case 'integer':
+    case 'number':
+      return Math.max(shape.minimum ?? 1, 1)
+    case 'boolean':
+      return true
+    case 'string':
+      return textOf(shape)
+    default:
+      return {}
+  }
+}
+
+function textOf({ minLength = 0, maxLength = 1000, pattern, format }: Shape): string {
+  const byFormat: Record<string, string> = {
+    email: 'sample@example.org',
+    uri: 'http://sample.example',
+    'date-time': '2026-01-01T00:00:00Z',
+    uuid: '00000000-0000-4000-8000-000000000000',
+  }
+  if (format && byFormat[format]) return byFormat[format]
+  const fits = (text: string) =>
+    text.length >= minLength && text.length <= maxLength && (!pattern || new RegExp(pattern).test(text))
+  const found = [...texts, 'x'.repeat(Math.max(1, minLength))].find(fits)
+  if (found === undefined) throw new Error(`no sample text for ${pattern}`)
+  return found
+}
+
+export interface BadValue {
+  why: string
+  /** Dotted path of the field, or `body`. */
+  field: string
+  body: unknown
+}
+
+/** Bodies that differ from a good one in exactly one field. */
+export function badBodies(shape: Shape): BadValue[] {
+  if ([shape.type].flat()[0] !== 'object' || !shape.properties) return []
+  const good = sampleOf(shape) as Record<string, unknown>
+  const cases: BadValue[] = [
+    { why: 'a list instead of an object', field: 'body', body: [] },
+    { why: 'null instead of an object', field: 'body', body: null },
+  ]
+  const visit = (current: Shape, path: string[]) => {
+    for (const [name, field] of Object.entries(current.properties ?? {})) {
+      const at = [...path, name]
+      const put = (value: unknown) => withField(good, at, value)
+      if (current.required?.includes(name)) cases.push({ why: 'missing', field: at.join('.'), body: put(undefined) })
+      for (const [why, value] of badValues(field)) cases.push({ why, field: at.join('.'), body: put(value) })
+      if (field.properties) visit(field, at)
+    }
+  }
+  visit(shape, [])
+  return cases
+}
+
+function badValues(field: Shape): [string, unknown][] {
+  const types = [field.type].flat().filter(Boolean)
+  const alternatives = field.anyOf ?? field.oneOf
+  if (alternatives || (types.length === 0 && !field.enum)) return []
+  const bad: [string, unknown][] = []
+  if (!types.includes('null')) bad.push(['null', null])
+  if (field.enum) return [...bad, ['an unknown word', 'no-such-word'], ['a wrong type', { odd: true }]]
+  if (types[0] === 'string') {
+    bad.push(['a number', 7], ['an object', {}])
+    if (field.maxLength !== undefined && field.maxLength < 200_000)
+      bad.push(['too long', 'x'.repeat(field.maxLength + 1)])
+    if ((field.minLength ?? 0) > 0) bad.push(['empty', ''])
+    if (field.pattern) bad.push(['a text outside the pattern', '\u00e9 /+#'])
+    if (field.format) bad.push(['a text of another format', 'no such thing'])
+  } else if (types[0] === 'integer' || types[0] === 'number') {
+    bad.push(['a text', '7x'])
+    if (types[0] === 'integer') bad.push(['a fraction', 1.5], ['beyond every integer', 1e300])
+    if (field.maximum !== undefined) bad.push(['too large', field.maximum + 1])
+    if (field.minimum !== undefined) bad.push(['too small', field.minimum - 1])
+  } else bad.push(['a wrong type', types[0] === 'boolean' ? 'maybe' : 7])
+  return bad
+}
+
+function withField(good: Record<string, unknown>, path: string[], value: unknown): Record<string, unknown> {
+  const [name, ...rest] = path as [string, ...string[]]
+  const copy = { ...good }
+  if (rest.length > 0) copy[name] = withField((copy[name] ?? {}) as Record<string, unknown>, rest, value)
+  else if (value === undefined) delete copy[name]
+  else copy[name] = value
+  return copy
+}
+
+/** Texts that are wrong as a body whatever its shape. */
+export const badTexts = (
+  good: string,
+): { why: string; payload: string | Uint8Array; type: string; statuses: number[] }[] => {
+  const json = 'application/json'
+  return [
+    { why: 'malformed JSON', payload: good.slice(0, -1), type: json, statuses: [400] },
+    { why: 'nothing', payload: '', type: json, statuses: [400] },
+    {
+      why: 'invalid UTF-8',
+      payload: new Uint8Array([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x3a, 0x31, 0x7d]),
+      type: json,
+      statuses: [400],
+    },
+    { why: 'deep nesting', payload: `{"a":${'['.repeat(5000)}${']'.repeat(5000)}}`, type: json, statuses: [400] },
+    { why: '__proto__', payload: `{"__proto__":{"admin":true},${good.slice(1)}`, type: json, statuses: [400] },
+    { why: 'a megabyte too much', payload: `{"a":"${'x'.repeat(1_100_000)}"}`, type: json, statuses: [413] },
+    { why: 'a wrong content type', payload: good, type: 'text/plain', statuses: [415] },
+    { why: 'XML', payload: '<a/>', type: 'application/xml', statuses: [415] },
+  ]
+}

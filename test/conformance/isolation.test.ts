@@ -1,0 +1,262 @@
+/** Every specified operation as another tenant, without the scope, with a forged token, and as nobody. */
+import assert from 'node:assert/strict'
+import { before, describe, test } from 'node:test'
+import {
+  type CryptoKey,
+  decodeJwt,
+  decodeProtectedHeader,
+  exportSPKI,
+  generateKeyPair,
+  importJWK,
+  type JWK,
+  SignJWT,
+  UnsecuredJWT,
+} from 'jose'
+import { offlineApiDocument } from '../../src/assembly/offline.ts'
+import { sleep } from '../../src/kernel/clock.ts'
+import { type Ask, bearer, client, tokenOf } from '../harness/client.ts'
+import { eventually } from '../harness/eventually.ts'
+import { type RunningPlatform, startPlatform } from '../harness/platform.ts'
+import { type Shape, sampleOf } from './bad-input.ts'
+import { operations, type SpecifiedOperation, shapeOf } from './operations.ts'
+
+interface Realm {
+  tenantId: string
+  pk: string
+  token: string
+  asService: Ask
+}
+
+/** Every name that only the owner may see holds this. */
+const marker = 'isolated7'
+
+let platform: RunningPlatform
+let owner: Realm
+let stranger: Realm
+let powerless: Ask
+let asPlatform: Ask
+const parameters: Record<string, Record<string, string>> = {}
+const forged: Record<string, string> = {}
+
+async function aTenant(name: string): Promise<Realm> {
+  const admin = { email: `${name}@example.org`, username: `${name}-admin`, first_name: 'A', last_name: 'B' }
+  const created = await asPlatform('POST /tenant-manager/api/v2/tenants', { name, tenant_id: name, admin })
+  assert.equal(created.status, 202, created.text)
+  const pk = created.body.id
+  await eventually(async () => {
+    const tenant = await asPlatform(`GET /tenant-manager/api/v2/tenants/${pk}`)
+    assert.equal(tenant.body.status, 'AVAILABLE', tenant.text)
+  })
+  const { body } = await asPlatform(`GET /tenant-manager/api/v2/tenants/${pk}/credentials`)
+  const grant = {
+    grant_type: 'client_credentials',
+    client_id: body.client_backend_id,
+    client_secret: body.client_backend_secret,
+  }
+  const token = await tokenOf(platform.baseUrl, name, grant)
+  return { tenantId: name, pk, token, asService: client(platform.baseUrl, bearer(token)) }
+}
+
+async function created(ask: Ask, operation: string, body: unknown) {
+  const answer = await ask(operation, body)
+  assert.ok(answer.status === 201, `${operation}: ${answer.status} ${answer.text}`)
+  return answer.body?.id ?? answer.headers.get('location')?.split('/').at(-1)
+}
+
+/** One thing of each kind for the parameters of the paths. */
+async function furnish() {
+  const app = `${marker}-app`
+  const { asService, tenantId, pk } = owner
+  await created(asService, 'POST /api/v1/applications', { name: app })
+  await created(asService, `POST /api/v1/applications/${app}/app-versions`, { nameSuffix: 'v1' })
+  await created(asService, 'POST /iam/api/v1/roles', { name: `${marker}-role`, scopes: ['application:read'] })
+  const user = await created(asService, 'POST /iam/api/v1/users', {
+    username: `${marker}-user`,
+    password: 'a long password 1',
+  })
+  const grant = await created(asService, 'POST /iam/api/v1/grants', {
+    subject: { type: 'role', id: `${marker}-role` },
+    resource: `application-${app}`,
+    scopes: ['application:read'],
+  })
+  const key = await created(asService, 'POST /iam/api/v1/api-keys', { name: `${marker}-key` })
+  const issuer = await created(asService, 'POST /iam/api/v1/issuers', { issuer: `https://${marker}.example.org` })
+  const clients = await asService('GET /iam/api/v1/clients')
+  parameters['tenant-v1'] = { tenantId, id: '1' }
+  parameters['tenant-v2'] = { tenant_pk: pk, pk: '1' }
+  parameters.application = { appName: app, appVersionName: `${app}-v1`, serviceInstanceName: 'epts' }
+  parameters.identity = { tenant_id: tenantId, name: `${marker}-role` }
+  byPath = { users: user, grants: grant, 'api-keys': key, issuers: issuer, clients: clients.body.content[0].id }
+  const frontend = (await asPlatform(`GET /tenant-manager/api/v2/tenants/${pk}/credentials`)).body.client_frontend_id
+  const password = {
+    grant_type: 'password',
+    client_id: frontend,
+    username: `${marker}-user`,
+    password: 'a long password 1',
+  }
+  powerless = client(platform.baseUrl, bearer(await tokenOf(platform.baseUrl, tenantId, password)))
+}
+let byPath: Record<string, string> = {}
+
+const urlOf = ({ service, path }: SpecifiedOperation) =>
+  path.replace(/\{([^}]+)\}/g, (_, name: string) => {
+    const collection = path.split('/').find((step) => byPath[step])
+    const value = service === 'identity' && name === 'id' ? byPath[collection ?? ''] : parameters[service]?.[name]
+    assert.ok(value, `no value for ${name} of ${path}`)
+    return encodeURIComponent(value)
+  })
+
+async function forge() {
+  const realm = `${platform.baseUrl}/auth/realms/${owner.tenantId}`
+  const claims = decodeJwt(owner.token)
+  const { kid } = decodeProtectedHeader(owner.token)
+  const { keys } = (await (await fetch(`${realm}/protocol/openid-connect/certs`)).json()) as { keys: JWK[] }
+  const published = (await importJWK(keys[0]!, 'RS256', { extractable: true })) as CryptoKey
+  const own = await generateKeyPair('RS256')
+  const header = { alg: 'RS256', typ: 'JWT', ...(kid && { kid }) }
+  forged['alg none'] = new UnsecuredJWT(claims).encode()
+  forged['HS256 with the public key'] = await new SignJWT(claims)
+    .setProtectedHeader({ ...header, alg: 'HS256' })
+    .sign(new TextEncoder().encode(await exportSPKI(published)))
+  forged['a key of its own'] = await new SignJWT(claims).setProtectedHeader(header).sign(own.privateKey)
+  forged['a key of its own in the header'] = await new SignJWT(claims)
+    .setProtectedHeader({ ...header, jwk: keys[0]! })
+    .sign(own.privateKey)
+  forged['another issuer'] = await new SignJWT({ ...claims, iss: 'https://evil.example' })
+    .setProtectedHeader(header)
+    .sign(own.privateKey)
+  const [head, , signature] = stranger.token.split('.')
+  forged["another realm's signature"] = [head, owner.token.split('.')[1], signature].join('.')
+  forged['a changed payload'] = owner.token.replace(
+    /\.[^.]+\./,
+    `.${Buffer.from(JSON.stringify({ ...claims, sub: 'admin' })).toString('base64url')}.`,
+  )
+  forged['an expired token'] = await anExpiredToken()
+  forged['a truncated token'] = owner.token.slice(0, -3)
+  forged['no token at all'] = 'x'
+}
+
+/** A realm whose template lets its tokens live for a second. */
+async function anExpiredToken(): Promise<string> {
+  const template = await created(asPlatform, 'POST /api/v1/templates/realms', {
+    template: { accessTokenLifespan: 1 },
+    description: 'short',
+  })
+  const versions = {
+    realm_scopes_version: 1,
+    client_backend_version: 1,
+    client_frontend_version: 1,
+    roles_version: 1,
+    resources_version: 1,
+  }
+  const body = { ...versions, user_roles: 1, idp_server: 1, package_type: 1, subscription_type: 'PERMANENT' }
+  const answer = await asPlatform('POST /api/v1/tenants', {
+    ...body,
+    realm_name: 'shortlived',
+    realm_template_version: template,
+  })
+  assert.equal(answer.status, 201, answer.text)
+  const { client_backend_id: client_id, client_backend_secret: client_secret } = answer.body
+  const grant = { grant_type: 'client_credentials', client_id, client_secret }
+  const token = await eventually(() => tokenOf(platform.baseUrl, 'shortlived', grant))
+  await sleep(1100 + (decodeJwt(token).exp! - decodeJwt(token).iat!) * 1000 - 1000)
+  return token
+}
+
+before(async () => {
+  platform = await startPlatform({ environment: { WAYPOST_LOG_LEVEL: 'error' } })
+  asPlatform = await platform.asService(platform.bootstrap.platform)
+  owner = await aTenant(marker)
+  stranger = await aTenant('stranger')
+  await furnish()
+  await forge()
+  snapshot = await everythingOfTheOwner()
+})
+
+let snapshot = ''
+async function everythingOfTheOwner() {
+  const urls = [
+    '/api/v1/applications',
+    '/api/v1/app-configs/applications/isolated7-app',
+    '/iam/api/v1/users',
+    '/iam/api/v1/roles',
+    '/iam/api/v1/grants',
+    '/iam/api/v1/clients',
+    '/iam/api/v1/issuers',
+  ]
+  const answers = await Promise.all(urls.map((url) => owner.asService(`GET ${url}`)))
+  for (const answer of answers) assert.equal(answer.status, 200)
+  const tenant = await asPlatform(`GET /api/v1/tenants/${owner.tenantId}`)
+  return [...answers, tenant].map(({ text }) => text).join('\n')
+}
+
+const document = await offlineApiDocument('http://waypost.test')
+const bodies = new Map<string, unknown>()
+for (const [path, item] of Object.entries(document.paths))
+  for (const [method, operation] of Object.entries(item)) {
+    const { requestBody } = operation as { requestBody?: { content: Record<string, { schema: Shape }> } }
+    const shape = requestBody?.content['application/json']?.schema
+    if (shape) bodies.set(`${method.toUpperCase()} ${shapeOf(path)}`, sampleOf(shape))
+  }
+const bodyOf = ({ method, path }: SpecifiedOperation) => bodies.get(`${method} ${shapeOf(path)}`)
+
+const isGuarded = ({ scopes }: SpecifiedOperation) => !scopes.includes('none')
+const needsScope = ({ scopes }: SpecifiedOperation) => !scopes.includes('authenticated')
+/** Names one resource of the owner. */
+const isAddressed = ({ path }: SpecifiedOperation) =>
+  path.includes('{') && !path.includes('{serviceInstanceName}') && !path.includes('{pk}')
+/** Where the scope is needed on the tenant or the platform itself. */
+const isSystem = ({ service, path, scopes }: SpecifiedOperation) =>
+  service !== 'application' ||
+  scopes.some((scope) => scope.startsWith('platform:') || scope.startsWith('tenant:')) ||
+  path.endsWith('tenant-configs')
+
+for (const operation of operations.filter(isGuarded)) {
+  const { service, method, path } = operation
+  describe(`${service}: ${method} ${path}`, () => {
+    const call = (ask: Ask) => ask(`${method} ${urlOf(operation)}`, bodyOf(operation))
+
+    test('nobody: 401', async () => assert.equal((await call(client(platform.baseUrl))).status, 401))
+
+    test('forged tokens: 401', async () => {
+      for (const [name, token] of Object.entries(forged)) {
+        const answer = await call(client(platform.baseUrl, bearer(token)))
+        assert.equal(answer.status, 401, `${name}: ${answer.status} ${answer.text}`)
+        assert.ok(!answer.text.includes(marker), name)
+      }
+    })
+
+    test('another tenant sees and changes nothing', async () => {
+      const answer = await call(stranger.asService)
+      assert.ok(answer.status < 500, answer.text)
+      assert.ok(!answer.text.includes(marker), answer.text)
+      if (!isAddressed(operation)) return
+      const expected = service === 'tenant-v1' ? [403] : service === 'tenant-v2' ? [403, 404] : [404]
+      assert.ok(expected.includes(answer.status), `${answer.status} ${answer.text}`)
+    })
+
+    if (needsScope(operation))
+      test('without the scope: 403 on a system resource, else as if it were not there', async () => {
+        const answer = await call(powerless)
+        if (isSystem(operation)) assert.equal(answer.status, 403, answer.text)
+        else if (isAddressed(operation)) assert.equal(answer.status, 404, answer.text)
+        else assert.ok(!answer.text.includes(marker), answer.text)
+      })
+  })
+}
+
+test('after all of it, nothing of the owner has changed', async () => {
+  assert.equal(await everythingOfTheOwner(), snapshot)
+})
+
+test('what does not exist and what is not visible answer with the same bytes', async () => {
+  for (const [one, other] of [
+    ['/api/v1/applications/isolated7-app', '/api/v1/applications/isolated7-not'],
+    [`/iam/api/v1/users/${byPath.users}`, '/iam/api/v1/users/00000000-0000-4000-8000-000000000000'],
+  ]) {
+    const [hidden, missing] = [await stranger.asService(`GET ${one}`), await stranger.asService(`GET ${other}`)]
+    const blank = (text: string, url: string) => text.replaceAll(url.split('/').at(-1)!, '…')
+    assert.equal(hidden.status, 404)
+    assert.equal(blank(hidden.text, one!), blank(missing.text, other!))
+  }
+})
