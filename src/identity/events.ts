@@ -16,3 +16,22 @@ export const TokensDenied = defineEvent<{ tenantId: string; ids: string[]; expir
   'identity.tokens.denied',
   { description: 'Access tokens ended before they expired: revoked, logged out, or their user is gone' },
 )
+
+/** Without a subject: whatever anybody in the tenant may do has to be looked up again. */
+export const AccessChanged = defineEvent<{
+  tenantId: string
+  subject?: { type: 'user' | 'client' | 'api-key'; id: string }
+}>('identity.access.changed', {
+  description: 'Roles, grants, a user or an API key changed: what a subject may do is another',
+})
+
+/** Apart from AccessChanged because it is frequent and only ever adds: caches take it in without asking again. */
+export const CreatorGranted = defineEvent<{
+  tenantId: string
+  subject: { type: 'user' | 'client'; id: string }
+  resource: string
+}>('identity.creator.granted', { description: 'Who created a resource holds every scope on it' })
+
+export const IssuersChanged = defineEvent<{ tenantId: string; issuer: string }>('identity.issuers.changed', {
+  description: "An external issuer was registered or removed: its tokens count, or count no more, as the tenant's",
+})

@@ -50,7 +50,7 @@ const few = 32
 const byResource = new WeakMap<readonly Permission[], { seen: number; named: Map<string, ReadonlySet<string>[]> }>()
 
 function holdsAmongMany({ tenantId, permissions }: Holder, scope: string, resource: Resource): boolean {
-  const index = byResource.get(permissions) ?? { seen: 0, named: new Map() }
+  const index = byResource.get(permissions) ?? { seen: 0, named: new Map<string, ReadonlySet<string>[]>() }
   if (index.seen === 0) byResource.set(permissions, index)
   for (; index.seen < permissions.length; index.seen++) {
     const permission = permissions[index.seen]!

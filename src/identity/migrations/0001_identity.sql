@@ -89,6 +89,8 @@ create table identity.grants (
   subject_id text not null,
   resource text not null,
   scopes text[] not null,
+  -- Held because the subject made the resource; those who hold everything anyway do not carry these along.
+  by_creation boolean not null default false,
   created_at timestamptz not null default now(),
   primary key (tenant_id, id)
 );

@@ -1,0 +1,129 @@
+/**
+ * Who presents this token or key (document 4, section 1). A verified token is known by its SHA-256 for a minute at
+ * most: 2 µs for a kilobyte, and no token stays in our memory. Whatever ends a token, a login, a realm or an issuer
+ * drops what is known at once here, and within a second in other processes.
+ */
+import { hash } from 'node:crypto'
+import { decodeJwt } from 'jose'
+import type { Authenticate, Caller } from '../kernel/contract.ts'
+import type { Kit } from '../kernel/define-service.ts'
+import { Unauthenticated } from '../kernel/errors.ts'
+import { type Access, keptMs, type Subject } from './access.ts'
+import type { KeyAccess } from './api-key-access.ts'
+import { IssuersChanged, RealmChanged, RealmStatusChanged, TokensDenied } from './events.ts'
+import type { ExternalIssuers } from './external-issuers.ts'
+import { createTenantCache } from './tenant-cache.ts'
+import type { TokenOwner } from './types.ts'
+
+const tokensMax = 10_000
+/** Longer ones do not fit into a request's headers. */
+const tokenLengthMax = 16 * 1024
+
+interface KnownToken {
+  tenantId: string
+  subject: Subject
+  until: number
+  /** As in TokensDenied; a token of another provider has none. */
+  ids: string[]
+}
+
+export function createAuthenticate(
+  { bus, now, baseUrl }: Pick<Kit, 'bus' | 'now' | 'baseUrl'>,
+  given: { verify(token: string): Promise<TokenOwner>; external: ExternalIssuers; access: Access; keys: KeyAccess },
+): Authenticate {
+  const { access, keys, external } = given
+  const tokens = createTenantCache<KnownToken>(tokensMax)
+  const verifying = new Map<string, Promise<KnownToken>>()
+  // A verdict that began before a change is not kept, and nobody who comes later joins it.
+  let generation = 0
+  const changed = () => {
+    generation++
+    verifying.clear()
+  }
+  const forgetTenant = ({ tenantId }: { tenantId: string }) => {
+    changed()
+    tokens.deleteWhere(tenantId, () => true)
+  }
+  bus.hear(RealmChanged, forgetTenant)
+  bus.hear(RealmStatusChanged, forgetTenant)
+  bus.hear(IssuersChanged, forgetTenant)
+  bus.hear(TokensDenied, ({ tenantId, ids }) => {
+    changed()
+    const denied = new Set(ids)
+    tokens.deleteWhere(tenantId, (token) => token.ids.some((id) => denied.has(id)))
+  })
+  bus.onGap(() => {
+    changed()
+    tokens.clear()
+  })
+
+  async function verify(token: string): Promise<KnownToken> {
+    const { iss } = claimsOf(token)
+    if (typeof iss !== 'string') throw Unauthenticated()
+    const until = (exp: number) => Math.min(exp * 1000, now().getTime() + keptMs)
+    if (iss.startsWith(`${baseUrl()}/auth/realms/`)) {
+      const { tenantId, sub, subjectType, jti, sid, exp } = await given.verify(token)
+      const subject = access.subjectOf({ tenantId, type: subjectType, id: sub })
+      return { tenantId, subject, until: until(exp), ids: [`jti:${jti}`, ...(sid ? [`sid:${sid}`] : [])] }
+    }
+    const { tenantId, userId, user, exp } = await external.verify(token, iss)
+    const subject = access.subjectOf({ tenantId, type: 'user', id: userId, external: user })
+    return { tenantId, subject, until: until(exp), ids: [] }
+  }
+
+  async function lookUp(token: string, name: string): Promise<Caller> {
+    let known = tokens.get(name)
+    if (!known || known.until <= now().getTime()) {
+      let verdict = verifying.get(name)
+      if (!verdict) {
+        const started = generation
+        verdict = verify(token).finally(() => {
+          if (verifying.get(name) === verdict) verifying.delete(name)
+        })
+        verifying.set(name, verdict)
+        known = await verdict
+        if (started === generation) tokens.set(name, known)
+      } else known = await verdict
+    }
+    known.subject = access.subjectOf(known.subject.key)
+    return await access.callerOf(known.subject)
+  }
+
+  function bearer(authorization: string): Promise<Caller> {
+    const token = tokenIn(authorization)
+    if (token === undefined) return Promise.reject(Unauthenticated())
+    const name = hash('sha256', token, 'base64')
+    const known = tokens.get(name)
+    if (known !== undefined) {
+      const at = now().getTime()
+      const { ready, until } = known.subject
+      if (known.until > at && ready !== undefined && until > at) return ready
+    }
+    return lookUp(token, name)
+  }
+
+  return ({ authorization, apiKey }) => {
+    const byToken = authorization ? bearer(authorization) : undefined
+    if (!apiKey) return byToken ?? nobody
+    const byKey = keys.callerOf(apiKey)
+    // Both: anything false is refused, and the token says who it is.
+    return byToken ? Promise.all([byToken, byKey]).then(([caller]) => caller) : byKey
+  }
+}
+
+const nobody = Promise.resolve(undefined)
+
+/** `Bearer <token>`; the scheme's letters may be of either case (RFC 9110, 11.1). */
+function tokenIn(authorization: string): string | undefined {
+  if (authorization.length > tokenLengthMax) return undefined
+  if (authorization.startsWith('Bearer ') && authorization.charCodeAt(7) !== 32) return authorization.slice(7)
+  return /^bearer +(\S+) *$/i.exec(authorization)?.[1]
+}
+
+function claimsOf(token: string) {
+  try {
+    return decodeJwt(token)
+  } catch {
+    throw Unauthenticated()
+  }
+}

@@ -1,0 +1,186 @@
+/**
+ * Tokens of other OpenID Connect providers that a tenant registered. Their keys come from the issuer's own discovery
+ * document, fetched as anything that a user names: to public addresses only, bounded, kept, and not again and again.
+ */
+import { createRemoteJWKSet, customFetch, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose'
+import type { Kit } from '../kernel/define-service.ts'
+import { Unauthenticated } from '../kernel/errors.ts'
+import { addressProblem, safeFetch } from '../kernel/safe-fetch.ts'
+import { IssuersChanged } from './events.ts'
+import * as store from './store/access.ts'
+
+/** A shared secret would have to be known to both: only keys that can be published. */
+const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519']
+/** Keycloak's `typ` claim: what is signed with the same keys and is no access token. */
+const otherTypes = new Set(['ID', 'Refresh', 'Offline', 'Logout'])
+
+const keptMs = 60_000
+const rowsMax = 1000
+const rolesMax = 200
+
+export interface ExternalToken {
+  tenantId: string
+  /** `<id of the registration>:<sub>`: never the id of a user of ours. */
+  userId: string
+  exp: number
+  user: store.ExternalUser
+}
+
+export interface ExternalIssuers {
+  verify(token: string, issuer: string): Promise<ExternalToken>
+}
+
+/** How long a failed fetch counts, and how soon an unknown key id makes us ask again. */
+export interface Cooldowns {
+  failureMs: number
+  rotationMs: number
+}
+
+export function createExternalIssuers(
+  kit: Pick<Kit, 'db' | 'bus' | 'now' | 'log' | 'settings'>,
+  cooldowns: Cooldowns = { failureMs: 10_000, rotationMs: 30_000 },
+): ExternalIssuers {
+  const { db, bus, now, log, settings } = kit
+  const rows = new Map<string, { row: store.IssuerRow | undefined; until: number }>()
+  const keySets = new Map<string, { keys: Promise<JWTVerifyGetKey>; retryAt: number }>()
+  let generation = 0
+
+  bus.hear(IssuersChanged, ({ issuer }) => {
+    generation++
+    rows.delete(issuer)
+    keySets.delete(issuer)
+  })
+  bus.onGap(() => {
+    generation++
+    rows.clear()
+  })
+
+  async function find(issuer: string): Promise<store.IssuerRow | undefined> {
+    const at = now().getTime()
+    const kept = rows.get(issuer)
+    if (kept && kept.until > at) return kept.row
+    const started = generation
+    const row = await store.findIssuer(db.sql, issuer)
+    if (started === generation) bounded(rows, rowsMax).set(issuer, { row, until: at + keptMs })
+    return row
+  }
+
+  async function get(address: string): Promise<Response> {
+    return await safeFetch(address, {
+      headers: { accept: 'application/json' },
+      allowPrivate: settings.allowPrivateAddresses,
+      timeoutMs: 5000,
+      maxBytes: 256 * 1024,
+    })
+  }
+
+  async function discover(issuer: string): Promise<JWTVerifyGetKey> {
+    const answer = await get(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`)
+    if (answer.status !== 200) throw new Error(`discovery answered with status ${answer.status}`)
+    const document = (await answer.json()) as { issuer?: unknown; jwks_uri?: unknown } | null
+    if (document?.issuer !== issuer) throw new Error('the discovery document names another issuer')
+    const address = document.jwks_uri
+    if (typeof address !== 'string') throw new Error('the discovery document has no jwks_uri')
+    const problem = addressProblem(address, { allowPrivate: settings.allowPrivateAddresses })
+    if (problem) throw new Error(`jwks_uri: ${problem}`)
+    let failedUntil = 0
+    return createRemoteJWKSet(new URL(address), {
+      cooldownDuration: cooldowns.rotationMs,
+      cacheMaxAge: 600_000,
+      [customFetch]: async (url) => {
+        if (failedUntil > now().getTime()) throw new Error('the keys could not be fetched a moment ago')
+        try {
+          const keys = await get(url)
+          if (keys.status !== 200) throw new Error(`jwks_uri answered with status ${keys.status}`)
+          return keys
+        } catch (error) {
+          failedUntil = now().getTime() + cooldowns.failureMs
+          throw error
+        }
+      },
+    })
+  }
+
+  function keysOf(issuer: string): Promise<JWTVerifyGetKey> {
+    const at = now().getTime()
+    const kept = keySets.get(issuer)
+    if (kept && kept.retryAt > at) return kept.keys
+    const entry = { keys: discover(issuer), retryAt: at + 3_600_000 }
+    entry.keys.catch((error) => {
+      entry.retryAt = now().getTime() + cooldowns.failureMs
+      log.warn({ err: error, issuer }, 'the keys of an external issuer could not be fetched')
+    })
+    bounded(keySets, rowsMax).set(issuer, entry)
+    return entry.keys
+  }
+
+  return {
+    async verify(token, issuer) {
+      const row = await find(issuer)
+      if (!row) throw Unauthenticated()
+      let payload: JWTPayload
+      try {
+        const options = {
+          issuer,
+          algorithms,
+          requiredClaims: ['exp', 'sub'],
+          currentDate: now(),
+          clockTolerance: 5,
+          ...(row.audience !== null && { audience: row.audience }),
+        }
+        payload = (await jwtVerify(token, await keysOf(issuer), options)).payload
+      } catch (error) {
+        log.debug({ err: error, issuer }, 'a token of an external issuer was refused')
+        throw Unauthenticated()
+      }
+      const { sub, exp } = payload
+      if (typeof sub !== 'string' || sub === '' || sub.length > 255 || hasControls(sub)) throw Unauthenticated()
+      if (typeof payload.typ === 'string' && otherTypes.has(payload.typ)) throw Unauthenticated()
+      return {
+        tenantId: row.tenantId,
+        userId: `${row.id}:${sub}`,
+        exp: exp!,
+        user: {
+          roles: rolesOf(payload, row.rolesClaim),
+          username: textOf(payload.preferred_username),
+          email: textOf(payload.email),
+        },
+      }
+    },
+  }
+}
+
+const hasControls = (text: string) => /\p{Cc}/u.test(text) || !text.isWellFormed()
+
+const textOf = (value: unknown) =>
+  typeof value === 'string' && value !== '' && value.length <= 255 && !hasControls(value) ? value : undefined
+
+/** The oldest makes room. */
+function bounded<K, V>(map: Map<K, V>, max: number): Map<K, V> {
+  if (map.size >= max) map.delete(map.keys().next().value!)
+  return map
+}
+
+/** A claim may have dots in its own name (`https://acme.example/roles`): the whole name first, then as a path. */
+function claimAt(payload: Record<string, unknown>, path: string): unknown {
+  if (Object.hasOwn(payload, path)) return payload[path]
+  let value: unknown = payload
+  for (const step of path.split('.')) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return undefined
+    value = (value as Record<string, unknown>)[step]
+  }
+  return value
+}
+
+/** Names of the tenant's roles: a list, or words in one text. Sorted, each once. */
+export function rolesOf(payload: Record<string, unknown>, rolesClaim: string | null): string[] {
+  const claims = rolesClaim === null ? ['realm_access.roles', 'roles'] : [rolesClaim]
+  for (const claim of claims) {
+    const value = claimAt(payload, claim)
+    const list = typeof value === 'string' ? value.split(/[\s,]+/) : value
+    if (!Array.isArray(list)) continue
+    const names = list.filter((name) => textOf(name) !== undefined) as string[]
+    return [...new Set(names)].sort().slice(0, rolesMax)
+  }
+  return []
+}
