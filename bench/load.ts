@@ -1,0 +1,70 @@
+/** Sends requests from a process of its own on the second core; the server has the first to itself. */
+import { spawn, spawnSync } from 'node:child_process'
+import { cpuSeconds } from '../test/harness/processes.ts'
+
+export interface LoadResult {
+  perSecond: number
+  /** Processor time of the server for one request: holds on a noisy machine, where rates do not. */
+  cpuMicroseconds: number
+  p99Ms: number
+}
+
+export const pin = (pid: number, core: number) => {
+  const { status } = spawnSync('taskset', ['-apc', String(core), String(pid)], { stdio: 'ignore' })
+  if (status !== 0) throw new Error(`taskset could not pin process ${pid} (Debian: util-linux)`)
+}
+
+export async function load(
+  server: number,
+  url: string,
+  headers: Record<string, string>,
+  seconds = 6,
+): Promise<LoadResult> {
+  await send(url, headers, 2) // warm up
+  const cpu = cpuSeconds(server)
+  const result = await send(url, headers, seconds)
+  if (result.failed > 0) throw new Error(`${result.failed} of ${result.total} requests to ${url} failed`)
+  return {
+    perSecond: result.total / seconds,
+    cpuMicroseconds: ((cpuSeconds(server) - cpu) / result.total) * 1e6,
+    p99Ms: result.p99Ms,
+  }
+}
+
+interface Sent {
+  total: number
+  failed: number
+  p99Ms: number
+}
+
+function send(url: string, headers: Record<string, string>, seconds: number): Promise<Sent> {
+  const child = spawn('taskset', [
+    '-c',
+    '1',
+    process.execPath,
+    import.meta.filename,
+    JSON.stringify({ url, headers, seconds }),
+  ])
+  let out = ''
+  child.stdout.on('data', (text) => {
+    out += text
+  })
+  child.stderr.pipe(process.stderr)
+  return new Promise((resolve, reject) =>
+    child.on('close', (code) =>
+      code === 0 ? resolve(JSON.parse(out)) : reject(new Error(`the load ended with ${code}`)),
+    ),
+  )
+}
+
+if (process.argv[1] === import.meta.filename) {
+  const { url, headers, seconds } = JSON.parse(process.argv[2]!) as {
+    url: string
+    headers: Record<string, string>
+    seconds: number
+  }
+  const { default: autocannon } = await import('autocannon')
+  const result = await autocannon({ url, headers, duration: seconds, connections: 32 })
+  const total = result.requests.total
+  process.stdout.write(JSON.stringify({ total, failed: result.non2xx + result.errors, p99Ms: result.latency.p99 }))
+}

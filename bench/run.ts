@@ -1,0 +1,49 @@
+/** `npm run bench`, or `npm run bench -- starting http`: measures, prints, and writes bench/RESULTS.md. */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { cpus, totalmem } from 'node:os'
+import { type Figure, holds, tableOf } from './report.ts'
+
+const benches: Record<string, { title: string; load(): Promise<() => Promise<Figure[]>> }> = {
+  starting: { title: 'Starting and idling', load: async () => (await import('./starting.ts')).starting },
+  http: { title: 'Authenticated reads', load: async () => (await import('./http.ts')).http },
+  faults: { title: 'Killed fifty times', load: async () => (await import('./faults.ts')).faults },
+  tenants: { title: 'Ten thousand tenants', load: async () => (await import('./tenants.ts')).tenants },
+}
+
+const asked = process.argv.slice(2)
+const unknown = asked.find((name) => !benches[name])
+if (unknown) {
+  console.error(`no bench ${unknown}; there are ${Object.keys(benches).join(', ')}`)
+  process.exit(2)
+}
+
+const file = new URL('./RESULTS.md', import.meta.url)
+const machine = `${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB, Node.js ${process.version}, ${process.arch}`
+let failed = false
+for (const name of asked.length > 0 ? asked : Object.keys(benches)) {
+  const { title, load } = benches[name]!
+  const figures = await (await load())()
+  const table = tableOf(figures)
+  console.log(`\n## ${title}\n\n${table}`)
+  keep(title, `${table}\nMeasured on ${new Date().toISOString().slice(0, 10)} (${machine}).\n`)
+  if (!figures.every(holds)) failed = true
+}
+process.exit(failed ? 1 : 0)
+
+/** Replaces one section, leaves the others. */
+function keep(title: string, text: string) {
+  const sections = read().split(/^(?=## )/m)
+  const fresh = `## ${title}\n\n${text}\n`
+  const at = sections.findIndex((section) => section.startsWith(`## ${title}\n`))
+  if (at === -1) sections.push(fresh)
+  else sections[at] = fresh
+  writeFileSync(file, `${sections.join('').trimEnd()}\n`)
+}
+
+function read(): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return '# Results\n\nWhat `npm run bench` measured last. Ratios are taken within one run; rates depend on the machine.\n\n'
+  }
+}

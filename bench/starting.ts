@@ -1,0 +1,31 @@
+import { sleep } from '../src/kernel/clock.ts'
+import { freshDirectory, removeDirectory, start } from './platform.ts'
+import { type Figure, median } from './report.ts'
+
+/** Cold start on an empty directory, warm start, stop, idle memory: medians of five. */
+export async function starting(): Promise<Figure[]> {
+  const cold: number[] = []
+  const warm: number[] = []
+  const memory: number[] = []
+  const stopping: number[] = []
+  for (let round = 0; round < 5; round++) {
+    const directory = freshDirectory()
+    const first = await start(directory)
+    cold.push(first.readySeconds)
+    await first.stop()
+    const second = await start(directory)
+    warm.push(second.readySeconds)
+    await sleep(5000)
+    memory.push(second.memoryMb())
+    const { seconds, code } = await second.stop()
+    if (code !== 0) throw new Error(`SIGTERM ended with ${code}`)
+    stopping.push(seconds)
+    removeDirectory(directory)
+  }
+  return [
+    { name: 'Start on an empty directory', value: median(cold), unit: 's', limit: { most: 4 } },
+    { name: 'Warm start', value: median(warm), unit: 's', limit: { most: 2 } },
+    { name: 'Idle memory, all processes (PSS)', value: median(memory), unit: 'MB', limit: { most: 250 } },
+    { name: 'Stop after SIGTERM', value: median(stopping), unit: 's', limit: { most: 10 } },
+  ]
+}

@@ -1,0 +1,148 @@
+/**
+ * Kills every process of the platform with SIGKILL at random moments while tenants and applications are written, starts it
+ * again on the same directory, and at the end holds what is there against what was acknowledged.
+ */
+import assert from 'node:assert/strict'
+import { sleep } from '../../src/kernel/clock.ts'
+import { type Ask, tokenOf } from '../harness/client.ts'
+import { eventually } from '../harness/eventually.ts'
+import { type RunningPlatform, startPlatform } from '../harness/platform.ts'
+import { treeOf } from '../harness/processes.ts'
+
+interface Acknowledged {
+  tenants: { tenantId: string; pk: string }[]
+  /** name → every text that its description may hold: the last acknowledged one, or one sent after it. */
+  applications: Map<string, string[]>
+}
+
+export interface KillReport {
+  rounds: number
+  tenants: number
+  applications: number
+  slowestStartSeconds: number
+}
+
+/** A small generator with a seed, so that a failure can be repeated. */
+function randomOf(seed: number) {
+  let state = seed
+  return () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
+    return state / 2 ** 32
+  }
+}
+
+export async function killRounds(options: { rounds: number; seed: number; directory: string }): Promise<KillReport> {
+  const { rounds, directory } = options
+  const random = randomOf(options.seed)
+  const acknowledged: Acknowledged = { tenants: [], applications: new Map() }
+  let slowest = 0
+  for (let round = 0; round < rounds; round++) {
+    const began = performance.now()
+    const platform = await startPlatform({ directory, environment: { WAYPOST_LOG_LEVEL: 'fatal' } })
+    slowest = Math.max(slowest, (performance.now() - began) / 1000)
+    const writing = write(platform, round, acknowledged)
+    await sleep(50 + random() * 1200)
+    await killAll(platform)
+    await writing
+  }
+  await verify(await startPlatform({ directory }), acknowledged)
+  return {
+    rounds,
+    tenants: acknowledged.tenants.length,
+    applications: acknowledged.applications.size,
+    slowestStartSeconds: slowest,
+  }
+}
+
+async function killAll(platform: RunningPlatform) {
+  const ended = new Promise((done) => platform.process.once('close', done))
+  for (const pid of treeOf(platform.process.pid!)) process.kill(pid, 'SIGKILL')
+  await ended
+}
+
+/** Writes until the platform is gone; only what was answered counts. */
+async function write(platform: RunningPlatform, round: number, acknowledged: Acknowledged) {
+  const asPlatform = await gone(() => platform.asService(platform.bootstrap.platform))
+  const asDefault = await gone(() => platform.asService(platform.bootstrap.default))
+  if (!asPlatform || !asDefault) return
+  await Promise.all([
+    ...[0, 1].map((writer) => writeTenants(asPlatform, `r${round}-${writer}`, acknowledged)),
+    ...[0, 1].map((writer) => writeApplications(asDefault, `r${round}-${writer}`, acknowledged)),
+  ])
+}
+
+/** undefined once the platform no longer answers. */
+async function gone<T>(call: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await call()
+  } catch {
+    return undefined
+  }
+}
+
+async function writeTenants(ask: Ask, prefix: string, { tenants }: Acknowledged) {
+  for (let n = 0; ; n++) {
+    const tenantId = `${prefix}-${n}`
+    const admin = { email: 'a@example.org', username: 'admin', first_name: 'A', last_name: 'B' }
+    const answer = await gone(() =>
+      ask('POST /tenant-manager/api/v2/tenants', { name: tenantId, tenant_id: tenantId, admin }),
+    )
+    if (!answer) return
+    if (answer.status === 202) tenants.push({ tenantId, pk: answer.body.id })
+    else assert.equal(answer.status, 503, answer.text)
+  }
+}
+
+async function writeApplications(ask: Ask, prefix: string, { applications }: Acknowledged) {
+  for (let n = 0; ; n++) {
+    const name = `${prefix}-${n}`
+    const answer = await gone(() => ask('POST /api/v1/applications', { name, description: '0' }))
+    if (!answer) return
+    if (answer.status !== 201) {
+      assert.equal(answer.status, 503, answer.text)
+      continue
+    }
+    applications.set(name, ['0'])
+    for (let change = 1; change <= 3; change++) {
+      const sent = applications.get(name)!
+      sent.push(String(change))
+      const changed = await gone(() => ask(`PATCH /api/v1/applications/${name}`, { description: String(change) }))
+      if (!changed) return
+      if (changed.status === 204) applications.set(name, [String(change)])
+      else assert.equal(changed.status, 503, changed.text)
+    }
+  }
+}
+
+async function verify(platform: RunningPlatform, { tenants, applications }: Acknowledged) {
+  const asDefault = await platform.asService(platform.bootstrap.default)
+  const { body } = await asDefault('GET /api/v1/applications')
+  const found = new Map(
+    (body as { name: string; description: string }[]).map(({ name, description }) => [name, description]),
+  )
+  for (const [name, texts] of applications)
+    assert.ok(
+      texts.includes(found.get(name) ?? 'missing'),
+      `${name}: ${found.get(name)}, acknowledged ${texts.join(' or ')}`,
+    )
+
+  const asPlatform = await platform.asService(platform.bootstrap.platform)
+  await eventually(
+    async () => {
+      for (const status of ['CREATING', 'UPDATING', 'FAILED']) {
+        const stuck = await asPlatform(`GET /api/v1/tenants?status=${status}&limit=1`)
+        assert.equal(stuck.body.count, 0, `${stuck.body.count} tenants are ${status}`)
+      }
+    },
+    { withinMs: 60_000, everyMs: 200 },
+  )
+  for (const { tenantId, pk } of tenants) {
+    const tenant = await asPlatform(`GET /tenant-manager/api/v2/tenants/${pk}`)
+    assert.equal(tenant.body?.status, 'AVAILABLE', `${tenantId}: ${tenant.text}`)
+  }
+  for (const { tenantId, pk } of tenants.slice(-3)) {
+    const { body } = await asPlatform(`GET /tenant-manager/api/v2/tenants/${pk}/credentials`)
+    const { client_backend_id: client_id, client_backend_secret: client_secret } = body
+    await tokenOf(platform.baseUrl, tenantId, { grant_type: 'client_credentials', client_id, client_secret })
+  }
+}

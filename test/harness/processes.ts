@@ -1,0 +1,34 @@
+/** Looks at processes from outside: memory and processor time of a whole tree. */
+import { readdirSync, readFileSync } from 'node:fs'
+
+const read = (path: string) => {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return '' // it ended while we looked
+  }
+}
+
+const parentOf = (pid: number) => Number(read(`/proc/${pid}/stat`).match(/\) \S (\d+)/)?.[1])
+
+export function treeOf(root: number): number[] {
+  const parents = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map((name) => ({ pid: Number(name), parent: parentOf(Number(name)) }))
+  const found = [root]
+  for (const pid of found) found.push(...parents.filter(({ parent }) => parent === pid).map((entry) => entry.pid))
+  return found
+}
+
+/** Proportional set size: shared pages are counted once over all processes. */
+export const memoryMb = (pids: number[]) =>
+  pids.reduce((sum, pid) => sum + Number(read(`/proc/${pid}/smaps_rollup`).match(/^Pss:\s+(\d+)/m)?.[1] ?? 0), 0) / 1024
+
+const ticksPerSecond = 100
+
+export function cpuSeconds(pid: number): number {
+  const fields = read(`/proc/${pid}/stat`).split(') ')[1]?.split(' ') ?? []
+  return (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) / ticksPerSecond
+}
+
+export const nameOf = (pid: number) => read(`/proc/${pid}/comm`).trim()
