@@ -6,6 +6,7 @@ import { roots } from '../../src/assembly/roots.ts'
 import { loadConfig } from '../../src/config.ts'
 import type { Clock } from '../../src/kernel/clock.ts'
 import type { Authenticate, Caller } from '../../src/kernel/contract.ts'
+import type { ConnectionOptions } from '../../src/kernel/db.ts'
 import type { AnyService } from '../../src/kernel/define-service.ts'
 import { Unauthenticated } from '../../src/kernel/errors.ts'
 import { createHttpServer, type HttpServer } from '../../src/kernel/http/server.ts'
@@ -35,6 +36,8 @@ export interface HouseOptions {
   services: AnyService[]
   environment?: Record<string, string>
   now?: Clock
+  /** A database that another house uses, or used before; both need the same WAYPOST_MASTER_KEY. */
+  connection?: ConnectionOptions
   /** Real tokens: what the identity service answers; callers made by `aCaller` work beside them. */
   authenticate?: (house: House) => Authenticate
 }
@@ -46,7 +49,7 @@ export async function openHouse(options: HouseOptions): Promise<TestHouse> {
   const baseUrl = config.baseUrl ?? 'http://waypost.test'
   const house = await buildHouse({
     config,
-    connection: await freshDatabase(),
+    connection: options.connection ?? (await freshDatabase()),
     log,
     services: options.services,
     baseUrl: () => baseUrl,

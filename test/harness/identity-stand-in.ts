@@ -1,4 +1,4 @@
-/** Identity in memory, for tests of services that ask it: no tokens, no hashes, and failures on demand. */
+/** An identity service that only remembers what it was told: for tests beside the code of services that need one. */
 import {
   Identity,
   type NewUser,
@@ -10,26 +10,34 @@ import {
 import { defineService } from '../../src/kernel/define-service.ts'
 import { newId, newSecret } from '../../src/kernel/ids.ts'
 
-export interface RememberedRealm extends RealmView {
+type KnownUser = NewUser & { id: string }
+
+export interface KnownRealm extends RealmView {
   spec: RealmSpec | undefined
-  users: (NewUser & { id: string })[]
+  users: KnownUser[]
 }
 
-export function identityStandIn() {
-  const realms = new Map<string, RememberedRealm>()
-  const grants: { tenantId: string; subject: string; resource: string }[] = []
+/** `tenants`: realms that are there from the beginning. */
+export function anIdentityStandIn({ tenants = ['platform', 'default'] }: { tenants?: string[] } = {}) {
+  const granted: { tenantId: string; subject: string; resource: string }[] = []
+  const forgotten: { tenantId: string; resource: string }[] = []
+  const built: string[] = []
   const failures: { tenantId: string; error: Error }[] = []
-  const builds: string[] = []
+  const realms = new Map<string, KnownRealm>()
 
-  const viewOf = (user: NewUser & { id: string }): UserView => ({
-    id: user.id,
-    username: user.username,
-    ...(user.email !== undefined && { email: user.email }),
-    ...(user.firstName !== undefined && { firstName: user.firstName }),
-    ...(user.lastName !== undefined && { lastName: user.lastName }),
-    enabled: true,
+  const aRealm = (tenantId: string, status: RealmStatus): KnownRealm => ({
+    tenantId,
+    status,
+    issuer: `http://waypost.test/auth/realms/${tenantId}`,
+    frontendClientId: 'frontend',
+    backendClientId: 'backend',
+    backendClientSecret: newSecret(),
+    spec: undefined,
+    users: [],
   })
-  const mustHave = (tenantId: string) => {
+  for (const tenantId of tenants) realms.set(tenantId, aRealm(tenantId, 'AVAILABLE'))
+
+  const existing = (tenantId: string) => {
     const realm = realms.get(tenantId)
     if (!realm) throw new Error(`realm ${tenantId} does not exist`)
     return realm
@@ -37,74 +45,70 @@ export function identityStandIn() {
 
   const api: Identity = {
     authenticate: async () => undefined,
-    async reserveRealm(_, { tenantId, frontendClientId, backendClientId }) {
-      const known = realms.get(tenantId)
-      if (known) return known
-      const realm: RememberedRealm = {
-        tenantId,
-        status: 'CREATING',
-        issuer: `http://waypost.test/auth/realms/${tenantId}`,
-        frontendClientId,
-        backendClientId,
-        backendClientSecret: newSecret(),
-        spec: undefined,
-        users: [],
-      }
+    async reserveRealm(_sql, { tenantId, frontendClientId, backendClientId }) {
+      const realm = realms.get(tenantId) ?? { ...aRealm(tenantId, 'CREATING'), frontendClientId, backendClientId }
       realms.set(tenantId, realm)
       return realm
     },
-    async buildRealm(_, spec) {
-      builds.push(spec.tenantId)
+    async buildRealm(_sql, spec) {
+      built.push(spec.tenantId)
       const failure = failures.findIndex(({ tenantId }) => tenantId === spec.tenantId)
       if (failure >= 0) throw failures.splice(failure, 1)[0]!.error
-      mustHave(spec.tenantId).spec = spec
+      existing(spec.tenantId).spec = spec
     },
-    async setRealmStatus(_, tenantId, status: RealmStatus) {
-      mustHave(tenantId).status = status
+    async setRealmStatus(_sql, tenantId, status) {
+      existing(tenantId).status = status
       if (status === 'DELETED') realms.delete(tenantId)
     },
     realm: async (tenantId) => realms.get(tenantId),
-    realms: async (tenantIds) => new Map(tenantIds.flatMap((id) => (realms.has(id) ? [[id, realms.get(id)!]] : []))),
-    async createUser(_, tenantId, user) {
-      const { users } = mustHave(tenantId)
+    realms: async (tenantIds) => new Map([...realms].filter(([tenantId]) => tenantIds.includes(tenantId))),
+    async createUser(_sql, tenantId, user) {
+      const { users } = existing(tenantId)
       if (users.some(({ username }) => username === user.username)) return undefined
-      const password = user.password ?? newSecret(15)
-      const id = user.id ?? newId()
+      const { id = newId(), password = newSecret(15) } = user
       users.push({ ...user, id, password })
       return user.password === undefined ? { id, password } : { id }
     },
-    async findUsers(tenantId, { search = '', enabled, offset, limit }) {
-      const found = (realms.get(tenantId)?.users ?? [])
-        .map(viewOf)
-        .filter(({ username, email = '' }) => username.includes(search) || email.includes(search))
-        .filter((user) => enabled === undefined || user.enabled === enabled)
+    async findUsers(tenantId, { search = '', enabled = true, offset, limit }) {
+      const found = existing(tenantId)
+        .users.map(asView)
+        .filter((user) => user.enabled === enabled)
+        .filter(({ username, email = '' }) => `${username}\n${email}`.includes(search))
       return { count: found.length, users: found.slice(offset, limit === null ? undefined : offset + limit) }
     },
-    async deleteUser(_, tenantId, userId) {
-      const realm = mustHave(tenantId)
-      const before = realm.users.length
-      realm.users = realm.users.filter(({ id }) => id !== userId)
-      return realm.users.length < before
+    async deleteUser(_sql, tenantId, userId) {
+      const { users } = existing(tenantId)
+      const at = users.findIndex(({ id }) => id === userId)
+      if (at >= 0) users.splice(at, 1)
+      return at >= 0
     },
-    async grantCreator(_, ctx, resource) {
-      grants.push({ tenantId: ctx.tenantId, subject: ctx.caller.subject.id, resource })
+    async grantCreator(_sql, ctx, resource) {
+      granted.push({ tenantId: ctx.tenantId, subject: ctx.caller.subject.id, resource })
     },
-    async forgetResource(_, tenantId, resource) {
-      for (let at = grants.length - 1; at >= 0; at--)
-        if (grants[at]!.tenantId === tenantId && grants[at]!.resource === resource) grants.splice(at, 1)
+    async forgetResource(_sql, tenantId, resource) {
+      forgotten.push({ tenantId, resource })
     },
   }
 
   return {
-    service: defineService({ name: 'identity', provides: Identity, build: () => ({ api }) }),
+    service: defineService<Identity>({ name: 'identity', provides: Identity, build: () => ({ api }) }),
+    granted,
+    forgotten,
     realms,
-    /** Who created what, in order; forgotten resources are gone. */
-    grants,
-    /** Every call of buildRealm, also the failed ones. */
-    builds,
+    /** Every call of buildRealm, the failed ones too. */
+    built,
     /** The next calls of buildRealm for this tenant fail, each once. */
     failBuilding(tenantId: string, ...errors: Error[]) {
       failures.push(...errors.map((error) => ({ tenantId, error })))
     },
   }
 }
+
+const asView = ({ id, username, email, firstName, lastName }: KnownUser): UserView => ({
+  id,
+  username,
+  ...(email !== undefined && { email }),
+  ...(firstName !== undefined && { firstName }),
+  ...(lastName !== undefined && { lastName }),
+  enabled: true,
+})

@@ -61,14 +61,15 @@ export async function findSubject(
   return row as SubjectRow | undefined
 }
 
-/** What these roles give, with the grants to them. */
+/** What these roles give, with the grants to them. In a transaction they cannot be deleted before it ends. */
 export async function findRoleRights(
   sql: Sql,
   tenantId: string,
   names: string[],
 ): Promise<{ roles: RoleRow[]; grants: [resource: string, scopes: string[]][] }> {
   const roles = await sql<RoleRow[]>`
-    select name, scopes, platform_scopes from identity.roles where tenant_id = ${tenantId} and name = any(${names})`
+    select name, scopes, platform_scopes from identity.roles where tenant_id = ${tenantId} and name = any(${names})
+    order by name for key share`
   const grants = await sql`
     select resource, scopes from identity.grants
     where tenant_id = ${tenantId} and subject_type = 'role' and subject_id = any(${names})`

@@ -1,0 +1,82 @@
+import { authorizeOn, type Ctx } from '../../../kernel/contract.ts'
+import type { Kit } from '../../../kernel/define-service.ts'
+import { Forbidden, invalidField, NotFound, Unauthenticated } from '../../../kernel/errors.ts'
+import { newSecret } from '../../../kernel/ids.ts'
+import { windowOf } from '../../../kernel/paging.ts'
+import { holdsSomewhere, onTenant, tenantSystem } from '../../../kernel/permissions.ts'
+import { hashOfKey, keyPrefix } from '../../api-key-access.ts'
+import { AccessChanged } from '../../events.ts'
+import { canonicalScopes } from '../../scopes.ts'
+import { NoKeysForExternalUsers } from '../errors.ts'
+import type { ApiKey, NewApiKey } from './schemas.ts'
+import * as store from './store.ts'
+
+const missing = (id: string) => () => NotFound({ what: `API key ${id}` })
+
+const shown = (row: store.ApiKeyRow): ApiKey => ({
+  id: row.id,
+  name: row.name,
+  owner: { type: row.ownerType, id: row.ownerId },
+  ...(row.scopes !== null && { scopes: row.scopes }),
+  ...(row.expiresAt !== null && { expiresAt: row.expiresAt }),
+  ...(row.lastUsedAt !== null && { lastUsedAt: row.lastUsedAt }),
+  createdAt: row.createdAt,
+})
+
+export type ApiKeys = ReturnType<typeof createApiKeys>
+
+export function createApiKeys({ db, bus, now, newId }: Pick<Kit, 'db' | 'bus' | 'now' | 'newId'>) {
+  /** Whose the new key is, and what bounds it: a key made with a key is never wider and never lives longer. */
+  async function ownerOf({ tenantId, caller }: Ctx) {
+    const { type, id } = caller.subject
+    if (type === 'api-key') {
+      const key = await store.findApiKey(db.sql, tenantId, id)
+      if (!key) throw Unauthenticated()
+      return { ownerType: key.ownerType, ownerId: key.ownerId, scopes: key.scopes, expiresAt: key.expiresAt }
+    }
+    return { ownerType: type === 'client' ? type : ('user' as const), ownerId: id, scopes: null, expiresAt: null }
+  }
+
+  return {
+    async list(ctx: Ctx, page: { offset: number; limit: number }) {
+      const { count, rows } = await store.findApiKeys(db.sql, ctx.tenantId, windowOf(page))
+      return { totalElements: count, content: rows.map(shown) }
+    },
+    async create(ctx: Ctx, given: NewApiKey): Promise<ApiKey & { key: string }> {
+      const owner = await ownerOf(ctx)
+      const scopes = given.scopes ? canonicalScopes(given.scopes) : owner.scopes
+      for (const scope of given.scopes ? scopes! : []) {
+        const held = holdsSomewhere(ctx.caller, scope) && (owner.scopes === null || owner.scopes.includes(scope))
+        if (!held) throw Forbidden({ scope, resource: tenantSystem })
+      }
+      const expiresAt = given.expiresAt === undefined ? owner.expiresAt : new Date(given.expiresAt)
+      if (given.expiresAt !== undefined && !(expiresAt!.getTime() > now().getTime()))
+        throw invalidField('expiresAt', 'expected a time in the future')
+      if (owner.expiresAt !== null && expiresAt!.getTime() > owner.expiresAt.getTime())
+        throw invalidField('expiresAt', 'expected a time before the key that asks expires')
+      const key = keyPrefix + newSecret()
+      const row: store.ApiKeyRow = {
+        id: newId(),
+        name: given.name,
+        ownerType: owner.ownerType,
+        ownerId: owner.ownerId,
+        scopes,
+        expiresAt,
+        lastUsedAt: null,
+        createdAt: now(),
+      }
+      await db.tx(async (sql) => {
+        if (!(await store.insertApiKey(sql, ctx.tenantId, hashOfKey(key), row))) throw NoKeysForExternalUsers()
+      })
+      return { ...shown(row), key }
+    },
+    async delete(ctx: Ctx, id: string) {
+      const access = { read: 'identity:api-key:read', scope: 'identity:api-key:delete' }
+      authorizeOn(ctx, access, onTenant(ctx.tenantId), missing(id))
+      await db.tx(async (sql) => {
+        if (!(await store.deleteApiKey(sql, ctx.tenantId, id))) throw missing(id)()
+        await bus.publish(sql, AccessChanged, { tenantId: ctx.tenantId, subject: { type: 'api-key', id } })
+      })
+    },
+  }
+}

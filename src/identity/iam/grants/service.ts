@@ -1,0 +1,83 @@
+import { authorizeOn, type Ctx } from '../../../kernel/contract.ts'
+import type { Sql } from '../../../kernel/db.ts'
+import type { Kit } from '../../../kernel/define-service.ts'
+import { invalidField, NotFound } from '../../../kernel/errors.ts'
+import { windowOf } from '../../../kernel/paging.ts'
+import { onTenant } from '../../../kernel/permissions.ts'
+import type { Identity } from '../../contract.ts'
+import { AccessChanged, CreatorGranted } from '../../events.ts'
+import { canonicalResource, canonicalScopes } from '../../scopes.ts'
+import { deleteGrantsOn, insertCreatorGrant } from '../../store/access.ts'
+import { mustHold } from '../holding.ts'
+import type { Grant, NewGrant, SubjectType } from './schemas.ts'
+import * as store from './store.ts'
+
+const missing = (id: string) => () => NotFound({ what: `Grant ${id}` })
+
+const shown = ({ subjectType, subjectId, ...grant }: store.GrantRow): Grant => ({
+  ...grant,
+  subject: { type: subjectType, id: subjectId },
+})
+
+/** They hold every scope already: see store/access.ts. */
+const administrators = ['tenant-admin', 'service', 'platform-admin']
+
+export interface Grants extends Pick<Identity, 'grantCreator' | 'forgetResource'> {
+  list(
+    ctx: Ctx,
+    query: { subjectType?: SubjectType; subjectId?: string; resource?: string; offset: number; limit: number },
+  ): Promise<{ totalElements: number; content: Grant[] }>
+  create(ctx: Ctx, grant: NewGrant): Promise<Grant>
+  delete(ctx: Ctx, id: string): Promise<void>
+}
+
+export function createGrants({ db, bus, now, newId }: Pick<Kit, 'db' | 'bus' | 'now' | 'newId'>): Grants {
+  /** A role's grants are everybody's who has the role. */
+  const tell = (sql: Sql, tenantId: string, { type, id }: { type: SubjectType; id: string }) =>
+    bus.publish(sql, AccessChanged, { tenantId, ...(type !== 'role' && { subject: { type, id } }) })
+
+  return {
+    async list(ctx, { subjectType = null, subjectId = null, resource = null, ...page }) {
+      const filter = { subjectType, subjectId, resource: resource && canonicalResource(resource) }
+      const { count, rows } = await store.findGrants(db.sql, ctx.tenantId, filter, windowOf(page))
+      return { totalElements: count, content: rows.map(shown) }
+    },
+    async create(ctx, given) {
+      const resource = canonicalResource(given.resource)
+      const scopes = canonicalScopes(given.scopes)
+      mustHold(ctx, scopes, resource)
+      const { type, id } = given.subject
+      const grant = { id: newId(), subjectType: type, subjectId: id, resource, scopes, createdAt: now() }
+      await db.tx(async (sql) => {
+        if (!(await store.subjectExists(sql, ctx.tenantId, type, id)))
+          throw invalidField('subject.id', `there is no ${type} ${id}`)
+        await store.insertGrant(sql, ctx.tenantId, grant)
+        await tell(sql, ctx.tenantId, { type, id })
+      })
+      return shown(grant)
+    },
+    async delete(ctx, id) {
+      const access = { read: 'identity:grant:read', scope: 'identity:grant:delete' }
+      authorizeOn(ctx, access, onTenant(ctx.tenantId), missing(id))
+      await db.tx(async (sql) => {
+        const grant = await store.deleteGrant(sql, ctx.tenantId, id)
+        if (!grant) throw missing(id)()
+        await tell(sql, ctx.tenantId, { type: grant.subjectType, id: grant.subjectId })
+      })
+    },
+    async grantCreator(sql, { tenantId, caller }, resource) {
+      const { type, id } = caller.subject
+      // The platform holds everything; somebody of another tenant holds what it made by a permission on the platform.
+      if (type === 'system' || caller.tenantId !== tenantId) return
+      const grant = { tenantId, id: newId(), subjectType: type, subjectId: id, resource }
+      const holder = await insertCreatorGrant(sql, grant)
+      if (holder && !caller.roles.some((role) => administrators.includes(role)))
+        await bus.publish(sql, CreatorGranted, { tenantId, subject: holder, resource })
+    },
+    async forgetResource(sql, tenantId, resource) {
+      const gone = await deleteGrantsOn(sql, tenantId, resource)
+      const subjects = new Map(gone.map(({ subjectType: type, subjectId: id }) => [`${type}\n${id}`, { type, id }]))
+      for (const subject of subjects.values()) await tell(sql, tenantId, subject)
+    },
+  }
+}

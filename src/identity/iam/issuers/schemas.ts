@@ -1,0 +1,32 @@
+import { contentPage } from '../../../kernel/paging.ts'
+import { DateTime, Empty, Name, type Static, Type } from '../../../kernel/schema.ts'
+import { ById, Page } from '../shapes.ts'
+
+export const Issuer = Type.Object(
+  {
+    id: Type.String(),
+    issuer: Type.String(),
+    audience: Type.Optional(Type.String()),
+    rolesClaim: Type.Optional(Type.String()),
+    createdAt: DateTime(),
+  },
+  { title: 'Issuer' },
+)
+export type Issuer = Static<typeof Issuer>
+
+export const NewIssuer = Type.Object({
+  issuer: Name({ maxLength: 500, description: 'As the claim `iss` has it' }),
+  audience: Type.Optional(Name({ description: 'Required in the claim `aud`' })),
+  rolesClaim: Type.Optional(
+    Name({ description: 'Path with dots to the names of roles; default: realm_access.roles, then roles' }),
+  ),
+})
+export type NewIssuer = Static<typeof NewIssuer>
+
+export const listIssuers = { summary: 'Lists external issuers', query: Page, response: { 200: contentPage(Issuer) } }
+export const createIssuer = {
+  summary: "Registers another OpenID Connect provider: its tokens are the tenant's",
+  body: NewIssuer,
+  response: { 201: Issuer },
+}
+export const deleteIssuer = { summary: 'Removes an external issuer', params: ById, response: { 204: Empty() } }

@@ -1,0 +1,69 @@
+import { authorizeOn, type Ctx } from '../../../kernel/contract.ts'
+import type { Kit } from '../../../kernel/define-service.ts'
+import { invalidField, NotFound } from '../../../kernel/errors.ts'
+import { windowOf } from '../../../kernel/paging.ts'
+import { onTenant } from '../../../kernel/permissions.ts'
+import { addressProblem } from '../../../kernel/safe-fetch.ts'
+import { AccessChanged, IssuersChanged } from '../../events.ts'
+import { IssuerTaken } from '../errors.ts'
+import { mustHoldRoles } from '../holding.ts'
+import { findRoleNames } from '../roles/store.ts'
+import type { Issuer, NewIssuer } from './schemas.ts'
+import * as store from './store.ts'
+
+const missing = (id: string) => () => NotFound({ what: `Issuer ${id}` })
+
+const shown = ({ audience, rolesClaim, ...row }: store.IssuerRow): Issuer => ({
+  ...row,
+  ...(audience !== null && { audience }),
+  ...(rolesClaim !== null && { rolesClaim }),
+})
+
+export type Issuers = ReturnType<typeof createIssuers>
+
+export function createIssuers(kit: Pick<Kit, 'db' | 'bus' | 'now' | 'newId' | 'baseUrl' | 'settings'>) {
+  const { db, bus, now, newId } = kit
+
+  function check(issuer: string) {
+    const problem = addressProblem(issuer, { allowPrivate: kit.settings.allowPrivateAddresses })
+    if (problem) throw invalidField('issuer', problem)
+    const url = new URL(issuer)
+    if (url.search !== '' || url.hash !== '') throw invalidField('issuer', 'must not have a query or fragment')
+    if (url.origin === new URL(kit.baseUrl()).origin)
+      throw invalidField('issuer', 'expected another provider, this one is our own')
+  }
+
+  return {
+    async list(ctx: Ctx, page: { offset: number; limit: number }) {
+      const { count, rows } = await store.findIssuers(db.sql, ctx.tenantId, windowOf(page))
+      return { totalElements: count, content: rows.map(shown) }
+    },
+    async create(ctx: Ctx, given: NewIssuer): Promise<Issuer> {
+      check(given.issuer)
+      const row: store.IssuerRow = {
+        id: newId(),
+        issuer: given.issuer,
+        audience: given.audience ?? null,
+        rolesClaim: given.rolesClaim ?? null,
+        createdAt: now(),
+      }
+      await db.tx(async (sql) => {
+        // Its tokens can name any role of the tenant: to register it is to give all of them.
+        await mustHoldRoles(ctx, sql, await findRoleNames(sql, ctx.tenantId))
+        if (!(await store.insertIssuer(sql, ctx.tenantId, row))) throw IssuerTaken({ issuer: given.issuer })
+        await bus.publish(sql, IssuersChanged, { tenantId: ctx.tenantId, issuer: given.issuer })
+      })
+      return shown(row)
+    },
+    async delete(ctx: Ctx, id: string) {
+      const access = { read: 'identity:issuer:read', scope: 'identity:issuer:delete' }
+      authorizeOn(ctx, access, onTenant(ctx.tenantId), missing(id))
+      await db.tx(async (sql) => {
+        const issuer = await store.deleteIssuer(sql, ctx.tenantId, id)
+        if (issuer === undefined) throw missing(id)()
+        await bus.publish(sql, IssuersChanged, { tenantId: ctx.tenantId, issuer })
+        await bus.publish(sql, AccessChanged, { tenantId: ctx.tenantId })
+      })
+    },
+  }
+}

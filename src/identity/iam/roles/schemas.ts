@@ -1,0 +1,38 @@
+import { contentPage } from '../../../kernel/paging.ts'
+import { Empty, type Static, Text, Type } from '../../../kernel/schema.ts'
+import { Page, RoleName, Scopes } from '../shapes.ts'
+
+export const Role = Type.Object(
+  {
+    name: Type.String(),
+    description: Type.Optional(Type.String()),
+    scopes: Type.Array(Type.String()),
+    builtIn: Type.Boolean(),
+  },
+  { title: 'Role' },
+)
+export type Role = Static<typeof Role>
+
+const ByName = Type.Object({ name: Type.String({ maxLength: 255 }) })
+const description = Type.Optional(Text({ maxLength: 1000 }))
+
+export const listRoles = { summary: 'Lists roles', query: Page, response: { 200: contentPage(Role) } }
+export const createRole = {
+  summary: 'Creates a role',
+  description:
+    'Scopes are held on tenant-system; those that start with `platform:` on platform-system, in realm platform only.',
+  body: Type.Object({ name: RoleName(), description, scopes: Scopes() }),
+  response: { 201: Role },
+}
+export const readRole = { summary: 'Reads a role', params: ByName, response: { 200: Role } }
+export const updateRole = {
+  summary: 'Replaces the description and the scopes of a role',
+  params: ByName,
+  body: Type.Object({ description, scopes: Scopes() }),
+  response: { 204: Empty() },
+}
+export const deleteRole = {
+  summary: 'Deletes a role, takes it from all who have it, and the grants to it',
+  params: ByName,
+  response: { 204: Empty() },
+}

@@ -1,0 +1,91 @@
+import { authorizeOn, type Ctx } from '../../../kernel/contract.ts'
+import type { Kit } from '../../../kernel/define-service.ts'
+import { NotFound } from '../../../kernel/errors.ts'
+import { windowOf } from '../../../kernel/paging.ts'
+import { onTenant, platformSystem, tenantSystem } from '../../../kernel/permissions.ts'
+import { AccessChanged } from '../../events.ts'
+import { splitScopes } from '../../scopes.ts'
+import { BuiltInRole, RoleTaken } from '../errors.ts'
+import { mustHold } from '../holding.ts'
+import type { Role } from './schemas.ts'
+import * as store from './store.ts'
+
+const missing = (name: string) => () => NotFound({ what: `Role ${name}` })
+
+/** Names that mean something to the platform, also in realms that have no such role. */
+const reserved = ['platform-admin', 'tenant-admin', 'service']
+
+const shown = ({ name, description, scopes, platformScopes, builtIn }: store.RoleRow): Role => ({
+  name,
+  ...(description !== null && { description }),
+  scopes: [...scopes, ...platformScopes],
+  builtIn,
+})
+
+export type Roles = ReturnType<typeof createRoles>
+
+export function createRoles({ db, bus }: Pick<Kit, 'db' | 'bus'>) {
+  const may = (ctx: Ctx, verb: 'read' | 'update' | 'delete', name: string) =>
+    authorizeOn(
+      ctx,
+      { read: 'identity:role:read', scope: `identity:role:${verb}` },
+      onTenant(ctx.tenantId),
+      missing(name),
+    )
+
+  return {
+    async list(ctx: Ctx, page: { offset: number; limit: number }) {
+      const { count, rows } = await store.findRoles(db.sql, ctx.tenantId, windowOf(page))
+      return { totalElements: count, content: rows.map(shown) }
+    },
+    async create(ctx: Ctx, given: { name: string; description?: string; scopes: string[] }): Promise<Role> {
+      const { scopes, platformScopes } = splitScopes(given.scopes)
+      mustHold(ctx, scopes, tenantSystem)
+      mustHold(ctx, platformScopes, platformSystem)
+      const { name } = given
+      if (reserved.includes(name)) throw RoleTaken({ name })
+      const role = { name, description: given.description ?? null, scopes, platformScopes, builtIn: false }
+      await db.tx(async (sql) => {
+        if (!(await store.insertRole(sql, ctx.tenantId, role))) throw RoleTaken({ name })
+        // Tokens of other providers may have named this role before it was there.
+        await bus.publish(sql, AccessChanged, { tenantId: ctx.tenantId })
+      })
+      return shown(role)
+    },
+    async read(ctx: Ctx, name: string): Promise<Role> {
+      may(ctx, 'read', name)
+      const role = await store.findRole(db.sql, ctx.tenantId, name)
+      if (!role) throw missing(name)()
+      return shown(role)
+    },
+    async update(ctx: Ctx, name: string, given: { description?: string; scopes: string[] }) {
+      may(ctx, 'update', name)
+      const { scopes, platformScopes } = splitScopes(given.scopes)
+      await db.tx(async (sql) => {
+        const role = await store.lockRole(sql, ctx.tenantId, name)
+        if (!role) throw missing(name)()
+        if (role.builtIn) throw BuiltInRole({ name })
+        const added = (after: string[], before: string[]) => after.filter((scope) => !before.includes(scope))
+        mustHold(ctx, added(scopes, role.scopes), tenantSystem)
+        mustHold(ctx, added(platformScopes, role.platformScopes), platformSystem)
+        await store.updateRole(sql, ctx.tenantId, {
+          name,
+          description: given.description ?? null,
+          scopes,
+          platformScopes,
+        })
+        await bus.publish(sql, AccessChanged, { tenantId: ctx.tenantId })
+      })
+    },
+    async delete(ctx: Ctx, name: string) {
+      may(ctx, 'delete', name)
+      await db.tx(async (sql) => {
+        const role = await store.lockRole(sql, ctx.tenantId, name)
+        if (!role) throw missing(name)()
+        if (role.builtIn) throw BuiltInRole({ name })
+        await store.deleteRole(sql, ctx.tenantId, name)
+        await bus.publish(sql, AccessChanged, { tenantId: ctx.tenantId })
+      })
+    },
+  }
+}

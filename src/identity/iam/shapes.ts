@@ -1,0 +1,13 @@
+/** Shapes that several resources share. */
+import { offsetQuery } from '../../kernel/paging.ts'
+import { Name, Type } from '../../kernel/schema.ts'
+import { scopePattern } from '../scopes.ts'
+
+export const ById = Type.Object({ id: Name() })
+export const ScopeName = () => Type.String({ minLength: 1, maxLength: 128, pattern: scopePattern })
+export const Scopes = (options: { minItems?: number } = {}) => Type.Array(ScopeName(), { maxItems: 1000, ...options })
+export const RoleName = () => Type.String({ maxLength: 100, pattern: '^[A-Za-z0-9][A-Za-z0-9 ._:-]*$' })
+export const RoleNames = () => Type.Array(RoleName(), { maxItems: 100 })
+export const Page = Type.Object(offsetQuery(100))
+/** Seen by people: no line breaks, no invisible characters, no space at either end. */
+export const visibleText = '^[^\\s\\p{Cc}\\p{Cf}]([^\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}]*[^\\s\\p{Cc}\\p{Cf}])?$'

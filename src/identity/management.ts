@@ -1,0 +1,55 @@
+/** Who calls and what they may do, and the operations under /iam/api/v1. */
+import type { Kit } from '../kernel/define-service.ts'
+import type { Http } from '../kernel/http/routes.ts'
+import { createAccess } from './access.ts'
+import { createKeyAccess } from './api-key-access.ts'
+import { createAuthenticate } from './authenticate.ts'
+import type { Identity } from './contract.ts'
+import type { Core } from './core.ts'
+import { createExternalIssuers } from './external-issuers.ts'
+import { apiKeyRoutes } from './iam/api-keys/routes.ts'
+import { createApiKeys } from './iam/api-keys/service.ts'
+import { clientRoutes } from './iam/clients/routes.ts'
+import { createClients } from './iam/clients/service.ts'
+import { grantRoutes } from './iam/grants/routes.ts'
+import { createGrants } from './iam/grants/service.ts'
+import { issuerRoutes } from './iam/issuers/routes.ts'
+import { createIssuers } from './iam/issuers/service.ts'
+import { meRoutes } from './iam/me/routes.ts'
+import { roleRoutes } from './iam/roles/routes.ts'
+import { createRoles } from './iam/roles/service.ts'
+import { userRoutes } from './iam/users/routes.ts'
+import { createUsers } from './iam/users/service.ts'
+
+export interface Management extends Pick<Identity, 'authenticate' | 'grantCreator' | 'forgetResource' | 'deleteUser'> {
+  routes(http: Http): void
+  stop(): Promise<void>
+}
+
+export function createManagement(kit: Kit, core: Core): Management {
+  const access = createAccess(kit)
+  const keys = createKeyAccess(kit, access)
+  const external = createExternalIssuers(kit)
+  const users = createUsers(kit, core)
+  const grants = createGrants(kit)
+  const roles = createRoles(kit)
+  const apiKeys = createApiKeys(kit)
+  const clients = createClients(kit, core.realms)
+  const issuers = createIssuers(kit)
+  return {
+    authenticate: createAuthenticate(kit, { verify: core.accessTokens.verify, external, access, keys }),
+    grantCreator: grants.grantCreator,
+    forgetResource: grants.forgetResource,
+    deleteUser: users.remove,
+    routes(http) {
+      meRoutes(http)
+      userRoutes(http, users)
+      roleRoutes(http, roles)
+      grantRoutes(http, grants)
+      apiKeyRoutes(http, apiKeys)
+      clientRoutes(http, clients)
+      issuerRoutes(http, issuers)
+    },
+    stop: keys.stop,
+  }
+}

@@ -1,0 +1,476 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { aCaller, aPlatformAdmin, aTenantAdmin } from '../../../test/harness/builders.ts'
+import { type Ask, openHouse } from '../../../test/harness/house.ts'
+import { anIdentityStandIn } from '../../../test/harness/identity-stand-in.ts'
+import type { EventType } from '../../kernel/bus.ts'
+import { TenantDeleted } from '../tenants/events.ts'
+import { Applications } from './contract.ts'
+import * as events from './events.ts'
+import applications from './index.ts'
+
+const root = '/api/v1'
+const identity = anIdentityStandIn({ tenants: ['platform', 'default', 'other', 'doomed'] })
+const house = await openHouse({ services: [applications, identity.service] })
+const admin = house.as(aTenantAdmin())
+const other = house.as(aTenantAdmin('other'))
+const platform = house.as(aPlatformAdmin())
+
+const heard: { event: string; payload: object }[] = []
+for (const event of Object.values(events) as EventType<object>[])
+  house.kit.bus.hear(event, (payload) => heard.push({ event: event.name, payload }))
+
+let count = 0
+const anApplication = async (ask: Ask = admin, body: object = {}) => {
+  const name = `app-${count++}`
+  const answer = await ask(`POST ${root}/applications`, { name, ...body })
+  assert.equal(answer.status, 201, answer.text)
+  return name
+}
+const aVersion = async (application: string, nameSuffix = 'v1', body: object = {}, ask: Ask = admin) => {
+  const answer = await ask(`POST ${root}/applications/${application}/app-versions`, { nameSuffix, ...body })
+  assert.equal(answer.status, 201, answer.text)
+  return `${application}-${nameSuffix}`
+}
+const names = (list: { name: string }[]) => list.map(({ name }) => name)
+
+suite('creating an application', () => {
+  test('answers with its address below the root that the caller used', async () => {
+    const plain = await admin(`POST ${root}/applications`, { name: 'smart_kettle-1' })
+    assert.equal(plain.status, 201)
+    assert.equal(plain.text, '')
+    assert.equal(plain.headers.location, 'http://waypost.test/api/v1/applications/smart_kettle-1')
+    const alias = await admin('POST /tekton/api/v1/applications', { name: 'aliased' })
+    assert.equal(alias.headers.location, 'http://waypost.test/tekton/api/v1/applications/aliased')
+  })
+
+  test('keeps what was given, with the tenant, dates and no versions', async () => {
+    const name = await anApplication(admin, { displayName: 'Kettle "é" ☕', description: '', tenantId: 'other', x: 1 })
+    const { status, body, headers } = await admin(`GET ${root}/applications/${name}`)
+    assert.equal(status, 200)
+    assert.equal(headers['content-type'], 'application/json; charset=utf-8')
+    const { createdDate, updatedDate, ...rest } = body
+    assert.deepEqual(rest, {
+      name,
+      tenantId: 'default',
+      displayName: 'Kettle "é" ☕',
+      description: '',
+      versions: [],
+    })
+    assert.equal(createdDate, new Date(createdDate).toISOString())
+    assert.equal(updatedDate, createdDate)
+  })
+
+  test('gives the creator every scope on it and tells others', async () => {
+    const caller = aTenantAdmin()
+    const name = await anApplication(house.as(caller))
+    assert.deepEqual(identity.granted.at(-1), {
+      tenantId: 'default',
+      subject: caller.subject.id,
+      resource: `application-${name}`,
+    })
+    const payload = { tenantId: 'default', applicationName: name }
+    assert.deepEqual(heard.at(-1), { event: 'applications.application.created', payload })
+  })
+
+  test('refuses a name that is taken, in another tenant too, and changes nothing', async () => {
+    const name = await anApplication()
+    const before = identity.granted.length
+    for (const ask of [admin, other]) {
+      const answer = await ask(`POST ${root}/applications`, { name })
+      assert.equal(answer.status, 409)
+      assert.deepEqual(answer.body, { message: `Application ${name} already exists` })
+    }
+    assert.equal(identity.granted.length, before)
+  })
+
+  test('of one name by many at once succeeds once', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 6 }, () => admin(`POST ${root}/applications`, { name: 'contested' })),
+    )
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 409, 409, 409, 409, 409])
+  })
+
+  test('refuses bad input with the name of the field', async () => {
+    const cases: [unknown, string][] = [
+      [{}, 'name'],
+      [{ name: '' }, 'name'],
+      [{ name: 'Upper' }, 'name'],
+      [{ name: 'with space' }, 'name'],
+      [{ name: 'dot.ted' }, 'name'],
+      [{ name: 'new\nline' }, 'name'],
+      [{ name: 'trailing\n' }, 'name'],
+      [{ name: 'é' }, 'name'],
+      [{ name: 'a'.repeat(129) }, 'name'],
+      [{ name: 7 }, 'name'],
+      [{ name: null }, 'name'],
+      [{ name: 'ok', displayName: 5 }, 'displayName'],
+      [{ name: 'ok', displayName: 'd'.repeat(256) }, 'displayName'],
+      [{ name: 'ok', displayName: 'nul \0' }, 'displayName'],
+      [{ name: 'ok', description: 'd'.repeat(4097) }, 'description'],
+      [{ name: 'ok', description: [] }, 'description'],
+      [[], 'body'],
+      ['"text"', 'body'],
+      ['null', 'body'],
+      ['{', 'body'],
+    ]
+    for (const [body, field] of cases) {
+      const answer = await admin(`POST ${root}/applications`, body)
+      assert.equal(answer.status, 400, JSON.stringify(body))
+      assert.match(answer.body.message, new RegExp(`^${field}`), JSON.stringify(body))
+    }
+    assert.equal((await admin(`POST ${root}/applications`)).status, 400)
+    assert.equal((await admin(`GET ${root}/applications/ok`)).status, 404)
+  })
+
+  test('takes the longest name, one character, and __proto__ as names like any other', async () => {
+    for (const name of ['a'.repeat(128), '-', '__proto__', 'constructor']) {
+      assert.equal((await admin(`POST ${root}/applications`, { name })).status, 201)
+      assert.equal((await admin(`GET ${root}/applications/${name}`)).body.name, name)
+    }
+  })
+
+  test('for another tenant needs the permission on the platform', async () => {
+    const refused = await admin(`POST ${root}/applications?tenantId=other`, { name: 'theirs' })
+    assert.equal(refused.status, 403)
+    assert.equal((await admin(`POST ${root}/applications?tenantId=default`, { name: 'ours' })).status, 201)
+    const before = identity.granted.length
+    assert.equal((await platform(`POST ${root}/applications?tenantId=other`, { name: 'theirs' })).status, 201)
+    assert.equal((await other(`GET ${root}/applications/theirs`)).body.tenantId, 'other')
+    assert.equal(identity.granted.length, before)
+    const nobody = await platform(`POST ${root}/applications?tenantId=nobody`, { name: 'lost' })
+    assert.equal(nobody.status, 400)
+    assert.match(nobody.body.message, /^tenantId: /)
+  })
+
+  test('needs the scope on the tenant or on the platform', async () => {
+    const scopes = { 'application-app-0': ['*'], 'tenant-system': ['application:read', 'application:update'] }
+    const without = house.as(aCaller({ on: scopes }))
+    assert.equal((await without(`POST ${root}/applications`, { name: 'never' })).status, 403)
+    const onTenant = house.as(aCaller({ on: { 'tenant-system': ['tenant:application:create'] } }))
+    assert.equal((await onTenant(`POST ${root}/applications`, { name: 'by-tenant' })).status, 201)
+    const onPlatform = aCaller({ tenantId: 'platform', on: { 'platform-system': ['platform:application:create'] } })
+    const answer = await house.as(onPlatform)(`POST ${root}/applications?tenantId=default`, { name: 'by-platform' })
+    assert.equal(answer.status, 201)
+    assert.equal((await house.as(undefined)(`POST ${root}/applications`, { name: 'never' })).status, 401)
+  })
+})
+
+test('generated names have 20 base32hex characters, and a given name is refused', async () => {
+  const generating = await openHouse({
+    services: [applications, anIdentityStandIn().service],
+    environment: { WAYPOST_GENERATE_APPLICATION_NAMES: 'on' },
+  })
+  const ask = generating.as(aTenantAdmin())
+  for (const body of [{}, { name: '' }]) {
+    const answer = await ask(`POST ${root}/applications`, body)
+    assert.equal(answer.status, 201)
+    assert.match(answer.headers.location!, /\/applications\/[0-9a-v]{20}$/)
+  }
+  const given = await ask(`POST ${root}/applications`, { name: 'mine' })
+  assert.equal(given.status, 400)
+  assert.match(given.body.message, /^name: /)
+})
+
+suite('reading applications', () => {
+  test('lists those of the tenant with their versions, ordered by name', async () => {
+    const ask = house.as(aTenantAdmin('lister'))
+    assert.deepEqual((await ask(`GET ${root}/applications`)).body, [])
+    for (const name of ['list-b', 'list_a', 'list-a']) await ask(`POST ${root}/applications`, { name })
+    await aVersion('list-b', 'v2', {}, ask)
+    await aVersion('list-b', 'v1', { displayName: 'One' }, ask)
+    const { body, status } = await ask(`GET ${root}/applications`)
+    assert.equal(status, 200)
+    assert.deepEqual(names(body), ['list-a', 'list-b', 'list_a'])
+    assert.deepEqual(names(body[1].versions), ['list-b-v1', 'list-b-v2'])
+    assert.deepEqual(body[1], (await ask(`GET ${root}/applications/list-b`)).body)
+  })
+
+  test('shows a caller only what it may read', async () => {
+    const [mine, hidden] = [await anApplication(), await anApplication()]
+    const theirs = await anApplication(other)
+    const on = { [`application-${mine}`]: ['application:read'], [`application-${theirs}`]: ['application:read'] }
+    const ask = house.as(aCaller({ on }))
+    assert.deepEqual(names((await ask(`GET ${root}/applications`)).body), [mine])
+    assert.equal((await ask(`GET ${root}/applications/${mine}`)).status, 200)
+    for (const name of [hidden, theirs]) assert.equal((await ask(`GET ${root}/applications/${name}`)).status, 404)
+    assert.deepEqual((await house.as(aCaller())(`GET ${root}/applications`)).body, [])
+  })
+
+  test('answers the same bytes for what is missing, hidden or in another tenant', async () => {
+    const hidden = await anApplication()
+    const ask = house.as(aCaller({ on: { 'application-app-0': ['*'] } }))
+    const paths = (name: string) => [
+      `GET ${root}/applications/${name}`,
+      `PATCH ${root}/applications/${name}`,
+      `DELETE ${root}/applications/${name}`,
+      `GET ${root}/applications/${name}/app-versions`,
+      `POST ${root}/applications/${name}/app-versions`,
+      `GET ${root}/app-configs/applications/${name}`,
+      `PUT ${root}/app-configs/applications/${name}`,
+      `PATCH ${root}/app-configs/applications/${name}?serviceInstanceName=epts`,
+    ]
+    const shape = async (asker: Ask, name: string) =>
+      await Promise.all(
+        paths(name).map(async (path) => {
+          const { status, text, headers } = await asker(path, path.startsWith('GET') ? undefined : { nameSuffix: 'a' })
+          const { 'x-correlation-id': _id, date: _date, ...rest } = headers
+          return { status, text: text.replaceAll(name, '<name>'), rest: { ...rest, 'content-length': '' } }
+        }),
+      )
+    const missing = await shape(ask, 'missing')
+    assert.ok(missing.every(({ status }) => status === 404))
+    assert.deepEqual(await shape(ask, hidden), missing)
+    assert.deepEqual(await shape(other, hidden), missing)
+  })
+
+  test('of another tenant by the tenantId parameter needs a permission on the platform', async () => {
+    const name = await anApplication(other)
+    const scopes = [['application:read'], ['platform:application:read']]
+    for (const scope of scopes) {
+      const ask = house.as(aCaller({ tenantId: 'platform', on: { 'platform-system': scope } }))
+      assert.ok(names((await ask(`GET ${root}/applications?tenantId=other`)).body).includes(name))
+      assert.equal((await ask(`GET ${root}/applications/${name}?tenantId=other`)).status, 200)
+      assert.equal((await ask(`GET ${root}/applications/${name}?tenantId=default`)).status, 404)
+      assert.equal((await ask(`GET ${root}/applications/${name}`)).status, 200)
+    }
+    assert.equal((await admin(`GET ${root}/applications?tenantId=other`)).status, 403)
+    assert.equal((await admin(`GET ${root}/applications/${name}?tenantId=other`)).status, 403)
+    const own = await other(`GET ${root}/applications?tenantId=other`)
+    assert.deepEqual(own.body, (await other(`GET ${root}/applications`)).body)
+  })
+
+  test('again with its ETag answers 304 until it changes', async () => {
+    const name = await anApplication()
+    for (const path of [`GET ${root}/applications/${name}`, `GET ${root}/applications`]) {
+      const { headers } = await admin(path)
+      const known = { 'if-none-match': headers.etag! }
+      const again = await admin(path, undefined, known)
+      assert.deepEqual([again.status, again.text], [304, ''])
+      await aVersion(name, `e${count++}`)
+      assert.equal((await admin(path, undefined, known)).status, 200)
+    }
+  })
+
+  test('streams a list that is longer than a page, whole and in order', async () => {
+    const ask = house.as(aTenantAdmin('large'))
+    const description = 'x'.repeat(2000)
+    await house.kit.db.sql`
+      insert into applications.applications (name, tenant_id, description, created_date, updated_date, document)
+      select 'large-' || lpad(i::text, 5, '0'), 'large', ${description}, now(), now(),
+        json_build_object('name', 'large-' || lpad(i::text, 5, '0'), 'description', ${description}::text)::text
+      from generate_series(1, 2500) i`
+    const { status, body, headers } = await ask(`GET ${root}/applications`)
+    assert.equal(status, 200)
+    assert.equal(headers.etag, undefined)
+    assert.equal(body.length, 2500)
+    assert.deepEqual(names(body), names(body).toSorted())
+    const some = aCaller({
+      tenantId: 'large',
+      on: Object.fromEntries(names(body).map((name) => [`application-${name}`, ['application:read']])),
+    })
+    assert.equal((await house.as(some)(`GET ${root}/applications`)).body.length, 2500)
+  })
+})
+
+suite('changing an application', () => {
+  test('replaces the given fields only and is seen by the next read', async () => {
+    const name = await anApplication(admin, { displayName: 'Old', description: 'Kept' })
+    const before = (await admin(`GET ${root}/applications/${name}`)).body
+    await admin(`GET ${root}/applications`)
+    const answer = await admin(`PATCH ${root}/applications/${name}`, {
+      displayName: 'New',
+      name: 'other',
+      tenantId: 'x',
+    })
+    assert.deepEqual([answer.status, answer.text], [204, ''])
+    const after = (await admin(`GET ${root}/applications/${name}`)).body
+    assert.deepEqual({ ...after, updatedDate: '' }, { ...before, displayName: 'New', updatedDate: '' })
+    assert.ok(after.updatedDate >= before.createdDate)
+    const listed = (await admin(`GET ${root}/applications`)).body.find((one: { name: string }) => one.name === name)
+    assert.deepEqual(listed, after)
+    assert.equal(heard.at(-1)?.event, 'applications.application.updated')
+  })
+
+  test('with nothing to change is done and not told', async () => {
+    const name = await anApplication()
+    const told = heard.length
+    assert.equal((await admin(`PATCH ${root}/applications/${name}`, { unknown: 1 })).status, 204)
+    assert.equal(heard.length, told)
+  })
+
+  test('needs the scope: 403 where the caller may only read', async () => {
+    const name = await anApplication()
+    const reader = house.as(aCaller({ on: { [`application-${name}`]: ['application:read'] } }))
+    const writer = house.as(aCaller({ on: { [`application-${name}`]: ['application:update'] } }))
+    assert.equal((await reader(`PATCH ${root}/applications/${name}`, {})).status, 403)
+    assert.equal((await reader(`DELETE ${root}/applications/${name}`)).status, 403)
+    assert.equal((await reader(`POST ${root}/applications/${name}/app-versions`, { nameSuffix: 'a' })).status, 403)
+    assert.equal((await reader(`PUT ${root}/app-configs/applications/${name}`, {})).status, 403)
+    assert.equal((await writer(`PATCH ${root}/applications/${name}`, { displayName: 'By grant' })).status, 204)
+    assert.equal((await writer(`GET ${root}/applications/${name}`)).status, 404)
+    assert.equal((await house.as(undefined)(`PATCH ${root}/applications/${name}`, {})).status, 401)
+  })
+
+  test('with If-Match of an older state is refused', async () => {
+    const name = await anApplication()
+    const path = `${root}/applications/${name}`
+    const { etag } = (await admin(`GET ${path}`)).headers
+    assert.equal((await admin(`PATCH ${path}`, { displayName: 'A' }, { 'if-match': etag! })).status, 204)
+    assert.equal((await admin(`PATCH ${path}`, { displayName: 'B' }, { 'if-match': etag! })).status, 412)
+    assert.equal((await admin(`DELETE ${path}`, undefined, { 'if-match': etag! })).status, 412)
+    assert.equal((await admin(`GET ${path}`)).body.displayName, 'A')
+  })
+
+  test('refuses bad input', async () => {
+    const name = await anApplication()
+    for (const body of [{ displayName: null }, { description: 1 }, { displayName: 'x'.repeat(256) }, [], 'null'])
+      assert.equal((await admin(`PATCH ${root}/applications/${name}`, body)).status, 400)
+  })
+})
+
+suite('deleting an application', () => {
+  test('removes its versions, configurations and grants, and tells it', async () => {
+    const name = await anApplication()
+    const version = await aVersion(name)
+    const config = { epts: { platform: { applications: { [name]: { versions: { [version]: {} } } } } } }
+    await admin(`PUT ${root}/app-configs/applications/${name}`, config)
+    const told = heard.length
+    assert.equal((await admin(`DELETE ${root}/applications/${name}`)).status, 204)
+    assert.equal((await admin(`GET ${root}/applications/${name}`)).status, 404)
+    assert.equal((await admin(`DELETE ${root}/applications/${name}`)).status, 404)
+    assert.ok(!names((await admin(`GET ${root}/applications`)).body).includes(name))
+    assert.deepEqual(identity.forgotten.at(-1), { tenantId: 'default', resource: `application-${name}` })
+    assert.deepEqual(
+      heard.slice(told).map(({ event }) => event),
+      ['applications.version.deleted', 'applications.application.deleted'],
+    )
+    const ask = house.ask(Applications)
+    assert.equal(await ask.findVersion(version), undefined)
+  })
+
+  test('or a version is refused while somebody uses it', async () => {
+    const name = await anApplication()
+    const version = await aVersion(name)
+    const used = new Set([version])
+    house.ask(Applications).addUsage({
+      what: 'endpoints',
+      count: async (_sql, of) =>
+        used.has(of.versionName ?? '') || (used.size > 0 && of.applicationName === name) ? 3 : 0,
+    })
+    for (const path of [`${root}/applications/${name}`, `${root}/applications/${name}/app-versions/${version}`]) {
+      const answer = await admin(`DELETE ${path}`)
+      assert.equal(answer.status, 409)
+      assert.match(answer.body.message, /3 endpoints/)
+      assert.equal((await admin(`GET ${path}`)).status, 200)
+    }
+    used.clear()
+    assert.equal((await admin(`DELETE ${root}/applications/${name}/app-versions/${version}`)).status, 204)
+    assert.equal((await admin(`DELETE ${root}/applications/${name}`)).status, 204)
+  })
+})
+
+suite('versions', () => {
+  test('are named after the application and shown with it', async () => {
+    const name = await anApplication()
+    const path = `${root}/applications/${name}/app-versions`
+    const created = await admin(`POST ${path}`, { nameSuffix: 'v1', displayName: 'One', name: 'ignored' })
+    assert.equal(created.status, 201)
+    assert.equal(created.headers.location, `http://waypost.test${path}/${name}-v1`)
+    const { body, headers } = await admin(`GET ${path}/${name}-v1`)
+    assert.deepEqual(Object.keys(body), ['name', 'displayName', 'createdDate', 'updatedDate'])
+    assert.equal(body.name, `${name}-v1`)
+    assert.deepEqual((await admin(`GET ${path}`)).body, [body])
+    assert.deepEqual((await admin(`GET ${root}/applications/${name}`)).body.versions, [body])
+    assert.equal((await admin(`GET ${path}/${name}-v1`, undefined, { 'if-none-match': headers.etag! })).status, 304)
+    const payload = { tenantId: 'default', applicationName: name, versionName: `${name}-v1` }
+    assert.deepEqual(heard.at(-1), { event: 'applications.version.created', payload })
+    assert.equal((await admin(`POST ${path}`, { nameSuffix: 'v1' })).status, 409)
+  })
+
+  test('change and go, and the application shows it at once', async () => {
+    const name = await anApplication()
+    const version = await aVersion(name, 'v1', { displayName: 'One', description: 'Kept' })
+    const path = `${root}/applications/${name}/app-versions/${version}`
+    const { etag } = (await admin(`GET ${path}`)).headers
+    assert.equal((await admin(`PATCH ${path}`, { displayName: 'Uno' }, { 'if-match': etag! })).status, 204)
+    assert.equal((await admin(`PATCH ${path}`, { displayName: 'Due' }, { 'if-match': etag! })).status, 412)
+    const [shown] = (await admin(`GET ${root}/applications/${name}`)).body.versions
+    assert.deepEqual([shown.displayName, shown.description], ['Uno', 'Kept'])
+    assert.equal((await admin(`DELETE ${path}`)).status, 204)
+    assert.equal((await admin(`GET ${path}`)).status, 404)
+    assert.deepEqual((await admin(`GET ${root}/applications/${name}`)).body.versions, [])
+    assert.equal((await admin(`PATCH ${path}`, {})).status, 404)
+    assert.equal((await admin(`DELETE ${path}`)).status, 404)
+  })
+
+  test('are found only below their own application', async () => {
+    const [one, two] = [await anApplication(), await anApplication()]
+    const version = await aVersion(one)
+    const answer = await admin(`GET ${root}/applications/${two}/app-versions/${version}`)
+    assert.equal(answer.status, 404)
+    assert.deepEqual(answer.body, { message: `There is no application version ${version}` })
+    assert.equal((await admin(`DELETE ${root}/applications/${two}/app-versions/${version}`)).status, 404)
+    assert.equal((await other(`GET ${root}/applications/${one}/app-versions/${version}`)).status, 404)
+  })
+
+  test('refuse a bad suffix', async () => {
+    const name = await anApplication()
+    for (const nameSuffix of ['', 'V1', 'v-1', 'v_1', 'v 1', 'v1\n', 'a'.repeat(65), 1, null, undefined]) {
+      const answer = await admin(`POST ${root}/applications/${name}/app-versions`, { nameSuffix })
+      assert.equal(answer.status, 400, String(nameSuffix))
+      assert.match(answer.body.message, /^nameSuffix: /)
+    }
+  })
+
+  test('are at most a thousand for an application', async () => {
+    const name = await anApplication()
+    await house.kit.db.sql`
+      insert into applications.versions (name, application_name, tenant_id, created_date, updated_date)
+      select ${name} || '-' || i, ${name}, 'default', now(), now() from generate_series(1, 1000) i`
+    const answer = await admin(`POST ${root}/applications/${name}/app-versions`, { nameSuffix: 'more' })
+    assert.equal(answer.status, 409)
+    assert.match(answer.body.message, /1000 versions/)
+  })
+})
+
+suite('other services', () => {
+  test('ask whether the tenant has an application, and whose a version is', async () => {
+    const name = await anApplication()
+    const version = await aVersion(name)
+    const ask = house.ask(Applications)
+    assert.equal(await ask.exists(house.kit.system('default'), { name }), true)
+    assert.equal(await ask.exists(house.kit.system('other'), { name }), false)
+    assert.equal(await ask.exists(house.kit.system('default'), { name: 'missing' }), false)
+    const found = { tenantId: 'default', applicationName: name, versionName: version }
+    assert.deepEqual({ ...(await ask.findVersion(version)) }, found)
+    assert.equal(await ask.findVersion(name), undefined)
+  })
+})
+
+test('a deleted tenant takes its applications, versions and configurations with it, and no others', async () => {
+  const doomed = house.as(aTenantAdmin('doomed'))
+  const name = await anApplication(doomed)
+  const version = await aVersion(name, 'v1', {}, doomed)
+  const kept = await anApplication()
+  await doomed(`PUT ${root}/app-configs/applications/${name}`, {
+    dcx: { platform: { applications: { [name]: { a: 1 } } } },
+  })
+  const tenantConfig = { dcx: { platform: { tenants: { doomed: { config: { a: 1 } } } } } }
+  assert.equal((await doomed(`PUT ${root}/tenant-configs`, tenantConfig)).status, 204)
+  const ask = house.ask(Applications)
+  const place = { tenantId: 'doomed', instance: 'dcx', applicationName: name }
+  assert.deepEqual(await ask.configuration(place), { a: 1 })
+  assert.deepEqual(await ask.tenantConfiguration(place), { a: 1 })
+
+  await house.kit.db.tx((sql) => house.kit.bus.publish(sql, TenantDeleted, { tenantId: 'doomed' }))
+  await house.kit.bus.settled()
+  assert.equal((await doomed(`GET ${root}/applications/${name}`)).status, 404)
+  assert.deepEqual((await doomed(`GET ${root}/applications`)).body, [])
+  assert.deepEqual((await doomed(`GET ${root}/tenant-configs`)).body, {})
+  assert.equal(await ask.findVersion(version), undefined)
+  assert.deepEqual(await ask.configuration(place), {})
+  assert.deepEqual(await ask.tenantConfiguration(place), {})
+  assert.equal((await admin(`GET ${root}/applications/${kept}`)).status, 200)
+  assert.equal((await admin(`POST ${root}/applications`, { name })).status, 201)
+})

@@ -1,0 +1,124 @@
+/**
+ * The envelope around configurations (document 3, 2.8):
+ * `{<instance>: {platform: {applications: {<application>: {…, versions: {<version>: {…}}}}}}}` and
+ * `{<instance>: {platform: {tenants: {<tenant>: {config: {…}}}}}}`. Existing clients write `kaa` for `platform`.
+ */
+import { invalidField } from '../../kernel/errors.ts'
+import { isObject } from './merge-patch.ts'
+
+/** One configuration of an envelope; `path` is where it stood, in the caller's words. */
+export interface Entry {
+  instance: string
+  applicationName: string
+  versionName: string | undefined
+  config: unknown
+  path: string
+}
+
+const roots = ['platform', 'kaa']
+
+function membersOf(value: unknown, path: string): [key: string, value: unknown, path: string][] {
+  if (!isObject(value)) throw invalidField(path, 'expected an object')
+  return Object.entries(value).map(([key, inner]) => [key, inner, path === 'body' ? key : `${path}.${key}`])
+}
+
+/** The members of `applications` or `tenants` of every instance. */
+function* namedIn(envelope: unknown, kind: 'applications' | 'tenants') {
+  const instances = membersOf(envelope, 'body')
+  if (instances.length === 0) throw invalidField('body', 'expected at least one service instance')
+  for (const [instance, wrapped, path] of instances) {
+    const [root, ...others] = membersOf(wrapped, path).filter(([key]) => roots.includes(key))
+    if (!root) throw invalidField(`${path}.platform`, 'is required')
+    if (others.length > 0) throw invalidField(path, 'expected either platform or kaa, not both')
+    const group = membersOf(root[1], root[2]).find(([key]) => key === kind)
+    if (!group) throw invalidField(`${root[2]}.${kind}`, 'is required')
+    const members = membersOf(group[1], group[2])
+    if (members.length === 0) throw invalidField(group[2], 'must not be empty')
+    for (const [name, value, where] of members) yield { instance, name, value, path: where }
+  }
+}
+
+/** What an envelope of the application level holds. A member with nothing but `versions` leaves its own level alone. */
+export function readEnvelope(envelope: unknown): Entry[] {
+  return [...namedIn(envelope, 'applications')].flatMap(({ instance, name: applicationName, value, path }) => {
+    const members = membersOf(value, path)
+    const versions = members.find(([key]) => key === 'versions')
+    const own = members.filter((member) => member !== versions)
+    const ownEntry = {
+      instance,
+      applicationName,
+      versionName: undefined,
+      config: Object.fromEntries(own),
+      path,
+    }
+    const versionEntries = (versions ? membersOf(versions[1], versions[2]) : []).map(
+      ([versionName, config, where]) => ({ instance, applicationName, versionName, config, path: where }),
+    )
+    return own.length > 0 || !versions ? [ownEntry, ...versionEntries] : versionEntries
+  })
+}
+
+/** The configurations that an envelope holds for exactly this tenant. */
+export function readTenantEnvelope(envelope: unknown, tenantId: string) {
+  return [...namedIn(envelope, 'tenants')].map(({ instance, name, value, path }) => {
+    if (name !== tenantId) throw invalidField(path, `expected only the tenant ${tenantId}`)
+    const config = membersOf(value, path).find(([key]) => key === 'config')
+    if (!config) throw invalidField(`${path}.config`, 'is required')
+    return { instance, config: config[1], path: config[2] }
+  })
+}
+
+interface Stored {
+  instance: string
+  config: Record<string, unknown>
+}
+
+const wrap = (rows: Stored[], inner: (config: Stored['config']) => object) =>
+  JSON.stringify(Object.fromEntries(rows.map(({ instance, config }) => [instance, { platform: inner(config) }])))
+
+/** The level of one application, or of one version of it. */
+export const writeEnvelope = (rows: Stored[], of: { applicationName: string; versionName?: string | undefined }) =>
+  wrap(rows, (config) => {
+    const value = of.versionName === undefined ? config : { versions: { [of.versionName]: config } }
+    return { applications: { [of.applicationName]: value } }
+  })
+
+export const writeTenantEnvelope = (rows: Stored[], tenantId: string) =>
+  wrap(rows, (config) => ({ tenants: { [tenantId]: { config } } }))
+
+export interface StoredEntry extends Stored {
+  applicationName: string
+  versionName: string | null
+}
+
+/**
+ * Everything as one envelope, piece by piece. The rows come ordered by instance, application and version, the
+ * application's own level before its versions.
+ */
+export async function* writeWholeEnvelope(rows: AsyncIterable<StoredEntry>): AsyncGenerator<string> {
+  let before: StoredEntry | undefined
+  /** Whether the application that is open has written anything yet. */
+  let comma = ''
+  yield '{'
+  for await (const row of rows) {
+    const sameInstance = before?.instance === row.instance
+    const sameApplication = sameInstance && before?.applicationName === row.applicationName
+    if (before && !sameApplication) yield before.versionName === null ? '}' : '}}'
+    if (before && !sameInstance) yield '}}}'
+    if (before && !sameApplication) yield ','
+    if (!sameInstance) yield `${JSON.stringify(row.instance)}:{"platform":{"applications":{`
+    if (!sameApplication) yield `${JSON.stringify(row.applicationName)}:{`
+    if (row.versionName === null) {
+      const own = JSON.stringify(row.config).slice(1, -1)
+      comma = own === '' ? '' : ','
+      yield own
+    } else {
+      const first = !sameApplication || before?.versionName === null
+      yield first ? `${sameApplication ? comma : ''}"versions":{` : ','
+      yield `${JSON.stringify(row.versionName)}:${JSON.stringify(row.config)}`
+    }
+    before = row
+  }
+  if (before) yield before.versionName === null ? '}}}}' : '}}}}}'
+  yield '}'
+}

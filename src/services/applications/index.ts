@@ -1,0 +1,18 @@
+import { Identity } from '../../identity/contract.ts'
+import { defineService } from '../../kernel/define-service.ts'
+import { Applications } from './contract.ts'
+import { reactions } from './reactions.ts'
+import { routes } from './routes.ts'
+import { createApplications } from './service.ts'
+
+export default defineService({
+  name: 'applications',
+  provides: Applications,
+  needs: { identity: Identity },
+  migrations: new URL('./migrations/', import.meta.url),
+  build(kit, { identity }) {
+    const service = createApplications(kit, identity)
+    reactions(kit.bus, service)
+    return { api: service.api, http: [{ name: 'application', routes: (http) => routes(http, service) }] }
+  },
+})

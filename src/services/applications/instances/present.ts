@@ -1,0 +1,30 @@
+/** Service instances as they are shown. */
+import { invalidField } from '../../../kernel/errors.ts'
+import { type Instance, instances } from './table.ts'
+
+const includable = ['appConfigurationSchema', 'appVersionConfigurationSchema']
+
+function present({ schemas, name, serviceName, serviceGroup, description, urlPrefix }: Instance, include: string[]) {
+  const { application, version } = schemas
+  return {
+    name,
+    serviceName,
+    serviceGroup,
+    description,
+    ...(urlPrefix !== undefined && { urlPrefix }),
+    appConfigurationSchemaPresent: application !== undefined,
+    ...(application && include.includes('appConfigurationSchema') && { appConfigurationSchema: { ...application } }),
+    appVersionConfigurationSchemaPresent: version !== undefined,
+    ...(version &&
+      include.includes('appVersionConfigurationSchema') && { appVersionConfigurationSchema: { ...version } }),
+  }
+}
+
+/** All of them, or the named ones, with the schemas that are asked for. */
+export function presentInstances(names: string[] | undefined, include: string[] = []) {
+  const unknown = include.find((name) => !includable.includes(name))
+  if (unknown !== undefined) throw invalidField('include', `expected one of ${includable.join(', ')}`)
+  return [...instances.values()]
+    .filter(({ name }) => names === undefined || names.includes(name))
+    .map((instance) => present(instance, include))
+}

@@ -1,0 +1,68 @@
+/**
+ * What this process keeps in mind, dropped by our own events: in the process that wrote, after the commit and before
+ * the answer leaves; in the others as soon as they hear of it.
+ */
+import type { Bus } from '../../kernel/bus.ts'
+import { type Cache, createCache } from './cache.ts'
+import type { ApplicationVersionRef } from './contract.ts'
+import type { ApplicationDocument, Document } from './document.ts'
+import {
+  ApplicationCreated,
+  ApplicationDeleted,
+  type ApplicationEvent,
+  ApplicationUpdated,
+  ConfigurationChanged,
+  VersionCreated,
+  VersionDeleted,
+  VersionUpdated,
+} from './events.ts'
+
+/** The configurations of one level, by instance. */
+export type LevelConfigurations = ReadonlyMap<string, Record<string, unknown>>
+
+export interface Memory {
+  /** By application name. */
+  documents: Cache<ApplicationDocument>
+  /** By tenant: the whole list. */
+  lists: Cache<Document>
+  /** By version name. */
+  versions: Cache<ApplicationVersionRef>
+  /** By `placeKey`. */
+  configurations: Cache<LevelConfigurations>
+}
+
+const mebibyte = 1024 * 1024
+
+export const placeKey = (place: { tenantId: string; applicationName?: string; versionName?: string }) =>
+  [place.tenantId, place.applicationName, place.versionName].filter((part) => part !== undefined).join('\n')
+
+export function createMemory(bus: Bus): Memory {
+  const sizeOf = ({ bytes }: Document) => bytes.length
+  const memory: Memory = {
+    documents: createCache<ApplicationDocument>({ bytesMax: 32 * mebibyte, sizeOf }),
+    lists: createCache<Document>({ bytesMax: 32 * mebibyte, sizeOf }),
+    versions: createCache<ApplicationVersionRef>({ bytesMax: 16 * mebibyte, sizeOf: () => 400 }),
+    configurations: createCache<LevelConfigurations>({ bytesMax: 64 * mebibyte, sizeOf: sizeOfLevel }),
+  }
+
+  const dropApplication = ({ tenantId, applicationName }: ApplicationEvent) => {
+    memory.documents.drop(applicationName)
+    memory.lists.drop(tenantId)
+  }
+  for (const event of [ApplicationCreated, ApplicationUpdated, ApplicationDeleted]) bus.hear(event, dropApplication)
+  for (const event of [VersionCreated, VersionUpdated, VersionDeleted]) bus.hear(event, dropApplication)
+  bus.hear(ApplicationDeleted, (gone) => memory.configurations.drop(placeKey(gone)))
+  bus.hear(VersionDeleted, (gone) => {
+    memory.versions.drop(gone.versionName)
+    memory.configurations.drop(placeKey(gone))
+  })
+  bus.hear(ConfigurationChanged, (changed) => memory.configurations.drop(placeKey(changed)))
+  bus.onGap(() => {
+    for (const cache of Object.values(memory) as Cache<unknown>[]) cache.clear()
+  })
+  return memory
+}
+
+/** About what parsed JSON takes in memory, from its text. */
+const sizeOfLevel = (level: LevelConfigurations) =>
+  [...level.values()].reduce((sum, config) => sum + 4 * JSON.stringify(config).length + 100, 100)

@@ -1,0 +1,236 @@
+import { Readable } from 'node:stream'
+import type { FastifyReply } from 'fastify'
+import { notModified } from '../../kernel/etag.ts'
+import type { Http } from '../../kernel/http/routes.ts'
+import { listOf } from '../../kernel/schema.ts'
+import { type Document, inChunks } from './document.ts'
+import { NoServiceInstance } from './errors.ts'
+import { presentInstances } from './instances/present.ts'
+import * as schemas from './schemas.ts'
+import type { ApplicationsService } from './service.ts'
+
+const authenticated = { scope: 'authenticated' }
+const read = { scope: 'application:read' }
+const update = { scope: 'application:update' }
+const remove = { scope: 'application:delete' }
+const create = {
+  scope: 'tenant:application:create',
+  on: 'tenant',
+  or: { scope: 'platform:application:create', on: 'platform' },
+} as const
+const readPlatform = { scope: 'platform:application:read', on: 'platform' } as const
+const loadPlatform = { scope: 'platform:application:update', on: 'platform', anyJson: true } as const
+const readTenant = {
+  scope: 'tenant:configuration:read',
+  on: 'tenant',
+  or: { scope: 'platform:tenant:configuration:read', on: 'platform' },
+} as const
+const updateTenant = {
+  scope: 'tenant:configuration:update',
+  on: 'tenant',
+  or: { scope: 'platform:tenant:configuration:update', on: 'platform' },
+  anyJson: true,
+} as const
+/** Configurations are the user's own JSON. */
+const configure = { ...update, anyJson: true }
+
+const json = 'application/json; charset=utf-8'
+
+/** As the text that it is already: nothing is serialized for each request. */
+function send(
+  request: { headers: { 'if-none-match'?: string | undefined } },
+  reply: FastifyReply,
+  answer: Document | AsyncIterable<string>,
+) {
+  if (!('etag' in answer)) return reply.type(json).send(Readable.from(inChunks(answer)))
+  reply.header('etag', answer.etag)
+  if (notModified(request.headers, answer.etag)) return reply.code(304).send()
+  return reply.type(json).send(answer.bytes)
+}
+
+/** Only what may be changed; other fields of a body are ignored. */
+const namingOf = ({ displayName, description }: { displayName?: string; description?: string }) => ({
+  ...(displayName !== undefined && { displayName }),
+  ...(description !== undefined && { description }),
+})
+
+export function routes(http: Http, service: ApplicationsService) {
+  instanceRoutes(http)
+  applicationRoutes(http, service)
+  versionRoutes(http, service)
+  configurationRoutes(http, service)
+}
+
+function instanceRoutes(http: Http) {
+  http.get('/service-instances', { schema: schemas.listInstances, config: authenticated }, ({ query }, reply) =>
+    reply.send(presentInstances(undefined, listOf(query.include))),
+  )
+
+  http.get(
+    '/service-instances/:serviceInstanceName',
+    { schema: schemas.readInstance, config: authenticated },
+    ({ params, query }, reply) => {
+      const name = params.serviceInstanceName
+      const [instance] = presentInstances([name], listOf(query.include))
+      if (!instance) throw NoServiceInstance({ name })
+      return reply.send(instance)
+    },
+  )
+}
+
+function applicationRoutes(http: Http, { applications, everything }: ApplicationsService) {
+  http.post('/applications', { schema: schemas.createApplication, config: create }, async (request, reply) => {
+    const { body, query } = request
+    const name = await applications.create(request.ctx, {
+      ...namingOf(body),
+      ...(body.name !== undefined && { name: body.name }),
+      ...query,
+    })
+    return reply
+      .code(201)
+      .header('location', http.link(request, `/applications/${name}`))
+      .send()
+  })
+
+  http.get('/applications', { schema: schemas.listApplications, config: read }, async (request, reply) =>
+    send(request, reply, await applications.list(request.ctx, request.query)),
+  )
+
+  http.get('/applications/:appName', { schema: schemas.readApplication, config: read }, async (request, reply) => {
+    const found = await applications.read(request.ctx, { ...request.query, name: request.params.appName })
+    return send(request, reply, found)
+  })
+
+  http.patch(
+    '/applications/:appName',
+    { schema: schemas.updateApplication, config: update },
+    async ({ ctx, params, body, headers }, reply) => {
+      await applications.update(ctx, params.appName, namingOf(body), headers['if-match'])
+      return reply.code(204).send()
+    },
+  )
+
+  http.delete(
+    '/applications/:appName',
+    { schema: schemas.deleteApplication, config: remove },
+    async ({ ctx, params, headers }, reply) => {
+      await applications.delete(ctx, params.appName, headers['if-match'])
+      return reply.code(204).send()
+    },
+  )
+
+  http.get('/bulk', { schema: schemas.readBulk, config: readPlatform }, (request, reply) => {
+    const { serviceInstanceName, include, appName } = request.query
+    const instances = listOf(serviceInstanceName)
+    const pieces = everything({
+      serviceInstances: presentInstances(instances, listOf(include)),
+      instances,
+      applicationNames: listOf(appName),
+    })
+    return send(request, reply, pieces)
+  })
+}
+
+function versionRoutes(http: Http, { versions }: ApplicationsService) {
+  const all = '/applications/:appName/app-versions'
+  const one = `${all}/:appVersionName`
+  const placeOf = (params: { appName: string; appVersionName: string }) => ({
+    applicationName: params.appName,
+    versionName: params.appVersionName,
+  })
+
+  http.post(all, { schema: schemas.createVersion, config: update }, async (request, reply) => {
+    const { body, params } = request
+    const name = await versions.create(request.ctx, {
+      ...namingOf(body),
+      nameSuffix: body.nameSuffix,
+      applicationName: params.appName,
+    })
+    return reply
+      .code(201)
+      .header('location', http.link(request, `/applications/${params.appName}/app-versions/${name}`))
+      .send()
+  })
+
+  http.get(all, { schema: schemas.listVersions, config: read }, async (request, reply) =>
+    send(request, reply, await versions.list(request.ctx, request.params.appName)),
+  )
+
+  http.get(one, { schema: schemas.readVersion, config: read }, async (request, reply) =>
+    send(request, reply, await versions.read(request.ctx, placeOf(request.params))),
+  )
+
+  http.patch(one, { schema: schemas.updateVersion, config: update }, async ({ ctx, params, body, headers }, reply) => {
+    await versions.update(ctx, placeOf(params), namingOf(body), headers['if-match'])
+    return reply.code(204).send()
+  })
+
+  http.delete(one, { schema: schemas.deleteVersion, config: remove }, async ({ ctx, params, headers }, reply) => {
+    await versions.delete(ctx, placeOf(params), headers['if-match'])
+    return reply.code(204).send()
+  })
+}
+
+function configurationRoutes(http: Http, { configurations }: ApplicationsService) {
+  http.post('/app-configs', { schema: schemas.loadConfigurations, config: loadPlatform }, async (request, reply) => {
+    await configurations.load(request.body)
+    // What was stored, in the word that the caller uses for the platform.
+    return reply
+      .code(201)
+      .header('location', http.link(request, '/app-configs'))
+      .type(json)
+      .send(JSON.stringify(request.body))
+  })
+
+  http.get('/app-configs', { schema: schemas.readAllConfigurations, config: readPlatform }, (request, reply) =>
+    send(request, reply, configurations.all({ instances: listOf(request.query.serviceInstanceName) })),
+  )
+
+  // The same three operations for an application and for one of its versions.
+  const levels = [
+    ['/app-configs/applications/:appName', schemas.applicationConfigurations],
+    ['/app-configs/applications/:appName/app-versions/:appVersionName', schemas.versionConfigurations],
+  ] as const
+  const placeOf = (params: { appName: string; appVersionName?: string }) => ({
+    applicationName: params.appName,
+    versionName: params.appVersionName,
+  })
+  for (const [path, schema] of levels) {
+    http.put(path, { schema: schema.replace, config: configure }, async ({ ctx, params, body }, reply) => {
+      await configurations.replace(ctx, placeOf(params), body)
+      return reply.code(204).send()
+    })
+
+    http.get(path, { schema: schema.read, config: read }, async (request, reply) => {
+      const instances = listOf(request.query.serviceInstanceName)
+      return send(request, reply, await configurations.read(request.ctx, { ...placeOf(request.params), instances }))
+    })
+
+    http.patch(path, { schema: schema.merge, config: configure }, async ({ ctx, params, query, body }, reply) => {
+      const instances = listOf(query.serviceInstanceName)
+      await configurations.merge(ctx, { ...placeOf(params), instances }, body)
+      return reply.code(204).send()
+    })
+  }
+
+  const tenantPlace = (query: { tenantId?: string; serviceInstanceName?: string | string[] }) => ({
+    tenantId: query.tenantId,
+    instances: listOf(query.serviceInstanceName),
+  })
+
+  http.put(
+    '/tenant-configs',
+    { schema: schemas.replaceTenantConfigurations, config: updateTenant },
+    async ({ ctx, query, body }, reply) => {
+      await configurations.replaceForTenant(ctx, tenantPlace(query), body)
+      return reply.code(204).send()
+    },
+  )
+
+  http.get(
+    '/tenant-configs',
+    { schema: schemas.readTenantConfigurations, config: readTenant },
+    async (request, reply) =>
+      send(request, reply, await configurations.readForTenant(request.ctx, tenantPlace(request.query))),
+  )
+}

@@ -1,0 +1,49 @@
+/** The rules of the service put together: what routes.ts calls, and what other services ask for. */
+import type { Identity } from '../../identity/contract.ts'
+import type { Kit } from '../../kernel/define-service.ts'
+import type { Applications } from './contract.ts'
+import { createMemory } from './memory.ts'
+import { type ApplicationRules, createApplicationRules, documentsOf, inArray } from './service/applications.ts'
+import { type ConfigurationRules, createConfigurationRules } from './service/configurations.ts'
+import { createUsages } from './service/usages.ts'
+import { createVersionRules, type VersionRules } from './service/versions.ts'
+
+export interface ApplicationsService {
+  applications: ApplicationRules
+  versions: VersionRules
+  configurations: ConfigurationRules
+  /** All that the platform knows of applications, as one JSON text in pieces. */
+  everything(of: {
+    serviceInstances: object[]
+    instances: string[] | undefined
+    applicationNames: string[] | undefined
+  }): AsyncIterable<string>
+  api: Applications
+}
+
+export function createApplications(kit: Kit, identity: Identity): ApplicationsService {
+  const memory = createMemory(kit.bus)
+  const usages = createUsages()
+  const applications = createApplicationRules(kit, identity, memory, usages)
+  const versions = createVersionRules(kit, applications, memory, usages)
+  const configurations = createConfigurationRules(kit, identity, applications, memory)
+  return {
+    applications,
+    versions,
+    configurations,
+    async *everything({ serviceInstances, instances, applicationNames }) {
+      yield `{"serviceInstances":${JSON.stringify(serviceInstances)},"applications":`
+      yield* inArray(documentsOf(kit.db.sql, { names: applicationNames }))
+      yield ',"appConfigs":'
+      yield* configurations.all({ instances, applicationNames })
+      yield '}'
+    },
+    api: {
+      exists: async (ctx, { name }) => (await applications.find(name))?.tenantId === ctx.tenantId,
+      findVersion: versions.findOwner,
+      configuration: configurations.effective,
+      tenantConfiguration: configurations.effectiveForTenant,
+      addUsage: usages.add,
+    },
+  }
+}

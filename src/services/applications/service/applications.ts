@@ -1,0 +1,152 @@
+import type { Identity } from '../../../identity/contract.ts'
+import { type Ctx, tenantOf } from '../../../kernel/contract.ts'
+import type { Sql } from '../../../kernel/db.ts'
+import type { Kit } from '../../../kernel/define-service.ts'
+import { invalidField } from '../../../kernel/errors.ts'
+import { checkIfMatch, etagOf } from '../../../kernel/etag.ts'
+import { newName } from '../../../kernel/ids.ts'
+import { type ApplicationDocument, type Document, documentOf } from '../document.ts'
+import { ApplicationNameTaken, NoApplication } from '../errors.ts'
+import {
+  ApplicationCreated,
+  ApplicationDeleted,
+  ApplicationUpdated,
+  ConfigurationChanged,
+  VersionDeleted,
+} from '../events.ts'
+import type { Memory } from '../memory.ts'
+import * as store from '../store.ts'
+import { permitted, readableNames, requireTenant, resourceName, tenantToRead } from './access.ts'
+import type { Usages } from './usages.ts'
+
+export interface ApplicationRules {
+  /** The name, given or generated. */
+  create(ctx: Ctx, input: store.Naming & { name?: string; tenantId?: string }): Promise<string>
+  /** One text, or, where that would be long, its pieces. */
+  list(ctx: Ctx, of: { tenantId?: string }): Promise<Document | AsyncIterable<string>>
+  read(ctx: Ctx, of: { name: string; tenantId?: string }): Promise<Document>
+  update(ctx: Ctx, name: string, change: store.Naming, ifMatch: string | undefined): Promise<void>
+  delete(ctx: Ctx, name: string, ifMatch: string | undefined): Promise<void>
+  /** Without a question about permissions: for whoever has asked it already. */
+  find(name: string): Promise<ApplicationDocument | undefined>
+  /** In the transaction that the tenant's deletion is told in. */
+  forgetTenant(sql: Sql, tenantId: string): Promise<void>
+}
+
+export function createApplicationRules(
+  { db, bus, now, settings }: Kit,
+  identity: Identity,
+  memory: Memory,
+  usages: Usages,
+): ApplicationRules {
+  const find = (name: string) =>
+    memory.documents.read(name, async () => {
+      const row = await store.findApplication(db.sql, name)
+      return row && { name, tenantId: row.tenantId, ...documentOf(row.document) }
+    })
+
+  function nameFor(given: string | undefined): string {
+    if (settings.generateApplicationNames) {
+      if (given) throw invalidField('name', 'must be empty, names are generated here')
+      return newName()
+    }
+    if (given === undefined) throw invalidField('name', 'is required')
+    if (given === '') throw invalidField('name', 'must not be empty')
+    return given
+  }
+
+  return {
+    find,
+
+    async create(ctx, { tenantId: requested, ...input }) {
+      const tenantId = tenantOf(ctx, requested, 'platform:application:create')
+      await requireTenant(ctx, tenantId, identity)
+      const name = nameFor(input.name)
+      await db.tx(async (sql) => {
+        const inserted = await store.insertApplication(sql, { ...input, name, tenantId, at: now() })
+        if (!inserted) throw ApplicationNameTaken({ name })
+        await store.writeDocument(sql, name)
+        // Grants stay within a tenant: who creates for another one acts by a permission on the platform.
+        if (tenantId === ctx.tenantId) await identity.grantCreator(sql, ctx, resourceName(name))
+        await bus.publish(sql, ApplicationCreated, { tenantId, applicationName: name })
+      })
+      return name
+    },
+
+    async list(ctx, { tenantId: requested }) {
+      const tenantId = tenantToRead(ctx, requested)
+      const names = readableNames(ctx, tenantId)
+      const load = async () => {
+        const { documents, complete } = await store.findDocuments(db.sql, { tenantId, names })
+        return complete ? documentOf(`[${documents.join(',')}]`) : undefined
+      }
+      const whole = await (names ? load() : memory.lists.read(tenantId, load))
+      return whole ?? inArray(documentsOf(db.sql, { tenantId, names }))
+    },
+
+    async read(ctx, { name, tenantId }) {
+      if (tenantId !== undefined) tenantToRead(ctx, tenantId)
+      const application = permitted(ctx, name, await find(name))
+      if (tenantId !== undefined && tenantId !== application.tenantId) throw NoApplication({ name })
+      return application
+    },
+
+    async update(ctx, name, change, ifMatch) {
+      await db.tx(async (sql) => {
+        const application = permitted(ctx, name, await store.lockApplication(sql, name), 'application:update')
+        checkIfMatch(ifMatch, etagOf(application.document))
+        if (Object.keys(change).length === 0) return
+        await store.updateApplication(sql, name, { ...change, at: now() })
+        await store.writeDocument(sql, name)
+        await bus.publish(sql, ApplicationUpdated, { tenantId: application.tenantId, applicationName: name })
+      })
+    },
+
+    async delete(ctx, name, ifMatch) {
+      await db.tx(async (sql) => {
+        const application = permitted(ctx, name, await store.lockApplication(sql, name), 'application:delete')
+        checkIfMatch(ifMatch, etagOf(application.document))
+        const gone = { tenantId: application.tenantId, applicationName: name }
+        await usages.refuse(sql, gone)
+        for (const version of await store.findVersions(sql, name))
+          await bus.publish(sql, VersionDeleted, { ...gone, versionName: version.name })
+        await store.deleteApplication(sql, name)
+        await identity.forgetResource(sql, application.tenantId, resourceName(name))
+        await bus.publish(sql, ApplicationDeleted, gone)
+      })
+    },
+
+    async forgetTenant(sql, tenantId) {
+      // The grants go with the realm.
+      const { versions, applications, instances } = await store.deleteTenant(sql, tenantId)
+      // Sent together, in this order: a tenant can have a hundred thousand applications.
+      await Promise.all([
+        ...versions.map((version) => bus.publish(sql, VersionDeleted, { tenantId, ...version })),
+        ...applications.map((application) => bus.publish(sql, ApplicationDeleted, { tenantId, ...application })),
+        ...instances.map((instance) =>
+          bus.publish(sql, ConfigurationChanged, { tenantId, ...instance, level: 'tenant' }),
+        ),
+      ])
+    },
+  }
+}
+
+/** Page after page: no connection is held while a slow reader takes its time. */
+export async function* documentsOf(sql: Sql, of: { tenantId?: string; names?: string[] | undefined }) {
+  let after: string | undefined
+  for (;;) {
+    const page = await store.findDocuments(sql, { ...of, after })
+    yield* page.documents
+    if (page.complete || page.last === undefined) return
+    after = page.last
+  }
+}
+
+export async function* inArray(items: AsyncIterable<string>): AsyncGenerator<string> {
+  let separator = '['
+  for await (const item of items) {
+    yield separator + item
+    separator = ','
+  }
+  yield separator === '[' ? '[]' : ']'
+}

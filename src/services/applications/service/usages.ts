@@ -1,0 +1,23 @@
+/** Who holds something that hangs on an application or a version. */
+import type { Sql } from '../../../kernel/db.ts'
+import type { ApplicationUsage } from '../contract.ts'
+import { StillUsed } from '../errors.ts'
+
+export interface Usages {
+  add(usage: ApplicationUsage): void
+  /** 409 while there are any. */
+  refuse(sql: Sql, of: { tenantId: string; applicationName: string; versionName?: string }): Promise<void>
+}
+
+export function createUsages(): Usages {
+  const usages: ApplicationUsage[] = []
+  return {
+    add: (usage) => void usages.push(usage),
+    async refuse(sql, of) {
+      for (const { what, count } of usages) {
+        const found = await count(sql, of)
+        if (found > 0) throw StillUsed({ name: of.versionName ?? of.applicationName, users: `${found} ${what}` })
+      }
+    },
+  }
+}

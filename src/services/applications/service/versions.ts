@@ -1,0 +1,108 @@
+import type { Ctx } from '../../../kernel/contract.ts'
+import type { Kit } from '../../../kernel/define-service.ts'
+import { checkIfMatch } from '../../../kernel/etag.ts'
+import type { ApplicationVersionRef } from '../contract.ts'
+import { type Document, documentOf } from '../document.ts'
+import { NoVersion, TooManyVersions, VersionNameTaken } from '../errors.ts'
+import { VersionCreated, VersionDeleted, VersionUpdated } from '../events.ts'
+import type { Memory } from '../memory.ts'
+import * as store from '../store.ts'
+import { permitted } from './access.ts'
+import type { ApplicationRules } from './applications.ts'
+import type { Usages } from './usages.ts'
+
+interface Place {
+  applicationName: string
+  versionName: string
+}
+
+export interface VersionRules {
+  /** The whole name. */
+  create(ctx: Ctx, input: store.Naming & { applicationName: string; nameSuffix: string }): Promise<string>
+  list(ctx: Ctx, applicationName: string): Promise<Document>
+  read(ctx: Ctx, of: Place): Promise<Document>
+  update(ctx: Ctx, of: Place, change: store.Naming, ifMatch: string | undefined): Promise<void>
+  delete(ctx: Ctx, of: Place, ifMatch: string | undefined): Promise<void>
+  findOwner(versionName: string): Promise<ApplicationVersionRef | undefined>
+}
+
+/** Every change writes the application's text anew, and every reader of the application gets all its versions. */
+export const versionsMax = 1000
+
+export function createVersionRules(
+  { db, bus, now }: Kit,
+  applications: ApplicationRules,
+  memory: Memory,
+  usages: Usages,
+): VersionRules {
+  const readable = async (ctx: Ctx, name: string) => permitted(ctx, name, await applications.find(name))
+
+  return {
+    async create(ctx, { applicationName, nameSuffix, ...naming }) {
+      const name = `${applicationName}-${nameSuffix}`
+      await db.tx(async (sql) => {
+        const locked = await store.lockApplication(sql, applicationName)
+        const { tenantId } = permitted(ctx, applicationName, locked, 'application:update')
+        if ((await store.countVersions(sql, applicationName)) >= versionsMax)
+          throw TooManyVersions({ name: applicationName, limit: versionsMax })
+        const inserted = await store.insertVersion(sql, { ...naming, name, applicationName, tenantId, at: now() })
+        if (!inserted) throw VersionNameTaken({ name })
+        await store.writeDocument(sql, applicationName)
+        await bus.publish(sql, VersionCreated, { tenantId, applicationName, versionName: name })
+      })
+      return name
+    },
+
+    async list(ctx, applicationName) {
+      await readable(ctx, applicationName)
+      return documentOf(JSON.stringify((await store.findVersions(db.sql, applicationName)).map(present)))
+    },
+
+    async read(ctx, { applicationName, versionName }) {
+      await readable(ctx, applicationName)
+      return versionDocument(versionName, await store.findVersion(db.sql, applicationName, versionName))
+    },
+
+    async update(ctx, { applicationName, versionName }, change, ifMatch) {
+      await db.tx(async (sql) => {
+        const locked = await store.lockApplication(sql, applicationName)
+        const { tenantId } = permitted(ctx, applicationName, locked, 'application:update')
+        const current = versionDocument(versionName, await store.findVersion(sql, applicationName, versionName))
+        checkIfMatch(ifMatch, current.etag)
+        if (Object.keys(change).length === 0) return
+        await store.updateVersion(sql, versionName, { ...change, at: now() })
+        await store.writeDocument(sql, applicationName)
+        await bus.publish(sql, VersionUpdated, { tenantId, applicationName, versionName })
+      })
+    },
+
+    async delete(ctx, { applicationName, versionName }, ifMatch) {
+      await db.tx(async (sql) => {
+        const locked = await store.lockApplication(sql, applicationName)
+        const { tenantId } = permitted(ctx, applicationName, locked, 'application:delete')
+        const current = versionDocument(versionName, await store.findVersion(sql, applicationName, versionName))
+        checkIfMatch(ifMatch, current.etag)
+        await usages.refuse(sql, { tenantId, applicationName, versionName })
+        await store.deleteVersion(sql, versionName)
+        await store.writeDocument(sql, applicationName)
+        await bus.publish(sql, VersionDeleted, { tenantId, applicationName, versionName })
+      })
+    },
+
+    findOwner: (versionName) => memory.versions.read(versionName, () => store.findVersionOwner(db.sql, versionName)),
+  }
+}
+
+/** As in the application's text: what is not set is not there. */
+const present = ({ name, displayName, description, createdDate, updatedDate }: store.VersionRow) => ({
+  name,
+  ...(displayName !== null && { displayName }),
+  ...(description !== null && { description }),
+  createdDate,
+  updatedDate,
+})
+
+function versionDocument(name: string, row: store.VersionRow | undefined): Document {
+  if (!row) throw NoVersion({ name })
+  return documentOf(JSON.stringify(present(row)))
+}

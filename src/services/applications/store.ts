@@ -1,0 +1,245 @@
+import type { Sql } from '../../kernel/db.ts'
+import type { StoredEntry } from './envelope.ts'
+
+export interface ApplicationRow {
+  name: string
+  tenantId: string
+  document: string
+}
+
+export interface VersionRow {
+  name: string
+  displayName: string | null
+  description: string | null
+  createdDate: Date
+  updatedDate: Date
+}
+
+export interface Naming {
+  displayName?: string
+  description?: string
+}
+
+// ── applications
+
+/** False when the name is taken, in whichever tenant. */
+export async function insertApplication(sql: Sql, row: Naming & { name: string; tenantId: string; at: Date }) {
+  const { count } = await sql`
+    insert into applications.applications (name, tenant_id, display_name, description, created_date, updated_date)
+    values (${row.name}, ${row.tenantId}, ${row.displayName ?? null}, ${row.description ?? null}, ${row.at}, ${row.at})
+    on conflict (name) do nothing`
+  return count === 1
+}
+
+/** Brings the text that readers get in step with the rows: the last statement of every change but a deletion. */
+export async function writeDocument(sql: Sql, name: string) {
+  await sql`
+    update applications.applications a set document = json_strip_nulls(json_build_object(
+      'name', a.name,
+      'tenantId', a.tenant_id,
+      'displayName', a.display_name,
+      'description', a.description,
+      'createdDate', applications.moment(a.created_date),
+      'updatedDate', applications.moment(a.updated_date),
+      'versions', coalesce((
+        select json_agg(json_build_object(
+          'name', v.name,
+          'displayName', v.display_name,
+          'description', v.description,
+          'createdDate', applications.moment(v.created_date),
+          'updatedDate', applications.moment(v.updated_date)) order by v.name)
+        from applications.versions v where v.application_name = a.name), '[]')
+    ))::text
+    where a.name = ${name}`
+}
+
+export async function findApplication(sql: Sql, name: string): Promise<ApplicationRow | undefined> {
+  const [row] = await sql<ApplicationRow[]>`
+    select name, tenant_id, document from applications.applications where name = ${name}`
+  return row
+}
+
+/** Changes of one application, its versions and its configurations happen one after the other. */
+export async function lockApplication(sql: Sql, name: string): Promise<ApplicationRow | undefined> {
+  const [row] = await sql<ApplicationRow[]>`
+    select name, tenant_id, document from applications.applications where name = ${name} for update`
+  return row
+}
+
+const pageRows = 1000
+const pageBytes = 1024 * 1024
+
+/** A page of texts in the order of their names; it ends where a mebibyte is full, however long the texts are. */
+export async function findDocuments(
+  sql: Sql,
+  of: { tenantId?: string | undefined; names?: string[] | undefined; after?: string | undefined },
+): Promise<{ documents: string[]; last: string | undefined; complete: boolean }> {
+  const rows = await sql`
+    select name, document, before + octet_length(document) as bytes from (
+      select name, document, sum(octet_length(document)) over (order by name) - octet_length(document) as before
+      from (
+        select name, document from applications.applications
+        where name > ${of.after ?? ''}
+          ${of.tenantId === undefined ? sql`` : sql`and tenant_id = ${of.tenantId}`}
+          ${of.names === undefined ? sql`` : sql`and name = any(${of.names}::text[])`}
+        order by name limit ${pageRows}) page) counted
+    where before < ${pageBytes} order by name`
+  const last = rows.at(-1)
+  return {
+    documents: rows.map(({ document }) => document as string),
+    last: last?.name,
+    complete: rows.length < pageRows && Number(last?.bytes ?? 0) < pageBytes,
+  }
+}
+
+export async function updateApplication(sql: Sql, name: string, { at, ...change }: Naming & { at: Date }) {
+  await sql`update applications.applications set ${sql({ ...change, updatedDate: at } as never)} where name = ${name}`
+}
+
+/** With its versions and configurations. */
+export async function deleteApplication(sql: Sql, name: string) {
+  await sql`delete from applications.applications where name = ${name}`
+}
+
+// ── versions
+
+/** False when the name is taken. */
+export async function insertVersion(
+  sql: Sql,
+  row: Naming & { name: string; applicationName: string; tenantId: string; at: Date },
+) {
+  const { count } = await sql`
+    insert into applications.versions
+      (name, application_name, tenant_id, display_name, description, created_date, updated_date)
+    values (${row.name}, ${row.applicationName}, ${row.tenantId}, ${row.displayName ?? null},
+      ${row.description ?? null}, ${row.at}, ${row.at})
+    on conflict (name) do nothing`
+  return count === 1
+}
+
+export async function findVersions(sql: Sql, applicationName: string): Promise<VersionRow[]> {
+  return await sql<VersionRow[]>`
+    select name, display_name, description, created_date, updated_date from applications.versions
+    where application_name = ${applicationName} order by name`
+}
+
+export async function countVersions(sql: Sql, applicationName: string): Promise<number> {
+  const [row] = await sql`select count(*) from applications.versions where application_name = ${applicationName}`
+  return row?.count
+}
+
+export async function findVersion(sql: Sql, applicationName: string, name: string): Promise<VersionRow | undefined> {
+  const [row] = await sql<VersionRow[]>`
+    select name, display_name, description, created_date, updated_date from applications.versions
+    where name = ${name} and application_name = ${applicationName}`
+  return row
+}
+
+export async function findVersionOwner(sql: Sql, versionName: string) {
+  const [row] = await sql<{ tenantId: string; applicationName: string; versionName: string }[]>`
+    select tenant_id, application_name, name as version_name from applications.versions where name = ${versionName}`
+  return row
+}
+
+export async function updateVersion(sql: Sql, name: string, { at, ...change }: Naming & { at: Date }) {
+  await sql`update applications.versions set ${sql({ ...change, updatedDate: at } as never)} where name = ${name}`
+}
+
+export async function deleteVersion(sql: Sql, name: string) {
+  await sql`delete from applications.versions where name = ${name}`
+}
+
+// ── configurations
+
+export interface ConfigurationPlace {
+  applicationName: string
+  versionName?: string | undefined
+}
+
+type Config = Record<string, unknown>
+
+/** False when it is there already, just so. */
+export async function saveConfiguration(
+  sql: Sql,
+  row: ConfigurationPlace & { tenantId: string; instance: string; config: Config },
+) {
+  const { count } = await sql`
+    insert into applications.configurations as known (application_name, version_name, instance, tenant_id, config)
+    values (${row.applicationName}, ${row.versionName ?? null}, ${row.instance}, ${row.tenantId},
+      ${sql.json(row.config as never)})
+    on conflict (application_name, version_name, instance)
+      do update set config = excluded.config where known.config is distinct from excluded.config`
+  return count === 1
+}
+
+/** On one level, of all instances or of these. */
+export async function findConfigurations(
+  sql: Sql,
+  of: ConfigurationPlace & { tenantId: string; instances?: string[] | undefined },
+): Promise<{ instance: string; config: Config }[]> {
+  return await sql<{ instance: string; config: Config }[]>`
+    select instance, config from applications.configurations
+    where application_name = ${of.applicationName} and tenant_id = ${of.tenantId}
+      and ${of.versionName === undefined ? sql`version_name is null` : sql`version_name = ${of.versionName}`}
+      ${of.instances === undefined ? sql`` : sql`and instance = any(${of.instances}::text[])`}
+    order by instance`
+}
+
+const configurationsPage = 100
+
+/** A page of everything, in the order in which an envelope is written. */
+export async function findAllConfigurations(
+  sql: Sql,
+  of: { instances?: string[] | undefined; applicationNames?: string[] | undefined },
+  after: StoredEntry | undefined,
+): Promise<StoredEntry[]> {
+  return await sql<StoredEntry[]>`
+    select instance, application_name, version_name, config from applications.configurations
+    where (instance, application_name, coalesce(version_name, ''))
+        > (${after?.instance ?? ''}, ${after?.applicationName ?? ''}, ${after?.versionName ?? ''})
+      ${of.instances === undefined ? sql`` : sql`and instance = any(${of.instances}::text[])`}
+      ${of.applicationNames === undefined ? sql`` : sql`and application_name = any(${of.applicationNames}::text[])`}
+    order by instance, application_name, coalesce(version_name, '') limit ${configurationsPage}`
+}
+
+/** Whether nothing is configured yet; nobody else can configure anything before this transaction ends. */
+export async function lockEmptyConfigurations(sql: Sql): Promise<boolean> {
+  await sql`lock table applications.configurations in share row exclusive mode`
+  const [row] = await sql`select exists (select from applications.configurations) as taken`
+  return row?.taken === false
+}
+
+export async function saveTenantConfiguration(sql: Sql, row: { tenantId: string; instance: string; config: Config }) {
+  const { count } = await sql`
+    insert into applications.tenant_configurations as known (tenant_id, instance, config)
+    values (${row.tenantId}, ${row.instance}, ${sql.json(row.config as never)})
+    on conflict (tenant_id, instance)
+      do update set config = excluded.config where known.config is distinct from excluded.config`
+  return count === 1
+}
+
+export async function findTenantConfigurations(
+  sql: Sql,
+  of: { tenantId: string; instances?: string[] | undefined },
+): Promise<{ instance: string; config: Config }[]> {
+  return await sql<{ instance: string; config: Config }[]>`
+    select instance, config from applications.tenant_configurations
+    where tenant_id = ${of.tenantId}
+      ${of.instances === undefined ? sql`` : sql`and instance = any(${of.instances}::text[])`}
+    order by instance`
+}
+
+// ── a tenant that is gone
+
+/** Everything of the tenant; what was there, so that it can be told. */
+export async function deleteTenant(sql: Sql, tenantId: string) {
+  // Applications are locked before anything below them, as by every other writer.
+  const applications = await sql<{ applicationName: string }[]>`
+    select name as application_name from applications.applications where tenant_id = ${tenantId} order by name for update`
+  const versions = await sql<{ applicationName: string; versionName: string }[]>`
+    select application_name, name as version_name from applications.versions where tenant_id = ${tenantId}`
+  await sql`delete from applications.applications where tenant_id = ${tenantId}`
+  const instances = await sql<{ instance: string }[]>`
+    delete from applications.tenant_configurations where tenant_id = ${tenantId} returning instance`
+  return { applications, versions, instances }
+}

@@ -1,0 +1,67 @@
+import type { Kit } from '../../kernel/define-service.ts'
+import { InvalidRequest, NotFound } from '../../kernel/errors.ts'
+import type { Window } from '../../kernel/paging.ts'
+import type { Catalogue, CatalogueItem } from './catalogues.ts'
+import { StillUsed } from './errors.ts'
+import * as store from './store/catalogues.ts'
+
+type Body = Record<string, unknown>
+
+export type CatalogueService = ReturnType<typeof createCatalogues>
+
+/** The same five use cases for every catalogue. */
+export function createCatalogues({ db, baseUrl }: Pick<Kit, 'db' | 'baseUrl'>) {
+  const missing = ({ title }: Catalogue, id: number) => NotFound({ what: `${title} ${id}` })
+
+  /** The embedded identity provider has no address of its own: it is wherever the platform is. */
+  const present = ({ table }: Catalogue, item: CatalogueItem): CatalogueItem =>
+    table === 'idp_servers' ? { ...item, url: item.url ?? `${baseUrl()}/auth` } : item
+
+  function refuseClash({ title }: Catalogue, body: Body, { field, kind }: store.Clash): never {
+    const problem = kind === 'taken' ? `${title} with ${body[field]} already exists` : `${body[field]} does not exist`
+    throw InvalidRequest({ problem: `${field}: ${problem}` }, { fields: { [field]: [problem] } })
+  }
+
+  return {
+    async list(catalogue: Catalogue, window: Window) {
+      const [count, items] = await Promise.all([
+        store.countEntries(db.sql, catalogue),
+        store.findEntries(db.sql, catalogue, window),
+      ])
+      return { count, next: null, previous: null, results: items.map((item) => present(catalogue, item)) }
+    },
+
+    async find(catalogue: Catalogue, id: number) {
+      const item = await store.findEntry(db.sql, catalogue, id)
+      if (!item) throw missing(catalogue, id)
+      return present(catalogue, item)
+    },
+
+    async create(catalogue: Catalogue, body: Body) {
+      const created = await store.insertEntry(db.sql, catalogue, body)
+      if ('clash' in created) return refuseClash(catalogue, body, created.clash as store.Clash)
+      return present(catalogue, created)
+    },
+
+    /** Tenants that were built with the entry keep what they have until they are built again. */
+    async update(catalogue: Catalogue, id: number, body: Body) {
+      const updated = await store.updateEntry(db.sql, catalogue, id, body)
+      if (!updated) throw missing(catalogue, id)
+      if ('clash' in updated) return refuseClash(catalogue, body, updated.clash as store.Clash)
+      return present(catalogue, updated)
+    },
+
+    async remove(catalogue: Catalogue, id: number) {
+      await db.tx(async (sql) => {
+        if (!(await store.lockEntry(sql, catalogue, id))) throw missing(catalogue, id)
+        const tenantId = catalogue.usedAs && (await store.findUser(sql, catalogue.usedAs, id))
+        if (tenantId) throw StillUsed({ what: `${catalogue.title} ${id}`, tenantId })
+        await store.deleteEntry(sql, catalogue, id)
+      })
+    },
+
+    packageNamed: (name: string) => store.findPackageId(db.sql, name),
+    idp: (which: 'newest' | 'first') => store.findIdp(db.sql, which),
+    subscriptionsOf: (tenantId: string, window: Window) => store.findSubscriptions(db.sql, tenantId, window),
+  }
+}

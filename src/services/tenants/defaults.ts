@@ -1,0 +1,102 @@
+/**
+ * What ships with the platform and grows with it: built-in roles, scopes and who holds them. Seeded at start when the
+ * table of scopes changed; then the realms that exist are brought up to date in the background, a few at a time, so
+ * that ten thousand of them cost a start nothing.
+ */
+import { createHash } from 'node:crypto'
+import type { Identity } from '../../identity/contract.ts'
+import type { Kit } from '../../kernel/define-service.ts'
+import { buildRealmOf } from './building.ts'
+import { type BuiltInRole, builtInRoles, defaultScopes, tenantScopes } from './default-scopes.ts'
+import { UnusableTemplate } from './errors.ts'
+import * as seeding from './store/seeds.ts'
+import * as store from './store/tenants.ts'
+
+const refreshJob = 'tenants.refresh'
+const realmsAtOnce = 20
+
+export function defineDefaults(kit: Kit, identity: Identity) {
+  const { db, jobs, log } = kit
+
+  jobs.define<{ after: string }>({
+    name: refreshJob,
+    parallel: 1,
+    async run({ after }) {
+      const checksum = await seeding.findSeedChecksum(db.sql)
+      const outdated = await store.findOutdated(db.sql, checksum ?? '', after, realmsAtOnce)
+      for (const tenantId of outdated) await refresh(tenantId)
+      const last = outdated.at(-1)
+      if (last !== undefined) await db.tx((sql) => jobs.send(sql, refreshJob, { after: last }))
+    },
+  })
+
+  async function refresh(tenantId: string) {
+    try {
+      await db.tx(async (sql) => {
+        const tenant = await store.lockTenant(sql, tenantId)
+        if (tenant) await buildRealmOf(sql, identity, tenant)
+      })
+    } catch (error) {
+      // One tenant's template must not keep new scopes from the others; it stays as it was built.
+      if (!UnusableTemplate.is(error)) throw error
+      log.warn({ err: error, tenantId }, 'the realm keeps its old roles: its templates cannot be used any more')
+    }
+  }
+
+  return {
+    async seed() {
+      const seeds = everySeed()
+      const checksum = createHash('sha256').update(JSON.stringify(seeds)).digest('hex')
+      if ((await seeding.findSeedChecksum(db.sql)) === checksum) return
+      await db.tx(async (sql) => {
+        await seeding.lockSeeds(sql)
+        if ((await seeding.findSeedChecksum(sql)) === checksum) return
+        await seeding.insertDefaults(sql, onlyNew(seeds, await seeding.insertSeeds(sql, itemsOf(seeds))))
+        await seeding.setSeedChecksum(sql, checksum)
+        await jobs.send(sql, refreshJob, { after: '' })
+      })
+    },
+  }
+}
+
+export function everySeed(): seeding.Seeds {
+  const roles = Object.entries(builtInRoles) as [BuiltInRole, string][]
+  const scopes = [...defaultScopes.keys()]
+  return {
+    roles: roles.map(([name, description]) => ({
+      name,
+      description,
+      heldOn: name === 'platform-admin' ? 'platform' : 'tenant',
+    })),
+    roleVersions: roles.map(([role]) => ({ version: 1, role })),
+    scopes,
+    roleScopes: scopes.flatMap((scope) =>
+      [...(defaultScopes.get(scope) ?? []), 'platform-admin'].map((role) => ({ role, scope })),
+    ),
+    resourceScopes: tenantScopes.map((scope) => ({ resource: 'tenant-system', scope })),
+  }
+}
+
+const item = {
+  roles: ({ name }: { name: string }) => `role ${name}`,
+  roleVersions: ({ version, role }: { version: number; role: string }) => `role version ${version} ${role}`,
+  scopes: (scope: string) => `scope ${scope}`,
+  roleScopes: ({ role, scope }: { role: string; scope: string }) => `role scope ${role} ${scope}`,
+  resourceScopes: ({ resource, scope }: { resource: string; scope: string }) => `resource scope ${resource} ${scope}`,
+}
+
+const itemsOf = (seeds: seeding.Seeds): string[] => [
+  ...seeds.roles.map(item.roles),
+  ...seeds.roleVersions.map(item.roleVersions),
+  ...seeds.scopes.map(item.scopes),
+  ...seeds.roleScopes.map(item.roleScopes),
+  ...seeds.resourceScopes.map(item.resourceScopes),
+]
+
+const onlyNew = (seeds: seeding.Seeds, fresh: Set<string>): seeding.Seeds => ({
+  roles: seeds.roles.filter((role) => fresh.has(item.roles(role))),
+  roleVersions: seeds.roleVersions.filter((mapping) => fresh.has(item.roleVersions(mapping))),
+  scopes: seeds.scopes.filter((scope) => fresh.has(item.scopes(scope))),
+  roleScopes: seeds.roleScopes.filter((mapping) => fresh.has(item.roleScopes(mapping))),
+  resourceScopes: seeds.resourceScopes.filter((mapping) => fresh.has(item.resourceScopes(mapping))),
+})

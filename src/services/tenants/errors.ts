@@ -1,0 +1,33 @@
+import { defineError } from '../../kernel/errors.ts'
+
+export const TenantTaken = defineError<{ tenantId: string }>('tenant_taken', 409, 'Tenant {tenantId} already exists')
+
+export const MoveRefused = defineError<{ tenantId: string; from: string; to: string }>(
+  'tenant_move_refused',
+  400,
+  'Tenant {tenantId} is {from} and cannot become {to}',
+)
+
+export const BuiltInTenant = defineError<{ tenantId: string }>(
+  'tenant_built_in',
+  400,
+  'Tenant {tenantId} is built in: it stays AVAILABLE and cannot be deleted',
+)
+
+export const UnusableTemplate = defineError<{ template: string; problem: string }>(
+  'template_unusable',
+  400,
+  'No realm can be built from {template}: {problem}',
+)
+
+export const StillUsed = defineError<{ what: string; tenantId: string }>(
+  'still_used',
+  400,
+  '{what} is used by tenant {tenantId}',
+)
+
+export const UsernameTaken = defineError<{ username: string }>(
+  'tenant_username_taken',
+  409,
+  'User {username} already exists',
+)

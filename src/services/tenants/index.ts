@@ -1,0 +1,45 @@
+import { Identity } from '../../identity/contract.ts'
+import { defineService } from '../../kernel/define-service.ts'
+import { detailFace, errorFace } from '../../kernel/faces.ts'
+import { defineBuilding } from './building.ts'
+import { createCatalogues } from './catalogue-service.ts'
+import { Tenants } from './contract.ts'
+import { defineDefaults } from './defaults.ts'
+import { catalogueRoutes } from './routes/catalogues.ts'
+import * as v1 from './routes/v1.ts'
+import * as v2 from './routes/v2.ts'
+import { userRoutes } from './routes/v2-users.ts'
+import { createTenants } from './service.ts'
+import { createUsers } from './users.ts'
+
+export default defineService({
+  name: 'tenants',
+  provides: Tenants,
+  needs: { identity: Identity },
+  migrations: new URL('./migrations/', import.meta.url),
+  build(kit, { identity }) {
+    const building = defineBuilding(kit, identity)
+    const defaults = defineDefaults(kit, identity)
+    const tenants = createTenants(kit, identity, building)
+    const catalogues = createCatalogues(kit)
+    const users = createUsers(kit, identity)
+    const routesV1 = (http: Parameters<typeof v1.tenantRoutes>[0]) => {
+      v1.tenantRoutes(http, { tenants, identity, idps: catalogues.idp })
+      catalogueRoutes(http, catalogues)
+    }
+    const routesV2 = (http: Parameters<typeof v2.tenantRoutes>[0]) => {
+      v2.tenantRoutes(http, { tenants, catalogues, identity, secrets: kit.secrets })
+      v2.listRoutes(http, catalogues)
+      userRoutes(http, users)
+    }
+    return {
+      api: tenants,
+      http: [
+        { name: 'tenant-v1', face: detailFace, routes: routesV1 },
+        { name: 'tenant-v2', face: errorFace, routes: routesV2 },
+      ],
+      periodic: [building.rescue],
+      start: defaults.seed,
+    }
+  },
+})

@@ -1,0 +1,100 @@
+/** From the entries of the catalogues to the specification of a realm. Pure: what cannot be used is said, not guessed. */
+import type { RealmSpec, RoleSpec } from '../../identity/contract.ts'
+import { UnusableTemplate } from './errors.ts'
+import type { RealmParts } from './store/realm-parts.ts'
+import type { Tenant } from './tenant.ts'
+
+const platformRealm = 'platform'
+const platformAdmin = 'platform-admin'
+
+/** In force where a template names no client or an impossible one; then building fails, but the clients have names. */
+const defaultClientIds = { frontendClientId: 'waypost-frontend', backendClientId: 'waypost-backend' }
+const clientIdPattern = /^[\w.-]{1,255}$/
+
+const isClientId = (value: unknown): value is string => typeof value === 'string' && clientIdPattern.test(value)
+
+/** Needed at registration, before anything is built. */
+export function clientIdsOf({ frontend, backend }: RealmParts) {
+  const frontendClientId = frontend?.clientId ?? defaultClientIds.frontendClientId
+  const backendClientId = backend?.clientId ?? defaultClientIds.backendClientId
+  if (!isClientId(frontendClientId) || !isClientId(backendClientId) || frontendClientId === backendClientId)
+    return defaultClientIds
+  return { frontendClientId, backendClientId }
+}
+
+export function composeRealm(tenant: Tenant, parts: RealmParts, adminRole: string | undefined): RealmSpec {
+  const realm = reader(`realm template ${tenant.realmTemplateVersion}`, parts.realm)
+  const frontend = reader(`frontend client template ${tenant.clientFrontendVersion}`, parts.frontend)
+  const backend = reader(`backend client template ${tenant.clientBackendVersion}`, parts.backend)
+  frontend.clientId(tenant.clientBackendId)
+  backend.clientId(tenant.clientFrontendId)
+
+  const isPlatform = tenant.tenantId === platformRealm
+  const roles = rolesOf(parts, isPlatform)
+  const known = new Set(roles.map(({ name }) => name))
+  const mustExist = (role: string, where: string) => {
+    if (!known.has(role))
+      throw UnusableTemplate({ template: where, problem: `roles version ${tenant.rolesVersion} has no role ${role}` })
+  }
+  const backendRoles = backend.texts('serviceAccountRoles') ?? ['service']
+  for (const role of backendRoles) mustExist(role, `backend client template ${tenant.clientBackendVersion}`)
+  if (adminRole !== undefined) mustExist(adminRole, `user_roles ${tenant.userRoles}`)
+
+  const loginTheme = tenant.loginTheme ?? realm.text('loginTheme')
+  return {
+    tenantId: tenant.tenantId,
+    displayName: tenant.name,
+    ...(loginTheme !== undefined && { loginTheme }),
+    accessTokenSeconds: realm.seconds('accessTokenLifespan') ?? 300,
+    refreshTokenSeconds: realm.seconds('ssoSessionIdleTimeout') ?? 1800,
+    frontendClient: {
+      id: tenant.clientFrontendId,
+      redirectUris: frontend.texts('redirectUris') ?? [],
+      webOrigins: frontend.texts('webOrigins') ?? [],
+    },
+    backendClient: {
+      id: tenant.clientBackendId,
+      // Document 4: the backend client of `platform` holds every scope.
+      roles: isPlatform && known.has(platformAdmin) ? [...backendRoles, platformAdmin] : backendRoles,
+    },
+    roles,
+    resources: parts.resources,
+  }
+}
+
+/** Outside realm `platform` nobody holds anything on the platform, whatever the mappings say. */
+const rolesOf = ({ roles }: RealmParts, isPlatform: boolean): RoleSpec[] =>
+  roles
+    .filter(({ heldOn }) => isPlatform || heldOn === 'tenant')
+    .map(({ name, description, heldOn, scopes }) => ({
+      name,
+      ...(description !== null && { description }),
+      on: heldOn,
+      scopes: isPlatform ? scopes : scopes.filter((scope) => !/^(platform|kaa):/.test(scope)),
+    }))
+
+/** Reads a representation of an identity provider's object: names as there, each checked when it is used. */
+function reader(template: string, content: Record<string, unknown> | undefined) {
+  const unusable = (problem: string) => UnusableTemplate({ template, problem })
+  if (!content) throw unusable('it does not exist')
+  const check = <T>(field: string, expected: string, holds: (value: unknown) => value is T): T | undefined => {
+    const value = content[field]
+    if (value === undefined || value === null) return undefined
+    if (!holds(value)) throw unusable(`${field}: expected ${expected}`)
+    return value
+  }
+  const isText = (value: unknown): value is string => typeof value === 'string' && value.length <= 2000
+  const isSeconds = (value: unknown): value is number =>
+    Number.isInteger(value) && (value as number) >= 10 && (value as number) <= 31_536_000
+  const isTexts = (value: unknown): value is string[] =>
+    Array.isArray(value) && value.length <= 100 && value.every(isText)
+  return {
+    text: (field: string) => check(field, 'a string', isText),
+    texts: (field: string) => check(field, 'at most 100 strings', isTexts),
+    seconds: (field: string) => check(field, 'seconds from 10 to 31536000', isSeconds),
+    clientId(other: string) {
+      const clientId = check('clientId', `text that matches ${clientIdPattern.source}`, isClientId)
+      if (clientId === other) throw unusable(`clientId: the other client is ${other} already`)
+    },
+  }
+}

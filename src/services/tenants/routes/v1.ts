@@ -1,0 +1,136 @@
+import type { Identity, RealmView } from '../../../identity/contract.ts'
+import { invalidField } from '../../../kernel/errors.ts'
+import type { Http } from '../../../kernel/http/routes.ts'
+import { windowOf } from '../../../kernel/paging.ts'
+import type { SubscriptionType } from '../schemas/common.ts'
+import * as schemas from '../schemas/v1.ts'
+import type { Registration, TenantChange, TenantsService } from '../service.ts'
+import type { TenantChoices } from '../tenant.ts'
+import { asV1 } from '../views.ts'
+
+const on = 'platform'
+
+export function tenantRoutes(http: Http, deps: { tenants: TenantsService; identity: Identity; idps: Idps }) {
+  const { tenants, identity, idps } = deps
+
+  http.get(
+    '/tenants',
+    { schema: schemas.listTenants, config: { scope: 'platform:tenant:read', on } },
+    async ({ query }) => {
+      const found = await tenants.list(
+        {
+          tenantId: query.realm_name,
+          status: query.status,
+          analyticsEnabled: switchOf('analytics_enabled', query.analytics_enabled ?? query.opendistro_enabled),
+          subscriptionTypes: subscriptionsOf(query.subscription_type),
+        },
+        { by: 'created', descending: false },
+        windowOf(query),
+      )
+      const realms = await identity.realms(found.tenants.map(({ tenantId }) => tenantId))
+      const results = found.tenants.map((tenant) => asV1(tenant, realms.get(tenant.tenantId)))
+      return { count: found.count, next: null, previous: null, results }
+    },
+  )
+
+  http.post(
+    '/tenants',
+    { schema: schemas.registerTenant, config: { scope: 'platform:tenant:create', on } },
+    async (request, reply) => {
+      const registered = await tenants.register(await registrationOf(request.body, idps))
+      // The table of v1 has no 409: a taken name is a wrong field.
+      if (!registered) throw invalidField('realm_name', `Tenant ${request.body.realm_name} already exists`)
+      const { tenant, realm, generatedPassword } = registered
+      return reply
+        .code(201)
+        .header('location', http.link(request, `/tenants/${tenant.tenantId}`))
+        .send({ ...asV1(tenant, realm), ...(generatedPassword && { user_password: generatedPassword }) })
+    },
+  )
+
+  http.get(
+    '/tenants/:tenantId',
+    { schema: schemas.readTenant, config: { scope: 'platform:tenant:read', on } },
+    async ({ params }) => {
+      const tenant = await tenants.find(params.tenantId)
+      return asV1(tenant, await realmOf(tenant.tenantId))
+    },
+  )
+
+  http.put(
+    '/tenants/:tenantId',
+    { schema: schemas.changeTenant, config: { scope: 'platform:tenant:update', on } },
+    async ({ params, body }) => {
+      if (body.realm_name !== undefined && body.realm_name !== params.tenantId)
+        throw invalidField('realm_name', 'cannot be changed')
+      const tenant = await tenants.update(params.tenantId, await changeOf(body, idps))
+      return asV1(tenant, await realmOf(tenant.tenantId))
+    },
+  )
+
+  http.delete(
+    '/tenants/:tenantId',
+    { schema: schemas.removeTenant, config: { scope: 'platform:tenant:delete', on } },
+    async ({ params }, reply) => {
+      await tenants.remove(params.tenantId)
+      return reply.code(204).send()
+    },
+  )
+
+  const realmOf = (tenantId: string): Promise<RealmView | undefined> => identity.realm(tenantId)
+}
+
+/** Which identity provider `idp_version: true` (the newest) or `false` (the first) means. */
+export type Idps = (which: 'newest' | 'first') => Promise<number>
+
+const registrationOf = async (body: schemas.RegistrationBody, idps: Idps): Promise<Registration> => ({
+  ...(await changeOf(body, idps)),
+  tenantId: body.realm_name,
+  name: body.realm_name,
+  subscriptionType: body.subscription_type,
+  idpVersion: await idpVersionOf(body.idp_version ?? true, idps),
+})
+
+async function changeOf(body: schemas.ChangeBody, idps: Idps): Promise<TenantChange> {
+  const idpServer = body.idp_server ?? body.keycloak_server
+  const analyticsEnabled = body.analytics_enabled ?? body.opendistro_enabled
+  return given({
+    realmTemplateVersion: body.realm_template_version,
+    realmScopesVersion: body.realm_scopes_version,
+    clientBackendVersion: body.client_backend_version,
+    clientFrontendVersion: body.client_frontend_version,
+    rolesVersion: body.roles_version,
+    resourcesVersion: body.resources_version,
+    userTemplate: body.user,
+    userRoles: body.user_roles,
+    packageType: body.package_type,
+    subscriptionType: body.subscription_type,
+    status: body.status,
+    idpServer,
+    analyticsEnabled,
+    idpVersion: body.idp_version === undefined ? undefined : await idpVersionOf(body.idp_version, idps),
+  })
+}
+
+const idpVersionOf = async (value: boolean | number, idps: Idps): Promise<TenantChoices['idpVersion']> =>
+  typeof value === 'number' ? value : await idps(value ? 'newest' : 'first')
+
+/** Without what is undefined. */
+const given = <T extends object>(fields: T) =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]?: Exclude<T[K], undefined>
+  }
+
+/** Documented as a string. */
+function switchOf(name: string, text: string | undefined): boolean | undefined {
+  if (text === undefined) return undefined
+  if (/^(true|1)$/i.test(text)) return true
+  if (/^(false|0)$/i.test(text)) return false
+  throw invalidField(name, 'expected true or false')
+}
+
+/** v1 shows a trial as RENEWAL, so it finds it there too. */
+const subscriptionsOf = (shown: 'PERMANENT' | 'RENEWAL' | undefined): SubscriptionType[] | undefined => {
+  if (shown === undefined) return undefined
+  return shown === 'RENEWAL' ? ['RENEWAL', 'TRIAL'] : ['PERMANENT']
+}

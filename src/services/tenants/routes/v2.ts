@@ -1,0 +1,162 @@
+import type { Identity } from '../../../identity/contract.ts'
+import { authorize, type Ctx, tenantOf } from '../../../kernel/contract.ts'
+import type { Kit } from '../../../kernel/define-service.ts'
+import { invalidField, NotFound } from '../../../kernel/errors.ts'
+import type { Http } from '../../../kernel/http/routes.ts'
+import { windowOf } from '../../../kernel/paging.ts'
+import { onPlatform } from '../../../kernel/permissions.ts'
+import type { CatalogueService } from '../catalogue-service.ts'
+import { catalogueOf } from '../catalogues.ts'
+import { TenantTaken } from '../errors.ts'
+import * as schemas from '../schemas/v2.ts'
+import { ownTenantOnly, type TenantChange, type TenantsService } from '../service.ts'
+import { asV2 } from '../views.ts'
+
+const updateScope = 'identity:tenant:update'
+
+export interface V2Deps {
+  tenants: TenantsService
+  catalogues: CatalogueService
+  identity: Identity
+  secrets: Kit['secrets']
+}
+
+export function tenantRoutes(http: Http, { tenants, catalogues, identity, secrets }: V2Deps) {
+  const read = { scope: 'identity:tenant:read', on: 'tenant' } as const
+
+  /** v2 names a package, inside it has a number. */
+  async function packageOf(name: string | undefined): Promise<{ packageType?: number }> {
+    if (name === undefined) return {}
+    const packageType = await catalogues.packageNamed(name)
+    if (packageType === undefined) throw invalidField('package_type', `Package type ${name} does not exist`)
+    return { packageType }
+  }
+
+  http.get('/tenants', { schema: schemas.listTenants, config: read }, async ({ ctx, query }) => {
+    const { offset, limit, sort_by: by, sort_order: order, tenant_id: tenantId, name, admin, search } = query
+    const found = await tenants.list(
+      { onlyTenant: ownTenantOnly(ctx), tenantId, name, admin, search },
+      { by, descending: order === 'desc' },
+      windowOf(query),
+    )
+    return { count: found.count, results: found.tenants.map(asV2), limit, offset }
+  })
+
+  http.post(
+    '/tenants',
+    { schema: schemas.createTenant, config: { scope: 'identity:tenant:create', on: 'platform' } },
+    async (request, reply) => {
+      const { body } = request
+      const idpServer = body.idp_server ?? body.keycloak_server
+      const registered = await tenants.register({
+        tenantId: body.tenant_id,
+        name: body.name,
+        loginTheme: body.login_theme,
+        subscriptionType: body.subscription_type ?? 'TRIAL',
+        analyticsEnabled: body.analytics_enabled ?? body.opendistro_enabled,
+        ...(await packageOf(body.package_type)),
+        ...(idpServer !== undefined && { idpServer }),
+        admin: {
+          username: body.admin.username,
+          email: body.admin.email,
+          firstName: body.admin.first_name,
+          lastName: body.admin.last_name,
+          password: body.admin.password,
+        },
+      })
+      if (!registered) throw TenantTaken({ tenantId: body.tenant_id ?? body.name })
+      const { tenant, generatedPassword } = registered
+      const shown = asV2(tenant)
+      return reply
+        .code(202)
+        .header('location', http.link(request, `/tenants/${tenant.id}`))
+        .send({ ...shown, admin: { ...shown.admin, ...(generatedPassword && { password: generatedPassword }) } })
+    },
+  )
+
+  http.get('/tenants/:tenant_pk', { schema: schemas.readTenant, config: read }, async ({ ctx, params }) =>
+    asV2(await tenants.findVisible(ctx, params.tenant_pk)),
+  )
+
+  http.put(
+    '/tenants/:tenant_pk',
+    { schema: schemas.changeTenant, config: { scope: updateScope, on: 'tenant' } },
+    async ({ ctx, params, body }) => {
+      const tenant = await tenants.findVisible(ctx, params.tenant_pk, updateScope)
+      // A tenant names and dresses itself; what it may use and whether it runs is the platform's business.
+      if (body.package_type ?? body.subscription_type ?? body.status) authorize(ctx, updateScope, onPlatform)
+      // DISABLED is shown as SUSPENDED: asking for what is shown changes nothing.
+      const status = body.status === asV2(tenant).status ? undefined : body.status
+      const change: TenantChange = {
+        name: body.name,
+        loginTheme: body.login_theme,
+        subscriptionType: body.subscription_type,
+        status,
+        ...(await packageOf(body.package_type)),
+      }
+      return asV2(await tenants.update(tenant.tenantId, change))
+    },
+  )
+
+  http.delete(
+    '/tenants/:tenant_pk',
+    { schema: schemas.removeTenant, config: { scope: 'identity:tenant:delete', on: 'platform' } },
+    async ({ params }, reply) => {
+      const tenant = await tenants.findById(params.tenant_pk)
+      await tenants.remove(tenant.tenantId)
+      return reply.code(204).send()
+    },
+  )
+
+  http.get(
+    '/tenants/:tenant_pk/credentials',
+    { schema: schemas.readCredentials, config: read },
+    async ({ ctx, params }) => {
+      const tenant = await tenants.findVisible(ctx, params.tenant_pk)
+      const realm = await identity.realm(tenant.tenantId)
+      if (!realm) throw NotFound({ what: `Tenant ${params.tenant_pk}` })
+      const objectstoreSecret = secrets.open(tenant.objectstoreSecretSealed)
+      return {
+        id: tenant.id,
+        client_backend_id: tenant.clientBackendId,
+        client_backend_secret: realm.backendClientSecret,
+        client_frontend_id: tenant.clientFrontendId,
+        client_frontentd_id: tenant.clientFrontendId,
+        issuer: realm.issuer,
+        objectstore_secret: objectstoreSecret,
+        minio_secret: objectstoreSecret,
+      }
+    },
+  )
+}
+
+export function listRoutes(http: Http, catalogues: CatalogueService) {
+  const anybody = { scope: 'authenticated' }
+  const everything = { offset: 0, limit: null }
+  const servers = catalogueOf('idp_servers')
+  const packages = catalogueOf('package_types')
+
+  for (const path of ['/idp-servers', '/keycloak-servers']) {
+    http.get(path, { schema: schemas.listIdpServers, config: anybody }, () => catalogues.list(servers, everything))
+    http.get(`${path}/:pk`, { schema: schemas.readIdpServer, config: anybody }, ({ params }) =>
+      catalogues.find(servers, params.pk),
+    )
+  }
+  http.get('/packages-types', { schema: schemas.listPackageTypes, config: anybody }, () =>
+    catalogues.list(packages, everything),
+  )
+  http.get('/packages-types/:pk', { schema: schemas.readPackageType, config: anybody }, ({ params }) =>
+    catalogues.find(packages, params.pk),
+  )
+  http.get(
+    '/tenants-subscriptions',
+    { schema: schemas.listSubscriptions, config: { scope: 'identity:tenant:read', on: 'tenant' } },
+    async ({ ctx, query }) => {
+      const { offset, limit } = query
+      const page = await catalogues.subscriptionsOf(subscriber(ctx, query.tenant_id), windowOf(query))
+      return { ...page, limit, offset }
+    },
+  )
+}
+
+const subscriber = (ctx: Ctx, tenantId: string) => tenantOf(ctx, tenantId, 'identity:tenant:read')

@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Mover, mayMove, type TenantStatus, tenantStatuses } from './states.ts'
+
+const allowed: [Mover, TenantStatus, TenantStatus][] = [
+  ['build', 'CREATING', 'AVAILABLE'],
+  ['build', 'CREATING', 'FAILED'],
+  ['build', 'UPDATING', 'AVAILABLE'],
+  ['build', 'UPDATING', 'FAILED'],
+  ['rebuild', 'AVAILABLE', 'UPDATING'],
+  ['rebuild', 'FAILED', 'UPDATING'],
+  ['status', 'AVAILABLE', 'SUSPENDED'],
+  ['status', 'SUSPENDED', 'AVAILABLE'],
+  ['status', 'AVAILABLE', 'DISABLED'],
+  ['status', 'DISABLED', 'AVAILABLE'],
+  ['deletion', 'AVAILABLE', 'DELETED'],
+  ['deletion', 'SUSPENDED', 'DELETED'],
+  ['deletion', 'CREATING', 'DELETED'],
+  ['deletion', 'FAILED', 'DELETED'],
+  ['deletion', 'UPDATING', 'DELETED'],
+  ['deletion', 'DISABLED', 'DELETED'],
+]
+
+test('a tenant moves only as the table says', () => {
+  for (const by of ['status', 'rebuild', 'build', 'deletion'] as const)
+    for (const from of tenantStatuses)
+      for (const to of tenantStatuses) {
+        const expected = allowed.some(([mover, a, b]) => mover === by && a === from && b === to)
+        assert.equal(mayMove(from, to, by), expected, `${from} → ${to} by ${by}`)
+      }
+})
+
+test('nothing leads out of DELETED', () => {
+  for (const to of tenantStatuses)
+    for (const by of ['status', 'rebuild', 'build', 'deletion'] as const)
+      assert.equal(mayMove('DELETED', to, by), false)
+})

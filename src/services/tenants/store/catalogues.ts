@@ -1,0 +1,135 @@
+/** Every catalogue is kept by the same statements; the table and its columns come from catalogues.ts, never from a caller. */
+import type { Sql } from '../../../kernel/db.ts'
+import type { Window } from '../../../kernel/paging.ts'
+import type { Catalogue, CatalogueItem } from '../catalogues.ts'
+
+/** A row that cannot be: the field is taken, or names something that does not exist. */
+export interface Clash {
+  field: string
+  kind: 'taken' | 'unknown'
+}
+
+interface Row {
+  item: CatalogueItem
+}
+
+const tableOf = (sql: Sql, { table }: Catalogue) => sql(`tenants.${table}`)
+
+/** to_jsonb keeps the names of the interface. */
+const item = (sql: Sql, { table }: Catalogue) => sql`to_jsonb(${sql(table)}) as item`
+
+/** Absent is absent, not null; at the top level only, because a template is the caller's. */
+const presented = (row: Row) =>
+  Object.fromEntries(Object.entries(row.item).filter(([, value]) => value !== null)) as CatalogueItem
+
+export async function findEntries(sql: Sql, catalogue: Catalogue, { offset, limit }: Window) {
+  const rows = await sql<Row[]>`
+    select ${item(sql, catalogue)} from ${tableOf(sql, catalogue)} order by id offset ${offset} limit ${limit}`
+  return rows.map(presented)
+}
+
+export async function countEntries(sql: Sql, catalogue: Catalogue): Promise<number> {
+  const [row] = await sql`select count(*) as count from ${tableOf(sql, catalogue)}`
+  return row!.count
+}
+
+export async function findEntry(sql: Sql, catalogue: Catalogue, id: number) {
+  const [row] = await sql<Row[]>`
+    select ${item(sql, catalogue)} from ${tableOf(sql, catalogue)} where id = ${id}`
+  return row && presented(row)
+}
+
+export const insertEntry = (sql: Sql, catalogue: Catalogue, body: Record<string, unknown>) =>
+  orClash(catalogue, async () => {
+    const given = Object.entries(columnsOf(sql, catalogue, body)).filter(([, value]) => value !== null)
+    const table = tableOf(sql, catalogue)
+    const [inserted] =
+      given.length > 0
+        ? await sql<Row[]>`
+            insert into ${table} ${sql(Object.fromEntries(given) as never)}
+            returning ${item(sql, catalogue)}`
+        : await sql<Row[]>`insert into ${table} default values returning ${item(sql, catalogue)}`
+    return presented(inserted!)
+  })
+
+/** Undefined when there is no such entry. */
+export const updateEntry = (sql: Sql, catalogue: Catalogue, id: number, body: Record<string, unknown>) =>
+  orClash(catalogue, async () => {
+    const row = columnsOf(sql, catalogue, body)
+    const [updated] = await sql<Row[]>`
+      update ${tableOf(sql, catalogue)} set ${sql(row as never)} where id = ${id}
+      returning ${item(sql, catalogue)}`
+    return updated && presented(updated)
+  })
+
+/** Waits for registrations that hold the entry (see holdEntry); false when it does not exist. */
+export async function lockEntry(sql: Sql, catalogue: Catalogue, id: number): Promise<boolean> {
+  const { count } = await sql`select from ${tableOf(sql, catalogue)} where id = ${id} for update`
+  return count === 1
+}
+
+/** A tenant that was built with this entry, if any. */
+export async function findUser(sql: Sql, column: string, id: number): Promise<string | undefined> {
+  const [row] = await sql`
+    select tenant_id from tenants.tenants where ${sql(column)} = ${id} and status <> 'DELETED' limit 1`
+  return row?.tenantId
+}
+
+export async function deleteEntry(sql: Sql, catalogue: Catalogue, id: number) {
+  await sql`delete from ${tableOf(sql, catalogue)} where id = ${id}`
+}
+
+/** Whether the entry exists; it cannot be deleted before the transaction ends. */
+export async function holdEntry(sql: Sql, catalogue: Catalogue, id: number): Promise<boolean> {
+  const { count } = await sql`select from ${tableOf(sql, catalogue)} where id = ${id} for key share`
+  if (count === 1) return true
+  if (!catalogue.mappings) return false
+  const mapped = await sql`select from ${sql(`tenants.${catalogue.mappings}`)} where version = ${id} limit 1`
+  return mapped.count === 1
+}
+
+export async function findPackageId(sql: Sql, name: string): Promise<number | undefined> {
+  const [row] = await sql`select id from tenants.package_types where name = ${name}`
+  return row?.id
+}
+
+/** The newest identity provider, or the first one. */
+export async function findIdp(sql: Sql, which: 'newest' | 'first'): Promise<number> {
+  const order = which === 'newest' ? sql`desc` : sql`asc`
+  const [row] = await sql`select id from tenants.idps order by id ${order} limit 1`
+  return row?.id ?? 1
+}
+
+export async function findSubscriptions(sql: Sql, tenantId: string, { offset, limit }: Window) {
+  const rows = await sql<Row[]>`
+    select to_jsonb(entry) as item from tenants.tenants_subscriptions entry
+    where tenant_id = ${tenantId} order by id offset ${offset} limit ${limit}`
+  const [total] = await sql`select count(*) as count from tenants.tenants_subscriptions where tenant_id = ${tenantId}`
+  return { count: total!.count as number, results: rows.map(presented) }
+}
+
+export async function insertSubscription(sql: Sql, tenantId: string, subscriptionType: string, startsAt: Date) {
+  await sql`insert into tenants.tenants_subscriptions ${sql({ tenantId, subscriptionType, startsAt })}`
+}
+
+/** One value for each field of the catalogue, null for what the body leaves out. */
+const columnsOf = (sql: Sql, { fields }: Catalogue, body: Record<string, unknown>) =>
+  Object.fromEntries(
+    Object.keys(fields).map((field) => {
+      const value = body[field] ?? null
+      const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+      return [field, isObject ? sql.json(value as never) : value]
+    }),
+  )
+
+/** Constraints are named `<table>_<field>_key` and `<table>_<field>_fkey`: the name says which field is wrong. */
+async function orClash<T>({ table }: Catalogue, work: () => Promise<T>): Promise<T | { clash: Clash }> {
+  try {
+    return await work()
+  } catch (error) {
+    const { code, constraint_name: constraint = '' } = error as { code?: string; constraint_name?: string }
+    if (code !== '23505' && code !== '23503') throw error
+    const field = constraint.slice(table.length + 1).replace(/_f?key$/, '')
+    return { clash: { field, kind: code === '23505' ? 'taken' : 'unknown' } }
+  }
+}

@@ -1,0 +1,58 @@
+/** What the tests of this folder share: the service over a real database, with identity in memory. */
+import assert from 'node:assert/strict'
+import { aPlatformAdmin } from '../../../test/harness/builders.ts'
+import { eventually } from '../../../test/harness/eventually.ts'
+import { type HouseOptions, openHouse } from '../../../test/harness/house.ts'
+import { anIdentityStandIn } from '../../../test/harness/identity-stand-in.ts'
+import tenants from './index.ts'
+
+export async function openTenants(options: Partial<HouseOptions> = {}) {
+  const identity = anIdentityStandIn({ tenants: [] })
+  const house = await openHouse({ ...options, services: [identity.service, tenants] })
+  const admin = house.as(aPlatformAdmin())
+
+  const reaches = (tenantId: string, status: string) =>
+    eventually(async () => {
+      const { body } = await admin(`GET /api/v1/tenants/${tenantId}`)
+      assert.equal(body.status, status)
+      return body
+    })
+
+  return {
+    house,
+    identity,
+    admin,
+    /** The tenant in v1's words once it has this status. */
+    reaches,
+    async available(tenantId: string, body: object = {}) {
+      const answer = await admin('POST /api/v1/tenants', aRegistration({ realm_name: tenantId, ...body }))
+      assert.equal(answer.status, 201, answer.text)
+      return await reaches(tenantId, 'AVAILABLE')
+    },
+  }
+}
+
+let counter = 0
+export const aTenantId = (prefix = 'tenant') => `${prefix}-${++counter}`
+
+/** Everything under number 1, as it ships. */
+export const aRegistration = (fields: object = {}) => ({
+  realm_name: aTenantId(),
+  realm_template_version: 1,
+  realm_scopes_version: 1,
+  client_backend_version: 1,
+  client_frontend_version: 1,
+  roles_version: 1,
+  resources_version: 1,
+  user_roles: 1,
+  idp_server: 1,
+  package_type: 1,
+  subscription_type: 'PERMANENT',
+  ...fields,
+})
+
+export const aCreation = (fields: object = {}) => ({
+  name: 'Acme Ltd.',
+  admin: { email: 'ada@acme.example', username: 'ada', first_name: 'Ada', last_name: 'Byron' },
+  ...fields,
+})

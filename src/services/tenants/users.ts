@@ -1,0 +1,23 @@
+/** Users of a tenant, for v2: they live in the identity service, which also gives them roles. */
+import type { Identity, NewUser } from '../../identity/contract.ts'
+import type { Kit } from '../../kernel/define-service.ts'
+import { NotFound } from '../../kernel/errors.ts'
+import { UsernameTaken } from './errors.ts'
+
+export type Users = ReturnType<typeof createUsers>
+
+export const createUsers = ({ db }: Pick<Kit, 'db'>, identity: Identity) => ({
+  list: identity.findUsers,
+
+  /** Without roles: who may name users need not hold what a role would give. */
+  async create(tenantId: string, person: Omit<NewUser, 'roles'>) {
+    const created = await db.tx((sql) => identity.createUser(sql, tenantId, { ...person, roles: [] }))
+    if (!created) throw UsernameTaken({ username: person.username })
+    return { user: { ...person, id: created.id, enabled: true }, generatedPassword: created.password }
+  },
+
+  async remove(tenantId: string, id: string) {
+    const deleted = await db.tx((sql) => identity.deleteUser(sql, tenantId, id))
+    if (!deleted) throw NotFound({ what: `User ${id}` })
+  },
+})

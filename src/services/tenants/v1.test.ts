@@ -1,0 +1,371 @@
+import assert from 'node:assert/strict'
+import { before, describe, test } from 'node:test'
+import { aCaller, aTenantAdmin } from '../../../test/harness/builders.ts'
+import { eventually } from '../../../test/harness/eventually.ts'
+import { TenantDeleted, TenantStatusChanged } from './events.ts'
+import { aRegistration, aTenantId, openTenants } from './test-house.ts'
+
+describe('tenant manager v1', () => {
+  let world: Awaited<ReturnType<typeof openTenants>>
+  before(async () => {
+    world = await openTenants()
+  })
+
+  test('a tenant is registered with nothing prepared and becomes AVAILABLE', async () => {
+    const { admin, identity, reaches } = world
+    const tenantId = aTenantId()
+    const answer = await admin('POST /api/v1/tenants', aRegistration({ realm_name: tenantId, idp_version: true }))
+    assert.equal(answer.status, 201, answer.text)
+    assert.equal(answer.headers.location, `http://waypost.test/api/v1/tenants/${tenantId}`)
+    const { created, client_backend_secret: secret, ...rest } = answer.body
+    assert.deepEqual(rest, {
+      id: tenantId,
+      realm_name: tenantId,
+      client_frontend_id: 'waypost-frontend',
+      client_backend_id: 'waypost-backend',
+      realm_template_version: 1,
+      realm_scopes_version: 1,
+      client_backend_version: 1,
+      client_frontend_version: 1,
+      roles_version: 1,
+      resources_version: 1,
+      idp_version: 1,
+      user_roles: 1,
+      issuer: `http://waypost.test/auth/realms/${tenantId}`,
+      status: 'CREATING',
+      idp_server: 1,
+      package_type: 1,
+      analytics_enabled: false,
+      js_policies: [],
+      subscription_type: 'PERMANENT',
+    })
+    assert.match(created, /^\d{4}-\d\d-\d\dT[\d:.]+Z$/)
+    const available = await reaches(tenantId, 'AVAILABLE')
+    assert.equal(available.client_backend_secret, secret, 'the secret of the answer is the one of the built realm')
+    const realm = identity.realms.get(tenantId)!
+    assert.equal(realm.status, 'AVAILABLE')
+    assert.deepEqual(realm.users, [])
+  })
+
+  test('the realm has the built-in roles with their scopes and nothing of the platform', async () => {
+    const { identity, available } = world
+    const tenantId = aTenantId()
+    await available(tenantId)
+    const spec = identity.realms.get(tenantId)!.spec!
+    const roles = new Map(spec.roles.map((role) => [role.name, role]))
+    assert.deepEqual(
+      [...roles.keys()],
+      ['application-admin', 'application-reader', 'endpoint-admin', 'endpoint-reader', 'service', 'tenant-admin'],
+    )
+    assert.ok(roles.get('tenant-admin')?.scopes.includes('identity:tenant:read'))
+    assert.ok(!roles.get('tenant-admin')?.scopes.includes('identity:tenant:create'))
+    assert.ok(roles.get('endpoint-reader')?.scopes.includes('endpoint:read'))
+    assert.ok(!roles.get('endpoint-reader')?.scopes.includes('endpoint:update'))
+    for (const { on, scopes } of roles.values()) {
+      assert.equal(on, 'tenant')
+      assert.ok(scopes.every((scope) => !scope.startsWith('platform:')))
+    }
+    assert.deepEqual(spec.backendClient, { id: 'waypost-backend', roles: ['service'] })
+    assert.equal(spec.accessTokenSeconds, 300)
+    assert.equal(spec.refreshTokenSeconds, 1800)
+    assert.equal(spec.resources[0]?.name, 'tenant-system')
+    assert.ok(spec.resources[0]?.scopes.includes('tenant:application:create'))
+  })
+
+  test('own versions of roles, scopes and resources are what the realm is built from', async () => {
+    const { admin, identity, available } = world
+    const post = async (path: string, body: object) => {
+      const answer = await admin(`POST /api/v1${path}`, body)
+      assert.equal(answer.status, 201, answer.text)
+      return answer.body
+    }
+    const realm = await post('/templates/realms', { template: { accessTokenLifespan: 60 }, description: 'short' })
+    const backend = await post('/templates/realm-backend-clients', {
+      template: { clientId: 'robot', serviceAccountRoles: ['auditor'] },
+      description: 'audits',
+    })
+    await post('/roles/versions-mappings', { version: 7, role: 'auditor' })
+    await post('/roles/scopes-mappings', { role: 'auditor', scope: 'endpoint:read' })
+    await post('/roles/scopes-mappings', { role: 'auditor', scope: 'platform:tenant:read' })
+    await post('/roles/scopes-mappings', { role: 'auditor', scope: 'not:in:this:version' })
+    await post('/default-resources', {
+      resource_name: 'shop',
+      resource_type: 'application',
+      display_name: 'Shop',
+      scopes: ['application:read'],
+    })
+    await post('/default-resources/versions-mappings', { version: 9, resource: 'shop' })
+    await post('/default-resources/scopes-mappings', { resource: 'shop', scope: 'application:update' })
+    const tenantId = aTenantId()
+    const tenant = await available(tenantId, {
+      realm_template_version: realm.id,
+      client_backend_version: backend.id,
+      roles_version: 7,
+      resources_version: 9,
+    })
+    assert.equal(tenant.client_backend_id, 'robot')
+    const spec = identity.realms.get(tenantId)!.spec!
+    assert.equal(spec.accessTokenSeconds, 60)
+    assert.deepEqual(spec.backendClient, { id: 'robot', roles: ['auditor'] })
+    assert.deepEqual(spec.roles, [{ name: 'auditor', on: 'tenant', scopes: ['endpoint:read'] }])
+    assert.deepEqual(spec.resources, [
+      {
+        name: 'shop',
+        type: 'application',
+        displayName: 'Shop',
+        scopes: ['application:read', 'application:update'],
+      },
+    ])
+  })
+
+  test('`user` makes the first administrator, and its password is told once', async () => {
+    const { admin, identity, reaches } = world
+    const tenantId = aTenantId()
+    const answer = await admin('POST /api/v1/tenants', aRegistration({ realm_name: tenantId, user: 1 }))
+    assert.equal(answer.status, 201, answer.text)
+    assert.equal(answer.body.user, 1)
+    const after = await reaches(tenantId, 'AVAILABLE')
+    assert.equal(after.user_password, undefined)
+    const [user] = identity.realms.get(tenantId)!.users
+    assert.equal(user?.username, 'admin')
+    assert.equal(user?.password, answer.body.user_password)
+    assert.deepEqual(user?.roles, ['tenant-admin'])
+  })
+
+  test('every missing or wrong field is named, each with its messages', async () => {
+    const { admin } = world
+    const empty = await admin('POST /api/v1/tenants', {})
+    assert.equal(empty.status, 400)
+    for (const field of ['realm_name', 'roles_version', 'user_roles', 'idp_server', 'package_type'])
+      assert.deepEqual(empty.body[field], ['is required'], field)
+    assert.equal(empty.body.detail, empty.body.message)
+
+    const wrong = await admin('POST /api/v1/tenants', aRegistration({ realm_template_version: 999, package_type: 998 }))
+    assert.equal(wrong.status, 400)
+    assert.deepEqual(wrong.body.realm_template_version, ['Realm template 999 does not exist'])
+    assert.deepEqual(wrong.body.package_type, ['Package type 998 does not exist'])
+
+    for (const [field, value] of [
+      ['realm_name', 'Not Good'],
+      ['realm_name', 'a@b'],
+      ['realm_name', ''],
+      ['realm_name', 'x'.repeat(64)],
+      ['roles_version', 0],
+      ['roles_version', 2 ** 40],
+      ['roles_version', '1'],
+      ['user', 77],
+      ['subscription_type', 'TRIAL'],
+      ['idp_version', 'yes'],
+      ['idp_version', 55],
+    ] as const) {
+      const answer = await admin('POST /api/v1/tenants', aRegistration({ [field]: value }))
+      assert.equal(answer.status, 400, `${field} ${value}`)
+      assert.ok(Array.isArray(answer.body[field]), `${field} ${value}: ${answer.text}`)
+    }
+  })
+
+  test('a taken realm_name is a 400 that names it, also after the tenant was deleted', async () => {
+    const { admin, available } = world
+    const tenantId = aTenantId()
+    await available(tenantId)
+    for (const realm_name of [tenantId, 'platform', 'default']) {
+      const answer = await admin('POST /api/v1/tenants', aRegistration({ realm_name }))
+      assert.equal(answer.status, 400)
+      assert.deepEqual(answer.body.realm_name, [`Tenant ${realm_name} already exists`])
+    }
+    assert.equal((await admin(`DELETE /api/v1/tenants/${tenantId}`)).status, 204)
+    assert.equal((await admin('POST /api/v1/tenants', aRegistration({ realm_name: tenantId }))).status, 400)
+  })
+
+  test('the words of existing clients are accepted and answered in ours', async () => {
+    const { admin } = world
+    const { idp_server: _, ...body } = aRegistration({ keycloak_server: 1, opendistro_enabled: true })
+    const answer = await admin('POST /tenant-manager/api/v1/tenants', body)
+    assert.equal(answer.status, 201, answer.text)
+    assert.equal(answer.body.idp_server, 1)
+    assert.equal(answer.body.analytics_enabled, true)
+    assert.match(answer.headers.location!, /\/tenant-manager\/api\/v1\/tenants\//)
+    const listed = await admin(`GET /api/v1/tenants?opendistro_enabled=true&realm_name=${answer.body.id}`)
+    assert.equal(listed.body.count, 1)
+    assert.equal((await admin('GET /api/v1/keycloak-servers/1')).body.url, 'http://waypost.test/auth')
+  })
+
+  test('lists page and filter', async () => {
+    const { admin, available } = world
+    const { status, body } = await admin('GET /api/v1/tenants?limit=1')
+    assert.equal(status, 200)
+    assert.equal(body.results.length, 1)
+    assert.equal(body.next, null)
+    assert.equal(body.previous, null)
+    const all = await admin('GET /api/v1/tenants?limit=0')
+    assert.equal(all.body.results.length, all.body.count)
+    const second = await admin('GET /api/v1/tenants?limit=1&offset=1')
+    assert.equal(second.body.results[0].id, all.body.results[1].id)
+
+    const tenantId = aTenantId('listed')
+    await available(tenantId, { analytics_enabled: true, subscription_type: 'RENEWAL' })
+    const find = async (query: string) =>
+      (await admin(`GET /api/v1/tenants?realm_name=${tenantId}&${query}`)).body.count
+    assert.equal(await find('analytics_enabled=true'), 1)
+    assert.equal(await find('analytics_enabled=False'), 0)
+    assert.equal(await find('subscription_type=RENEWAL'), 1)
+    assert.equal(await find('subscription_type=PERMANENT'), 0)
+    assert.equal(await find('status=AVAILABLE'), 1)
+    assert.equal(await find('status=SUSPENDED'), 0)
+    for (const query of ['analytics_enabled=maybe', 'status=GONE', 'limit=-1', 'offset=x', 'subscription_type=TRIAL'])
+      assert.equal((await admin(`GET /api/v1/tenants?${query}`)).status, 400, query)
+  })
+
+  test('a changed version builds the realm again: UPDATING, then AVAILABLE', async () => {
+    const { admin, identity, available, reaches } = world
+    const tenantId = aTenantId()
+    const before = await available(tenantId)
+    const template = await admin('POST /api/v1/templates/realms', {
+      template: { accessTokenLifespan: 120 },
+      description: '',
+    })
+    const answer = await admin(`PUT /api/v1/tenants/${tenantId}`, { realm_template_version: template.body.id })
+    assert.equal(answer.status, 200, answer.text)
+    assert.equal(answer.body.status, 'UPDATING')
+    const after = await reaches(tenantId, 'AVAILABLE')
+    assert.equal(after.client_backend_secret, before.client_backend_secret)
+    assert.equal(identity.realms.get(tenantId)!.spec!.accessTokenSeconds, 120)
+    const inUse = await admin(`DELETE /api/v1/templates/realms/${template.body.id}`)
+    assert.equal(inUse.status, 400)
+    assert.match(inUse.body.detail, new RegExp(tenantId))
+  })
+
+  test('what the realm does not depend on changes at once', async () => {
+    const { admin, available } = world
+    const tenantId = aTenantId()
+    const before = await available(tenantId)
+    const answer = await admin(`PUT /api/v1/tenants/${tenantId}`, {
+      subscription_type: 'RENEWAL',
+      analytics_enabled: true,
+    })
+    assert.equal(answer.body.status, 'AVAILABLE')
+    assert.equal(answer.body.subscription_type, 'RENEWAL')
+    assert.equal(answer.body.analytics_enabled, true)
+    // What was read may be sent back.
+    const { status: _, ...whole } = before
+    const again = await admin(`PUT /api/v1/tenants/${tenantId}`, whole)
+    assert.equal(again.status, 200, again.text)
+    assert.equal(again.body.subscription_type, 'PERMANENT')
+  })
+
+  test('an update that cannot be built is refused and the tenant goes on', async () => {
+    const { admin, available } = world
+    const tenantId = aTenantId()
+    await available(tenantId)
+    const template = await admin('POST /api/v1/templates/realms', {
+      template: { accessTokenLifespan: 'soon' },
+      description: 'broken',
+    })
+    const put = (body: object) => admin(`PUT /api/v1/tenants/${tenantId}`, body)
+    const answer = await put({ realm_template_version: template.body.id })
+    assert.equal(answer.status, 400)
+    assert.match(answer.body.detail, /accessTokenLifespan/)
+    for (const body of [{ realm_name: 'other' }, { roles_version: 404 }, { status: 'SUSPENDED', roles_version: 1 }])
+      assert.equal((await put(body)).status, 400, JSON.stringify(body))
+    assert.equal((await admin(`GET /api/v1/tenants/${tenantId}`)).body.status, 'AVAILABLE')
+    assert.equal((await admin('PUT /api/v1/tenants/nobody', {})).status, 404)
+  })
+
+  test('people suspend, disable and bring back; every other move is refused', async () => {
+    const { admin, identity, house, available } = world
+    const tenantId = aTenantId()
+    await available(tenantId)
+    const moved: string[] = []
+    house.kit.bus.hear(TenantStatusChanged, ({ tenantId: who, to }) => void (who === tenantId && moved.push(to)))
+    const put = (status: string) => admin(`PUT /api/v1/tenants/${tenantId}`, { status })
+    for (const status of ['SUSPENDED', 'SUSPENDED', 'AVAILABLE', 'DISABLED', 'AVAILABLE']) {
+      const answer = await put(status)
+      assert.equal(answer.status, 200, answer.text)
+      assert.equal(answer.body.status, status)
+      assert.equal(identity.realms.get(tenantId)!.status, status)
+    }
+    assert.deepEqual(moved, ['SUSPENDED', 'AVAILABLE', 'DISABLED', 'AVAILABLE'])
+    await put('SUSPENDED')
+    for (const status of ['DISABLED', 'DELETED', 'CREATING', 'FAILED', 'UPDATING']) {
+      const answer = await put(status)
+      assert.equal(answer.status, 400)
+      assert.match(answer.body.detail, /is SUSPENDED and cannot become/)
+    }
+    assert.equal((await admin(`PUT /api/v1/tenants/${tenantId}`, { roles_version: 1 })).status, 400)
+  })
+
+  test('a deleted tenant is gone, told, and listed only where DELETED is asked for', async () => {
+    const { admin, identity, house, available } = world
+    const tenantId = aTenantId()
+    await available(tenantId)
+    const gone: string[] = []
+    house.kit.bus.hear(TenantDeleted, ({ tenantId: who }) => void gone.push(who))
+    const answer = await admin(`DELETE /api/v1/tenants/${tenantId}`)
+    assert.equal(answer.status, 204)
+    assert.equal(answer.text, '')
+    assert.deepEqual(gone, [tenantId])
+    assert.equal(identity.realms.has(tenantId), false)
+    const missing = await admin(`GET /api/v1/tenants/${tenantId}`)
+    assert.equal(missing.status, 404)
+    assert.deepEqual(missing.body, {
+      detail: `Tenant ${tenantId} was not found`,
+      message: `Tenant ${tenantId} was not found`,
+    })
+    assert.equal((await admin(`DELETE /api/v1/tenants/${tenantId}`)).status, 404)
+    assert.equal((await admin(`GET /api/v1/tenants?realm_name=${tenantId}`)).body.count, 0)
+    const listed = await admin(`GET /api/v1/tenants?realm_name=${tenantId}&status=DELETED`)
+    assert.equal(listed.body.results[0].client_backend_secret, '')
+  })
+
+  test('js_policies are those that are mapped to the tenant', async () => {
+    const { admin, available } = world
+    const tenantId = aTenantId()
+    await available(tenantId)
+    const policy = await admin('POST /api/v1/js-policies', { name: 'p', type: 'js', scope: ['endpoint:read'] })
+    assert.equal(policy.status, 201, policy.text)
+    const map = (policy_id: number, tenant_id = tenantId) =>
+      admin('POST /api/v1/tenants-policies-mappings', { tenant_id, policy_id })
+    assert.equal((await map(policy.body.id)).status, 201)
+    assert.deepEqual((await admin(`GET /api/v1/tenants/${tenantId}`)).body.js_policies, [policy.body.id])
+    const unknown = await map(4711)
+    assert.equal(unknown.status, 400)
+    assert.deepEqual(unknown.body.policy_id, ['4711 does not exist'])
+    assert.deepEqual((await map(policy.body.id, 'nobody')).body.tenant_id, ['nobody does not exist'])
+  })
+
+  test('who does not hold the scope on the platform gets 403, who is nobody 401', async () => {
+    const { house } = world
+    const tenantAdmin = house.as(aTenantAdmin('acme'))
+    const reader = house.as(aCaller({ tenantId: 'platform', on: { 'platform-system': ['platform:tenant:read'] } }))
+    for (const operation of ['GET /api/v1/tenants', 'GET /api/v1/tenants/acme', 'GET /api/v1/roles/scopes-mappings']) {
+      const refused = await tenantAdmin(operation)
+      assert.equal(refused.status, 403, operation)
+      assert.equal(refused.body.detail, refused.body.message)
+      assert.equal((await house.as(undefined)(operation)).status, 401, operation)
+    }
+    assert.equal((await reader('GET /api/v1/tenants')).status, 200)
+    assert.equal((await reader('POST /api/v1/tenants', aRegistration())).status, 403)
+  })
+
+  test('the built-in tenants are there at once and stay', async () => {
+    const { admin, identity, house } = world
+    const { Tenants } = await import('./contract.ts')
+    for (const tenantId of ['platform', 'default', 'platform']) await house.ask(Tenants).ensureBuiltIn(tenantId)
+    assert.equal(identity.built.filter((tenantId) => tenantId === 'platform').length, 1)
+    const platform = identity.realms.get('platform')!
+    assert.equal(platform.status, 'AVAILABLE')
+    const operator = platform.spec!.roles.find(({ name }) => name === 'platform-admin')!
+    assert.equal(operator.on, 'platform')
+    for (const scope of ['platform:tenant:create', 'identity:tenant:create', 'endpoint:read'])
+      assert.ok(operator.scopes.includes(scope), scope)
+    assert.deepEqual(platform.spec!.backendClient.roles, ['service', 'platform-admin'])
+    assert.ok(!identity.realms.get('default')!.spec!.roles.some(({ name }) => name === 'platform-admin'))
+
+    assert.equal((await admin('DELETE /api/v1/tenants/default')).status, 400)
+    for (const status of ['SUSPENDED', 'DISABLED'])
+      assert.equal((await admin('PUT /api/v1/tenants/default', { status })).status, 400)
+    const rebuilt = await admin('PUT /api/v1/tenants/default', { roles_version: 1 })
+    assert.equal(rebuilt.body.status, 'AVAILABLE')
+    await eventually(() => assert.equal(identity.realms.get('default')!.status, 'AVAILABLE'))
+  })
+})

@@ -1,0 +1,74 @@
+/** One tenant, two faces: what each calls and shows (document 3, "People's side"). */
+import type { RealmView, UserView } from '../../identity/contract.ts'
+import type { TenantV1 } from './schemas/v1.ts'
+import type { TenantV2 } from './schemas/v2.ts'
+import type { Tenant } from './tenant.ts'
+
+/** A deleted tenant has no realm any more: its secret and issuer are empty. */
+export const asV1 = (tenant: Tenant, realm: RealmView | undefined): TenantV1 => ({
+  id: tenant.tenantId,
+  realm_name: tenant.tenantId,
+  client_frontend_id: tenant.clientFrontendId,
+  client_backend_id: tenant.clientBackendId,
+  client_backend_secret: realm?.backendClientSecret ?? '',
+  realm_template_version: tenant.realmTemplateVersion,
+  realm_scopes_version: tenant.realmScopesVersion,
+  client_backend_version: tenant.clientBackendVersion,
+  client_frontend_version: tenant.clientFrontendVersion,
+  roles_version: tenant.rolesVersion,
+  resources_version: tenant.resourcesVersion,
+  idp_version: tenant.idpVersion,
+  ...(tenant.userTemplate !== null && { user: tenant.userTemplate }),
+  user_roles: tenant.userRoles,
+  issuer: realm?.issuer ?? '',
+  status: tenant.status,
+  ...(tenant.statusReason !== null && { status_reason: tenant.statusReason }),
+  created: tenant.created,
+  idp_server: tenant.idpServer,
+  package_type: tenant.packageType,
+  analytics_enabled: tenant.analyticsEnabled,
+  js_policies: tenant.jsPolicies,
+  subscription_type: tenant.subscriptionType === 'PERMANENT' ? 'PERMANENT' : 'RENEWAL',
+})
+
+export const irnOf = (tenantId: string, username: string) => `irn:${tenantId}:identity::user/${username}`
+
+/** The names of the object store and of analytics are the tenant's own; nothing is kept there apart yet. */
+export const asV2 = (tenant: Tenant): TenantV2 => {
+  const status = tenant.status === 'DISABLED' ? 'SUSPENDED' : tenant.status
+  return {
+    id: tenant.id,
+    name: tenant.name,
+    tenant_id: tenant.tenantId,
+    ...(tenant.loginTheme !== null && { login_theme: tenant.loginTheme }),
+    status,
+    ...(tenant.statusReason !== null && { status_reason: tenant.statusReason }),
+    analytics_enabled: tenant.analyticsEnabled,
+    subscription_type: tenant.subscriptionType,
+    ...(tenant.packageName !== null && { package_type: tenant.packageName }),
+    ...(tenant.adminId !== null && { admin: adminOf(tenant, tenant.adminId) }),
+    objectstore: { key: tenant.tenantId, status },
+    analytics: { key: tenant.tenantId, uuid: tenant.id, status: tenant.analyticsEnabled ? 'ENABLED' : 'DISABLED' },
+    created: tenant.created,
+    modified: tenant.modified,
+  }
+}
+
+const adminOf = (tenant: Tenant, id: string) => ({
+  id,
+  irn: irnOf(tenant.tenantId, tenant.adminUsername ?? ''),
+  email: tenant.adminEmail ?? '',
+  username: tenant.adminUsername ?? '',
+  first_name: tenant.adminFirstName ?? '',
+  last_name: tenant.adminLastName ?? '',
+})
+
+export const asUser = (tenantId: string, user: UserView) => ({
+  id: user.id,
+  irn: irnOf(tenantId, user.username),
+  email: user.email ?? '',
+  username: user.username,
+  first_name: user.firstName ?? '',
+  last_name: user.lastName ?? '',
+  enabled: user.enabled,
+})

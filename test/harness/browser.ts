@@ -1,0 +1,26 @@
+/** A real browser. */
+import { rmSync } from 'node:fs'
+import { type BrowserContext, chromium } from 'playwright-core'
+import { atTheEnd, throwAwayDirectory } from './database.ts'
+
+export async function openBrowser(): Promise<BrowserContext> {
+  const profile = throwAwayDirectory('waypost-browser-')
+  const context = await chromium.launchPersistentContext(profile, {
+    executablePath: '/usr/bin/chromium',
+    args: [
+      ...(process.getuid?.() === 0 ? ['--no-sandbox'] : []),
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+    ],
+  })
+  context.setDefaultTimeout(20_000)
+  atTheEnd(async () => {
+    await context.close()
+    rmSync(profile, { recursive: true, force: true })
+  })
+  return context
+}
