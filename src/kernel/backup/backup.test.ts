@@ -120,7 +120,7 @@ test('any changed, missing or added byte is found before anything is touched', a
   for (let at = 300; at < good.length; at += 97) offsets.push(at)
   for (const at of offsets) {
     const changed = Buffer.from(good)
-    changed[at]! ^= 1 << at % 8
+    changed[at]! ^= 1 << (at % 8)
     writeFileSync(bad, changed)
     await assert.rejects(verifyBackup(bad), { name: 'BackupError' }, `byte ${at}`)
   }

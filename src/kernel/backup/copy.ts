@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto'
 import { type Readable, Transform, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { type ConnectionOptions, connect, type Sql } from '../db.ts'
-import { nameOf, quoted, type TableEntry, type TableEnd } from './manifest.ts'
+import { nameOf, quoted, type TableEnd, type TableEntry } from './manifest.ts'
 
 /** The texts of dates, numbers and bytes do not depend on how somebody configured the server; nothing is cut short. */
 const steady = `

@@ -147,11 +147,7 @@ async function lockAll(sql: Sql, tables: TableEntry[]) {
  * Processes that seal secrets with a data key which is about to be replaced: a request of theirs that waits for us would
  * write what nobody can open. Their connections end; they connect again and load the new key.
  */
-async function othersWithAnotherKey(
-  sql: Sql,
-  manifest: Manifest,
-  masterKey: Buffer,
-): Promise<number[]> {
+async function othersWithAnotherKey(sql: Sql, manifest: Manifest, masterKey: Buffer): Promise<number[]> {
   if (!(await hasDataKeys(sql))) return []
   const others = await findOthers(sql)
   try {
@@ -199,7 +195,8 @@ async function fill(sql: Sql, { file, progress }: RestoreOptions, schemas: strin
     else throw new BackupError(`The backup's ${nameOf(table)} has columns that its migrations do not make`)
     progress?.(`${table.schema}.${table.name}`)
   })
-  if (read.sha256 !== sha256) throw new BackupError(`${file} was changed while it was being restored; nothing was changed`)
+  if (read.sha256 !== sha256)
+    throw new BackupError(`${file} was changed while it was being restored; nothing was changed`)
   for (const sequence of manifest.sequences) await setSequence(sql, sequence)
   await comeBack()
 }
@@ -214,7 +211,9 @@ async function copyThroughText(sql: Sql, table: TableEntry, known: string[], row
     where attrelid = ${nameOf(table)}::text::regclass and attname = any(${known}::name[])`
   const names = types.map(({ name }) => quoted(name)).join(', ')
   const values = types.map(({ name, type }) => `${quoted(name)}::${type}`).join(', ')
-  await sql.unsafe(`insert into ${nameOf(table)} (${names}) select ${values} from pg_temp.older; drop table pg_temp.older`)
+  await sql.unsafe(
+    `insert into ${nameOf(table)} (${names}) select ${values} from pg_temp.older; drop table pg_temp.older`,
+  )
 }
 
 /** Without statistics the first queries on a large table would be slow; the restore stands whatever becomes of this. */
