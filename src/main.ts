@@ -9,6 +9,9 @@ interface Command {
 const commands: Record<string, Command> = {
   start: { summary: 'run the platform', load: () => import('./cli/start.ts') },
   migrate: { summary: 'bring the database to this version', load: () => import('./cli/migrate.ts') },
+  backup: { summary: 'write everything into one file: waypost backup <file>', load: () => import('./cli/backup.ts') },
+  restore: { summary: 'bring a backup back: waypost restore <file>', load: () => import('./cli/restore.ts') },
+  doctor: { summary: 'look for what is wrong and say what to do', load: () => import('./cli/doctor.ts') },
   config: { summary: 'show the effective settings and where each came from', load: () => import('./cli/config.ts') },
   openapi: { summary: 'print the API reference', load: () => import('./cli/openapi.ts') },
 }

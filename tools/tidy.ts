@@ -97,8 +97,8 @@ export function findProblems(files: Map<string, string>): string[] {
 function foreignTables(file: string, text: string): string[] {
   const own = file.match(/^src\/(?:services\/)?([^/]+)\/store(?:\.ts|\/)/)?.[1]?.replaceAll('-', '_')
   if (!own) return []
-  return [...text.matchAll(/\b(?:from|join|into|update)\s+([a-z_]+)\.[a-z_]+/g)]
-    .filter(([, schema]) => schema !== own)
+  return [...text.replace(/\/\*.*?\*\/|\/\/.*$/gms, '').matchAll(/\b(?:from|join|into|update)\s+([a-z_]+)\.[a-z_]+/g)]
+    .filter(([, schema]) => schema !== own && schema !== 'excluded')
     .map(([, schema]) => `${file}: reads another service's tables (${schema})`)
 }
 

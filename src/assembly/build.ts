@@ -20,6 +20,8 @@ export interface House {
   services: AnyService[]
   migrated: string[]
   ask<T>(contract: Contract<T>): T
+  /** After something may have been missed, or the whole database was restored, and the kernel has taken it up. */
+  onGap(listener: () => Promise<void>): void
   close(): Promise<void>
 }
 
@@ -46,13 +48,14 @@ export async function buildHouse(options: {
   const db = createDb(pool)
   try {
     const migrated = await migrate(pool, readMigrations(migrationSources(services)))
-    const dataKey = await loadDataKey(pool, loadMasterKey(config.masterKey, config.dataDirectory))
+    const masterKey = loadMasterKey(config.masterKey, config.dataDirectory)
+    const secrets = createSecrets(await loadDataKey(pool, masterKey))
     const metrics = createMetrics()
     const kit: Kit = {
       db,
       bus: createBus({ db, transport: postgresTransport(db), nodeId: newId(), log, metrics }),
       jobs: createJobs({ db, pool: jobPool, log }),
-      secrets: createSecrets(dataKey),
+      secrets,
       metrics,
       log,
       now: options.now ?? systemClock,
@@ -61,6 +64,20 @@ export async function buildHouse(options: {
       settings: config.service,
       system: (tenantId) => systemCtx(tenantId, log, newId()),
     }
+    const gapListeners: (() => Promise<void>)[] = []
+    let open = true
+    const takeUp = async () => {
+      try {
+        secrets.renew(await loadDataKey(pool, masterKey))
+        await kit.jobs.reopen()
+        for (const listener of gapListeners) await listener()
+      } catch (error) {
+        if (!open) return
+        log.error({ err: error }, 'a change of the whole database could not be taken up; trying again')
+        setTimeout(takeUp, 1000).unref()
+      }
+    }
+    kit.bus.onGap(takeUp)
     const built = new Map<string, BuiltService<unknown>>()
     for (const service of services) {
       const given = Object.fromEntries(
@@ -74,7 +91,9 @@ export async function buildHouse(options: {
       services,
       migrated,
       ask: <T>(contract: Contract<T>) => built.get(contract.name)?.api as T,
+      onGap: (listener) => void gapListeners.push(listener),
       async close() {
+        open = false
         await Promise.all([db.close(), jobPool.end({ timeout: 5 })])
       },
     }

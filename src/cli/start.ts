@@ -1,4 +1,4 @@
-import { writeBootstrapFile } from '../assembly/bootstrap.ts'
+import { type Bootstrap, bootstrap, writeBootstrapFile } from '../assembly/bootstrap.ts'
 import { startPlatform } from '../assembly/start.ts'
 import { loadConfig } from '../config.ts'
 import { createLog } from '../kernel/log.ts'
@@ -18,8 +18,12 @@ export async function run(): Promise<number> {
     process.stderr.write(`waypost: ${(error as Error).message}\n`)
     return 1
   }
-  const { baseUrl, managementUrl, bootstrap } = platform
-  const file = writeBootstrapFile(config.dataDirectory, { baseUrl, managementUrl, ...bootstrap })
+  const { baseUrl, managementUrl, house } = platform
+  const tellFirstThings = (firstThings: Bootstrap) =>
+    writeBootstrapFile(config.dataDirectory, { baseUrl, managementUrl, ...firstThings })
+  const file = tellFirstThings(platform.bootstrap)
+  // A restore beneath us brings other credentials.
+  house.onGap(async () => void tellFirstThings(await bootstrap(house)))
   log.info(`Waypost serves at ${baseUrl}  (API reference ${baseUrl}/docs, health ${managementUrl}/health/ready)`)
   log.info(`First credentials are in ${file}`)
 

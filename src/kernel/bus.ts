@@ -191,9 +191,14 @@ export function createBus(deps: { db: Db; transport: Transport; nodeId: string; 
   }
 }
 
+const channel = 'waypost_events'
+
+/** To every process with the commit of `sql`: anything may have changed, start anew. For commands beside the platform. */
+export const tellGap = (sql: Sql) =>
+  sql`select pg_notify(${channel}, ${JSON.stringify({ node: '', event: 'kernel.gap' })})`
+
 /** LISTEN and NOTIFY: within one process nothing of it is used, between processes on one database it is enough. */
 export function postgresTransport(db: Db): Transport {
-  const channel = 'waypost_events'
   let subscription: { unlisten(): Promise<void> } | undefined
   return {
     async send(sql, message) {

@@ -19,7 +19,29 @@ export interface Jobs {
   /** With the commit of `sql`, or not at all. */
   send<T extends object>(sql: Sql, name: string, data: T): Promise<void>
   start(options: { workers: boolean }): Promise<void>
+  /** Makes sure of the queues once more: a restored database may come from a version that had fewer. */
+  reopen(): Promise<void>
   stop(): Promise<void>
+}
+
+export const jobsSchema = 'jobs'
+
+/** Of pg-boss's tables, those that say what is to be done; the others describe one installation of it. */
+export const jobsTables = ['job', 'job_dependency', 'queue', 'schedule', 'subscription']
+
+/** Version of pg-boss's own tables, which it makes and migrates itself; null where it has never been. */
+export async function readJobsVersion(sql: Sql): Promise<number | null> {
+  const [exists] = await sql`select to_regclass('jobs.version') is not null as yes`
+  if (!exists?.yes) return null
+  const [row] = await sql`select max(version)::int as version from jobs.version`
+  return row?.version ?? null
+}
+
+/** Makes or migrates pg-boss's tables without doing any job. The pool must be one of one connection, not translated. */
+export async function installJobs(pool: Pool) {
+  const boss = new PgBoss({ schema: jobsSchema, db: executorOf(pool), schedule: false, supervise: false })
+  await boss.start()
+  await boss.stop({ graceful: false, close: false })
 }
 
 const heartbeatSeconds = 10
@@ -28,7 +50,7 @@ export function createJobs({ db, pool, log }: { db: Db; pool: Pool; log: Log }):
   const definitions = new Map<string, JobDefinition<never>>()
   const workers = new Map<string, string[]>()
   const boss = new PgBoss({
-    schema: 'jobs',
+    schema: jobsSchema,
     db: executorOf(pool),
     schedule: false,
     superviseIntervalSeconds: heartbeatSeconds,
@@ -91,6 +113,9 @@ export function createJobs({ db, pool, log }: { db: Db; pool: Pool; log: Log }):
         await open(definition)
         if (options.workers) await work(definition)
       }
+    },
+    async reopen() {
+      for (const definition of definitions.values()) await open(definition)
     },
     stop: () => boss.stop({ graceful: true, close: false, timeout: 5000 }),
   }

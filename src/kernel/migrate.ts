@@ -33,29 +33,35 @@ const lockKey = 7_238_120_651
 /** Brings the database to the newest schema under a lock, so that any number of nodes may start together. */
 export async function migrate(pool: Pool, migrations: Migration[]): Promise<string[]> {
   if (await upToDate(pool, migrations)) return []
-  return (await pool.begin(async (sql) => {
-    await sql`select pg_advisory_xact_lock(${lockKey})`
-    await sql.unsafe(`
-      create schema if not exists kernel;
-      create table if not exists kernel.migrations (
-        module text not null,
-        name text not null,
-        checksum text not null,
-        applied_at timestamptz not null default now(),
-        primary key (module, name)
-      )`)
-    const applied = await readApplied(sql)
-    const news: string[] = []
-    for (const migration of migrations) {
-      const known = applied.get(`${migration.module}/${migration.name}`)
-      if (known !== undefined) continue
-      await sql.unsafe(migration.text)
-      await sql`insert into kernel.migrations (module, name, checksum)
-        values (${migration.module}, ${migration.name}, ${migration.checksum})`
-      news.push(`${migration.module}/${migration.name}`)
-    }
-    return news
-  })) as string[]
+  return (await pool.begin((sql) => applyMigrations(sql, migrations))) as string[]
+}
+
+/** Until the end of the transaction nobody else changes tables. */
+export const lockMigrations = (sql: Sql) => sql`select pg_advisory_xact_lock(${lockKey})`
+
+/** Those that are missing, in the caller's transaction. */
+export async function applyMigrations(sql: Sql, migrations: Migration[]): Promise<string[]> {
+  await lockMigrations(sql)
+  await sql.unsafe(`
+    create schema if not exists kernel;
+    create table if not exists kernel.migrations (
+      module text not null,
+      name text not null,
+      checksum text not null,
+      applied_at timestamptz not null default now(),
+      primary key (module, name)
+    )`)
+  const applied = await readApplied(sql)
+  const news: string[] = []
+  for (const migration of migrations) {
+    const known = applied.get(`${migration.module}/${migration.name}`)
+    if (known !== undefined) continue
+    await sql.unsafe(migration.text)
+    await sql`insert into kernel.migrations (module, name, checksum)
+      values (${migration.module}, ${migration.name}, ${migration.checksum})`
+    news.push(`${migration.module}/${migration.name}`)
+  }
+  return news
 }
 
 async function upToDate(pool: Pool, migrations: Migration[]): Promise<boolean> {

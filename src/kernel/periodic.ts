@@ -22,7 +22,11 @@ export function createPeriodic({ db, log, now }: { db: Db; log: Log; now: Clock 
         const due = new Date(now().getTime() - everySeconds * 1000)
         const [mine] = await sql`
           select name from kernel.periodic where name = ${name} and ran_at <= ${due} for update skip locked`
-        if (!mine) return
+        if (!mine) {
+          // A restored database may come from a version that did not have this task.
+          await sql`insert into kernel.periodic (name) values (${name}) on conflict do nothing`
+          return
+        }
         await run(sql)
         await sql`update kernel.periodic set ran_at = ${now()} where name = ${name}`
       })

@@ -44,9 +44,15 @@ export function loadMasterKey(setting: string | undefined, directory: string): B
 export async function loadDataKey(sql: Sql, masterKey: Buffer): Promise<Buffer> {
   const fresh = sealWith(masterKey, randomBytes(32).toString('base64url'))
   await sql`insert into kernel.data_keys (id, sealed) values (1, ${fresh}) on conflict do nothing`
+  return (await readDataKey(sql, masterKey))!
+}
+
+/** Undefined where no platform has ever started. */
+export async function readDataKey(sql: Sql, masterKey: Buffer): Promise<Buffer | undefined> {
   const [row] = await sql`select sealed from kernel.data_keys`
+  if (!row) return undefined
   try {
-    return Buffer.from(openWith(masterKey, row?.sealed), 'base64url')
+    return Buffer.from(openWith(masterKey, row.sealed), 'base64url')
   } catch {
     throw new Error(
       'The master key does not open this database: it was made with another WAYPOST_MASTER_KEY or data directory',
@@ -60,7 +66,14 @@ export async function storeDataKey(sql: Sql, masterKey: Buffer, dataKey: Buffer)
   await sql`insert into kernel.data_keys (id, sealed) values (1, ${sealed}) on conflict (id) do update set sealed = ${sealed}`
 }
 
-export const createSecrets = (dataKey: Buffer): Secrets => ({
-  seal: (text) => sealWith(dataKey, text),
-  open: (sealed) => openWith(dataKey, sealed),
-})
+/** A restore may bring another data key beneath a running process: `renew` takes it up. */
+export function createSecrets(dataKey: Buffer): Secrets & { renew(dataKey: Buffer): void } {
+  let current = dataKey
+  return {
+    seal: (text) => sealWith(current, text),
+    open: (sealed) => openWith(current, sealed),
+    renew(next) {
+      current = next
+    },
+  }
+}

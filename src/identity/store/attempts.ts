@@ -44,7 +44,7 @@ export async function countAttempt(sql: Sql, key: Buffer, now: Date, { limit, wi
 export async function findAttempts(sql: Sql, keys: Buffer[], now: Date): Promise<{ until?: Date; known: boolean }> {
   const [row] = await sql`
     select max(locked_until) filter (where locked_until > ${now}) as until, count(*) > 0 as known
-    from identity.attempts where key = any(${keys})`
+    from identity.attempts where key in ${sql(keys)}`
   return { known: row?.known === true, ...(row?.until && { until: row.until as Date }) }
 }
 

@@ -19,6 +19,9 @@ export interface Access {
 
 type StaticOf<S extends TSchema | undefined> = S extends TSchema ? Static<S> : undefined
 
+/** For helpers of a routes.ts that answer. */
+export type Reply = FastifyReply
+
 export interface Request<S extends OperationSchema> {
   ctx: Ctx
   params: StaticOf<S['params']>

@@ -1,7 +1,6 @@
 import { Readable } from 'node:stream'
-import type { FastifyReply } from 'fastify'
 import { notModified } from '../../kernel/etag.ts'
-import type { Http } from '../../kernel/http/routes.ts'
+import type { Http, Reply } from '../../kernel/http/routes.ts'
 import { listOf } from '../../kernel/schema.ts'
 import { type Document, inChunks } from './document.ts'
 import { NoServiceInstance } from './errors.ts'
@@ -39,7 +38,7 @@ const json = 'application/json; charset=utf-8'
 /** As the text that it is already: nothing is serialized for each request. */
 function send(
   request: { headers: { 'if-none-match'?: string | undefined } },
-  reply: FastifyReply,
+  reply: Reply,
   answer: Document | AsyncIterable<string>,
 ) {
   if (!('etag' in answer)) return reply.type(json).send(Readable.from(inChunks(answer)))

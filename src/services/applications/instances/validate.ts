@@ -21,7 +21,7 @@ export function validateConfiguration(
   of: { instance: string; level: Level; path: string },
   config: unknown,
 ): asserts config is Record<string, unknown> {
-  const instance = knownInstance(of.instance, of.path)
+  const instance = knownInstance(of.instance, of.instance)
   if (!isObject(config)) throw invalidField(of.path, 'expected an object')
   if (Buffer.byteLength(JSON.stringify(config)) > configurationBytesMax)
     throw invalidField(of.path, `expected at most ${configurationBytesMax} bytes of JSON`)

@@ -1,0 +1,241 @@
+/** Looks at everything that a start needs and says what to do about what is missing. Changes nothing. */
+import { accessSync, constants, existsSync, readFileSync, statfsSync, statSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { dirname, join } from 'node:path'
+import type { Config } from '../config.ts'
+import { readApplied } from '../kernel/backup/inventory.ts'
+import { systemClock } from '../kernel/clock.ts'
+import { connect, type Pool } from '../kernel/db.ts'
+import { checkBinaries } from '../kernel/embedded-postgres/check.ts'
+import type { HealthReport } from '../kernel/health.ts'
+import type { Log } from '../kernel/log.ts'
+import { type Migration, readMigrations } from '../kernel/migrate.ts'
+import { loadMasterKey, readDataKey } from '../kernel/secrets.ts'
+import { migrationSources } from './build.ts'
+import { borrowDatabase } from './database.ts'
+
+export interface Finding {
+  /** `careful`: works, but not for long or not as well. */
+  state: 'good' | 'careful' | 'bad'
+  what: string
+  /** For the operator. */
+  todo?: string
+}
+
+const good = (what: string): Finding => ({ state: 'good', what })
+const careful = (what: string, todo: string): Finding => ({ state: 'careful', what, todo })
+const bad = (what: string, todo: string): Finding => ({ state: 'bad', what, todo })
+const reasonOf = (error: unknown) => (error as Error).message || String((error as { code?: unknown }).code ?? error)
+
+const nodeMajorMin = 24
+const postgresMin = 15
+
+export async function* examine(config: Config, log: Log): AsyncGenerator<Finding> {
+  yield checkRuntime()
+  yield checkDataDirectory(config.dataDirectory)
+  yield checkDisk(config.dataDirectory)
+  yield* checkBootstrapFile(config.dataDirectory)
+  const running = await findRunning(config)
+  yield* reportRunning(running)
+  yield await checkPort('WAYPOST_PORT', config.host, config.port, running?.baseUrl)
+  yield await checkPort('WAYPOST_MANAGEMENT_PORT', '127.0.0.1', config.managementPort, running?.managementUrl)
+  if (!config.databaseUrl) {
+    const programs = checkPrograms(config)
+    yield programs
+    if (programs.state === 'bad') return
+    if (!existsSync(join(config.dataDirectory, 'postgres'))) {
+      yield good('There is no database yet: the first start makes it')
+      return
+    }
+  }
+  yield* checkDatabase(config, log)
+}
+
+function checkRuntime(): Finding {
+  const { node } = process.versions
+  if (Number.parseInt(node, 10) >= nodeMajorMin) return good(`Node.js ${node}`)
+  return bad(`Node.js ${node} is too old`, `Start Waypost with bin/waypost or npm, which bring Node.js ${nodeMajorMin}`)
+}
+
+function checkDataDirectory(directory: string): Finding {
+  const status = statSync(directory, { throwIfNoEntry: false })
+  if (!status) {
+    const parent = existingParent(directory)
+    return isWritable(parent)
+      ? good(`The data directory ${directory} will be made`)
+      : bad(
+          `The data directory ${directory} cannot be made`,
+          `Make it, or name one in WAYPOST_DATA: ${parent} is not writable`,
+        )
+  }
+  if (!status.isDirectory()) return bad(`${directory} is not a directory`, 'Name a directory in WAYPOST_DATA')
+  if (!isWritable(directory))
+    return bad(`The data directory ${directory} is not writable`, `Run as its owner (uid ${status.uid}), or chown it`)
+  const us = process.getuid?.()
+  if (us !== undefined && us !== 0 && status.uid !== us)
+    return bad(`The data directory ${directory} belongs to uid ${status.uid}`, 'Run as that user, or chown it')
+  if (status.mode & 0o022)
+    return careful(`Others may write into the data directory ${directory}`, `chmod 700 ${directory}`)
+  return good(`The data directory ${directory} is writable and ours`)
+}
+
+function isWritable(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK | constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+const existingParent = (path: string): string => (existsSync(path) ? path : existingParent(dirname(path)))
+
+function checkDisk(directory: string): Finding {
+  const place = existingParent(directory)
+  const { bavail, bsize } = statfsSync(place)
+  const gigabytes = (bavail * bsize) / 1e9
+  const what = `${gigabytes.toFixed(1)} GB are free at ${place}`
+  if (gigabytes < 0.1) return bad(what, 'Free some space: PostgreSQL stops when the disk is full')
+  return gigabytes < 1 ? careful(what, 'Free some space, or move the data directory (WAYPOST_DATA)') : good(what)
+}
+
+function* checkBootstrapFile(directory: string): Generator<Finding> {
+  const file = join(directory, 'bootstrap.json')
+  const mode = (statSync(file, { throwIfNoEntry: false })?.mode ?? 0) & 0o777
+  if (mode & 0o077) yield bad(`Others may read ${file}, which holds the first passwords`, `chmod 600 ${file}`)
+  else if (mode) yield good('bootstrap.json is closed to others')
+}
+
+interface Running {
+  baseUrl: string
+  managementUrl: string
+  health: HealthReport
+}
+
+/** The platform of this data directory, if one answers where bootstrap.json says. */
+async function findRunning(config: Config): Promise<Running | undefined> {
+  try {
+    const told = JSON.parse(readFileSync(join(config.dataDirectory, 'bootstrap.json'), 'utf8')) as Running
+    const answer = await fetch(`${told.managementUrl}/health/ready`, { signal: AbortSignal.timeout(3000) })
+    const health = (await answer.json()) as HealthReport
+    return Array.isArray(health.checks) ? { ...told, health } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function* reportRunning(running: Running | undefined): Generator<Finding> {
+  if (!running) yield good('No platform of this data directory is running')
+  else if (running.health.status === 'ready') yield good(`The platform runs at ${running.baseUrl} and is ready`)
+  else {
+    const problems = running.health.checks.filter(({ ok }) => !ok).map(({ name, problem }) => `${name}: ${problem}`)
+    const why = problems.join('; ') || running.health.status
+    yield bad(`The platform at ${running.baseUrl} is not ready (${why})`, 'Look at its log')
+  }
+}
+
+async function checkPort(setting: string, host: string, port: number, ours: string | undefined): Promise<Finding> {
+  if (port === 0) return good(`${setting} is any free port`)
+  const problem = await new Promise<NodeJS.ErrnoException | undefined>((resolve) => {
+    const server = createServer()
+    server.once('error', resolve)
+    server.listen({ port, host, exclusive: true }, () => server.close(() => resolve(undefined)))
+  })
+  if (!problem) return good(`Port ${port} (${setting}) is free`)
+  if (problem.code !== 'EADDRINUSE')
+    return bad(
+      `Port ${port} at ${host} cannot be opened: ${problem.message}`,
+      `Choose another ${setting} or WAYPOST_HOST`,
+    )
+  if (ours && portOf(ours) === port) return good(`Port ${port} (${setting}) is in use by this platform`)
+  return bad(`Port ${port} is in use by another program`, `Choose another ${setting}, or stop that program`)
+}
+
+const portOf = (url: string) => Number(new URL(url).port)
+
+function checkPrograms(config: Config): Finding {
+  try {
+    return good(`The embedded server can be run: ${checkBinaries(join(config.dataDirectory, 'postgres'))}`)
+  } catch (error) {
+    return bad(
+      `The embedded PostgreSQL cannot be run: ${reasonOf(error)}`,
+      'Run npm install again, or name a server in WAYPOST_DATABASE_URL',
+    )
+  }
+}
+
+async function* checkDatabase(config: Config, log: Log): AsyncGenerator<Finding> {
+  const where = config.databaseUrl ? 'Look at WAYPOST_DATABASE_URL and at the server' : 'Look at the reason above'
+  let database: Awaited<ReturnType<typeof borrowDatabase>>
+  try {
+    database = await borrowDatabase(config, log)
+  } catch (error) {
+    yield bad(`The database cannot be started: ${reasonOf(error)}`, where)
+    return
+  }
+  const pool = connect(database.connection, { max: 1, translate: false, name: 'waypost-doctor' })
+  try {
+    const before = systemClock().getTime()
+    const [server] = await pool`
+      select current_setting('server_version') as version, current_setting('server_version_num')::int / 10000 as major,
+        extract(epoch from clock_timestamp())::float8 * 1000 as ms`
+    const after = systemClock().getTime()
+    if (server!.major < postgresMin)
+      yield bad(`PostgreSQL ${server!.version} is too old`, `Use PostgreSQL ${postgresMin} or newer`)
+    else yield good(`The database answers: PostgreSQL ${server!.version}`)
+    yield checkClocks(server!.ms - (before + after) / 2, (after - before) / 2)
+    const { catalogue } = await import('./catalogue.ts')
+    yield* checkMigrations(await readApplied(pool), readMigrations(migrationSources(catalogue)))
+    yield* checkMasterKey(config, pool)
+  } catch (error) {
+    yield bad(`The database does not answer: ${reasonOf(error)}`, where)
+  } finally {
+    await pool.end({ timeout: 2 })
+    await database.stop()
+  }
+}
+
+function checkClocks(offMs: number, doubtMs: number): Finding {
+  const off = Math.max(0, Math.abs(offMs) - doubtMs)
+  if (off < 1000) return good('The clocks of the database and of this machine agree')
+  return careful(
+    `The clocks of the database and of this machine are ${(off / 1000).toFixed(1)} s apart`,
+    'Let NTP set both',
+  )
+}
+
+function* checkMigrations(applied: Awaited<ReturnType<typeof readApplied>>, ours: Migration[]): Generator<Finding> {
+  const known = new Map(ours.map((migration) => [`${migration.module}/${migration.name}`, migration.checksum]))
+  for (const { module, name, checksum } of applied) {
+    const mine = known.get(`${module}/${name}`)
+    if (mine === checksum) continue
+    if (mine === undefined)
+      yield bad(`The database has ${module}/${name}, which this version does not know`, 'Use the newer Waypost again')
+    else yield bad(`${module}/${name} differs from the one that was applied`, 'Use the Waypost that applied it')
+    return
+  }
+  if (applied.length === ours.length) yield good('The tables are those of this version')
+  else if (applied.length === 0) yield good('The database is empty: the first start makes the tables')
+  else
+    yield careful(
+      `${ours.length - applied.length} migrations are missing`,
+      'The next start applies them, or waypost migrate; make a backup first',
+    )
+}
+
+async function* checkMasterKey(config: Config, pool: Pool): AsyncGenerator<Finding> {
+  const [table] = await pool`select to_regclass('kernel.data_keys') is not null as yes`
+  const keys = table?.yes ? await pool`select from kernel.data_keys` : []
+  if (keys.length === 0) return
+  const file = join(config.dataDirectory, 'keys', 'master.key')
+  if (config.masterKey === undefined && !existsSync(file)) {
+    yield bad(`The master key is missing: ${file}`, 'Bring it back, set WAYPOST_MASTER_KEY, or restore a backup')
+    return
+  }
+  try {
+    await readDataKey(pool, loadMasterKey(config.masterKey, config.dataDirectory))
+    yield good('The master key opens the stored secrets')
+  } catch (error) {
+    yield bad(reasonOf(error), 'Use the WAYPOST_MASTER_KEY or WAYPOST_DATA of before, or restore a backup')
+  }
+}

@@ -1,0 +1,217 @@
+import assert from 'node:assert/strict'
+import { before, describe, test } from 'node:test'
+import { aCaller } from '../../test/harness/builders.ts'
+import { freshDatabase } from '../../test/harness/database.ts'
+import { eventually } from '../../test/harness/eventually.ts'
+import type { Caller } from '../kernel/contract.ts'
+import { permissionsOfKey } from './api-key-access.ts'
+import { openRealms, type Realms } from './iam/test-house.ts'
+
+const root = '/iam/api/v1'
+const me = `GET ${root}/me`
+
+describe('API keys', () => {
+  let house: Realms
+  let other: Realms
+  let ahead = 0
+  const open = async (connection: Awaited<ReturnType<typeof freshDatabase>>) =>
+    await openRealms({
+      connection,
+      environment: { WAYPOST_MASTER_KEY: 'the same for both of these processes' },
+      now: () => new Date(Date.now() + ahead),
+    })
+  before(async () => {
+    const connection = await freshDatabase()
+    house = await open(connection)
+    await house.realm('acme')
+    other = await open(connection)
+  })
+
+  const administer = (operation: string, body?: unknown) =>
+    house.as(aCaller({ tenantId: 'acme', on: { 'tenant-system': ['*'] } }))(operation, body)
+  /** A user with these roles and a key of it. */
+  async function withKey(name: string, roles: string[], body: Record<string, unknown> = {}) {
+    const id = await house.user('acme', name, roles)
+    const ask = house.as(aCaller({ tenantId: 'acme', id, on: { 'tenant-system': ['*'] } }))
+    const made = await ask(`POST ${root}/api-keys`, { name: `key of ${name}`, ...body })
+    assert.equal(made.status, 201, made.text)
+    return { userId: id, keyId: made.body.id as string, key: made.body.key as string, made }
+  }
+
+  test('a key is shown once, kept as a hash, and speaks for its owner', async () => {
+    const { userId, keyId, key, made } = await withKey('owner', ['endpoint-reader'])
+    assert.match(key, /^wpk_[\w-]{43}$/)
+    assert.equal(made.headers.location, `http://waypost.test${root}/api-keys/${keyId}`)
+    assert.equal(made.headers['cache-control'], 'no-store')
+    assert.deepEqual(made.body.owner, { type: 'user', id: userId })
+    const list = await administer(`GET ${root}/api-keys`)
+    assert.ok(list.text.includes(keyId) && !list.text.includes(key))
+    const [row] = await house.kit.db.sql`select to_jsonb(k)::text as text from identity.api_keys k where id = ${keyId}`
+    assert.ok(!row!.text.includes(key))
+    for (const header of ['x-identity-api-key', 'x-iamcore-api-key', 'X-IAMCORE-API-KEY']) {
+      const { body } = await house.withKey(key, header)(me)
+      assert.deepEqual(body, {
+        tenantId: 'acme',
+        subject: { type: 'api-key', id: keyId },
+        username: 'owner',
+        roles: ['endpoint-reader'],
+        permissions: [{ resource: 'tenant-system', scopes: ['endpoint:read'] }],
+      })
+    }
+  })
+
+  test('a key carries a part of what its owner holds now, not of what it held then', async () => {
+    const { userId, key } = await withKey('waning', ['tenant-admin', 'endpoint-reader'], {
+      scopes: ['endpoint:read', 'endpoint:update'],
+    })
+    const held = async () => (await house.withKey(key)(me)).body.permissions
+    assert.deepEqual(await held(), [{ resource: 'tenant-system', scopes: ['endpoint:read', 'endpoint:update'] }])
+    await house.user('acme', 'another administrator', ['tenant-admin'])
+    await administer(`PUT ${root}/users/${userId}/roles`, ['endpoint-reader'])
+    assert.deepEqual(await held(), [{ resource: 'tenant-system', scopes: ['endpoint:read'] }])
+    await administer(`PUT ${root}/users/${userId}/roles`, [])
+    assert.deepEqual(await held(), [])
+  })
+
+  test('a key of a disabled or deleted owner is refused at once', async () => {
+    const { userId, key } = await withKey('going', [])
+    const ask = house.withKey(key)
+    assert.equal((await ask(me)).status, 200)
+    await administer(`PUT ${root}/users/${userId}`, { enabled: false })
+    assert.equal((await ask(me)).status, 401)
+    await administer(`PUT ${root}/users/${userId}`, { enabled: true })
+    assert.equal((await ask(me)).status, 200)
+    await administer(`DELETE ${root}/users/${userId}`)
+    assert.equal((await ask(me)).status, 401)
+  })
+
+  test('a revoked key is refused at once here and within a second elsewhere', async () => {
+    const { keyId, key } = await withKey('revoked', [])
+    assert.equal((await house.withKey(key)(me)).status, 200)
+    assert.equal((await other.withKey(key)(me)).status, 200)
+    assert.equal((await administer(`DELETE ${root}/api-keys/${keyId}`)).status, 204)
+    assert.equal((await house.withKey(key)(me)).status, 401)
+    await eventually(async () => assert.equal((await other.withKey(key)(me)).status, 401), { withinMs: 1000 })
+    assert.equal((await administer(`DELETE ${root}/api-keys/${keyId}`)).status, 404)
+  })
+
+  test('every kind of change reaches another process within a second', async () => {
+    const { userId, keyId, key } = await withKey('followed', [])
+    const seen = async () => (await other.withKey(key)(me)).body.permissions
+    const within = { withinMs: 1000 }
+    const held = (...permissions: [string, ...string[]][]) =>
+      permissions.map(([resource, ...scopes]) => ({ resource, scopes }))
+    assert.deepEqual(await seen(), [])
+
+    await administer(`POST ${root}/roles`, { name: 'followed', scopes: ['endpoint:read'] })
+    await administer(`PUT ${root}/users/${userId}/roles`, ['followed'])
+    await eventually(async () => assert.deepEqual(await seen(), held(['tenant-system', 'endpoint:read'])), within)
+
+    await administer(`PUT ${root}/roles/followed`, { scopes: [] })
+    await eventually(async () => assert.deepEqual(await seen(), []), within)
+
+    const caller: Caller = { ...aCaller({ tenantId: 'acme' }), subject: { type: 'api-key', id: keyId } }
+    await house.kit.db.tx((sql) =>
+      house.api.grantCreator(sql, { ...house.kit.system('acme'), caller }, 'application-followed'),
+    )
+    await eventually(async () => assert.deepEqual(await seen(), held(['application-followed', '*'])), within)
+
+    await house.kit.db.tx((sql) => house.api.forgetResource(sql, 'acme', 'application-followed'))
+    await eventually(async () => assert.deepEqual(await seen(), []), within)
+
+    await house.setStatus('acme', 'SUSPENDED')
+    await eventually(async () => assert.equal((await other.withKey(key)(me)).status, 401), within)
+    await house.setStatus('acme', 'AVAILABLE')
+    await eventually(async () => assert.equal((await other.withKey(key)(me)).status, 200), within)
+  })
+
+  test('a grant to a key counts as far as its owner holds the same', async () => {
+    const { userId, keyId, key } = await withKey('narrow', ['endpoint-reader'], { scopes: [] })
+    const held = async () => (await house.withKey(key)(me)).body.permissions
+    const subject = { type: 'api-key', id: keyId }
+    await administer(`POST ${root}/grants`, {
+      subject,
+      resource: 'endpoint-1',
+      scopes: ['endpoint:read', 'endpoint:update'],
+    })
+    assert.deepEqual(await held(), [{ resource: 'endpoint-1', scopes: ['endpoint:read'] }])
+    await administer(`PUT ${root}/users/${userId}/roles`, [])
+    assert.deepEqual(await held(), [])
+  })
+
+  test('a key made with a key is not wider and does not live longer', async () => {
+    const expiresAt = new Date(Date.now() + 3_600_000).toISOString()
+    const scopes = ['identity:api-key:create', 'endpoint:read']
+    const { userId, key } = await withKey('parent', ['tenant-admin'], { scopes, expiresAt })
+    const ask = house.withKey(key)
+    const child = await ask(`POST ${root}/api-keys`, { name: 'child' })
+    assert.equal(child.status, 201, child.text)
+    assert.deepEqual(child.body.owner, { type: 'user', id: userId })
+    assert.deepEqual(child.body.scopes, [...scopes].sort())
+    assert.equal(child.body.expiresAt, expiresAt)
+    const wider = await ask(`POST ${root}/api-keys`, { name: 'wider', scopes: ['endpoint:update'] })
+    assert.equal(wider.status, 403)
+    assert.match(wider.body.message, /endpoint:update/)
+    const longer = { name: 'longer', expiresAt: new Date(Date.now() + 7_200_000).toISOString() }
+    assert.equal((await ask(`POST ${root}/api-keys`, longer)).status, 400)
+  })
+
+  test('the last use is noted once a minute and never earlier than it was', async () => {
+    const { keyId, key } = await withKey('used', [])
+    const lastUsed = async () => {
+      const { body } = await administer(`GET ${root}/api-keys?limit=0`)
+      return body.content.find(({ id }: { id: string }) => id === keyId).lastUsedAt as string | undefined
+    }
+    assert.equal(await lastUsed(), undefined)
+    await house.withKey(key)(me)
+    const first = await eventually(async () => {
+      const at = await lastUsed()
+      assert.ok(at)
+      return at
+    })
+    for (let n = 0; n < 5; n++) await house.withKey(key)(me)
+    ahead += 59_000
+    await house.withKey(key)(me)
+    assert.equal(await lastUsed(), first)
+    ahead += 2000
+    await house.withKey(key)(me)
+    await eventually(async () => assert.notEqual(await lastUsed(), first))
+  })
+
+  test('a key ends when it expires, also one that was used a moment ago', async () => {
+    const expiresAt = new Date(Date.now() + ahead + 10_000).toISOString()
+    const { key } = await withKey('mortal', [], { expiresAt })
+    assert.equal((await house.withKey(key)(me)).status, 200)
+    ahead += 10_001
+    assert.equal((await house.withKey(key)(me)).status, 401)
+    assert.equal((await house.withKey(key)(me)).status, 401)
+  })
+})
+
+const cases: [
+  what: string,
+  owner: Record<string, string[]>,
+  scopes: string[] | null,
+  left: Record<string, string[]>,
+][] = [
+  [
+    'all of it',
+    { 'tenant-system': ['a', 'b'], 'endpoint-1': ['*'] },
+    null,
+    { 'tenant-system': ['a', 'b'], 'endpoint-1': ['*'] },
+  ],
+  ['a part of it', { 'tenant-system': ['a', 'b'] }, ['b', 'c'], { 'tenant-system': ['b'] }],
+  ['nothing of it', { 'tenant-system': ['a'] }, [], {}],
+  [
+    'of every scope just the named ones',
+    { 'endpoint-1': ['*'], 'platform-system': ['*'] },
+    ['a'],
+    { 'endpoint-1': ['a'], 'platform-system': ['a'] },
+  ],
+]
+test('what a key holds of what its owner holds', () => {
+  for (const [what, on, scopes, left] of cases) {
+    const held = permissionsOfKey(aCaller({ on }), { scopes, grants: [] })
+    assert.deepEqual(Object.fromEntries(held.map((one) => [one.resource, [...one.scopes]])), left, what)
+  }
+})

@@ -1,0 +1,335 @@
+import assert from 'node:assert/strict'
+import { before, describe, test } from 'node:test'
+import { aCaller, aTenantAdmin } from '../../../test/harness/builders.ts'
+import type { Ask } from '../../../test/harness/house.ts'
+import { openRealms, type Realms } from './test-house.ts'
+
+const root = '/iam/api/v1'
+
+describe('management of a realm', () => {
+  let house: Realms
+  let admin: Ask
+  let stranger: Ask
+  let nobody: Ask
+  before(async () => {
+    house = await openRealms()
+    await house.realm('acme')
+    await house.realm('other')
+    admin = house.as(aTenantAdmin('acme'))
+    stranger = house.as(aTenantAdmin('other'))
+    nobody = house.as(aCaller({ tenantId: 'acme' }))
+  })
+  const made = async (path: string, body: unknown) => {
+    const answer = await admin(`POST ${root}${path}`, body)
+    assert.equal(answer.status, 201, answer.text)
+    return answer
+  }
+
+  test('without a token every operation but none answers 401', async () => {
+    const anybody = house.as(undefined)
+    for (const path of ['/me', '/users', '/roles', '/grants', '/api-keys', '/clients', '/issuers'])
+      assert.equal((await anybody(`GET ${root}${path}`)).status, 401, path)
+  })
+
+  test('me says who the caller is and what it holds', async () => {
+    const me = await house.as(
+      aCaller({ tenantId: 'acme', id: 'u1', on: { 'tenant-system': ['endpoint:read'], 'endpoint-1': ['*'] } }),
+    )(`GET ${root}/me`)
+    assert.deepEqual(me.body, {
+      tenantId: 'acme',
+      subject: { type: 'user', id: 'u1' },
+      roles: [],
+      permissions: [
+        { resource: 'tenant-system', scopes: ['endpoint:read'] },
+        { resource: 'endpoint-1', scopes: ['*'] },
+      ],
+    })
+  })
+
+  test('lists need the scope on the tenant, single things are not there without it', async () => {
+    const { body: user } = await made('/users', { username: 'seen' })
+    for (const path of ['/users', '/roles', '/grants', '/api-keys', '/clients', '/issuers']) {
+      const answer = await nobody(`GET ${root}${path}`)
+      assert.equal(answer.status, 403, path)
+      assert.match(answer.body.message, /identity:.*:read on tenant-system/)
+    }
+    for (const path of ['/users', '/roles', '/grants', '/api-keys', '/issuers'])
+      assert.equal((await nobody(`POST ${root}${path}`, {})).status, 403, path)
+    assert.equal((await nobody(`GET ${root}/users/${user.id}`)).status, 404)
+    assert.equal((await nobody(`DELETE ${root}/users/${user.id}`)).status, 404)
+    assert.equal((await nobody(`GET ${root}/roles/tenant-admin`)).status, 404)
+    assert.equal((await nobody(`POST ${root}/clients/acme-back/secret`)).status, 404)
+  })
+
+  test('what may be read and not changed answers 403 to the change', async () => {
+    const { body: user } = await made('/users', { username: 'read only' })
+    const reader = house.as(aCaller({ tenantId: 'acme', on: { 'tenant-system': ['identity:user:read'] } }))
+    assert.equal((await reader(`GET ${root}/users/${user.id}`)).status, 200)
+    assert.equal((await reader(`PUT ${root}/users/${user.id}`, { firstName: 'x' })).status, 403)
+    assert.equal((await reader(`DELETE ${root}/users/${user.id}`)).status, 403)
+  })
+
+  test('things of another tenant answer as things that do not exist, byte for byte', async () => {
+    const { body: user } = await made('/users', { username: 'hidden' })
+    const { body: role } = await made('/roles', { name: 'hidden-role', scopes: [] })
+    const grant = { subject: { type: 'user', id: user.id }, resource: 'endpoint-1', scopes: ['endpoint:read'] }
+    const { body: given } = await made('/grants', grant)
+    const { body: issuer } = await made('/issuers', { issuer: 'https://hidden.example' })
+    const operations = [
+      `GET ${root}/users/ID`,
+      `PUT ${root}/users/ID`,
+      `DELETE ${root}/users/ID`,
+      `PUT ${root}/users/ID/password`,
+      `PUT ${root}/users/ID/roles`,
+      `GET ${root}/roles/ID`,
+      `PUT ${root}/roles/ID`,
+      `DELETE ${root}/roles/ID`,
+      `DELETE ${root}/grants/ID`,
+      `DELETE ${root}/issuers/ID`,
+      `DELETE ${root}/api-keys/ID`,
+      `POST ${root}/clients/ID/secret`,
+    ]
+    const ids: Record<string, string> = {
+      users: user.id,
+      roles: role.name,
+      grants: given.id,
+      issuers: issuer.id,
+      'api-keys': 'none',
+      clients: 'acme-back',
+    }
+    for (const operation of operations) {
+      const body = /password/.test(operation)
+        ? { password: 'long enough' }
+        : /\/roles$/.test(operation)
+          ? []
+          : /PUT/.test(operation)
+            ? { scopes: [] }
+            : undefined
+      const id = ids[operation.split('/')[4]!]!
+      const theirs = await stranger(operation.replace('ID', id), body)
+      const missing = await stranger(operation.replace('ID', 'nothing'), body)
+      assert.equal(theirs.status, 404, `${operation}: ${theirs.text}`)
+      assert.equal(theirs.text.replaceAll(id, 'nothing'), missing.text)
+    }
+    assert.equal((await admin(`GET ${root}/users/${user.id}`)).status, 200)
+  })
+
+  test('a user is made, read, changed and deleted', async () => {
+    const given = {
+      username: 'anna@example.com',
+      email: 'anna@example.com',
+      firstName: 'Anna',
+      password: 'long enough',
+    }
+    const created = await made('/users', { ...given, roles: ['endpoint-reader', 'endpoint-reader'] })
+    const { id } = created.body
+    assert.equal(created.headers.location, `http://waypost.test${root}/users/${id}`)
+    const { password: _, ...seen } = given
+    assert.deepEqual(created.body, { id, ...seen, enabled: true, roles: ['endpoint-reader'] })
+    assert.deepEqual((await admin(`GET ${root}/users/${id}`)).body, created.body)
+
+    const change = { lastName: 'A', firstName: null, enabled: false, username: 'anna' }
+    assert.equal((await admin(`PUT ${root}/users/${id}`, change)).status, 204)
+    const { firstName: __, ...rest } = created.body
+    assert.deepEqual((await admin(`GET ${root}/users/${id}`)).body, {
+      ...rest,
+      lastName: 'A',
+      enabled: false,
+      username: 'anna',
+    })
+    assert.equal((await admin(`PUT ${root}/users/${id}/roles`, [])).status, 204)
+    assert.deepEqual((await admin(`GET ${root}/users/${id}`)).body.roles, [])
+    assert.equal((await admin(`PUT ${root}/users/${id}/password`, { password: 'another one' })).status, 204)
+    assert.equal((await admin(`DELETE ${root}/users/${id}`)).status, 204)
+    assert.equal((await admin(`GET ${root}/users/${id}`)).status, 404)
+    assert.equal((await admin(`DELETE ${root}/users/${id}`)).status, 404)
+  })
+
+  test('a change cannot reach what is not shown of a user', async () => {
+    const { body: user } = await made('/users', { username: 'columns' })
+    const sly = { id: 'mine', tenantId: 'other', passwordHash: 'x', createdAt: '2020-01-01T00:00:00Z', firstName: 'f' }
+    assert.equal((await admin(`PUT ${root}/users/${user.id}`, sly)).status, 204)
+    assert.deepEqual((await admin(`GET ${root}/users/${user.id}`)).body, { ...user, firstName: 'f' })
+  })
+
+  test('a username is one whatever the case of its letters', async () => {
+    await made('/users', { username: 'Bob' })
+    assert.equal((await admin(`POST ${root}/users`, { username: 'bOB' })).status, 409)
+    const { body: user } = await made('/users', { username: 'bobby' })
+    const taken = await admin(`PUT ${root}/users/${user.id}`, { username: 'BOB' })
+    assert.equal(taken.status, 409)
+    assert.match(taken.body.message, /BOB/)
+    assert.equal((await admin(`PUT ${root}/users/${user.id}`, { username: 'Bobby' })).status, 204)
+    assert.equal((await stranger(`POST ${root}/users`, { username: 'bob' })).status, 201)
+  })
+
+  test('users come in pages with their total', async () => {
+    for (const name of ['page-1', 'page-2', 'page-3']) await made('/users', { username: name })
+    const page = await admin(`GET ${root}/users?search=PAGE-&offset=1&limit=1`)
+    assert.equal(page.body.totalElements, 3)
+    assert.deepEqual(
+      page.body.content.map((user: { username: string }) => user.username),
+      ['page-2'],
+    )
+    assert.equal((await admin(`GET ${root}/users?search=page-&limit=0`)).body.content.length, 3)
+    assert.equal((await admin(`GET ${root}/users?search=%25`)).body.totalElements, 0)
+  })
+
+  const badInput: [operation: string, body: unknown, names: RegExp][] = [
+    ['POST /users', undefined, /body/],
+    ['POST /users', [], /body/],
+    ['POST /users', {}, /username/],
+    ['POST /users', { username: '' }, /username/],
+    ['POST /users', { username: 'x'.repeat(256) }, /username/],
+    ['POST /users', { username: 'two\nlines' }, /username/],
+    ['POST /users', { username: ' space' }, /username/],
+    ['POST /users', { username: 'a\u200bb' }, /username/],
+    ['POST /users', { username: 'nul\0' }, /username/],
+    ['POST /users', { username: 1 }, /username/],
+    ['POST /users', { username: 'x', email: 'no address' }, /email/],
+    ['POST /users', { username: 'x', password: 'short' }, /password/],
+    ['POST /users', { username: 'x', password: 'x'.repeat(257) }, /password/],
+    ['POST /users', { username: 'x', enabled: 'yes' }, /enabled/],
+    ['POST /users', { username: 'x', roles: 'tenant-admin' }, /roles/],
+    ['POST /users', { username: 'x', roles: ['nothing'] }, /roles: there is no role nothing/],
+    ['POST /roles', { name: 'x' }, /scopes/],
+    ['POST /roles', { name: '', scopes: [] }, /name/],
+    ['POST /roles', { name: 'a/b', scopes: [] }, /name/],
+    ['POST /roles', { name: 'x', scopes: ['No Scope'] }, /scopes/],
+    ['POST /roles', { name: 'x', scopes: ['a:*'] }, /scopes/],
+    ['POST /grants', {}, /subject/],
+    [
+      'POST /grants',
+      { subject: { type: 'user', id: 'nobody' }, resource: 'endpoint-1', scopes: ['a'] },
+      /no user nobody/,
+    ],
+    ['POST /grants', { subject: { type: 'role', id: 'none' }, resource: 'endpoint-1', scopes: ['a'] }, /no role none/],
+    ['POST /grants', { subject: { type: 'client', id: 'none' }, resource: 'endpoint-1', scopes: ['a'] }, /no client/],
+    ['POST /grants', { subject: { type: 'api-key', id: 'none' }, resource: 'endpoint-1', scopes: ['a'] }, /no api-key/],
+    ['POST /grants', { subject: { type: 'group', id: 'x' }, resource: 'endpoint-1', scopes: ['a'] }, /subject.type/],
+    ['POST /grants', { subject: { type: 'role', id: 'service' }, resource: 'endpoint', scopes: ['a'] }, /resource/],
+    ['POST /grants', { subject: { type: 'role', id: 'service' }, resource: 'endpoint-\n', scopes: ['a'] }, /resource/],
+    ['POST /grants', { subject: { type: 'role', id: 'service' }, resource: 'endpoint-1', scopes: [] }, /scopes/],
+    ['POST /api-keys', { name: '' }, /name/],
+    ['POST /api-keys', { name: 'x', expiresAt: 'tomorrow' }, /expiresAt/],
+    ['POST /api-keys', { name: 'x', expiresAt: '2001-01-01T00:00:00Z' }, /expiresAt/],
+    ['POST /issuers', {}, /issuer/],
+    ['POST /issuers', { issuer: 'issuer' }, /issuer/],
+    ['POST /issuers', { issuer: 'ftp://issuer.example' }, /issuer/],
+    ['POST /issuers', { issuer: 'http://issuer.example' }, /issuer: expected an https/],
+    ['POST /issuers', { issuer: 'https://127.0.0.1' }, /issuer: .*private/],
+    ['POST /issuers', { issuer: 'https://localhost:8080' }, /issuer: .*private/],
+    ['POST /issuers', { issuer: 'https://u:p@issuer.example' }, /issuer/],
+    ['POST /issuers', { issuer: 'https://issuer.example?a=b' }, /issuer/],
+    ['GET /users?limit=-1', undefined, /limit/],
+    ['GET /users?offset=x', undefined, /offset/],
+    ['GET /grants?subjectType=thing', undefined, /subjectType/],
+  ]
+  test('bad input is answered with 400 that names the field', async () => {
+    for (const [operation, body, names] of badInput) {
+      const [method, path] = operation.split(' ')
+      const answer = await admin(`${method} ${root}${path}`, body)
+      assert.equal(answer.status, 400, `${operation} ${JSON.stringify(body)}: ${answer.text}`)
+      assert.match(answer.body.message, names, operation)
+    }
+  })
+
+  test('a role is made, read, changed and deleted, and leaves those who had it', async () => {
+    const created = await made('/roles', { name: 'watch man', description: 'Watches', scopes: ['endpoint:read'] })
+    assert.equal(created.headers.location, `http://waypost.test${root}/roles/watch%20man`)
+    const role = { name: 'watch man', description: 'Watches', scopes: ['endpoint:read'], builtIn: false }
+    assert.deepEqual(created.body, role)
+    assert.deepEqual((await admin(`GET ${root}/roles/watch%20man`)).body, role)
+    assert.equal((await admin(`POST ${root}/roles`, { name: 'watch man', scopes: [] })).status, 409)
+
+    assert.equal((await admin(`PUT ${root}/roles/watch%20man`, { scopes: ['endpoint:update'] })).status, 204)
+    assert.deepEqual((await admin(`GET ${root}/roles/watch%20man`)).body.scopes, ['endpoint:update'])
+
+    const { body: user } = await made('/users', { username: 'watcher', roles: ['watch man', 'endpoint-reader'] })
+    const subject = { type: 'role', id: 'watch man' }
+    await made('/grants', { subject, resource: 'endpoint-7', scopes: ['endpoint:read'] })
+    assert.equal((await admin(`DELETE ${root}/roles/watch%20man`)).status, 204)
+    assert.deepEqual((await admin(`GET ${root}/users/${user.id}`)).body.roles, ['endpoint-reader'])
+    assert.equal((await admin(`GET ${root}/grants?resource=endpoint-7`)).body.totalElements, 0)
+  })
+
+  test('built-in roles are shown and cannot be changed', async () => {
+    const { body } = await admin(`GET ${root}/roles?limit=0`)
+    assert.equal(body.totalElements, body.content.length)
+    assert.ok(body.content.some(({ name, builtIn }: never) => name === 'tenant-admin' && builtIn))
+    assert.ok(!body.content.some(({ name }: never) => name === 'platform-admin'))
+    assert.equal((await admin(`PUT ${root}/roles/tenant-admin`, { scopes: [] })).status, 409)
+    assert.equal((await admin(`DELETE ${root}/roles/tenant-admin`)).status, 409)
+    assert.equal((await admin(`POST ${root}/roles`, { name: 'platform-admin', scopes: [] })).status, 409)
+  })
+
+  test('a grant is made, listed and taken back; old spellings become the current ones', async () => {
+    const { body: user } = await made('/users', { username: 'granted' })
+    const subject = { type: 'user', id: user.id }
+    const { body: grant } = await made('/grants', { subject, resource: 'endpoint-9', scopes: ['b', 'a', 'b'] })
+    assert.deepEqual(
+      { ...grant, createdAt: 0 },
+      { id: grant.id, subject, resource: 'endpoint-9', scopes: ['a', 'b'], createdAt: 0 },
+    )
+    const list = await admin(`GET ${root}/grants?subjectType=user&subjectId=${user.id}`)
+    assert.deepEqual(list.body, { totalElements: 1, content: [grant] })
+    assert.equal((await admin(`DELETE ${root}/grants/${grant.id}`)).status, 204)
+    assert.equal((await admin(`DELETE ${root}/grants/${grant.id}`)).status, 404)
+  })
+
+  test('the last enabled administrator stays', async () => {
+    await house.realm('lonely')
+    const only = await house.user('lonely', 'only', { roles: ['tenant-admin'] })
+    const helper = house.as(aTenantAdmin('lonely'))
+    for (const [operation, body] of [
+      [`DELETE ${root}/users/${only}`, undefined],
+      [`PUT ${root}/users/${only}`, { enabled: false }],
+      [`PUT ${root}/users/${only}/roles`, []],
+    ] as const)
+      assert.equal((await helper(operation, body)).status, 409, operation)
+    assert.equal((await helper(`POST ${root}/users`, { username: 'second', roles: ['tenant-admin'] })).status, 201)
+    assert.equal((await helper(`DELETE ${root}/users/${only}`)).status, 204)
+  })
+
+  test('of two administrators who delete each other at the same time one stays', async () => {
+    await house.realm('duel')
+    const ids = [
+      await house.user('duel', 'one', { roles: ['tenant-admin'] }),
+      await house.user('duel', 'two', { roles: ['tenant-admin'] }),
+    ]
+    const ask = house.as(aTenantAdmin('duel'))
+    const answers = await Promise.all(ids.map((id) => ask(`DELETE ${root}/users/${id}`)))
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [204, 409])
+  })
+
+  test('clients are listed without their secrets, and a new secret is shown once', async () => {
+    const { body, text } = await admin(`GET ${root}/clients`)
+    assert.deepEqual(body, {
+      totalElements: 2,
+      content: [
+        { id: 'acme-back', kind: 'backend', public: false, redirectUris: [], webOrigins: [], roles: ['service'] },
+        { id: 'acme-front', kind: 'frontend', public: true, redirectUris: [], webOrigins: [], roles: [] },
+      ],
+    })
+    const { backendClientSecret } = (await house.api.realm('acme'))!
+    assert.ok(!text.includes(backendClientSecret))
+    const changed = await admin(`POST ${root}/clients/acme-back/secret`)
+    assert.equal(changed.status, 200)
+    assert.equal(changed.body.secret, (await house.api.realm('acme'))!.backendClientSecret)
+    assert.notEqual(changed.body.secret, backendClientSecret)
+    assert.equal((await admin(`POST ${root}/clients/acme-front/secret`)).status, 404)
+    assert.equal((await admin(`POST ${root}/clients/none/secret`)).status, 404)
+  })
+
+  test('an issuer belongs to one tenant and is never our own', async () => {
+    const given = { issuer: 'https://idp.example/realms/x', audience: 'waypost', rolesClaim: 'groups' }
+    const created = await made('/issuers', given)
+    assert.equal(created.headers.location, `http://waypost.test${root}/issuers/${created.body.id}`)
+    assert.deepEqual({ ...given, id: created.body.id, createdAt: created.body.createdAt }, created.body)
+    assert.equal((await stranger(`POST ${root}/issuers`, given)).status, 409)
+    assert.ok((await admin(`GET ${root}/issuers`)).text.includes(created.body.id))
+    assert.ok(!(await stranger(`GET ${root}/issuers`)).text.includes(created.body.id))
+    assert.equal((await admin(`DELETE ${root}/issuers/${created.body.id}`)).status, 204)
+    assert.equal((await stranger(`POST ${root}/issuers`, given)).status, 201)
+  })
+})

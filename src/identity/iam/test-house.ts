@@ -1,0 +1,114 @@
+/** Realms with real tokens, for the tests of this folder and of authentication. */
+import { openHouse, type TestHouse } from '../../../test/harness/house.ts'
+import type { House } from '../../assembly/build.ts'
+import type { Caller } from '../../kernel/contract.ts'
+import { Identity, type RoleSpec } from '../contract.ts'
+import identity from '../index.ts'
+
+const verbs = ['create', 'read', 'update', 'delete']
+const managed = ['user', 'role', 'grant', 'api-key', 'client', 'issuer']
+const everything = [
+  ...managed.flatMap((entity) => verbs.map((verb) => `identity:${entity}:${verb}`)),
+  ...verbs.map((verb) => `endpoint:${verb}`),
+  ...verbs.map((verb) => `application:${verb}`),
+]
+const roles: RoleSpec[] = [
+  { name: 'tenant-admin', on: 'tenant', scopes: everything },
+  { name: 'service', on: 'tenant', scopes: everything },
+  { name: 'endpoint-reader', on: 'tenant', scopes: ['endpoint:read'] },
+  { name: 'platform-admin', on: 'platform', scopes: ['kaa:tenant:read', 'endpoint:read'] },
+]
+
+export async function openRealms(options: { environment?: Record<string, string>; now?: () => Date } = {}) {
+  const house = await openHouse({
+    services: [identity],
+    authenticate: (built: House) => built.ask(Identity).authenticate,
+    ...options,
+  })
+  return { ...house, ...withRealms(house) }
+}
+export type Realms = Awaited<ReturnType<typeof openRealms>>
+
+export function withRealms(house: TestHouse | (House & { http: TestHouse['http'] })) {
+  const { kit, http } = house
+  const api = house.ask(Identity)
+  const send = async (operation: string, body: unknown, headers: Record<string, string>) => {
+    const [method, url] = operation.split(' ') as ['GET', string]
+    const answer = await http.app.inject({
+      method,
+      url,
+      headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+      ...(body !== undefined && { payload: JSON.stringify(body) }),
+    })
+    const text = answer.body
+    return {
+      status: answer.statusCode,
+      text,
+      body: text === '' ? undefined : JSON.parse(text),
+      headers: answer.headers,
+    }
+  }
+  async function tokenFor(tenantId: string, form: Record<string, string>): Promise<string> {
+    const answer = await http.app.inject({
+      method: 'POST',
+      url: `/auth/realms/${tenantId}/protocol/openid-connect/token`,
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      payload: new URLSearchParams(form).toString(),
+    })
+    if (answer.statusCode !== 200) throw new Error(`no token: ${answer.statusCode} ${answer.body}`)
+    return answer.json().access_token
+  }
+  return {
+    api,
+    async realm(tenantId: string, backendRoles = ['service']) {
+      await kit.db.tx(async (sql) => {
+        await api.buildRealm(sql, {
+          tenantId,
+          accessTokenSeconds: 300,
+          refreshTokenSeconds: 1800,
+          frontendClient: { id: `${tenantId}-front`, redirectUris: [], webOrigins: [] },
+          backendClient: { id: `${tenantId}-back`, roles: backendRoles },
+          roles,
+          resources: [],
+        })
+        await api.setRealmStatus(sql, tenantId, 'AVAILABLE')
+      })
+    },
+    setStatus: (tenantId: string, status: 'AVAILABLE' | 'SUSPENDED') =>
+      kit.db.tx((sql) => api.setRealmStatus(sql, tenantId, status)),
+    async clientToken(tenantId: string) {
+      const realm = await api.realm(tenantId)
+      return await tokenFor(tenantId, {
+        grant_type: 'client_credentials',
+        client_id: realm!.backendClientId,
+        client_secret: realm!.backendClientSecret,
+      })
+    },
+    userToken: (tenantId: string, username: string, password: string) =>
+      tokenFor(tenantId, {
+        grant_type: 'password',
+        client_id: `${tenantId}-front`,
+        username,
+        password,
+        scope: 'openid',
+      }),
+    /** A user made without the API, with a password only where one is needed: hashing takes long. */
+    async user(tenantId: string, username: string, options: { roles?: string[]; password?: string } = {}) {
+      const made = await kit.db.tx((sql) =>
+        api.createUser(sql, tenantId, {
+          username,
+          password: options.password ?? 'correct horse',
+          roles: options.roles ?? [],
+        }),
+      )
+      return made!.id
+    },
+    bearer: (token: string) => (operation: string, body?: unknown) =>
+      send(operation, body, { authorization: `Bearer ${token}` }),
+    withKey:
+      (key: string, header = 'x-identity-api-key') =>
+      (operation: string, body?: unknown) =>
+        send(operation, body, { [header]: key }),
+    authenticate: (authorization: string): Promise<Caller | undefined> => api.authenticate({ authorization }),
+  }
+}

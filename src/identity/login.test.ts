@@ -1,0 +1,269 @@
+import assert from 'node:assert/strict'
+import http from 'node:http'
+import net from 'node:net'
+import { before, test } from 'node:test'
+import { decodeJwt } from 'jose'
+import {
+  aBrowser,
+  call,
+  clientOf,
+  freePort,
+  type IdentityHouse,
+  openIdentity,
+  password,
+  pkce,
+  type Realm,
+} from '../../test/harness/realms.ts'
+
+let house: IdentityHouse
+let base: string
+let realm: Realm
+let client: ReturnType<typeof clientOf>
+
+before(async () => {
+  house = await openIdentity()
+  base = house.baseUrl
+  const registered = ['https://app.example/in/*', 'com.example.app:/callback']
+  realm = await house.addRealm('acme', {
+    displayName: 'Acme <Works>',
+    frontendClient: { id: 'acme-web', redirectUris: registered, webOrigins: ['https://app.example'] },
+  })
+  await house.addUser('acme', 'ada')
+  client = clientOf(realm)
+})
+
+test('discovery names the public address, whatever Host and forwarding headers say', async () => {
+  const wellKnown = `${realm.url}/.well-known/openid-configuration`
+  const headers = { host: 'evil.example', 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'https' }
+  const text = await new Promise<string>((resolve, reject) => {
+    const request = http.get(wellKnown, { headers }, async (response) => resolve((await response.toArray()).join('')))
+    request.on('error', reject)
+  })
+  assert.ok(!text.includes('evil'), text)
+  const document = JSON.parse(text)
+  assert.equal(document.issuer, realm.url)
+  const endpoints = {
+    token_endpoint: 'token',
+    authorization_endpoint: 'auth',
+    end_session_endpoint: 'logout',
+    userinfo_endpoint: 'userinfo',
+    jwks_uri: 'certs',
+    revocation_endpoint: 'revoke',
+    introspection_endpoint: 'token/introspect',
+  }
+  for (const [name, path] of Object.entries(endpoints)) assert.equal(document[name], client.at(path))
+  assert.deepEqual(document.code_challenge_methods_supported, ['S256'])
+
+  const absolute = await new Promise<string>((resolve) => {
+    const socket = net.connect(Number(new URL(base).port), '127.0.0.1')
+    const target = 'http://evil.example/auth/realms/acme/.well-known/openid-configuration'
+    socket.write(`GET ${target} HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n`)
+    let answer = ''
+    socket.on('data', (chunk) => {
+      answer += chunk
+    })
+    socket.on('close', () => resolve(answer))
+  })
+  assert.ok(!absolute.includes('evil'), absolute)
+  assert.equal((await call(wellKnown, { method: 'HEAD' })).status, 200)
+})
+
+test('a person signs in with a browser, is known to the next application, and signs out', async () => {
+  const browser = aBrowser()
+  const { verifier, challenge } = pkce()
+  const first = await browser.go(client.authUrl(challenge, { response_mode: 'fragment' }))
+  assert.equal(first.status, 303, first.text)
+  assert.match(first.location, /^\/auth\/realms\/acme\/login\//)
+  const page = await browser.go(base + first.location)
+  assert.equal(page.status, 200)
+  assert.match(page.text, /to Acme &lt;Works&gt;/)
+  assert.match(page.text, /autocomplete="username"/)
+  assert.match(page.text, /<label for="password">/)
+  assert.match(page.headers.get('content-security-policy')!, /default-src 'none'; style-src 'sha256-/)
+  assert.equal(page.headers.get('cache-control'), 'no-store')
+
+  const wrong = await browser.go(base + first.location, { username: '"><b>ada', password: 'no' })
+  assert.equal(wrong.status, 401)
+  assert.match(wrong.text, /role="alert">The user name or the password is wrong/)
+  assert.match(wrong.text, /value="&quot;&gt;&lt;b&gt;ada"/, 'the name stays, as text')
+  assert.equal((await browser.go(base + first.location, { username: 'ada', password: '' })).status, 400)
+
+  const right = await browser.go(base + first.location, { username: 'ada', password })
+  assert.equal(right.status, 303, right.text)
+  assert.ok(right.location.startsWith(`${client.at('auth')}/`), right.location)
+  const back = await browser.go(right.location)
+  assert.ok(back.location.startsWith(`${base}/console/callback#`), back.location)
+  const result = new URLSearchParams(new URL(back.location).hash.slice(1))
+  assert.deepEqual([result.get('state'), result.get('iss')], ['s1', realm.url])
+  const code = { grant_type: 'authorization_code', client_id: realm.frontend, code: result.get('code')! }
+  const exchange = { ...code, redirect_uri: `${base}/console/callback` }
+  assert.equal((await client.token({ ...exchange, code_verifier: pkce().verifier })).status, 400)
+  const tokens = await client.token({ ...exchange, code_verifier: verifier })
+  assert.equal(tokens.status, 200, tokens.text)
+  assert.equal(tokens.body.refresh_expires_in, 1800)
+  const id = decodeJwt(tokens.body.id_token)
+  assert.deepEqual([id.sid, id.nonce], [decodeJwt(tokens.body.access_token).sid, 'n1'])
+  assert.equal((await client.userinfo(tokens.body.access_token)).status, 200)
+
+  // Signed in already: the next application asks nobody, on a loopback address and with the query as response mode.
+  const again = pkce()
+  const desktop = 'http://127.0.0.1:49152/cb'
+  const known = await browser.go(client.authUrl(again.challenge, { response_mode: 'query', redirect_uri: desktop }))
+  assert.ok(known.location.startsWith(`${desktop}?code=`), known.location)
+  const next = { ...code, code: new URL(known.location).searchParams.get('code')!, redirect_uri: desktop }
+  const others = await client.token({ ...next, code_verifier: again.verifier })
+  assert.equal(others.status, 200, others.text)
+  assert.match((await browser.go(client.authUrl(again.challenge, { prompt: 'none' }))).location, /code=/)
+  const consent = await browser.go(client.authUrl(again.challenge, { prompt: 'consent' }))
+  const resumed = await browser.go((await browser.go(base + consent.location)).location)
+  assert.match(resumed.location, /code=/, resumed.text)
+
+  const hint = { id_token_hint: tokens.body.id_token }
+  const logOut = (query: Record<string, string>) => browser.go(`${client.at('logout')}?${new URLSearchParams(query)}`)
+  assert.equal((await logOut({ ...hint, post_logout_redirect_uri: 'https://evil.example/' })).status, 400)
+  const out = await logOut({ ...hint, post_logout_redirect_uri: `${base}/bye`, state: 'x' })
+  assert.deepEqual([out.status, out.location], [302, `${base}/bye?state=x`])
+  for (const { body } of [tokens, others]) assert.equal((await client.refresh(body.refresh_token)).status, 400)
+  assert.match((await browser.go(client.authUrl(challenge, { prompt: 'none' }))).location, /error=login_required/)
+})
+
+test('a code works once, and its second use ends what the first one gave', async () => {
+  const { verifier, challenge } = pkce()
+  const back = await aBrowser().signIn(client.authUrl(challenge), 'ada')
+  const exchange = {
+    grant_type: 'authorization_code',
+    client_id: realm.frontend,
+    code: back.searchParams.get('code')!,
+    redirect_uri: `${base}/console/callback`,
+    code_verifier: verifier,
+  }
+  const one = await client.token(exchange)
+  assert.equal(one.status, 200, one.text)
+  assert.equal((await client.token(exchange)).status, 400)
+  assert.equal((await client.refresh(one.body.refresh_token)).status, 400)
+})
+
+test('without a hint the logout page asks, and its button needs no script', async () => {
+  const browser = aBrowser()
+  await browser.signIn(client.authUrl(pkce().challenge), 'ada')
+  const ask = await browser.go(client.at('logout'))
+  assert.equal(ask.status, 200)
+  assert.match(ask.text, /form="op\.logoutForm"/)
+  const xsrf = /name="xsrf" value="([^"]+)"/.exec(ask.text)![1]!
+  const action = /action="([^"]+)"/.exec(ask.text)![1]!
+  assert.equal(action, `${client.at('logout')}/confirm`)
+  const done = await browser.go(action, { xsrf, logout: 'yes' })
+  assert.equal(done.status, 303)
+  const bye = await browser.go(done.location)
+  assert.equal(bye.status, 200)
+  assert.match(bye.text, /Signed out/)
+  assert.match((await browser.go(client.authUrl(pkce().challenge, { prompt: 'none' }))).location, /login_required/)
+})
+
+test('redirects go nowhere but to the base URL, to loopback and to what is registered', async () => {
+  const { challenge } = pkce()
+  const ask = (redirect_uri: string) => aBrowser().go(client.authUrl(challenge, { redirect_uri }))
+  const refused = [
+    'https://evil.example/',
+    `${base}.evil.example/`,
+    'http://127.0.0.1@evil.example/',
+    'http://127.0.0.1.evil.example/',
+    'http://evil.example\\@127.0.0.1/',
+    'javascript:alert(1)',
+    'data:text/html,x',
+    `${base}/x#y`,
+    '//evil.example',
+    'custom:x',
+    'https://app.example/other',
+    'https://app.example/in/../other',
+    'https://app.example.evil.example/in/x',
+    'http://app.example/in/x',
+    'com.example.app:/callback/more',
+  ]
+  for (const uri of refused) {
+    const answer = await ask(uri)
+    assert.deepEqual([answer.status, answer.location], [400, ''], uri)
+    assert.match(answer.text, /This sign-in cannot go on/)
+  }
+  const accepted = [
+    'http://localhost:3000/cb',
+    'http://[::1]:9/x',
+    `${base}/any/path?q=1`,
+    'http://127.0.0.1/',
+    'https://app.example/in/x',
+    'com.example.app:/callback',
+  ]
+  for (const uri of accepted) assert.equal((await ask(uri)).status, 303, uri)
+  assert.equal((await aBrowser().go(client.authUrl(challenge, { client_id: 'nobody' }))).status, 400)
+  assert.match((await aBrowser().go(client.authUrl(''))).location, /error=invalid_request/, 'PKCE is required')
+  const plain = await aBrowser().go(client.authUrl(challenge, { code_challenge_method: 'plain' }))
+  assert.match(plain.location, /error=invalid_request/)
+})
+
+test('a sign-in page that is not this browser’s, or is over, says so', async () => {
+  const browser = aBrowser()
+  const { location } = await browser.go(client.authUrl(pkce().challenge))
+  const stranger = await aBrowser().go(base + location, { username: 'ada', password })
+  assert.equal(stranger.status, 400)
+  assert.match(stranger.text, /This sign-in has expired/)
+})
+
+test('scripts of registered origins may call, others may not', async () => {
+  const origins: [string, boolean][] = [
+    [base, true],
+    ['http://localhost:5173', true],
+    ['https://app.example', true],
+    ['https://evil.example', false],
+    ['null', false],
+  ]
+  for (const [origin, allowed] of origins) {
+    const expected = allowed ? origin : null
+    const seen = ({ headers }: { headers: Headers }) => headers.get('access-control-allow-origin')
+    const asking = {
+      origin,
+      'access-control-request-method': 'POST',
+      'access-control-request-headers': 'authorization',
+    }
+    const preflight = await call(client.at('token'), { method: 'OPTIONS', headers: asking })
+    assert.deepEqual([preflight.status, seen(preflight)], [204, expected], origin)
+    const form = { grant_type: 'refresh_token', client_id: realm.frontend, refresh_token: 'x' }
+    assert.equal(seen(await client.token(form, { origin })), expected, origin)
+    const service = { grant_type: 'client_credentials', client_id: realm.backend, client_secret: realm.secret }
+    const answer = await client.token(service, { origin })
+    assert.deepEqual([answer.status, seen(answer)], [200, expected], origin)
+    const wellKnown = await call(`${realm.url}/.well-known/openid-configuration`, { headers: { origin } })
+    assert.equal(seen(wellKnown), origin)
+  }
+  assert.equal((await client.serviceAccount()).headers.get('access-control-allow-origin'), null)
+})
+
+test('behind TLS and below a path, links are https and cookies secure and of the realm’s path', async () => {
+  const port = await freePort()
+  const outside = 'https://iot.example/wp'
+  const other = await openIdentity({ port, environment: { WAYPOST_BASE_URL: outside } })
+  const { frontend } = await other.addRealm('acme')
+  const inside = `http://127.0.0.1:${port}/auth/realms/acme`
+  const { body } = await call(`${inside}/.well-known/openid-configuration`)
+  assert.equal(body.token_endpoint, `${outside}/auth/realms/acme/protocol/openid-connect/token`)
+  const query = new URLSearchParams({
+    client_id: frontend,
+    response_type: 'code',
+    redirect_uri: `${outside}/cb`,
+    scope: 'openid',
+    code_challenge: pkce().challenge,
+    code_challenge_method: 'S256',
+  })
+  const auth = () => call(`${inside}/protocol/openid-connect/auth?${query}`)
+  const answer = await auth()
+  assert.match(answer.headers.get('location')!, /^\/wp\/auth\/realms\/acme\/login\//)
+  for (const cookie of answer.headers.getSetCookie()) {
+    assert.match(cookie, /; secure/)
+    assert.match(cookie, /; httponly/)
+    assert.match(cookie, /; samesite=lax/)
+    assert.match(cookie, /path=\/wp\/auth\/realms\/acme\//)
+  }
+  for (const uri of ['https://iot.example/other', 'https://iot.example/wpx', 'http://iot.example/wp/cb']) {
+    query.set('redirect_uri', uri)
+    assert.equal((await auth()).status, 400, uri)
+  }
+})

@@ -1,0 +1,52 @@
+/** What Keycloak's clients send, turned into what the library takes. */
+import { wrap } from './jwt-access-tokens.ts'
+import { connectPath, defaultScopes, type Form } from './library.ts'
+
+export interface Call {
+  path: string
+  headers: Record<string, string | string[] | undefined>
+  form: Form
+  /** The status of a success, where it is not the library's. */
+  successStatus?: number | undefined
+}
+
+export function normalise(frontendClientId: string, call: Call): Call {
+  const steps = [dropNeedlessSecret, logOutByRefreshToken, wrapToken, addDefaultScopes]
+  return steps.reduce((current, step) => step(current, frontendClientId), call)
+}
+
+/** A public client has no secret; Keycloak ignores the one that is sent, and existing SDKs send one. */
+function dropNeedlessSecret(call: Call, frontend: string): Call {
+  const { authorization, ...others } = call.headers
+  const { client_secret: _, ...form } = call.form
+  if (call.form.client_id === frontend && !isBasic(authorization)) return { ...call, form }
+  if (!isBasic(authorization)) return call
+  const id = Buffer.from(authorization.slice(6), 'base64').toString().split(':')[0]
+  if (id !== frontend) return call
+  return { ...call, form: { ...form, client_id: form.client_id ?? frontend }, headers: others }
+}
+const isBasic = (value: string | string[] | undefined): value is string =>
+  typeof value === 'string' && /^basic /i.test(value)
+
+/** Keycloak's logout without a browser: POST with the refresh token, 204. */
+function logOutByRefreshToken(call: Call): Call {
+  const { client_id, client_secret, refresh_token: token, id_token_hint: hint } = call.form
+  if (call.path !== `${connectPath}/logout` || token === undefined || hint !== undefined) return call
+  const form = { client_id, client_secret, token, token_type_hint: 'refresh_token' }
+  return { ...call, path: `${connectPath}/revoke`, form, successStatus: 204 }
+}
+
+function wrapToken(call: Call): Call {
+  const takesToken = call.path === `${connectPath}/revoke` || call.path === `${connectPath}/token/introspect`
+  if (!takesToken || typeof call.form.token !== 'string') return call
+  return { ...call, form: { ...call.form, token: wrap(call.form.token) } }
+}
+
+/** Keycloak's default client scopes are always there. */
+function addDefaultScopes(call: Call): Call {
+  const { grant_type: type, scope = '' } = call.form
+  const named = type === 'password' || type === 'client_credentials'
+  if (call.path !== `${connectPath}/token` || !named || Array.isArray(scope)) return call
+  const scopes = new Set([...scope.split(' ').filter(Boolean), ...defaultScopes])
+  return { ...call, form: { ...call.form, scope: [...scopes].join(' ') } }
+}

@@ -1,0 +1,188 @@
+/** The realms under /auth/realms/{tenant_id}: Fastify reads and limits the body, the library answers. */
+import type { IncomingMessage } from 'node:http'
+import querystring from 'node:querystring'
+import { Readable } from 'node:stream'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { isConnectionTrouble } from '../../kernel/db.ts'
+import type { Kit } from '../../kernel/define-service.ts'
+import { PlatformError } from '../../kernel/errors.ts'
+import { clientOf, originAllowed } from '../clients.ts'
+import type { Core } from '../core.ts'
+import { errorPage } from '../pages/pages.ts'
+import type { Realm } from '../types.ts'
+import { type Call, normalise } from './compat.ts'
+import { createInstances } from './instances.ts'
+import type { Extras, Form } from './library.ts'
+import { sendPage, signIn } from './login.ts'
+
+const formType = 'application/x-www-form-urlencoded'
+const bodyLimit = 56 * 1024
+/** What the library or the sign-in page answers; everything else is not even looked at. */
+const pathPattern = /^[\w./~-]{1,500}$/
+/** Readable from every origin: they are the same for everybody. */
+const publicPath = /^\.well-known\/|\/certs$/
+const pagePath = /^(login\/|protocol\/openid-connect\/(auth|logout)(\/|$))/
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The query as it came; the URL that is logged has its secrets hidden. */
+    givenSearch: string
+  }
+}
+
+export function mountRealms(app: FastifyInstance, kit: Kit, core: Core) {
+  const instances = createInstances(kit, core)
+
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit }, (_request, body, done) => done(null, body))
+  app.setErrorHandler((error, request, reply) => answerError(kit, error, request, reply))
+  app.decorateRequest('givenSearch', '')
+  app.addHook('onRequest', async (request) => {
+    const { url = '' } = request.raw
+    const at = url.indexOf('?')
+    if (at < 0) return
+    request.givenSearch = url.slice(at)
+    request.raw.url = url.slice(0, at) + hideSecrets(request.givenSearch)
+  })
+  app.route({
+    method: ['GET', 'HEAD', 'POST', 'OPTIONS'],
+    url: '/auth/realms/:tenantId/*',
+    exposeHeadRoute: false,
+    handler: serve,
+  })
+
+  async function serve(request: FastifyRequest, reply: FastifyReply) {
+    const { tenantId, '*': path } = request.params as { tenantId: string; '*': string }
+    const realm = await findRealm(core, tenantId)
+    allowOrigin(request, reply, realm, path)
+    if (request.method === 'OPTIONS') return reply.code(204).send()
+    if (!realm) return refuse(request, reply, 404, 'invalid_request', 'This realm does not exist.')
+    if (realm.status !== 'AVAILABLE')
+      return refuse(request, reply, 401, 'access_denied', 'This tenant is not available at the moment.')
+    if (!pathPattern.test(path)) return refuse(request, reply, 404, 'not_found', 'There is nothing at this path.')
+
+    // Loaded here: inside a transaction nothing may ask for a second connection.
+    await core.denied.ready()
+    const { provider, handle } = await instances.of(realm)
+    const allowedOrigin = reply.getHeader('access-control-allow-origin')?.toString()
+    const { inner, form } = innerRequest(kit.baseUrl(), realm, request, { path, allowedOrigin })
+    const takeOver = () => {
+      for (const [name, value] of Object.entries(reply.getHeaders())) reply.raw.setHeader(name, value as string)
+      reply.hijack()
+    }
+    if (path.startsWith('login/'))
+      return signIn({ core, realm, provider, inner, form, address: request.ip, reply, takeOver })
+    takeOver()
+    await handle(inner, reply.raw)
+  }
+
+  /** CORS is ours alone: the library never sees the Origin header. */
+  function allowOrigin(
+    { headers, method }: FastifyRequest,
+    reply: FastifyReply,
+    realm: Realm | undefined,
+    path: string,
+  ) {
+    reply.header('vary', 'Origin')
+    const { origin } = headers
+    if (!origin || !realm) return
+    if (!publicPath.test(path) && !originAllowed(kit.baseUrl(), clientOf(realm, realm.frontendClientId), origin)) return
+    reply.header('access-control-allow-origin', origin)
+    reply.header('access-control-expose-headers', 'WWW-Authenticate, Retry-After')
+    if (method !== 'OPTIONS') return
+    reply.header('access-control-allow-methods', 'GET, POST')
+    reply.header('access-control-allow-headers', 'authorization, content-type')
+    reply.header('access-control-max-age', '3600')
+  }
+
+  function refuse(request: FastifyRequest, reply: FastifyReply, status: number, error: string, text: string) {
+    const { '*': path } = request.params as { '*': string }
+    if (pagePath.test(path) && request.headers.accept?.includes('text/html'))
+      return sendPage(reply, status, errorPage({ name: 'Waypost', title: 'No sign-in here', text }))
+    return sendError(reply, status, error, text)
+  }
+}
+
+/** Ids of tenants are short and plain; nothing else reaches the database. */
+const findRealm = async ({ realms }: Core, tenantId: string) =>
+  /^[\w.~-]{1,255}$/.test(tenantId) ? realms.get(tenantId) : undefined
+
+const sendError = (reply: FastifyReply, status: number, error: string, description: string) =>
+  reply
+    .code(status)
+    .header('cache-control', 'no-store')
+    .type('application/json; charset=utf-8')
+    .send(JSON.stringify({ error, error_description: description }))
+
+function answerError(kit: Kit, error: unknown, request: FastifyRequest, reply: FastifyReply) {
+  const { statusCode = 500, message } = error as { statusCode?: number; message: string }
+  if (isConnectionTrouble(error)) {
+    reply.header('retry-after', '2')
+    return sendError(reply, 503, 'temporarily_unavailable', 'the database is not reachable right now')
+  }
+  if (error instanceof PlatformError) {
+    if (error.headers) reply.headers(error.headers)
+    const name = error.status === 429 || error.status === 503 ? 'temporarily_unavailable' : 'invalid_request'
+    return sendError(reply, error.status, name, error.message)
+  }
+  if (statusCode < 500) return sendError(reply, statusCode, 'invalid_request', message)
+  kit.log.error({ err: error, correlationId: request.id, url: request.url }, 'identity request failed')
+  const text = `something went wrong; the log has it under ${request.id}`
+  return sendError(reply, 500, 'server_error', text)
+}
+
+const secretParameters = /([?&](?:id_token_hint|code|token|access_token|refresh_token|password|client_secret)=)[^&]*/gi
+const hideSecrets = (search: string) => search.replace(secretParameters, '$1[hidden]')
+
+/** Headers that could tell the library another address, or another body, than the ones it gets. */
+const dropped = [
+  'origin',
+  'x-forwarded-host',
+  'x-forwarded-for',
+  'x-forwarded-port',
+  'forwarded',
+  'transfer-encoding',
+  'content-length',
+  'content-encoding',
+  'expect',
+]
+
+/** The request as the library sees it: its own path, our body, and the public address whatever the headers said. */
+function innerRequest(
+  baseUrl: string,
+  realm: Realm,
+  request: FastifyRequest,
+  { path, allowedOrigin }: { path: string; allowedOrigin: string | undefined },
+) {
+  const base = new URL(baseUrl)
+  const isForm = request.headers['content-type']?.split(';')[0]?.trim().toLowerCase() === formType
+  const given = Buffer.isBuffer(request.body) ? request.body : undefined
+  const parsed: Form = isForm && given ? { ...querystring.parse(given.toString()) } : {}
+  const call: Call = normalise(realm.frontendClientId, { path: `/${path}`, headers: request.headers, form: parsed })
+  const body = isForm ? Buffer.from(querystring.stringify(defined(call.form))) : given
+
+  const headers: Call['headers'] = { ...call.headers, host: base.host, 'x-forwarded-proto': base.protocol.slice(0, -1) }
+  for (const name of dropped) delete headers[name]
+  if (body?.length) headers['content-length'] = String(body.length)
+  const { socket, httpVersion, httpVersionMajor } = request.raw
+  const waypost: Extras = {
+    address: request.ip,
+    form: call.form,
+    correlationId: request.id,
+    allowedOrigin,
+    successStatus: call.successStatus,
+  }
+  const stream = Readable.from(body?.length ? [body] : [], { objectMode: false })
+  const inner = Object.assign(stream, {
+    method: request.method,
+    url: call.path + request.givenSearch,
+    headers,
+    socket,
+    httpVersion,
+    httpVersionMajor,
+    waypost,
+  })
+  return { inner: inner as unknown as IncomingMessage, form: parsed }
+}
+
+const defined = (form: Form) => Object.fromEntries(Object.entries(form).filter(([, value]) => value !== undefined))

@@ -1,0 +1,71 @@
+/** RFC 6749, 4.3. The library has no such grant; what follows is its refresh grant without the refresh token. */
+import type { Ctx, Provider } from 'oidc-provider'
+import { extrasOf, tooMany } from './library.ts'
+import { epochSeconds, type Setting } from './setting.ts'
+
+export function usePasswordGrant(provider: Provider, setting: Setting, findAccount: FindAccount) {
+  const { kit, core, library, realm } = setting
+  const { errors } = library
+
+  async function logIn(ctx: Ctx, username: string, password: string) {
+    const { address } = extrasOf(ctx)
+    const result = await core.accounts.logIn(realm.tenantId, { username, password, address })
+    if (result === 'wrong')
+      throw Object.assign(new errors.InvalidGrant('wrong user name or password'), {
+        error_description: 'Invalid user credentials',
+      })
+    if ('wait' in result) throw tooMany(library, ctx, result.wait)
+    return result.user
+  }
+
+  async function handler(ctx: Ctx) {
+    const { client, params = {} } = ctx.oidc
+    const { username, password } = params
+    if (!username) throw new errors.InvalidRequest("missing required parameter 'username'")
+    if (!password) throw new errors.InvalidRequest("missing required parameter 'password'")
+    const user = await logIn(ctx, username, password)
+    const account = await findAccount(ctx, user.id)
+    if (!account) throw new errors.InvalidGrant('the user is gone')
+
+    const scope = [...ctx.oidc.requestParamOIDCScopes].join(' ')
+    const authTime = epochSeconds(kit)
+    const grant = new provider.Grant({ accountId: user.id, clientId: client.clientId })
+    grant.addOIDCScope(scope)
+    // The login and its first refresh token: both or none.
+    await core.unit.run(async () => {
+      const grantId = await grant.save()
+      ctx.oidc.entity('Account', account)
+      ctx.oidc.entity('Grant', grant)
+
+      const common = { accountId: user.id, client, grantId, gty: 'password', scope, sid: grantId }
+      const accessToken = new provider.AccessToken(common)
+      const refreshToken = new provider.RefreshToken({ ...common, authTime, rotations: 0 })
+      ctx.oidc.entity('AccessToken', accessToken)
+      ctx.oidc.entity('RefreshToken', refreshToken)
+      ctx.body = {
+        access_token: await accessToken.save(),
+        expires_in: accessToken.expiration,
+        refresh_token: await refreshToken.save(),
+        token_type: 'Bearer',
+        scope,
+        ...(scope.split(' ').includes('openid') && { id_token: await idToken(ctx, { scope, grantId, authTime }) }),
+      }
+    })
+  }
+
+  async function idToken(ctx: Ctx, { scope, grantId, authTime }: { scope: string; grantId: string; authTime: number }) {
+    const claims = await ctx.oidc.account.claims('id_token', scope)
+    const token = new provider.IdToken({ ...claims, auth_time: authTime }, { ctx })
+    token.scope = scope
+    token.set('auth_time', authTime)
+    token.set('sid', grantId)
+    return token.issue({ use: 'idtoken' })
+  }
+
+  provider.registerGrantType('password', handler, ['username', 'password', 'scope'])
+}
+
+export type FindAccount = (
+  ctx: unknown,
+  id: string,
+) => Promise<import('./jwt-access-tokens.ts').UserAccount | undefined>

@@ -1,0 +1,286 @@
+import assert from 'node:assert/strict'
+import { createHmac, generateKeyPairSync } from 'node:crypto'
+import { before, test } from 'node:test'
+import { decodeJwt, decodeProtectedHeader, exportSPKI, importJWK, SignJWT } from 'jose'
+import { freshDatabase } from '../../test/harness/database.ts'
+import { eventually } from '../../test/harness/eventually.ts'
+import {
+  aBrowser,
+  aRealm,
+  basic,
+  call,
+  clientOf,
+  freePort,
+  type IdentityHouse,
+  openIdentity,
+  pkce,
+} from '../../test/harness/realms.ts'
+import type { ConnectionOptions } from '../kernel/db.ts'
+import { createCore } from './core.ts'
+
+let connection: ConnectionOptions
+let environment: Record<string, string>
+let house: IdentityHouse
+let offsetMs = 0
+const now = () => new Date(Date.now() + offsetMs)
+
+before(async () => {
+  connection = await freshDatabase()
+  environment = { WAYPOST_MASTER_KEY: 'a master key of at least 32 characters' }
+  house = await openIdentity({ connection, environment, now })
+})
+
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
+const refused = (token: string, at = house) =>
+  assert.rejects(at.identity.authenticate(bearer(token)), { code: 'unauthenticated' }, token)
+
+test('a realm is reserved, built, built again and deleted; its secret, keys and users stay until then', async () => {
+  const { identity, kit } = house
+  const names = { tenantId: 'built', frontendClientId: 'f', backendClientId: 'b' }
+  const reserved = await kit.db.tx((sql) => identity.reserveRealm(sql, names))
+  assert.equal(reserved.status, 'CREATING')
+  assert.deepEqual(await kit.db.tx((sql) => identity.reserveRealm(sql, names)), reserved)
+  const token = `${reserved.issuer}/protocol/openid-connect/token`
+  const form = { grant_type: 'client_credentials', client_id: 'b', client_secret: reserved.backendClientSecret }
+  const ask = () => call(token, { method: 'POST', body: new URLSearchParams(form) })
+  assert.equal((await ask()).status, 401, 'not available yet')
+
+  const spec = aRealm('built', {
+    frontendClient: { id: 'f', redirectUris: [], webOrigins: [] },
+    backendClient: { id: 'b', roles: ['service'] },
+    roles: [{ name: 'service', on: 'tenant', scopes: ['a:read', 'platform:tenant:read'] }],
+    accessTokenSeconds: 120,
+  })
+  await kit.db.tx(async (sql) => {
+    await identity.buildRealm(sql, spec)
+    await identity.setRealmStatus(sql, 'built', 'AVAILABLE')
+  })
+  const first = await ask()
+  assert.equal(first.body.expires_in, 120, first.text)
+  const [role] = await kit.db.sql`select scopes, platform_scopes from identity.roles where tenant_id = 'built'`
+  assert.deepEqual(role, { scopes: ['a:read'], platformScopes: [] }, 'platform scopes exist in realm platform alone')
+
+  await kit.db.tx((sql) => identity.buildRealm(sql, { ...spec, accessTokenSeconds: 60, roles: [] }))
+  const second = await ask()
+  assert.equal(second.body.expires_in, 60)
+  const kid = (body: { access_token: string }) => decodeProtectedHeader(body.access_token).kid
+  assert.equal(kid(second.body), kid(first.body))
+  assert.equal((await identity.realm('built'))?.backendClientSecret, reserved.backendClientSecret)
+  assert.equal((await kit.db.sql`select name from identity.roles where tenant_id = 'built'`).length, 0)
+
+  await kit.db.tx((sql) => identity.setRealmStatus(sql, 'built', 'DELETED'))
+  assert.equal(await identity.realm('built'), undefined)
+  assert.equal((await ask()).status, 404)
+  await refused(second.body.access_token)
+  await kit.db.tx((sql) => identity.setRealmStatus(sql, 'built', 'DELETED'))
+})
+
+test('users are made, found and deleted, and a deleted one is out at once', async () => {
+  const { identity, kit } = house
+  const realm = await house.addRealm('people')
+  const ada = await house.addUser('people', 'ada')
+  await house.addUser('people', 'bob')
+  const again = await kit.db.tx((sql) => identity.createUser(sql, 'people', { username: 'ADA', roles: [] }))
+  assert.equal(again, undefined)
+  const generated = await kit.db.tx((sql) => identity.createUser(sql, 'people', { username: 'eve', roles: [] }))
+  const eve = await clientOf(realm).logIn('eve', { password: generated!.password! })
+  assert.equal(eve.status, 200, eve.text)
+  const { count, users } = await identity.findUsers('people', { search: 'EXAMPLE.org', offset: 1, limit: null })
+  assert.deepEqual([count, users.map(({ username }) => username)], [2, ['bob']])
+
+  const login = (await clientOf(realm).logIn('ada')).body
+  await identity.authenticate(bearer(login.access_token))
+  assert.equal(await kit.db.tx((sql) => identity.deleteUser(sql, 'people', ada.id)), true)
+  await refused(login.access_token)
+  assert.equal((await clientOf(realm).refresh(login.refresh_token)).status, 400)
+  assert.equal((await clientOf(realm).logIn('ada')).status, 400)
+  assert.equal(await kit.db.tx((sql) => identity.deleteUser(sql, 'people', ada.id)), false)
+})
+
+test('ending the sessions of a user ends the browser’s session, too', async () => {
+  const realm = await house.addRealm('sessions')
+  const ada = await house.addUser('sessions', 'ada')
+  const browser = aBrowser()
+  await browser.signIn(clientOf(realm).authUrl(pkce().challenge), 'ada')
+  const silently = () => browser.go(clientOf(realm).authUrl(pkce().challenge, { prompt: 'none' }))
+  assert.match((await silently()).location, /code=/)
+  const { sessions } = createCore(house.kit)
+  await house.kit.db.tx((sql) => sessions.endSessions(sql, 'sessions', { userId: ada.id }))
+  assert.match((await silently()).location, /login_required/)
+})
+
+test('forged tokens are refused', async () => {
+  const realm = await house.addRealm('forged')
+  const other = await house.addRealm('stranger')
+  const token: string = (await clientOf(realm).serviceAccount()).body.access_token
+  const foreign: string = (await clientOf(other).serviceAccount()).body.access_token
+  await house.identity.authenticate(bearer(token))
+  const header = decodeProtectedHeader(token)
+  const claims = decodeJwt(token)
+  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+  const [first, , signature] = token.split('.') as [string, string, string]
+
+  await refused(`${first}.${part({ ...claims, sub: 'x' })}.${signature}`)
+  await refused(`${part({ ...header, alg: 'none' })}.${part(claims)}.`)
+  const own = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
+  const signedBy = (key: typeof own, changes = {}, kid = header.kid!) =>
+    new SignJWT({ ...claims, ...changes }).setProtectedHeader({ alg: 'RS256', kid }).sign(key)
+  await refused(await signedBy(own))
+
+  const [jwk] = (await call(clientOf(realm).at('certs'))).body.keys
+  const pem = await exportSPKI((await importJWK(jwk, 'RS256')) as never)
+  const unsigned = `${part({ alg: 'HS256', kid: header.kid })}.${part(claims)}`
+  await refused(`${unsigned}.${createHmac('sha256', pem).update(unsigned).digest('base64url')}`)
+
+  // A key of another realm signs for its own realm only.
+  const { keys } = (await createCore(house.kit).realms.get('stranger'))!
+  const theirs = JSON.parse(house.kit.secrets.open(keys[0]!.privateJwkSealed))
+  const key = (await importJWK(theirs, 'RS256')) as never
+  await refused(await signedBy(key, {}, theirs.kid))
+  const mine = decodeJwt(foreign)
+  await house.identity.authenticate(bearer(await signedBy(key, mine, theirs.kid)))
+  await refused(await signedBy(key, { ...mine, iss: `${mine.iss}/` }, theirs.kid))
+  await refused(await signedBy(key, { ...mine, iss: 'https://elsewhere.example/auth/realms/stranger' }, theirs.kid))
+  await refused(await signedBy(key, { ...mine, typ: 'ID' }, theirs.kid))
+  await refused(await signedBy(key, { ...mine, exp: 1 }, theirs.kid))
+  await refused(await signedBy(key, { ...mine, iat: mine.iat! - 301, exp: mine.exp! + 9999 }, theirs.kid))
+  for (const nonsense of ['', 'x', 'a.b.c', '..', `${token}.`, `${token}x`]) await refused(nonsense || ' ')
+
+  assert.equal((await clientOf(realm).introspect(foreign)).body.active, false)
+  offsetMs += 301_000
+  await refused(token)
+  offsetMs = 0
+})
+
+test('the old client secret is good for an hour after a change', async () => {
+  const realm = await house.addRealm('secrets')
+  const { realms } = createCore(house.kit)
+  const secret = await house.kit.db.tx((sql) => realms.changeSecret(sql, 'secrets', realm.backend))
+  const status = async (value: string) =>
+    (await clientOf(realm).token({ grant_type: 'client_credentials' }, basic(realm.backend, value))).status
+  assert.deepEqual([await status(secret!), await status(realm.secret)], [200, 200])
+  offsetMs = 3_601_000
+  assert.deepEqual([await status(secret!), await status(realm.secret)], [200, 401])
+  offsetMs = 0
+  assert.equal(await house.kit.db.tx((sql) => realms.changeSecret(sql, 'secrets', realm.frontend)), undefined)
+})
+
+test('a retired key is dropped once nothing that it signed can be in use', async () => {
+  const realm = await house.addRealm('retired')
+  const certs = async () => (await call(clientOf(realm).at('certs'))).body.keys.length
+  assert.equal(await certs(), 1)
+  const { keys } = createCore(house.kit)
+  const prune = () => house.kit.db.tx((sql) => keys.prune(sql))
+  await keys.rotate('retired')
+  await prune()
+  assert.equal(await certs(), 2)
+  offsetMs = 36_001_000
+  await prune()
+  offsetMs = 0
+  assert.equal(await certs(), 1)
+})
+
+test('a refresh that fails half way leaves the login as it was', async () => {
+  const realm = await house.addRealm('half')
+  await house.addUser('half', 'ada')
+  const login = (await clientOf(realm).logIn('ada')).body
+  const { sql } = house.kit.db
+  await sql`alter table identity.artefacts add constraint broken check (model <> 'RefreshToken') not valid`
+  house.kit.log.level = 'silent'
+  const failed = await clientOf(realm).refresh(login.refresh_token)
+  house.kit.log.level = 'error'
+  await sql`alter table identity.artefacts drop constraint broken`
+  assert.deepEqual([failed.status, failed.body.error], [500, 'server_error'])
+  assert.ok(!failed.text.includes('constraint'), failed.text)
+  assert.equal((await clientOf(realm).refresh(login.refresh_token)).status, 200)
+})
+
+test('two processes on one database hear of each other within a second', async () => {
+  const port = await freePort()
+  const sameAddress = { ...environment, WAYPOST_BASE_URL: house.baseUrl }
+  const second = await openIdentity({ connection, environment: sameAddress, port })
+  const realm = await house.addRealm('shared')
+  await house.addUser('shared', 'ada')
+  // Both need the realm's first key at once: one of them makes it.
+  const there = clientOf({ ...realm, url: `http://127.0.0.1:${port}/auth/realms/shared` })
+  const here = clientOf(realm)
+  const [a, b] = await Promise.all([here.serviceAccount(), there.serviceAccount()])
+  assert.equal(decodeProtectedHeader(a.body.access_token).kid, decodeProtectedHeader(b.body.access_token).kid)
+  for (const at of [house, second])
+    for (const { body } of [a, b]) await at.identity.authenticate(bearer(body.access_token))
+
+  const soon = { withinMs: 1000, everyMs: 10 }
+  await createCore(house.kit).keys.rotate('shared')
+  const rotated = (await here.serviceAccount()).body.access_token
+  await second.identity.authenticate(bearer(rotated))
+
+  const login = (await here.logIn('ada')).body
+  await second.identity.authenticate(bearer(login.access_token))
+  await here.post('revoke', { token: login.refresh_token, client_id: realm.frontend })
+  await eventually(() => refused(login.access_token, second), soon)
+  assert.equal((await there.refresh(login.refresh_token)).status, 400)
+
+  await house.kit.db.tx((sql) => house.identity.setRealmStatus(sql, 'shared', 'SUSPENDED'))
+  await refused(rotated)
+  await eventually(() => refused(rotated, second), soon)
+  for (const client of [here, there]) {
+    assert.equal((await client.serviceAccount()).status, 401)
+    assert.equal((await client.introspect(rotated)).status, 401)
+    assert.equal((await client.userinfo(rotated)).status, 401)
+  }
+  const page = await aBrowser().go(here.authUrl(pkce().challenge))
+  assert.equal(page.status, 401)
+  assert.match(page.text, /This tenant is not available/)
+  await house.kit.db.tx((sql) => house.identity.setRealmStatus(sql, 'shared', 'AVAILABLE'))
+  await eventually(async () => assert.equal((await there.serviceAccount()).status, 200), soon)
+})
+
+test('a restart keeps keys, cookies and refresh tokens', async () => {
+  const port = await freePort()
+  const own = await freshDatabase()
+  const address = { ...environment, WAYPOST_BASE_URL: `http://127.0.0.1:${port}` }
+  const old = await openIdentity({ connection: own, environment: address, port })
+  const realm = await old.addRealm('acme')
+  await old.addUser('acme', 'ada')
+  const client = clientOf(realm)
+  const login = (await client.logIn('ada')).body
+  const browser = aBrowser()
+  await browser.signIn(client.authUrl(pkce().challenge), 'ada')
+  await old.close()
+
+  const fresh = await openIdentity({ connection: own, environment: address, port })
+  await fresh.identity.authenticate(bearer(login.access_token))
+  assert.equal((await client.refresh(login.refresh_token)).status, 200)
+  assert.match((await browser.go(client.authUrl(pkce().challenge, { prompt: 'none' }))).location, /code=/)
+})
+
+test('without the database the answer is 503, in the words of the standard', async () => {
+  const lost = await openIdentity({ connection, environment })
+  const realm = await lost.addRealm('lost')
+  await lost.addUser('lost', 'ada')
+  assert.equal((await clientOf(realm).serviceAccount()).status, 200)
+  await lost.kit.db.sql.end({ timeout: 1 })
+  const answers = [
+    await clientOf(realm).logIn('ada'),
+    await clientOf(realm).refresh('x'),
+    await clientOf(realm).serviceAccount(),
+    await call(`${lost.baseUrl}/auth/realms/other/protocol/openid-connect/certs`),
+  ]
+  for (const { status, body, headers, text } of answers) {
+    assert.deepEqual([status, body?.error], [503, 'temporarily_unavailable'], text)
+    assert.ok(headers.get('retry-after'))
+  }
+})
+
+test('ten thousand realms that nobody uses have no keys and no instances', async () => {
+  const { sql } = house.kit.db
+  await sql`
+    insert into identity.realms (tenant_id, status, frontend_client_id, backend_client_id, cookie_key_sealed)
+    select 'many-' || n, 'AVAILABLE', 'f', 'b', ${house.kit.secrets.seal('x'.repeat(43))} from generate_series(1, 10000) n`
+  const started = performance.now()
+  const other = await openIdentity({ connection, environment })
+  assert.ok(performance.now() - started < 5000)
+  assert.equal((await other.kit.db.sql`select kid from identity.signing_keys where tenant_id like 'many-%'`).length, 0)
+  const found = await call(`${other.baseUrl}/auth/realms/many-9999/protocol/openid-connect/certs`)
+  assert.equal(found.body.keys.length, 1)
+})

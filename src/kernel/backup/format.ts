@@ -1,0 +1,137 @@
+/**
+ * The file of a backup: a line that names it, frames (a letter, a length, that many bytes), and at its end the SHA-256
+ * of everything before. Written and read once from front to back, so that neither side ever holds more than one frame.
+ *
+ *     H  the manifest (JSON)
+ *     T  a table begins (JSON: its place in the manifest)   D … its rows, compressed   E  it ends (JSON: rows, bytes, SHA-256)
+ *     Z  the end (JSON: totals)
+ */
+import { createHash } from 'node:crypto'
+import { type FileHandle, open } from 'node:fs/promises'
+
+export class BackupError extends Error {
+  override readonly name = 'BackupError'
+}
+
+const title = 'WAYPOST BACKUP '
+const formatVersion = 1
+const firstLine = Buffer.from(`${title}${formatVersion}\n`)
+const headLength = 5
+const digestLength = 32
+/** No frame that we write comes near; a damaged length must not become a huge allocation. */
+const frameLengthMax = 64 * 1024 * 1024
+
+export type FrameType = 'H' | 'T' | 'D' | 'E' | 'Z'
+export interface Frame {
+  type: FrameType
+  content: Buffer
+}
+
+export interface FrameWriter {
+  write(type: FrameType, content: Buffer): Promise<void>
+  writeJson(type: FrameType, value: object): Promise<void>
+  /** Appends the checksum and returns when all of it is on the disk. */
+  finish(): Promise<void>
+  abandon(): Promise<void>
+}
+
+/** Closed to everybody else from its first byte on; never into a file, or through a link, that is already there. */
+export async function createFrameWriter(path: string): Promise<FrameWriter> {
+  const handle = await open(path, 'wx', 0o600)
+  const hash = createHash('sha256')
+  const put = async (bytes: Buffer) => {
+    for (let at = 0; at < bytes.length; ) at += (await handle.write(bytes, at)).bytesWritten
+  }
+  const add = async (bytes: Buffer) => {
+    hash.update(bytes)
+    await put(bytes)
+  }
+  async function write(type: FrameType, content: Buffer) {
+    const frame = Buffer.allocUnsafe(headLength + content.length)
+    frame.write(type, 0, 'latin1')
+    frame.writeUInt32BE(content.length, 1)
+    content.copy(frame, headLength)
+    await add(frame)
+  }
+  await add(firstLine)
+  return {
+    write,
+    writeJson: (type, value) => write(type, Buffer.from(JSON.stringify(value))),
+    async finish() {
+      await put(hash.digest())
+      await handle.sync()
+      await handle.close()
+    },
+    abandon: () => handle.close(),
+  }
+}
+
+export interface FrameReader {
+  next(): Promise<Frame>
+  /** Nothing may follow but the right checksum; returns the SHA-256 of the whole file, as `sha256sum` prints it. */
+  finish(): Promise<string>
+  bytes: number
+  close(): Promise<void>
+}
+
+export async function openFrames(path: string): Promise<FrameReader> {
+  const handle = await open(path, 'r')
+  try {
+    const { size } = await handle.stat()
+    const hash = createHash('sha256')
+    let position = 0
+    const take = async (length: number) => {
+      const bytes = Buffer.allocUnsafe(length)
+      await readFully(handle, bytes, position)
+      position += length
+      return bytes
+    }
+    const takeHashed = async (length: number) => {
+      if (position + length > size - digestLength) throw damaged(path, 'it ends too early')
+      const bytes = await take(length)
+      hash.update(bytes)
+      return bytes
+    }
+    const begin = await takeHashed(Math.min(firstLine.length, Math.max(0, size - digestLength)))
+    checkFirstLine(path, begin)
+    return {
+      bytes: size,
+      async next() {
+        const head = await takeHashed(headLength)
+        const length = head.readUInt32BE(1)
+        if (length > frameLengthMax) throw damaged(path, `the length at byte ${position - 4} is impossible`)
+        return { type: head.toString('latin1', 0, 1) as FrameType, content: await takeHashed(length) }
+      },
+      async finish() {
+        if (position !== size - digestLength) throw damaged(path, 'something follows its end')
+        const digest = await take(digestLength)
+        const whole = hash.copy().update(digest).digest('hex')
+        if (!hash.digest().equals(digest)) throw damaged(path, 'its checksum does not match its content')
+        return whole
+      },
+      close: () => handle.close(),
+    }
+  } catch (error) {
+    await handle.close()
+    throw error
+  }
+}
+
+async function readFully(handle: FileHandle, bytes: Buffer, position: number) {
+  for (let at = 0; at < bytes.length; ) {
+    const { bytesRead } = await handle.read(bytes, at, bytes.length - at, position + at)
+    if (bytesRead === 0) throw new BackupError('The file became shorter while it was read')
+    at += bytesRead
+  }
+}
+
+function checkFirstLine(path: string, begin: Buffer) {
+  if (begin.equals(firstLine)) return
+  const version = begin.toString('latin1').match(/^WAYPOST BACKUP (\d+)/)?.[1]
+  if (version !== undefined && Number(version) > formatVersion)
+    throw new BackupError(`${path} has format ${version}, which this Waypost does not know: it was made by a newer one`)
+  throw new BackupError(`${path} is not a backup of Waypost, or its beginning is damaged`)
+}
+
+export const damaged = (path: string, how: string) =>
+  new BackupError(`${path} is damaged: ${how}. Nothing was changed; use another copy`)

@@ -1,0 +1,121 @@
+/** What of a database is ours, read from PostgreSQL's own catalogue. */
+import type { Sql } from '../db.ts'
+import { jobsSchema, jobsTables } from '../jobs.ts'
+import { type Manifest, nameOf, type Partition, quoted, type Sequence, type TableEntry } from './manifest.ts'
+
+/** A module's tables are in the schema of its name. */
+const schemaOf = (module: string) => module.replaceAll('-', '_')
+
+/** The migrations that this database has seen; none in a fresh one. */
+export async function readApplied(sql: Sql): Promise<Manifest['migrations']> {
+  const [exists] = await sql`select to_regclass('kernel.migrations') is not null as yes`
+  if (!exists?.yes) return []
+  return await sql<Manifest['migrations']>`
+    select module, name, checksum from kernel.migrations order by module, name`
+}
+
+/** The schemas of these modules that exist; another program's schemas in the same database are never touched. */
+export async function findSchemas(sql: Sql, modules: Iterable<string>): Promise<string[]> {
+  const names = [...new Set(['kernel', ...[...modules].map(schemaOf)])]
+  const rows = await sql`select nspname as name from pg_namespace where nspname = any(${names}::name[]) order by 1`
+  return rows.map((row) => row.name as string)
+}
+
+/** Of the job queue's own schema only what was asked to be done; the rest describes that installation. */
+export async function findTables(sql: Sql, schemas: string[]): Promise<TableEntry[]> {
+  const rows = await sql<TableEntry[]>`
+    select n.nspname::text as schema, c.relname::text as name, array(
+      select a.attname::text from pg_attribute a
+      where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = '' order by a.attnum
+    ) as columns
+    from pg_class c join pg_namespace n on n.oid = c.relnamespace
+    where n.nspname = any(${[...schemas, jobsSchema]}::name[])
+      and c.relkind in ('r', 'p') and not c.relispartition and c.relpersistence <> 't'
+    order by n.nspname, c.relname`
+  return rows
+    .filter(({ schema, name }) => schema !== jobsSchema || jobsTables.includes(name))
+    .filter(({ schema, name }) => !(schema === 'kernel' && name === 'data_keys'))
+}
+
+export async function findPartitions(sql: Sql, schemas: string[]): Promise<Partition[]> {
+  return await sql<Partition[]>`
+    select n.nspname::text as schema, c.relname::text as name, pn.nspname::text as "parentSchema",
+      p.relname::text as parent, pg_get_expr(c.relpartbound, c.oid) as bound, pg_get_partkeydef(c.oid) as key
+    from pg_class c join pg_namespace n on n.oid = c.relnamespace
+      join pg_inherits i on i.inhrelid = c.oid
+      join pg_class p on p.oid = i.inhparent join pg_namespace pn on pn.oid = p.relnamespace
+    where c.relispartition and c.relkind in ('r', 'p') and n.nspname = any(${schemas}::name[])
+    order by (select count(*) from pg_partition_ancestors(c.oid)), n.nspname, c.relname`
+}
+
+export async function makePartition(sql: Sql, partition: Partition) {
+  const parent = nameOf({ schema: partition.parentSchema, name: partition.parent })
+  const below = partition.key === null ? '' : `partition by ${partition.key}`
+  await sql.unsafe(`create table if not exists ${nameOf(partition)} partition of ${parent} ${partition.bound} ${below}`)
+}
+
+/** Read within the snapshot's transaction, but always the newest value: never less than what the rows use. */
+export async function readSequences(sql: Sql, schemas: string[]): Promise<Sequence[]> {
+  const found = await sql<{ schema: string; name: string }[]>`
+    select n.nspname::text as schema, c.relname::text as name
+    from pg_class c join pg_namespace n on n.oid = c.relnamespace
+    where c.relkind = 'S' and n.nspname = any(${schemas}::name[]) order by 1, 2`
+  const sequences: Sequence[] = []
+  for (const sequence of found) {
+    const [row] = await sql.unsafe(`select last_value::text as value, is_called as called from ${nameOf(sequence)}`)
+    sequences.push({ ...sequence, value: row!.value, called: row!.called })
+  }
+  return sequences
+}
+
+export const setSequence = (sql: Sql, sequence: Sequence) =>
+  sql`select setval(${nameOf(sequence)}::text::regclass, ${sequence.value}::text::bigint, ${sequence.called})`
+
+/**
+ * Foreign keys and triggers would act on every row that comes back, in an order that is not theirs. They step aside and
+ * return when all rows are there; the keys then check them all at once, which is also many times quicker.
+ */
+export async function standAside(sql: Sql, schemas: string[]): Promise<() => Promise<void>> {
+  const names = [...schemas, jobsSchema]
+  const keys = await sql`
+    select k.conrelid::regclass::text as table, k.conname::text as name, pg_get_constraintdef(k.oid) as definition
+    from pg_constraint k join pg_class c on c.oid = k.conrelid join pg_namespace n on n.oid = c.relnamespace
+    where k.contype = 'f' and k.conparentid = 0 and n.nspname = any(${names}::name[]) order by 1, 2`
+  const triggers = await sql`
+    select t.tgrelid::regclass::text as table, t.tgname::text as name
+    from pg_trigger t join pg_class c on c.oid = t.tgrelid join pg_namespace n on n.oid = c.relnamespace
+    where not t.tgisinternal and t.tgenabled = 'O' and t.tgparentid = 0 and n.nspname = any(${names}::name[])`
+  for (const key of keys) await sql.unsafe(`alter table ${key.table} drop constraint ${quoted(key.name)}`)
+  for (const { table, name } of triggers) await sql.unsafe(`alter table ${table} disable trigger ${quoted(name)}`)
+  return async () => {
+    for (const { table, name, definition } of keys)
+      await sql.unsafe(`alter table ${table} add constraint ${quoted(name)} ${definition}`)
+    for (const { table, name } of triggers) await sql.unsafe(`alter table ${table} enable trigger ${quoted(name)}`)
+  }
+}
+
+const countMax = 1_000_000
+
+/** What a restore would replace. Not counted: what every start writes anew. */
+export async function findData(sql: Sql, tables: TableEntry[]): Promise<{ table: string; rows: number }[]> {
+  const ignored = ['kernel.migrations', 'kernel.periodic', `${jobsSchema}.queue`]
+  const found: { table: string; rows: number }[] = []
+  for (const table of tables) {
+    const plain = `${table.schema}.${table.name}`
+    if (ignored.includes(plain)) continue
+    const [row] = await sql.unsafe(
+      `select count(*)::int as rows from (select from ${nameOf(table)} limit ${countMax}) as first`,
+    )
+    if (row!.rows > 0) found.push({ table: plain, rows: row!.rows })
+  }
+  return found
+}
+
+/** Other connections of a Waypost to this database, other than backups and restores. */
+export async function findOthers(sql: Sql): Promise<number[]> {
+  const rows = await sql`
+    select pid from pg_stat_activity
+    where datname = current_database() and usename = current_user and pid <> pg_backend_pid()
+      and application_name like 'waypost%' and application_name <> 'waypost-backup'`
+  return rows.map((row) => row.pid as number)
+}

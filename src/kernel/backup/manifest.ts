@@ -1,0 +1,59 @@
+/** What a backup says about itself before its rows. */
+export interface Manifest {
+  createdAt: string
+  /** The Waypost that wrote it. */
+  program: string
+  /** As `server_version`. */
+  postgres: string
+  migrations: { module: string; name: string; checksum: string }[]
+  /** The version of the job queue's own schema; null where no platform has ever started. */
+  jobsVersion: number | null
+  /** Opens what is sealed in the rows; not sealed itself, so that the backup can move to another master key. */
+  dataKey: string | null
+  tables: TableEntry[]
+  /** Partitions that services make as they go: rows need them before they come. Parents first. */
+  partitions: Partition[]
+  sequences: Sequence[]
+}
+
+export interface TableEntry {
+  schema: string
+  name: string
+  /** Without generated ones, which cannot be written. */
+  columns: string[]
+}
+
+export interface Partition {
+  schema: string
+  name: string
+  parentSchema: string
+  parent: string
+  bound: string
+  /** Where it is partitioned itself. */
+  key: string | null
+}
+
+/** The value as text: it may be beyond what a JavaScript number holds. */
+export interface Sequence {
+  schema: string
+  name: string
+  value: string
+  called: boolean
+}
+
+/** What stands behind the rows of a table. */
+export interface TableEnd {
+  rows: number
+  bytes: number
+  sha256: string
+}
+
+export interface Totals {
+  tables: number
+  rows: number
+  bytes: number
+}
+
+export const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`
+
+export const nameOf = ({ schema, name }: { schema: string; name: string }) => `${quoted(schema)}.${quoted(name)}`

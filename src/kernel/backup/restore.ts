@@ -1,0 +1,227 @@
+import { tellGap } from '../bus.ts'
+import { type ConnectionOptions, connect, type Sql } from '../db.ts'
+import { installJobs, jobsSchema, readJobsVersion } from '../jobs.ts'
+import { applyMigrations, lockMigrations, type Migration } from '../migrate.ts'
+import { readDataKey, storeDataKey } from '../secrets.ts'
+import { copyIn, transaction } from './copy.ts'
+import { BackupError } from './format.ts'
+import {
+  findData,
+  findOthers,
+  findPartitions,
+  findSchemas,
+  findTables,
+  makePartition,
+  readApplied,
+  setSequence,
+  standAside,
+} from './inventory.ts'
+import { type Manifest, nameOf, quoted, type TableEntry } from './manifest.ts'
+import { readBackup, type Verified, verifyBackup } from './read.ts'
+import { modulesOf } from './write.ts'
+
+export interface RestoreOptions {
+  connection: ConnectionOptions
+  file: string
+  masterKey: Buffer
+  /** Those of this program, in its order. */
+  migrations: Migration[]
+  /** Data that is there may be replaced. */
+  replace: boolean
+  progress?(table: string): void
+}
+
+export type RestoreResult = Verified & {
+  /** What is there and was not allowed to be replaced: nothing was done. */
+  inTheWay?: { table: string; rows: number }[]
+  /** Migrations that this program has and the backup's did not. */
+  upgraded: string[]
+}
+
+/**
+ * All or nothing: the whole file is verified before anything is touched, and everything happens in one transaction.
+ * A platform that runs meanwhile waits at its next query, then finds the restored data and starts its caches anew.
+ */
+export async function restoreBackup(options: RestoreOptions): Promise<RestoreResult> {
+  const { connection, file, migrations } = options
+  const verified = await verifyBackup(file)
+  const { manifest } = verified
+  const replay = migrationsOf(manifest, migrations)
+  const modules = modulesOf(migrations)
+
+  const inTheWay = await transaction(connection, 'read only', async (sql) => {
+    const others = modulesOf(await readApplied(sql))
+    return await findData(sql, await findTables(sql, await findSchemas(sql, [...modules, ...others])))
+  })
+  if (inTheWay.length > 0 && !options.replace) return { ...verified, inTheWay, upgraded: [] }
+
+  await ensureJobs(connection)
+  const upgraded = await transaction(connection, '', async (sql) => {
+    await lockMigrations(sql)
+    await refuseNewerJobs(sql, manifest)
+    const applied = await readApplied(sql)
+    const schemas = await findSchemas(sql, [...modules, ...modulesOf(applied)])
+    await lockAll(sql, await findTables(sql, schemas))
+    const others = await othersWithAnotherKey(sql, manifest, options.masterKey)
+    await prepareTables(sql, manifest, applied, schemas, replay)
+    await fill(sql, options, await findSchemas(sql, modulesOf(replay)), verified.sha256)
+    if (manifest.dataKey !== null)
+      await storeDataKey(sql, options.masterKey, Buffer.from(manifest.dataKey, 'base64url'))
+    const news = await applyMigrations(sql, migrations)
+    for (const pid of others) await sql`select pg_terminate_backend(${pid})`
+    await tellGap(sql)
+    return news
+  })
+  await analyze(connection, manifest)
+  return { ...verified, upgraded }
+}
+
+const keyOf = ({ module, name }: { module: string; name: string }) => `${module}/${name}`
+
+/** The backup's migrations as this program has them, in this program's order. */
+function migrationsOf(manifest: Manifest, ours: Migration[]): Migration[] {
+  const known = new Map(ours.map((migration) => [keyOf(migration), migration.checksum]))
+  for (const theirs of manifest.migrations) {
+    const checksum = known.get(keyOf(theirs))
+    if (checksum === undefined)
+      throw new BackupError(
+        `The backup was made by Waypost ${manifest.program} and has ${keyOf(theirs)}, which this version does not know: ` +
+          'restore it with that version or a newer one',
+      )
+    if (checksum !== theirs.checksum)
+      throw new BackupError(
+        `The backup was made by Waypost ${manifest.program}, whose ${keyOf(theirs)} differs from this version's: ` +
+          'restore it with that version',
+      )
+  }
+  const theirs = new Set(manifest.migrations.map(keyOf))
+  return ours.filter((migration) => theirs.has(keyOf(migration)))
+}
+
+/** pg-boss makes its tables in transactions of its own; empty ones do no harm should the rest fail. */
+async function ensureJobs(connection: ConnectionOptions) {
+  const pool = connect(connection, { max: 1, translate: false, name: 'waypost-backup' })
+  try {
+    await installJobs(pool)
+  } finally {
+    await pool.end({ timeout: 5 })
+  }
+}
+
+async function refuseNewerJobs(sql: Sql, manifest: Manifest) {
+  const version = await readJobsVersion(sql)
+  if (manifest.jobsVersion !== null && version !== null && manifest.jobsVersion > version)
+    throw new BackupError(
+      `The backup's job queue has version ${manifest.jobsVersion}, this Waypost's has ${version}: ` +
+        `restore it with Waypost ${manifest.program} or a newer one`,
+    )
+}
+
+async function hasDataKeys(sql: Sql): Promise<boolean> {
+  const [row] = await sql`select to_regclass('kernel.data_keys') is not null as yes`
+  return row?.yes === true
+}
+
+const attempts = 10
+
+/** All at once and before anything else: then every transaction of others is either over or has not begun. */
+async function lockAll(sql: Sql, tables: TableEntry[]) {
+  if (tables.length === 0) return
+  const names = [...tables.map(nameOf), ...((await hasDataKeys(sql)) ? ['kernel.data_keys'] : [])].join(', ')
+  const savepoint = (sql as Sql & { savepoint(work: (sql: Sql) => Promise<unknown>): Promise<unknown> }).savepoint
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await savepoint((inner) => inner.unsafe(`lock table ${names} in access exclusive mode`))
+      return
+    } catch (error) {
+      const { code } = error as { code?: string }
+      if (code === '55P03')
+        throw new BackupError('The tables are in use for more than a minute, perhaps by a backup; try again later')
+      // A deadlock: two of us locked in different order, and this one was chosen to let go.
+      if (code !== '40P01' || attempt === attempts) throw error
+    }
+  }
+}
+
+/**
+ * Processes that seal secrets with a data key which is about to be replaced: a request of theirs that waits for us would
+ * write what nobody can open. Their connections end; they connect again and load the new key.
+ */
+async function othersWithAnotherKey(sql: Sql, manifest: Manifest, masterKey: Buffer): Promise<number[]> {
+  if (!(await hasDataKeys(sql))) return []
+  const others = await findOthers(sql)
+  try {
+    const current = await readDataKey(sql, masterKey)
+    return current?.toString('base64url') === manifest.dataKey ? [] : others
+  } catch {
+    // Its master key is lost, and the backup brings its data back; but not beneath a platform that has that key.
+    if (others.length === 0) return []
+    throw new BackupError(
+      'A platform uses this database with another master key: run this with its WAYPOST_MASTER_KEY or WAYPOST_DATA, or stop it first',
+    )
+  }
+}
+
+/** Leaves the tables as they were when the backup was made, and empty. */
+async function prepareTables(
+  sql: Sql,
+  manifest: Manifest,
+  applied: Manifest['migrations'],
+  schemas: string[],
+  replay: Migration[],
+) {
+  const state = (migrations: Manifest['migrations']) =>
+    JSON.stringify(migrations.map((migration) => `${keyOf(migration)} ${migration.checksum}`).sort())
+  const partitions = JSON.stringify(await findPartitions(sql, schemas))
+  const same = state(applied) === state(manifest.migrations) && partitions === JSON.stringify(manifest.partitions)
+  if (!same) {
+    for (const schema of schemas) await sql.unsafe(`drop schema ${quoted(schema)} cascade`)
+    await applyMigrations(sql, replay)
+    for (const partition of manifest.partitions) await makePartition(sql, partition)
+  }
+  const tables = await findTables(sql, await findSchemas(sql, modulesOf(replay)))
+  await sql.unsafe(`truncate ${tables.map(nameOf).join(', ')}`)
+}
+
+async function fill(sql: Sql, { file, progress }: RestoreOptions, schemas: string[], sha256: string) {
+  const targets = new Map((await findTables(sql, schemas)).map((table) => [nameOf(table), table]))
+  const comeBack = await standAside(sql, schemas)
+  const { manifest, ...read } = await readBackup(file, async (table, rows) => {
+    const target = targets.get(nameOf(table))
+    if (!target) throw new BackupError(`The backup has a table ${nameOf(table)}, which its migrations do not make`)
+    const known = table.columns.filter((column) => target.columns.includes(column))
+    if (known.length === table.columns.length) await copyIn(sql, nameOf(table), table.columns, rows)
+    else if (table.schema === jobsSchema) await copyThroughText(sql, table, known, rows)
+    else throw new BackupError(`The backup's ${nameOf(table)} has columns that its migrations do not make`)
+    progress?.(`${table.schema}.${table.name}`)
+  })
+  if (read.sha256 !== sha256)
+    throw new BackupError(`${file} was changed while it was being restored; nothing was changed`)
+  for (const sequence of manifest.sequences) await setSequence(sql, sequence)
+  await comeBack()
+}
+
+/** pg-boss's tables cannot be made as an older version had them: what it no longer has is left out. */
+async function copyThroughText(sql: Sql, table: TableEntry, known: string[], rows: AsyncIterable<Buffer>) {
+  const columns = table.columns.map((column) => `${quoted(column)} text`).join(', ')
+  await sql.unsafe(`create temporary table older (${columns}) on commit drop`)
+  await copyIn(sql, 'pg_temp.older', table.columns, rows)
+  const types = await sql<{ name: string; type: string }[]>`
+    select attname::text as name, format_type(atttypid, atttypmod) as type from pg_attribute
+    where attrelid = ${nameOf(table)}::text::regclass and attname = any(${known}::name[])`
+  const names = types.map(({ name }) => quoted(name)).join(', ')
+  const values = types.map(({ name, type }) => `${quoted(name)}::${type}`).join(', ')
+  await sql.unsafe(
+    `insert into ${nameOf(table)} (${names}) select ${values} from pg_temp.older; drop table pg_temp.older`,
+  )
+}
+
+/** Without statistics the first queries on a large table would be slow; the restore stands whatever becomes of this. */
+async function analyze(connection: ConnectionOptions, manifest: Manifest) {
+  const pool = connect(connection, { max: 1, translate: false, name: 'waypost-backup' })
+  try {
+    for (const table of manifest.tables) await pool.unsafe(`analyze ${nameOf(table)}`).catch(() => {})
+  } finally {
+    await pool.end({ timeout: 5 })
+  }
+}

@@ -1,0 +1,122 @@
+import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { constants, createZstdCompress } from 'node:zlib'
+import type { Clock } from '../clock.ts'
+import type { ConnectionOptions, Sql } from '../db.ts'
+import { readJobsVersion } from '../jobs.ts'
+import { readDataKey } from '../secrets.ts'
+import { copyOut, createMeter, transaction } from './copy.ts'
+import { BackupError, createFrameWriter, type FrameWriter } from './format.ts'
+import { findPartitions, findSchemas, findTables, readApplied, readSequences } from './inventory.ts'
+import { type Manifest, nameOf, type TableEntry } from './manifest.ts'
+import { type Verified, verifyBackup } from './read.ts'
+
+export interface BackupOptions {
+  connection: ConnectionOptions
+  file: string
+  masterKey: Buffer
+  /** The version of this program. */
+  program: string
+  now: Clock
+  /** Replace a file that is there. */
+  force?: boolean
+  progress?(table: string, rows: number): void
+}
+
+/**
+ * Everything of ours at one moment, while others go on writing. The file appears under its name only when it is
+ * complete, on the disk, and has been read back.
+ */
+export async function writeBackup(options: BackupOptions): Promise<Verified> {
+  const file = resolve(options.file)
+  const partial = `${file}.partial`
+  const refuseExisting = () => {
+    if (!options.force && existsSync(file)) throw new BackupError(`${file} exists already; --force replaces it`)
+  }
+  refuseExisting()
+  rmSync(partial, { force: true })
+  const writer = await createFrameWriter(partial)
+  const mine = statSync(partial).ino
+  try {
+    await writeAll(writer, options)
+    const verified = await verifyBackup(partial)
+    refuseExisting()
+    if (statSync(partial, { throwIfNoEntry: false })?.ino !== mine)
+      throw new BackupError(`Another backup is being written to ${file}`)
+    renameSync(partial, file)
+    syncDirectory(dirname(file))
+    return verified
+  } catch (error) {
+    await writer.abandon()
+    if (statSync(partial, { throwIfNoEntry: false })?.ino === mine) rmSync(partial, { force: true })
+    throw error
+  }
+}
+
+async function writeAll(writer: FrameWriter, { connection, masterKey, program, now, progress }: BackupOptions) {
+  const before = await transaction(connection, 'read only', ourTables)
+  if (before.length === 0) throw new BackupError('There is nothing to back up: no Waypost has used this database yet')
+  await transaction(connection, 'isolation level repeatable read read only', async (sql) => {
+    // Before the first query, which takes the snapshot: a table emptied by a restore in between would look empty even to
+    // an older snapshot, and a migration would change the columns.
+    await sql.unsafe(`lock table ${before.map(nameOf).join(', ')} in access share mode`)
+    const tables = await ourTables(sql)
+    if (JSON.stringify(tables) !== JSON.stringify(before))
+      throw new BackupError('The tables changed while the backup began; start it again')
+    const manifest = await describe(sql, tables, { masterKey, program, createdAt: now().toISOString() })
+    await writer.writeJson('H', manifest)
+    const totals = { tables: tables.length, rows: 0, bytes: 0 }
+    for (const [index, table] of tables.entries()) {
+      await writer.writeJson('T', { index })
+      const meter = createMeter()
+      const compress = createZstdCompress({ chunkSize: 256 * 1024, params: { [constants.ZSTD_c_checksumFlag]: 1 } })
+      await pipeline(copyOut(sql, table), meter.stream, compress, async (pieces: AsyncIterable<Buffer>) => {
+        for await (const piece of pieces) await writer.write('D', piece)
+      })
+      const end = meter.end()
+      await writer.writeJson('E', end)
+      totals.rows += end.rows
+      totals.bytes += end.bytes
+      progress?.(`${table.schema}.${table.name}`, end.rows)
+    }
+    await writer.writeJson('Z', totals)
+  })
+  await writer.finish()
+}
+
+async function ourTables(sql: Sql): Promise<TableEntry[]> {
+  const applied = await readApplied(sql)
+  if (applied.length === 0) return []
+  return await findTables(sql, await findSchemas(sql, modulesOf(applied)))
+}
+
+export const modulesOf = (migrations: { module: string }[]) => new Set(migrations.map(({ module }) => module))
+
+async function describe(
+  sql: Sql,
+  tables: TableEntry[],
+  { masterKey, program, createdAt }: { masterKey: Buffer; program: string; createdAt: string },
+): Promise<Manifest> {
+  const [server] = await sql`select current_setting('server_version') as version`
+  const migrations = await readApplied(sql)
+  const schemas = await findSchemas(sql, modulesOf(migrations))
+  return {
+    createdAt,
+    program,
+    postgres: server!.version,
+    migrations,
+    jobsVersion: await readJobsVersion(sql),
+    dataKey: (await readDataKey(sql, masterKey))?.toString('base64url') ?? null,
+    tables,
+    partitions: await findPartitions(sql, schemas),
+    sequences: await readSequences(sql, schemas),
+  }
+}
+
+/** A rename is on the disk when its directory is. */
+function syncDirectory(directory: string) {
+  const descriptor = openSync(directory, 'r')
+  fsyncSync(descriptor)
+  closeSync(descriptor)
+}

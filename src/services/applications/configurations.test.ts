@@ -1,0 +1,455 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { aCaller, aPlatformAdmin, aTenantAdmin } from '../../../test/harness/builders.ts'
+import { freshDatabase, throwAwayDirectory } from '../../../test/harness/database.ts'
+import { eventually } from '../../../test/harness/eventually.ts'
+import { openHouse } from '../../../test/harness/house.ts'
+import { anIdentityStandIn } from '../../../test/harness/identity-stand-in.ts'
+import { buildHouse } from '../../assembly/build.ts'
+import { loadConfig } from '../../config.ts'
+import { Applications } from './contract.ts'
+import { ConfigurationChanged } from './events.ts'
+import applications from './index.ts'
+
+const root = '/api/v1'
+const identity = anIdentityStandIn({ tenants: ['platform', 'default', 'other'] })
+const house = await openHouse({ services: [applications, identity.service] })
+const admin = house.as(aTenantAdmin())
+const platform = house.as(aPlatformAdmin())
+const ask = house.ask(Applications)
+
+const heard: object[] = []
+house.kit.bus.hear(ConfigurationChanged, (payload) => heard.push(payload))
+
+let count = 0
+/** An application with the versions `<name>-v1` and `<name>-v2`. */
+async function anApplication() {
+  const name = `conf-${count++}`
+  await admin(`POST ${root}/applications`, { name })
+  for (const nameSuffix of ['v1', 'v2']) await admin(`POST ${root}/applications/${name}/app-versions`, { nameSuffix })
+  return name
+}
+const pathOf = (name: string, version?: string) =>
+  `${root}/app-configs/applications/${name}${version ? `/app-versions/${version}` : ''}`
+const enveloped = (instance: string, name: string, config: object, word = 'platform') => ({
+  [instance]: { [word]: { applications: { [name]: config } } },
+})
+const ofVersion = (instance: string, name: string, version: string, config: object, word = 'platform') =>
+  enveloped(instance, name, { versions: { [version]: config } }, word)
+const autoExtract = (on: boolean) => ({ 'time-series': { 'auto-extract': on } })
+
+test('the initial load takes a whole envelope once, on an empty platform only', async () => {
+  const [one, two] = [await anApplication(), await anApplication()]
+  const envelope = {
+    dcx: { kaa: { applications: { [one]: { a: 1, versions: { [`${one}-v1`]: { a: 2 } } }, [two]: { b: 1 } } } },
+    adx: { platform: { applications: { [one]: { versions: { [`${one}-v2`]: { x: [1] } } } } } },
+  }
+  const post = `POST ${root}/app-configs`
+  assert.equal((await admin(post, envelope)).status, 403)
+  const unknown = await platform(post, enveloped('dcx', 'nowhere', {}))
+  assert.equal(unknown.status, 400)
+  assert.match(unknown.body.message, /^dcx\.platform\.applications\.nowhere: /)
+
+  const loaded = await platform(post, envelope)
+  assert.equal(loaded.status, 201)
+  assert.deepEqual(loaded.body, envelope)
+  assert.equal(loaded.headers.location, `http://waypost.test${root}/app-configs`)
+  assert.equal(heard.length, 4)
+  assert.equal((await platform(post, envelope)).status, 409)
+
+  const all = await platform(`GET ${root}/app-configs`)
+  assert.deepEqual(all.body, {
+    adx: { platform: { applications: { [one]: { versions: { [`${one}-v2`]: { x: [1] } } } } } },
+    dcx: { platform: { applications: { [one]: { a: 1, versions: { [`${one}-v1`]: { a: 2 } } }, [two]: { b: 1 } } } },
+  })
+  const some = await platform(`GET ${root}/app-configs?serviceInstanceName=adx&serviceInstanceName=epts`)
+  assert.deepEqual(Object.keys(some.body), ['adx'])
+  assert.deepEqual((await platform(`GET ${root}/app-configs?serviceInstanceName=epts`)).body, {})
+  assert.equal((await admin(`GET ${root}/app-configs`)).status, 403)
+})
+
+suite('the configuration of an application', () => {
+  test('is empty at first, and read back as it was put', async () => {
+    const name = await anApplication()
+    const empty = await admin(`GET ${pathOf(name)}`)
+    assert.deepEqual([empty.status, empty.text], [200, '{}'])
+    const envelope = { ...enveloped('epts', name, autoExtract(false)), ...enveloped('adx', name, { any: [null, 'é'] }) }
+    const put = await admin(`PUT ${pathOf(name)}`, envelope)
+    assert.deepEqual([put.status, put.text], [204, ''])
+    assert.deepEqual((await admin(`GET ${pathOf(name)}`)).body, envelope)
+    for (const query of ['epts', 'epts,%20al', 'epts&serviceInstanceName=unknown'])
+      assert.deepEqual(
+        (await admin(`GET ${pathOf(name)}?serviceInstanceName=${query}`)).body,
+        enveloped('epts', name, autoExtract(false)),
+      )
+    const both = await admin(`GET ${pathOf(name)}?serviceInstanceName=epts&serviceInstanceName=adx`)
+    assert.deepEqual(both.body, envelope)
+  })
+
+  test('is accepted in the other word for the platform and answered with ours', async () => {
+    const name = await anApplication()
+    const version = `${name}-v1`
+    assert.equal((await admin(`PUT ${pathOf(name)}`, enveloped('dcx', name, { a: 1 }, 'kaa'))).status, 204)
+    assert.deepEqual((await admin(`GET ${pathOf(name)}`)).body, enveloped('dcx', name, { a: 1 }))
+    const put = await admin(`PUT ${pathOf(name, version)}`, ofVersion('dcx', name, version, { a: 2 }, 'kaa'))
+    assert.equal(put.status, 204)
+    assert.deepEqual((await admin(`GET ${pathOf(name, version)}`)).body, ofVersion('dcx', name, version, { a: 2 }))
+  })
+
+  test('is replaced for the named instances only', async () => {
+    const name = await anApplication()
+    await admin(`PUT ${pathOf(name)}`, {
+      ...enveloped('dcx', name, { a: 1, b: 1 }),
+      ...enveloped('adx', name, { c: 1 }),
+    })
+    await admin(`PUT ${pathOf(name)}`, enveloped('dcx', name, { a: 2 }))
+    const { body } = await admin(`GET ${pathOf(name)}`)
+    assert.deepEqual(body, { ...enveloped('adx', name, { c: 1 }), ...enveloped('dcx', name, { a: 2 }) })
+  })
+
+  test('and those of its versions do not touch each other', async () => {
+    const name = await anApplication()
+    const [v1, v2] = [`${name}-v1`, `${name}-v2`]
+    await admin(`PUT ${pathOf(name, v1)}`, ofVersion('dcx', name, v1, { level: 'v1' }))
+    await admin(`PUT ${pathOf(name)}`, enveloped('dcx', name, { level: 'application' }))
+    assert.deepEqual((await admin(`GET ${pathOf(name, v1)}`)).body, ofVersion('dcx', name, v1, { level: 'v1' }))
+    await admin(`PUT ${pathOf(name, v1)}`, ofVersion('dcx', name, v1, { level: 'new' }))
+    assert.deepEqual((await admin(`GET ${pathOf(name)}`)).body, enveloped('dcx', name, { level: 'application' }))
+    assert.deepEqual((await admin(`GET ${pathOf(name, v2)}`)).body, {})
+
+    await admin(`PUT ${pathOf(name)}`, ofVersion('dcx', name, v2, { level: 'v2' }))
+    assert.deepEqual((await admin(`GET ${pathOf(name)}`)).body, enveloped('dcx', name, { level: 'application' }))
+    assert.deepEqual((await admin(`GET ${pathOf(name, v2)}`)).body, ofVersion('dcx', name, v2, { level: 'v2' }))
+    assert.deepEqual((await admin(`GET ${pathOf(name, v1)}`)).body, ofVersion('dcx', name, v1, { level: 'new' }))
+  })
+
+  test('refuses an envelope that is wrong, says where, and changes nothing', async () => {
+    const name = await anApplication()
+    const [v1, v2] = [`${name}-v1`, `${name}-v2`]
+    const good = enveloped('dcx', name, { a: 1 })
+    const cases: [path: string, body: unknown, where: string][] = [
+      [pathOf(name), {}, 'body'],
+      [pathOf(name), [], 'body'],
+      [pathOf(name), { ...good, nope: { platform: { applications: { [name]: {} } } } }, 'nope'],
+      [pathOf(name), JSON.stringify({ __proto: 1 }).replace('__proto', '__proto__'), '__proto__'],
+      [pathOf(name), { dcx: 1 }, 'dcx'],
+      [pathOf(name), { dcx: {} }, 'dcx.platform'],
+      [pathOf(name), { dcx: { platform: {}, kaa: {} } }, 'dcx'],
+      [pathOf(name), { dcx: { platform: [] } }, 'dcx.platform'],
+      [pathOf(name), { dcx: { kaa: {} } }, 'dcx.kaa.applications'],
+      [pathOf(name), { dcx: { kaa: { applications: {} } } }, 'dcx.kaa.applications'],
+      [pathOf(name), enveloped('dcx', 'another', {}), 'dcx.platform.applications.another'],
+      [pathOf(name), { ...good, ...enveloped('adx', name, [] as never) }, `adx.platform.applications.${name}`],
+      [pathOf(name), ofVersion('dcx', name, 'ghost', {}), `dcx.platform.applications.${name}.versions.ghost`],
+      [pathOf(name), enveloped('dcx', name, { versions: 1 }), `dcx.platform.applications.${name}.versions`],
+      [pathOf(name, v1), ofVersion('dcx', name, v2, {}), `dcx.platform.applications.${name}.versions.${v2}`],
+      [pathOf(name, v1), enveloped('dcx', name, { a: 1 }), `dcx.platform.applications.${name}`],
+      [
+        pathOf(name),
+        { ...good, ...enveloped('epts', name, { 'time-series': { 'auto-extract': 'yes' } }, 'kaa') },
+        `epts.kaa.applications.${name}.time-series.auto-extract`,
+      ],
+    ]
+    for (const [path, body, where] of cases) {
+      const answer = await admin(`PUT ${path}`, body)
+      assert.equal(answer.status, 400, `${where}: ${answer.text}`)
+      assert.ok(answer.body.message.startsWith(`${where}: `), `${where}: ${answer.text}`)
+    }
+    assert.deepEqual((await admin(`GET ${pathOf(name)}`)).body, {})
+    assert.equal((await admin(`PUT ${pathOf(name, `${name}-v9`)}`, good)).status, 404)
+    assert.equal((await admin(`GET ${pathOf(name, `${name}-v9`)}`)).status, 404)
+  })
+
+  test('keeps __proto__ and friends as plain data', async () => {
+    const name = await anApplication()
+    const text = `{"adx":{"platform":{"applications":{"${name}":{"__proto__":{"polluted":1},"constructor":2}}}}}`
+    assert.equal((await admin(`PUT ${pathOf(name)}`, text)).status, 204)
+    assert.equal((await admin(`PATCH ${pathOf(name)}?serviceInstanceName=adx`, '{"__proto__":{"b":2}}')).status, 204)
+    const { text: answer } = await admin(`GET ${pathOf(name)}`)
+    assert.match(answer, /"__proto__":\{"b":2,"polluted":1\}|"__proto__":\{"polluted":1,"b":2\}/)
+    assert.equal(({} as { polluted?: number }).polluted, undefined)
+  })
+
+  test('tells every change once, and nothing when nothing changed', async () => {
+    const name = await anApplication()
+    const [v1] = [`${name}-v1`]
+    const envelope = { ...enveloped('dcx', name, { a: 1, versions: { [v1]: {} } }), ...enveloped('adx', name, {}) }
+    heard.length = 0
+    await admin(`PUT ${pathOf(name)}`, envelope)
+    const base = { tenantId: 'default', applicationName: name }
+    assert.deepEqual(heard, [
+      { ...base, instance: 'dcx', level: 'application' },
+      { ...base, instance: 'dcx', level: 'version', versionName: v1 },
+      { ...base, instance: 'adx', level: 'application' },
+    ])
+    await admin(`PUT ${pathOf(name)}`, envelope)
+    assert.equal(heard.length, 3)
+  })
+
+  test('answers 304 to its ETag', async () => {
+    const name = await anApplication()
+    const { headers } = await admin(`GET ${pathOf(name)}`)
+    const again = await admin(`GET ${pathOf(name)}`, undefined, { 'if-none-match': headers.etag! })
+    assert.equal(again.status, 304)
+  })
+
+  test('needs the same permissions as the application itself', async () => {
+    const name = await anApplication()
+    const version = `${name}-v1`
+    const reader = house.as(aCaller({ on: { [`application-${name}`]: ['application:read'] } }))
+    const stranger = house.as(aTenantAdmin('other'))
+    const patch = `PATCH ${pathOf(name)}?serviceInstanceName=dcx`
+    for (const path of [pathOf(name), pathOf(name, version)]) {
+      assert.equal((await reader(`GET ${path}`)).status, 200)
+      assert.equal((await reader(`PUT ${path}`, enveloped('dcx', name, {}))).status, 403)
+      assert.equal((await stranger(`GET ${path}`)).status, 404)
+      assert.equal((await stranger(`PUT ${path}`, enveloped('dcx', name, {}))).status, 404)
+    }
+    assert.equal((await reader(patch, {})).status, 403)
+    assert.equal((await stranger(patch, {})).status, 404)
+    assert.equal((await house.as(undefined)(`GET ${pathOf(name)}`)).status, 401)
+  })
+})
+
+suite('a patch', () => {
+  test('merges into the configuration as RFC 7396 says, on both levels', async () => {
+    const name = await anApplication()
+    const version = `${name}-v1`
+    for (const path of [pathOf(name), pathOf(name, version)]) {
+      const patch = `PATCH ${path}?serviceInstanceName=adx`
+      assert.equal((await admin(patch, { a: { b: 1, c: 2 }, d: [1, 2] })).status, 204)
+      const merge = { 'content-type': 'application/merge-patch+json' }
+      assert.equal((await admin(patch, { a: { c: null, e: { f: 3 } }, d: [3] }, merge)).status, 204)
+    }
+    const merged = { a: { b: 1, e: { f: 3 } }, d: [3] }
+    assert.deepEqual((await admin(`GET ${pathOf(name)}`)).body, enveloped('adx', name, merged))
+    assert.deepEqual((await admin(`GET ${pathOf(name, version)}`)).body, ofVersion('adx', name, version, merged))
+  })
+
+  test('by many at once loses nothing', async () => {
+    const name = await anApplication()
+    const keys = Array.from({ length: 10 }, (_, index) => `k${index}`)
+    await Promise.all(keys.map((key) => admin(`PATCH ${pathOf(name)}?serviceInstanceName=adx`, { [key]: 1 })))
+    const { body } = await admin(`GET ${pathOf(name)}`)
+    assert.deepEqual(Object.keys(body.adx.platform.applications[name]).sort(), keys)
+  })
+
+  test('that is wrong is refused and changes nothing', async () => {
+    const name = await anApplication()
+    const cases: [query: string, body: unknown, where: string][] = [
+      ['', {}, 'serviceInstanceName'],
+      ['?serviceInstanceName=', {}, 'serviceInstanceName'],
+      ['?serviceInstanceName=dcx,adx', {}, 'serviceInstanceName'],
+      ['?serviceInstanceName=nope', {}, 'serviceInstanceName'],
+      ['?serviceInstanceName=adx', [1], 'body'],
+      ['?serviceInstanceName=adx', 'null', 'body'],
+      ['?serviceInstanceName=adx', '7', 'body'],
+      ['?serviceInstanceName=adx', undefined, 'body'],
+      ['?serviceInstanceName=adx', { versions: {} }, 'versions'],
+      [
+        '?serviceInstanceName=epts',
+        { 'time-series': { names: { 'bad name': { values: [] } } } },
+        'body.time-series.names',
+      ],
+    ]
+    for (const [query, body, where] of cases) {
+      const answer = await admin(`PATCH ${pathOf(name)}${query}`, body)
+      assert.equal(answer.status, 400, `${query} ${JSON.stringify(body)}`)
+      assert.ok(answer.body.message.startsWith(where), answer.text)
+    }
+    assert.deepEqual((await admin(`GET ${pathOf(name)}`)).body, {})
+  })
+
+  test('cannot grow a configuration beyond a mebibyte', async () => {
+    const name = await anApplication()
+    const path = `PATCH ${pathOf(name)}?serviceInstanceName=adx`
+    assert.equal((await admin(path, { a: 'x'.repeat(600_000) })).status, 204)
+    const answer = await admin(path, { b: 'x'.repeat(600_000) })
+    assert.equal(answer.status, 400)
+    assert.match(answer.body.message, /at most 1048576 bytes/)
+  })
+})
+
+suite('the configuration of a tenant', () => {
+  const path = `${root}/tenant-configs`
+  const ofTenant = (tenantId: string, config: unknown, word = 'platform') => ({
+    kpc: { [word]: { tenants: { [tenantId]: { config } } } },
+  })
+  const transports = { transports: { mqtt: { tcp: { 'basic-auth': { required: true } } } } }
+
+  test('is put and read by its administrator, in both words, and told', async () => {
+    heard.length = 0
+    assert.equal((await admin(`PUT ${path}`, ofTenant('default', transports, 'kaa'))).status, 204)
+    assert.deepEqual(heard, [{ tenantId: 'default', instance: 'kpc', level: 'tenant' }])
+    for (const query of ['', '?serviceInstanceName=kpc', '?tenantId=default'])
+      assert.deepEqual((await admin(`GET ${path}${query}`)).body, ofTenant('default', transports))
+    assert.deepEqual((await admin(`GET ${path}?serviceInstanceName=epts`)).body, {})
+    assert.deepEqual(await ask.tenantConfiguration({ tenantId: 'default', instance: 'kpc' }), transports)
+    assert.deepEqual(await ask.tenantConfiguration({ tenantId: 'other', instance: 'kpc' }), {})
+  })
+
+  test('of another tenant needs the permission on the platform', async () => {
+    const theirs = ofTenant('other', transports)
+    assert.equal((await admin(`PUT ${path}?tenantId=other`, theirs)).status, 403)
+    assert.equal((await admin(`GET ${path}?tenantId=other`)).status, 403)
+    const scopes = ['platform:tenant:configuration:read', 'platform:tenant:configuration:update']
+    const operator = house.as(aCaller({ tenantId: 'platform', on: { 'platform-system': scopes } }))
+    assert.equal((await operator(`PUT ${path}?tenantId=other`, theirs)).status, 204)
+    assert.deepEqual((await operator(`GET ${path}?tenantId=other`)).body, theirs)
+    assert.equal((await operator(`PUT ${path}?tenantId=nobody`, ofTenant('nobody', {}))).status, 400)
+    assert.equal((await operator(`PUT ${path}`, theirs)).status, 400)
+    const reader = house.as(aCaller({ on: { 'tenant-system': ['tenant:configuration:read'] } }))
+    assert.equal((await reader(`GET ${path}`)).status, 200)
+    assert.equal((await reader(`PUT ${path}`, theirs)).status, 403)
+    assert.equal((await house.as(aCaller())(`GET ${path}`)).status, 403)
+  })
+
+  test('refuses what its schema or its envelope does not allow', async () => {
+    const cases: [body: unknown, where: string][] = [
+      [{}, 'body'],
+      [ofTenant('other', {}), 'kpc.platform.tenants.other'],
+      [{ kpc: { platform: { tenants: { default: {} } } } }, 'kpc.platform.tenants.default.config'],
+      [ofTenant('default', []), 'kpc.platform.tenants.default.config'],
+      [
+        ofTenant('default', { transports: { mqtt: { tls: { 'x509-auth': { required: 1 } } } } }),
+        'kpc.platform.tenants.default.config.transports.mqtt.tls.x509-auth.required',
+      ],
+      [{ nope: { platform: { tenants: { default: { config: {} } } } } }, 'nope'],
+    ]
+    for (const [body, where] of cases) {
+      const answer = await admin(`PUT ${path}`, body)
+      assert.equal(answer.status, 400, where)
+      assert.ok(answer.body.message.startsWith(where), answer.text)
+    }
+    const elsewhere = await admin(`PUT ${path}?serviceInstanceName=epts`, ofTenant('default', {}))
+    assert.equal(elsewhere.status, 400)
+  })
+})
+
+suite('the configuration in force', () => {
+  test("is the application's, overridden key by key at the top by the version's", async () => {
+    const name = await anApplication()
+    const version = `${name}-v1`
+    await admin(`PUT ${pathOf(name)}`, enveloped('adx', name, { a: { x: 1, y: 1 }, b: 1 }))
+    await admin(`PUT ${pathOf(name, version)}`, ofVersion('adx', name, version, { a: { x: 2 }, c: 3 }))
+    const of = { tenantId: 'default', instance: 'adx', applicationName: name }
+    assert.deepEqual(await ask.configuration(of), { a: { x: 1, y: 1 }, b: 1 })
+    assert.deepEqual(await ask.configuration({ ...of, versionName: version }), { a: { x: 2 }, b: 1, c: 3 })
+    assert.deepEqual(await ask.configuration({ ...of, versionName: `${name}-v2` }), { a: { x: 1, y: 1 }, b: 1 })
+    assert.deepEqual(await ask.configuration({ ...of, instance: 'dcx' }), {})
+    assert.deepEqual(await ask.configuration({ ...of, tenantId: 'other' }), {})
+  })
+
+  test('is the new one as soon as a write was answered, and cannot be changed by who asks', async () => {
+    const name = await anApplication()
+    const version = `${name}-v1`
+    const of = { tenantId: 'default', instance: 'adx', applicationName: name, versionName: version }
+    for (let round = 0; round < 5; round++) {
+      await admin(`PATCH ${pathOf(name)}?serviceInstanceName=adx`, { round })
+      assert.deepEqual(await ask.configuration(of), { round })
+    }
+    await admin(`PATCH ${pathOf(name, version)}?serviceInstanceName=adx`, { deep: { own: true } })
+    const config = await ask.configuration(of)
+    assert.deepEqual(config, { round: 4, deep: { own: true } })
+    assert.throws(() => Object.assign(config.deep as object, { own: false }))
+  })
+
+  test('does not survive the deletion of its version or application', async () => {
+    const name = await anApplication()
+    const version = `${name}-v1`
+    const of = { tenantId: 'default', instance: 'adx', applicationName: name, versionName: version }
+    const configure = () =>
+      admin(`PUT ${pathOf(name)}`, enveloped('adx', name, { a: 1, versions: { [version]: { b: 1 } } }))
+    const again = () => admin(`POST ${root}/applications/${name}/app-versions`, { nameSuffix: 'v1' })
+    await configure()
+    assert.deepEqual(await ask.configuration(of), { a: 1, b: 1 })
+    await admin(`DELETE ${root}/applications/${name}/app-versions/${version}`)
+    assert.equal((await again()).status, 201)
+    assert.deepEqual(await ask.configuration(of), { a: 1 })
+    await configure()
+    assert.deepEqual(await ask.configuration(of), { a: 1, b: 1 })
+    await admin(`DELETE ${root}/applications/${name}`)
+    await admin(`POST ${root}/applications`, { name })
+    await again()
+    assert.deepEqual(await ask.configuration(of), {})
+  })
+})
+
+test('everything in one answer holds instances, applications and configurations, filtered as asked', async () => {
+  const name = await anApplication()
+  await admin(`PUT ${pathOf(name)}`, { ...enveloped('dcx', name, { a: 1 }), ...enveloped('adx', name, { b: 1 }) })
+  const { status, body } = await platform(
+    `GET ${root}/bulk?appName=${name}&serviceInstanceName=dcx&include=appConfigurationSchema`,
+  )
+  assert.equal(status, 200)
+  assert.deepEqual(body.appConfigs, enveloped('dcx', name, { a: 1 }))
+  assert.deepEqual(body.applications, [(await admin(`GET ${root}/applications/${name}`)).body])
+  assert.deepEqual(
+    body.serviceInstances.map((one: { name: string }) => one.name),
+    ['dcx'],
+  )
+  assert.equal(body.serviceInstances[0].appConfigurationSchema.type, 'object')
+  const whole = (await platform(`GET ${root}/bulk`)).body
+  assert.deepEqual(whole.appConfigs, (await platform(`GET ${root}/app-configs`)).body)
+  assert.ok(whole.applications.length > 10 && whole.serviceInstances.length > 20)
+  assert.deepEqual((await platform(`GET ${root}/bulk?appName=nobody`)).body.applications, [])
+  assert.equal((await admin(`GET ${root}/bulk`)).status, 403)
+  assert.equal((await platform(`GET ${root}/bulk?include=x`)).status, 400)
+})
+
+test('more configurations than a page are all in the whole envelope', async () => {
+  const name = await anApplication()
+  await house.kit.db.sql`
+    insert into applications.versions (name, application_name, tenant_id, created_date, updated_date)
+    select ${name} || '-p' || i, ${name}, 'default', now(), now() from generate_series(1, 250) i`
+  await house.kit.db.sql`
+    insert into applications.configurations (application_name, version_name, instance, tenant_id, config)
+    select ${name}, ${name} || '-p' || i, 'cex', 'default', json_build_object('i', i) from generate_series(1, 250) i`
+  const { body } = await platform(`GET ${root}/app-configs?serviceInstanceName=cex`)
+  const { versions } = body.cex.platform.applications[name]
+  assert.equal(Object.keys(versions).length, 250)
+  assert.deepEqual(versions[`${name}-p77`], { i: 77 })
+})
+
+test('a second node forgets what the first one changes, and a restarted one finds it stored', async () => {
+  const connection = await freshDatabase()
+  const config = loadConfig({ WAYPOST_DATA: throwAwayDirectory() })
+  const aNode = async () => {
+    const node = await buildHouse({
+      config,
+      connection,
+      log: house.kit.log,
+      services: [applications, anIdentityStandIn().service],
+      baseUrl: () => 'http://waypost.test',
+    })
+    await node.kit.bus.start({ workers: false })
+    const close = async () => {
+      await node.kit.bus.stop()
+      await node.close()
+    }
+    return { ...node, close, ask: node.ask(Applications) }
+  }
+  const [first, second] = [await aNode(), await aNode()]
+  const { sql } = first.kit.db
+  const at = new Date()
+  await sql`insert into applications.applications (name, tenant_id, created_date, updated_date)
+    values ('shared', 'default', ${at}, ${at})`
+  const save = (value: number) =>
+    first.kit.db.tx(async (tx) => {
+      await tx`insert into applications.configurations (application_name, instance, tenant_id, config)
+        values ('shared', 'adx', 'default', ${tx.json({ value })})
+        on conflict (application_name, version_name, instance) do update set config = excluded.config`
+      const place = { tenantId: 'default', instance: 'adx', level: 'application', applicationName: 'shared' } as const
+      await first.kit.bus.publish(tx, ConfigurationChanged, place)
+    })
+  const of = { tenantId: 'default', instance: 'adx', applicationName: 'shared' }
+  await save(1)
+  for (const node of [first, second]) assert.deepEqual(await node.ask.configuration(of), { value: 1 })
+  await save(2)
+  assert.deepEqual(await first.ask.configuration(of), { value: 2 })
+  await eventually(async () => assert.deepEqual(await second.ask.configuration(of), { value: 2 }))
+  await Promise.all([first.close(), second.close()])
+  const restarted = await aNode()
+  assert.deepEqual(await restarted.ask.configuration(of), { value: 2 })
+  await restarted.close()
+})

@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { aCaller } from '../../../test/harness/builders.ts'
+import { openHouse } from '../../../test/harness/house.ts'
+import { anIdentityStandIn } from '../../../test/harness/identity-stand-in.ts'
+import applications from './index.ts'
+import { instances, type Level } from './instances/table.ts'
+import { validateConfiguration } from './instances/validate.ts'
+
+const path = '/api/v1/service-instances'
+
+test('service instances are listed for everybody who is known, with schemas only when asked for', async () => {
+  const house = await openHouse({ services: [applications, anIdentityStandIn().service] })
+  const anybody = house.as(aCaller())
+  const { status, body } = await anybody(`GET ${path}`)
+  assert.equal(status, 200)
+  assert.equal(body.length, 25)
+  const epts = {
+    name: 'epts',
+    serviceName: 'EPTS',
+    serviceGroup: 'Data collection',
+    description: 'Time series',
+    urlPrefix: '/epts',
+    appConfigurationSchemaPresent: true,
+    appVersionConfigurationSchemaPresent: true,
+  }
+  assert.deepEqual((await anybody(`GET ${path}/epts`)).body, epts)
+  assert.deepEqual(
+    body.find((one: { name: string }) => one.name === 'epts'),
+    epts,
+  )
+  assert.equal((await anybody(`GET ${path}/epr`)).body.appConfigurationSchemaPresent, false)
+
+  const both = ['appConfigurationSchema', 'appVersionConfigurationSchema']
+  for (const query of [both.join(','), both.join(',%20'), both.join('&include=')]) {
+    const one = (await anybody(`GET ${path}/epts?include=${query}`)).body
+    for (const name of both) assert.equal(one[name].properties['time-series'].type, 'object')
+  }
+  const app = (await anybody(`GET ${path}/epts?include=appConfigurationSchema`)).body
+  assert.deepEqual(
+    both.map((name) => name in app),
+    [true, false],
+  )
+  assert.ok(!('appConfigurationSchema' in (await anybody(`GET ${path}/epr?include=${both[0]}`)).body))
+  const listed = (await anybody(`GET ${path}?include=${both[1]}`)).body
+  assert.ok(listed.some((one: object) => 'appVersionConfigurationSchema' in one))
+
+  assert.equal((await anybody(`GET ${path}?include=nonsense`)).status, 400)
+  for (const name of ['nope', '__proto__', 'EPTS']) assert.equal((await anybody(`GET ${path}/${name}`)).status, 404)
+  assert.equal((await house.as(undefined)(`GET ${path}`)).status, 401)
+})
+
+suite('a configuration', () => {
+  const check = (instance: string, config: unknown, level: Level = 'application') =>
+    validateConfiguration({ instance, level, path: 'at' }, config)
+  const schemaText = (schema: unknown) => ({ endpointConfigurationSchema: JSON.stringify(schema) })
+  const series = (...values: object[]) => ({ 'time-series': { names: { s: { values } } } })
+
+  const good: [instance: string, config: unknown, level?: Level][] = [
+    ['epts', {}],
+    [
+      'epts',
+      {
+        'time-series': {
+          'auto-extract': true,
+          names: { fuel: { values: [{ path: 'fuelLevel', name: 'level', type: 'number' }, { path: '$.a.b' }] } },
+          timestamp: { path: 'ts', format: 'millis-unix-epoch', 'fallback-strategy': 'server-timestamp' },
+        },
+      },
+      'version',
+    ],
+    ['kpc', { 'allowed-extension-instances': ['dcx', 'cmx_ota'], 'idle-disconnect': 5 }, 'version'],
+    ['kpc', { transports: { mqtt: { ws: { 'basic-auth': { required: false } } } } }, 'tenant'],
+    ['epmx', { 'metadata-keys': { city_1: { 'write-enabled': true }, other: {} } }],
+    ['epl', { connectivity: { 'metadata-keys': { state: 'up', 'state-ts': 'up_ts' }, 'time-series': { name: 'up' } } }],
+    ['ecr', { ...schemaText({ type: 'object' }), endpointConfigurationSchemaRequired: true }],
+    ['ecr', schemaText({ $schema: 'https://json-schema.org/draft/2020-12/schema', prefixItems: [{}] })],
+    [
+      'ecr',
+      schemaText({ $schema: 'http://json-schema.org/draft-07/schema#', format: 'anything', $id: 'urn:test:same' }),
+    ],
+    ['ecr', schemaText({ $id: 'urn:test:same', definitions: { a: {} }, $ref: '#/definitions/a' })],
+    ['dcx', { 'metadata-enrichment': { enabled: true, path: 'meta' }, 'relaxed-resource-path': false }],
+    ['adx', { anything: [{ at: 'all' }] }],
+    ['epr', { anything: 1 }],
+    ['epts', { anything: 1 }, 'tenant'],
+  ]
+  const bad: [instance: string, config: unknown, where: string, level?: Level][] = [
+    ['nope', {}, 'nope'],
+    ['epr', [], 'at'],
+    ['epr', null, 'at'],
+    ['epts', { 'time-series': [] }, 'at.time-series'],
+    ['epts', { 'time-series': { names: { 'a b': { values: [{ path: 'p' }] } } } }, 'at.time-series.names.a b'],
+    ['epts', { 'time-series': { names: { s: {} } } }, 'at.time-series.names.s.values'],
+    ['epts', series({}), 'at.time-series.names.s.values.0.path'],
+    ['epts', series({ path: 'a' }, { path: 'b' }), 'at.time-series.names.s.values.1.name'],
+    ['epts', series({ path: 'a' }, { path: 'b', name: 'value' }), 'at.time-series.names.s.values.1.name'],
+    ['epts', series({ path: 'a', name: 'time' }), 'at.time-series.names.s.values.0.name'],
+    ['epts', series({ path: 'a', name: 'a=b' }), 'at.time-series.names.s.values.0.name', 'version'],
+    ['epts', series({ path: 'a', type: 'object' }), 'at.time-series.names.s.values.0.type'],
+    ['epts', { 'time-series': { timestamp: { format: 'roman' } } }, 'at.time-series.timestamp.format'],
+    ['kpc', { 'allowed-extension-instances': ['ftp'] }, 'at.allowed-extension-instances.0', 'version'],
+    ['kpc', { 'allowed-extension-instances': ['dcx', 'dcx'] }, 'at.allowed-extension-instances', 'version'],
+    ['epmx', { 'metadata-keys': { 'a-b': {} } }, 'at.metadata-keys.a-b'],
+    ['epmx', { 'metadata-keys': ['a'] }, 'at.metadata-keys'],
+    ['epl', { connectivity: { 'time-series': {} } }, 'at.connectivity.time-series.name'],
+    ['dcx', { 'metadata-enrichment': true }, 'at.metadata-enrichment'],
+    ['ecr', { endpointConfigurationSchema: { type: 'object' } }, 'at.endpointConfigurationSchema'],
+    ['ecr', { endpointConfigurationSchema: '{' }, 'at.endpointConfigurationSchema'],
+    ['ecr', schemaText([]), 'at.endpointConfigurationSchema'],
+    ['ecr', schemaText(true), 'at.endpointConfigurationSchema'],
+    ['ecr', schemaText({ type: 'objekt' }), 'at.endpointConfigurationSchema'],
+    ['ecr', schemaText({ pattern: '(' }), 'at.endpointConfigurationSchema'],
+    ['ecr', schemaText({ $ref: 'http://elsewhere.test/schema' }), 'at.endpointConfigurationSchema'],
+    ['ecr', schemaText({ $schema: 'http://json-schema.org/draft-04/schema#' }), 'at.endpointConfigurationSchema'],
+    ['ecr', { endpointConfigurationSchemaRequired: 'yes' }, 'at.endpointConfigurationSchemaRequired'],
+  ]
+
+  test('that its service understands is accepted', () => {
+    for (const [instance, config, level] of good) check(instance, config, level)
+  })
+
+  test('that its service does not understand is refused with the place of the mistake', () => {
+    for (const [instance, config, where, level] of bad)
+      assert.throws(
+        () => check(instance, config, level),
+        (error: Error & { status?: number }) => error.status === 400 && error.message.startsWith(`${where}: `),
+        `${instance} ${JSON.stringify(config)}`,
+      )
+  })
+
+  test('names an extension of the gateway only if it is an instance too', () => {
+    const schema = instances.get('kpc')?.schemas.version as unknown as {
+      properties: { 'allowed-extension-instances': { items: { enum: string[] } } }
+    }
+    for (const name of schema.properties['allowed-extension-instances'].items.enum) assert.ok(instances.has(name), name)
+  })
+})

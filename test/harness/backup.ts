@@ -1,0 +1,56 @@
+/** Databases with a small module of their own, for tests of backup and restore. */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { restoreBackup } from '../../src/kernel/backup/restore.ts'
+import { writeBackup } from '../../src/kernel/backup/write.ts'
+import { systemClock } from '../../src/kernel/clock.ts'
+import { type ConnectionOptions, connect, type Pool } from '../../src/kernel/db.ts'
+import { installJobs } from '../../src/kernel/jobs.ts'
+import { type Migration, migrate, readMigrations } from '../../src/kernel/migrate.ts'
+import { atTheEnd, freshDatabase, throwAwayDirectory } from './database.ts'
+
+const kernel = { module: 'kernel', directory: fileURLToPath(new URL('../../src/kernel/migrations/', import.meta.url)) }
+
+/** The kernel's migrations and those of one module `sample`. */
+export function migrationsWith(files: Record<string, string>): Migration[] {
+  const directory = throwAwayDirectory()
+  mkdirSync(directory, { recursive: true })
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(directory, name), text)
+  return readMigrations([kernel, { module: 'sample', directory }])
+}
+
+export const masterKey = Buffer.alloc(32, 7)
+
+export async function aDatabase(migrations?: Migration[]): Promise<{ connection: ConnectionOptions; pool: Pool }> {
+  const connection = await freshDatabase()
+  const pool = connect(connection, { max: 4, translate: false })
+  atTheEnd(() => pool.end())
+  if (migrations) {
+    await migrate(pool, migrations)
+    const jobs = connect(connection, { max: 1, translate: false })
+    await installJobs(jobs)
+    await jobs.end()
+  }
+  return { connection, pool }
+}
+
+export const backUp = (connection: ConnectionOptions, file: string, more = {}) =>
+  writeBackup({ connection, file, masterKey, program: '1.2.3', now: systemClock, ...more })
+
+export const restore = (connection: ConnectionOptions, file: string, migrations: Migration[], more = {}) =>
+  restoreBackup({ connection, file, masterKey, migrations, replace: true, ...more })
+
+/** Every row of every table as text, sorted: two databases with the same answer hold the same. */
+export async function contentOf(pool: Pool, schemas = ['kernel', 'sample', 'jobs']): Promise<Record<string, string[]>> {
+  const tables = await pool`
+    select n.nspname || '.' || c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
+    where n.nspname = any(${schemas}) and c.relkind in ('r', 'p') and not c.relispartition
+      and c.relname not in ('data_keys', 'version', 'bam', 'warning', 'queue_stats') order by 1`
+  const content: Record<string, string[]> = {}
+  for (const { name } of tables) {
+    const rows = await pool.unsafe(`select t::text as row from ${name} as t order by 1`)
+    content[name] = rows.map(({ row }) => row)
+  }
+  return content
+}
