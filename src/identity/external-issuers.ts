@@ -92,7 +92,9 @@ export function createExternalIssuers(
         try {
           const keys = await get(url)
           if (keys.status !== 200) throw new Error(`jwks_uri answered with status ${keys.status}`)
-          return keys
+          const set = (await keys.json()) as { keys?: unknown } | null
+          if (!Array.isArray(set?.keys)) throw new Error('jwks_uri has no keys')
+          return Response.json({ keys: set.keys.filter((key) => typeof key === 'object' && key !== null) })
         } catch (error) {
           failedUntil = now().getTime() + cooldowns.failureMs
           throw error
