@@ -61,4 +61,6 @@ export interface OperationSchema {
   headers?: TSchema
   body?: TSchema
   response: Record<number, TSchema>
+  /** Failures of its own beside the common ones (400, 401, 403, 404, 413, 415, 429, 503): 409, 412, … */
+  fails?: readonly number[]
 }

@@ -78,6 +78,7 @@ export const createTenant = {
     admin: Type.Object(NewPerson),
   }),
   response: { 202: Type.Object({ ...tenant, admin: Type.Object({ ...person, ...password }) }) },
+  fails: [409],
 }
 
 export const readTenant = { summary: 'A tenant', params, response: { 200: TenantV2 } }
