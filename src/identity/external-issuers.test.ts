@@ -188,6 +188,14 @@ describe('tokens of another provider', () => {
     assert.equal(answer.status, 403, answer.text)
   })
 
+  test('our own realms are no other providers', async () => {
+    for (const issuer of ['http://waypost.test/auth/realms/acme', 'http://WAYPOST.test:80/', 'http://waypost.test']) {
+      const answer = await admin()(`POST ${root}/issuers`, { issuer })
+      assert.equal(answer.status, 400, issuer)
+      assert.match(answer.body.message, /our own/)
+    }
+  })
+
   test('an issuer that is removed is refused at once', async () => {
     const leaving = await aProvider()
     const id = await register(leaving)

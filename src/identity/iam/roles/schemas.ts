@@ -13,7 +13,7 @@ export const Role = Type.Object(
 )
 export type Role = Static<typeof Role>
 
-const ByName = Type.Object({ name: Type.String({ maxLength: 255 }) })
+const ByName = Type.Object({ name: Type.String({ maxLength: 2048 }) })
 const description = Type.Optional(Text({ maxLength: 1000 }))
 
 export const listRoles = { summary: 'Lists roles', query: Page, response: { 200: contentPage(Role) } }
