@@ -37,7 +37,7 @@ export const placeKey = (place: { tenantId: string; applicationName?: string; ve
   [place.tenantId, place.applicationName, place.versionName].filter((part) => part !== undefined).join('\n')
 
 export function createMemory(bus: Bus): Memory {
-  const sizeOf = ({ bytes }: Document) => bytes.length
+  const sizeOf = ({ body }: Document) => (typeof body === 'string' ? 2 * body.length : body.length)
   const memory: Memory = {
     documents: createCache<ApplicationDocument>({ bytesMax: 32 * mebibyte, sizeOf }),
     lists: createCache<Document>({ bytesMax: 32 * mebibyte, sizeOf }),
