@@ -82,7 +82,10 @@ function describe({ door, method, path, schema, access, face }: Operation) {
       ...conditionsOf(schema),
     ],
     ...(schema.body && {
-      requestBody: { required: (schema.body as { type?: string }).type === 'object', content: json(schema.body) },
+      requestBody: {
+        required: (schema.body as { type?: string }).type === 'object',
+        content: json(schema.body, schema.bodyType),
+      },
     }),
     responses: Object.fromEntries([...success, ...failures]),
     security: access.scope === 'none' ? [] : alternatives.flatMap((names) => [{ bearer: names }, { apiKey: names }]),
@@ -101,7 +104,7 @@ function failuresOf({ method, access, schema }: Pick<Operation, 'method' | 'acce
   return [...statuses].sort()
 }
 
-const json = (schema: TSchema) => ({ 'application/json': { schema: plain(schema) } })
+const json = (schema: TSchema, type = 'application/json') => ({ [type]: { schema: plain(schema) } })
 
 const answer = (status: number, shape: TSchema) => {
   const { type, description } = shape as { type?: string; description?: string }
