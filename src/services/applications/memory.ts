@@ -3,7 +3,7 @@
  * the answer leaves; in the others as soon as they hear of it.
  */
 import type { Bus } from '../../kernel/bus.ts'
-import { type Cache, createCache } from './cache.ts'
+import { type Cache, createCache } from '../../kernel/cache.ts'
 import type { ApplicationVersionRef } from './contract.ts'
 import type { ApplicationDocument, Document } from './document.ts'
 import {
