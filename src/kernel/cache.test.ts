@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { setImmediate } from 'node:timers/promises'
 import { createCache } from './cache.ts'
 
 const aCache = (bytesMax = 10_000) => createCache<string>({ bytesMax, sizeOf: (value) => value.length })

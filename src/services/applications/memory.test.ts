@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { suite, test } from 'node:test'
+import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { aTenantAdmin } from '../../../test/harness/builders.ts'
 import { openHouse } from '../../../test/harness/house.ts'
