@@ -12,6 +12,8 @@ const commands: Record<string, Command> = {
   backup: { summary: 'write everything into one file: waypost backup <file>', load: () => import('./cli/backup.ts') },
   restore: { summary: 'bring a backup back: waypost restore <file>', load: () => import('./cli/restore.ts') },
   doctor: { summary: 'look for what is wrong and say what to do', load: () => import('./cli/doctor.ts') },
+  user: { summary: 'people who log in: waypost user list', load: () => import('./cli/user.ts') },
+  key: { summary: 'API keys and signing keys: waypost key list', load: () => import('./cli/key.ts') },
   config: { summary: 'show the effective settings and where each came from', load: () => import('./cli/config.ts') },
   openapi: { summary: 'print the API reference', load: () => import('./cli/openapi.ts') },
 }
@@ -34,13 +36,17 @@ async function main([name = 'help', ...args]: string[]): Promise<number> {
   try {
     return await (await command.load()).run(args)
   } catch (error) {
-    if (error instanceof ConfigurationError) {
+    if (error instanceof ConfigurationError || isArgumentError(error)) {
       process.stderr.write(`waypost: ${error.message}\n`)
       return 2
     }
     throw error
   }
 }
+
+/** What node:util's parseArgs says of an option that a command does not have. */
+const isArgumentError = (error: unknown): error is Error =>
+  String((error as { code?: unknown } | null)?.code).startsWith('ERR_PARSE_ARGS_')
 
 // `waypost config | head` closes the pipe early, which is no failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))

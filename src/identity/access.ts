@@ -5,9 +5,9 @@
  */
 import type { Caller } from '../kernel/contract.ts'
 import type { Kit } from '../kernel/define-service.ts'
-import { Unauthenticated } from '../kernel/errors.ts'
 import { type Permission, platformSystem, tenantSystem } from '../kernel/permissions.ts'
 import { AccessChanged, CreatorGranted, RealmChanged, RealmStatusChanged } from './events.ts'
+import { refused } from './refused.ts'
 import { canonicalResource, every, heldScopes, holdsEverything, platformTenant } from './scopes.ts'
 import * as store from './store/access.ts'
 import { createTenantCache } from './tenant-cache.ts'
@@ -87,8 +87,9 @@ export function createAccess({ db, bus, now }: Pick<Kit, 'db' | 'bus' | 'now'>):
 
   const matching = (tenantId: string, { type, id }: { type: string; id: string }) => {
     const known = subjects.get(`${tenantId}\n${type}\n${id}`)
+    if (known || type !== 'user' || !id.includes(':')) return known ? [known] : []
     // A user of another provider is kept once for each set of roles that its tokens name.
-    return known ? [known] : subjects.ofTenant(tenantId).filter(({ key }) => key.type === type && key.id === id)
+    return subjects.ofTenant(tenantId).filter(({ key }) => key.id === id)
   }
   const forgetAll = ({ tenantId }: { tenantId: string }) => subjects.ofTenant(tenantId).forEach(forget)
 
@@ -116,7 +117,7 @@ export function createAccess({ db, bus, now }: Pick<Kit, 'db' | 'bus' | 'now'>):
       subject.until = now().getTime() + keptMs
       subject.refused = !row
     }
-    if (!row) throw Unauthenticated()
+    if (!row) throw refused()
     const permissions = permissionsOf(tenantId, row.roles, row.grants)
     const caller: Caller = {
       tenantId,
@@ -157,7 +158,7 @@ export function createAccess({ db, bus, now }: Pick<Kit, 'db' | 'bus' | 'now'>):
       const subject = access.subjectOf(given.key)
       if (subject.until > now().getTime()) {
         if (subject.ready) return await subject.ready
-        if (subject.refused) throw Unauthenticated()
+        if (subject.refused) throw refused()
       }
       if (!subject.loading) {
         subject.loading = load(subject)

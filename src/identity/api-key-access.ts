@@ -6,7 +6,6 @@
 import { hash } from 'node:crypto'
 import type { Caller } from '../kernel/contract.ts'
 import type { Kit } from '../kernel/define-service.ts'
-import { Unauthenticated } from '../kernel/errors.ts'
 import {
   everyScope,
   holds,
@@ -19,6 +18,7 @@ import {
 } from '../kernel/permissions.ts'
 import { type Access, keptMs, permissionsOf, type Subject } from './access.ts'
 import { AccessChanged, RealmChanged, RealmStatusChanged } from './events.ts'
+import { refused } from './refused.ts'
 import { heldScopes } from './scopes.ts'
 import * as store from './store/access.ts'
 import { createTenantCache } from './tenant-cache.ts'
@@ -109,7 +109,7 @@ export function createKeyAccess(kit: Pick<Kit, 'db' | 'bus' | 'now' | 'log'>, ac
   async function find(text: string, name: string, at: number): Promise<KnownKey> {
     const started = generation
     const row = await store.findKey(db.sql, hashOfKey(text))
-    if (!row || (row.expiresAt !== null && row.expiresAt.getTime() <= at)) throw Unauthenticated()
+    if (!row || (row.expiresAt !== null && row.expiresAt.getTime() <= at)) throw refused()
     const known: KnownKey = {
       tenantId: row.tenantId,
       row,
@@ -155,7 +155,7 @@ export function createKeyAccess(kit: Pick<Kit, 'db' | 'bus' | 'now' | 'log'>, ac
   return {
     callerOf(text) {
       // What has not our prefix is none of ours; the length bounds what is hashed for nothing.
-      if (!text.startsWith(keyPrefix) || text.length > 128) return Promise.reject(Unauthenticated())
+      if (!text.startsWith(keyPrefix) || text.length > 128) return Promise.reject(refused())
       const name = hash('sha256', text, 'base64')
       const at = now().getTime()
       const known = keys.get(name)

@@ -7,11 +7,11 @@ import { hash } from 'node:crypto'
 import { decodeJwt } from 'jose'
 import type { Authenticate, Caller } from '../kernel/contract.ts'
 import type { Kit } from '../kernel/define-service.ts'
-import { Unauthenticated } from '../kernel/errors.ts'
 import { type Access, keptMs, type Subject } from './access.ts'
 import type { KeyAccess } from './api-key-access.ts'
 import { IssuersChanged, RealmChanged, RealmStatusChanged, TokensDenied } from './events.ts'
 import type { ExternalIssuers } from './external-issuers.ts'
+import { refused } from './refused.ts'
 import { createTenantCache } from './tenant-cache.ts'
 import type { TokenOwner } from './types.ts'
 
@@ -59,7 +59,7 @@ export function createAuthenticate(
 
   async function verify(token: string): Promise<KnownToken> {
     const { iss } = claimsOf(token)
-    if (typeof iss !== 'string') throw Unauthenticated()
+    if (typeof iss !== 'string') throw refused()
     const until = (exp: number) => Math.min(exp * 1000, now().getTime() + keptMs)
     if (iss.startsWith(`${baseUrl()}/auth/realms/`)) {
       const { tenantId, sub, subjectType, jti, sid, exp } = await given.verify(token)
@@ -91,7 +91,7 @@ export function createAuthenticate(
 
   function bearer(authorization: string): Promise<Caller> {
     const token = tokenIn(authorization)
-    if (token === undefined) return Promise.reject(Unauthenticated())
+    if (token === undefined) return Promise.reject(refused())
     const name = hash('sha256', token, 'base64')
     const known = tokens.get(name)
     if (known !== undefined) {
@@ -124,6 +124,6 @@ function claimsOf(token: string) {
   try {
     return decodeJwt(token)
   } catch {
-    throw Unauthenticated()
+    throw refused()
   }
 }

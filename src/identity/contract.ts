@@ -64,6 +64,24 @@ export interface NewUser {
   roles: string[]
 }
 
+/** For whoever holds the machine itself: no permission is asked, and what is changed takes effect as usual. */
+export interface Operator {
+  setPassword(tenantId: string, userId: string, password: string): Promise<void>
+  removeUser(tenantId: string, userId: string): Promise<void>
+  /** A key of this user or client, with all or some of its permissions; shown once. */
+  createApiKey(
+    tenantId: string,
+    owner: { type: 'user' | 'client'; id: string },
+    key: { name: string; scopes?: string[]; expiresAt?: string },
+  ): Promise<{ id: string; key: string }>
+  apiKeys(
+    tenantId: string,
+  ): Promise<{ id: string; name: string; owner: { type: string; id: string }; expiresAt?: Date }[]>
+  revokeApiKey(tenantId: string, id: string): Promise<void>
+  /** A new signing key; what the old one has signed stays valid until it expires. */
+  rotateSigningKey(tenantId: string): Promise<void>
+}
+
 export interface Identity {
   /** Who presents this token or key; undefined when nothing is presented, 401 for anything false. */
   authenticate: Authenticate
@@ -88,6 +106,7 @@ export interface Identity {
   ): Promise<{ count: number; users: UserView[] }>
   /** False when there is no such user. */
   deleteUser(sql: Sql, tenantId: string, userId: string): Promise<boolean>
+  operator: Operator
   /** Who creates a resource holds every scope on it. */
   grantCreator(sql: Sql, ctx: Ctx, resource: string): Promise<void>
   /** The resource is gone: grants on it go too. */

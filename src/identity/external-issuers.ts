@@ -4,9 +4,9 @@
  */
 import { createRemoteJWKSet, customFetch, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose'
 import type { Kit } from '../kernel/define-service.ts'
-import { Unauthenticated } from '../kernel/errors.ts'
 import { addressProblem, safeFetch } from '../kernel/safe-fetch.ts'
 import { IssuersChanged } from './events.ts'
+import { refused } from './refused.ts'
 import * as store from './store/access.ts'
 
 /** A shared secret would have to be known to both: only keys that can be published. */
@@ -92,7 +92,9 @@ export function createExternalIssuers(
         try {
           const keys = await get(url)
           if (keys.status !== 200) throw new Error(`jwks_uri answered with status ${keys.status}`)
-          return keys
+          const set = (await keys.json()) as { keys?: unknown } | null
+          if (!Array.isArray(set?.keys)) throw new Error('jwks_uri has no keys')
+          return Response.json({ keys: set.keys.filter((key) => typeof key === 'object' && key !== null) })
         } catch (error) {
           failedUntil = now().getTime() + cooldowns.failureMs
           throw error
@@ -117,7 +119,7 @@ export function createExternalIssuers(
   return {
     async verify(token, issuer) {
       const row = await find(issuer)
-      if (!row) throw Unauthenticated()
+      if (!row) throw refused()
       let payload: JWTPayload
       try {
         const options = {
@@ -131,11 +133,11 @@ export function createExternalIssuers(
         payload = (await jwtVerify(token, await keysOf(issuer), options)).payload
       } catch (error) {
         log.debug({ err: error, issuer }, 'a token of an external issuer was refused')
-        throw Unauthenticated()
+        throw refused()
       }
       const { sub, exp } = payload
-      if (typeof sub !== 'string' || sub === '' || sub.length > 255 || hasControls(sub)) throw Unauthenticated()
-      if (typeof payload.typ === 'string' && otherTypes.has(payload.typ)) throw Unauthenticated()
+      if (typeof sub !== 'string' || sub === '' || sub.length > 255 || hasControls(sub)) throw refused()
+      if (typeof payload.typ === 'string' && otherTypes.has(payload.typ)) throw refused()
       return {
         tenantId: row.tenantId,
         userId: `${row.id}:${sub}`,

@@ -12,28 +12,16 @@ export default defineService({
   build(kit) {
     const core = createCore(kit)
     const management = createManagement(kit, core)
-    const { realms, accounts } = core
-    const { authenticate, grantCreator, forgetResource, deleteUser } = management
-    const { reserveRealm, buildRealm, setRealmStatus, realm } = realms
-    const { createUser, findUsers } = accounts
+    const { reserveRealm, buildRealm, setRealmStatus, realm, realms } = core.realms
+    const { createUser, findUsers } = core.accounts
+    const { authenticate, grantCreator, forgetResource, deleteUser, operator, routes, stop } = management
+    const forTenants = { reserveRealm, buildRealm, setRealmStatus, realm, realms, createUser, findUsers, deleteUser }
     return {
-      api: {
-        authenticate,
-        reserveRealm,
-        buildRealm,
-        setRealmStatus,
-        realm,
-        realms: realms.realms,
-        createUser,
-        findUsers,
-        deleteUser,
-        grantCreator,
-        forgetResource,
-      },
+      api: { authenticate, grantCreator, forgetResource, operator, ...forTenants },
       http: [
         {
           name: 'identity',
-          routes: management.routes,
+          routes,
           raw(app, record) {
             for (const operation of realmOperations) record(operation)
             mountRealms(app, kit, core)
@@ -41,7 +29,7 @@ export default defineService({
         },
       ],
       periodic: core.periodic,
-      stop: management.stop,
+      stop,
     }
   },
 })

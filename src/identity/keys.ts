@@ -45,12 +45,10 @@ export function createKeys({ db, now, secrets }: Pick<Kit, 'db' | 'now' | 'secre
       await store.insertKey(sql, tenantId, key)
       await realms.changed(sql, tenantId)
     })
-    const realm = await realms.get(tenantId)
-    if (realm?.keys[0]) return realm
-    // Another process made it and we have not heard yet.
-    const current = await realms.refresh(tenantId)
-    if (!current) throw NoSuchRealm({ tenantId })
-    return current
+    // Where another process made it, we may not have heard yet.
+    const realm = await realms.refresh(tenantId)
+    if (!realm) throw NoSuchRealm({ tenantId })
+    return realm
   }
 
   return {

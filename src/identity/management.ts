@@ -20,8 +20,10 @@ import { roleRoutes } from './iam/roles/routes.ts'
 import { createRoles } from './iam/roles/service.ts'
 import { userRoutes } from './iam/users/routes.ts'
 import { createUsers } from './iam/users/service.ts'
+import { createOperator } from './operator.ts'
 
-export interface Management extends Pick<Identity, 'authenticate' | 'grantCreator' | 'forgetResource' | 'deleteUser'> {
+export interface Management
+  extends Pick<Identity, 'authenticate' | 'grantCreator' | 'forgetResource' | 'deleteUser' | 'operator'> {
   routes(http: Http): void
   stop(): Promise<void>
 }
@@ -41,6 +43,7 @@ export function createManagement(kit: Kit, core: Core): Management {
     grantCreator: grants.grantCreator,
     forgetResource: grants.forgetResource,
     deleteUser: users.remove,
+    operator: createOperator(kit, { users, apiKeys, keys: core.keys }),
     routes(http) {
       meRoutes(http)
       userRoutes(http, users)

@@ -9,14 +9,14 @@ import * as store from './store/realms.ts'
 import type { Realm } from './types.ts'
 
 const cachedMax = 2000
-/** A key that this process has not heard of yet is looked up, but not more often than this. */
+/** Whoever makes up key ids must not make us read a realm for each of them. */
 const refreshMs = 1000
 const realmsPath = '/auth/realms/'
 
 export interface Realms extends Pick<Identity, 'reserveRealm' | 'buildRealm' | 'setRealmStatus' | 'realm' | 'realms'> {
   /** The current snapshot; undefined where there is no such realm. */
   get(tenantId: string): Promise<Realm | undefined>
-  /** The same, read anew unless it was read within the last second. */
+  /** The same, read anew: another process may know more. Once a second at most, whoever asks. */
   refresh(tenantId: string): Promise<Realm | undefined>
   /** To be called in the transaction of any change to the realm, its clients or its keys. */
   changed(sql: Sql, tenantId: string): Promise<void>
@@ -29,13 +29,13 @@ export interface Realms extends Pick<Identity, 'reserveRealm' | 'buildRealm' | '
 
 export function createRealms(kit: Pick<Kit, 'db' | 'bus' | 'now' | 'secrets' | 'baseUrl'>): Realms {
   const { db, bus, now, secrets } = kit
-  const cache = new Map<string, { realm: Promise<Realm | undefined>; readAt: number }>()
+  const cache = new Map<string, { realm: Promise<Realm | undefined>; refreshedAt: number }>()
 
   bus.hear(RealmChanged, ({ tenantId }) => cache.delete(tenantId))
   bus.onGap(() => cache.clear())
 
-  function read(tenantId: string) {
-    const entry = { realm: store.findRealm(db.sql, tenantId), readAt: now().getTime() }
+  function read(tenantId: string, refreshedAt = 0) {
+    const entry = { realm: store.findRealm(db.sql, tenantId), refreshedAt }
     cache.set(tenantId, entry)
     if (cache.size > cachedMax) cache.delete(cache.keys().next().value!)
     // Unknown names are not kept: whoever makes them up must not push real ones out.
@@ -88,7 +88,8 @@ export function createRealms(kit: Pick<Kit, 'db' | 'bus' | 'now' | 'secrets' | '
     },
     refresh(tenantId) {
       const entry = cache.get(tenantId)
-      return entry && now().getTime() - entry.readAt < refreshMs ? entry.realm : read(tenantId)
+      const at = now().getTime()
+      return entry && at - entry.refreshedAt < refreshMs ? entry.realm : read(tenantId, at)
     },
     tenantOf(issuer) {
       const prefix = kit.baseUrl() + realmsPath

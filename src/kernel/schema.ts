@@ -60,5 +60,9 @@ export interface OperationSchema {
   query?: TSchema
   headers?: TSchema
   body?: TSchema
+  /** For the reference, where the body is not JSON. */
+  bodyType?: string
   response: Record<number, TSchema>
+  /** Failures of its own beside the common ones (400, 401, 403, 404, 413, 415, 429, 503): 409, 412, … */
+  fails?: readonly number[]
 }

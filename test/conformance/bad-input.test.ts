@@ -70,6 +70,7 @@ for (const { path, method, operation } of operations.filter(({ operation }) => o
   )
 
   describe(`${tag}: ${method} ${path}`, () => {
+    const body = operation.requestBody?.content['application/json']?.schema
     for (const { name, schema } of parts) {
       const wrong: [string, string][] = [['with NUL', '%00']]
       if (schema.maxLength !== undefined && schema.maxLength < 2000)
@@ -81,7 +82,7 @@ for (const { path, method, operation } of operations.filter(({ operation }) => o
             (text, part) => text.replace(`{${part.name}}`, part.name === name ? value : String(sampleOf(part.schema))),
             path,
           )
-          const answer = await ask(`${method} ${url}`, operation.requestBody ? {} : undefined)
+          const answer = await ask(`${method} ${url}`, body && sampleOf(body))
           assert.equal(answer.status, 400, answer.text)
           assertNames(tag, answer.body, name)
         })
@@ -95,23 +96,22 @@ for (const { path, method, operation } of operations.filter(({ operation }) => o
       if (schema.maxLength !== undefined && schema.maxLength < 9000) wrong.push('x'.repeat(schema.maxLength + 1))
       for (const value of wrong)
         test(`query ${name}=${value.slice(0, 20)}`, async () => {
-          const answer = await ask(`${method} ${good}?${name}=${value}`)
+          const answer = await ask(`${method} ${good}?${name}=${value}`, body && sampleOf(body))
           assert.equal(answer.status, 400, answer.text)
           assertNames(tag, answer.body, name)
         })
     }
 
-    const shape = operation.requestBody?.content['application/json']?.schema
-    if (!shape) return
-    for (const { why, field, body } of badBodies(shape))
+    if (!body) return
+    for (const { why, field, body: bad } of badBodies(body))
       test(`${field}: ${why}`, async () => {
-        const answer = await ask(`${method} ${good}`, body)
+        const answer = await ask(`${method} ${good}`, bad)
         assert.equal(answer.status, 400, answer.text)
         assertNames(tag, answer.body, field)
       })
-    if ([shape.type].flat()[0] !== 'object') return
+    if ([body.type].flat()[0] !== 'object') return
     // Where the caller's own JSON is the body, __proto__ is a key like any other.
-    const texts = badTexts(JSON.stringify(sampleOf(shape))).filter(({ why }) => why !== '__proto__' || shape.properties)
+    const texts = badTexts(JSON.stringify(sampleOf(body))).filter(({ why }) => why !== '__proto__' || body.properties)
     for (const { why, payload, type, statuses } of texts)
       test(why, async () => {
         const answer = await ask(`${method} ${good}`, payload, { 'content-type': type })

@@ -22,6 +22,7 @@ export interface Shape {
 
 const texts = [
   'sample',
+  'application-sample',
   'a',
   'A1',
   'aaaaaaaaaa',
@@ -37,10 +38,16 @@ export function sampleOf(shape: Shape): unknown {
   if (shape.const !== undefined) return shape.const
   if (shape.enum) return shape.enum[0]
   const alternatives = shape.anyOf ?? shape.oneOf
-  if (alternatives) return sampleOf(alternatives[0]!)
+  if (alternatives && !shape.properties) return sampleOf(alternatives[0]!)
   switch ([shape.type].flat()[0]) {
     case 'object':
-      return Object.fromEntries((shape.required ?? []).map((name) => [name, sampleOf(shape.properties?.[name] ?? {})]))
+      // An object with alternatives: each says which other fields must be there.
+      return Object.fromEntries(
+        [...(shape.required ?? []), ...(alternatives?.[0]?.required ?? [])].map((name) => [
+          name,
+          sampleOf(shape.properties?.[name] ?? {}),
+        ]),
+      )
     case 'array':
       return Array.from({ length: shape.minItems ?? 0 }, () => sampleOf(shape.items ?? {}))
     case 'integer':
@@ -64,7 +71,7 @@ function textOf({ minLength = 0, maxLength = 1000, pattern, format }: Shape): st
   }
   if (format && byFormat[format]) return byFormat[format]
   const fits = (text: string) =>
-    text.length >= minLength && text.length <= maxLength && (!pattern || new RegExp(pattern).test(text))
+    text.length >= minLength && text.length <= maxLength && (!pattern || new RegExp(pattern, 'u').test(text))
   const found = [...texts, 'x'.repeat(Math.max(1, minLength))].find(fits)
   if (found === undefined) throw new Error(`no sample text for ${pattern}`)
   return found
@@ -110,7 +117,8 @@ function badValues(field: Shape): [string, unknown][] {
     if (field.maxLength !== undefined && field.maxLength < 200_000)
       bad.push(['too long', 'x'.repeat(field.maxLength + 1)])
     if ((field.minLength ?? 0) > 0) bad.push(['empty', ''])
-    if (field.pattern) bad.push(['a text outside the pattern', '\u00e9 /+#'])
+    const outside = ['\u00e9 /+#', '\u0007'].find((text) => field.pattern && !new RegExp(field.pattern, 'u').test(text))
+    if (outside) bad.push(['a text outside the pattern', outside])
     if (field.format) bad.push(['a text of another format', 'no such thing'])
   } else if (types[0] === 'integer' || types[0] === 'number') {
     bad.push(['a text', '7x'])

@@ -279,7 +279,7 @@ describe('management of a realm', () => {
 
   test('the last enabled administrator stays', async () => {
     await house.realm('lonely')
-    const only = await house.user('lonely', 'only', { roles: ['tenant-admin'] })
+    const only = await house.user('lonely', 'only', ['tenant-admin'])
     const helper = house.as(aTenantAdmin('lonely'))
     for (const [operation, body] of [
       [`DELETE ${root}/users/${only}`, undefined],
@@ -293,10 +293,7 @@ describe('management of a realm', () => {
 
   test('of two administrators who delete each other at the same time one stays', async () => {
     await house.realm('duel')
-    const ids = [
-      await house.user('duel', 'one', { roles: ['tenant-admin'] }),
-      await house.user('duel', 'two', { roles: ['tenant-admin'] }),
-    ]
+    const ids = [await house.user('duel', 'one', ['tenant-admin']), await house.user('duel', 'two', ['tenant-admin'])]
     const ask = house.as(aTenantAdmin('duel'))
     const answers = await Promise.all(ids.map((id) => ask(`DELETE ${root}/users/${id}`)))
     assert.deepEqual(answers.map(({ status }) => status).sort(), [204, 409])

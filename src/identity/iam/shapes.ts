@@ -1,9 +1,10 @@
 /** Shapes that several resources share. */
 import { offsetQuery } from '../../kernel/paging.ts'
-import { Name, Type } from '../../kernel/schema.ts'
+import { Type } from '../../kernel/schema.ts'
 import { scopePattern } from '../scopes.ts'
 
-export const ById = Type.Object({ id: Name() })
+/** As long as an address may be: what is too long for an id is just not there. */
+export const ById = Type.Object({ id: Type.String({ maxLength: 2048 }) })
 export const ScopeName = () => Type.String({ minLength: 1, maxLength: 128, pattern: scopePattern })
 export const Scopes = (options: { minItems?: number } = {}) => Type.Array(ScopeName(), { maxItems: 1000, ...options })
 export const RoleName = () => Type.String({ maxLength: 100, pattern: '^[A-Za-z0-9][A-Za-z0-9 ._:-]*$' })

@@ -1,9 +1,12 @@
 /** Realms with real tokens, for the tests of this folder and of authentication. */
-import { openHouse, type TestHouse } from '../../../test/harness/house.ts'
+import { type HouseOptions, openHouse, type TestHouse } from '../../../test/harness/house.ts'
 import type { House } from '../../assembly/build.ts'
 import type { Caller } from '../../kernel/contract.ts'
+import { newId } from '../../kernel/ids.ts'
 import { Identity, type RoleSpec } from '../contract.ts'
 import identity from '../index.ts'
+import { createPasswords } from '../passwords.ts'
+import { insertUser } from '../store/users.ts'
 
 const verbs = ['create', 'read', 'update', 'delete']
 const managed = ['user', 'role', 'grant', 'api-key', 'client', 'issuer']
@@ -19,10 +22,14 @@ const roles: RoleSpec[] = [
   { name: 'platform-admin', on: 'platform', scopes: ['kaa:tenant:read', 'endpoint:read'] },
 ]
 
-export async function openRealms(options: { environment?: Record<string, string>; now?: () => Date } = {}) {
+export const password = 'correct horse'
+// Hashing takes long on purpose: once is enough.
+let passwordHash: Promise<string> | undefined
+
+export async function openRealms(options: Partial<HouseOptions> = {}) {
   const house = await openHouse({
     services: [identity],
-    authenticate: (built: House) => built.ask(Identity).authenticate,
+    authenticate: (built) => built.ask(Identity).authenticate,
     ...options,
   })
   return { ...house, ...withRealms(house) }
@@ -84,24 +91,20 @@ export function withRealms(house: TestHouse | (House & { http: TestHouse['http']
         client_secret: realm!.backendClientSecret,
       })
     },
-    userToken: (tenantId: string, username: string, password: string) =>
+    userToken: (tenantId: string, username: string, secret = password) =>
       tokenFor(tenantId, {
         grant_type: 'password',
         client_id: `${tenantId}-front`,
         username,
-        password,
+        password: secret,
         scope: 'openid',
       }),
-    /** A user made without the API, with a password only where one is needed: hashing takes long. */
-    async user(tenantId: string, username: string, options: { roles?: string[]; password?: string } = {}) {
-      const made = await kit.db.tx((sql) =>
-        api.createUser(sql, tenantId, {
-          username,
-          password: options.password ?? 'correct horse',
-          roles: options.roles ?? [],
-        }),
-      )
-      return made!.id
+    async user(tenantId: string, username: string, roles: string[] = []) {
+      passwordHash ??= createPasswords().hash(password)
+      const names = { email: null, firstName: null, lastName: null }
+      const user = { id: newId(), username, ...names, passwordHash: await passwordHash, roles }
+      await insertUser(kit.db.sql, tenantId, user)
+      return user.id
     },
     bearer: (token: string) => (operation: string, body?: unknown) =>
       send(operation, body, { authorization: `Bearer ${token}` }),

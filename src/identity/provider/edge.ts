@@ -132,7 +132,7 @@ function answerError(kit: Kit, error: unknown, request: FastifyRequest, reply: F
 }
 
 const secretParameters = /([?&](?:id_token_hint|code|token|access_token|refresh_token|password|client_secret)=)[^&]*/gi
-const hideSecrets = (search: string) => search.replace(secretParameters, '$1[hidden]')
+export const hideSecrets = (search: string) => search.replace(secretParameters, '$1[hidden]')
 
 /** Headers that could tell the library another address, or another body, than the ones it gets. */
 const dropped = [

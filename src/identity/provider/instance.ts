@@ -131,7 +131,7 @@ function configurationOf(setting: Setting) {
 }
 
 const problemOf = (out: { error: string; error_description?: string }) => ({
-  title: out.error === 'server_error' ? 'Something went wrong' : 'This sign-in cannot go on',
+  title: out.error === 'server_error' ? 'Something went wrong' : 'Sign-in not possible',
   text: out.error_description ?? 'Please go back to the application and start again.',
   code: out.error,
 })

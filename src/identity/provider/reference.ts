@@ -27,7 +27,7 @@ const tokenForm = Type.Object(
     code_verifier: optional('For grant authorization_code: PKCE, method S256'),
     scope: optional('openid adds an id_token'),
   },
-  { title: 'TokenForm', description: 'Sent as application/x-www-form-urlencoded' },
+  { title: 'TokenForm', description: 'What the grant needs' },
 )
 const tokens = Type.Object(
   {
@@ -54,6 +54,7 @@ const rows: Row[] = [
       summary: 'Get tokens',
       params,
       body: tokenForm,
+      bodyType: 'application/x-www-form-urlencoded',
       response: { 200: tokens, 400: failure, 401: failure, 404: failure, 429: failure },
     },
   },
@@ -109,7 +110,13 @@ const rows: Row[] = [
   {
     method: 'POST',
     path: `${connect}/revoke`,
-    schema: { summary: 'End a token', params, body: tokenParameter, response: { 200: Type.Null(), 400: failure } },
+    schema: {
+      summary: 'End a token',
+      params,
+      body: tokenParameter,
+      bodyType: 'application/x-www-form-urlencoded',
+      response: { 200: Type.Null(), 400: failure },
+    },
   },
   {
     method: 'POST',
@@ -118,6 +125,7 @@ const rows: Row[] = [
       summary: 'Ask whether a token is good',
       params,
       body: tokenParameter,
+      bodyType: 'application/x-www-form-urlencoded',
       response: { 200: JsonObject(), 400: failure, 401: failure },
     },
   },

@@ -24,8 +24,12 @@ export async function retireKeys(sql: Sql, tenantId: string, at: Date) {
   await sql`update identity.signing_keys set retired_at = ${at} where tenant_id = ${tenantId} and retired_at is null`
 }
 
-/** The realms that lost a key. */
+/** Not before the last access token that a key signed has expired, too. The realms that lost a key. */
 export async function deleteRetiredKeys(sql: Sql, retiredBefore: Date): Promise<string[]> {
-  const rows = await sql`delete from identity.signing_keys where retired_at < ${retiredBefore} returning tenant_id`
+  const rows = await sql`
+    delete from identity.signing_keys k using identity.realms r
+    where r.tenant_id = k.tenant_id
+      and k.retired_at < ${retiredBefore}::timestamptz - make_interval(secs => r.access_token_seconds)
+    returning k.tenant_id`
   return [...new Set(rows.map(({ tenantId }) => tenantId as string))]
 }

@@ -79,9 +79,13 @@ function describe({ door, method, path, schema, access, face }: Operation) {
       ...parametersOf(schema.params, 'path'),
       ...parametersOf(schema.query, 'query'),
       ...parametersOf(schema.headers, 'header'),
+      ...conditionsOf(schema),
     ],
     ...(schema.body && {
-      requestBody: { required: (schema.body as { type?: string }).type === 'object', content: json(schema.body) },
+      requestBody: {
+        required: (schema.body as { type?: string }).type === 'object',
+        content: json(schema.body, schema.bodyType),
+      },
     }),
     responses: Object.fromEntries([...success, ...failures]),
     security: access.scope === 'none' ? [] : alternatives.flatMap((names) => [{ bearer: names }, { apiKey: names }]),
@@ -90,7 +94,7 @@ function describe({ door, method, path, schema, access, face }: Operation) {
 
 /** What any operation of this kind can answer beside its own statuses. */
 function failuresOf({ method, access, schema }: Pick<Operation, 'method' | 'access' | 'schema'>): number[] {
-  const statuses = new Set([429, 503])
+  const statuses = new Set([429, 503, ...(schema.fails ?? [])])
   if (access.scope !== 'none') statuses.add(401)
   if (scopesOf(access).length > 0) statuses.add(403)
   if (schema.params) statuses.add(404)
@@ -100,7 +104,7 @@ function failuresOf({ method, access, schema }: Pick<Operation, 'method' | 'acce
   return [...statuses].sort()
 }
 
-const json = (schema: TSchema) => ({ 'application/json': { schema: plain(schema) } })
+const json = (schema: TSchema, type = 'application/json') => ({ [type]: { schema: plain(schema) } })
 
 const answer = (status: number, shape: TSchema) => {
   const { type, description } = shape as { type?: string; description?: string }
@@ -122,6 +126,21 @@ function parametersOf(shape: TSchema | undefined, where: 'path' | 'query' | 'hea
       schema: plain(schema),
     }
   })
+}
+
+/** Conditional requests: `If-None-Match` where 304 is an answer, `If-Match` where 412 is. */
+function conditionsOf({ response, fails }: Operation['schema']) {
+  const header = (name: string, description: string) => ({
+    name,
+    in: 'header',
+    required: false,
+    description,
+    schema: { type: 'string' },
+  })
+  return [
+    ...(response[304] ? [header('If-None-Match', 'The ETag that the caller has: 304 when it is current')] : []),
+    ...(fails?.includes(412) ? [header('If-Match', 'The ETag that the caller has: 412 when it is not current')] : []),
+  ]
 }
 
 /** TypeBox keeps its own marks beside the JSON Schema keywords; the document is plain. */

@@ -104,12 +104,17 @@ export function createHttpServer(options: HttpOptions): HttpServer {
       {
         correlationId: request.id,
         method: request.method,
-        url: request.url,
+        path: request.url.split('?')[0],
         status: reply.statusCode,
         ms: reply.elapsedTime,
       },
       'answered',
     )
+  })
+  let closing = false
+  // Whoever is answered while the door closes must not come again on the same connection.
+  app.addHook('onSend', async (_, reply) => {
+    if (closing) reply.header('connection', 'close')
   })
   app.setNotFoundHandler((request, reply) => {
     fail(NoSuchRoute({ method: request.method, path: request.url.split('?')[0]! }), messageFace, reply)
@@ -119,7 +124,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
   function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply, face: Face) {
     const known = understand(error, request)
     if (known.status >= 500)
-      request.log.error({ err: error, method: request.method, url: request.url }, 'request failed')
+      request.log.error({ err: error, method: request.method, path: request.url.split('?')[0] }, 'request failed')
     fail(known, face, reply)
   }
 
@@ -157,8 +162,11 @@ export function createHttpServer(options: HttpOptions): HttpServer {
       if (door.raw) app.register(async (scope) => door.raw?.(scope, (operation) => operations.push(operation)))
     },
     async close() {
+      closing = true
       const started = monotonicMs()
+      const sweep = setInterval(() => app.server.closeIdleConnections(), 50)
       await app.close()
+      clearInterval(sweep)
       log.debug({ ms: monotonicMs() - started }, 'the HTTP door is closed')
     },
   }

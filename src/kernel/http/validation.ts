@@ -6,7 +6,7 @@ import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import formats from 'ajv-formats'
 import fastJsonStringify from 'fast-json-stringify'
 import type { FastifyInstance } from 'fastify'
-import { type ErrorExtra, InvalidRequest, type PlatformError } from '../errors.ts'
+import { type ErrorExtra, InvalidRequest, invalidField, type PlatformError } from '../errors.ts'
 import type { TSchema } from '../schema.ts'
 
 const common = {
@@ -57,7 +57,7 @@ export function compileLazily(app: FastifyInstance) {
 function refuseNul(parts: Record<string, unknown>) {
   for (const [name, value] of Object.entries(parts))
     if ([value].flat().some((text) => typeof text === 'string' && text.includes('\0')))
-      throw InvalidRequest({ problem: `${name}: expected text without NUL` })
+      throw invalidField(name, 'expected text without NUL')
 }
 
 /** `admin.email: expected a string`: the field and what was expected, whatever the wording of the service. */
@@ -71,7 +71,7 @@ function invalid(errors: ErrorObject[], part: string): PlatformError {
   }
   const [first] = Object.entries(fields)
   const rest = Object.keys(fields).length - 1
-  const more = rest > 0 ? ` (and ${rest} more: ${Object.keys(fields).slice(1, 6).join(', ')})` : ''
+  const more = rest > 0 ? ` (and ${rest} more: ${Object.keys(fields).slice(1, 21).join(', ')})` : ''
   return InvalidRequest({ problem: `${first?.[0]}: ${first?.[1][0]}${more}` }, { fields })
 }
 

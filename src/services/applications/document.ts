@@ -2,11 +2,17 @@
 import { etagOf } from '../../kernel/etag.ts'
 
 export interface Document {
-  bytes: Buffer
+  body: string | Buffer
   etag: string
 }
 
-export const documentOf = (text: string): Document => ({ bytes: Buffer.from(text), etag: etagOf(text) })
+/** Node writes a short text together with the headers, in one piece; a long one is cheaper when it is bytes already. */
+const shortLength = 16 * 1024
+
+export const documentOf = (text: string): Document => ({
+  body: text.length < shortLength ? text : Buffer.from(text),
+  etag: etagOf(text),
+})
 
 export interface ApplicationDocument extends Document {
   name: string

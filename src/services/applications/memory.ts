@@ -3,7 +3,7 @@
  * the answer leaves; in the others as soon as they hear of it.
  */
 import type { Bus } from '../../kernel/bus.ts'
-import { type Cache, createCache } from './cache.ts'
+import { type Cache, createCache } from '../../kernel/cache.ts'
 import type { ApplicationVersionRef } from './contract.ts'
 import type { ApplicationDocument, Document } from './document.ts'
 import {
@@ -37,7 +37,7 @@ export const placeKey = (place: { tenantId: string; applicationName?: string; ve
   [place.tenantId, place.applicationName, place.versionName].filter((part) => part !== undefined).join('\n')
 
 export function createMemory(bus: Bus): Memory {
-  const sizeOf = ({ bytes }: Document) => bytes.length
+  const sizeOf = ({ body }: Document) => (typeof body === 'string' ? 2 * body.length : body.length)
   const memory: Memory = {
     documents: createCache<ApplicationDocument>({ bytesMax: 32 * mebibyte, sizeOf }),
     lists: createCache<Document>({ bytesMax: 32 * mebibyte, sizeOf }),

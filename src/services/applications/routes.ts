@@ -44,7 +44,7 @@ function send(
   if (!('etag' in answer)) return reply.type(json).send(Readable.from(inChunks(answer)))
   reply.header('etag', answer.etag)
   if (notModified(request.headers, answer.etag)) return reply.code(304).send()
-  return reply.type(json).send(answer.bytes)
+  return reply.type(json).send(answer.body)
 }
 
 /** Only what may be changed; other fields of a body are ignored. */

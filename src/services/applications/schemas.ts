@@ -70,6 +70,7 @@ export const createApplication = {
     ...naming,
   }),
   response: { 201: Empty('Created, see Location') },
+  fails: [409],
 }
 export const listApplications = {
   query: Type.Object({ tenantId }),
@@ -80,8 +81,8 @@ export const readApplication = {
   query: Type.Object({ tenantId }),
   response: { 200: Application, 304: Empty() },
 }
-export const updateApplication = { params: ofApplication, body: Type.Object(naming), response: none }
-export const deleteApplication = { params: ofApplication, response: none }
+export const updateApplication = { params: ofApplication, body: Type.Object(naming), response: none, fails: [412] }
+export const deleteApplication = { params: ofApplication, response: none, fails: [409, 412] }
 
 // ── versions
 
@@ -92,18 +93,19 @@ export const createVersion = {
     ...naming,
   }),
   response: { 201: Empty('Created, see Location') },
+  fails: [409],
 }
 export const listVersions = { params: ofApplication, response: { 200: Type.Array(Version), 304: Empty() } }
 export const readVersion = { params: ofVersion, response: { 200: Version, 304: Empty() } }
-export const updateVersion = { params: ofVersion, body: Type.Object(naming), response: none }
-export const deleteVersion = { params: ofVersion, response: none }
+export const updateVersion = { params: ofVersion, body: Type.Object(naming), response: none, fails: [412] }
+export const deleteVersion = { params: ofVersion, response: none, fails: [409, 412] }
 
 // ── configurations
 
 const byInstance = Type.Object({ serviceInstanceName })
 const patch = AnyJson({ description: 'The bare configuration, merged as RFC 7396 says' })
 
-export const loadConfigurations = { body: Envelope, response: { 201: Envelope } }
+export const loadConfigurations = { body: Envelope, response: { 201: Envelope }, fails: [409] }
 export const readAllConfigurations = { query: byInstance, response: { 200: Envelope } }
 
 const configurationsOf = <P extends typeof ofApplication | typeof ofVersion>(params: P) => ({

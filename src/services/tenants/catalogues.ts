@@ -3,7 +3,7 @@
  * is one resource with list, create, read, update and delete (routes/catalogues.ts); a new one is an entry and a table.
  */
 import { DateTimeText, JsonObject, Name, SerialId, Text, type TSchema, Type } from '../../kernel/schema.ts'
-import { TenantId } from './schemas/common.ts'
+import { TenantId, Username } from './schemas/common.ts'
 
 export interface Catalogue {
   path: string
@@ -185,7 +185,7 @@ export const catalogues = [
     title: 'User template',
     table: 'users',
     fields: {
-      username: Name(),
+      username: Username(),
       email: Type.Optional(Type.String({ format: 'email', maxLength: 255 })),
       first_name: Type.Optional(Text()),
       last_name: Type.Optional(Text()),

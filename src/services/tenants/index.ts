@@ -22,7 +22,7 @@ export default defineService({
     const defaults = defineDefaults(kit, identity)
     const tenants = createTenants(kit, identity, building)
     const catalogues = createCatalogues(kit)
-    const users = createUsers(kit, identity)
+    const users = createUsers(kit, { identity, tenants })
     const routesV1 = (http: Parameters<typeof v1.tenantRoutes>[0]) => {
       v1.tenantRoutes(http, { tenants, identity, idps: catalogues.idp })
       catalogueRoutes(http, catalogues)

@@ -85,13 +85,13 @@ function reader(template: string, content: Record<string, unknown> | undefined) 
   }
   const isText = (value: unknown): value is string => typeof value === 'string' && value.length <= 2000
   const isSeconds = (value: unknown): value is number =>
-    Number.isInteger(value) && (value as number) >= 10 && (value as number) <= 31_536_000
+    Number.isInteger(value) && (value as number) >= 1 && (value as number) <= 31_536_000
   const isTexts = (value: unknown): value is string[] =>
     Array.isArray(value) && value.length <= 100 && value.every(isText)
   return {
     text: (field: string) => check(field, 'a string', isText),
     texts: (field: string) => check(field, 'at most 100 strings', isTexts),
-    seconds: (field: string) => check(field, 'seconds from 10 to 31536000', isSeconds),
+    seconds: (field: string) => check(field, 'seconds from 1 to 31536000', isSeconds),
     clientId(other: string) {
       const clientId = check('clientId', `text that matches ${clientIdPattern.source}`, isClientId)
       if (clientId === other) throw unusable(`clientId: the other client is ${other} already`)

@@ -3,20 +3,29 @@ import type { Identity, NewUser } from '../../identity/contract.ts'
 import type { Kit } from '../../kernel/define-service.ts'
 import { NotFound } from '../../kernel/errors.ts'
 import { UsernameTaken } from './errors.ts'
+import type { TenantsService } from './service.ts'
 
 export type Users = ReturnType<typeof createUsers>
 
-export const createUsers = ({ db }: Pick<Kit, 'db'>, identity: Identity) => ({
-  list: identity.findUsers,
+export const createUsers = (
+  { db }: Pick<Kit, 'db'>,
+  { identity, tenants }: { identity: Identity; tenants: Pick<TenantsService, 'find'> },
+) => ({
+  async list(tenantId: string, filter: Parameters<Identity['findUsers']>[1]) {
+    await tenants.find(tenantId)
+    return await identity.findUsers(tenantId, filter)
+  },
 
   /** Without roles: who may name users need not hold what a role would give. */
   async create(tenantId: string, person: Omit<NewUser, 'roles'>) {
+    await tenants.find(tenantId)
     const created = await db.tx((sql) => identity.createUser(sql, tenantId, { ...person, roles: [] }))
     if (!created) throw UsernameTaken({ username: person.username })
     return { user: { ...person, id: created.id, enabled: true }, generatedPassword: created.password }
   },
 
   async remove(tenantId: string, id: string) {
+    await tenants.find(tenantId)
     const deleted = await db.tx((sql) => identity.deleteUser(sql, tenantId, id))
     if (!deleted) throw NotFound({ what: `User ${id}` })
   },

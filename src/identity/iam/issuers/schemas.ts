@@ -28,5 +28,6 @@ export const createIssuer = {
   summary: "Registers another OpenID Connect provider: its tokens are the tenant's",
   body: NewIssuer,
   response: { 201: Issuer },
+  fails: [409],
 }
 export const deleteIssuer = { summary: 'Removes an external issuer', params: ById, response: { 204: Empty() } }

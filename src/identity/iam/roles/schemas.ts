@@ -13,7 +13,7 @@ export const Role = Type.Object(
 )
 export type Role = Static<typeof Role>
 
-const ByName = Type.Object({ name: Type.String({ maxLength: 255 }) })
+const ByName = Type.Object({ name: Type.String({ maxLength: 2048 }) })
 const description = Type.Optional(Text({ maxLength: 1000 }))
 
 export const listRoles = { summary: 'Lists roles', query: Page, response: { 200: contentPage(Role) } }
@@ -23,6 +23,7 @@ export const createRole = {
     'Scopes are held on tenant-system; those that start with `platform:` on platform-system, in realm platform only.',
   body: Type.Object({ name: RoleName(), description, scopes: Scopes() }),
   response: { 201: Role },
+  fails: [409],
 }
 export const readRole = { summary: 'Reads a role', params: ByName, response: { 200: Role } }
 export const updateRole = {
@@ -30,9 +31,11 @@ export const updateRole = {
   params: ByName,
   body: Type.Object({ description, scopes: Scopes() }),
   response: { 204: Empty() },
+  fails: [409],
 }
 export const deleteRole = {
   summary: 'Deletes a role, takes it from all who have it, and the grants to it',
   params: ByName,
   response: { 204: Empty() },
+  fails: [409],
 }

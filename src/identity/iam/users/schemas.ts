@@ -58,6 +58,7 @@ export const createUser = {
   description: 'Without a password the user cannot log in until one is set.',
   body: NewUser,
   response: { 201: User },
+  fails: [409],
 }
 export const readUser = { summary: 'Reads a user', params: ById, response: { 200: User } }
 export const updateUser = {
@@ -66,6 +67,7 @@ export const updateUser = {
   params: ById,
   body: UserChange,
   response: { 204: Empty() },
+  fails: [409],
 }
 export const deleteUser = {
   summary: 'Deletes a user with its logins, grants and API keys',

@@ -17,6 +17,10 @@ import type { NewUser, UserChange } from './schemas.ts'
 import * as store from './store.ts'
 
 const unique = (names: readonly string[]) => [...new Set(names)]
+const administratorOf = (tenantId: string) => (tenantId === platformTenant ? 'platform-admin' : 'tenant-admin')
+const administers = (tenantId: string, { enabled, roles }: Pick<User, 'enabled' | 'roles'>) =>
+  enabled && roles.includes(administratorOf(tenantId))
+
 /** Without what is undefined. */
 const present = (fields: { [K in keyof store.UserFields]: store.UserFields[K] | undefined }) =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Partial<store.UserFields>
@@ -45,9 +49,8 @@ export function createUsers(
 
   /** A tenant without an administrator could only be helped by its service account. */
   async function keepAnAdministrator(sql: Sql, tenantId: string, before: User, after: Pick<User, 'enabled' | 'roles'>) {
-    const role = tenantId === platformTenant ? 'platform-admin' : 'tenant-admin'
-    const isOne = (user: Pick<User, 'enabled' | 'roles'>) => user.enabled && user.roles.includes(role)
-    if (!isOne(before) || isOne(after)) return
+    if (!administers(tenantId, before) || administers(tenantId, after)) return
+    const role = administratorOf(tenantId)
     if ((await store.countOtherHolders(sql, tenantId, role, before.id)) === 0) throw LastAdministrator({ role })
   }
 
@@ -63,8 +66,9 @@ export function createUsers(
     const passwordHash = password === undefined ? undefined : await passwords.hash(password)
     const roles = given.roles && unique(given.roles)
     await db.tx(async (sql) => {
+      if (administers(ctx.tenantId, known)) await store.lockRealm(sql, ctx.tenantId)
       await store.lockUser(sql, ctx.tenantId, id)
-      const user = await find(sql, ctx, known.id)
+      const user = await find(sql, ctx, id)
       if (roles) {
         const added = roles.filter((role) => !user.roles.includes(role))
         await mustHoldRoles(ctx, sql, added)
@@ -125,7 +129,9 @@ export function createUsers(
     setRoles: (ctx: Ctx, id: string, roles: string[]) => change(ctx, id, { roles }),
     async delete(ctx: Ctx, id: string) {
       may(ctx, 'delete', id)
+      const known = await find(db.sql, ctx, id)
       await db.tx(async (sql) => {
+        if (administers(ctx.tenantId, known)) await store.lockRealm(sql, ctx.tenantId)
         await store.lockUser(sql, ctx.tenantId, id)
         const user = await find(sql, ctx, id)
         await keepAnAdministrator(sql, ctx.tenantId, user, { enabled: false, roles: [] })

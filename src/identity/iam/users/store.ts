@@ -34,9 +34,12 @@ export async function lockUser(sql: Sql, tenantId: string, id: string) {
   await sql`select from identity.users where tenant_id = ${tenantId} and id = ${id} for update`
 }
 
-/** Whoever takes an administrator away waits here for the others who do. */
-export async function countOtherHolders(sql: Sql, tenantId: string, role: string, userId: string): Promise<number> {
+/** Whoever takes an administrator away waits here for the others who do, and before it waits for anything else. */
+export async function lockRealm(sql: Sql, tenantId: string) {
   await sql`select from identity.realms where tenant_id = ${tenantId} for no key update`
+}
+
+export async function countOtherHolders(sql: Sql, tenantId: string, role: string, userId: string): Promise<number> {
   const [row] = await sql`
     select count(*)::integer as count from identity.users
     where tenant_id = ${tenantId} and enabled and ${role} = any(roles) and id <> ${userId}`

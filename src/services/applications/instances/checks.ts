@@ -2,8 +2,12 @@
 import { Ajv, type Options } from 'ajv'
 import { Ajv2019 } from 'ajv/dist/2019.js'
 import { Ajv2020 } from 'ajv/dist/2020.js'
+import { depthLimit } from '../../../kernel/http/body.ts'
 import type { Static } from '../../../kernel/schema.ts'
+import { isObject } from '../merge-patch.ts'
 import type { EndpointConfiguration, TimeSeriesConfiguration } from './shapes.ts'
+
+type JsonObject = Record<string, unknown>
 
 export interface Problem {
   /** Below the configuration, with dots. */
@@ -24,27 +28,77 @@ export function checkSeriesNames(config: Static<typeof TimeSeriesConfiguration>)
   return undefined
 }
 
-const options: Options = { strict: false, logger: false, addUsedSchema: false }
-const dialectOf = (schema: unknown) => {
-  const named = (schema as { $schema?: unknown } | null)?.$schema
-  if (typeof named !== 'string') return Ajv
-  return named.includes('2020-12') ? Ajv2020 : named.includes('2019-09') ? Ajv2019 : Ajv
+const options: Options = { strict: false, logger: false }
+const dialects = new Map<string, Ajv>()
+
+function dialectOf(schema: JsonObject): Ajv {
+  const named = String(schema.$schema ?? '')
+  const key = ['2020-12', '2019-09'].find((year) => named.includes(year)) ?? 'draft-07'
+  const known = dialects.get(key)
+  if (known) return known
+  const ajv = key === '2020-12' ? new Ajv2020(options) : key === '2019-09' ? new Ajv2019(options) : new Ajv(options)
+  dialects.set(key, ajv)
+  return ajv
 }
 
-/** Compiled once to see that it can be; a compiler of its own, because one remembers every `$id` that it has met. */
+/**
+ * Whether this text is a schema that can be compiled. It is not compiled to find out: that takes seconds for a long one,
+ * in which nobody else is served.
+ */
 export function checkSchemaText(config: Static<typeof EndpointConfiguration>): Problem | undefined {
   const text = config.endpointConfigurationSchema
-  if (text === undefined) return undefined
+  const problem = text === undefined ? undefined : problemOf(text)
+  if (problem === undefined) return undefined
+  return { path: 'endpointConfigurationSchema', problem: `expected a JSON schema as text: ${problem}` }
+}
+
+function problemOf(text: string): string | undefined {
   try {
     const schema: unknown = JSON.parse(text)
-    if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) throw new Error('it is not an object')
-    const Dialect = dialectOf(schema)
-    new Dialect(options).compile(schema)
-    return undefined
+    if (!isObject(schema)) return 'it is not an object'
+    const ajv = dialectOf(schema)
+    if (ajv.validateSchema(schema) !== true) return ajv.errorsText(ajv.errors, { dataVar: 'schema' }).slice(0, 300)
+    const parts = [...partsOf(schema)]
+    for (const pattern of parts.flatMap(patternsOf)) new RegExp(pattern, 'u')
+    const bases = parts.filter((part) => part === schema || typeof part.$id === 'string')
+    const lost = parts.map(({ $ref }) => $ref).find((ref) => typeof ref === 'string' && !isFound(ref, parts, bases))
+    return lost === undefined ? undefined : `nothing is at $ref ${String(lost).slice(0, 200)}`
   } catch (error) {
-    return {
-      path: 'endpointConfigurationSchema',
-      problem: `expected a JSON schema as text: ${(error as Error).message.slice(0, 300)}`,
-    }
+    return (error as Error).message.slice(0, 300)
   }
+}
+
+/** Their values are data, not schemas. */
+const dataKeywords = ['const', 'enum', 'default', 'examples']
+
+function* partsOf(schema: unknown, depth = 0): Generator<JsonObject> {
+  if (depth > depthLimit) throw new Error(`it is nested deeper than ${depthLimit} levels`)
+  if (Array.isArray(schema)) for (const item of schema) yield* partsOf(item, depth + 1)
+  if (!isObject(schema)) return
+  yield schema
+  for (const [key, value] of Object.entries(schema)) if (!dataKeywords.includes(key)) yield* partsOf(value, depth + 1)
+}
+
+const patternsOf = ({ pattern, patternProperties }: JsonObject) => [
+  ...(typeof pattern === 'string' ? [pattern] : []),
+  ...(isObject(patternProperties) ? Object.keys(patternProperties) : []),
+]
+
+/** Only within the text itself: nothing is fetched. */
+function isFound(ref: string, parts: JsonObject[], bases: JsonObject[]): boolean {
+  const [base, fragment = ''] = ref.split('#', 2) as [string, string?]
+  const from = base === '' ? bases : bases.filter(({ $id }) => typeof $id === 'string' && $id.split('#')[0] === base)
+  if (fragment.startsWith('/')) return from.some((start) => at(start, fragment))
+  if (fragment === '') return from.length > 0
+  return parts.some(({ $anchor, $id }) => $anchor === fragment || $id === `#${fragment}`)
+}
+
+function at(start: unknown, pointer: string): boolean {
+  let value = start
+  for (const step of decodeURIComponent(pointer).split('/').slice(1)) {
+    const key = step.replaceAll('~1', '/').replaceAll('~0', '~')
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return false
+    value = (value as JsonObject)[key]
+  }
+  return true
 }

@@ -7,6 +7,10 @@ import { Name, Type } from '../../../kernel/schema.ts'
 export const tenantIdPattern = '^[a-z0-9][a-z0-9_-]{0,62}$'
 export const TenantId = () => Name({ maxLength: 63, pattern: tenantIdPattern })
 
+/** As the identity service has it: no line breaks, no invisible characters, no space at either end. */
+export const Username = () =>
+  Name({ pattern: '^[^\\s\\p{Cc}\\p{Cf}]([^\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}]*[^\\s\\p{Cc}\\p{Cf}])?$' })
+
 export const subscriptionTypes = ['PERMANENT', 'RENEWAL', 'TRIAL'] as const
 export type SubscriptionType = (typeof subscriptionTypes)[number]
 

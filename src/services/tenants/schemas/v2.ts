@@ -2,7 +2,7 @@
 import { offsetQuery } from '../../../kernel/paging.ts'
 import { DateTime, Empty, Name, SerialId, type Static, Text, type TSchema, Type } from '../../../kernel/schema.ts'
 import { catalogueOf } from '../catalogues.ts'
-import { SubscriptionTypeV2, TenantId } from './common.ts'
+import { SubscriptionTypeV2, TenantId, Username } from './common.ts'
 
 const statusesV2 = ['CREATING', 'UPDATING', 'FAILED', 'SUSPENDED', 'AVAILABLE', 'DELETED'] as const
 
@@ -40,10 +40,10 @@ const paging = offsetQuery(100, { all: false, maximum: 100 })
 
 const NewPerson = {
   email: Type.String({ format: 'email', maxLength: 255 }),
-  username: Name(),
+  username: Username(),
   first_name: Text(),
   last_name: Text(),
-  password: Type.Optional(Text({ minLength: 8, maxLength: 255 })),
+  password: Type.Optional(Text({ minLength: 8, maxLength: 256 })),
 }
 
 /** Any text: what is no UUID is no tenant either, 404. */
@@ -78,6 +78,7 @@ export const createTenant = {
     admin: Type.Object(NewPerson),
   }),
   response: { 202: Type.Object({ ...tenant, admin: Type.Object({ ...person, ...password }) }) },
+  fails: [409],
 }
 
 export const readTenant = { summary: 'A tenant', params, response: { 200: TenantV2 } }

@@ -1,0 +1,41 @@
+/** For commands that need the services: builds them over the platform's database, running or not, without opening a door. */
+import { buildHouse, type House } from '../assembly/build.ts'
+import { catalogue } from '../assembly/catalogue.ts'
+import { borrowDatabase } from '../assembly/database.ts'
+import { loadConfig } from '../config.ts'
+import { PlatformError } from '../kernel/errors.ts'
+import { createLog } from '../kernel/log.ts'
+
+/** A mistake of whoever typed: said in one line, with the usage. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError'
+}
+
+export async function atTheHouse(usage: string, work: (house: House) => Promise<void>): Promise<number> {
+  const config = loadConfig()
+  const log = await createLog({ ...config.log, level: 'error' })
+  const database = await borrowDatabase(config, log)
+  try {
+    const baseUrl = config.baseUrl ?? `http://${config.host}:${config.port}`
+    const house = await buildHouse({
+      config,
+      connection: database.connection,
+      log,
+      services: catalogue,
+      baseUrl: () => baseUrl,
+    })
+    try {
+      await work(house)
+      return 0
+    } finally {
+      for (const service of house.built.values()) await service.stop?.()
+      await house.close()
+    }
+  } catch (error) {
+    if (!(error instanceof UsageError) && !(error instanceof PlatformError)) throw error
+    process.stderr.write(`waypost: ${error.message}\n${error instanceof UsageError ? `\n${usage}` : ''}`)
+    return error instanceof UsageError ? 2 : 1
+  } finally {
+    await database.stop()
+  }
+}

@@ -1,0 +1,232 @@
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { before, describe, test } from 'node:test'
+import { type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose'
+import { aTenantAdmin } from '../../test/harness/builders.ts'
+import { atTheEnd } from '../../test/harness/database.ts'
+import { Unauthenticated } from '../kernel/errors.ts'
+import { createExternalIssuers, rolesOf } from './external-issuers.ts'
+import { openRealms, type Realms } from './iam/test-house.ts'
+
+const root = '/iam/api/v1'
+const me = `GET ${root}/me`
+
+/** A provider on a real socket, which can be made to misbehave. */
+async function aProvider() {
+  const keys: JWK[] = []
+  const signers = new Map<string, CryptoKey>()
+  const asked: string[] = []
+  const server = createServer((request, response) => {
+    asked.push(request.url!)
+    const answer = provider.answers[request.url!]
+    if (answer === undefined) response.writeHead(404).end()
+    else if (typeof answer === 'function') answer(response)
+    else response.setHeader('content-type', 'application/json').end(JSON.stringify(answer))
+  })
+  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready))
+  atTheEnd(async () => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}/realms/theirs`
+  const provider = {
+    issuer,
+    asked,
+    keys,
+    answers: {
+      '/realms/theirs/.well-known/openid-configuration': { issuer, jwks_uri: `${issuer}/certs` },
+      '/realms/theirs/certs': { keys },
+    } as Record<string, unknown>,
+    async addKey(kid: string, alg = 'ES256') {
+      const { publicKey, privateKey } = await generateKeyPair(alg)
+      keys.push({ ...(await exportJWK(publicKey)), kid, alg, use: 'sig' })
+      signers.set(kid, privateKey)
+    },
+    token: (claims: Record<string, unknown> = {}, kid = 'one', { alg = 'ES256', seconds = 300 } = {}) =>
+      new SignJWT({ sub: 'u-1', preferred_username: 'zoe', typ: 'Bearer', ...claims })
+        .setProtectedHeader({ alg, kid })
+        .setIssuer((claims.iss as string) ?? issuer)
+        .setExpirationTime(Math.floor(Date.now() / 1000) + seconds)
+        .sign(signers.get(kid)!),
+  }
+  await provider.addKey('one')
+  return provider
+}
+type Provider = Awaited<ReturnType<typeof aProvider>>
+
+describe('tokens of another provider', () => {
+  let house: Realms
+  let provider: Provider
+  let issuerId: string
+  before(async () => {
+    house = await openRealms({ environment: { WAYPOST_ALLOW_PRIVATE_ADDRESSES: 'on' } })
+    await house.realm('acme')
+    provider = await aProvider()
+    issuerId = await register(provider)
+  })
+  const admin = () => house.as(aTenantAdmin('acme'))
+  async function register({ issuer }: { issuer: string }, more: Record<string, string> = {}) {
+    const made = await admin()(`POST ${root}/issuers`, { issuer, ...more })
+    assert.equal(made.status, 201, made.text)
+    return made.body.id as string
+  }
+  const statusOf = async (token: string) => (await house.bearer(token)(me)).status
+
+  test('a token of a registered issuer is its tenant, with the roles that the tenant has', async () => {
+    const { body } = await house.bearer(
+      await provider.token({ realm_access: { roles: ['endpoint-reader', 'their-own', 'platform-admin'] } }),
+    )(me)
+    assert.deepEqual(body, {
+      tenantId: 'acme',
+      subject: { type: 'user', id: `${issuerId}:u-1` },
+      username: 'zoe',
+      roles: ['endpoint-reader'],
+      permissions: [{ resource: 'tenant-system', scopes: ['endpoint:read'] }],
+    })
+  })
+
+  test('anything false is refused', async () => {
+    const good = await provider.token()
+    assert.equal(await statusOf(good), 200)
+    const [head, , signature] = good.split('.')
+    const claims = Buffer.from(JSON.stringify({ iss: provider.issuer, sub: 'other', exp: 9999999999 })).toString(
+      'base64url',
+    )
+    const shared = await new SignJWT({ sub: 'u-1' })
+      .setProtectedHeader({ alg: 'HS256', kid: 'one' })
+      .setIssuer(provider.issuer)
+      .setExpirationTime('5m')
+      .sign(new TextEncoder().encode(JSON.stringify(provider.keys[0])))
+    const stranger = await aProvider()
+    const bad: [what: string, token: string][] = [
+      ['another payload', `${head}.${claims}.${signature}`],
+      ['no signature', `${Buffer.from('{"alg":"none"}').toString('base64url')}.${claims}.`],
+      ['a public key as a shared secret', shared],
+      ['expired', await provider.token({}, 'one', { seconds: -10 })],
+      ['not yet valid', await provider.token({ nbf: Math.floor(Date.now() / 1000) + 600 })],
+      ['no subject', await provider.token({ sub: undefined })],
+      ['an ID token', await provider.token({ typ: 'ID' })],
+      ['a refresh token', await provider.token({ typ: 'Refresh' })],
+      ['of an issuer that nobody registered', await stranger.token()],
+      ['in the name of the issuer, by another', await stranger.token({ iss: provider.issuer })],
+    ]
+    for (const [what, token] of bad) assert.equal(await statusOf(token), 401, what)
+  })
+
+  test('the audience counts where one is registered', async () => {
+    const strict = await aProvider()
+    await register(strict, { audience: 'waypost' })
+    assert.equal(await statusOf(await strict.token()), 401)
+    assert.equal(await statusOf(await strict.token({ aud: 'account' })), 401)
+    assert.equal(await statusOf(await strict.token({ aud: ['account', 'waypost'] })), 200)
+  })
+
+  test('keys are fetched once, and again for a key that is new', async () => {
+    const rotating = await aProvider()
+    await register(rotating)
+    for (let n = 0; n < 5; n++) assert.equal(await statusOf(await rotating.token({ n })), 200)
+    assert.equal(rotating.asked.length, 2)
+    await rotating.addKey('two')
+    // Not before the cooldown is over: unknown key ids must not make us ask again and again.
+    for (let n = 0; n < 5; n++) assert.equal(await statusOf(await rotating.token({ n }, 'two')), 401)
+    assert.equal(rotating.asked.length, 2)
+
+    const { kit } = house
+    const impatient = createExternalIssuers(kit, { failureMs: 0, rotationMs: 0 })
+    await impatient.verify(await rotating.token(), rotating.issuer)
+    await rotating.addKey('three')
+    const { tenantId } = await impatient.verify(await rotating.token({}, 'three'), rotating.issuer)
+    assert.equal(tenantId, 'acme')
+  })
+
+  test('a provider that misbehaves is asked again after a while, and harms nobody', async () => {
+    const discovery = '/realms/theirs/.well-known/openid-configuration'
+    const certs = '/realms/theirs/certs'
+    const misbehaviour: [what: string, answers: (issuer: string) => Record<string, unknown>][] = [
+      ['nothing there', () => ({})],
+      ['no JSON', () => ({ [discovery]: (response: { end(text: string): void }) => response.end('<html>') })],
+      ['null', () => ({ [discovery]: null })],
+      [
+        'another issuer',
+        () => ({ [discovery]: { issuer: 'https://other.example', jwks_uri: 'https://other.example' } }),
+      ],
+      ['no keys', (issuer) => ({ [discovery]: { issuer } })],
+      ['keys in a file', (issuer) => ({ [discovery]: { issuer, jwks_uri: 'file:///etc/passwd' } })],
+      [
+        'keys that are none',
+        (issuer) => ({ [discovery]: { issuer, jwks_uri: `${issuer}/certs` }, [certs]: { keys: 'x' } }),
+      ],
+      ['too much', (issuer) => ({ [discovery]: { issuer, jwks_uri: `${issuer}/certs`, more: 'x'.repeat(300_000) } })],
+    ]
+    for (const [what, answers] of misbehaviour) {
+      const odd = await aProvider()
+      await register(odd)
+      odd.answers = answers(odd.issuer)
+      for (let n = 0; n < 3; n++) assert.equal(await statusOf(await odd.token({ n })), 401, what)
+      assert.ok(odd.asked.length <= 2, `${what}: asked ${odd.asked.length} times`)
+    }
+  })
+
+  test('what others give a user counts: grants by an administrator, and what it creates', async () => {
+    const token = await provider.token({ sub: 'u-2' })
+    const id = `${issuerId}:u-2`
+    assert.deepEqual((await house.bearer(token)(me)).body.permissions, [])
+    const grant = { subject: { type: 'user', id }, resource: 'endpoint-1', scopes: ['endpoint:read'] }
+    assert.equal((await admin()(`POST ${root}/grants`, grant)).status, 201)
+    assert.equal((await house.bearer(token)(me)).body.permissions.length, 1)
+    const caller = (await house.authenticate(`Bearer ${token}`))!
+    await house.kit.db.tx((sql) => house.api.grantCreator(sql, { ...house.kit.system('acme'), caller }, 'endpoint-2'))
+    assert.equal((await house.bearer(token)(me)).body.permissions.length, 2)
+    const unknown = { ...grant, subject: { type: 'user', id: 'nothing:u-2' } }
+    assert.equal((await admin()(`POST ${root}/grants`, unknown)).status, 400)
+  })
+
+  test('its users own no API keys, because their roles are known only from their tokens', async () => {
+    const token = await provider.token({ sub: 'u-3', roles: ['tenant-admin'] })
+    const answer = await house.bearer(token)(`POST ${root}/api-keys`, { name: 'x' })
+    assert.equal(answer.status, 403, answer.text)
+  })
+
+  test('our own realms are no other providers', async () => {
+    for (const issuer of ['http://waypost.test/auth/realms/acme', 'http://WAYPOST.test:80/', 'http://waypost.test']) {
+      const answer = await admin()(`POST ${root}/issuers`, { issuer })
+      assert.equal(answer.status, 400, issuer)
+      assert.match(answer.body.message, /our own/)
+    }
+  })
+
+  test('an issuer that is removed is refused at once', async () => {
+    const leaving = await aProvider()
+    const id = await register(leaving)
+    const token = await leaving.token()
+    assert.equal(await statusOf(token), 200)
+    assert.equal((await admin()(`DELETE ${root}/issuers/${id}`)).status, 204)
+    assert.equal(await statusOf(token), 401)
+  })
+
+  test('an issuer on a private address is not asked unless the operator allows it', async () => {
+    const { kit } = house
+    const careful = createExternalIssuers({ ...kit, settings: { ...kit.settings, allowPrivateAddresses: false } })
+    const before = provider.asked.length
+    await assert.rejects(careful.verify(await provider.token(), provider.issuer), Unauthenticated.is)
+    assert.equal(provider.asked.length, before)
+  })
+})
+
+const claims: [claim: string | null, payload: Record<string, unknown>, roles: string[]][] = [
+  [null, {}, []],
+  [null, { realm_access: { roles: ['b', 'a', 'b'] }, roles: ['c'] }, ['a', 'b']],
+  [null, { realm_access: 'x', roles: ['c'] }, ['c']],
+  [null, { roles: 'a b,c' }, ['a', 'b', 'c']],
+  ['groups', { groups: ['g'], roles: ['r'] }, ['g']],
+  ['resource_access.app.roles', { resource_access: { app: { roles: ['r'] } } }, ['r']],
+  ['https://acme.example/roles', { 'https://acme.example/roles': ['r'] }, ['r']],
+  ['groups', { roles: ['r'] }, []],
+  ['groups', { groups: [1, null, {}, '', 'ok', 'x'.repeat(300), 'a\nb'] }, ['ok']],
+  ['constructor.name', {}, []],
+  ['__proto__.roles', {}, []],
+]
+test('roles are found where the registration says', () => {
+  for (const [claim, payload, roles] of claims) assert.deepEqual(rolesOf(payload, claim), roles, String(claim))
+})

@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict'
+import { before, describe, test } from 'node:test'
+import { aCaller } from '../../../test/harness/builders.ts'
+import type { Ask } from '../../../test/harness/house.ts'
+import { openRealms, type Realms } from './test-house.ts'
+
+const root = '/iam/api/v1'
+const managing = ['user', 'role', 'grant', 'api-key', 'client', 'issuer'].flatMap((entity) =>
+  ['create', 'read', 'update', 'delete'].map((verb) => `identity:${entity}:${verb}`),
+)
+
+describe('nobody can grant what they do not hold', () => {
+  let house: Realms
+  let manager: Ask
+  let managerId: string
+  let adminId: string
+  before(async () => {
+    house = await openRealms()
+    await house.realm('acme')
+    await house.realm('platform')
+    managerId = await house.user('acme', 'manager')
+    adminId = await house.user('acme', 'admin', ['tenant-admin'])
+    manager = house.as(
+      aCaller({ tenantId: 'acme', id: managerId, on: { 'tenant-system': [...managing, 'endpoint:read'] } }),
+    )
+  })
+  const refused = async (operation: string, body: unknown, scope: RegExp) => {
+    const answer = await manager(operation, body)
+    assert.equal(answer.status, 403, `${operation} ${JSON.stringify(body)}: ${answer.text}`)
+    assert.match(answer.body.message, scope)
+  }
+
+  test('a role holds only what its maker holds', async () => {
+    await refused(
+      `POST ${root}/roles`,
+      { name: 'more', scopes: ['endpoint:read', 'endpoint:delete'] },
+      /endpoint:delete/,
+    )
+    await refused(`POST ${root}/roles`, { name: 'all', scopes: ['*'] }, /\*/)
+    await refused(`POST ${root}/roles`, { name: 'high', scopes: ['platform:tenant:read'] }, /platform-system/)
+    await refused(
+      `POST ${root}/roles`,
+      { name: 'high', scopes: ['kaa:tenant:read'] },
+      /platform:tenant:read on platform/,
+    )
+    assert.equal((await manager(`POST ${root}/roles`, { name: 'fine', scopes: ['endpoint:read'] })).status, 201)
+    await refused(`PUT ${root}/roles/fine`, { scopes: ['endpoint:read', 'endpoint:delete'] }, /endpoint:delete/)
+  })
+
+  test('what a role has already may stay when somebody with less changes it', async () => {
+    const admin = house.as(aCaller({ tenantId: 'acme', on: { 'tenant-system': ['*'] } }))
+    await admin(`POST ${root}/roles`, { name: 'strong', scopes: ['endpoint:delete'] })
+    const change = { description: 'Strong', scopes: ['endpoint:delete', 'endpoint:read'] }
+    assert.equal((await manager(`PUT ${root}/roles/strong`, change)).status, 204)
+  })
+
+  test('nobody gives a role that holds more, to themselves or to others', async () => {
+    await refused(`PUT ${root}/users/${managerId}/roles`, ['tenant-admin'], /(endpoint|application):create/)
+    await refused(`PUT ${root}/users/${managerId}`, { roles: ['tenant-admin'] }, /(endpoint|application):create/)
+    await refused(
+      `POST ${root}/users`,
+      { username: 'puppet', roles: ['tenant-admin'] },
+      /(endpoint|application):create/,
+    )
+    const high = await manager(`PUT ${root}/users/${managerId}/roles`, ['platform-admin'])
+    assert.equal(high.status, 400)
+    assert.match(high.body.message, /there is no role platform-admin/)
+    assert.equal((await manager(`PUT ${root}/users/${managerId}/roles`, ['endpoint-reader'])).status, 204)
+  })
+
+  test('a role brings along what is granted to it', async () => {
+    const admin = house.as(aCaller({ tenantId: 'acme', on: { 'tenant-system': ['*'] } }))
+    await admin(`POST ${root}/roles`, { name: 'carrier', scopes: [] })
+    const subject = { type: 'role', id: 'carrier' }
+    await admin(`POST ${root}/grants`, { subject, resource: 'application-a', scopes: ['application:delete'] })
+    await refused(`PUT ${root}/users/${managerId}/roles`, ['carrier'], /application:delete on application-a/)
+  })
+
+  test('nobody grants more, on the resource or above', async () => {
+    const subject = { type: 'user', id: managerId }
+    const grant = (resource: string, ...scopes: string[]) => ({ subject, resource, scopes })
+    await refused(`POST ${root}/grants`, grant('endpoint-1', 'endpoint:delete'), /endpoint:delete on endpoint-1/)
+    await refused(`POST ${root}/grants`, grant('tenant-system', '*'), /\* on tenant-system/)
+    await refused(`POST ${root}/grants`, grant('endpoint-1', '*'), /\* on endpoint-1/)
+    await refused(`POST ${root}/grants`, grant('platform-system', 'endpoint:read'), /endpoint:read on platform-system/)
+    await refused(`POST ${root}/grants`, grant('kaa-system', 'endpoint:read'), /endpoint:read on platform-system/)
+    assert.equal((await manager(`POST ${root}/grants`, grant('endpoint-1', 'endpoint:read'))).status, 201)
+  })
+
+  test('a tenant cannot hand out the platform, whoever asks in it', async () => {
+    const admin = house.as(aCaller({ tenantId: 'acme', on: { 'tenant-system': ['*'] } }))
+    const subject = { type: 'user', id: adminId }
+    const answer = await admin(`POST ${root}/grants`, {
+      subject,
+      resource: 'platform-system',
+      scopes: ['endpoint:read'],
+    })
+    assert.equal(answer.status, 403)
+    assert.equal((await admin(`POST ${root}/roles`, { name: 'p', scopes: ['platform:tenant:read'] })).status, 403)
+    await house.kit.db.sql`
+      insert into identity.grants (tenant_id, id, subject_type, subject_id, resource, scopes)
+      values ('acme', 'smuggled', 'user', ${managerId}, 'platform-system', '{*}')`
+    const { body } = await house.bearer(await house.userToken('acme', 'manager'))(`GET ${root}/me`)
+    assert.ok(!JSON.stringify(body.permissions).includes('platform-system'))
+  })
+
+  test('who holds the platform grants on the platform', async () => {
+    const id = await house.user('platform', 'operator')
+    const admin = house.as(aCaller({ tenantId: 'platform', on: { 'platform-system': ['*'] } }))
+    const grant = { subject: { type: 'user', id }, resource: 'kaa-system', scopes: ['kaa:tenant:read'] }
+    const made = await admin(`POST ${root}/grants`, grant)
+    assert.equal(made.status, 201, made.text)
+    assert.deepEqual([made.body.resource, made.body.scopes], ['platform-system', ['platform:tenant:read']])
+    const names = ['platform:tenant:role-version-mapping:read', 'kaa:tenant:idp-roles-versions-mappings:read']
+    const role = await admin(`POST ${root}/roles`, { name: 'mapper', scopes: names })
+    assert.deepEqual(role.body.scopes, ['platform:tenant:idp-roles-versions-mappings:read'])
+  })
+
+  test('who cannot be somebody cannot set their password or secret', async () => {
+    await refused(`PUT ${root}/users/${adminId}/password`, { password: 'mine now!' }, /(endpoint|application):create/)
+    await refused(`PUT ${root}/users/${adminId}`, { password: 'mine now!' }, /(endpoint|application):create/)
+    await refused(`POST ${root}/clients/acme-back/secret`, undefined, /(endpoint|application):create/)
+    assert.equal((await manager(`PUT ${root}/users/${managerId}/password`, { password: 'mine anyway' })).status, 204)
+  })
+
+  test('who registers an issuer can name every role, so must hold what they hold', async () => {
+    await refused(`POST ${root}/issuers`, { issuer: 'https://mine.example' }, /(endpoint|application):create/)
+  })
+
+  test('a key is not wider than its owner', async () => {
+    await refused(
+      `POST ${root}/api-keys`,
+      { name: 'wide', scopes: ['endpoint:read', 'endpoint:delete'] },
+      /endpoint:delete/,
+    )
+    await refused(`POST ${root}/api-keys`, { name: 'wide', scopes: ['*'] }, /\*/)
+  })
+
+  test('an administrator by role may share single resources whole, and reset the passwords of their makers', async () => {
+    const admin = house.bearer(await house.userToken('acme', 'admin'))
+    const makerId = await house.user('acme', 'maker')
+    const caller = aCaller({ tenantId: 'acme', id: makerId })
+    await house.kit.db.tx((sql) =>
+      house.api.grantCreator(sql, { ...house.kit.system('acme'), caller }, 'application-m'),
+    )
+    const grant = { subject: { type: 'user', id: managerId }, resource: 'application-m', scopes: ['*'] }
+    assert.equal((await admin(`POST ${root}/grants`, grant)).status, 201)
+    assert.equal((await admin(`POST ${root}/grants`, { ...grant, resource: 'tenant-system' })).status, 403)
+    assert.equal((await admin(`PUT ${root}/users/${makerId}/password`, { password: 'forgotten' })).status, 204)
+    assert.equal((await admin(`POST ${root}/clients/acme-back/secret`)).status, 200)
+    assert.equal((await admin(`POST ${root}/issuers`, { issuer: 'https://ours.example' })).status, 201)
+  })
+})

@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createPasswords } from './passwords.ts'
+import { hideSecrets } from './provider/edge.ts'
+
+test('a password matches its hash and no other, however its accents are typed', async () => {
+  const passwords = createPasswords()
+  const hash = await passwords.hash('caf\u00e9')
+  assert.match(hash, /^scrypt\$16384\$8\$5\$/)
+  assert.equal(await passwords.matches('cafe\u0301', hash), true)
+  assert.equal(await passwords.matches('cafe', hash), false)
+  assert.equal(await passwords.matches('caf\u00e9', undefined), false)
+  assert.notEqual(await passwords.hash('caf\u00e9'), hash)
+})
+
+test('more checks than can wait are refused at once, and the others are done', async () => {
+  const passwords = createPasswords()
+  const cheap = 'scrypt$1024$8$1$c2FsdA$AAAA'
+  const results = await Promise.allSettled(Array.from({ length: 80 }, () => passwords.matches('x', cheap)))
+  const refused = results.filter(({ status }) => status === 'rejected') as PromiseRejectedResult[]
+  assert.equal(refused.length, 80 - 2 - 64)
+  assert.ok(refused.every(({ reason }) => reason.code === 'too_many_logins' && reason.status === 503))
+  assert.equal(await passwords.matches('x', cheap), false, 'there is room again')
+})
+
+test('what is logged of a URL has no secrets', () => {
+  assert.equal(
+    hideSecrets('?client_id=a&id_token_hint=ey.J.x&code=c&state=s&Token=t'),
+    '?client_id=a&id_token_hint=[hidden]&code=[hidden]&state=s&Token=[hidden]',
+  )
+})

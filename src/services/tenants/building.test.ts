@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict'
+import { before, describe, test } from 'node:test'
+import { eventually } from '../../../test/harness/eventually.ts'
+import { TenantAvailable } from './events.ts'
+import { aRegistration, aTenantId, openTenants } from './test-house.ts'
+
+describe('building a realm', { concurrency: true }, () => {
+  let world: Awaited<ReturnType<typeof openTenants>>
+  const available: string[] = []
+  before(async () => {
+    world = await openTenants({ environment: { WAYPOST_LOG_LEVEL: 'silent' } })
+    world.house.kit.bus.hear(TenantAvailable, ({ tenantId }) => void available.push(tenantId))
+  })
+
+  test('goes on where it was interrupted until the tenant is AVAILABLE', async () => {
+    const { admin, identity, reaches } = world
+    const tenantId = aTenantId('interrupted')
+    identity.failBuilding(tenantId, new Error('killed'), new Error('killed again'))
+    await admin('POST /api/v1/tenants', aRegistration({ realm_name: tenantId, user: 1 }))
+    await reaches(tenantId, 'AVAILABLE')
+    assert.equal(identity.built.filter((name) => name === tenantId).length, 3)
+    assert.equal(identity.realms.get(tenantId)!.users.length, 1)
+    assert.deepEqual(
+      available.filter((name) => name === tenantId),
+      [tenantId],
+    )
+  })
+
+  test('fails at once with the reason when a template cannot be used, and another version repairs it', async () => {
+    const { admin, identity, reaches } = world
+    for (const [path, field, template] of [
+      ['realms', 'realm_template_version', { accessTokenLifespan: 'soon' }],
+      ['realm-frontend-clients', 'client_frontend_version', { redirectUris: 'everywhere' }],
+      ['realm-frontend-clients', 'client_frontend_version', { clientId: 'waypost-backend' }],
+      ['realm-backend-clients', 'client_backend_version', { clientId: 'not a client id' }],
+      ['realm-backend-clients', 'client_backend_version', { serviceAccountRoles: ['nobody'] }],
+    ] as const) {
+      const { body } = await admin(`POST /api/v1/templates/${path}`, { template, description: 'broken' })
+      const tenantId = aTenantId('broken')
+      const answer = await admin('POST /api/v1/tenants', aRegistration({ realm_name: tenantId, [field]: body.id }))
+      assert.equal(answer.status, 201, answer.text)
+      const failed = await reaches(tenantId, 'FAILED')
+      assert.match(
+        failed.status_reason,
+        new RegExp(`template ${body.id}: .*${Object.keys(template)[0]}|no role nobody`),
+      )
+      assert.equal(identity.realms.get(tenantId)!.status, 'FAILED')
+      assert.ok(!identity.built.includes(tenantId))
+
+      assert.equal((await admin(`PUT /api/v1/tenants/${tenantId}`, { status: 'AVAILABLE' })).status, 400)
+      const repaired = await admin(`PUT /api/v1/tenants/${tenantId}`, { [field]: 1 })
+      assert.equal(repaired.body.status, 'UPDATING', repaired.text)
+      const after = await reaches(tenantId, 'AVAILABLE')
+      assert.equal(after.status_reason, undefined)
+    }
+  })
+
+  test('does nothing for a tenant that was deleted meanwhile', async () => {
+    const { admin, identity } = world
+    const tenantId = aTenantId('deleted')
+    identity.failBuilding(tenantId, new Error('not yet'))
+    await admin('POST /api/v1/tenants', aRegistration({ realm_name: tenantId }))
+    await eventually(() => assert.ok(identity.built.includes(tenantId)))
+    assert.equal((await admin(`DELETE /api/v1/tenants/${tenantId}`)).status, 204)
+    const other = aTenantId('after')
+    await world.available(other)
+    assert.equal((await admin(`GET /api/v1/tenants/${tenantId}`)).status, 404)
+    assert.equal(identity.realms.has(tenantId), false)
+  })
+
+  test('a tenant that nobody builds any more is found and built', async () => {
+    const { house, reaches, available: register } = world
+    const tenantId = aTenantId('stuck')
+    await register(tenantId)
+    const { sql } = house.kit.db
+    await sql`update tenants.tenants set status = 'UPDATING', modified = now() - interval '1 hour'
+      where tenant_id = ${tenantId}`
+    const rescue = house.built.get('tenants')!.periodic!.find(({ name }) => name === 'tenants.rescue')!
+    await house.kit.db.tx((tx) => rescue.run(tx))
+    await reaches(tenantId, 'AVAILABLE')
+  })
+
+  test('a new tenant keeps no password once its administrator is made', async () => {
+    const { house, available: register } = world
+    const tenantId = aTenantId('forgets')
+    await register(tenantId, { user: 1 })
+    const [row] = await house.kit.db.sql`
+      select admin_password_sealed from tenants.tenants where tenant_id = ${tenantId}`
+    assert.equal(row?.adminPasswordSealed, null)
+  })
+})

@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict'
+import { before, describe, test } from 'node:test'
+import { aCaller } from '../../../test/harness/builders.ts'
+import { type Catalogue, catalogues } from './catalogues.ts'
+import { aTenantId, openTenants } from './test-house.ts'
+
+/** A body for each catalogue: what is sent first and what replaces it. */
+const bodies: Record<string, [object, object]> = {
+  '/templates/realms': [
+    { template: { a: null, 'b.c': [1] }, description: 'one' },
+    { template: {}, description: 'two' },
+  ],
+  '/templates/realm-frontend-clients': [
+    { template: { clientId: 'web' }, description: '' },
+    { template: {}, description: 'two' },
+  ],
+  '/templates/realm-backend-clients': [
+    { template: { clientId: 'api' }, description: 'one' },
+    { template: {}, description: 'two' },
+  ],
+  '/roles': [{ name: 'nurse', description: 'cares' }, { name: 'doctor' }],
+  '/roles/versions': [{ description: 'second' }, {}],
+  '/roles/versions-mappings': [
+    { version: 2, role: 'nurse' },
+    { version: 3, role: 'nurse' },
+  ],
+  '/roles/scopes-mappings': [
+    { role: 'nurse', scope: 'endpoint:read' },
+    { role: 'nurse', scope: 'alert:read' },
+  ],
+  '/scopes': [{ name: 'bed:read' }, { name: 'bed:update' }],
+  '/scopes/versions': [{}, { description: 'second' }],
+  '/scopes/versions-mappings': [
+    { version: 2, scope: 'bed:read' },
+    { version: 3, scope: 'bed:read' },
+  ],
+  '/default-resources': [
+    { resource_name: 'ward', resource_type: 'asset', display_name: 'Ward', scopes: ['asset:read'] },
+    { resource_name: 'ward', resource_type: 'asset', display_name: 'The ward', scopes: [] },
+  ],
+  '/default-resources/versions': [{ description: 'second' }, { description: '2' }],
+  '/default-resources/versions-mappings': [
+    { version: 2, resource: 'ward' },
+    { version: 3, resource: 'ward' },
+  ],
+  '/default-resources/scopes-mappings': [
+    { resource: 'ward', scope: 'asset:update' },
+    { resource: 'ward', scope: 'asset:delete' },
+  ],
+  '/idps': [{ name: 'other' }, { name: 'another', description: 'x' }],
+  '/idp-servers': [{ url: 'https://idp.example/auth' }, { url: 'https://idp2.example/auth' }],
+  '/packages-types': [
+    { name: 'small', devices: 10, applications: 1, disk_size: 5_000_000_000, traffic: 3, description: 'd' },
+    { name: 'medium', devices: 20, applications: 2, disk_size: 0, traffic: 0 },
+  ],
+  '/users': [{ username: 'root', email: 'root@acme.example', first_name: 'R' }, { username: 'boss' }],
+  '/js-policies': [
+    { name: 'night', type: 'js', scope: ['endpoint:read'], description: 'at night' },
+    { name: 'day', type: 'js', scope: [] },
+  ],
+}
+
+describe('the catalogues of v1', () => {
+  let world: Awaited<ReturnType<typeof openTenants>>
+  before(async () => {
+    world = await openTenants()
+  })
+
+  for (const [path, [first, second]] of Object.entries(bodies))
+    test(`${path} is created, read, listed, replaced and deleted`, async () => {
+      const { admin } = world
+      const created = await admin(`POST /api/v1${path}`, first)
+      assert.equal(created.status, 201, created.text)
+      const { id } = created.body
+      assert.ok(Number.isInteger(id))
+      assert.deepEqual(created.body, { id, ...first })
+      assert.equal(created.headers.location, `http://waypost.test/api/v1${path}/${id}`)
+      assert.deepEqual((await admin(`GET /api/v1${path}/${id}`)).body, { id, ...first })
+      const list = (await admin(`GET /api/v1${path}?limit=0`)).body
+      assert.deepEqual(
+        list.results.find((item: { id: number }) => item.id === id),
+        { id, ...first },
+      )
+      assert.equal(list.count, list.results.length)
+      const replaced = await admin(`PUT /api/v1${path}/${id}`, second)
+      assert.equal(replaced.status, 200, replaced.text)
+      assert.deepEqual(replaced.body, { id, ...second })
+      assert.equal((await admin(`DELETE /api/v1${path}/${id}`)).status, 204)
+      for (const method of ['GET', 'DELETE']) {
+        const gone = await admin(`${method} /api/v1${path}/${id}`)
+        assert.equal(gone.status, 404)
+        assert.equal(gone.body.detail, gone.body.message)
+      }
+      assert.equal((await admin(`PUT /api/v1${path}/${id}`, second)).status, 404)
+      for (const bad of ['0', '1.5', 'x', '99999999999'])
+        assert.equal((await admin(`GET /api/v1${path}/${bad}`)).status, 400, bad)
+    })
+
+  test('a missing or wrong field is named', async () => {
+    const { admin } = world
+    const empty = await admin('POST /api/v1/templates/realm-frontend-clients', {})
+    assert.equal(empty.status, 400)
+    assert.deepEqual(empty.body.template, ['is required'])
+    assert.deepEqual(empty.body.description, ['is required'])
+    for (const [path, body, field] of [
+      ['/templates/realms', { template: [], description: '' }, 'template'],
+      ['/roles/versions-mappings', { version: 'one', role: 'r' }, 'version'],
+      ['/roles/scopes-mappings', { role: '', scope: 's' }, 'role'],
+      ['/roles/scopes-mappings', { role: 'r', scope: 's'.repeat(300) }, 'scope'],
+      ['/packages-types', { name: 'p', devices: -1 }, 'devices'],
+      ['/idp-servers', { url: 'not an address' }, 'url'],
+      ['/users', { username: 'u', email: 'nowhere' }, 'email'],
+    ] as const) {
+      const answer = await admin(`POST /api/v1${path}`, body)
+      assert.equal(answer.status, 400, `${path}: ${answer.text}`)
+      assert.ok(Array.isArray(answer.body[field]), `${path}: ${answer.text}`)
+    }
+    assert.equal((await admin('POST /api/v1/roles')).status, 400)
+  })
+
+  test('what is there already is a 400 that names it', async () => {
+    const { admin } = world
+    const answer = await admin('POST /api/v1/roles/scopes-mappings', { role: 'service', scope: 'endpoint:read' })
+    assert.equal(answer.status, 400)
+    assert.deepEqual(answer.body.scope, ['Role-scope mapping with endpoint:read already exists'])
+    const other = (await admin('POST /api/v1/roles', { name: 'singer' })).body
+    assert.equal((await admin(`PUT /api/v1/roles/${other.id}`, { name: 'service' })).status, 400)
+  })
+
+  test('what a tenant is built with cannot be deleted', async () => {
+    const { admin, available } = world
+    await available(aTenantId())
+    for (const catalogue of catalogues as readonly Catalogue[]) {
+      if (!catalogue.usedAs || catalogue.usedAs === 'user_template') continue
+      assert.equal((await admin(`DELETE /api/v1${catalogue.path}/1`)).status, 400, catalogue.path)
+    }
+  })
+
+  test('lists start with 50 entries', async () => {
+    const { admin } = world
+    const { body } = await admin('GET /api/v1/scopes')
+    assert.equal(body.results.length, 50)
+    assert.ok(body.count > 200)
+    assert.equal(body.next, null)
+    const next = await admin('GET /api/v1/scopes?offset=50&limit=1')
+    assert.notEqual(next.body.results[0].id, body.results[49].id)
+  })
+
+  test('each operation needs its own scope on the platform', async () => {
+    const { house } = world
+    for (const { path, entity } of catalogues) {
+      const reader = house.as(
+        aCaller({ tenantId: 'platform', on: { 'platform-system': [`platform:tenant:${entity}:read`] } }),
+      )
+      assert.equal((await reader(`GET /api/v1${path}`)).status, 200, path)
+      assert.equal((await reader(`POST /api/v1${path}`, {})).status, 403, path)
+      assert.equal((await reader(`PUT /api/v1${path}/1`, {})).status, 403, path)
+      assert.equal((await reader(`DELETE /api/v1${path}/1`)).status, 403, path)
+    }
+  })
+})

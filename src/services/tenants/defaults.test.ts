@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict'
+import { before, describe, test } from 'node:test'
+import { eventually } from '../../../test/harness/eventually.ts'
+import { catalogues } from './catalogues.ts'
+import { defaultScopes, tenantScopes } from './default-scopes.ts'
+import { everySeed } from './defaults.ts'
+import { aTenantId, openTenants } from './test-house.ts'
+
+test('the service role holds every scope of a tenant, platform-admin every scope, readers only read', () => {
+  const held = (role: string) =>
+    everySeed()
+      .roleScopes.filter((mapping) => mapping.role === role)
+      .map(({ scope }) => scope)
+  assert.deepEqual(held('service'), tenantScopes)
+  assert.deepEqual(held('tenant-admin'), tenantScopes)
+  assert.deepEqual(held('platform-admin'), [...defaultScopes.keys()])
+  for (const role of ['application-reader', 'endpoint-reader'])
+    for (const scope of held(role)) assert.match(scope, /:read$/)
+  assert.ok(tenantScopes.every((scope) => !scope.startsWith('platform:')))
+  for (const { entity } of catalogues) assert.ok(defaultScopes.has(`platform:tenant:${entity}:create`), entity)
+})
+
+describe('what ships with the platform', () => {
+  let world: Awaited<ReturnType<typeof openTenants>>
+  const start = () => world.house.built.get('tenants')!.start!()
+  before(async () => {
+    world = await openTenants()
+  })
+
+  test('every catalogue that a registration names has an entry 1', async () => {
+    const { admin } = world
+    for (const catalogue of catalogues) {
+      if (!('usedAs' in catalogue)) continue
+      const answer = await admin(`GET /api/v1${catalogue.path}/1`)
+      assert.equal(answer.status, 200, `${catalogue.path}: ${answer.text}`)
+    }
+    const versions = await admin('GET /api/v1/roles/versions-mappings?limit=0')
+    assert.equal(versions.body.count, 7)
+  })
+
+  test('starting again seeds nothing and builds nothing', async () => {
+    const { identity, admin, available } = world
+    await available(aTenantId())
+    const before = await admin('GET /api/v1/roles/scopes-mappings?limit=0')
+    const built = identity.built.length
+    await start()
+    assert.equal((await admin('GET /api/v1/roles/scopes-mappings?limit=0')).body.count, before.body.count)
+    assert.equal(identity.built.length, built)
+  })
+
+  test('a scope of a new release reaches the realms that exist, and what was deleted stays deleted', async () => {
+    const { admin, house, identity, available } = world
+    const { sql } = house.kit.db
+    const tenantId = aTenantId()
+    await available(tenantId)
+    const holds = (scope: string) =>
+      identity.realms
+        .get(tenantId)!
+        .spec!.roles.find(({ name }) => name === 'tenant-admin')!
+        .scopes.includes(scope)
+    const mappings = (await admin('GET /api/v1/roles/scopes-mappings?limit=0')).body.results
+    const unwanted = mappings.find(
+      (one: { role: string; scope: string }) => one.role === 'tenant-admin' && one.scope === 'vpnclient:create',
+    )
+    assert.equal((await admin(`DELETE /api/v1/roles/scopes-mappings/${unwanted.id}`)).status, 204)
+    // As if the release before had known neither the scope nor who holds it.
+    await sql`delete from tenants.seeds where item like '% vpnclient:read'`
+    await sql`delete from tenants.role_scope_mappings where scope = 'vpnclient:read'`
+    await sql`update tenants.seed_state set checksum = 'older'`
+    await sql`update tenants.tenants set built_with = 'older'`
+    identity.realms.get(tenantId)!.spec!.roles = []
+    await start()
+    await eventually(() => assert.ok(holds('vpnclient:read')))
+    assert.ok(!holds('vpnclient:create'))
+    assert.equal((await admin(`GET /api/v1/tenants/${tenantId}`)).body.status, 'AVAILABLE')
+  })
+})

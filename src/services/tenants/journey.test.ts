@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { aPlatformAdmin } from '../../../test/harness/builders.ts'
+import { eventually } from '../../../test/harness/eventually.ts'
+import { openHouse } from '../../../test/harness/house.ts'
+import { Identity } from '../../identity/contract.ts'
+import identity from '../../identity/index.ts'
+import { Tenants } from './contract.ts'
+import tenants from './index.ts'
+import { aCreation, aRegistration } from './test-house.ts'
+
+const root = '/tenant-manager/api/v2'
+
+test('with the real identity service, a new tenant logs in with what the answers said, until it is suspended', async () => {
+  const house = await openHouse({
+    services: [identity, tenants],
+    authenticate: (built) => built.ask(Identity).authenticate,
+  })
+  for (const tenantId of ['platform', 'default']) await house.ask(Tenants).ensureBuiltIn(tenantId)
+  const admin = house.as(aPlatformAdmin())
+  const anybody = house.as(undefined)
+
+  const tokenOf = async (tenantId: string, form: Record<string, string>) => {
+    const answer = await anybody(
+      `POST /auth/realms/${tenantId}/protocol/openid-connect/token`,
+      new URLSearchParams(form).toString(),
+      { 'content-type': 'application/x-www-form-urlencoded' },
+    )
+    return { status: answer.status, bearer: { authorization: `Bearer ${answer.body?.access_token}` } }
+  }
+  const serviceToken = async (tenantId: string, client_id: string, client_secret: string) =>
+    await tokenOf(tenantId, { grant_type: 'client_credentials', client_id, client_secret })
+  const available = async (tenantId: string) =>
+    await eventually(async () =>
+      assert.equal((await admin(`GET /api/v1/tenants/${tenantId}`)).body.status, 'AVAILABLE'),
+    )
+
+  // The backend client of `platform` may manage tenants, in both generations.
+  const platform = (await house.ask(Identity).realm('platform'))!
+  const operator = await serviceToken('platform', platform.backendClientId, platform.backendClientSecret)
+  assert.equal(operator.status, 200)
+  const registered = await anybody('POST /api/v1/tenants', aRegistration({ realm_name: 'first' }), operator.bearer)
+  assert.equal(registered.status, 201, registered.text)
+  const created = await anybody(`POST ${root}/tenants`, aCreation({ tenant_id: 'second' }), operator.bearer)
+  assert.equal(created.status, 202, created.text)
+  await available('first')
+  await available('second')
+
+  // What the registration answered opens the door of the first tenant.
+  const { client_backend_id, client_backend_secret } = registered.body
+  const service = await serviceToken('first', client_backend_id, client_backend_secret)
+  assert.equal(service.status, 200)
+  const own = await anybody(`GET ${root}/tenants`, undefined, service.bearer)
+  assert.deepEqual(
+    own.body.results.map((one: { tenant_id: string }) => one.tenant_id),
+    ['first'],
+  )
+  assert.equal((await anybody('GET /api/v1/tenants', undefined, service.bearer)).status, 403)
+
+  // The administrator of the second logs in with the password that was shown once.
+  const password = { grant_type: 'password', client_id: 'waypost-frontend', username: 'ada' }
+  const ada = await tokenOf('second', { ...password, password: created.body.admin.password })
+  assert.equal(ada.status, 200)
+  const me = await anybody('GET /iam/api/v1/me', undefined, ada.bearer)
+  assert.equal(me.body.subject.id, created.body.admin.id)
+  assert.deepEqual(me.body.roles, ['tenant-admin'])
+  assert.equal((await anybody(`GET ${root}/tenants/${created.body.id}`, undefined, ada.bearer)).status, 200)
+  assert.equal((await anybody(`DELETE ${root}/tenants/${created.body.id}`, undefined, ada.bearer)).status, 403)
+
+  // Suspended, it is out within a second; brought back, it is in again; deleted, it is gone.
+  const suspend = (status: string) => admin(`PUT ${root}/tenants/${created.body.id}`, { status })
+  assert.equal((await suspend('SUSPENDED')).status, 200)
+  const asksMe = async (expected: number) =>
+    await eventually(
+      async () => assert.equal((await anybody('GET /iam/api/v1/me', undefined, ada.bearer)).status, expected),
+      { withinMs: 1000 },
+    )
+  await asksMe(401)
+  assert.equal((await suspend('AVAILABLE')).status, 200)
+  await asksMe(200)
+  const rebuilt = await admin('PUT /api/v1/tenants/second', { roles_version: 1 })
+  assert.equal(rebuilt.body.status, 'UPDATING')
+  await available('second')
+  await asksMe(200)
+  assert.equal((await admin('DELETE /api/v1/tenants/second')).status, 204)
+  await asksMe(401)
+})

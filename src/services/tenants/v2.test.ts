@@ -1,0 +1,258 @@
+import assert from 'node:assert/strict'
+import { before, describe, test } from 'node:test'
+import { aCaller } from '../../../test/harness/builders.ts'
+import { eventually } from '../../../test/harness/eventually.ts'
+import { aCreation, aTenantId, openTenants } from './test-house.ts'
+
+const root = '/tenant-manager/api/v2'
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+
+describe('tenant manager v2', () => {
+  let world: Awaited<ReturnType<typeof openTenants>>
+  before(async () => {
+    world = await openTenants()
+  })
+
+  const create = async (fields: object = {}) => {
+    const answer = await world.admin(`POST ${root}/tenants`, aCreation(fields))
+    assert.equal(answer.status, 202, answer.text)
+    return answer
+  }
+  const createdAndAvailable = async (fields: object = {}) => {
+    const { body } = await create(fields)
+    await world.reaches(body.tenant_id, 'AVAILABLE')
+    return body
+  }
+  const oneOf = (tenantId: string, ...scopes: string[]) =>
+    world.house.as(aCaller({ tenantId, on: { 'tenant-system': scopes } }))
+
+  test('a tenant needs only a name and an administrator, and is polled at its Location', async () => {
+    const { admin, identity } = world
+    const answer = await create()
+    const { id, tenant_id: tenantId, admin: person, created, modified, ...rest } = answer.body
+    assert.match(id, uuid)
+    assert.match(tenantId, /^acme-ltd-[0-9a-v]{6}$/)
+    assert.equal(answer.headers.location, `http://waypost.test${root}/tenants/${id}`)
+    assert.deepEqual(rest, {
+      name: 'Acme Ltd.',
+      status: 'CREATING',
+      analytics_enabled: false,
+      subscription_type: 'TRIAL',
+      package_type: 'default',
+      objectstore: { key: tenantId, status: 'CREATING' },
+      analytics: { key: tenantId, uuid: id, status: 'DISABLED' },
+    })
+    assert.match(created, /Z$/)
+    assert.equal(created, modified)
+    const { password, id: adminId, ...shown } = person
+    assert.match(adminId, uuid)
+    assert.deepEqual(shown, {
+      irn: `irn:${tenantId}:identity::user/ada`,
+      email: 'ada@acme.example',
+      username: 'ada',
+      first_name: 'Ada',
+      last_name: 'Byron',
+    })
+    const location = new URL(answer.headers.location!).pathname
+    const polled = await eventually(async () => {
+      const { body } = await admin(`GET ${location}`)
+      assert.equal(body.status, 'AVAILABLE')
+      return body
+    })
+    assert.equal(polled.admin.password, undefined, 'a generated password is shown once')
+    const [user] = identity.realms.get(tenantId)!.users
+    assert.deepEqual(user, {
+      id: adminId,
+      username: 'ada',
+      email: 'ada@acme.example',
+      firstName: 'Ada',
+      lastName: 'Byron',
+      password,
+      roles: ['tenant-admin'],
+    })
+  })
+
+  test('a given password is used and never shown', async () => {
+    const { identity } = world
+    const body = await createdAndAvailable({ admin: { ...aCreation().admin, password: 'correct horse' } })
+    assert.equal(body.admin.password, undefined)
+    assert.equal(identity.realms.get(body.tenant_id)!.users[0]?.password, 'correct horse')
+  })
+
+  test('a taken tenant_id is a 409, a wrong field a 400 that names it', async () => {
+    const { admin } = world
+    const tenant_id = aTenantId()
+    await create({ tenant_id })
+    const taken = await admin(`POST ${root}/tenants`, aCreation({ tenant_id }))
+    assert.equal(taken.status, 409)
+    assert.deepEqual(taken.body, { error: `Tenant ${tenant_id} already exists` })
+    assert.equal((await admin(`POST ${root}/tenants`, aCreation({ tenant_id: 'platform' }))).status, 409)
+    for (const [fields, field] of [
+      [{ name: '' }, 'name'],
+      [{ tenant_id: 'No!' }, 'tenant_id'],
+      [{ admin: undefined }, 'admin'],
+      [{ admin: { ...aCreation().admin, email: 'nowhere' } }, 'admin.email'],
+      [{ admin: { ...aCreation().admin, password: 'short' } }, 'admin.password'],
+      [{ package_type: 'huge' }, 'package_type'],
+      [{ idp_server: 99 }, 'idp_server'],
+      [{ subscription_type: 'FOREVER' }, 'subscription_type'],
+    ] as const) {
+      const answer = await admin(`POST ${root}/tenants`, aCreation(fields))
+      assert.equal(answer.status, 400, answer.text)
+      assert.ok(Array.isArray(answer.body.details[field]), answer.text)
+      assert.match(answer.body.error, new RegExp(`^${field}: `))
+    }
+  })
+
+  test('lists filter, search, sort and page', async () => {
+    const { admin } = world
+    const person = (username: string) => ({ ...aCreation().admin, username, email: `${username}@zoo.example` })
+    for (const name of ['Zoo Berlin', 'Zoo Aachen', 'Zoo 100%'])
+      await create({ name, admin: person(`keeper-${name.slice(4, 6).toLowerCase()}`) })
+    const names = async (query: string) => {
+      const { status, body, text } = await admin(`GET ${root}/tenants?${query}`)
+      assert.equal(status, 200, text)
+      return body.results.map(({ name }: { name: string }) => name)
+    }
+    assert.deepEqual(await names('name=zoo&sort_by=name&sort_order=asc'), ['Zoo 100%', 'Zoo Aachen', 'Zoo Berlin'])
+    assert.deepEqual(await names('search=keeper-be'), ['Zoo Berlin'])
+    assert.deepEqual(await names('admin=keeper-aa%40zoo.example'), ['Zoo Aachen'])
+    assert.deepEqual(await names('name=100%25'), ['Zoo 100%'])
+    assert.deepEqual(await names('name=zoo&limit=1'), ['Zoo 100%'], 'the newest comes first')
+    const page = await admin(`GET ${root}/tenants?name=zoo&limit=1&offset=1`)
+    assert.equal(page.body.count, 3)
+    assert.equal(page.body.limit, 1)
+    assert.equal(page.body.offset, 1)
+    assert.equal(page.body.results[0].name, 'Zoo Aachen')
+    const { tenant_id } = page.body.results[0]
+    assert.deepEqual(await names(`tenant_id=${tenant_id}`), ['Zoo Aachen'])
+    assert.equal((await admin(`GET ${root}/tenants`)).body.limit, 100)
+    for (const query of ['limit=0', 'limit=101', 'offset=-1', 'sort_by=secret', 'sort_order=up'])
+      assert.equal((await admin(`GET ${root}/tenants?${query}`)).status, 400, query)
+  })
+
+  test('one tenant has two faces', async () => {
+    const { admin } = world
+    const { id, tenant_id: tenantId } = await createdAndAvailable({ package_type: 'default' })
+    const v1 = (await admin(`GET /api/v1/tenants/${tenantId}`)).body
+    assert.equal(v1.subscription_type, 'RENEWAL', 'v1 shows a trial as RENEWAL')
+    assert.equal(v1.package_type, 1)
+    assert.equal((await admin(`GET /api/v1/tenants?realm_name=${tenantId}&subscription_type=RENEWAL`)).body.count, 1)
+    await admin(`PUT /api/v1/tenants/${tenantId}`, { status: 'DISABLED' })
+    const disabled = (await admin(`GET ${root}/tenants/${id}`)).body
+    assert.equal(disabled.status, 'SUSPENDED', 'v2 shows DISABLED as SUSPENDED')
+    assert.equal((await admin(`PUT ${root}/tenants/${id}`, { status: 'SUSPENDED' })).status, 200)
+    assert.equal((await admin(`GET /api/v1/tenants/${tenantId}`)).body.status, 'DISABLED')
+    assert.equal((await admin(`PUT ${root}/tenants/${id}`, { status: 'AVAILABLE' })).body.status, 'AVAILABLE')
+  })
+
+  test('a tenant is renamed, dressed, suspended and deleted', async () => {
+    const { admin, identity } = world
+    const { id, tenant_id: tenantId } = await createdAndAvailable()
+    const changed = await admin(`PUT ${root}/tenants/${id}`, {
+      name: 'Acme GmbH',
+      login_theme: 'dark',
+      subscription_type: 'PERMANENT',
+    })
+    assert.equal(changed.status, 200, changed.text)
+    assert.equal(changed.body.name, 'Acme GmbH')
+    assert.equal(changed.body.status, 'AVAILABLE')
+    assert.equal(identity.realms.get(tenantId)!.spec!.loginTheme, 'dark')
+    assert.equal(identity.realms.get(tenantId)!.spec!.displayName, 'Acme GmbH')
+    assert.equal((await admin(`PUT ${root}/tenants/${id}`, { status: 'SUSPENDED' })).body.status, 'SUSPENDED')
+    assert.equal(identity.realms.get(tenantId)!.status, 'SUSPENDED')
+    const refused = await admin(`PUT ${root}/tenants/${id}`, { status: 'CREATING' })
+    assert.equal(refused.status, 400)
+    assert.match(refused.body.error, /cannot become CREATING/)
+    const kinds = (await admin(`GET ${root}/tenants-subscriptions?tenant_id=${tenantId}`)).body
+    assert.deepEqual(
+      kinds.results.map((one: { subscription_type: string }) => one.subscription_type),
+      ['TRIAL', 'PERMANENT'],
+    )
+    assert.equal((await admin(`DELETE ${root}/tenants/${id}`)).status, 204)
+    for (const method of ['GET', 'DELETE'])
+      assert.deepEqual((await admin(`${method} ${root}/tenants/${id}`)).body, { error: `Tenant ${id} was not found` })
+    assert.equal((await admin(`GET ${root}/tenants/not-a-uuid`)).status, 404)
+  })
+
+  test('credentials carry both spellings and the secret of the realm', async () => {
+    const { admin, identity } = world
+    const { id, tenant_id: tenantId } = await createdAndAvailable()
+    const { status, body } = await admin(`GET ${root}/tenants/${id}/credentials`)
+    assert.equal(status, 200)
+    assert.equal(body.client_backend_secret, identity.realms.get(tenantId)!.backendClientSecret)
+    assert.equal(body.client_frontentd_id, body.client_frontend_id)
+    assert.equal(body.minio_secret, body.objectstore_secret)
+    assert.equal(body.issuer, `http://waypost.test/auth/realms/${tenantId}`)
+    assert.ok(body.objectstore_secret.length > 20)
+  })
+
+  test("a tenant's own people see just their tenant and change only its name and theme", async () => {
+    const mine = await createdAndAvailable()
+    const other = await createdAndAvailable()
+    const reader = oneOf(mine.tenant_id, 'identity:tenant:read')
+    const list = await reader(`GET ${root}/tenants`)
+    assert.equal(list.body.count, 1)
+    assert.equal(list.body.results[0].id, mine.id)
+    assert.equal((await reader(`GET ${root}/tenants?tenant_id=${other.tenant_id}`)).body.count, 0)
+    assert.equal((await reader(`GET ${root}/tenants/${mine.id}`)).status, 200)
+    for (const path of ['', '/credentials']) {
+      const hidden = await reader(`GET ${root}/tenants/${other.id}${path}`)
+      assert.equal(hidden.status, 404)
+      assert.deepEqual(hidden.body, { error: `Tenant ${other.id} was not found` })
+    }
+    assert.equal((await reader(`PUT ${root}/tenants/${mine.id}`, { name: 'x' })).status, 403)
+    assert.equal((await reader(`POST ${root}/tenants`, aCreation())).status, 403)
+    assert.equal((await reader(`DELETE ${root}/tenants/${mine.id}`)).status, 403)
+    assert.equal((await reader(`GET ${root}/tenants-subscriptions?tenant_id=${mine.tenant_id}`)).body.count, 1)
+    assert.equal((await reader(`GET ${root}/tenants-subscriptions?tenant_id=${other.tenant_id}`)).status, 403)
+
+    const editor = oneOf(mine.tenant_id, 'identity:tenant:read', 'identity:tenant:update')
+    assert.equal((await editor(`PUT ${root}/tenants/${mine.id}`, { name: 'Mine' })).body.name, 'Mine')
+    assert.equal((await editor(`PUT ${root}/tenants/${other.id}`, { name: 'Mine' })).status, 404)
+    for (const body of [{ status: 'SUSPENDED' }, { package_type: 'default' }, { subscription_type: 'PERMANENT' }])
+      assert.equal((await editor(`PUT ${root}/tenants/${mine.id}`, body)).status, 403, JSON.stringify(body))
+
+    const nobody = oneOf(mine.tenant_id, 'endpoint:read')
+    const refused = await nobody(`GET ${root}/tenants`)
+    assert.equal(refused.status, 403)
+    assert.ok(refused.body.error)
+    assert.equal((await world.house.as(undefined)(`GET ${root}/tenants`)).status, 401)
+  })
+
+  test('identity provider servers and packages are for everybody who is known', async () => {
+    const anybody = oneOf('acme')
+    const server = { id: 1, url: 'http://waypost.test/auth' }
+    for (const path of ['/idp-servers', '/keycloak-servers']) {
+      assert.deepEqual((await anybody(`GET ${root}${path}`)).body, { results: [server] })
+      assert.deepEqual((await anybody(`GET ${root}${path}/1`)).body, server)
+      assert.equal((await anybody(`GET ${root}${path}/77`)).status, 404)
+    }
+    assert.equal((await anybody('GET /api/v2/packages-types')).body.results[0].name, 'default')
+    assert.equal((await anybody(`GET ${root}/packages-types/1`)).body.devices, 0)
+    assert.equal((await world.house.as(undefined)(`GET ${root}/idp-servers`)).status, 401)
+  })
+
+  test('users of the own tenant are listed, created and deleted', async () => {
+    const { tenant_id: tenantId } = await createdAndAvailable()
+    const editor = oneOf(tenantId, 'identity:tenant:read', 'identity:tenant:update')
+    const person = { email: 'bob@acme.example', username: 'bob', first_name: 'Bob', last_name: 'B' }
+    const created = await editor(`POST ${root}/users`, person)
+    assert.equal(created.status, 201, created.text)
+    assert.ok(created.body.password)
+    assert.equal(world.identity.realms.get(tenantId)!.users.at(-1)?.roles.length, 0)
+    const taken = await editor(`POST ${root}/users`, person)
+    assert.equal(taken.status, 409)
+    assert.ok(taken.body.error)
+    const found = await editor(`GET ${root}/users?search=bob`)
+    assert.equal(found.body.count, 1)
+    const { password: _, ...shown } = created.body
+    assert.deepEqual(found.body.results, [shown])
+    const platform = await world.admin(`GET ${root}/users?tenant_id=${tenantId}`)
+    assert.equal(platform.body.count, 2)
+    assert.equal((await editor(`GET ${root}/users?tenant_id=platform`)).status, 403)
+    assert.equal((await editor(`DELETE ${root}/users/${created.body.id}`)).status, 204)
+    assert.equal((await editor(`DELETE ${root}/users/${created.body.id}`)).status, 404)
+    assert.equal((await world.admin(`GET ${root}/users?tenant_id=nobody`)).status, 404)
+  })
+})

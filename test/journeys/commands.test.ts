@@ -1,0 +1,95 @@
+/** The commands of an operator at the machine, beside a running platform and without one. */
+import assert from 'node:assert/strict'
+import { rmSync } from 'node:fs'
+import { test } from 'node:test'
+import { client, requestToken } from '../harness/client.ts'
+import { atTheEnd, throwAwayDirectory } from '../harness/database.ts'
+import { runCommand, startPlatform } from '../harness/platform.ts'
+
+const directory = throwAwayDirectory()
+atTheEnd(() => rmSync(directory, { recursive: true, force: true }))
+
+const command = (...args: string[]) => runCommand(args, { directory })
+
+test('users and keys are made and taken back beside a running platform', async () => {
+  const platform = await startPlatform({ directory })
+  const { baseUrl, bootstrap } = platform
+  const login = (username: string, password: string) =>
+    requestToken(baseUrl, 'default', {
+      grant_type: 'password',
+      client_id: bootstrap.default.frontendClient.id,
+      username,
+      password,
+    })
+
+  const added = await command('user', 'add', 'ada', '--role', 'tenant-admin')
+  assert.equal(added.code, 0, added.stderr)
+  const first = added.stdout.match(/Password: (\S+)/)![1]!
+  const token = await login('ada', first)
+  assert.equal(token.status, 200)
+  assert.match((await command('user', 'list')).stdout, /^ada$/m)
+  assert.equal((await command('user', 'add', 'ada')).code, 2)
+
+  const changed = await command('user', 'password', 'ada')
+  const second = changed.stdout.match(/is now: (\S+)/)![1]!
+  assert.equal((await login('ada', first)).status, 400)
+  assert.equal((await login('ada', second)).status, 200)
+  const asAda = client(baseUrl, { authorization: `Bearer ${token.body.access_token}` })
+  assert.equal((await asAda('GET /iam/api/v1/me')).status, 401, 'a new password ends what was open')
+
+  const made = await command('key', 'create', 'probe', '--scope', 'application:read')
+  assert.equal(made.code, 0, made.stderr)
+  const [, id, key] = made.stdout.match(/API key (\S+) of client \S+: (\S+)/)!
+  const withKey = client(baseUrl, { 'x-identity-api-key': key! })
+  assert.equal((await withKey('GET /api/v1/applications')).status, 200)
+  assert.equal((await withKey('POST /api/v1/applications', { name: 'x' })).status, 403)
+  assert.match((await command('key', 'list')).stdout, new RegExp(`^${id} {2}probe`, 'm'))
+
+  const before = await client(baseUrl)('GET /auth/realms/default/protocol/openid-connect/certs')
+  assert.equal((await command('key', 'rotate')).code, 0)
+  const after = await client(baseUrl)('GET /auth/realms/default/protocol/openid-connect/certs')
+  assert.equal(after.body.keys.length, before.body.keys.length + 1)
+
+  assert.equal((await command('key', 'revoke', id!)).code, 0)
+  assert.equal((await withKey('GET /api/v1/applications')).status, 401)
+  await platform.kill('SIGTERM')
+})
+
+test('without a platform the commands bring up the database themselves and put it away again', async () => {
+  assert.match((await command('user', 'list', '--tenant', 'platform')).stdout, /^admin$/m)
+  assert.match((await command('migrate')).stdout, /Nothing to do/)
+  assert.equal((await command('user', 'remove', 'ada')).code, 0)
+  const last = await command('user', 'remove', 'admin')
+  assert.equal(last.code, 1, 'the last administrator stays')
+  assert.match(last.stderr, /tenant-admin/)
+})
+
+test('mistakes are said in one line', async () => {
+  for (const [args, message] of [
+    [['user'], /^usage: waypost user/],
+    [['user', 'add'], /^usage: waypost user/],
+    [['user', 'list', '--tenant', 'nobody'], /^waypost: there is no tenant nobody/],
+    [['user', 'password', 'nobody'], /^waypost: there is no user nobody/],
+    [['user', 'list', '--nonsense'], /^waypost: .*--nonsense/],
+    [['key', 'create', 'x', '--expires', 'soon'], /^waypost: --expires: expected/],
+    [['key', 'revoke', 'nothing'], /^waypost: API key nothing was not found/],
+  ] as [string[], RegExp][]) {
+    const { code, stderr } = await command(...args)
+    assert.ok(code === 1 || code === 2, args.join(' '))
+    assert.match(stderr, message)
+    assert.doesNotMatch(stderr, /at .*\.ts:/, 'no stack')
+  }
+})
+
+test('the settings and the API reference are printed', async () => {
+  const shown = await runCommand(['config'], {
+    directory,
+    environment: { WAYPOST_MASTER_KEY: 'x'.repeat(40), WAYPOST_HOST: '127.0.0.2' },
+  })
+  assert.match(shown.stdout, /^WAYPOST_HOST +127\.0\.0\.2 +from environment$/m)
+  assert.match(shown.stdout, /^WAYPOST_MASTER_KEY +\*{8} +from environment$/m)
+  assert.match(shown.stdout, /^WAYPOST_DATABASE_URL +\(unset\) +default$/m)
+  const document = JSON.parse((await command('openapi', '--base-url', 'https://iot.example')).stdout)
+  assert.equal(document.servers[0].url, 'https://iot.example')
+  assert.ok(Object.keys(document.paths).length > 80)
+})
