@@ -1,0 +1,39 @@
+import { defineError } from '../../kernel/errors.ts'
+
+// The same text for an endpoint that does not exist and for one that the caller may not read.
+export const NoEndpoint = defineError<{ endpointId: string }>(
+  'no_such_endpoint',
+  404,
+  'There is no endpoint {endpointId}',
+)
+export const EndpointIdTaken = defineError<{ endpointId: string }>(
+  'endpoint_id_taken',
+  409,
+  'Endpoint {endpointId} already exists',
+)
+export const EndpointTokenTaken = defineError<{ token: string; applicationName: string }>(
+  'endpoint_token_taken',
+  409,
+  'Token {token} already exists in application {applicationName}',
+)
+export const NoApplicationHere = defineError<{ name: string }>(
+  'no_such_application_here',
+  404,
+  'There is no application {name}',
+)
+export const NoMetadataKey = defineError<{ key: string; endpointId: string }>(
+  'no_such_metadata_key',
+  404,
+  'Endpoint {endpointId} has no metadata key {key}',
+)
+export const PatchTestFailed = defineError<{ position: number; path: string }>(
+  'patch_test_failed',
+  409,
+  'Operation {position} of the patch failed: the value at {path} is not the one that it tests for',
+)
+export const NoBatch = defineError<{ taskId: string }>('no_such_batch', 404, 'There is no batch {taskId}')
+export const NoVersionHere = defineError<{ name: string }>(
+  'no_such_version_here',
+  404,
+  'There is no application version {name}',
+)

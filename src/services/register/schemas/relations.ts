@@ -1,0 +1,33 @@
+import { contentPage } from '../../../kernel/paging.ts'
+import { Name, Type } from '../../../kernel/schema.ts'
+import { FailedRelation, none, ofEndpoint, Relation } from './common.ts'
+
+const body = Type.Array(Relation, { maxItems: 1000 })
+const missing = Type.Object({ message: Type.String() }, { description: 'An endpoint was not found' })
+
+export const link = {
+  summary: 'Link endpoints',
+  body,
+  response: {
+    ...none,
+    400: Type.Object(
+      {
+        message: Type.Optional(Type.String()),
+        successful: Type.Optional(Type.Array(Relation)),
+        failed: Type.Optional(Type.Array(FailedRelation)),
+      },
+      { description: 'Some relations could not be made; those in successful were' },
+    ),
+    404: missing,
+  },
+}
+export const unlink = { summary: 'Unlink endpoints', body, response: { ...none, 404: missing } }
+export const listRelations = {
+  params: ofEndpoint,
+  query: Type.Object({
+    relation: Name({ maxLength: 32, description: 'contains (children) or is_contained_by (parents)' }),
+    offset: Type.Integer({ minimum: 0, maximum: 2_147_483_647, default: 0 }),
+    limit: Type.Integer({ minimum: 0, maximum: 2_147_483_647, default: 0, description: '0: all' }),
+  }),
+  response: { 200: contentPage(Relation) },
+}

@@ -1,0 +1,76 @@
+/** The rules of the service put together: what the routes call, and what other services ask for. */
+import type { Identity } from '../../identity/contract.ts'
+import type { Kit } from '../../kernel/define-service.ts'
+import type { Applications } from '../applications/contract.ts'
+import type { Tokens } from '../tokens/contract.ts'
+import type { Changes } from './changes.ts'
+import type { Register } from './contract.ts'
+import type { FilterIndex } from './filter-index.ts'
+import { wholeMetadata } from './present.ts'
+import { type BatchRules, createBatchRules } from './service/batches.ts'
+import { createEndpointRules, type EndpointRules } from './service/endpoints.ts'
+import { createListRules, type ListRules } from './service/lists.ts'
+import { createMetadataRules, type MetadataRules } from './service/metadata.ts'
+import { createRegistrationRules, type RegistrationRules } from './service/registration.ts'
+import { createRelationRules, type RelationRules } from './service/relations.ts'
+import { createTenantRules, type TenantRules } from './service/tenants.ts'
+import * as counts from './store/counts.ts'
+import * as store from './store/endpoints.ts'
+import { findRelated } from './store/relations.ts'
+
+export interface RegisterService {
+  endpoints: EndpointRules
+  lists: ListRules
+  registration: RegistrationRules
+  metadata: MetadataRules
+  relations: RelationRules
+  batches: BatchRules
+  tenants: TenantRules
+  api: Register
+}
+
+export function createRegister(
+  kit: Kit,
+  given: { identity: Identity; applications: Applications; tokens: Tokens },
+  seams: { changes: Changes; filters: FilterIndex },
+): RegisterService {
+  const { db } = kit
+  const deps = { ...given, ...seams }
+  const relations = createRelationRules(kit)
+  const registration = createRegistrationRules(kit, { ...deps, relations })
+  const endpoints = createEndpointRules(kit, deps)
+  const metadata = createMetadataRules(kit, deps)
+  const find: Register['find'] = (endpointId) => store.findRef(db.sql, endpointId)
+
+  given.applications.addUsage({
+    what: 'endpoints',
+    async count(sql, { tenantId, applicationName, versionName }) {
+      await store.lockApplication(sql, applicationName)
+      const versionNames = versionName === undefined ? undefined : [versionName]
+      return await counts.countEndpoints(sql, { tenantId, applicationNames: [applicationName], versionNames })
+    },
+  })
+
+  return {
+    endpoints,
+    lists: createListRules(kit, seams.filters),
+    registration,
+    metadata,
+    relations,
+    batches: createBatchRules(kit, { ...deps, registration }),
+    tenants: createTenantRules(kit),
+    api: {
+      find,
+      findAll: async (ids) => new Map((await store.findRefs(db.sql, ids)).map((ref) => [ref.endpointId, ref])),
+      async metadataOf(endpointId) {
+        const row = await store.findEndpoint(db.sql, endpointId)
+        return row && wholeMetadata(row)
+      },
+      updateMetadata: metadata.change,
+      setConnectivity: metadata.setConnectivity,
+      setVersion: endpoints.followVersion,
+      related: (endpointId, direction) => findRelated(db.sql, { endpointId, direction, limit: 1000 }),
+      endpointsOf: (sql, { after = 0, ...of }) => store.findRefsAfter(sql, { ...of, after }),
+    },
+  }
+}

@@ -1,0 +1,191 @@
+import type { Ctx } from '../../../kernel/contract.ts'
+import type { Sql } from '../../../kernel/db.ts'
+import type { Kit } from '../../../kernel/define-service.ts'
+import { InvalidRequest, invalidField } from '../../../kernel/errors.ts'
+import { contentOf, contentText, type Document, documentOf } from '../document.ts'
+import type { FilterIndex, KnownFilter } from '../filter-index.ts'
+import { endpointText } from '../present.ts'
+import type { Condition, EndpointQuery, Key } from '../query.ts'
+import * as store from '../store/list.ts'
+import { sightOf, tenantToRead } from './access.ts'
+import { createGate } from './gate.ts'
+
+export interface Question {
+  tenantId?: string | undefined
+  applicationNames?: string[] | undefined
+  versionNames?: string[] | undefined
+  endpointIds?: string[] | undefined
+  filterIds?: string[] | undefined
+  conditions: Condition[]
+  regex?: string | undefined
+  sort?: { key: Key; descending: boolean } | undefined
+  includeFilters: boolean
+  view: store.View
+  offset: number
+  /** 0: all. */
+  limit: number
+}
+
+export interface ListRules {
+  /** One text with its ETag, or, where that would be long, its pieces. */
+  list(ctx: Ctx, question: Question): Promise<Document | AsyncIterable<string>>
+}
+
+/** Longer answers are not held in memory. */
+const pageMax = 1000
+const scanMilliseconds = 10_000
+const scansPerTenant = 2
+
+export function createListRules({ db }: Kit, filters: FilterIndex): ListRules {
+  const gate = createGate(scansPerTenant)
+
+  /** A regular expression looks at every endpoint: for a limited time, and few at once. */
+  async function limited<T>(query: EndpointQuery, work: (sql: Sql) => Promise<T>): Promise<T> {
+    const field = patternField(query)
+    if (!field) return await work(db.sql)
+    return await gate.pass(query.tenantId, async () => {
+      try {
+        return await db.tx(async (sql) => {
+          await store.limitTime(sql, scanMilliseconds)
+          return await work(sql)
+        })
+      } catch (error) {
+        if ((error as { code?: unknown }).code !== canceled) throw error
+        throw invalidField(
+          field,
+          `the search took longer than ${scanMilliseconds / 1000} s and was given up; narrow it`,
+        )
+      }
+    })
+  }
+
+  async function checkFilters({ tenantId, filterIds }: EndpointQuery): Promise<KnownFilter[]> {
+    if (!filterIds) return []
+    const known = await filters.find(db.sql, tenantId, filterIds)
+    for (const filterId of filterIds) {
+      const filter = known.find((one) => one.filterId === filterId)
+      if (!filter) throw invalidField('filterId', `there is no filter ${filterId}`)
+      if (filter.status !== 'active') throw invalidField('filterId', `filter ${filterId} is still being matched`)
+    }
+    return known
+  }
+
+  async function present(rows: store.ListRow[], { includeFilters, view }: Question): Promise<string[]> {
+    const ids = includeFilters && rows.length > 0 ? rows.map(({ endpointId }) => endpointId) : []
+    const matching = ids.length > 0 ? await filters.idsOf(db.sql, ids) : undefined
+    const keys = typeof view === 'object' ? view : undefined
+    return rows.map((row) => endpointText(row, matching?.get(row.endpointId) ?? [], keys))
+  }
+
+  async function pageOf(query: EndpointQuery, known: KnownFilter[], question: Question) {
+    const { view } = question
+    if (store.isPlain(query)) {
+      const [total, rows] = await Promise.all([
+        store.countPlain(db.sql, query),
+        store.findPlain(db.sql, query, question, view),
+      ])
+      return { total, rows }
+    }
+    if (isFilterOnly(query, known)) {
+      const [total, rows] = await Promise.all([
+        known.length === 1 ? known[0]!.matchedEndpointsCount : store.countMembers(db.sql, query, filters),
+        store.findMembers(db.sql, query, filters, question, view),
+      ])
+      return { total, rows }
+    }
+    return await limited(query, (sql) => store.findMatching(sql, query, filters, question, view))
+  }
+
+  async function streamOf(query: EndpointQuery, question: Question): Promise<AsyncIterable<string>> {
+    if (store.isPlain(query))
+      return contentOf(await store.countPlain(db.sql, query), rowsOneByOne(walk(query, question)))
+    const { total, numbers } = await limited(query, (sql) => store.findNumbers(sql, query, filters, question.offset))
+    return contentOf(total, rowsOneByOne(byNumbers(query.tenantId, numbers, question)))
+  }
+
+  /** Page after page: no connection is held while a slow reader takes its time. */
+  async function* walk(query: EndpointQuery, question: Question) {
+    let left = question.limit || Number.POSITIVE_INFINITY
+    let [after, offset] = [-1, question.offset]
+    while (left > 0) {
+      const limit = Math.min(pageMax, left)
+      const rows = await store.findPlainAfter(db.sql, query, { after, offset, limit }, question.view)
+      yield await present(rows, question)
+      if (rows.length < limit) return
+      left -= rows.length
+      after = rows.at(-1)!.seq
+      offset = 0
+    }
+  }
+
+  async function* byNumbers(tenantId: string, numbers: string, question: Question) {
+    let left = question.limit || Number.POSITIVE_INFINITY
+    for (let at = 0; at < numbers.length && left > 0; ) {
+      const page: number[] = []
+      while (page.length < Math.min(pageMax, left) && at < numbers.length) {
+        const comma = numbers.indexOf(',', at)
+        const end = comma < 0 ? numbers.length : comma
+        page.push(Number(numbers.slice(at, end)))
+        at = end + 1
+      }
+      const rows = await store.findByNumbers(db.sql, tenantId, page, question.view)
+      const byNumber = new Map(rows.map((row) => [row.seq, row]))
+      yield await present(
+        page.flatMap((seq) => byNumber.get(seq) ?? []),
+        question,
+      )
+      left -= page.length
+    }
+  }
+
+  return {
+    async list(ctx, question) {
+      const tenantId = tenantToRead(ctx, question.tenantId)
+      const query: EndpointQuery = {
+        tenantId,
+        sight: sightOf(ctx, tenantId),
+        applicationNames: unique(question.applicationNames),
+        versionNames: unique(question.versionNames),
+        endpointIds: unique(question.endpointIds),
+        filterIds: unique(question.filterIds),
+        conditions: question.conditions,
+        regex: question.regex,
+        sort: question.sort,
+      }
+      const known = await checkFilters(query)
+      if (question.limit === 0 || question.limit > pageMax) return await streamOf(query, question)
+      const { total, rows } = await pageOf(query, known, question)
+      return documentOf(contentText(total, await present(rows, question)))
+    },
+  }
+}
+
+/** PostgreSQL's word for a statement that ran out of time. */
+const canceled = '57014'
+
+async function* rowsOneByOne(pages: AsyncIterable<string[]>) {
+  for await (const page of pages) yield* page
+}
+
+const unique = (values: string[] | undefined) => {
+  if (values && values.length > 1000)
+    throw InvalidRequest({ problem: 'expected at most 1000 values for one parameter' })
+  return values && [...new Set(values)]
+}
+
+/** The filters alone decide, and the caller may see whatever they match. */
+function isFilterOnly(query: EndpointQuery, known: KnownFilter[]) {
+  const { sight, applicationNames, versionNames, filterIds } = query
+  if (!filterIds || applicationNames || versionNames || !store.isPlain({ ...query, filterIds: undefined })) return false
+  return sight === 'all' || known.every(({ applicationName }) => sight.applicationNames.includes(applicationName))
+}
+
+/** The field whose regular expressions scan, if there is one. */
+function patternField({ regex, conditions }: EndpointQuery): string | undefined {
+  if (regex !== undefined) return 'regex'
+  const scans = (condition: Condition): boolean =>
+    'operator' in condition
+      ? condition.operator.endsWith('_REGEX')
+      : ('all' in condition ? condition.all : condition.any).some(scans)
+  return conditions.some(scans) ? 'multiFilter' : undefined
+}

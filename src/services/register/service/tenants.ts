@@ -1,0 +1,23 @@
+import type { Sql } from '../../../kernel/db.ts'
+import type { Kit } from '../../../kernel/define-service.ts'
+import { deleteOfTenant } from '../store/endpoints.ts'
+
+export interface TenantRules {
+  /** With this transaction it is certain; the work itself takes its time. */
+  forget(sql: Sql, tenantId: string): Promise<void>
+}
+
+const jobName = 'register.forget-tenant'
+const atOnce = 5000
+
+/** A tenant can leave a million endpoints: they go in parts, untold, because everybody hears of the tenant's end. */
+export function createTenantRules({ db, jobs }: Kit): TenantRules {
+  jobs.define<{ tenantId: string }>({
+    name: jobName,
+    timeoutSeconds: 3600,
+    async run({ tenantId }) {
+      while (await db.tx((sql) => deleteOfTenant(sql, tenantId, atOnce)));
+    },
+  })
+  return { forget: (sql, tenantId) => jobs.send(sql, jobName, { tenantId }) }
+}

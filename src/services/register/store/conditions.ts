@@ -1,0 +1,72 @@
+/** Conditions on endpoints as SQL over `register.endpoints e`. What the index on metadata can answer is written as `@>`. */
+import type { Sql } from '../../../kernel/db.ts'
+import { connectivityKeys } from '../metadata.ts'
+import type { Condition, Key } from '../query.ts'
+import type { Fragment } from './fragment.ts'
+
+export function conditionSql(sql: Sql, condition: Condition): Fragment {
+  if ('all' in condition) return joined(sql, condition.all, sql`and`, sql`true`)
+  if ('any' in condition) return joined(sql, condition.any, sql`or`, sql`false`)
+  const { key, operator, values } = condition
+  switch (operator) {
+    case 'IN':
+      return isIn(sql, key, values)
+    case 'NOT_IN':
+      return sql`not coalesce(${jsonOf(sql, key)} = any(${texts(values)}::text[]::jsonb[]), false)`
+    case 'IN_REGEX':
+      return sql`coalesce(${textOf(sql, key)} ~ any(${values as string[]}::text[]), false)`
+    case 'NOT_IN_REGEX':
+      return sql`not coalesce(${textOf(sql, key)} ~ any(${values as string[]}::text[]), false)`
+  }
+}
+
+const joined = (sql: Sql, parts: Condition[], word: Fragment, none: Fragment): Fragment =>
+  parts.length === 0
+    ? none
+    : parts.map((part) => sql`(${conditionSql(sql, part)})`).reduce((before, part) => sql`${before} ${word} ${part}`)
+
+const texts = (values: unknown[]) => values.map((value) => JSON.stringify(value))
+
+function isIn(sql: Sql, key: Key, values: unknown[]): Fragment {
+  if ('field' in key) return sql`${fieldOf(sql, key.field)} = any(${values as string[]}::text[])`
+  const [first = ''] = key.path
+  if (connectivityKeys.includes(first)) return sql`${jsonOf(sql, key)} = any(${texts(values)}::text[]::jsonb[])`
+  const contained = values.map((value) => key.path.reduceRight((inner, name) => ({ [name]: inner }), value))
+  const found =
+    contained.length === 1
+      ? sql`e.metadata @> ${sql.json(contained[0] as never)}`
+      : sql`e.metadata @> any(${texts(contained)}::text[]::jsonb[])`
+  // An object or array contains more than its equals.
+  const scalars = values.every((value) => typeof value !== 'object' || value === null)
+  return scalars ? found : sql`${found} and ${jsonOf(sql, key)} = any(${texts(values)}::text[]::jsonb[])`
+}
+
+function fieldOf(sql: Sql, field: Extract<Key, { field: string }>['field']): Fragment {
+  switch (field) {
+    case 'endpointId':
+      return sql`e.endpoint_id`
+    case 'appName':
+      return sql`e.application_name`
+    case 'appVersion.name':
+      return sql`e.version_name`
+    case 'createdDate':
+      return sql`register.moment(e.created_date)`
+  }
+}
+
+export function jsonOf(sql: Sql, key: Key): Fragment {
+  if ('field' in key) return sql`to_jsonb(${fieldOf(sql, key.field)}::text)`
+  const [first = '', ...rest] = key.path
+  if (!connectivityKeys.includes(first)) return sql`e.metadata #> ${key.path}::text[]`
+  if (rest.length > 0) return sql`null::jsonb`
+  return first === 'connected' ? sql`to_jsonb(e.connected)` : sql`to_jsonb(register.moment(e.connectivity_ts))`
+}
+
+const textOf = (sql: Sql, key: Key): Fragment =>
+  'field' in key ? fieldOf(sql, key.field) : sql`(${jsonOf(sql, key)} #>> '{}')`
+
+/** Anywhere: the id, the version's name, a metadata key or value. */
+export const regexSql = (sql: Sql, pattern: string): Fragment => sql`(
+  e.endpoint_id ~ ${pattern} or e.version_name ~ ${pattern} or exists (
+    select from jsonb_each_text(register.whole_metadata(e.metadata, e.connected, e.connectivity_ts)) m
+    where m.key ~ ${pattern} or m.value ~ ${pattern}))`

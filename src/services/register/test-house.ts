@@ -1,0 +1,92 @@
+/** What the tests of this folder share: the register over a real database, with applications, identity and tokens beside it. */
+import assert from 'node:assert/strict'
+import { aTenantAdmin } from '../../../test/harness/builders.ts'
+import { type Ask, type HouseOptions, openHouse } from '../../../test/harness/house.ts'
+import { anIdentityStandIn } from '../../../test/harness/identity-stand-in.ts'
+import type { EventType } from '../../kernel/bus.ts'
+import { defineService } from '../../kernel/define-service.ts'
+import { newShortToken } from '../../kernel/ids.ts'
+import applications from '../applications/index.ts'
+import { Tokens } from '../tokens/contract.ts'
+import * as events from './events.ts'
+import register from './index.ts'
+
+export const root = '/epr/api/v1'
+
+/** Tokens in a table of their own: they come and go with the transaction. */
+export function aTokensStandIn() {
+  const forgotten: string[] = []
+  const service = defineService<Tokens>({
+    name: 'tokens',
+    provides: Tokens,
+    build: (kit) => ({
+      api: {
+        async provision(sql, _ctx, { endpointId, applicationName, token = newShortToken() }) {
+          const { count } = await sql.unsafe(
+            'insert into public.tokens values ($1, $2, $3) on conflict (application_name, token) do nothing',
+            [endpointId, applicationName, token],
+          )
+          return count === 1 ? { token, status: 'Inactive' } : 'taken'
+        },
+        async forget(sql, _tenantId, endpointIds) {
+          forgotten.push(...endpointIds)
+          await sql.unsafe('delete from public.tokens where endpoint_id = any($1)', [endpointIds])
+        },
+      },
+      async start() {
+        await kit.db.sql.unsafe(
+          `create table if not exists public.tokens (
+             endpoint_id text, application_name text, token text, primary key (application_name, token))`,
+        )
+      },
+    }),
+  })
+  return { service, forgotten }
+}
+
+export async function openRegister(options: Partial<HouseOptions> = {}) {
+  const identity = anIdentityStandIn({ tenants: ['platform', 'default', 'other', 'doomed'] })
+  const tokens = aTokensStandIn()
+  const house = await openHouse({ ...options, services: [identity.service, applications, tokens.service, register] })
+  const admin = house.as(aTenantAdmin())
+  // biome-ignore lint/suspicious/noExplicitAny: tests look at payloads of every event
+  const heard: { event: string; payload: any }[] = []
+  for (const event of Object.values(events) as EventType<object>[])
+    house.kit.bus.hear(event, (payload) => heard.push({ event: event.name, payload }))
+
+  let count = 0
+  return {
+    house,
+    identity,
+    tokens,
+    admin,
+    heard,
+    /** An application with its first version: `{ app: 'app-1', version: 'app-1-v1' }`. */
+    async anApplication(ask: Ask = admin, versions = ['v1']) {
+      const app = `app-${++count}-${newShortToken(4).toLowerCase()}`
+      const created = await ask('POST /api/v1/applications', { name: app })
+      assert.equal(created.status, 201, created.text)
+      for (const nameSuffix of versions) {
+        const answer = await ask(`POST /api/v1/applications/${app}/app-versions`, { nameSuffix })
+        assert.equal(answer.status, 201, answer.text)
+      }
+      return { app, version: `${app}-${versions[0]}` }
+    },
+    async anEndpoint(version: string, body: object = {}, ask: Ask = admin): Promise<string> {
+      const answer = await ask(`POST ${root}/endpoints`, { appVersion: { name: version }, ...body })
+      assert.equal(answer.status, 201, answer.text)
+      return answer.body.endpointId
+    },
+  }
+}
+
+export const query = (parameters: Record<string, unknown>) =>
+  `?${new URLSearchParams(
+    Object.entries(parameters).map(([name, value]) => [
+      name,
+      typeof value === 'object' ? JSON.stringify(value) : String(value),
+    ]),
+  )}`
+
+export const ids = (answer: { body: { content: { endpointId: string }[] } }) =>
+  answer.body.content.map(({ endpointId }) => endpointId)
