@@ -1,0 +1,143 @@
+/** A query against one endpoint in memory, compiled to closures: it runs for each change of metadata and each filter. */
+import { type Comparison, isObject, type Json, type JsonObject, type Node, type Query, type Test } from './query.ts'
+import { isOfType } from './types.ts'
+
+export interface EndpointView {
+  versionName: string | null
+  metadata: JsonObject
+}
+
+type Check = (value: Json | undefined) => boolean
+type Condition = (scope: Json | undefined, versionName: string | undefined) => boolean
+
+/** Compile once, ask often. */
+export function compile(query: Query): (endpoint: EndpointView) => boolean {
+  const condition = conditionOf(query.where)
+  return (endpoint) => condition(endpoint.metadata, endpoint.versionName ?? undefined)
+}
+
+export const matches = (query: Query, endpoint: EndpointView) => compile(query)(endpoint)
+
+export function conditionOf(node: Node): Condition {
+  switch (node.node) {
+    case 'constant':
+      return () => node.holds
+    case 'all': {
+      const parts = node.of.map(conditionOf)
+      return (scope, version) => parts.every((part) => part(scope, version))
+    }
+    case 'any': {
+      const parts = node.of.map(conditionOf)
+      return (scope, version) => parts.some((part) => part(scope, version))
+    }
+    case 'not': {
+      const part = conditionOf(node.of)
+      return (scope, version) => !part(scope, version)
+    }
+    case 'test': {
+      const check = checkOf(node.test)
+      return (scope) => someAt(scope, node.path, 0, node.into && looksInto(node.test), check)
+    }
+    case 'version': {
+      const check = checkOf(node.test)
+      return (_, version) => check(version)
+    }
+    case 'member': {
+      const where = conditionOf(node.where)
+      return (scope) => Object.entries(scope as JsonObject).some(([key, value]) => where({ key, value }, undefined))
+    }
+    case 'size':
+      return (scope) => Object.keys(scope as JsonObject).length === node.size
+  }
+}
+
+/** $exists, $size and $elemMatch speak of the array itself. */
+const looksInto = (test: Test) => test.is !== 'exists' && test.is !== 'size' && test.is !== 'element'
+
+function someAt(value: Json | undefined, path: string[], at: number, into: boolean, check: Check): boolean {
+  if (at === path.length) return check(value) || (into && Array.isArray(value) && value.some(check))
+  // Elements that are no objects are passed over; they do not count as missing.
+  if (Array.isArray(value)) return value.some((element) => isObject(element) && someAt(element, path, at, into, check))
+  const name = path[at]!
+  if (isObject(value) && Object.hasOwn(value, name)) return someAt(value[name], path, at + 1, into, check)
+  return check(undefined)
+}
+
+export function checkOf(test: Test): Check {
+  switch (test.is) {
+    case 'in':
+      return equalityWith(test.values)
+    case 'compare':
+      return comparisonWith(test.by, test.to)
+    case 'exists':
+      return (value) => value !== undefined
+    case 'regex':
+      return (value) => typeof value === 'string' && test.regex.test(value)
+    case 'mod':
+      return (value) =>
+        typeof value === 'number' &&
+        Number.isSafeInteger(Math.trunc(value)) &&
+        Math.trunc(value) % test.divisor === test.remainder
+    case 'type':
+      return (value) => value !== undefined && test.types.some((type) => isOfType(value, type))
+    case 'size':
+      return (value) => Array.isArray(value) && value.length === test.size
+    case 'element': {
+      const where = conditionOf(test.where)
+      if (!test.objects) return (value) => Array.isArray(value) && value.some((element) => where(element, undefined))
+      // MongoDB takes an array in an array for an object with positions as fields: no name that we accept is there.
+      const ofArray = where({}, undefined)
+      return (value) =>
+        Array.isArray(value) &&
+        value.some((element) => (isObject(element) ? where(element, undefined) : Array.isArray(element) && ofArray))
+    }
+  }
+}
+
+function equalityWith(values: Json[]): Check {
+  const scalars = new Set<Json | undefined>(values.filter((value) => typeof value !== 'object' || value === null))
+  if (scalars.has(null)) scalars.add(undefined)
+  const structures = values.filter((value) => typeof value === 'object' && value !== null)
+  if (!structures.length) return (value) => scalars.has(value)
+  return (value) => scalars.has(value) || structures.some((structure) => sameJson(structure, value))
+}
+
+/** The order of an object's fields does not count: the database does not keep it. */
+export function sameJson(a: Json | undefined, b: Json | undefined): boolean {
+  if (Array.isArray(a))
+    return Array.isArray(b) && a.length === b.length && a.every((element, index) => sameJson(element, b[index]))
+  if (!isObject(a)) return a === b
+  if (!isObject(b)) return false
+  const names = Object.keys(a)
+  return (
+    names.length === Object.keys(b).length &&
+    names.every((name) => Object.hasOwn(b, name) && sameJson(a[name], b[name]))
+  )
+}
+
+const comparisons: Record<Comparison, (order: number) => boolean> = {
+  '>': (order) => order > 0,
+  '>=': (order) => order >= 0,
+  '<': (order) => order < 0,
+  '<=': (order) => order <= 0,
+}
+
+function comparisonWith(by: Comparison, to: number | string | boolean): Check {
+  const holds = comparisons[by]
+  if (typeof to === 'string') return (value) => typeof value === 'string' && holds(compareText(value, to))
+  return (value) => typeof value === typeof to && holds(Number(value) - Number(to))
+}
+
+/** By code point, as MongoDB and the database do; JavaScript's `<` goes by UTF-16 unit. */
+export function compareText(a: string, b: string): number {
+  const end = Math.min(a.length, b.length)
+  for (let at = 0; at < end; at++) {
+    const left = a.charCodeAt(at)
+    const right = b.charCodeAt(at)
+    if (left === right) continue
+    const leftIsHalf = left >= 0xd800 && left <= 0xdfff
+    const rightIsHalf = right >= 0xd800 && right <= 0xdfff
+    return leftIsHalf === rightIsHalf ? left - right : leftIsHalf ? 1 : -1
+  }
+  return a.length - b.length
+}

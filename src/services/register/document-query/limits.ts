@@ -1,0 +1,59 @@
+/** What a query may hold, and the error that says what is wrong and where. */
+import { isObject, type Json } from './query.ts'
+
+export const limits = {
+  depth: 16,
+  operators: 200,
+  listLength: 1000,
+  textLength: 4096,
+  sourceLength: 100_000,
+  literalParts: 500,
+  pathParts: 16,
+}
+
+/** The caller answers 400 with this sentence. */
+export class DocumentQueryError extends Error {
+  override readonly name = 'DocumentQueryError'
+  /** Where in the query, such as `metadata.$elemMatch.value.$gt`; empty for the whole. */
+  readonly path: string
+  readonly problem: string
+
+  constructor(path: string, problem: string) {
+    super(path ? `${path}: ${problem}` : problem)
+    this.path = path
+    this.problem = problem
+  }
+}
+
+export const below = (path: string, name: string | number) => (path ? `${path}.${name}` : String(name))
+
+export function checkText(text: string, path: string) {
+  if (text.length > limits.textLength)
+    throw new DocumentQueryError(path, `a text may have ${limits.textLength} characters`)
+  // Neither can be stored in metadata, and the database would refuse the comparison.
+  if (!text.isWellFormed() || text.includes('\0')) throw new DocumentQueryError(path, 'this is not valid text')
+}
+
+/** A constant to compare with: any JSON without operators in it. */
+export function checkLiteral(given: unknown, path: string): Json {
+  let parts = 0
+  const check = (value: unknown, at: string, depth: number) => {
+    if (++parts > limits.literalParts) throw new DocumentQueryError(path, 'the value to compare with is too large')
+    if (depth > limits.depth) throw new DocumentQueryError(at, `nested deeper than ${limits.depth}`)
+    if (typeof value === 'string') checkText(value, at)
+    else if (typeof value === 'number') {
+      if (!Number.isFinite(value)) throw new DocumentQueryError(at, 'this number is out of range')
+    } else if (Array.isArray(value))
+      for (const [index, element] of value.entries()) check(element, below(at, index), depth + 1)
+    else if (isObject(value))
+      for (const [name, field] of Object.entries(value)) {
+        if (name.startsWith('$'))
+          throw new DocumentQueryError(below(at, name), 'an operator cannot stand inside a value to compare with')
+        checkText(name, at)
+        check(field, below(at, name), depth + 1)
+      }
+    else if (value !== null && typeof value !== 'boolean') throw new DocumentQueryError(at, 'this is not JSON')
+  }
+  check(given, path, 0)
+  return given as Json
+}

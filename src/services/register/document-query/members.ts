@@ -1,0 +1,92 @@
+/**
+ * Conditions on the members `{ key, value }` of `metadata`. Where a condition names its keys, it becomes one on those
+ * entries of the metadata object: that is what an index can answer and what other keys cannot influence.
+ */
+import { checkOf, conditionOf } from './evaluate.ts'
+import { all, any, constant, isObject, type Json, type Node, not, type Test } from './query.ts'
+
+/** More keys than this stay a walk over the members: each key repeats the whole condition. */
+const mostKeys = 20
+
+/** Some member satisfies `where`. */
+export function someMember(where: Node): Node {
+  if (where.node === 'constant' && !where.holds) return where
+  if (where.node === 'any') return any(...where.of.map(someMember))
+  const parts = where.node === 'all' ? where.of : [where]
+  const named = parts.find((part) => keysNamedBy(part))
+  const keys = named && keysNamedBy(named)
+  if (!keys || keys.length > mostKeys) return { node: 'member', where }
+  return any(...keys.map((key) => entry(key, all(...parts.filter((part) => part !== named)))))
+}
+
+function keysNamedBy(node: Node): string[] | undefined {
+  if (node.node !== 'test' || node.test.is !== 'in' || node.path.length !== 1 || node.path[0] !== 'key')
+    return undefined
+  return [...new Set(node.test.values.filter((value) => typeof value === 'string'))]
+}
+
+/** The member with this key exists and satisfies `where`. */
+function entry(key: string, where: Node): Node {
+  const rebased = onEntry(key, where)
+  const exists: Node = { node: 'test', path: [key], into: true, test: { is: 'exists' } }
+  return conditionOf(rebased)({}, undefined) ? all(exists, rebased) : rebased
+}
+
+function onEntry(key: string, node: Node): Node {
+  switch (node.node) {
+    case 'all':
+      return all(...node.of.map((part) => onEntry(key, part)))
+    case 'any':
+      return any(...node.of.map((part) => onEntry(key, part)))
+    case 'not':
+      return not(onEntry(key, node.of))
+    case 'test': {
+      const [field, ...below] = node.path
+      if (field === 'value') return { ...node, path: [key, ...below] }
+      return constant(checkOf(node.test)(below.length ? undefined : key))
+    }
+    default:
+      return node
+  }
+}
+
+/** A test of the array `metadata` itself, and of its members where MongoDB looks into an array. */
+export function testOfMetadata(test: Test): Node {
+  switch (test.is) {
+    case 'exists':
+      return constant(true)
+    case 'size':
+      return { node: 'size', size: test.size }
+    case 'type':
+      return test.types.includes('array') ? constant(true) : someMember(testOfMember(test))
+    default:
+      return someMember(testOfMember(test))
+  }
+}
+
+/** A test of a whole member: an object that is never null, a number or a text. */
+export function testOfMember(test: Test): Node {
+  switch (test.is) {
+    case 'exists':
+      return constant(true)
+    case 'type':
+      return constant(test.types.includes('object'))
+    case 'in':
+      return any(
+        ...test.values.map((value) =>
+          isObject(value) && Object.keys(value).sort().join() === 'key,value'
+            ? all(fieldEquals('key', value.key!), fieldEquals('value', value.value!))
+            : constant(false),
+        ),
+      )
+    default:
+      return constant(false)
+  }
+}
+
+const fieldEquals = (field: 'key' | 'value', value: Json): Node => ({
+  node: 'test',
+  path: [field],
+  into: false,
+  test: { is: 'in', values: [value] },
+})

@@ -1,0 +1,122 @@
+/** Reads a MongoDB find filter over `{ application_version, metadata: [{ key, value }] }`. The language: README.md. */
+
+import { below, checkText, DocumentQueryError, limits } from './limits.ts'
+import { someMember, testOfMember, testOfMetadata } from './members.ts'
+import { operatorsReader, type Target } from './operators.ts'
+import { all, any, isObject, type JsonObject, type Node, not, type Query } from './query.ts'
+
+export { DocumentQueryError } from './limits.ts'
+
+/** An object, or a text that holds one. Throws a DocumentQueryError. */
+export function parse(given: unknown): Query {
+  const source = typeof given === 'string' ? fromText(given) : given
+  if (!isObject(source)) throw new DocumentQueryError('', 'the query is not a JSON object')
+  return { source, where: readDocument(source) }
+}
+
+function fromText(text: string): unknown {
+  if (text.length > limits.sourceLength) throw new DocumentQueryError('', 'the query is too long')
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new DocumentQueryError('', 'the query is not valid JSON')
+  }
+}
+
+/** What the fields of an object mean: they differ between the document, a member and an element of a value. */
+type Scope = (name: string, path: string) => Target
+
+function readDocument(source: JsonObject): Node {
+  let operators = 0
+  const count = (path: string) => {
+    if (++operators > limits.operators)
+      throw new DocumentQueryError(path, `a query may have ${limits.operators} operators`)
+  }
+  const checkDepth = (depth: number, path: string) => {
+    if (depth > limits.depth) throw new DocumentQueryError(path, `nested deeper than ${limits.depth}`)
+  }
+
+  function readFilter(filter: unknown, scope: Scope, path: string, depth: number): Node {
+    checkDepth(depth, path)
+    if (!isObject(filter)) throw new DocumentQueryError(path, 'an object is expected here')
+    return all(
+      ...Object.entries(filter).map(([name, condition]) => {
+        const at = below(path, name)
+        if (!name.startsWith('$')) return readCondition(condition, scope(name, at), at, depth + 1)
+        count(at)
+        if (name !== '$and' && name !== '$or' && name !== '$nor') throw new DocumentQueryError(at, unknown(name))
+        if (!Array.isArray(condition) || !condition.length)
+          throw new DocumentQueryError(at, 'a list of at least one query is expected')
+        const parts = condition.map((part, index) => readFilter(part, scope, below(at, index), depth + 1))
+        return name === '$and' ? all(...parts) : name === '$or' ? any(...parts) : not(any(...parts))
+      }),
+    )
+  }
+
+  const readCondition = operatorsReader({ count, checkDepth, elementWhere })
+
+  /** The inside of $elemMatch: operators on the element itself, or a query on its fields. */
+  function elementWhere(given: unknown, target: Target, path: string, depth: number) {
+    if (!isObject(given)) throw new DocumentQueryError(path, 'an object is expected here')
+    const [first] = Object.keys(given)
+    const objects = !first?.startsWith('$') || first === '$and' || first === '$or' || first === '$nor'
+    if (!objects) {
+      const self: Target = target.ofMembers
+        ? { test: testOfMember }
+        : { test: (test) => ({ node: 'test', path: [], into: false, test }) }
+      return { objects, where: readCondition(given, self, path, depth) }
+    }
+    return { objects, where: readFilter(given, target.ofMembers ? memberScope : elementScope, path, depth) }
+  }
+
+  return readFilter(source, documentScope, '', 0)
+}
+
+const version: Target = { test: (test) => ({ node: 'version', test }) }
+const metadata: Target = { test: testOfMetadata, ofMembers: true }
+const at = (path: string[]): Target => ({ test: (test) => ({ node: 'test', path, into: true, test }) })
+const inMembers = (path: string[]): Target => ({
+  test: (test) => someMember({ node: 'test', path, into: true, test }),
+})
+
+const versionNames = new Set(['application_version', 'applicationVersion', 'appVersion.name'])
+
+const documentScope: Scope = (name, where) => {
+  if (versionNames.has(name)) return version
+  if (name === 'metadata') return metadata
+  if (!name.startsWith('metadata.'))
+    throw new DocumentQueryError(where, 'there is no such field: a query speaks of application_version and metadata')
+  const path = readPath(name.slice('metadata.'.length), where, 1)
+  // MongoDB's meaning first; every other name is our alias for the metadata key of that name.
+  return path[0] === 'key' || path[0] === 'value' ? inMembers(path) : at(path)
+}
+
+const memberScope: Scope = (name, where) => {
+  const path = readPath(name, where)
+  if (path[0] !== 'key' && path[0] !== 'value')
+    throw new DocumentQueryError(where, 'a member of metadata has the fields key and value')
+  return at(path)
+}
+
+const elementScope: Scope = (name, where) => at(readPath(name, where))
+
+/** `names`: so many parts at the start are names of metadata, which may be numbers. */
+function readPath(name: string, where: string, names = 0): string[] {
+  const parts = name.split('.')
+  checkText(name, where)
+  if (parts.length > limits.pathParts) throw new DocumentQueryError(where, `a path may have ${limits.pathParts} parts`)
+  for (const [index, part] of parts.entries()) {
+    if (!part) throw new DocumentQueryError(where, 'a part of the path is empty')
+    if (part.startsWith('$')) throw new DocumentQueryError(where, 'a part of the path starts with $')
+    if (index >= names && /^\d+$/.test(part))
+      throw new DocumentQueryError(where, 'positions in arrays and fields named by numbers are not supported')
+  }
+  return parts
+}
+
+const refused = new Set(['$where', '$expr', '$function', '$accumulator', '$jsonSchema', '$text'])
+
+const unknown = (name: string) =>
+  refused.has(name)
+    ? `${name} is not supported: a query compares one metadata key or the application version with constants`
+    : `there is no operator ${name} here`
