@@ -8,6 +8,7 @@ export const roots: Record<string, string[]> = {
   register: ['/epr/api/v1'],
   configuration: ['/ecr/api/v1'],
   credentials: ['/api/v1', '/ccm/api/v1'],
+  certificates: ['/kpc/api/v1'],
   binary: ['/bcx/api/v1'],
   command: ['/cex/api/v1', '/rci/api/v1'],
   software: ['/otao/api/v1'],

@@ -82,11 +82,14 @@ async function furnish() {
   const key = await created(asService, 'POST /iam/api/v1/api-keys', { name: `${marker}-key` })
   const issuer = await created(asService, 'POST /iam/api/v1/issuers', { issuer: `https://${marker}.example.org` })
   const clients = await asService('GET /iam/api/v1/clients')
+  const basic = await created(asService, 'POST /api/v1/basic-credentials', { username: `${marker}-device` })
+  const certificate = await created(asService, 'POST /api/v1/x509-credentials', { commonName: `${marker}-device` })
   parameters['tenant-v1'] = { tenantId, id: '1' }
   parameters['tenant-v2'] = { tenant_pk: pk, pk: '1' }
   parameters.application = { appName: app, appVersionName: `${app}-v1`, serviceInstanceName: 'epts' }
   parameters.identity = { tenant_id: tenantId, name: `${marker}-role` }
   byPath = { users: user, grants: grant, 'api-keys': key, issuers: issuer, clients: clients.body.content[0].id }
+  Object.assign(byPath, { 'basic-credentials': basic, 'x509-credentials': certificate })
   const frontend = (await asPlatform(`GET /tenant-manager/api/v2/tenants/${pk}/credentials`)).body.client_frontend_id
   const password = {
     grant_type: 'password',
@@ -101,7 +104,10 @@ let byPath: Record<string, string> = {}
 const urlOf = ({ service, path }: SpecifiedOperation) =>
   path.replace(/\{([^}]+)\}/g, (_, name: string) => {
     const collection = path.split('/').find((step) => byPath[step])
-    const value = service === 'identity' && name === 'id' ? byPath[collection ?? ''] : parameters[service]?.[name]
+    const value =
+      ['identity', 'credentials'].includes(service) && name === 'id'
+        ? byPath[collection ?? '']
+        : parameters[service]?.[name]
     assert.ok(value, `no value for ${name} of ${path}`)
     return encodeURIComponent(value)
   })
@@ -183,6 +189,8 @@ async function everythingOfTheOwner() {
     '/iam/api/v1/grants',
     '/iam/api/v1/clients',
     '/iam/api/v1/issuers',
+    '/api/v1/basic-credentials',
+    '/api/v1/x509-credentials',
   ]
   const answers = await Promise.all(urls.map((url) => owner.asService(`GET ${url}`)))
   for (const answer of answers) assert.equal(answer.status, 200)

@@ -1,0 +1,275 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { aCaller, aPlatformAdmin, aTenantAdmin } from '../../../test/harness/builders.ts'
+import { TenantDeleted } from '../tenants/events.ts'
+import { type CredentialState, credentialStates, mayMove, targetStates } from './states.ts'
+import { openCredentials, root } from './test-house.ts'
+
+const { house, admin, heard, aBasicCredential, move, logIn } = await openCredentials()
+const other = house.as(aTenantAdmin('other'))
+
+suite('creating basic credentials', () => {
+  test('answers with everything, the password included, and its address below the root that was used', async () => {
+    const { status, body, headers } = await admin(`POST ${root}/basic-credentials`, {
+      username: 'UserA',
+      password: 'pass word: @~',
+      x: 1,
+    })
+    assert.equal(status, 201)
+    const { id, createdDate, updatedDate, ...rest } = body
+    assert.deepEqual(rest, { username: 'UserA', password: 'pass word: @~', state: 'Inactive' })
+    assert.match(id, /^[0-9a-f-]{36}$/)
+    assert.equal(createdDate, new Date(createdDate).toISOString())
+    assert.equal(updatedDate, createdDate)
+    assert.equal(headers.location, `http://waypost.test/api/v1/basic-credentials/${id}`)
+    const alias = await admin('POST /ccm/api/v1/basic-credentials', {})
+    assert.equal(alias.headers.location, `http://waypost.test/ccm/api/v1/basic-credentials/${alias.body.id}`)
+  })
+
+  test('generates what is absent, and it can be used', async () => {
+    const [one, two] = [await aBasicCredential(), await aBasicCredential()]
+    assert.match(one.username, /^[A-Za-z0-9]{10}$/)
+    assert.match(one.password, /^[\w-]{43}$/)
+    assert.notEqual(one.username, two.username)
+    assert.notEqual(one.password, two.password)
+    assert.deepEqual(await logIn(one), { credentialId: one.id })
+    const given = await aBasicCredential({ username: 'only the name' })
+    assert.equal(given.username, 'only the name')
+  })
+
+  test('keeps the password only as bcrypt, and shows it nowhere again', async () => {
+    const { id, password } = await aBasicCredential({ password: 'findme-4711' })
+    const [row] = await house.kit.db.sql`select * from credentials.basic where id = ${id}`
+    assert.match(row!.passwordHash, /^\$2b\$10\$.{53}$/)
+    assert.ok(!JSON.stringify(row).includes(password))
+    for (const path of ['', `/${id}`]) {
+      const { text } = await admin(`GET ${root}/basic-credentials${path}`)
+      assert.ok(!/password|2b\$/.test(text), text)
+    }
+    assert.ok(!JSON.stringify(heard).includes(password))
+  })
+
+  test('takes the longest texts and every printable character', async () => {
+    const printable = Array.from({ length: 95 }, (_, i) => String.fromCharCode(32 + i)).join('')
+    for (const body of [
+      { username: 'u'.repeat(255), password: 'p'.repeat(72) },
+      { username: printable.replace(/[:@]/g, ''), password: printable.slice(0, 72) },
+      { username: '__proto__', password: printable.slice(72) },
+    ]) {
+      const created = await aBasicCredential(body)
+      assert.equal(created.username, body.username)
+      assert.deepEqual(await logIn(body), { credentialId: created.id })
+    }
+  })
+
+  test('refuses bad input with the name of the field', async () => {
+    const cases: [unknown, string][] = [
+      [{ username: '' }, 'username'],
+      [{ username: 'a:b' }, 'username'],
+      [{ username: 'a@b' }, 'username'],
+      [{ username: 'é' }, 'username'],
+      [{ username: 'u'.repeat(256) }, 'username'],
+      [{ username: 'new\nline' }, 'username'],
+      [{ username: 'trailing\n' }, 'username'],
+      [{ username: 'nul\0' }, 'username'],
+      [{ username: '\x7f' }, 'username'],
+      [{ username: null }, 'username'],
+      [{ username: 7 }, 'username'],
+      [{ password: '' }, 'password'],
+      [{ password: 'p'.repeat(73) }, 'password'],
+      [{ password: 'pässword' }, 'password'],
+      [{ password: '\u{1f511}' }, 'password'],
+      [{ password: 'tab\t' }, 'password'],
+      [{ password: null }, 'password'],
+      [{ password: { length: 3 } }, 'password'],
+      [[], 'body'],
+      ['null', 'body'],
+      ['"text"', 'body'],
+      ['{', 'body'],
+    ]
+    const before = (await admin(`GET ${root}/basic-credentials`)).body.length
+    for (const [body, field] of cases) {
+      const answer = await admin(`POST ${root}/basic-credentials`, body)
+      assert.equal(answer.status, 400, JSON.stringify(body))
+      assert.match(answer.body.message, new RegExp(`^${field}`), JSON.stringify(body))
+    }
+    assert.equal((await admin(`GET ${root}/basic-credentials`)).body.length, before)
+  })
+
+  test('refuses a username that the tenant has; another tenant may have it too', async () => {
+    await aBasicCredential({ username: 'taken' })
+    const again = await admin(`POST ${root}/basic-credentials`, { username: 'taken' })
+    assert.equal(again.status, 409)
+    assert.deepEqual(again.body, { message: 'Username taken already exists' })
+    await aBasicCredential({ username: 'taken' }, other)
+    const answers = await Promise.all(
+      Array.from({ length: 4 }, () => admin(`POST ${root}/basic-credentials`, { username: 'contested' })),
+    )
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 409, 409, 409])
+  })
+})
+
+suite('reading basic credentials', () => {
+  test('lists those of the tenant as a plain array, the oldest first', async () => {
+    const lister = house.as(aTenantAdmin('lister'))
+    const empty = await lister(`GET ${root}/basic-credentials`)
+    assert.deepEqual([empty.status, empty.body], [200, []])
+    assert.equal(empty.headers['content-type'], 'application/json; charset=utf-8')
+    const made = [await aBasicCredential({}, lister), await aBasicCredential({}, lister)]
+    const { body } = await lister(`GET ${root}/basic-credentials`)
+    assert.deepEqual(
+      body,
+      made.map(({ password, ...rest }) => rest),
+    )
+    assert.deepEqual((await lister(`GET ${root}/basic-credentials/${made[0].id}`)).body, body[0])
+  })
+
+  test('lists more than a page of them, each once', async () => {
+    const at = new Date('2026-01-01')
+    await house.kit.db.sql`
+      insert into credentials.basic (tenant_id, id, username, password_hash, state, created_date, updated_date)
+      select 'crowded', 'id-' || n, 'user-' || n, '-', 'Active', ${at}::timestamptz + (n / 7) * interval '1 ms', ${at}
+      from generate_series(1, 2500) n`
+    const { body } = await house.as(aTenantAdmin('crowded'))(`GET ${root}/basic-credentials`)
+    assert.equal(body.length, 2500)
+    assert.equal(new Set(body.map(({ id }: { id: string }) => id)).size, 2500)
+  })
+
+  test('says when they were last used, once they were', async () => {
+    const created = await aBasicCredential()
+    assert.ok(!('lastUseDate' in (await admin(`GET ${root}/basic-credentials/${created.id}`)).body))
+    await logIn(created)
+    const { body } = await admin(`GET ${root}/basic-credentials/${created.id}`)
+    assert.equal(body.lastUseDate, new Date(body.lastUseDate).toISOString())
+    assert.equal(body.state, 'Active')
+    assert.equal(body.updatedDate, body.lastUseDate)
+  })
+})
+
+suite('the state of basic credentials', () => {
+  /** Brought there by the moves that exist. */
+  async function inState(state: CredentialState) {
+    const created = await aBasicCredential()
+    if (state === 'Active' || state === 'Suspended') await logIn(created)
+    if (state === 'Suspended' || state === 'Revoked') await move('basic-credentials', created.id, state)
+    return created
+  }
+
+  test('moves as the table says, for every pair of states', async () => {
+    for (const from of credentialStates)
+      for (const to of targetStates) {
+        const { id, username } = await inState(from)
+        const before = (await admin(`GET ${root}/basic-credentials/${id}`)).body
+        heard.length = 0
+        const good = from === to || mayMove(from, to, 'people')
+        const answer = await move('basic-credentials', id, to, good ? 204 : 400)
+        const after = (await admin(`GET ${root}/basic-credentials/${id}`)).body
+        if (good && from !== to) {
+          assert.equal(after.state, to)
+          assert.ok(after.updatedDate >= before.updatedDate)
+          const payload = { tenantId: 'default', credentialId: id, kind: 'basic', username, from, to }
+          assert.deepEqual(heard, [{ event: 'credentials.credential.state-changed', payload }])
+        } else {
+          assert.deepEqual(after, before, `${from} → ${to}`)
+          assert.deepEqual(heard, [])
+          if (!good)
+            assert.deepEqual(answer.body, { message: `state: credentials that are ${from} cannot become ${to}` })
+        }
+      }
+  })
+
+  test('refuses bad targets with the name of the field, Inactive always', async () => {
+    const { id } = await inState('Inactive')
+    for (const body of [{ state: 'Inactive' }, { state: 'active' }, { state: null }, { state: ['Active'] }, {}]) {
+      const answer = await admin(`PATCH ${root}/basic-credentials/${id}/state`, body)
+      assert.equal(answer.status, 400, JSON.stringify(body))
+      assert.match(answer.body.message, /^state: /)
+    }
+    assert.equal((await admin(`PATCH ${root}/basic-credentials/${id}/state`, [])).status, 400)
+  })
+})
+
+suite('the password and the end', () => {
+  test('a password is changed, given or generated, and the old one is worth nothing', async () => {
+    const created = await aBasicCredential({ password: 'first' })
+    assert.ok(await logIn(created))
+    const given = await admin(`PATCH ${root}/basic-credentials/${created.id}/password`, { password: 'second' })
+    assert.deepEqual([given.status, given.body], [200, { password: 'second' }])
+    assert.equal(await logIn(created), undefined)
+    assert.ok(await logIn({ ...created, password: 'second' }))
+    const generated = await admin(`PATCH ${root}/basic-credentials/${created.id}/password`, {})
+    assert.match(generated.body.password, /^[\w-]{43}$/)
+    assert.ok(await logIn({ ...created, password: generated.body.password }))
+    assert.equal(heard.at(-1)?.event, 'credentials.credential.password-changed')
+    for (const password of ['', 'p'.repeat(73), 'é', 7, null]) {
+      const answer = await admin(`PATCH ${root}/basic-credentials/${created.id}/password`, { password })
+      assert.equal(answer.status, 400)
+      assert.match(answer.body.message, /^password: /)
+    }
+  })
+
+  test('deleted ones are gone, say so, and leave their username free', async () => {
+    const created = await aBasicCredential({ username: 'freed' })
+    await logIn(created)
+    assert.equal((await admin(`DELETE ${root}/basic-credentials/${created.id}`)).status, 204)
+    const payload = { tenantId: 'default', credentialId: created.id, kind: 'basic', username: 'freed' }
+    assert.deepEqual(heard.at(-1), { event: 'credentials.credential.deleted', payload })
+    assert.equal(await logIn(created), undefined)
+    assert.equal((await admin(`DELETE ${root}/basic-credentials/${created.id}`)).status, 404)
+    await aBasicCredential({ username: 'freed' })
+  })
+
+  test('go with their tenant', async () => {
+    const doomed = house.as(aTenantAdmin('doomed'))
+    const created = await aBasicCredential({}, doomed)
+    assert.ok(await logIn(created, 'doomed'))
+    await house.kit.db.tx((sql) => house.kit.bus.publish(sql, TenantDeleted, { tenantId: 'doomed' }))
+    await house.kit.bus.settled()
+    assert.deepEqual((await doomed(`GET ${root}/basic-credentials`)).body, [])
+    assert.equal(await logIn(created, 'doomed'), undefined)
+    assert.deepEqual(heard.at(-1), { event: 'credentials.tenant.forgotten', payload: { tenantId: 'doomed' } })
+  })
+})
+
+suite('who may', () => {
+  const operations = (id: string): [string, string, object?][] => [
+    ['read', `GET ${root}/basic-credentials`],
+    ['create', `POST ${root}/basic-credentials`, {}],
+    ['read', `GET ${root}/basic-credentials/${id}`],
+    ['update', `PATCH ${root}/basic-credentials/${id}/state`, { state: 'Revoked' }],
+    ['update', `PATCH ${root}/basic-credentials/${id}/password`, {}],
+    ['update', `DELETE ${root}/basic-credentials/${id}`],
+  ]
+
+  test('each operation needs its scope on tenant-system', async () => {
+    const scopes = ['create', 'read', 'update'].map((verb) => `tenant:basic-credentials:${verb}`)
+    for (const [verb, operation, body] of operations((await aBasicCredential()).id)) {
+      const needed = `tenant:basic-credentials:${verb}`
+      const without = house.as(aCaller({ on: { 'tenant-system': scopes.filter((scope) => scope !== needed) } }))
+      const elsewhere = house.as(aCaller({ on: { 'application-a': scopes } }))
+      for (const ask of [without, elsewhere]) {
+        const answer = await ask(operation, body)
+        assert.equal(answer.status, 403, operation)
+        assert.deepEqual(answer.body, { message: `This needs ${needed} on tenant-system` })
+      }
+      assert.equal((await house.as(undefined)(operation, body)).status, 401, operation)
+      const withIt = await house.as(aCaller({ on: { 'tenant-system': [needed] } }))(operation, body)
+      assert.ok(withIt.status < 300, `${operation}: ${withIt.status}`)
+    }
+  })
+
+  test('credentials of another tenant are not there, byte for byte', async () => {
+    const mine = await aBasicCredential()
+    for (const ask of [other, house.as(aPlatformAdmin())]) {
+      assert.ok(!(await ask(`GET ${root}/basic-credentials`)).text.includes(mine.id))
+      for (const [, operation, body] of operations(mine.id).slice(2)) {
+        const hidden = await ask(operation, body)
+        const missing = await ask(operation.replace(mine.id, 'nothing'), body)
+        assert.equal(hidden.status, 404, operation)
+        assert.equal(hidden.text.replace(mine.id, 'nothing'), missing.text)
+      }
+    }
+    assert.ok(await logIn(mine))
+    assert.equal(await logIn(mine, 'other'), undefined)
+  })
+})

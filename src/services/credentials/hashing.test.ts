@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { test } from 'node:test'
+import { PlatformError } from '../../kernel/errors.ts'
+import { createHashing, nobodysHash } from './hashing.ts'
+
+const hashing = createHashing()
+
+test('a hash matches its password and no other', async () => {
+  const hash = await hashing.hash('a', 'right')
+  assert.equal(await hashing.matches('a', 'right', hash), true)
+  assert.equal(await hashing.matches('a', 'wrong', hash), false)
+  for (const password of ['', 'right']) assert.equal(await hashing.matches('a', password, nobodysHash), false)
+})
+
+test('a username that nobody has takes as long to refuse as any other', async () => {
+  const hash = await hashing.hash('a', 'right')
+  const cpuOf = async (of: string) => {
+    const before = process.cpuUsage()
+    for (let i = 0; i < 3; i++) await hashing.matches('a', 'wrong', of)
+    return process.cpuUsage(before).user
+  }
+  const [known, unknown] = [await cpuOf(hash), await cpuOf(nobodysHash)]
+  assert.ok(unknown > known / 2 && unknown < known * 2, `${unknown} µs against ${known} µs`)
+})
+
+test('twenty at once leave the event loop and the threads to the others', async (t) => {
+  const delay = monitorEventLoopDelay({ resolution: 5 })
+  delay.enable()
+  let running = true
+  const all = Promise.all(Array.from({ length: 20 }, (_, i) => hashing.hash(`tenant-${i % 5}`, `password ${i}`)))
+  void all.finally(() => {
+    running = false
+  })
+  // A file is read by the same threads that bcrypt runs on.
+  let reads = 0
+  for (; running; reads++) await readFile(new URL(import.meta.url))
+  delay.disable()
+  const ms = (nanoseconds: number) => Math.round(nanoseconds / 1e5) / 10
+  t.diagnostic(
+    `event loop delay: mean ${ms(delay.mean)} ms, p99 ${ms(delay.percentile(99))} ms, max ${ms(delay.max)} ms; ${reads} files read meanwhile`,
+  )
+  // One hash on the main thread would be 70 ms without a tick.
+  assert.ok(ms(delay.percentile(50)) < 20, `median ${ms(delay.percentile(50))} ms`)
+  assert.ok(reads > 50, `${reads} reads`)
+})
+
+test('tenants take turns: a long line of one does not keep out another', async () => {
+  const order: string[] = []
+  const enter = (line: string) => hashing.hash(line, 'p').then(() => order.push(line))
+  const flood = Array.from({ length: 12 }, () => enter('flood'))
+  await enter('quiet')
+  assert.ok(order.length <= 5, order.join())
+  await Promise.all(flood)
+})
+
+test('a line that is full says so, and only to its own tenant', async () => {
+  const busy = createHashing({ inLineMax: 4, inLinesMax: 6 })
+  const ask = (line: string) => busy.matches(line, 'p', nobodysHash).catch((error: unknown) => error)
+  const flood = Array.from({ length: 20 }, () => ask('flood'))
+  const [quiet, other, late] = [ask('quiet'), ask('other'), ask('late')]
+  assert.equal(busy.waiting(), 6)
+  const isRefusal = (answer: unknown) =>
+    answer instanceof PlatformError && answer.status === 429 && answer.headers?.['retry-after'] === '2'
+  assert.ok(isRefusal(await late), 'all lines together are full')
+  const answers = await Promise.all(flood)
+  const answered = answers.filter((answer) => answer === false).length
+  assert.ok(answered === 5 || answered === 6, `${answered}`) // in line, and one or two at work
+  assert.equal(answers.filter(isRefusal).length, 20 - answered)
+  assert.deepEqual(await Promise.all([quiet, other]), [false, false])
+  assert.equal(busy.waiting(), 0)
+})

@@ -1,0 +1,202 @@
+/**
+ * Certificates and revocation lists, made by libraries: nothing of ASN.1 is written by hand. Pure; runs in a thread of
+ * its own (see workshop.ts), because loading the library takes 0.2 s and a long list takes seconds.
+ */
+import 'reflect-metadata'
+import { sign, webcrypto } from 'node:crypto'
+import { isIP } from 'node:net'
+import { AsnConvert, OctetString } from '@peculiar/asn1-schema'
+import * as asn from '@peculiar/asn1-x509'
+import * as x509 from '@peculiar/x509'
+
+const ecdsa = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
+const ecdsaWithSha256 = '1.2.840.10045.4.3.2'
+
+/** RFC 5280, 4.1.2.5: no well-defined expiration. An authority must outlive whatever `ttl` it is asked to issue. */
+const never = new Date('9999-12-31T23:59:59Z')
+
+export interface Issuer {
+  /** PEM, as all certificates and keys here. */
+  certificate: string
+  privateKey: string
+  /** Where its revocation list is. */
+  listAddress: string
+}
+
+export interface Made {
+  certificate: string
+  privateKey: string
+}
+
+interface Subject {
+  /** Base 10. */
+  serialNumber: string
+  notBefore: Date
+}
+
+const toHex = (serialNumber: string) => BigInt(serialNumber).toString(16).padStart(32, '0')
+
+const newKeys = async () =>
+  (await webcrypto.subtle.generateKey(ecdsa, true, ['sign', 'verify'])) as unknown as CryptoKeyPair
+
+type CryptoKeyPair = x509.X509CertificateCreateSelfSignedParams['keys']
+
+async function exportKey(keys: CryptoKeyPair): Promise<string> {
+  const bytes = await webcrypto.subtle.exportKey('pkcs8', keys.privateKey as never)
+  return `${x509.PemConverter.encode(bytes, x509.PemConverter.PrivateKeyTag)}\n`
+}
+
+const importKey = async (pem: string) =>
+  (await webcrypto.subtle.importKey('pkcs8', x509.PemConverter.decodeFirst(pem), ecdsa, false, [
+    'sign',
+  ])) as unknown as CryptoKeyPair['privateKey']
+
+/** A text that starts with `#` would be read as DER: every text is said to be one. */
+const part = (text: string) => [{ utf8String: text }]
+
+const pemOf = (certificate: x509.X509Certificate) => `${certificate.toString('pem').trim()}\n`
+
+/** The platform's own without `issuer`, a tenant's with it. */
+export async function makeAuthority(
+  of: Subject & { commonName: string; unit?: string; issuer?: Issuer },
+): Promise<Made & { invalidAfter: Date }> {
+  const keys = await newKeys()
+  const name = new x509.Name([
+    { O: part('Waypost') },
+    ...(of.unit === undefined ? [] : [{ OU: part(of.unit) }]),
+    { CN: part(of.commonName) },
+  ])
+  const common = {
+    serialNumber: toHex(of.serialNumber),
+    notBefore: of.notBefore,
+    notAfter: never,
+    signingAlgorithm: ecdsa,
+    extensions: [
+      // Below the platform one tier of tenants, below a tenant only clients.
+      new x509.BasicConstraintsExtension(true, of.issuer ? 0 : 1, true),
+      new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign, true),
+      await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
+    ],
+  }
+  const certificate = of.issuer
+    ? await signed({ ...common, subject: name, publicKey: keys.publicKey }, of.issuer)
+    : await x509.X509CertificateGenerator.createSelfSigned({ ...common, name, keys })
+  return { certificate: pemOf(certificate), privateKey: await exportKey(keys), invalidAfter: never }
+}
+
+/** For a client, or, with hosts, for a server of the platform itself. */
+export async function makeCertificate(
+  of: Subject & { commonName: string; notAfter: Date; issuer: Issuer; hosts?: string[] },
+): Promise<Made> {
+  const keys = await newKeys()
+  const usage = of.hosts ? x509.ExtendedKeyUsage.serverAuth : x509.ExtendedKeyUsage.clientAuth
+  const certificate = await signed(
+    {
+      serialNumber: toHex(of.serialNumber),
+      notBefore: of.notBefore,
+      notAfter: of.notAfter,
+      subject: new x509.Name([{ CN: part(of.commonName) }]),
+      publicKey: keys.publicKey,
+      extensions: [
+        new x509.BasicConstraintsExtension(false, undefined, true),
+        new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
+        new x509.ExtendedKeyUsageExtension([usage]),
+        await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
+        ...(of.hosts ? [new x509.SubjectAlternativeNameExtension(of.hosts.map(nameOf))] : []),
+      ],
+    },
+    of.issuer,
+  )
+  return { certificate: pemOf(certificate), privateKey: await exportKey(keys) }
+}
+
+const nameOf = (host: string) => ({ type: isIP(host) ? ('ip' as const) : ('dns' as const), value: host })
+
+async function signed(
+  certificate: Pick<x509.X509CertificateCreateParams, 'serialNumber' | 'notBefore' | 'notAfter' | 'subject'> & {
+    publicKey: CryptoKeyPair['publicKey']
+    extensions: x509.Extension[]
+  },
+  by: Issuer,
+) {
+  const authority = new x509.X509Certificate(by.certificate)
+  return await x509.X509CertificateGenerator.create({
+    ...certificate,
+    issuer: authority.subjectName,
+    signingAlgorithm: ecdsa,
+    signingKey: await importKey(by.privateKey),
+    extensions: [
+      ...certificate.extensions,
+      await x509.AuthorityKeyIdentifierExtension.create(authority.publicKey),
+      new x509.CRLDistributionPointsExtension([by.listAddress]),
+    ],
+  })
+}
+
+export interface ListEntry {
+  serialNumber: string
+  date: Date
+  held: boolean
+}
+
+/**
+ * DER. Not by the generator of @peculiar/x509, which compares every entry with every other: 20,000 took it 160 s and
+ * take 3 s here.
+ */
+export function makeRevocationList(of: {
+  issuer: Made
+  number: number
+  thisUpdate: Date
+  nextUpdate: Date
+  entries: ListEntry[]
+}): Uint8Array {
+  const authority = AsnConvert.parse(x509.PemConverter.decodeFirst(of.issuer.certificate), asn.Certificate)
+  const keyIdentifier = authority.tbsCertificate.extensions?.find(
+    ({ extnID }) => extnID === asn.id_ce_subjectKeyIdentifier,
+  )
+  const algorithm = new asn.AlgorithmIdentifier({ algorithm: ecdsaWithSha256 })
+  const list = new asn.TBSCertList({
+    version: asn.Version.v2,
+    signature: algorithm,
+    issuer: authority.tbsCertificate.subject,
+    thisUpdate: new asn.Time(of.thisUpdate),
+    nextUpdate: new asn.Time(of.nextUpdate),
+    crlExtensions: new asn.Extensions([
+      extension(
+        asn.id_ce_authorityKeyIdentifier,
+        new asn.AuthorityKeyIdentifier({
+          keyIdentifier: AsnConvert.parse(keyIdentifier!.extnValue, asn.SubjectKeyIdentifier),
+        }),
+      ),
+      extension(asn.id_ce_cRLNumber, new asn.CRLNumber(of.number)),
+    ]),
+  })
+  const hold = extension(asn.id_ce_cRLReasons, new asn.CRLReason(asn.CRLReasons.certificateHold))
+  // An empty list is left out: RFC 5280, 5.1.2.6.
+  if (of.entries.length > 0)
+    list.revokedCertificates = of.entries.map(
+      ({ serialNumber, date, held }) =>
+        new asn.RevokedCertificate({
+          userCertificate: Uint8Array.from(Buffer.from(toHex(serialNumber), 'hex')).buffer,
+          revocationDate: new asn.Time(toSecond(date)),
+          ...(held && { crlEntryExtensions: [hold] }),
+        }),
+    )
+  const bytes = AsnConvert.serialize(list)
+  const signature = sign('sha256', Buffer.from(bytes), of.issuer.privateKey)
+  return new Uint8Array(
+    AsnConvert.serialize(
+      new asn.CertificateList({
+        tbsCertList: list,
+        tbsCertListRaw: bytes,
+        signatureAlgorithm: algorithm,
+        signature: Uint8Array.from(signature).buffer,
+      }),
+    ),
+  )
+}
+
+const extension = (extnID: string, value: object) =>
+  new asn.Extension({ extnID, critical: false, extnValue: new OctetString(AsnConvert.serialize(value)) })
+
+const toSecond = (date: Date) => new Date(Math.floor(date.getTime() / 1000) * 1000)

@@ -1,0 +1,135 @@
+import { Readable } from 'node:stream'
+import { etagOf, notModified } from '../../kernel/etag.ts'
+import type { Http } from '../../kernel/http/routes.ts'
+import * as schemas from './schemas.ts'
+import type { RevocationList } from './service/authorities.ts'
+import type { CredentialsService } from './service.ts'
+
+const on = 'tenant'
+const readBasic = { scope: 'tenant:basic-credentials:read', on } as const
+const createBasic = { scope: 'tenant:basic-credentials:create', on } as const
+const updateBasic = { scope: 'tenant:basic-credentials:update', on } as const
+const readX509 = { scope: 'tenant:x509-credentials:read', on } as const
+const createX509 = { scope: 'tenant:x509-credentials:create', on } as const
+const updateX509 = { scope: 'tenant:x509-credentials:update', on } as const
+/** Whoever verifies a certificate asks: devices and servers without an account. */
+const anybody = { scope: 'none' }
+
+const json = 'application/json; charset=utf-8'
+
+/** A plain array of any length, a page at a time; a failure of the first page is still an answer of its own. */
+async function* inArray(pages: AsyncIterable<object[]>): AsyncGenerator<string> {
+  let separator = '['
+  for await (const page of pages) {
+    if (page.length > 0) yield separator + JSON.stringify(page).slice(1, -1)
+    if (page.length > 0) separator = ','
+  }
+  yield separator === '[' ? '[]' : ']'
+}
+
+export function routes(http: Http, { basic, certificates }: CredentialsService) {
+  http.get('/basic-credentials', { schema: schemas.listBasic, config: readBasic }, ({ ctx }, reply) =>
+    reply.type(json).send(Readable.from(inArray(basic.list(ctx)))),
+  )
+
+  http.post('/basic-credentials', { schema: schemas.createBasic, config: createBasic }, async (request, reply) => {
+    const { username, password } = request.body
+    const created = await basic.create(request.ctx, {
+      ...(username !== undefined && { username }),
+      ...(password !== undefined && { password }),
+    })
+    return reply
+      .code(201)
+      .header('location', http.link(request, `/basic-credentials/${created.id}`))
+      .send(created)
+  })
+
+  http.get('/basic-credentials/:id', { schema: schemas.readBasic, config: readBasic }, async ({ ctx, params }, reply) =>
+    reply.send(await basic.read(ctx, params.id)),
+  )
+
+  http.patch(
+    '/basic-credentials/:id/state',
+    { schema: schemas.moveBasic, config: updateBasic },
+    async ({ ctx, params, body }, reply) => {
+      await basic.move(ctx, params.id, body.state)
+      return reply.code(204).send()
+    },
+  )
+
+  http.patch(
+    '/basic-credentials/:id/password',
+    { schema: schemas.changePassword, config: updateBasic },
+    async ({ ctx, params, body }, reply) =>
+      reply.send({ password: await basic.changePassword(ctx, params.id, body.password) }),
+  )
+
+  http.delete(
+    '/basic-credentials/:id',
+    { schema: schemas.deleteBasic, config: updateBasic },
+    async ({ ctx, params }, reply) => {
+      await basic.delete(ctx, params.id)
+      return reply.code(204).send()
+    },
+  )
+
+  http.get('/x509-credentials', { schema: schemas.listCertificates, config: readX509 }, ({ ctx }, reply) =>
+    reply.type(json).send(Readable.from(inArray(certificates.list(ctx)))),
+  )
+
+  http.post('/x509-credentials', { schema: schemas.issueCertificate, config: createX509 }, async (request, reply) => {
+    const { commonName, ttl } = request.body
+    const issued = await certificates.issue(request.ctx, {
+      ...(commonName !== undefined && { commonName }),
+      ...(ttl !== undefined && { ttl }),
+    })
+    return reply
+      .code(201)
+      .header('location', http.link(request, `/x509-credentials/${issued.id}`))
+      .send(issued)
+  })
+
+  http.get(
+    '/x509-credentials/:id',
+    { schema: schemas.readCertificate, config: readX509 },
+    async ({ ctx, params }, reply) => reply.send(await certificates.read(ctx, params.id)),
+  )
+
+  http.patch(
+    '/x509-credentials/:id/state',
+    { schema: schemas.moveCertificate, config: updateX509 },
+    async ({ ctx, params, body }, reply) => {
+      await certificates.move(ctx, params.id, body.state)
+      return reply.code(204).send()
+    },
+  )
+}
+
+/** The gateway's root: where existing clients look for what verifies the platform and its clients. */
+export function certificateRoutes(http: Http, { authorities }: CredentialsService) {
+  http.get('/certificates/root', { schema: schemas.readRoot, config: anybody }, async (_, reply) =>
+    reply.type('application/x-pem-file').send(Buffer.from(await authorities.root())),
+  )
+
+  type Request = { headers: { 'if-none-match'?: string | undefined } }
+  type Reply = Parameters<Parameters<Http['get']>[2]>[1]
+  const send = ({ headers }: Request, reply: Reply, { bytes, number }: RevocationList, authority: string) => {
+    const etag = etagOf(authority, number)
+    reply.header('etag', etag).header('cache-control', 'public, max-age=60')
+    if (notModified(headers, etag)) return reply.code(304).send()
+    return reply.type('application/pkix-crl').send(bytes)
+  }
+
+  http.get('/certificates/crl', { schema: schemas.readRootList, config: anybody }, async (request, reply) =>
+    send(request, reply, await authorities.rootList(), 'platform'),
+  )
+
+  http.get(
+    '/certificates/authorities/:authorityId/crl',
+    { schema: schemas.readTenantList, config: anybody },
+    async (request, reply) => {
+      const { authorityId } = request.params
+      return send(request, reply, await authorities.listOf(authorityId), authorityId)
+    },
+  )
+}

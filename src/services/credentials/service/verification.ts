@@ -1,0 +1,100 @@
+/** Clients at the door. */
+import { type KeyObject, X509Certificate } from 'node:crypto'
+import type { Kit } from '../../../kernel/define-service.ts'
+import type { Credentials } from '../contract.ts'
+import { CredentialStateChanged } from '../events.ts'
+import { createCache, type Memory, placeOf } from '../memory.ts'
+import { passwordPattern, usernamePattern } from '../schemas.ts'
+import { mayAuthenticate } from '../states.ts'
+import { findAuthorityBySubject, platformTenant } from '../store/authorities.ts'
+import { activateBasic, findLogin } from '../store/basic.ts'
+import { activateCertificate, findKnownCertificate } from '../store/certificates.ts'
+import type { Uses } from '../uses.ts'
+import type { Verdicts } from './verdicts.ts'
+
+const usernames = new RegExp(usernamePattern)
+const passwords = new RegExp(passwordPattern)
+const tenantIds = /^[!-~]{1,255}$/
+const serialNumbers = /^[0-9A-F]{1,64}$/
+const issuers = /^[^\0]{1,2000}$/s
+const issuersMax = 10_000
+
+export function createVerification(
+  { db, bus, now }: Kit,
+  memory: Memory,
+  verdicts: Verdicts,
+  uses: Uses,
+): Pick<Credentials, 'verifyBasic' | 'verifyCertificate'> {
+  const authorities = createCache<{ tenantId: string; publicKey: KeyObject }>(issuersMax)
+
+  /** Of one of ours, before its tenant is deleted; after that its certificates are not found. */
+  const authorityOf = (issuer: string) =>
+    authorities.read(issuer, async () => {
+      const row = await findAuthorityBySubject(db.sql, issuer)
+      return row && { tenantId: row.tenantId, publicKey: new X509Certificate(row.certificate).publicKey }
+    })
+
+  async function firstUseOfLogin(tenantId: string, credentialId: string, username: string) {
+    await db.tx(async (sql) => {
+      if (!(await activateBasic(sql, tenantId, credentialId, now()))) return
+      const which = { tenantId, credentialId, kind: 'basic', username } as const
+      await bus.publish(sql, CredentialStateChanged, { ...which, from: 'Inactive', to: 'Active' })
+    })
+    memory.logins.drop(placeOf(tenantId, username)) // another process may have been faster and its word on the way
+  }
+
+  async function firstUseOfCertificate(tenantId: string, credentialId: string, serialNumber: string) {
+    await db.tx(async (sql) => {
+      if (!(await activateCertificate(sql, tenantId, credentialId, now()))) return
+      const which = { tenantId, credentialId, kind: 'x509', serialNumber } as const
+      await bus.publish(sql, CredentialStateChanged, { ...which, from: 'Inactive', to: 'Active' })
+    })
+    memory.certificates.drop(placeOf(tenantId, serialNumber))
+  }
+
+  return {
+    async verifyBasic(client) {
+      const { tenantId, username, password } = client
+      if (!tenantIds.test(tenantId) || !usernames.test(username) || !passwords.test(password)) return undefined
+      const find = () => memory.logins.read(placeOf(tenantId, username), () => findLogin(db.sql, tenantId, username))
+      let login = await find()
+      for (;;) {
+        const right = await verdicts.of(client, login)
+        if (!login || !right || !mayAuthenticate(login.state)) return undefined
+        if (login.state === 'Inactive') await firstUseOfLogin(tenantId, login.id, username)
+        // The check took its time: what counts is the credential as it is now.
+        const current = await find()
+        if (current && current.state !== 'Inactive' && current.passwordHash === login.passwordHash) {
+          if (!mayAuthenticate(current.state)) return undefined
+          uses.note('basic', tenantId, current)
+          return { credentialId: current.id }
+        }
+        login = current
+      }
+    },
+
+    async verifyCertificate(certificate) {
+      const { issuer } = certificate
+      if (!issuers.test(issuer) || !serialNumbers.test(certificate.serialNumber)) return undefined
+      const authority = await authorityOf(issuer)
+      if (!authority || authority.tenantId === platformTenant) return undefined
+      if (!certificate.verify(authority.publicKey)) return undefined
+      const { tenantId } = authority
+      const serialNumber = BigInt(`0x${certificate.serialNumber}`).toString()
+      const find = () =>
+        memory.certificates.read(placeOf(tenantId, serialNumber), () =>
+          findKnownCertificate(db.sql, tenantId, serialNumber),
+        )
+      let known = await find()
+      while (known && mayAuthenticate(known.state) && now() <= known.invalidAfter) {
+        if (known.state === 'Active') {
+          uses.note('x509', tenantId, known)
+          return { tenantId, credentialId: known.id, invalidAfter: known.invalidAfter }
+        }
+        await firstUseOfCertificate(tenantId, known.id, serialNumber)
+        known = await find()
+      }
+      return undefined
+    },
+  }
+}

@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type CredentialState, credentialStates, type Mover, mayAuthenticate, mayMove, targetStates } from './states.ts'
+
+const allowed: [Mover, CredentialState, CredentialState][] = [
+  ['use', 'Inactive', 'Active'],
+  ['people', 'Inactive', 'Revoked'],
+  ['people', 'Active', 'Suspended'],
+  ['people', 'Active', 'Revoked'],
+  ['people', 'Suspended', 'Active'],
+  ['people', 'Suspended', 'Revoked'],
+]
+
+test('credentials move only as the table says', () => {
+  for (const by of ['use', 'people'] as const)
+    for (const from of credentialStates)
+      for (const to of credentialStates) {
+        const expected = allowed.some(([mover, a, b]) => mover === by && a === from && b === to)
+        assert.equal(mayMove(from, to, by), expected, `${from} → ${to} by ${by}`)
+      }
+})
+
+test('nothing leads out of Revoked, and nobody can ask for Inactive', () => {
+  for (const to of credentialStates)
+    for (const by of ['use', 'people'] as const) assert.equal(mayMove('Revoked', to, by), false)
+  assert.ok(!(targetStates as readonly string[]).includes('Inactive'))
+})
+
+test('only Active and Inactive credentials let a client in', () => {
+  assert.deepEqual(credentialStates.filter(mayAuthenticate), ['Active', 'Inactive'])
+})

@@ -1,0 +1,118 @@
+import type { Sql } from '../../../kernel/db.ts'
+import type { CredentialState } from '../states.ts'
+
+export interface BasicRow {
+  id: string
+  username: string
+  state: CredentialState
+  createdDate: Date
+  updatedDate: Date
+  lastUseDate: Date | null
+}
+
+/** What a login needs to know. */
+export interface Login {
+  id: string
+  passwordHash: string
+  state: CredentialState
+  lastUseDate: Date | null
+}
+
+/** False when the tenant has this username. */
+export async function insertBasic(
+  sql: Sql,
+  row: { tenantId: string; id: string; username: string; passwordHash: string; at: Date },
+) {
+  const { count } = await sql`
+    insert into credentials.basic (tenant_id, id, username, password_hash, state, created_date, updated_date)
+    values (${row.tenantId}, ${row.id}, ${row.username}, ${row.passwordHash}, 'Inactive', ${row.at}, ${row.at})
+    on conflict (tenant_id, username) do nothing`
+  return count === 1
+}
+
+const pageRows = 1000
+
+/** A page of the list, the oldest first; shorter than `pageRows` when it is the last. */
+export async function findBasicPage(sql: Sql, tenantId: string, after: BasicRow | undefined) {
+  const rows = await sql<BasicRow[]>`
+    select id, username, state, created_date, updated_date, last_use_date from credentials.basic
+    where tenant_id = ${tenantId}
+      ${after ? sql`and (created_date, id) > (${after.createdDate}, ${after.id})` : sql``}
+    order by created_date, id limit ${pageRows}`
+  return { rows: [...rows], complete: rows.length < pageRows }
+}
+
+export async function findBasic(sql: Sql, tenantId: string, id: string): Promise<BasicRow | undefined> {
+  const [row] = await sql<BasicRow[]>`
+    select id, username, state, created_date, updated_date, last_use_date from credentials.basic
+    where tenant_id = ${tenantId} and id = ${id}`
+  return row
+}
+
+/** Changes of one credential happen one after the other. */
+export async function lockBasic(sql: Sql, tenantId: string, id: string): Promise<BasicRow | undefined> {
+  const [row] = await sql<BasicRow[]>`
+    select id, username, state, created_date, updated_date, last_use_date from credentials.basic
+    where tenant_id = ${tenantId} and id = ${id} for update`
+  return row
+}
+
+export async function setBasicState(sql: Sql, tenantId: string, id: string, state: CredentialState, at: Date) {
+  await sql`
+    update credentials.basic set state = ${state}, updated_date = ${at} where tenant_id = ${tenantId} and id = ${id}`
+}
+
+/** The username, or undefined when there are no such credentials. */
+export async function setBasicPassword(
+  sql: Sql,
+  row: { tenantId: string; id: string; passwordHash: string; at: Date },
+): Promise<string | undefined> {
+  const [changed] = await sql<{ username: string }[]>`
+    update credentials.basic set password_hash = ${row.passwordHash}, updated_date = ${row.at}
+    where tenant_id = ${row.tenantId} and id = ${row.id} returning username`
+  return changed?.username
+}
+
+/** The username, or undefined when there are no such credentials. */
+export async function deleteBasic(sql: Sql, tenantId: string, id: string): Promise<string | undefined> {
+  const [gone] = await sql<{ username: string }[]>`
+    delete from credentials.basic where tenant_id = ${tenantId} and id = ${id} returning username`
+  return gone?.username
+}
+
+export async function deleteBasicOfTenant(sql: Sql, tenantId: string) {
+  await sql`delete from credentials.basic where tenant_id = ${tenantId}`
+}
+
+// ── use
+
+export async function findLogin(sql: Sql, tenantId: string, username: string): Promise<Login | undefined> {
+  const [row] = await sql<Login[]>`
+    select id, password_hash, state, last_use_date from credentials.basic
+    where tenant_id = ${tenantId} and username = ${username}`
+  return row
+}
+
+/** The first use. False when somebody was faster, or it is not Inactive any more. */
+export async function activateBasic(sql: Sql, tenantId: string, id: string, at: Date) {
+  const { count } = await sql`
+    update credentials.basic set state = 'Active', updated_date = ${at}, last_use_date = ${at}
+    where tenant_id = ${tenantId} and id = ${id} and state = 'Inactive'`
+  return count === 1
+}
+
+export interface Use {
+  tenantId: string
+  id: string
+  at: Date
+}
+
+/** Many at once: after a restart a whole fleet comes back in the same minute. */
+export async function saveBasicUses(sql: Sql, uses: Use[]) {
+  await sql`
+    update credentials.basic b set last_use_date = used.at
+    from unnest(${uses.map(({ tenantId }) => tenantId)}::text[], ${uses.map(({ id }) => id)}::text[],
+      ${uses.map(({ at }) => at.toISOString())}::timestamptz[]) as used (tenant_id, id, at)
+    where b.tenant_id = used.tenant_id and b.id = used.id
+      and (b.last_use_date is null or b.last_use_date < used.at)`
+}

@@ -1,0 +1,43 @@
+/** What the tests of this folder share: the service over a real database. */
+import assert from 'node:assert/strict'
+import { aTenantAdmin } from '../../../test/harness/builders.ts'
+import { type Ask, type HouseOptions, openHouse } from '../../../test/harness/house.ts'
+import type { EventType } from '../../kernel/bus.ts'
+import { Credentials } from './contract.ts'
+import * as events from './events.ts'
+import credentials from './index.ts'
+
+export const root = '/api/v1'
+
+export async function openCredentials(options: Partial<HouseOptions> = {}) {
+  const house = await openHouse({ ...options, services: [credentials] })
+  const admin = house.as(aTenantAdmin())
+  const heard: { event: string; payload: Record<string, unknown> }[] = []
+  for (const event of Object.values(events) as EventType<Record<string, unknown>>[])
+    house.kit.bus.hear(event, (payload) => heard.push({ event: event.name, payload }))
+
+  const made = (collection: string) => async (body: object, ask: Ask) => {
+    const answer = await ask(`POST ${root}/${collection}`, body)
+    assert.equal(answer.status, 201, answer.text)
+    return answer.body
+  }
+  const basic = made('basic-credentials')
+  const certificate = made('x509-credentials')
+  const api = house.ask(Credentials)
+  return {
+    house,
+    admin,
+    api,
+    heard,
+    aBasicCredential: (body: object = {}, ask: Ask = admin) => basic(body, ask),
+    aCertificate: (body: object = {}, ask: Ask = admin) => certificate(body, ask),
+    async move(collection: 'basic-credentials' | 'x509-credentials', id: string, state: string, status = 204) {
+      const answer = await admin(`PATCH ${root}/${collection}/${id}/state`, { state })
+      assert.equal(answer.status, status, answer.text)
+      return answer
+    },
+    /** As the gateway does with `device@default`. */
+    logIn: ({ username, password }: { username: string; password: string }, tenantId = 'default') =>
+      api.verifyBasic({ tenantId, username, password }),
+  }
+}

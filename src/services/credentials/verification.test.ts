@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import bcrypt from 'bcrypt'
+import { freshDatabase } from '../../../test/harness/database.ts'
+import { eventually } from '../../../test/harness/eventually.ts'
+import { monotonicMs, systemClock } from '../../kernel/clock.ts'
+import { openCredentials, root } from './test-house.ts'
+
+const connection = await freshDatabase()
+const environment = {
+  WAYPOST_MASTER_KEY: 'one key for both houses, long enough',
+  WAYPOST_LOGIN_ATTEMPTS_PER_ACCOUNT: '4',
+}
+let ahead = 0
+const now = () => new Date(systemClock().getTime() + ahead)
+const here = await openCredentials({ connection, environment, now })
+const { house, admin, heard, aBasicCredential, move, logIn } = here
+const there = await openCredentials({ connection, environment, now })
+
+/** Runs with every bcrypt check counted. */
+async function checksDuring(work: () => Promise<unknown>): Promise<number> {
+  const { compare } = bcrypt
+  let count = 0
+  bcrypt.compare = ((...parameters: Parameters<typeof compare>) => {
+    count++
+    return compare(...parameters)
+  }) as typeof compare
+  try {
+    await work()
+  } finally {
+    bcrypt.compare = compare
+  }
+  return count
+}
+
+suite('a client with a password', () => {
+  test('is told by the first success only: Inactive becomes Active once, however many come', async () => {
+    const created = await aBasicCredential()
+    heard.length = 0
+    const answers = await Promise.all(Array.from({ length: 20 }, () => logIn(created)))
+    assert.deepEqual(new Set(answers.map((answer) => answer?.credentialId)), new Set([created.id]))
+    const payload = { tenantId: 'default', credentialId: created.id, kind: 'basic', username: created.username }
+    assert.deepEqual(heard, [
+      { event: 'credentials.credential.state-changed', payload: { ...payload, from: 'Inactive', to: 'Active' } },
+    ])
+  })
+
+  test('is refused with anything wrong', async () => {
+    const created = await aBasicCredential({ username: 'right', password: 'x'.repeat(72) })
+    for (const [tenantId, username, password] of [
+      ['default', 'right', 'wrong'],
+      ['default', 'Right', created.password],
+      ['default', 'nobody', created.password],
+      ['other', 'right', created.password],
+      // bcrypt looks at 72 bytes only.
+      ['default', 'right', `${created.password}y`],
+      ['default', 'right', ''],
+      ['default', 'right', 'é'],
+      ['default', 'ri\0ght', 'x'],
+      ['def\0ault', 'right', created.password],
+      ['', 'right', created.password],
+      ['default', '', ''],
+    ] as const)
+      assert.equal(await here.api.verifyBasic({ tenantId, username, password }), undefined)
+    assert.equal((await admin(`GET ${root}/basic-credentials/${created.id}`)).body.state, 'Inactive')
+  })
+
+  test('is known after one check: the next thousand cost none', async () => {
+    const created = await aBasicCredential()
+    assert.equal(await checksDuring(() => Promise.all(Array.from({ length: 50 }, () => logIn(created)))), 1)
+    const started = monotonicMs()
+    const checks = await checksDuring(async () => {
+      for (let i = 0; i < 1000; i++) assert.ok(await logIn(created))
+    })
+    assert.equal(checks, 0)
+    assert.ok(monotonicMs() - started < 1000, `${monotonicMs() - started} ms`)
+    // Of the fifty, the first alone brought an event; the row was read anew, the verdict stayed.
+    assert.equal(await checksDuring(() => move('basic-credentials', created.id, 'Suspended')), 0)
+    await move('basic-credentials', created.id, 'Active')
+    assert.equal(await checksDuring(() => logIn(created)), 0)
+  })
+
+  test('shows its last use, written at most once a minute', async () => {
+    const created = await aBasicCredential()
+    const lastUse = async () => (await admin(`GET ${root}/basic-credentials/${created.id}`)).body.lastUseDate
+    await logIn(created)
+    const first = await lastUse()
+    ahead += 50_000
+    await logIn(created)
+    await logIn(created)
+    assert.equal(await lastUse(), first)
+    ahead += 11_000
+    await logIn(created)
+    const second = await eventually(async () => {
+      const date = await lastUse()
+      assert.notEqual(date, first)
+      return date
+    })
+    assert.ok(Date.parse(second) - Date.parse(first) >= 60_000)
+  })
+
+  test('is kept out as soon as the credential is suspended, revoked or deleted, and back in when it is active', async () => {
+    const created = await aBasicCredential()
+    assert.ok(await logIn(created))
+    await move('basic-credentials', created.id, 'Suspended')
+    assert.equal(await logIn(created), undefined)
+    await move('basic-credentials', created.id, 'Active')
+    assert.ok(await logIn(created))
+    await move('basic-credentials', created.id, 'Revoked')
+    assert.equal(await logIn(created), undefined)
+  })
+
+  test('that is being checked while the credential is suspended is kept out', async () => {
+    const created = await aBasicCredential()
+    const { compare } = bcrypt
+    bcrypt.compare = (async (...parameters: Parameters<typeof compare>) => {
+      const matches = await compare(...parameters)
+      await move('basic-credentials', created.id, 'Revoked')
+      return matches
+    }) as unknown as typeof compare
+    try {
+      assert.equal(await logIn(created), undefined)
+    } finally {
+      bcrypt.compare = compare
+    }
+  })
+
+  test('in another process, a change counts within a second', async () => {
+    const created = await aBasicCredential({ password: 'first' })
+    const { id } = created
+    assert.ok(await logIn(created))
+    assert.ok(await there.logIn(created))
+    const soon = async (expected: boolean, credential = created) =>
+      eventually(async () => assert.equal((await there.logIn(credential)) !== undefined, expected), { withinMs: 1000 })
+    await move('basic-credentials', id, 'Suspended')
+    await soon(false)
+    await move('basic-credentials', id, 'Active')
+    await soon(true)
+    await admin(`PATCH ${root}/basic-credentials/${id}/password`, { password: 'second' })
+    await soon(false)
+    await soon(true, { ...created, password: 'second' })
+    await admin(`DELETE ${root}/basic-credentials/${id}`)
+    await soon(false, { ...created, password: 'second' })
+    assert.ok(there.heard.some(({ payload }) => payload.credentialId === id && payload.to === 'Suspended'))
+  })
+})
+
+suite('guessing', () => {
+  test('locks a username after so many different wrong passwords, for longer each time; who is known stays welcome', async () => {
+    const created = await aBasicCredential({ username: 'guessed' })
+    assert.ok(await here.logIn(created))
+    const guess = (n: number, side = here) => side.logIn({ username: 'guessed', password: `guess ${n}` })
+    // All at once: counted before they are checked.
+    const checks = await checksDuring(() => Promise.all(Array.from({ length: 30 }, (_, n) => guess(n))))
+    assert.equal(checks, 4)
+    assert.ok(await here.logIn(created), 'answered from memory')
+    await Promise.all(Array.from({ length: 4 }, (_, n) => guess(n, there)))
+    assert.equal(await there.logIn(created), undefined, 'locked where it is not known')
+    ahead += 61_000
+    assert.ok(await there.logIn(created))
+    const again = await checksDuring(() => Promise.all(Array.from({ length: 30 }, (_, n) => guess(100 + n))))
+    assert.equal(again, 4)
+    ahead += 61_000
+    assert.equal(await checksDuring(() => guess(200)), 0, 'the second lock is longer')
+    ahead += 60_000
+    assert.equal(await checksDuring(() => guess(200)), 1)
+  })
+
+  test('the same wrong password again is neither checked nor counted: a device with an old one locks nobody out', async () => {
+    const created = await aBasicCredential({ username: 'fleet' })
+    const stale = { username: 'fleet', password: 'stale' }
+    const checks = await checksDuring(async () => {
+      for (let i = 0; i < 30; i++) assert.equal(await logIn(stale), undefined)
+    })
+    assert.equal(checks, 1)
+    assert.ok(await logIn(created))
+  })
+})
+
+test('how many wait for their check is measured', async () => {
+  assert.match(await house.kit.metrics.text(), /waypost_credentials_waiting 0/)
+})
