@@ -11,6 +11,7 @@ export const titles: Record<string, string> = {
   'tenant-v1': 'Tenant manager v1',
   'tenant-v2': 'Tenant manager v2',
   application: 'Applications, versions and their configuration',
+  token: 'Tokens of endpoints',
   credentials: 'Basic and X.509 credentials of clients',
   certificates: 'The root certificate and revocation lists',
 }

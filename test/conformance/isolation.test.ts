@@ -87,6 +87,7 @@ async function furnish() {
   parameters['tenant-v1'] = { tenantId, id: '1' }
   parameters['tenant-v2'] = { tenant_pk: pk, pk: '1' }
   parameters.application = { appName: app, appVersionName: `${app}-v1`, serviceInstanceName: 'epts' }
+  parameters.token = { endpointId: `${marker}-endpoint`, endpointTokenId: `${marker}-token` }
   parameters.identity = { tenant_id: tenantId, name: `${marker}-role` }
   byPath = { users: user, grants: grant, 'api-keys': key, issuers: issuer, clients: clients.body.content[0].id }
   Object.assign(byPath, { 'basic-credentials': basic, 'x509-credentials': certificate })

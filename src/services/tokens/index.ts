@@ -1,0 +1,22 @@
+import { defineService } from '../../kernel/define-service.ts'
+import { Applications } from '../applications/contract.ts'
+import { Tokens } from './contract.ts'
+import { reactions } from './reactions.ts'
+import { routes } from './routes.ts'
+import { createTokens } from './service.ts'
+
+export default defineService({
+  name: 'tokens',
+  provides: Tokens,
+  needs: { applications: Applications },
+  migrations: new URL('./migrations/', import.meta.url),
+  build(kit, { applications }) {
+    const service = createTokens(kit, applications)
+    reactions(kit.bus, service)
+    return {
+      api: service.api,
+      http: [{ name: 'token', routes: (http) => routes(http, service) }],
+      start: service.start,
+    }
+  },
+})

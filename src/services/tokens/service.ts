@@ -1,0 +1,218 @@
+import type { Ctx } from '../../kernel/contract.ts'
+import type { Sql } from '../../kernel/db.ts'
+import type { Kit } from '../../kernel/define-service.ts'
+import { invalidField } from '../../kernel/errors.ts'
+import { newShortToken } from '../../kernel/ids.ts'
+import type { Window } from '../../kernel/paging.ts'
+import { holds, onResource } from '../../kernel/permissions.ts'
+import type { Applications } from '../applications/contract.ts'
+import { type Tokens, tokenLengthMax } from './contract.ts'
+import { NoEndpoint, NoToken, StatusMoveRefused, TokenTaken, TooManyTokens } from './errors.ts'
+import { TenantTokensDeleted, TokenStatusChanged, TokensDeleted } from './events.ts'
+import { createLookupKey } from './lookup-key.ts'
+import { createMemory } from './memory.ts'
+import { isValid, mayMove, type TargetStatus, type TokenStatus, tokenStatuses } from './states.ts'
+import * as store from './store.ts'
+
+export interface TokenView {
+  endpointTokenId: string
+  status: TokenStatus
+  createdDate: Date
+  applicationName: string
+  updatedDate?: Date
+}
+
+export interface TokensService {
+  list(
+    ctx: Ctx,
+    of: { endpointId: string; statuses?: readonly TokenStatus[] | undefined; order: 'ASC' | 'DESC' } & Window,
+  ): Promise<{ totalElements: number; content: TokenView[] }>
+  provision(
+    ctx: Ctx,
+    input: { endpointId: string; applicationName: string; token?: string },
+  ): Promise<TokenView & { token: string; status: 'Inactive' }>
+  read(ctx: Ctx, place: store.TokenPlace): Promise<TokenView>
+  delete(ctx: Ctx, place: store.TokenPlace): Promise<void>
+  setStatus(ctx: Ctx, place: store.TokenPlace, status: TargetStatus): Promise<void>
+  /** With this transaction it is certain; the work itself takes its time. */
+  forgetTenant(sql: Sql, tenantId: string): Promise<void>
+  start(): Promise<void>
+  api: Tokens
+}
+
+type Scope = 'endpoint:read' | 'endpoint:update'
+
+/** A list of all is one answer, and all tokens of an endpoint go with it at once. */
+export const tokensMax = 1000
+
+const forgetJob = 'tokens.forget-tenant'
+const forgottenAtOnce = 5000
+
+export function createTokens(kit: Kit, applications: Applications): TokensService {
+  const { db, bus, jobs, now, newId } = kit
+  const key = createLookupKey(kit)
+  const memory = createMemory(bus, (lookups) => store.findByHash(db.sql, lookups))
+
+  jobs.define<{ tenantId: string }>({
+    name: forgetJob,
+    timeoutSeconds: 3600,
+    async run({ tenantId }) {
+      // In parts: a tenant can leave a million endpoints, and everybody hears of its end.
+      while ((await db.tx((sql) => store.deleteOfTenant(sql, tenantId, forgottenAtOnce))) > 0);
+      await db.tx((sql) => bus.publish(sql, TenantTokensDeleted, { tenantId }))
+    },
+  })
+
+  /** Fills in what a new token needs and stores it; a generated text that is taken is made anew. */
+  async function create<O>(
+    sql: Sql,
+    { token: given, ...of }: store.EndpointRow & { token?: string | undefined },
+    insert: (row: store.NewToken) => Promise<O | 'taken'>,
+  ) {
+    for (;;) {
+      const token = given ?? newShortToken()
+      const tokenHash = await key.hashOf(sql, of.applicationName, token)
+      const row = { ...of, endpointTokenId: newId(), tokenHash, createdDate: now() }
+      const outcome = await insert(row)
+      if (outcome !== 'taken') return { row, token, outcome }
+      if (given !== undefined) return 'taken'
+    }
+  }
+
+  async function tellDeleted(sql: Sql, tenantId: string, tokens: store.DeletedToken[]) {
+    for (const some of inParts(tokens)) await bus.publish(sql, TokensDeleted, { tenantId, tokens: some })
+  }
+
+  async function move(sql: Sql, token: store.KnownToken, to: TokenStatus): Promise<boolean> {
+    const { tenantId, applicationName, endpointId, endpointTokenId, tokenHash, status: from } = token
+    if (!(await store.moveToken(sql, token, { from, to, at: now() }))) return false
+    const payload = { tenantId, applicationName, endpointId, endpointTokenId, tokenHash, from, to }
+    await bus.publish(sql, TokenStatusChanged, payload)
+    return true
+  }
+
+  return {
+    async list(ctx, { endpointId, statuses = tokenStatuses, ...of }) {
+      permitted(ctx, 'endpoint:read', await store.findEndpoint(db.sql, endpointId), () => NoEndpoint({ endpointId }))
+      const { total, tokens } = await store.findTokens(db.sql, { endpointId, statuses, ...of })
+      return { totalElements: total, content: tokens.map(viewOf) }
+    },
+
+    async provision(ctx, { endpointId, applicationName, token }) {
+      return await db.tx(async (sql) => {
+        const locked = await store.lockEndpoint(sql, endpointId)
+        const endpoint = permitted(ctx, 'endpoint:update', locked, () => NoEndpoint({ endpointId }))
+        // Devices name a version of the application that the endpoint belongs to: a token for another could not be used.
+        if (applicationName !== endpoint.applicationName)
+          throw invalidField('applicationName', `must be ${endpoint.applicationName}, the application of the endpoint`)
+        if ((await store.countTokens(sql, endpointId)) >= tokensMax)
+          throw TooManyTokens({ endpointId, limit: tokensMax })
+        const made = await create(sql, { ...endpoint, token }, async (row) =>
+          (await store.insertToken(sql, row)) ? 'inserted' : 'taken',
+        )
+        if (made === 'taken') throw TokenTaken({ applicationName })
+        const { endpointTokenId, createdDate } = made.row
+        return { endpointTokenId, createdDate, applicationName, token: made.token, status: 'Inactive' }
+      })
+    },
+
+    async read(ctx, place) {
+      return viewOf(permitted(ctx, 'endpoint:read', await store.findToken(db.sql, place), () => NoToken({ ...place })))
+    },
+
+    async delete(ctx, place) {
+      await db.tx(async (sql) => {
+        const token = permitted(ctx, 'endpoint:update', await store.lockToken(sql, place), () => NoToken({ ...place }))
+        await store.deleteToken(sql, place)
+        const { endpointId, endpointTokenId, tokenHash } = token
+        await tellDeleted(sql, token.tenantId, [{ endpointId, endpointTokenId, tokenHash }])
+      })
+    },
+
+    async setStatus(ctx, place, to) {
+      await db.tx(async (sql) => {
+        const token = permitted(ctx, 'endpoint:update', await store.lockToken(sql, place), () => NoToken({ ...place }))
+        if (token.status === to) return
+        if (!mayMove(token.status, to, 'people')) throw StatusMoveRefused({ from: token.status, to })
+        await move(sql, token, to)
+      })
+    },
+
+    forgetTenant: (sql, tenantId) => jobs.send(sql, forgetJob, { tenantId }),
+
+    start: key.prepare,
+
+    api: {
+      async provision(sql, { tenantId }, { endpointId, applicationName, token }) {
+        const made = await create(sql, { endpointId, tenantId, applicationName, token }, (row) =>
+          store.insertEndpointWithToken(sql, row),
+        )
+        if (made === 'taken') return 'taken'
+        if (made.outcome === 'known') {
+          // Left by a deleted tenant, whose endpoints go in parts: it must not be let in as the new endpoint.
+          await store.saveEndpoint(sql, made.row)
+          await tellDeleted(sql, tenantId, await store.deleteOtherTokens(sql, made.row))
+        }
+        return { token: made.token, status: 'Inactive' }
+      },
+
+      async forget(sql, tenantId, endpointIds) {
+        await tellDeleted(sql, tenantId, await store.deleteEndpoints(sql, tenantId, endpointIds))
+      },
+
+      async validate({ token, versionName }) {
+        if (token.length > tokenLengthMax) return undefined
+        const version = await applications.findVersion(versionName)
+        if (!version) return undefined
+        const { applicationName } = version
+        const tokenHash = await key.hashOf(db.sql, applicationName, token)
+        for (;;) {
+          const found = await memory.find({ applicationName, tokenHash })
+          // The name of a deleted application may by now be another tenant's.
+          if (!found || found.tenantId !== version.tenantId || !isValid(found.status)) return undefined
+          const { tenantId, endpointId, endpointTokenId } = found
+          if (found.status === 'Active' || (await db.tx((sql) => move(sql, found, 'Active'))))
+            return { tenantId, applicationName, endpointId, endpointTokenId }
+          // Somebody was faster, perhaps in a process whose word is still on its way.
+          memory.drop(tokenHash)
+        }
+      },
+    },
+  }
+}
+
+/** What the caller may do this with; anything else is as if it were not there. */
+function permitted<E extends store.EndpointRow>(ctx: Ctx, scope: Scope, found: E | undefined, missing: () => Error): E {
+  if (!found) throw missing()
+  const { tenantId, applicationName, endpointId } = found
+  const resource = onResource(tenantId, `application-${applicationName}`, `endpoint-${endpointId}`)
+  if (!holds(ctx.caller, scope, resource)) throw missing()
+  return found
+}
+
+const viewOf = ({ endpointTokenId, status, createdDate, applicationName, updatedDate }: store.TokenRow): TokenView => ({
+  endpointTokenId,
+  status,
+  createdDate,
+  applicationName,
+  ...(updatedDate !== null && { updatedDate }),
+})
+
+/** Less than what fits into one message between processes. */
+const partBytes = 6000
+
+function* inParts(tokens: store.DeletedToken[]): Generator<store.DeletedToken[]> {
+  let part: store.DeletedToken[] = []
+  let bytes = 0
+  for (const token of tokens) {
+    const size = JSON.stringify(token).length
+    if (bytes + size > partBytes) {
+      yield part
+      part = []
+      bytes = 0
+    }
+    part.push(token)
+    bytes += size
+  }
+  if (part.length > 0) yield part
+}

@@ -1,0 +1,25 @@
+/** The life of an endpoint token (document 1, section 3; document 3, 1.9), as data. */
+export const tokenStatuses = ['Active', 'Inactive', 'Suspended', 'Revoked'] as const
+export type TokenStatus = (typeof tokenStatuses)[number]
+
+/** What people may ask for: Inactive means never used, and nobody can undo a use. */
+export const targetStatuses = ['Active', 'Suspended', 'Revoked'] as const
+export type TargetStatus = (typeof targetStatuses)[number]
+
+/** Who makes a move: people by the interface, or the endpoint by its first successful validation. */
+export type Mover = 'people' | 'use'
+
+export const moves: readonly { from: TokenStatus; to: TokenStatus; by: Mover }[] = [
+  { from: 'Inactive', to: 'Active', by: 'use' },
+  { from: 'Inactive', to: 'Revoked', by: 'people' },
+  { from: 'Active', to: 'Suspended', by: 'people' },
+  { from: 'Active', to: 'Revoked', by: 'people' },
+  { from: 'Suspended', to: 'Active', by: 'people' },
+  { from: 'Suspended', to: 'Revoked', by: 'people' },
+]
+
+export const mayMove = (from: TokenStatus, to: TokenStatus, by: Mover): boolean =>
+  moves.some((move) => move.from === from && move.to === to && move.by === by)
+
+/** Whether an endpoint that presents the token is let in. */
+export const isValid = (status: TokenStatus) => status === 'Active' || mayMove(status, 'Active', 'use')

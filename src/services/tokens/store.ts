@@ -1,0 +1,191 @@
+import type { Sql } from '../../kernel/db.ts'
+import type { Window } from '../../kernel/paging.ts'
+import type { TokenStatus } from './states.ts'
+
+export interface EndpointRow {
+  endpointId: string
+  tenantId: string
+  applicationName: string
+}
+
+export interface TokenRow extends EndpointRow {
+  endpointTokenId: string
+  tokenHash: string
+  status: TokenStatus
+  createdDate: Date
+  /** Null until the status changes for the first time. */
+  updatedDate: Date | null
+}
+
+export type TokenPlace = Pick<TokenRow, 'endpointId' | 'endpointTokenId'>
+export type NewToken = Omit<TokenRow, 'status' | 'updatedDate'>
+
+// ── endpoints
+
+export async function findEndpoint(sql: Sql, endpointId: string): Promise<EndpointRow | undefined> {
+  const [row] = await sql<EndpointRow[]>`
+    select endpoint_id, tenant_id, application_name from tokens.endpoints where endpoint_id = ${endpointId}`
+  return row
+}
+
+/** Until the transaction ends the endpoint stays, and nobody else gives it a token. */
+export async function lockEndpoint(sql: Sql, endpointId: string): Promise<EndpointRow | undefined> {
+  const [row] = await sql<EndpointRow[]>`
+    select endpoint_id, tenant_id, application_name from tokens.endpoints where endpoint_id = ${endpointId} for update`
+  return row
+}
+
+/**
+ * A new endpoint with its first token, or nothing when the application has the token already. `known`: the endpoint was
+ * there before.
+ */
+export async function insertEndpointWithToken(sql: Sql, token: NewToken): Promise<'inserted' | 'known' | 'taken'> {
+  const [row] = await sql<{ made: number; fresh: number }[]>`
+    with made as (
+      insert into tokens.tokens ${sql({ ...token, status: 'Inactive' })}
+      on conflict (application_name, token_hash) do nothing returning endpoint_id),
+    fresh as (
+      insert into tokens.endpoints (endpoint_id, tenant_id, application_name)
+      select endpoint_id, ${token.tenantId}, ${token.applicationName} from made
+      on conflict (endpoint_id) do nothing returning endpoint_id)
+    select (select count(*) from made) as made, (select count(*) from fresh) as fresh`
+  if (row?.made === 0) return 'taken'
+  return row?.fresh === 1 ? 'inserted' : 'known'
+}
+
+export async function saveEndpoint(sql: Sql, { endpointId, tenantId, applicationName }: EndpointRow) {
+  await sql`
+    update tokens.endpoints set tenant_id = ${tenantId}, application_name = ${applicationName}
+    where endpoint_id = ${endpointId}`
+}
+
+export type DeletedToken = Pick<TokenRow, 'endpointId' | 'endpointTokenId' | 'tokenHash'>
+
+/** The tokens that went with them. */
+export async function deleteEndpoints(sql: Sql, tenantId: string, endpointIds: string[]): Promise<DeletedToken[]> {
+  // Endpoints are locked before their tokens, as by whoever adds one.
+  await sql`
+    select from tokens.endpoints where endpoint_id = any(${endpointIds}::text[]) and tenant_id = ${tenantId}
+    order by endpoint_id for update`
+  const tokens = await sql<DeletedToken[]>`
+    delete from tokens.tokens where endpoint_id = any(${endpointIds}::text[]) and tenant_id = ${tenantId}
+    returning endpoint_id, endpoint_token_id, token_hash`
+  await sql`delete from tokens.endpoints where endpoint_id = any(${endpointIds}::text[]) and tenant_id = ${tenantId}`
+  return [...tokens]
+}
+
+/** Some of them, with their tokens; how many they were. One that is another tenant's by the time of the lock stays. */
+export async function deleteOfTenant(sql: Sql, tenantId: string, limit: number): Promise<number> {
+  const { count } = await sql`
+    delete from tokens.endpoints where tenant_id = ${tenantId} and endpoint_id in (
+      select endpoint_id from tokens.endpoints where tenant_id = ${tenantId} limit ${limit})`
+  return count
+}
+
+// ── tokens
+
+/** False when the application already has this token. */
+export async function insertToken(sql: Sql, token: NewToken): Promise<boolean> {
+  const { count } = await sql`
+    insert into tokens.tokens ${sql({ ...token, status: 'Inactive' })}
+    on conflict (application_name, token_hash) do nothing`
+  return count === 1
+}
+
+export async function countTokens(sql: Sql, endpointId: string): Promise<number> {
+  const [row] = await sql`select count(*) from tokens.tokens where endpoint_id = ${endpointId}`
+  return row?.count
+}
+
+/** A page and how many there are in all, as of one moment. */
+export async function findTokens(
+  sql: Sql,
+  of: { endpointId: string; statuses: readonly TokenStatus[]; order: 'ASC' | 'DESC' } & Window,
+): Promise<{ total: number; tokens: TokenRow[] }> {
+  const matching = sql`
+    from tokens.tokens where endpoint_id = ${of.endpointId} and status = any(${[...of.statuses]}::text[])`
+  // The id decides between tokens of the same millisecond.
+  const order =
+    of.order === 'ASC' ? sql`created_date, endpoint_token_id` : sql`created_date desc, endpoint_token_id desc`
+  const rows = await sql<(TokenRow & { total: number })[]>`
+    select counted.total, page.* from (select count(*) as total ${matching}) counted
+    left join (
+      select endpoint_id, endpoint_token_id, tenant_id, application_name, token_hash, status, created_date, updated_date
+      ${matching} order by ${order} offset ${of.offset} limit ${of.limit}) page on true
+    order by ${order}`
+  return { total: rows[0]?.total ?? 0, tokens: rows.filter(({ endpointTokenId }) => endpointTokenId !== null) }
+}
+
+export async function findToken(sql: Sql, { endpointId, endpointTokenId }: TokenPlace): Promise<TokenRow | undefined> {
+  const [row] = await sql<TokenRow[]>`
+    select endpoint_id, endpoint_token_id, tenant_id, application_name, token_hash, status, created_date, updated_date
+    from tokens.tokens where endpoint_id = ${endpointId} and endpoint_token_id = ${endpointTokenId}`
+  return row
+}
+
+/** Changes of one token happen one after the other. */
+export async function lockToken(sql: Sql, { endpointId, endpointTokenId }: TokenPlace): Promise<TokenRow | undefined> {
+  const [row] = await sql<TokenRow[]>`
+    select endpoint_id, endpoint_token_id, tenant_id, application_name, token_hash, status, created_date, updated_date
+    from tokens.tokens where endpoint_id = ${endpointId} and endpoint_token_id = ${endpointTokenId} for update`
+  return row
+}
+
+/** False when it is not in the status from which it was to move. */
+export async function moveToken(
+  sql: Sql,
+  { endpointId, endpointTokenId }: TokenPlace,
+  move: { from: TokenStatus; to: TokenStatus; at: Date },
+): Promise<boolean> {
+  const { count } = await sql`
+    update tokens.tokens set status = ${move.to}, updated_date = ${move.at}
+    where endpoint_id = ${endpointId} and endpoint_token_id = ${endpointTokenId} and status = ${move.from}`
+  return count === 1
+}
+
+export async function deleteToken(sql: Sql, { endpointId, endpointTokenId }: TokenPlace) {
+  await sql`
+    delete from tokens.tokens where endpoint_id = ${endpointId} and endpoint_token_id = ${endpointTokenId}`
+}
+
+/** All tokens of an endpoint but one. */
+export async function deleteOtherTokens(
+  sql: Sql,
+  { endpointId, endpointTokenId }: TokenPlace,
+): Promise<DeletedToken[]> {
+  const tokens = await sql<DeletedToken[]>`
+    delete from tokens.tokens where endpoint_id = ${endpointId} and endpoint_token_id <> ${endpointTokenId}
+    returning endpoint_id, endpoint_token_id, token_hash`
+  return [...tokens]
+}
+
+// ── by hash
+
+export interface Lookup {
+  applicationName: string
+  tokenHash: string
+}
+
+/** What a validation needs to know. */
+export type KnownToken = Pick<
+  TokenRow,
+  'tenantId' | 'applicationName' | 'endpointId' | 'endpointTokenId' | 'tokenHash' | 'status'
+>
+
+export async function findByHash(sql: Sql, lookups: Lookup[]): Promise<KnownToken[]> {
+  return await sql<KnownToken[]>`
+    select t.tenant_id, t.application_name, t.endpoint_id, t.endpoint_token_id, t.token_hash, t.status
+    from unnest(${lookups.map(({ applicationName }) => applicationName)}::text[],
+      ${lookups.map(({ tokenHash }) => tokenHash)}::text[]) as asked (application_name, token_hash)
+    join tokens.tokens t on t.application_name = asked.application_name and t.token_hash = asked.token_hash`
+}
+
+/** The first one stays. */
+export async function insertLookupKey(sql: Sql, sealed: string) {
+  await sql`insert into tokens.lookup_keys (id, sealed) values (1, ${sealed}) on conflict (id) do nothing`
+}
+
+export async function findLookupKey(sql: Sql): Promise<string | undefined> {
+  const [row] = await sql`select sealed from tokens.lookup_keys`
+  return row?.sealed
+}

@@ -1,0 +1,265 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { freshDatabase } from '../../../test/harness/database.ts'
+import { eventually } from '../../../test/harness/eventually.ts'
+import { openHouse } from '../../../test/harness/house.ts'
+import { furnish, openTokens, services } from '../../../test/harness/tokens.ts'
+import { TenantDeleted } from '../tenants/events.ts'
+import { gather } from './gather.ts'
+
+const environment = { WAYPOST_MASTER_KEY: 'a master key that two houses share, long enough' }
+const connection = await freshDatabase()
+const { house, admin, api, heard, anApplication, anEndpoint, aTokenThatIs } = await openTokens({
+  connection,
+  environment,
+})
+const neighbour = furnish(await openHouse({ services, connection, environment }))
+const { db, system } = house.kit
+
+const aPlace = async () => {
+  const { app, version } = await anApplication()
+  return { app, version, ...(await anEndpoint(app)) }
+}
+const changes = () => heard.filter(({ event }) => event === 'tokens.token.status-changed')
+
+suite('validating a token', () => {
+  test('the first use makes it Active and is told once; every use names the endpoint', async () => {
+    const { app, version, endpointId, token } = await aPlace()
+    heard.length = 0
+    const first = await api.validate({ token, versionName: version })
+    const [{ endpointTokenId, status, updatedDate }] = (await admin(`GET /api/v1/endpoints/${endpointId}/tokens`)).body
+      .content
+    assert.deepEqual(first, { tenantId: 'default', applicationName: app, endpointId, endpointTokenId })
+    assert.equal(status, 'Active')
+    assert.ok(updatedDate)
+    assert.deepEqual(await api.validate({ token, versionName: version }), first)
+    assert.equal(changes().length, 1)
+    const { from, to } = changes()[0]!.payload
+    assert.deepEqual([from, to], ['Inactive', 'Active'])
+  })
+
+  test('any version of the application will do, and no other', async () => {
+    const { app, token, endpointId } = await aPlace()
+    const elsewhere = await anApplication()
+    const added = await admin(`POST /api/v1/applications/${app}/app-versions`, { nameSuffix: 'v2' })
+    assert.equal(added.status, 201)
+    assert.equal((await api.validate({ token, versionName: `${app}-v2` }))?.endpointId, endpointId)
+    for (const versionName of [elsewhere.version, 'no-such-version', app, ''])
+      assert.equal(await api.validate({ token, versionName }), undefined)
+  })
+
+  test('what is no token lets nobody in, however odd or long it is', async () => {
+    const { version, token } = await aPlace()
+    for (const wrong of ['', 'x', token.toUpperCase(), ` ${token}`, `${token}\0`, '#', '\ud800', token.repeat(10_000)])
+      assert.equal(await api.validate({ token: wrong, versionName: version }), undefined)
+  })
+
+  test('the same text in two applications leads to two endpoints', async () => {
+    const [one, two] = [await aPlace(), await anApplication()]
+    const { endpointId } = await anEndpoint(two.app, { token: one.token })
+    assert.equal((await api.validate({ token: one.token, versionName: one.version }))?.endpointId, one.endpointId)
+    assert.equal((await api.validate({ token: one.token, versionName: two.version }))?.endpointId, endpointId)
+  })
+
+  test('a token that was unknown is good as soon as it is there', async () => {
+    const { app, version } = await anApplication()
+    assert.equal(await api.validate({ token: 'soon', versionName: version }), undefined)
+    await anEndpoint(app, { token: 'soon' })
+    assert.ok(await api.validate({ token: 'soon', versionName: version }))
+  })
+
+  test('parallel first uses, here and in another process: all are let in, one event', async () => {
+    const { version, endpointId, token } = await aPlace()
+    heard.length = 0
+    const uses = Array.from({ length: 20 }, (_, i) =>
+      (i % 2 ? api : neighbour.api).validate({ token, versionName: version }),
+    )
+    for (const found of await Promise.all(uses)) assert.equal(found?.endpointId, endpointId)
+    await eventually(() => assert.equal(changes().length, 1))
+    assert.equal(changes().length, 1)
+  })
+
+  test('a first use and a revocation at once: what was revoked stays so', async () => {
+    for (let i = 0; i < 10; i++) {
+      const { app, version, endpointId } = await aPlace()
+      const { url, token } = await aTokenThatIs('Inactive', { endpointId, app, version })
+      await Promise.all([
+        admin(`PUT ${url}/status`, { status: 'Revoked' }),
+        api.validate({ token, versionName: version }),
+        neighbour.api.validate({ token, versionName: version }),
+      ])
+      assert.equal((await admin(`GET ${url}/status`)).body.status, 'Revoked')
+      assert.equal(await api.validate({ token, versionName: version }), undefined)
+    }
+  })
+
+  test('many at once are many right answers', async () => {
+    const { app, version } = await anApplication()
+    const made = await Promise.all(Array.from({ length: 100 }, () => anEndpoint(app)))
+    const asked = made.flatMap(({ endpointId, token }) => [
+      { token, endpointId },
+      { token: `not ${token}`, endpointId: undefined },
+    ])
+    const found = await Promise.all(asked.map(({ token }) => api.validate({ token, versionName: version })))
+    assert.deepEqual(
+      found.map((one) => one?.endpointId),
+      asked.map(({ endpointId }) => endpointId),
+    )
+  })
+})
+
+suite('what is changed is known', () => {
+  const moves = { Suspended: 'PUT', Revoked: 'PUT', deleted: 'DELETE' } as const
+
+  for (const [what, method] of Object.entries(moves))
+    test(`${what}: here at once, in another process within a second`, async () => {
+      const { app, version, endpointId } = await aPlace()
+      const { url, token } = await aTokenThatIs('Active', { endpointId, app, version })
+      const presented = { token, versionName: version }
+      for (const one of [api, neighbour.api]) assert.ok(await one.validate(presented))
+      const answer = await (method === 'PUT' ? admin(`PUT ${url}/status`, { status: what }) : admin(`DELETE ${url}`))
+      assert.equal(answer.status, 204, answer.text)
+      assert.equal(await api.validate(presented), undefined)
+      await eventually(async () => assert.equal(await neighbour.api.validate(presented), undefined), { withinMs: 1000 })
+      if (what !== 'Suspended') return
+      assert.equal((await admin(`PUT ${url}/status`, { status: 'Active' })).status, 204)
+      assert.ok(await api.validate(presented))
+      await eventually(async () => assert.ok(await neighbour.api.validate(presented)), { withinMs: 1000 })
+    })
+
+  test('an endpoint that is forgotten lets nobody in, here and in another process, and its tokens are free', async () => {
+    const { app, version } = await anApplication()
+    const places = await Promise.all(Array.from({ length: 150 }, () => anEndpoint(app)))
+    const presented = { token: places[149]!.token, versionName: version }
+    for (const one of [api, neighbour.api]) assert.ok(await one.validate(presented))
+    heard.length = 0
+    let gaps = 0
+    neighbour.house.kit.bus.onGap(() => gaps++)
+    const ids = places.map(({ endpointId }) => endpointId)
+    await db.tx((sql) => api.forget(sql, 'default', ids))
+    const told = heard.flatMap(({ payload }) => payload.tokens)
+    assert.deepEqual(told.map(({ endpointId }) => endpointId).sort(), ids.sort())
+    assert.equal(await api.validate(presented), undefined)
+    await eventually(async () => assert.equal(await neighbour.api.validate(presented), undefined), { withinMs: 1000 })
+    assert.equal(gaps, 0)
+    assert.equal((await admin(`GET /api/v1/endpoints/${ids[0]}/tokens`)).status, 404)
+    const anew = await anEndpoint(app, { endpointId: ids[0]!, token: places[0]!.token })
+    assert.equal((await api.validate({ token: anew.token, versionName: version }))?.endpointId, ids[0])
+  })
+
+  test('a version that is deleted lets nobody in', async () => {
+    const { app, version, token } = await aPlace()
+    assert.ok(await api.validate({ token, versionName: version }))
+    assert.equal((await admin(`DELETE /api/v1/applications/${app}/app-versions/${version}`)).status, 204)
+    assert.equal(await api.validate({ token, versionName: version }), undefined)
+  })
+
+  test('a gap empties the memory and takes the key up anew', async () => {
+    const { app, version, token, endpointId } = await aPlace()
+    for (let i = 0; i < 2; i++) assert.ok(await neighbour.api.validate({ token, versionName: version }))
+    // As after a restore: the rows are others, and nobody was told but of a gap.
+    await db.sql.unsafe(`update tokens.tokens set status = 'Revoked' where endpoint_id = $1`, [endpointId])
+    assert.ok(await neighbour.api.validate({ token, versionName: version }))
+    await db.sql.unsafe(`select pg_notify('waypost_events', '{"node":"","event":"kernel.gap"}')`)
+    await eventually(async () => assert.equal(await neighbour.api.validate({ token, versionName: version }), undefined))
+    const fresh = await anEndpoint(app)
+    assert.ok(await neighbour.api.validate({ token: fresh.token, versionName: version }))
+  })
+})
+
+suite('for the register', () => {
+  const provision = (applicationName: string, token: string, endpointId = house.kit.newId()) =>
+    db.tx((sql) => api.provision(sql, system('default'), { endpointId, applicationName, token }))
+
+  test('of twenty registrations with the same token one wins, and the others leave nothing', async () => {
+    const { app, version } = await anApplication()
+    const ids = Array.from({ length: 20 }, () => house.kit.newId())
+    const outcomes = await Promise.all(ids.map((id) => provision(app, 'wanted by all', id)))
+    assert.equal(outcomes.filter((outcome) => outcome === 'taken').length, 19)
+    const winner = ids[outcomes.findIndex((outcome) => outcome !== 'taken')]
+    assert.equal((await api.validate({ token: 'wanted by all', versionName: version }))?.endpointId, winner)
+    const statuses = await Promise.all(
+      ids.map(async (id) => (await admin(`GET /api/v1/endpoints/${id}/tokens`)).status),
+    )
+    assert.deepEqual(statuses.sort(), [200, ...Array(19).fill(404)])
+  })
+
+  test('a batch in one transaction goes on after a token that is taken', async () => {
+    const { app, version } = await anApplication()
+    await provision(app, 'first')
+    const outcomes = await db.tx((sql) =>
+      Promise.all(
+        ['first', 'second', 'second', undefined].map((token, i) => {
+          const given = { endpointId: `${app}-${i}`, applicationName: app, ...(token && { token }) }
+          return api.provision(sql, system('default'), given)
+        }),
+      ),
+    )
+    assert.deepEqual(outcomes.slice(0, 3), ['taken', { token: 'second', status: 'Inactive' }, 'taken'])
+    const generated = outcomes[3]
+    assert.ok(generated && generated !== 'taken')
+    assert.match(generated.token, /^[A-Za-z0-9]{10}$/)
+    assert.equal((await api.validate({ token: 'second', versionName: version }))?.endpointId, `${app}-1`)
+    assert.equal((await api.validate({ token: generated.token, versionName: version }))?.endpointId, `${app}-3`)
+  })
+
+  test('a registration that fails leaves no token', async () => {
+    const { app, version } = await anApplication()
+    const given = { endpointId: `${app}-never`, applicationName: app, token: 'never' }
+    const failed = db.tx(async (sql) => {
+      await api.provision(sql, system('default'), given)
+      throw new Error('no')
+    })
+    await assert.rejects(failed, /no/)
+    assert.equal(await api.validate({ token: 'never', versionName: version }), undefined)
+    assert.notEqual(await provision(app, 'never'), 'taken')
+  })
+
+  test('only endpoints of the tenant are forgotten', async () => {
+    const { version, token, endpointId } = await aPlace()
+    await db.tx((sql) => api.forget(sql, 'other', [endpointId]))
+    assert.ok(await api.validate({ token, versionName: version }))
+  })
+
+  test('an endpoint id that a deleted tenant has left behind takes no token over', async () => {
+    const { app, version } = await anApplication()
+    const { endpointId, token } = await anEndpoint(app, { tenantId: 'gone' })
+    assert.equal(await api.validate({ token, versionName: version }), undefined) // another tenant's, of the same name
+    assert.notEqual(await provision(app, 'new owner', endpointId), 'taken')
+    const { body } = await admin(`GET /api/v1/endpoints/${endpointId}/tokens`)
+    assert.equal(body.totalElements, 1)
+    assert.equal(await api.validate({ token, versionName: version }), undefined)
+    assert.equal((await api.validate({ token: 'new owner', versionName: version }))?.endpointId, endpointId)
+  })
+})
+
+test('a tenant that is deleted takes its endpoints and tokens with it, and only those', async () => {
+  const { version, token } = await aPlace()
+  const { app } = await anApplication()
+  const { endpointId } = await anEndpoint(app, { tenantId: 'doomed' })
+  heard.length = 0
+  await db.tx((sql) => house.kit.bus.publish(sql, TenantDeleted, { tenantId: 'doomed' }))
+  await eventually(async () => {
+    const [left] = await db.sql.unsafe('select count(*) from tokens.tokens where endpoint_id = $1', [endpointId])
+    assert.equal(left?.count, 0)
+  })
+  await eventually(() => assert.equal(heard.at(-1)?.event, 'tokens.tenant.forgotten'))
+  assert.ok(await api.validate({ token, versionName: version }))
+})
+
+test('questions that come while one is being answered are asked together, and a failure is told to its askers only', async () => {
+  const asked: number[][] = []
+  const ask = gather<number, string>(async (questions) => {
+    asked.push(questions)
+    await new Promise((resolve) => setImmediate(resolve))
+    if (questions.includes(13)) throw new Error('unlucky')
+    return questions.map((question) => (question > 100 ? undefined : `answer ${question}`))
+  }, 3)
+  const answers = await Promise.allSettled([1, 13, 2, 3, 4, 101].map(ask))
+  assert.deepEqual(asked, [[1], [13, 2, 3], [4, 101]])
+  assert.deepEqual(
+    answers.map((answer) => (answer.status === 'fulfilled' ? answer.value : answer.reason.message)),
+    ['answer 1', 'unlucky', 'unlucky', 'unlucky', 'answer 4', undefined],
+  )
+  assert.equal(await ask(5), 'answer 5')
+})

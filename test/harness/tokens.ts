@@ -1,0 +1,78 @@
+/** What the tests of tokens share: the service over a real database, with the real services that it stands on. */
+import assert from 'node:assert/strict'
+import { Identity } from '../../src/identity/contract.ts'
+import identity from '../../src/identity/index.ts'
+import type { EventType } from '../../src/kernel/bus.ts'
+import applications from '../../src/services/applications/index.ts'
+import { Tokens } from '../../src/services/tokens/contract.ts'
+import * as events from '../../src/services/tokens/events.ts'
+import tokens from '../../src/services/tokens/index.ts'
+import type { TokenStatus } from '../../src/services/tokens/states.ts'
+import { aTenantAdmin } from './builders.ts'
+import { type Ask, type HouseOptions, openHouse, type TestHouse } from './house.ts'
+import { aRealm } from './realms.ts'
+
+export const root = '/api/v1'
+export const services = [identity, applications, tokens]
+
+export async function openTokens(options: Partial<HouseOptions> = {}) {
+  const house = await openHouse({ ...options, services })
+  const realms = house.ask(Identity)
+  for (const tenantId of ['default', 'other'])
+    await house.kit.db.tx(async (sql) => {
+      await realms.buildRealm(sql, aRealm(tenantId))
+      await realms.setRealmStatus(sql, tenantId, 'AVAILABLE')
+    })
+  return furnish(house)
+}
+
+export function furnish(house: TestHouse) {
+  const { db, bus, newId, system } = house.kit
+  const admin = house.as(aTenantAdmin())
+  const api = house.ask(Tokens)
+  // biome-ignore lint/suspicious/noExplicitAny: tests look at payloads of every event
+  const heard: { event: string; payload: any }[] = []
+  for (const event of Object.values(events) as EventType<object>[])
+    bus.hear(event, (payload) => heard.push({ event: event.name, payload }))
+
+  let count = 0
+  const provision = async (endpointId: string, body: object, ask: Ask = admin) => {
+    const answer = await ask(`POST ${root}/endpoints/${endpointId}/tokens`, body)
+    assert.equal(answer.status, 201, answer.text)
+    const endpointTokenId = answer.headers.location!.split('/').at(-1)!
+    return { ...answer.body, endpointTokenId, url: `${root}/endpoints/${endpointId}/tokens/${endpointTokenId}` }
+  }
+  return {
+    house,
+    admin,
+    api,
+    heard,
+    provision,
+    async anApplication(ask: Ask = admin) {
+      const app = `app-${++count}`
+      for (const [url, body] of [
+        [`${root}/applications`, { name: app }],
+        [`${root}/applications/${app}/app-versions`, { nameSuffix: 'v1' }],
+      ] as const) {
+        const answer = await ask(`POST ${url}`, body)
+        assert.equal(answer.status, 201, answer.text)
+      }
+      return { app, version: `${app}-v1` }
+    },
+    /** As the register does it. */
+    async anEndpoint(applicationName: string, { endpointId = newId(), token = newId(), tenantId = 'default' } = {}) {
+      const made = await db.tx((sql) => api.provision(sql, system(tenantId), { endpointId, applicationName, token }))
+      assert.notEqual(made, 'taken')
+      return { endpointId, token }
+    },
+    /** A second token of an endpoint, brought into a status by the moves that lead there. */
+    async aTokenThatIs(status: TokenStatus, { endpointId = '', app = '', version = '' }) {
+      const made = await provision(endpointId, { applicationName: app })
+      if (status === 'Active' || status === 'Suspended')
+        assert.ok(await api.validate({ token: made.token, versionName: version }))
+      if (status === 'Suspended' || status === 'Revoked')
+        assert.equal((await admin(`PUT ${made.url}/status`, { status })).status, 204)
+      return made as { token: string; endpointTokenId: string; url: string }
+    },
+  }
+}
