@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { aCaller, aPlatformAdmin, aTenantAdmin } from '../../../test/harness/builders.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
+import { openRegister, query, root } from '../../../test/harness/register.ts'
 import { TenantDeleted } from '../tenants/events.ts'
-import { openRegister, query, root } from './test-house.ts'
 
 const { house, admin, identity, tokens, heard, anApplication, anEndpoint } = await openRegister()
 const other = house.as(aTenantAdmin('other'))

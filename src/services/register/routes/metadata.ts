@@ -11,6 +11,10 @@ const read = { scope: 'endpoint:read' }
 const update = { scope: 'endpoint:update', anyJson: true }
 const readKeys = { scope: 'application:endpoints-metadata-keys:read' }
 
+/** An absent body arrives as null, which is also a value. */
+const isEmpty = (headers: { 'content-length'?: string | undefined; 'transfer-encoding'?: string | undefined }) =>
+  headers['transfer-encoding'] === undefined && (headers['content-length'] ?? '0') === '0'
+
 const patchType = 'application/json-patch+json'
 
 export function metadataRoutes(http: Http, { metadata }: RegisterService) {
@@ -45,7 +49,7 @@ export function metadataRoutes(http: Http, { metadata }: RegisterService) {
   )
 
   http.put(one, { schema: schemas.setKey, config: update }, async ({ ctx, params, body, headers }, reply) => {
-    if (body === undefined) throw invalidField('body', 'expected a JSON value')
+    if (isEmpty(headers)) throw invalidField('body', 'expected a JSON value')
     const etag = await metadata.setKey(ctx, params.endpointId, params.key, body, headers['if-match'])
     return reply.code(204).header('etag', etag).send()
   })

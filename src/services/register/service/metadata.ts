@@ -99,7 +99,8 @@ export function createMetadataRules(
 
     patch: (ctx, endpointId, operations, ifMatch) =>
       changeAs(ctx, endpointId, ifMatch, (row) => {
-        for (const key of operations.flatMap(keysWritten)) checkOwnKey(key, 'body')
+        const taken = operations.flatMap(keysWritten).find((key) => connectivityKeys.includes(key))
+        if (taken !== undefined) checkOwnKey(taken, 'body')
         return withoutConnectivity(patched(wholeMetadata(row), operations))
       }),
 

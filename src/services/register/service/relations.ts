@@ -90,7 +90,7 @@ export function createRelationRules({ db, bus, now }: Kit): RelationRules {
         const gone = await store.deleteRelations(sql, relations)
         const missing = relations.filter(({ from, to }) => !gone.some((one) => one.from === from && one.to === to))
         if (missing.length > 0) throw InvalidRequest({ problem: `body: there is no relation ${listed(missing)}` })
-        await bus.publish(sql, RelationsUpdated, { tenantId, linked: [], unlinked: gone })
+        await bus.publish(sql, RelationsUpdated, { tenantId, linked: [], unlinked: [...gone] })
       })
     },
 

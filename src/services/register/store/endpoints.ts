@@ -156,8 +156,8 @@ export async function saveConnectivity(
       select endpoint_id, connected, connectivity_ts from register.endpoints
       where endpoint_id = any(${ids}::text[]) order by endpoint_id for update)
     update register.endpoints e set connected = c.connected, connectivity_ts = c.at
-    from before, unnest(${ids}::text[], ${changes.map(({ connected }) => connected)}::boolean[],
-      ${changes.map(({ at }) => at)}::timestamptz[]) as c(endpoint_id, connected, at)
+    from before, unnest(${ids}::text[], ${changes.map(({ connected }) => String(connected))}::text[]::boolean[],
+      ${changes.map(({ at }) => at.toISOString())}::text[]::timestamptz[]) as c(endpoint_id, connected, at)
     where before.endpoint_id = e.endpoint_id and c.endpoint_id = e.endpoint_id
       and (before.connectivity_ts is null or before.connectivity_ts <= c.at)
     returning e.endpoint_id, e.tenant_id, e.application_name, e.version_name, e.seq, e.metadata, e.connected,

@@ -1,15 +1,15 @@
-/** What the tests of this folder share: the register over a real database, with applications, identity and tokens beside it. */
+/** What the tests of the register share: the service over a real database, with applications, identity and tokens beside it. */
 import assert from 'node:assert/strict'
-import { aTenantAdmin } from '../../../test/harness/builders.ts'
-import { type Ask, type HouseOptions, openHouse } from '../../../test/harness/house.ts'
-import { anIdentityStandIn } from '../../../test/harness/identity-stand-in.ts'
-import type { EventType } from '../../kernel/bus.ts'
-import { defineService } from '../../kernel/define-service.ts'
-import { newShortToken } from '../../kernel/ids.ts'
-import applications from '../applications/index.ts'
-import { Tokens } from '../tokens/contract.ts'
-import * as events from './events.ts'
-import register from './index.ts'
+import type { EventType } from '../../src/kernel/bus.ts'
+import { defineService } from '../../src/kernel/define-service.ts'
+import { newShortToken } from '../../src/kernel/ids.ts'
+import applications from '../../src/services/applications/index.ts'
+import * as events from '../../src/services/register/events.ts'
+import register from '../../src/services/register/index.ts'
+import { Tokens } from '../../src/services/tokens/contract.ts'
+import { aTenantAdmin } from './builders.ts'
+import { type Ask, type HouseOptions, openHouse } from './house.ts'
+import { anIdentityStandIn } from './identity-stand-in.ts'
 
 export const root = '/epr/api/v1'
 
@@ -82,7 +82,7 @@ export async function openRegister(options: Partial<HouseOptions> = {}) {
 
 export const query = (parameters: Record<string, unknown>) =>
   `?${new URLSearchParams(
-    Object.entries(parameters).map(([name, value]) => [
+    Object.entries(parameters).map(([name, value]): [string, string] => [
       name,
       typeof value === 'object' ? JSON.stringify(value) : String(value),
     ]),
