@@ -12,6 +12,7 @@ export const titles: Record<string, string> = {
   'tenant-v2': 'Tenant manager v2',
   application: 'Applications, versions and their configuration',
   token: 'Tokens of endpoints',
+  register: 'Endpoints, their metadata and relations',
   credentials: 'Basic and X.509 credentials of clients',
   certificates: 'The root certificate and revocation lists',
 }

@@ -1,53 +1,20 @@
-/** What the tests of the register share: the service over a real database, with applications, identity and tokens beside it. */
+/** What the tests of the register share: the service over a real database, with applications and tokens beside it and identity in memory. */
 import assert from 'node:assert/strict'
 import type { EventType } from '../../src/kernel/bus.ts'
-import { defineService } from '../../src/kernel/define-service.ts'
 import { newShortToken } from '../../src/kernel/ids.ts'
 import applications from '../../src/services/applications/index.ts'
 import * as events from '../../src/services/register/events.ts'
 import register from '../../src/services/register/index.ts'
-import { Tokens } from '../../src/services/tokens/contract.ts'
+import tokens from '../../src/services/tokens/index.ts'
 import { aTenantAdmin } from './builders.ts'
 import { type Ask, type HouseOptions, openHouse } from './house.ts'
 import { anIdentityStandIn } from './identity-stand-in.ts'
 
 export const root = '/epr/api/v1'
 
-/** Tokens in a table of their own: they come and go with the transaction. */
-export function aTokensStandIn() {
-  const forgotten: string[] = []
-  const service = defineService<Tokens>({
-    name: 'tokens',
-    provides: Tokens,
-    build: (kit) => ({
-      api: {
-        async provision(sql, _ctx, { endpointId, applicationName, token = newShortToken() }) {
-          const { count } = await sql.unsafe(
-            'insert into public.tokens values ($1, $2, $3) on conflict (application_name, token) do nothing',
-            [endpointId, applicationName, token],
-          )
-          return count === 1 ? { token, status: 'Inactive' } : 'taken'
-        },
-        async forget(sql, _tenantId, endpointIds) {
-          forgotten.push(...endpointIds)
-          await sql.unsafe('delete from public.tokens where endpoint_id = any($1)', [endpointIds])
-        },
-      },
-      async start() {
-        await kit.db.sql.unsafe(
-          `create table if not exists public.tokens (
-             endpoint_id text, application_name text, token text, primary key (application_name, token))`,
-        )
-      },
-    }),
-  })
-  return { service, forgotten }
-}
-
 export async function openRegister(options: Partial<HouseOptions> = {}) {
   const identity = anIdentityStandIn({ tenants: ['platform', 'default', 'other', 'doomed'] })
-  const tokens = aTokensStandIn()
-  const house = await openHouse({ ...options, services: [identity.service, applications, tokens.service, register] })
+  const house = await openHouse({ ...options, services: [identity.service, applications, tokens, register] })
   const admin = house.as(aTenantAdmin())
   // biome-ignore lint/suspicious/noExplicitAny: tests look at payloads of every event
   const heard: { event: string; payload: any }[] = []
@@ -58,7 +25,6 @@ export async function openRegister(options: Partial<HouseOptions> = {}) {
   return {
     house,
     identity,
-    tokens,
     admin,
     heard,
     /** An application with its first version: `{ app: 'app-1', version: 'app-1-v1' }`. */

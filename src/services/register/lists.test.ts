@@ -148,6 +148,8 @@ suite('metadataFilter', () => {
     assert.deepEqual(await found({ metadataFilter: { connected: true } }), ['e2'])
     assert.deepEqual(await found({ metadataFilter: { connectivity_ts: at.toISOString() } }), ['e2'])
     assert.deepEqual(await matching(one('connected', 'NOT_IN', true)), ['e1', 'e3', 'e4'])
+    for (const regex of ['^connected$', '^true$', '^2026-01-01T00'])
+      assert.deepEqual((await found({ regex })).at(-1), 'e2', regex)
     const keys = await list({ endpointId: 'e2', metadataKeys: 'connected,level' })
     assert.deepEqual(keys.body.content[0].metadata, { level: 20, connected: true })
   })
@@ -223,6 +225,9 @@ suite('regex', () => {
     assert.deepEqual(await found({ regex: '-v2$' }), ['e3'])
     assert.deepEqual(await found({ regex: 'pump-\\d+', applicationName: a.app }), ['e3'])
     assert.deepEqual(await found({ regex: '"deep"' }), ['e1', 'e2'])
+    assert.deepEqual(await found({ regex: '^no "quotes" h' }), ['e1'])
+    assert.deepEqual(await found({ regex: '^(^|\\b)+3$' }), ['e3'])
+    assert.deepEqual(await found({ regex: '^y' }), [])
     assert.deepEqual(await found({ regex: '' }), ['e1', 'e2', 'e3', 'e4'])
   })
 

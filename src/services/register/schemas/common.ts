@@ -1,15 +1,18 @@
 import { DateTime, Empty, JsonObject, Name, Type } from '../../../kernel/schema.ts'
+import { tokenLengthMax, tokenPattern } from '../../tokens/contract.ts'
 
 export const ofEndpoint = Type.Object({ endpointId: Name() })
 export const none = { 204: Empty() }
-export const ifMatch = Type.Object({ 'if-match': Type.Optional(Type.String({ maxLength: 1024 })) })
 
 /** Fits into one step of a URL. */
 export const EndpointId = () =>
   Name({ pattern: '^[a-zA-Z0-9._~-]+$', description: 'Unique on the platform; generated when absent' })
-/** Fits into one level of an MQTT topic. */
 export const EndpointToken = () =>
-  Name({ pattern: '^[^+#/.]+$', description: 'Unique within the application; generated when absent' })
+  Name({
+    pattern: tokenPattern,
+    maxLength: tokenLengthMax,
+    description: 'Unique within the application; generated when absent',
+  })
 
 const EndpointVersion = Type.Object({ name: Name(), registeredDate: DateTime() })
 export const Endpoint = Type.Object(

@@ -109,7 +109,7 @@ export function createListRules({ db }: Kit, filters: FilterIndex): ListRules {
     let [after, offset] = [-1, question.offset]
     while (left > 0) {
       const limit = Math.min(pageMax, left)
-      const rows = await store.findPlainAfter(db.sql, query, { after, offset, limit }, question.view)
+      const rows = await store.findPlain(db.sql, query, { after, offset, limit }, question.view)
       yield await present(rows, question)
       if (rows.length < limit) return
       left -= rows.length

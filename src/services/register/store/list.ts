@@ -39,18 +39,22 @@ const picked = (sql: Sql, keys: string[]) => sql`coalesce((
 /** More names than these are not worth a walk each. */
 const walksMax = 50
 
-/** The parts of the tenant that are asked for and may be seen, each an ordered walk along one index, none twice. */
-function partsOf(sql: Sql, query: EndpointQuery): Fragment[] {
+/**
+ * The parts of the tenant that are asked for and may be seen, none twice. `walks`: each of them is an ordered walk along
+ * one index; names given twice would be walked twice.
+ */
+function partsOf(sql: Sql, query: EndpointQuery, { walks }: { walks: boolean }): Fragment[] {
   const { tenantId, sight, applicationNames: asked, versionNames } = query
   const own = sql`e.tenant_id = ${tenantId}`
   const within = (names: string[] | undefined): Fragment[] => {
     const applications = names ? sql`and e.application_name = any(${names}::text[])` : sql``
     if (names?.length === 0) return []
     if (versionNames)
-      return versionNames.length <= walksMax
+      return walks && versionNames.length <= walksMax
         ? versionNames.map((name) => sql`${own} and e.version_name = ${name} ${applications}`)
         : [sql`${own} and e.version_name = any(${versionNames}::text[]) ${applications}`]
-    if (names && names.length <= walksMax) return names.map((name) => sql`${own} and e.application_name = ${name}`)
+    if (walks && names && names.length <= walksMax)
+      return names.map((name) => sql`${own} and e.application_name = ${name}`)
     return [sql`${own} ${applications}`]
   }
   if (sight === 'all') return within(asked)
@@ -65,12 +69,29 @@ function partsOf(sql: Sql, query: EndpointQuery): Fragment[] {
 }
 
 function source(sql: Sql, query: EndpointQuery): Fragment {
-  const parts = partsOf(sql, query).map((where) => sql`select e.* from register.endpoints e where ${where}`)
-  if (parts.length === 0) return sql`(select e.* from register.endpoints e where false) e`
-  return sql`(${parts.reduce((before, part) => sql`${before} union all ${part}`)}) e`
+  const part = (where: Fragment) => sql`select e.*, e.ctid as place from register.endpoints e where ${where}`
+  const parts = partsOf(sql, query, { walks: false }).map(part)
+  if (parts.length === 0) return sql`(${part(sql`false`)}) e`
+  return sql`(${unionOf(sql, parts)}) e`
 }
 
-/** Names given twice would be walked twice. */
+const unionOf = (sql: Sql, parts: Fragment[]) => parts.reduce((before, part) => sql`${before} union all ${part}`)
+
+/** The first numbers of all parts together: of each part no more than could be among them. */
+function firstNumbers(
+  sql: Sql,
+  query: EndpointQuery,
+  { offset, limit, after = -1 }: Page & { after?: number },
+): Fragment {
+  const parts = partsOf(sql, query, { walks: true }).map(
+    (where) => sql`(select e.seq from register.endpoints e where ${where} and e.seq > ${after}
+      order by e.seq limit ${offset + limit})`,
+  )
+  if (parts.length === 0) return sql`select 0::bigint as seq where false`
+  return sql`select seq from (${unionOf(sql, parts)}) parts order by seq offset ${offset} limit ${limit}`
+}
+
+/** Nothing but applications and versions is asked for. */
 export const isPlain = ({ endpointIds, filterIds, conditions, regex, sort }: EndpointQuery) =>
   !endpointIds && !filterIds && conditions.length === 0 && regex === undefined && !sort
 
@@ -82,7 +103,7 @@ function filterSql(sql: Sql, query: EndpointQuery, filters: FilterIndex): Fragme
   return parts.reduce((before, part) => sql`${before} ${part}`, sql`true`)
 }
 
-/** How many there are, without counting them one by one where nothing but applications and versions is asked for. */
+/** Without counting endpoints, but those that the caller may see one by one. */
 export async function countPlain(sql: Sql, query: EndpointQuery): Promise<number> {
   const { tenantId, sight, applicationNames, versionNames } = query
   if (sight === 'all') return await countEndpoints(sql, { tenantId, applicationNames, versionNames })
@@ -104,7 +125,7 @@ const ordering = (sql: Sql, { sort }: EndpointQuery) =>
   sort ? sql`sorted_by ${sort.descending ? sql`desc` : sql`asc`} nulls last, seq` : sql`seq`
 
 const matched = (sql: Sql, query: EndpointQuery, filters: FilterIndex) => sql`
-  select e.seq ${query.sort ? sql`, ${jsonOf(sql, query.sort.key)} as sorted_by` : sql``}
+  select e.seq, e.place ${query.sort ? sql`, ${jsonOf(sql, query.sort.key)} as sorted_by` : sql``}
   from ${source(sql, query)} where ${filterSql(sql, query, filters)}`
 
 export interface Page {
@@ -113,18 +134,22 @@ export interface Page {
 }
 
 /** The rows of a few numbers: by `any`, so that the plan never depends on a guess at how many there are. */
-const rowsOfPage = (sql: Sql, tenantId: string, view: View, extra: Fragment) => sql`
-  select ${columns(sql, view)} ${extra}
+const rowsOfPage = (sql: Sql, tenantId: string, view: View) => sql`
+  select ${columns(sql, view)}
   from register.endpoints e join page on page.seq = e.seq
   where e.tenant_id = ${tenantId} and e.seq = any(array(select seq from page))
   order by page.position`
 
-export async function findPlain(sql: Sql, query: EndpointQuery, page: Page, view: View): Promise<ListRow[]> {
+/** `after`: only what comes after the row of this number. */
+export async function findPlain(
+  sql: Sql,
+  query: EndpointQuery,
+  page: Page & { after?: number },
+  view: View,
+): Promise<ListRow[]> {
   return await sql<ListRow[]>`
-    with page as materialized (
-      select e.seq, row_number() over (order by e.seq) as position
-      from ${source(sql, query)} order by e.seq offset ${page.offset} limit ${page.limit})
-    ${rowsOfPage(sql, query.tenantId, view, sql``)}`
+    with page as materialized (select seq, row_number() over () as position from (${firstNumbers(sql, query, page)}) p)
+    ${rowsOfPage(sql, query.tenantId, view)}`
 }
 
 /** All that one or several filters match, when nothing else is asked for and all of it may be seen. */
@@ -137,9 +162,10 @@ export async function findMembers(
 ): Promise<ListRow[]> {
   return await sql<ListRow[]>`
     with page as materialized (
-      select m.seq, row_number() over (order by m.seq) as position
-      from (${filters.members(sql, query.filterIds ?? [])}) m order by m.seq offset ${page.offset} limit ${page.limit})
-    ${rowsOfPage(sql, query.tenantId, view, sql``)}`
+      select seq, row_number() over () as position from (
+        select seq from (${filters.members(sql, query.filterIds ?? [])}) m
+        order by seq offset ${page.offset} limit ${page.limit}) p)
+    ${rowsOfPage(sql, query.tenantId, view)}`
 }
 
 export async function countMembers(sql: Sql, query: EndpointQuery, filters: FilterIndex): Promise<number> {
@@ -147,6 +173,7 @@ export async function countMembers(sql: Sql, query: EndpointQuery, filters: Filt
   return row?.count
 }
 
+/** Found by where they lie: within one statement no row moves, and no index is asked twice. */
 export async function findMatching(
   sql: Sql,
   query: EndpointQuery,
@@ -157,9 +184,11 @@ export async function findMatching(
   const rows = await sql<(ListRow & { total: number })[]>`
     with matched as materialized (${matched(sql, query, filters)}),
     page as materialized (
-      select seq, row_number() over (order by ${ordering(sql, query)}) as position
-      from matched order by ${ordering(sql, query)} offset ${page.offset} limit ${page.limit})
-    ${rowsOfPage(sql, query.tenantId, view, sql`, (select count(*) from matched) as total`)}`
+      select seq, place, row_number() over () as position from (
+        select seq, place from matched order by ${ordering(sql, query)} offset ${page.offset} limit ${page.limit}) p)
+    select ${columns(sql, view)}, (select count(*) from matched) as total
+    from register.endpoints e join page on page.seq = e.seq
+    where e.ctid = any(array(select place from page)) order by page.position`
   const [first] = rows
   if (first) return { total: first.total, rows }
   if (page.offset === 0) return { total: 0, rows }
@@ -181,18 +210,6 @@ export async function findByNumbers(sql: Sql, tenantId: string, numbers: number[
   return await sql<ListRow[]>`
     select ${columns(sql, view)} from register.endpoints e
     where e.tenant_id = ${tenantId} and e.seq = any(${numbers}::bigint[])`
-}
-
-/** The next rows of a plain list, by where the last ones ended. */
-export async function findPlainAfter(
-  sql: Sql,
-  query: EndpointQuery,
-  page: Page & { after: number },
-  view: View,
-): Promise<ListRow[]> {
-  return await sql<ListRow[]>`
-    select ${columns(sql, view)} from ${source(sql, query)} where e.seq > ${page.after}
-    order by e.seq offset ${page.offset} limit ${page.limit}`
 }
 
 /** For what a user's own expression may cost; until the transaction ends. */
