@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { aCaller, aTenantAdmin } from '../../../test/harness/builders.ts'
+import { eventually } from '../../../test/harness/eventually.ts'
 import { openRegister, root } from '../../../test/harness/register.ts'
 
 const { house, admin, heard, anApplication, anEndpoint } = await openRegister()
@@ -79,7 +80,6 @@ suite('linking endpoints', () => {
     const parent = await anEndpoint(version)
     const batch = { appVersion: { name: version }, endpoints: Array.from({ length: 1000 }, () => ({})) }
     const { taskId } = (await admin(`POST ${root}/endpoints/batch`, batch)).body
-    const { eventually } = await import('../../../test/harness/eventually.ts')
     const created = await eventually(async () => {
       const { body } = await admin(`GET ${root}/endpoints/batch/status?taskId=${taskId}`)
       assert.equal(body.createdCount, 1000)

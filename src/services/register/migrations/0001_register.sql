@@ -55,7 +55,7 @@ create table register.count_differences (
   application_name text collate "C" not null,
   version_name text collate "C" not null,
   difference integer not null
-);
+) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
 create index count_differences_of_tenant on register.count_differences (tenant_id, application_name);
 
 -- Without foreign keys: in a distributed table only one of the two ends could have one.
