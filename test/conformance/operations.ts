@@ -1,7 +1,7 @@
 /** The operations of the specification as data. A service joins every matrix by being listed here. */
 import { readFileSync } from 'node:fs'
 
-export const served = ['tenant-v1', 'tenant-v2', 'application', 'identity', 'credentials', 'token']
+export const served = ['tenant-v1', 'tenant-v2', 'application', 'identity', 'credentials', 'token', 'register']
 
 export interface SpecifiedOperation {
   service: string

@@ -33,6 +33,14 @@ export interface Connectivity {
   at: Date
 }
 
+export interface FilterRef {
+  filterId: string
+  applicationName: string
+  /** Only an active one knows its endpoints. */
+  status: 'pending' | 'active'
+  matchedEndpointsCount: number
+}
+
 /** Permissions are the caller's business: ask `find`, then `authorizeOn` with `endpointResource`. */
 export interface Register {
   find(endpointId: string): Promise<EndpointRef | undefined>
@@ -53,5 +61,13 @@ export interface Register {
     sql: Sql,
     of: { tenantId: string; applicationName: string; after?: number; limit: number },
   ): Promise<(EndpointRef & { seq: number })[]>
+  findFilter(tenantId: string, filterId: string): Promise<FilterRef | undefined>
+  /** In the order of their registration, page after page; none while the filter is pending or when it is gone. */
+  endpointsOfFilter(
+    sql: Sql,
+    of: { tenantId: string; filterId: string; after?: number; limit: number },
+  ): Promise<(EndpointRef & { seq: number })[]>
+  /** The active filters that the endpoint matches. */
+  filtersOf(endpointId: string): Promise<string[]>
 }
 export const Register = contract<Register>('register')

@@ -37,3 +37,9 @@ export const NoVersionHere = defineError<{ name: string }>(
   404,
   'There is no application version {name}',
 )
+export const NoFilter = defineError<{ filterId: string }>('no_such_filter', 404, 'There is no filter {filterId}')
+export const FilterNameTaken = defineError<{ name: string; applicationName: string }>(
+  'filter_name_taken',
+  409,
+  'Filter {name} already exists in application {applicationName}',
+)

@@ -49,3 +49,35 @@ export const RelationsUpdated = defineEvent<{ tenantId: string; linked: Relation
   'register.relations.updated',
   { description: 'Endpoints were linked or unlinked (24/EPRMP); an unregistered endpoint loses its relations untold' },
 )
+
+interface OfFilter extends OfApplication {
+  filterId: string
+}
+const byFilter = ({ filterId }: OfFilter) => filterId
+
+export const FilterPending = defineEvent<OfFilter>('register.filter.pending', {
+  description: 'A filter is new or has a new query, and its endpoints are being found (18/EFE)',
+  key: byFilter,
+})
+
+export const FilterActivated = defineEvent<OfFilter>('register.filter.activated', {
+  description: 'The endpoints of a filter are found (18/EFE): it can be used, and they are all that it matches now',
+  key: byFilter,
+})
+
+export const FilterDeleted = defineEvent<OfFilter>('register.filter.deleted', {
+  description: 'A filter was deleted (18/EFE), alone or with its application; of a deleted tenant it is not told',
+  key: byFilter,
+})
+
+export const EndpointsMatched = defineEvent<OfFilter & { endpointIds: string[] }>('register.filter.matched', {
+  description: 'Endpoints came to match an active filter (18/EFE), up to 100 in one event',
+  key: byFilter,
+})
+
+export const EndpointsUnmatched = defineEvent<OfFilter & { endpointIds: string[] }>('register.filter.unmatched', {
+  description:
+    'Endpoints match an active filter no more, or were unregistered (18/EFE), up to 100 in one event; when a filter gets a ' +
+    'new query, its new endpoints are told as a whole by its activation',
+  key: byFilter,
+})

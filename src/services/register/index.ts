@@ -6,11 +6,13 @@ import { createChanges } from './changes.ts'
 import { Register } from './contract.ts'
 import { reactions } from './reactions.ts'
 import { batchRoutes, endpointRoutes } from './routes/endpoints.ts'
+import { filterRoutes } from './routes/filters.ts'
 import { metadataRoutes } from './routes/metadata.ts'
 import { relationRoutes } from './routes/relations.ts'
-import { createRegister } from './service.ts'
-import { foldCounts } from './store/counts.ts'
-import { noFilters } from './store/no-filters.ts'
+import { createFilterRules } from './service/filters.ts'
+import { createMatching } from './service/matching.ts'
+import { createRegister, foldAll } from './service.ts'
+import { filterIndex } from './store/filter-members.ts'
 
 export default defineService({
   name: 'register',
@@ -18,16 +20,21 @@ export default defineService({
   needs: { identity: Identity, applications: Applications, tokens: Tokens },
   migrations: new URL('./migrations/', import.meta.url),
   build(kit, given) {
-    const service = createRegister(kit, given, { changes: createChanges(), filters: noFilters })
+    const changes = createChanges()
+    const matching = createMatching(kit, changes)
+    const filters = createFilterRules(kit, { ...given, matching })
+    const service = { ...createRegister(kit, given, { changes, filters: filterIndex }), filters }
     reactions(kit.bus, service)
-    const routes = [endpointRoutes, batchRoutes, metadataRoutes, relationRoutes]
+    const routes = [endpointRoutes, batchRoutes, metadataRoutes, relationRoutes, filterRoutes]
     return {
       api: service.api,
       http: [{ name: 'register', routes: (http) => routes.forEach((add) => void add(http, service)) }],
       periodic: [
-        { name: 'register.fold-counts', everySeconds: 10, run: foldCounts },
+        { name: 'register.fold-counts', everySeconds: 10, run: foldAll },
         { name: 'register.forget-batches', everySeconds: 3600, run: service.batches.forgetOld },
+        { name: 'register.resume-matching', everySeconds: 60, run: matching.resume },
       ],
+      stop: async () => matching.stop(),
     }
   },
 })

@@ -29,7 +29,7 @@ changes.listen(async (_sql, told) => {
 const known: KnownFilter[] = []
 const filters: FilterIndex = {
   find: async (_sql, _tenantId, filterIds) => known.filter(({ filterId }) => filterIds.includes(filterId)),
-  members: (sql, filterIds) => sql`
+  members: (sql, _tenantId, filterIds) => sql`
     select seq from public.members where filter_id = any(${filterIds}::text[])
     group by seq having count(*) = ${filterIds.length}`,
   async idsOf(sql, endpointIds) {

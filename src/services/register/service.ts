@@ -1,5 +1,6 @@
 /** The rules of the service put together: what the routes call, and what other services ask for. */
 import type { Identity } from '../../identity/contract.ts'
+import type { Sql } from '../../kernel/db.ts'
 import type { Kit } from '../../kernel/define-service.ts'
 import type { Applications } from '../applications/contract.ts'
 import type { Tokens } from '../tokens/contract.ts'
@@ -16,6 +17,8 @@ import { createRelationRules, type RelationRules } from './service/relations.ts'
 import { createTenantRules, type TenantRules } from './service/tenants.ts'
 import * as counts from './store/counts.ts'
 import * as store from './store/endpoints.ts'
+import { findMembersAfter } from './store/filter-members.ts'
+import { foldFilterCounts } from './store/filters.ts'
 import { findRelated } from './store/relations.ts'
 
 export interface RegisterService {
@@ -71,6 +74,17 @@ export function createRegister(
       setVersion: endpoints.followVersion,
       related: (endpointId, direction) => findRelated(db.sql, { endpointId, direction, limit: 1000 }),
       endpointsOf: (sql, { after = 0, ...of }) => store.findRefsAfter(sql, { ...of, after }),
+      async findFilter(tenantId, filterId) {
+        const [filter] = await seams.filters.find(db.sql, tenantId, [filterId])
+        return filter
+      },
+      endpointsOfFilter: (sql, { after = 0, ...of }) => findMembersAfter(sql, { ...of, after }),
+      filtersOf: async (endpointId) => (await seams.filters.idsOf(db.sql, [endpointId])).get(endpointId) ?? [],
     },
   }
+}
+
+export async function foldAll(sql: Sql) {
+  await counts.foldCounts(sql)
+  await foldFilterCounts(sql)
 }

@@ -153,12 +153,16 @@ export function createListRules({ db }: Kit, filters: FilterIndex): ListRules {
         sort: question.sort,
       }
       const known = await checkFilters(query)
+      // The first is walked, the others are only asked.
+      if (known.length > 1) query.filterIds = known.sort(bySize).map(({ filterId }) => filterId)
       if (question.limit === 0 || question.limit > pageMax) return await streamOf(query, question)
       const { total, rows } = await pageOf(query, known, question)
       return documentOf(contentText(total, await present(rows, question)))
     },
   }
 }
+
+const bySize = (one: KnownFilter, other: KnownFilter) => one.matchedEndpointsCount - other.matchedEndpointsCount
 
 /** PostgreSQL's word for a statement that ran out of time. */
 const canceled = '57014'

@@ -1,6 +1,7 @@
 import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { deleteOfTenant } from '../store/endpoints.ts'
+import { deleteFiltersOfTenant } from '../store/filter-members.ts'
 
 export interface TenantRules {
   /** With this transaction it is certain; the work itself takes its time. */
@@ -16,7 +17,9 @@ export function createTenantRules({ db, jobs }: Kit): TenantRules {
     name: jobName,
     timeoutSeconds: 3600,
     async run({ tenantId }) {
-      while (await db.tx((sql) => deleteOfTenant(sql, tenantId, atOnce)));
+      // The members once more: a change of an endpoint may have been under way.
+      for (const deletePart of [deleteFiltersOfTenant, deleteOfTenant, deleteFiltersOfTenant])
+        while (await db.tx((sql) => deletePart(sql, tenantId, atOnce)));
     },
   })
   return { forget: (sql, tenantId) => jobs.send(sql, jobName, { tenantId }) }

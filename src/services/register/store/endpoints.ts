@@ -60,6 +60,11 @@ export async function lockApplication(sql: Sql, applicationName: string) {
   await sql`select pg_advisory_xact_lock(hashtextextended(${lockName(applicationName)}, 0))`
 }
 
+/** As a registration does: it cannot be deleted before the transaction ends. */
+export async function holdApplication(sql: Sql, applicationName: string) {
+  await sql`select pg_advisory_xact_lock_shared(hashtextextended(${lockName(applicationName)}, 0))`
+}
+
 const refColumns = (sql: Sql) => sql`endpoint_id, tenant_id, application_name, version_name`
 const allColumns = (sql: Sql) => sql`${refColumns(sql)}, seq, version_registered_date, created_date, metadata,
   metadata_revision, metadata_updated_date, connected, connectivity_ts, pool_ids`

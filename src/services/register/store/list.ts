@@ -98,7 +98,7 @@ export const isPlain = ({ endpointIds, filterIds, conditions, regex, sort }: End
 function filterSql(sql: Sql, query: EndpointQuery, filters: FilterIndex): Fragment {
   const parts = query.conditions.map((condition) => sql`and (${conditionSql(sql, condition)})`)
   if (query.endpointIds) parts.push(sql`and e.endpoint_id = any(${query.endpointIds}::text[])`)
-  if (query.filterIds) parts.push(sql`and e.seq in (${filters.members(sql, query.filterIds)})`)
+  if (query.filterIds) parts.push(sql`and e.seq in (${filters.members(sql, query.tenantId, query.filterIds)})`)
   if (query.regex !== undefined) parts.push(sql`and ${regexSql(sql, query.regex)}`)
   return parts.reduce((before, part) => sql`${before} ${part}`, sql`true`)
 }
@@ -163,13 +163,13 @@ export async function findMembers(
   return await sql<ListRow[]>`
     with page as materialized (
       select seq, row_number() over () as position from (
-        select seq from (${filters.members(sql, query.filterIds ?? [])}) m
+        select seq from (${filters.members(sql, query.tenantId, query.filterIds ?? [])}) m
         order by seq offset ${page.offset} limit ${page.limit}) p)
     ${rowsOfPage(sql, query.tenantId, view)}`
 }
 
 export async function countMembers(sql: Sql, query: EndpointQuery, filters: FilterIndex): Promise<number> {
-  const [row] = await sql`select count(*) from (${filters.members(sql, query.filterIds ?? [])}) m`
+  const [row] = await sql`select count(*) from (${filters.members(sql, query.tenantId, query.filterIds ?? [])}) m`
   return row?.count
 }
 

@@ -1,0 +1,56 @@
+import { contentPage, offsetQuery } from '../../../kernel/paging.ts'
+import { DateTime, Empty, JsonObject, Name, Text, Type } from '../../../kernel/schema.ts'
+import { none } from './common.ts'
+
+const inApplication = Type.Object({ applicationName: Name() })
+const ofFilter = Type.Object({ applicationName: Name(), filterId: Name() })
+
+const Filter = Type.Object(
+  {
+    id: Name(),
+    name: Name(),
+    description: Type.String(),
+    documentQuery: JsonObject({ description: 'A MongoDB find filter over application_version and metadata' }),
+    createdDate: DateTime(),
+    updatedDate: DateTime(),
+    matchedEndpointsCount: Type.Integer({ description: 'While pending: those that were found so far' }),
+    status: Type.Enum(['pending', 'active'], { description: 'pending: the endpoints are being found' }),
+  },
+  { title: 'EndpointFilter' },
+)
+
+const Query = (description: string) =>
+  Type.Optional(Type.Union([JsonObject(), Type.String({ maxLength: 100_000 })], { description }))
+/** Existing clients have three words for it (document 3, 1.1). */
+const queries = {
+  documentQuery: Query(
+    'An object, or a text that holds one; exactly one of the three words is needed to create a filter',
+  ),
+  mongoQuery: Query('Another word for documentQuery'),
+  query: Query('Another word for documentQuery'),
+}
+const description = Type.Optional(Text({ maxLength: 4096 }))
+
+export const createFilter = {
+  summary: 'Create an endpoint filter',
+  params: inApplication,
+  body: Type.Object({ name: Name(), description, ...queries }),
+  response: { 201: Filter },
+  fails: [409],
+}
+export const listFilters = {
+  params: inApplication,
+  query: Type.Object({
+    name: Type.Optional(Text({ description: 'A part of the name' })),
+    ...offsetQuery(100),
+  }),
+  response: { 200: contentPage(Filter), 304: Empty() },
+}
+export const readFilter = { params: ofFilter, response: { 200: Filter, 304: Empty() } }
+export const updateFilter = {
+  params: ofFilter,
+  body: Type.Object({ name: Type.Optional(Name()), description, ...queries }),
+  response: { 200: Filter },
+  fails: [409, 412],
+}
+export const deleteFilter = { params: ofFilter, response: none, fails: [412] }

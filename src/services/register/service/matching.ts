@@ -1,0 +1,197 @@
+/**
+ * Who matches which filter: found in the background for a new query, then kept by each change of an endpoint. Both may work
+ * on the same endpoint at once; the migration says why the result is right.
+ */
+import { monotonicMs } from '../../../kernel/clock.ts'
+import type { Sql } from '../../../kernel/db.ts'
+import type { Kit } from '../../../kernel/define-service.ts'
+import type { Changes, EndpointChange } from '../changes.ts'
+import { parse } from '../document-query/parse.ts'
+import { EndpointsMatched, EndpointsUnmatched, FilterActivated, FilterPending } from '../events.ts'
+import { createFilterSet, type FilterMove, type FilterSet } from '../filter-set.ts'
+import * as members from '../store/filter-members.ts'
+import * as store from '../store/filters.ts'
+import { limitTime } from '../store/list.ts'
+
+export interface Matching {
+  /** The filter has an empty set of members: tells that it is pending, and finds its endpoints after the commit. */
+  begin(sql: Sql, filter: FilterToMatch): Promise<void>
+  /** A set that is nobody's any more, after the commit. */
+  clear(sql: Sql, set: { tenantId: string; memberSet: number }): Promise<void>
+  /** Matching whose job was lost, as after the restoration of a backup. */
+  resume(sql: Sql): Promise<void>
+  stop(): void
+}
+
+export interface FilterToMatch extends store.OfFilter {
+  memberSet: number
+}
+
+const matchJob = 'register.match-filter'
+const clearJob = 'register.clear-members'
+
+/** Endpoints asked in one transaction: so many that it takes about this long. */
+const partAtFirst = 2000
+const part = { least: 100, most: 20_000, milliseconds: 200, millisecondsMax: 60_000 }
+const clearedAtOnce = 5000
+const stalledMinutes = 10
+/** Of an event, so that it travels whole. */
+const idsAtOnce = 100
+
+export function createMatching({ db, bus, jobs, now }: Kit, changes: Changes): Matching {
+  const compiled = createCompiled()
+  let stopped = false
+
+  /** Asks the next endpoints. A filter that was deleted or edited meanwhile has another set, or none: it is gone. */
+  const matchNext = (filter: FilterToMatch, limit: number) =>
+    db.tx(async (sql): Promise<'gone' | 'more' | 'through'> => {
+      const row = await store.lockFilter(sql, filter)
+      if (row?.memberSet !== filter.memberSet || row.status !== 'pending') return 'gone'
+      const after = row.matchedUntil
+      const until = await members.findLastOfNext(sql, { ...filter, after, limit })
+      if (until === undefined) return 'through'
+      await limitTime(sql, part.millisecondsMax)
+      await members.matchPart(sql, { ...filter, query: parse(row.documentQuery), after, until })
+      await store.saveProgress(sql, filter, { until, at: now() })
+      return 'more'
+    })
+
+  const activate = (filter: FilterToMatch) =>
+    db.tx(async (sql) => {
+      const row = await store.lockFilter(sql, filter)
+      if (row?.memberSet !== filter.memberSet || row.status !== 'pending') return
+      const { tenantId, applicationName, filterId, memberSet } = filter
+      await store.activateFilter(sql, filter)
+      await bus.publish(sql, FilterActivated, { tenantId, applicationName, filterId })
+      // Most of it before, a rest after all changes of endpoints stand still.
+      await members.deleteRefused(sql, tenantId, memberSet)
+      await store.publishFilters(sql, filter)
+      await members.deleteRefused(sql, tenantId, memberSet)
+    })
+
+  jobs.define<FilterToMatch>({
+    name: matchJob,
+    timeoutSeconds: 6 * 3600,
+    async run(filter) {
+      for (let limit = partAtFirst; ; ) {
+        // The next node goes on where the last commit was.
+        if (stopped) throw new Error('the process stops')
+        const began = monotonicMs()
+        try {
+          const outcome = await matchNext(filter, limit)
+          if (outcome === 'gone') return
+          if (outcome === 'through') return await activate(filter)
+        } catch (error) {
+          if ((error as { code?: unknown }).code !== outOfTime || limit === part.least) throw error
+        }
+        limit = nextPart(limit, monotonicMs() - began)
+      }
+    },
+  })
+
+  jobs.define<{ tenantId: string; memberSet: number }>({
+    name: clearJob,
+    timeoutSeconds: 3600,
+    async run({ tenantId, memberSet }) {
+      while (!stopped && (await members.deletePart(db.sql, tenantId, memberSet, clearedAtOnce)));
+      if (stopped) throw new Error('the process stops')
+    },
+  })
+
+  changes.listen(async (sql, told) => {
+    const ofApplications = Map.groupBy(told, ({ tenantId, applicationName }) => `${applicationName}\n${tenantId}`)
+    // In one order, so that nobody waits in a circle.
+    for (const key of [...ofApplications.keys()].sort()) await follow(sql, ofApplications.get(key)!)
+  })
+
+  async function follow(sql: Sql, told: EndpointChange[]) {
+    const { tenantId, applicationName } = told[0]!
+    const revision = await store.holdFilters(sql, { tenantId, applicationName })
+    if (revision === null) return
+    const set = await compiled.read(applicationName, revision, () =>
+      store.findQueries(sql, { tenantId, applicationName }),
+    )
+    const moves = told.flatMap(set.movesOf)
+    if (moves.length > 0)
+      await members.saveMoves(
+        sql,
+        tenantId,
+        moves.map(({ filter: { memberSet, pending }, seq, matched }) => ({ memberSet, pending, seq, matched })),
+      )
+    const gone = new Map(told.filter(({ after }) => !after).map(({ seq, endpointId }) => [seq, endpointId]))
+    if (gone.size > 0) moves.push(...(await forget(sql, tenantId, set, gone)))
+    await tellMoves(sql, { tenantId, applicationName }, moves)
+  }
+
+  async function forget(sql: Sql, tenantId: string, set: FilterSet, gone: Map<number, string>): Promise<FilterMove[]> {
+    const pendingSets = set.filters.filter(({ pending }) => pending).map(({ memberSet }) => memberSet)
+    const left = await members.removeEndpoints(sql, tenantId, { seqs: [...gone.keys()], pendingSets })
+    return left.flatMap(({ memberSet, seq }) => {
+      const filter = set.filters.find((one) => one.memberSet === memberSet)
+      return filter ? { filter, seq, endpointId: gone.get(seq)!, matched: false } : []
+    })
+  }
+
+  /** What happens while a filter is pending is part of what its activation tells. */
+  async function tellMoves(sql: Sql, of: store.OfApplication, moves: FilterMove[]) {
+    const told = Map.groupBy(
+      moves.filter(({ filter }) => !filter.pending),
+      ({ filter, matched }) => `${matched} ${filter.filterId}`,
+    )
+    for (const group of told.values()) {
+      const [{ filter, matched }] = group as [FilterMove]
+      for (let at = 0; at < group.length; at += idsAtOnce) {
+        const endpointIds = group.slice(at, at + idsAtOnce).map(({ endpointId }) => endpointId)
+        const event = matched ? EndpointsMatched : EndpointsUnmatched
+        await bus.publish(sql, event, { ...of, filterId: filter.filterId, endpointIds })
+      }
+    }
+  }
+
+  return {
+    async begin(sql, { tenantId, applicationName, filterId, memberSet }) {
+      await bus.publish(sql, FilterPending, { tenantId, applicationName, filterId })
+      await jobs.send<FilterToMatch>(sql, matchJob, { tenantId, applicationName, filterId, memberSet })
+    },
+    clear: (sql, { tenantId, memberSet }) => jobs.send(sql, clearJob, { tenantId, memberSet }),
+    async resume(sql) {
+      const at = now()
+      const since = new Date(at.getTime() - stalledMinutes * 60_000)
+      for (const filter of await store.takeStalled(sql, { since, at })) await jobs.send(sql, matchJob, filter)
+    },
+    stop() {
+      stopped = true
+    },
+  }
+}
+
+/** PostgreSQL's word for a statement that ran out of time. */
+const outOfTime = '57014'
+
+const nextPart = (limit: number, took: number) => {
+  const wanted = took > 2 * part.milliseconds ? limit / 2 : took < part.milliseconds / 2 ? limit * 2 : limit
+  return Math.min(part.most, Math.max(part.least, Math.floor(wanted)))
+}
+
+const applicationsKept = 200
+
+/** The filters of applications as this process last needed them; a number that never comes again says whether they are still so. */
+function createCompiled() {
+  const kept = new Map<string, { revision: number; set: FilterSet }>()
+  return {
+    async read(applicationName: string, revision: number, load: () => Promise<store.StoredQuery[]>) {
+      const known = kept.get(applicationName)
+      // A Map keeps the order of insertion: what was used last goes last.
+      kept.delete(applicationName)
+      const set =
+        known?.revision === revision
+          ? known.set
+          : createFilterSet((await load()).map(({ status, ...row }) => ({ ...row, pending: status === 'pending' })))
+      // Whoever was slower has not necessarily the newer ones.
+      const other = kept.get(applicationName)
+      if (!other || other.revision <= revision) kept.set(applicationName, { revision, set })
+      if (kept.size > applicationsKept) kept.delete(kept.keys().next().value!)
+      return set
+    },
+  }
+}

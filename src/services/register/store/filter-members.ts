@@ -1,0 +1,189 @@
+/** Which endpoints match which filters. */
+import type { Sql } from '../../../kernel/db.ts'
+import type { EndpointRef } from '../contract.ts'
+import { keysOf } from '../document-query/keys.ts'
+import type { Query } from '../document-query/query.ts'
+import type { FilterIndex, KnownFilter } from '../filter-index.ts'
+import { connectivityKeys } from '../metadata.ts'
+import { toSql } from './document-query-sql.ts'
+import { countOf, type OfApplication } from './filters.ts'
+import type { Fragment } from './fragment.ts'
+
+export const filterIndex: FilterIndex = {
+  async find(sql, tenantId, filterIds) {
+    return await sql<KnownFilter[]>`
+      select f.filter_id, f.application_name, f.status, ${countOf(sql)} from register.filters f
+      where f.tenant_id = ${tenantId} and f.filter_id = any(${filterIds}::text[])`
+  },
+
+  // Walked in the order of lists along the first, so that a page of a million costs a page; the others are asked.
+  members(sql, tenantId, [first = '', ...others]) {
+    const ofSet = (filterId: string) => sql`m.tenant_id = ${tenantId} and m.member_set = (
+      select f.member_set from register.filters f
+      where f.tenant_id = ${tenantId} and f.filter_id = ${filterId} and f.status = 'active')`
+    const also = others.map(
+      (filterId) => sql`and m.seq in (select m.seq from register.filter_members m where ${ofSet(filterId)})`,
+    )
+    const all = also.reduce<Fragment>((before, part) => sql`${before} ${part}`, sql``)
+    return sql`select m.seq from register.filter_members m where ${ofSet(first)} ${all}`
+  },
+
+  async idsOf(sql, endpointIds) {
+    const rows = await sql<{ endpointId: string; filterIds: string[] }[]>`
+      select e.endpoint_id, array_agg(f.filter_id order by f.seq) as filter_ids
+      from register.endpoints e
+        join register.filter_members m on m.seq = e.seq
+        join register.filters f on f.tenant_id = m.tenant_id and f.member_set = m.member_set
+      where e.endpoint_id = any(${endpointIds}::text[]) and f.status = 'active' group by e.endpoint_id`
+    return new Map(rows.map(({ endpointId, filterIds }) => [endpointId, filterIds]))
+  },
+}
+
+/** In the order of lists. */
+export async function findMembersAfter(
+  sql: Sql,
+  of: { tenantId: string; filterId: string; after: number; limit: number },
+): Promise<(EndpointRef & { seq: number })[]> {
+  return await sql<(EndpointRef & { seq: number })[]>`
+    with page as materialized (
+      select seq from (${filterIndex.members(sql, of.tenantId, [of.filterId])}) m
+      where seq > ${of.after} order by seq limit ${of.limit})
+    select e.endpoint_id, e.tenant_id, e.application_name, e.version_name, e.seq from register.endpoints e
+    where e.tenant_id = ${of.tenantId} and e.seq = any(array(select seq from page)) order by e.seq`
+}
+
+export interface Move {
+  memberSet: number
+  /** The set is still being filled. */
+  pending: boolean
+  seq: number
+  matched: boolean
+}
+
+/** What changed endpoints come to match and match no more, with the counts; in one order, so that nobody waits in a circle. */
+export async function saveMoves(sql: Sql, tenantId: string, moves: Move[]) {
+  const column = <K extends keyof Move>(name: K) => moves.map((move) => String(move[name]))
+  await sql`
+    with given as (
+      select * from unnest(${column('memberSet')}::text[]::bigint[], ${column('seq')}::text[]::bigint[],
+        ${column('matched')}::text[]::boolean[], ${column('pending')}::text[]::boolean[])
+        as g(member_set, seq, matched, pending)),
+    gone as (
+      delete from register.filter_members m using given g
+      where m.tenant_id = ${tenantId} and m.member_set = g.member_set and m.seq = g.seq
+        and not g.matched and not g.pending
+      returning m.member_set),
+    put as (
+      insert into register.filter_members as m (tenant_id, member_set, seq, matched)
+      select ${tenantId}, member_set, seq, matched from given where matched or pending order by member_set, seq
+      on conflict (tenant_id, member_set, seq) do update set matched = excluded.matched
+        where m.matched <> excluded.matched
+      returning m.member_set, m.matched, m.xmax = 0 as is_new)
+    ${countPut(sql, tenantId, sql`select member_set, -1 as n from gone`)}`
+}
+
+/** A place that was taken before says that it counted; one that is new and refused never did. */
+const countPut = (sql: Sql, tenantId: string, gone: Fragment) => sql`
+  insert into register.filter_count_differences (tenant_id, member_set, difference)
+  select ${tenantId}, member_set, sum(n) from (
+    ${gone}
+    union all
+    select member_set, case when matched then 1 when is_new then 0 else -1 end from put) moved
+  group by member_set having sum(n) <> 0`
+
+/** Endpoints that went: where they were members. */
+export async function removeEndpoints(
+  sql: Sql,
+  tenantId: string,
+  { seqs, pendingSets }: { seqs: number[]; pendingSets: number[] },
+): Promise<{ memberSet: number; seq: number }[]> {
+  return await sql<{ memberSet: number; seq: number }[]>`
+    with gone as (
+      delete from register.filter_members
+      where seq = any(${seqs}::bigint[]) and member_set <> all(${pendingSets}::bigint[])
+      returning member_set, seq),
+    put as (
+      insert into register.filter_members as m (tenant_id, member_set, seq, matched)
+      select ${tenantId}, s.member_set, e.seq, false
+      from unnest(${pendingSets}::bigint[]) as s(member_set), unnest(${seqs}::bigint[]) as e(seq)
+      order by s.member_set, e.seq
+      on conflict (tenant_id, member_set, seq) do update set matched = false where m.matched
+      returning m.member_set, m.matched, m.xmax = 0 as is_new),
+    counted as (${countPut(sql, tenantId, sql`select member_set, -1 as n from gone`)})
+    select member_set, seq from gone`
+}
+
+/** The number of the last of the next so many endpoints; undefined at the end. */
+export async function findLastOfNext(
+  sql: Sql,
+  { tenantId, applicationName, after, limit }: OfApplication & { after: number; limit: number },
+): Promise<number | undefined> {
+  const [row] = await sql`
+    select max(seq) as last from (
+      select seq from register.endpoints
+      where tenant_id = ${tenantId} and application_name = ${applicationName} and seq > ${after}
+      order by seq limit ${limit}) next`
+  return row?.last ?? undefined
+}
+
+/**
+ * Adds to a set the endpoints after one number up to another that match. Without a lock on them: who changes one of them
+ * meanwhile has its own say in the set, which stands (see the migration).
+ */
+export async function matchPart(
+  sql: Sql,
+  of: OfApplication & { memberSet: number; query: Query; after: number; until: number },
+) {
+  const keys = keysOf(of.query)
+  const connectivity = keys === 'any' || connectivityKeys.some((key) => keys.has(key))
+  const metadata = connectivity
+    ? sql`register.whole_metadata(metadata, connected, connectivity_ts) as metadata`
+    : sql`metadata`
+  // `offset 0` keeps the planner from asking the metadata index for all that match, once for each part.
+  await unprepared(sql`
+    with added as (
+      insert into register.filter_members (tenant_id, member_set, seq)
+      select ${of.tenantId}, ${of.memberSet}, e.seq from (
+        select seq, version_name, ${metadata} from register.endpoints
+        where tenant_id = ${of.tenantId} and application_name = ${of.applicationName}
+          and seq > ${of.after} and seq <= ${of.until} offset 0) e
+      where ${toSql(sql, of.query, { metadata: 'e.metadata', versionName: 'e.version_name' })} order by e.seq
+      on conflict do nothing returning 1)
+    insert into register.filter_count_differences (tenant_id, member_set, difference)
+    select ${of.tenantId}, ${of.memberSet}, count(*) from added having count(*) > 0`)
+}
+
+/**
+ * The driver keeps a prepared statement for each text on each connection, for ever; here the users' queries write the
+ * text. It has this switch for texts that it is given whole (`unsafe`), but no word for it on a template.
+ */
+function unprepared<T extends Fragment>(statement: T): T {
+  ;(statement as unknown as { options: { prepare?: boolean } }).options.prepare = false
+  return statement
+}
+
+/** What the matching was warned of has no purpose once it is through. */
+export async function deleteRefused(sql: Sql, tenantId: string, memberSet: number) {
+  await sql`
+    delete from register.filter_members
+    where tenant_id = ${tenantId} and member_set = ${memberSet} and not matched`
+}
+
+/** A part of a set that is nobody's; false when nothing was left. */
+export async function deletePart(sql: Sql, tenantId: string, memberSet: number, limit: number): Promise<boolean> {
+  const { count } = await sql`
+    delete from register.filter_members where tenant_id = ${tenantId} and member_set = ${memberSet} and seq in (
+      select seq from register.filter_members where tenant_id = ${tenantId} and member_set = ${memberSet}
+      order by seq limit ${limit})`
+  return count > 0
+}
+
+/** A part of what a deleted tenant leaves; false when nothing is left. */
+export async function deleteFiltersOfTenant(sql: Sql, tenantId: string, limit: number): Promise<boolean> {
+  await sql`delete from register.filters where tenant_id = ${tenantId}`
+  await sql`delete from register.filter_sets where tenant_id = ${tenantId}`
+  const { count } = await sql`
+    delete from register.filter_members where ctid = any(array(
+      select ctid from register.filter_members where tenant_id = ${tenantId} limit ${limit}))`
+  return count > 0
+}
