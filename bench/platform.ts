@@ -20,6 +20,7 @@ export interface Measured {
 interface Realm {
   tenantId: string
   backendClient: { id: string; secret: string }
+  frontendClient: { id: string }
 }
 
 export const freshDirectory = () => mkdtempSync(join(tmpdir(), 'waypost-bench-'))

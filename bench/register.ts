@@ -1,0 +1,100 @@
+import { cityOf, fill, idOf, registerInBatches, registerSingly, settle } from './register/endpoints.ts'
+import { activation, aFilter, removeFilter } from './register/filters.ts'
+import { measure, type Timing } from './register/measure.ts'
+import { pagesOf } from './register/pages.ts'
+import { applicationName, aReaderOf, openSite, root, type Site } from './register/site.ts'
+import { openWire } from './register/wire.ts'
+import type { Figure } from './report.ts'
+
+const small = 10_000
+/** A million; fewer for a quick look. */
+const large = Number(process.env.BENCH_ENDPOINTS ?? 1_000_000)
+const batches = 2
+const singles = 1000
+
+/**
+ * Lists and searches over 10,000 endpoints and over a million: against the plain statement for the same rows through the
+ * same driver, and against each other. A page whose number of matches grows with the register cannot cost the same in
+ * both; growth is measured where it does not grow.
+ */
+export async function register(): Promise<Figure[]> {
+  const site = await openSite()
+  try {
+    const readable = Array.from({ length: 10 }, (_, index) => idOf(100 + index * 571))
+    const before = await grow(site, 0, small)
+    const readerToken = await aReaderOf(site, readable)
+    const few = await pages(site, { readable, readerToken })
+    const after = await grow(site, small, large)
+    const many = await pages(site, { readable, readerToken })
+    const growth = few.flatMap(({ kind, p50 }, index): Figure[] => {
+      const name = `${kind.name}: p50 at ${large} against ${small}`
+      return kind.comparable ? [{ name, value: many[index]!.p50 / p50, unit: 'times', limit: { most: 1.25 } }] : []
+    })
+    return [
+      ...rates(small, before),
+      ...few.flatMap((timing) => figuresOf(timing, small)),
+      ...rates(large, after),
+      ...many.flatMap((timing) => figuresOf(timing, large)),
+      ...growth,
+      ...(await activation(site, large)),
+    ]
+  } finally {
+    await site.close()
+  }
+}
+
+interface Rates {
+  inBatches: number
+  singly: number
+}
+
+/** The last of them through the API, which is how fast it registers with all the others there. */
+async function grow(site: Site, from: number, to: number): Promise<Rates> {
+  const byApi = batches * 1000 + singles
+  await fill(site, from + 1, to - byApi)
+  await settle(site)
+  const inBatches = await registerInBatches(site, to - byApi + 1, batches)
+  const singly = await registerSingly(site, to - singles + 1, singles)
+  await settle(site)
+  const { body } = await site.ask(`GET ${root}/endpoints?applicationName=${applicationName}&limit=1`)
+  const [row] = await site.sql`select count(*) from register.endpoints`
+  if (body.totalElements !== to || row?.count !== to)
+    throw new Error(`${body.totalElements} endpoints are counted, ${row?.count} are there, ${to} are meant`)
+  return { inBatches, singly }
+}
+
+async function pages(site: Site, of: { readable: string[]; readerToken(): Promise<string> }): Promise<Timing[]> {
+  const cities = Array.from({ length: 10 }, (_, index) => cityOf(index))
+  const filter = await aFilter(site, 'Ten cities', { 'metadata.city': { $in: cities } })
+  const wire = await openWire(site.platform.baseUrl)
+  const timings: Timing[] = []
+  for (const kind of pagesOf(site, { ...of, filter })) {
+    const timing = await measure(site, wire, kind)
+    console.error(`${kind.name}: ${timing.p50.toFixed(2)} ms, ${timing.ratio.toFixed(2)} times the statement`)
+    timings.push(timing)
+  }
+  wire.close()
+  await removeFilter(site, filter)
+  return timings
+}
+
+const rates = (size: number, { inBatches, singly }: Rates): Figure[] => [
+  { name: `${size}: registration in batches`, value: inBatches, unit: '/s' },
+  { name: `${size}: registration singly, eight at a time`, value: singly, unit: '/s' },
+]
+
+/** The limits are those of the large register: where ten rows are found, the way there and back is most of the time. */
+function figuresOf({ kind, p50, p99, plainP50, ratio }: Timing, size: number): Figure[] {
+  const limited = kind.limited && size === large
+  return [
+    { name: `${size}: ${kind.name}, p50`, value: p50, unit: 'ms' },
+    { name: `${size}: ${kind.name}, p99`, value: p99, unit: 'ms', ...(limited && { limit: { most: 30 } }) },
+    { name: `${size}: ${kind.name}, the plain statement`, value: plainP50, unit: 'ms' },
+    {
+      name: `${size}: ${kind.name}, against the plain statement`,
+      value: ratio,
+      unit: 'times',
+      ...(limited && { limit: { most: 1.5 } }),
+    },
+  ]
+}

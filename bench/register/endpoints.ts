@@ -1,0 +1,133 @@
+/**
+ * Endpoint number n, the same whether the API or a statement makes it. Ten keys: a city is one of 1,000 (0.1 % of all
+ * endpoints), a model one of 5, each date has 100 endpoints however many there are, spread over 10,000 neighbours.
+ */
+import type { Sql } from '../../src/kernel/db.ts'
+import { applicationName, root, type Site, versionNames } from './site.ts'
+import { openWire } from './wire.ts'
+
+export const idOf = (n: number) => `bench-${String(n).padStart(8, '0')}`
+export const cityOf = (n: number) => `City ${String((n * 7919) % 1000).padStart(3, '0')}`
+export const modelOf = (n: number) => `WP-${Math.floor(n / 1000) % 5}`
+export const isOnline = (n: number) => (n + Math.floor(n / 1000)) % 2 === 0
+export const dayOf = (n: number) =>
+  new Date(Date.UTC(2000, 0, 1 + Math.floor(n / 10_000) * 100 + (n % 100))).toISOString().slice(0, 10)
+
+export const metadataOf = (n: number) => ({
+  name: `Sensor ${n}`,
+  serial: `SN-${String(n).padStart(8, '0')}`,
+  model: modelOf(n),
+  city: cityOf(n),
+  firmware: `1.${n % 7}.${n % 13}`,
+  battery: n % 101,
+  online: isOnline(n),
+  tags: [`floor-${n % 20}`, `line-${n % 8}`],
+  location: { lat: 50 + (n % 1000) / 1000, lon: 30 + (n % 997) / 1000, alt: n % 200 },
+  installed: dayOf(n),
+})
+
+const metadataSql = (sql: Sql) => sql`jsonb_build_object(
+  'name', 'Sensor ' || n, 'serial', 'SN-' || lpad(n::text, 8, '0'), 'model', 'WP-' || n / 1000 % 5,
+  'city', 'City ' || lpad((n::bigint * 7919 % 1000)::text, 3, '0'), 'firmware', concat('1.', n % 7, '.', n % 13),
+  'battery', n % 101, 'online', (n + n / 1000) % 2 = 0,
+  'tags', jsonb_build_array('floor-' || n % 20, 'line-' || n % 8),
+  'location', jsonb_build_object('lat', 50 + trim_scale(n % 1000 / 1000.0), 'lon', 30 + trim_scale(n % 997 / 1000.0),
+    'alt', n % 200),
+  'installed', (date '2000-01-01' + n / 10000 * 100 + n % 100)::text)`
+
+const atOnce = 100_000
+
+/** All but the constraints: an index is built faster than it is filled. */
+const indexes = ['endpoints_of_application', 'endpoints_of_version', 'endpoints_of_tenant', 'endpoints_metadata']
+
+/** The endpoints from one number to another, with a token each and the counts that they change, past the API. */
+export async function fill({ sql, tenantId }: Site, from: number, to: number) {
+  const definitions = await sql<{ indexdef: string }[]>`
+    select indexdef from pg_indexes where schemaname = 'register' and indexname = any(${indexes})`
+  for (const name of indexes) await sql`drop index ${sql(`register.${name}`)}`
+  for (let first = from; first <= to; first += atOnce) {
+    const last = Math.min(first + atOnce - 1, to)
+    await sql`
+      insert into register.endpoints (endpoint_id, tenant_id, application_name, version_name, version_registered_date,
+        created_date, metadata, metadata_updated_date)
+      select 'bench-' || lpad(n::text, 8, '0'), ${tenantId}, ${applicationName}, (${versionNames}::text[])[1 + n % 3],
+        now(), now(), ${metadataSql(sql)}, now()
+      from generate_series(${first}::integer, ${last}::integer) as n`
+  }
+  await sql`set maintenance_work_mem = '512MB'`
+  for (const { indexdef } of definitions) await sql.unsafe(indexdef)
+  const filled = sql`from generate_series(${from}::integer, ${to}::integer) as n`
+  await sql`
+    insert into tokens.endpoints (endpoint_id, tenant_id, application_name)
+    select 'bench-' || lpad(n::text, 8, '0'), ${tenantId}, ${applicationName} ${filled}`
+  await sql`
+    insert into tokens.tokens (endpoint_id, endpoint_token_id, tenant_id, application_name, token_hash, status, created_date)
+    select 'bench-' || lpad(n::text, 8, '0'), 'token-' || n, ${tenantId}, ${applicationName},
+      encode(sha256(n::text::bytea), 'base64'), 'Inactive', now() ${filled}`
+  const keys = ['', ...Object.keys(metadataOf(0))]
+  await sql`
+    insert into register.counts as known (tenant_id, metadata_key, application_name, version_name, count)
+    select ${tenantId}, key, ${applicationName}, (${versionNames}::text[])[1 + part], count
+    from (select n % 3 as part, count(*) ${filled} group by 1) parts, unnest(${keys}::text[]) as key
+    on conflict (tenant_id, metadata_key, application_name, version_name)
+      do update set count = known.count + excluded.count`
+}
+
+export async function settle({ sql }: Site) {
+  for (const table of ['register.endpoints', 'register.counts', 'tokens.endpoints', 'tokens.tokens'])
+    await sql.unsafe(`vacuum analyze ${table}`)
+  await sql`checkpoint`
+}
+
+const versionOf = (n: number) => versionNames[n % 3]!
+
+/** Endpoints a second, in batches of a thousand; each batch is of one version. */
+export async function registerInBatches(site: Site, from: number, batches: number): Promise<number> {
+  const began = performance.now()
+  const tasks = await Promise.all(
+    Array.from({ length: batches }, async (_, batch) => {
+      const numbers = Array.from({ length: 1000 }, (_, index) => from + batch * 1000 + index)
+      const endpoints = numbers.map((n) => ({ endpointId: idOf(n), metadata: metadataOf(n) }))
+      const body = { appVersion: { name: versionOf(batch) }, endpoints }
+      const { status, text, body: made } = await site.ask(`POST ${root}/endpoints/batch`, body)
+      if (status !== 202) throw new Error(`${status} ${text}`)
+      return made.taskId as string
+    }),
+  )
+  for (;;) {
+    const [row] = await site.sql`
+      select count(*) from register.batch_items where task_id = any(${tasks}) and state = 'pending'`
+    if (row?.count === 0) break
+    await new Promise((done) => setTimeout(done, 20))
+  }
+  const seconds = (performance.now() - began) / 1000
+  for (const taskId of tasks) {
+    const { body } = await site.ask(`GET ${root}/endpoints/batch/status?taskId=${taskId}`)
+    if (body.createdCount !== 1000) throw new Error(`a batch has created ${body.createdCount} of 1000`)
+  }
+  return (batches * 1000) / seconds
+}
+
+/** Endpoints a second, one in a request, eight requests at a time. */
+export async function registerSingly(site: Site, from: number, count: number): Promise<number> {
+  const token = await site.token()
+  let next = from
+  const began = performance.now()
+  await Promise.all(
+    Array.from({ length: 8 }, async () => {
+      const wire = await openWire(site.platform.baseUrl)
+      while (next < from + count) {
+        const n = next++
+        await wire.ask('POST', `${root}/endpoints`, token, registrationOf(n), 201)
+      }
+      wire.close()
+    }),
+  )
+  return count / ((performance.now() - began) / 1000)
+}
+
+export const registrationOf = (n: number) => ({
+  endpointId: idOf(n),
+  appVersion: { name: versionOf(n) },
+  metadata: metadataOf(n),
+})

@@ -1,0 +1,98 @@
+import { sleep } from '../../src/kernel/clock.ts'
+import type { Figure } from '../report.ts'
+import { idOf, isOnline, registrationOf } from './endpoints.ts'
+import { applicationName, root, type Site } from './site.ts'
+
+export interface Filter {
+  filterId: string
+  memberSet: number
+  count: number
+  seconds: number
+}
+
+const filters = `${root}/applications/${applicationName}/filters`
+
+/** Made, and waited for until it is active. */
+export async function aFilter({ ask, sql, tenantId }: Site, name: string, documentQuery: object): Promise<Filter> {
+  const began = performance.now()
+  const made = await ask(`POST ${filters}`, { name, documentQuery })
+  if (made.status !== 201) throw new Error(`${made.status} ${made.text}`)
+  const filterId: string = made.body.id
+  for (;;) {
+    const { status, text, body } = await ask(`GET ${filters}/${filterId}`)
+    if (status !== 200) throw new Error(`${status} ${text}`)
+    if (body.status === 'active') break
+    await sleep(50)
+  }
+  const seconds = (performance.now() - began) / 1000
+  const [row] = await sql`
+    select member_set from register.filters where tenant_id = ${tenantId} and filter_id = ${filterId}`
+  return { filterId, memberSet: row?.memberSet, count: await countOf({ ask }, filterId), seconds }
+}
+
+const countOf = async ({ ask }: Pick<Site, 'ask'>, filterId: string): Promise<number> =>
+  (await ask(`GET ${filters}/${filterId}`)).body.matchedEndpointsCount
+
+export async function removeFilter({ ask }: Site, { filterId }: Filter) {
+  const { status, text } = await ask(`DELETE ${filters}/${filterId}`)
+  if (status !== 204) throw new Error(`${status} ${text}`)
+}
+
+/** Half of all endpoints, while some come and others change sides. */
+export async function activation(site: Site, size: number): Promise<Figure[]> {
+  const writer = keepWriting(site, size)
+  const filter = await aFilter(site, 'Half of all', { 'metadata.online': true })
+  const written = await writer.stop()
+  const { ask, sql, tenantId } = site
+  const [row] = await sql`
+    select count(*) from register.endpoints where tenant_id = ${tenantId} and metadata @> '{"online": true}'`
+  const exact: number = row?.count
+  const count = await countOf(site, filter.filterId)
+  const page = await ask(`GET ${root}/endpoints?filterId=${filter.filterId}&limit=1`)
+  const [members] = await sql`
+    select count(*) from register.filter_members m join register.endpoints e using (tenant_id, seq)
+    where m.tenant_id = ${tenantId} and m.member_set = ${filter.memberSet} and m.matched
+      and e.metadata @> '{"online": true}'`
+  const wrong = Math.abs(count - exact) + Math.abs(page.body.totalElements - exact) + Math.abs(members?.count - exact)
+  return [
+    { name: `A filter of ${exact} endpoints is active after`, value: filter.seconds, unit: 's', limit: { most: 60 } },
+    {
+      name: 'Its count, its list and its members differ from the truth by',
+      value: wrong,
+      unit: '',
+      limit: { most: 0 },
+    },
+    { name: 'Registrations and changes of metadata meanwhile', value: written / filter.seconds, unit: '/s' },
+  ]
+}
+
+const writesPerSecond = 20
+
+function keepWriting({ ask }: Site, size: number) {
+  let [going, written] = [true, 0]
+  const sides = new Map<number, boolean>()
+  const write = async () => {
+    const turn = Math.floor(written / 2)
+    if (written % 2 === 0) return await ask(`POST ${root}/endpoints`, registrationOf(size + 1 + turn))
+    // The same few hundred again and again, all over the register: they match, they do not, they match.
+    const n = 1 + ((turn * 7919) % 300) * Math.floor(size / 300)
+    const side = !(sides.get(n) ?? isOnline(n))
+    sides.set(n, side)
+    return await ask(`PUT ${root}/endpoints/${idOf(n)}/metadata/online`, side)
+  }
+  const done = (async () => {
+    while (going) {
+      const { status, text } = await write()
+      if (status >= 300) throw new Error(`${status} ${text}`)
+      written++
+      await sleep(1000 / writesPerSecond)
+    }
+  })()
+  return {
+    async stop() {
+      going = false
+      await done
+      return written
+    },
+  }
+}

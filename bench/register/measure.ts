@@ -1,0 +1,85 @@
+/** A page of the API and the plain statement for the same rows, in turns over one connection each. */
+import type { Site } from './site.ts'
+import type { Wire } from './wire.ts'
+
+/** What both must agree on. */
+export interface Found {
+  total?: number | undefined
+  ids: string[]
+}
+
+export interface Kind {
+  name: string
+  /** Each round asks for something else. */
+  path(round: number): string
+  plain(round: number): Promise<Found>
+  /** Who asks; by default somebody who may read everything. */
+  token?: (() => Promise<string>) | undefined
+  /** `limited`: held to the limits of ratio and p99. `comparable`: as many rows at every size, so that its growth counts. */
+  limited?: boolean
+  comparable?: boolean
+}
+
+export interface Timing {
+  kind: Kind
+  p50: number
+  p99: number
+  plainP50: number
+  ratio: number
+}
+
+const warmUps = 15
+const roundsMost = 200
+const roundsLeast = 8
+/** Scans of a million rows are not repeated two hundred times. */
+const budgetMilliseconds = 15_000
+
+export async function measure({ token }: Site, wire: Wire, kind: Kind): Promise<Timing> {
+  const ours: number[] = []
+  const theirs: number[] = []
+  const began = performance.now()
+  const inTime = () => performance.now() - began < budgetMilliseconds
+  for (let round = -warmUps; round < roundsMost && (inTime() || ours.length < roundsLeast); round++) {
+    const asking = await (kind.token ?? token)()
+    const path = kind.path(round + warmUps)
+    let text = ''
+    let expected: Found = { ids: [] }
+    const api = () => timed(async () => (text = await wire.ask('GET', path, asking)))
+    const plain = () => timed(async () => (expected = await kind.plain(round + warmUps)))
+    // Whoever comes second finds the rows warm.
+    const times = round % 2 === 0 ? [await api(), await plain()] : [await plain(), await api()].reverse()
+    compare(kind.name, foundIn(text), expected)
+    if (round < 0 && inTime()) continue
+    ours.push(times[0]!)
+    theirs.push(times[1]!)
+  }
+  const [p50, plainP50] = [quantile(ours, 0.5), quantile(theirs, 0.5)]
+  return { kind, p50, p99: quantile(ours, 0.99), plainP50, ratio: p50 / plainP50 }
+}
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const began = performance.now()
+  await work()
+  return performance.now() - began
+}
+
+export const quantile = (values: number[], share: number) =>
+  values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))]!
+
+function foundIn(text: string): Found {
+  const answer = JSON.parse(text)
+  if (!answer.content) return { ids: [answer.endpointId] }
+  return { total: answer.totalElements, ids: answer.content.map((one: { endpointId: string }) => one.endpointId) }
+}
+
+function compare(name: string, found: Found, expected: Found) {
+  const problem =
+    expected.ids.length === 0
+      ? 'nothing was found'
+      : found.total !== expected.total
+        ? `a total of ${found.total} instead of ${expected.total}`
+        : found.ids.join() !== expected.ids.join()
+          ? 'other endpoints than the statement finds'
+          : undefined
+  if (problem) throw new Error(`${name}: ${problem}`)
+}

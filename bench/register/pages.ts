@@ -1,0 +1,151 @@
+/** The pages that are measured, each with the statement that somebody would write for it by hand. */
+import type postgres from 'postgres'
+import { cityOf, dayOf, idOf, modelOf } from './endpoints.ts'
+import type { Filter } from './filters.ts'
+import type { Found, Kind } from './measure.ts'
+import { applicationName, root, type Site, versionNames } from './site.ts'
+
+type Fragment = postgres.PendingQuery<postgres.Row[]>
+
+const limit = 100
+const shared = [
+  'endpoint_id',
+  'created_date',
+  'application_name',
+  'version_name',
+  'version_registered_date',
+  'pool_ids',
+]
+const withMetadata = [...shared, 'metadata', 'metadata_updated_date']
+
+/** Numbers far from each other, below the size of the smaller register. */
+const numberOf = (round: number) => 1 + ((round * 6151) % 5000)
+
+export function pagesOf(
+  { sql, tenantId }: Site,
+  of: { filter: Filter; readerToken(): Promise<string>; readable: string[] },
+): Kind[] {
+  const list = (parameters: Record<string, unknown>) => {
+    const texts = Object.entries({ limit, ...parameters }).map(([name, value]): [string, string] => [
+      name,
+      typeof value === 'object' ? JSON.stringify(value) : String(value),
+    ])
+    return `${root}/endpoints?${new URLSearchParams(texts)}`
+  }
+
+  /** Both statements go out at once, as the driver can. */
+  async function plainPage(columns: string[], where: Fragment, offset = 0): Promise<Found> {
+    const [rows, [counted]] = await Promise.all([
+      sql<{ endpointId: string }[]>`
+        select ${sql(columns)} from register.endpoints where tenant_id = ${tenantId} and ${where}
+        order by seq offset ${offset} limit ${limit}`,
+      sql`select count(*) from register.endpoints where tenant_id = ${tenantId} and ${where}`,
+    ])
+    return { total: counted?.count, ids: rows.map(({ endpointId }) => endpointId) }
+  }
+
+  async function plainMembers(offset: number): Promise<Found> {
+    const [rows, [counted]] = await Promise.all([
+      sql<{ endpointId: string }[]>`
+        select ${sql(withMetadata.map((column) => `e.${column}`))}
+        from register.filter_members m join register.endpoints e on e.tenant_id = m.tenant_id and e.seq = m.seq
+        where m.tenant_id = ${tenantId} and m.member_set = ${of.filter.memberSet} and m.matched
+        order by m.seq offset ${offset} limit ${limit}`,
+      sql`select (select coalesce(sum(count), 0)::bigint from register.filter_counts
+          where tenant_id = ${tenantId} and member_set = ${of.filter.memberSet})
+        + (select coalesce(sum(difference), 0) from register.filter_count_differences
+          where tenant_id = ${tenantId} and member_set = ${of.filter.memberSet})::bigint as count`,
+    ])
+    return { total: counted?.count, ids: rows.map(({ endpointId }) => endpointId) }
+  }
+
+  const contains = (value: object) => sql`metadata @> ${sql.json(value as never)}`
+  const include = 'metadata'
+  const threeCities = (round: number) => [0, 1, 2].map((step) => cityOf(numberOf(round) + step))
+  const offsetOf = (round: number) => round % 50
+
+  return [
+    {
+      name: 'Get by id',
+      comparable: true,
+      path: (round) => `${root}/endpoints/${idOf(numberOf(round))}?include=metadata`,
+      async plain(round) {
+        const [row] = await sql<{ endpointId: string }[]>`
+          select ${sql(withMetadata)} from register.endpoints where endpoint_id = ${idOf(numberOf(round))}`
+        return { ids: [row?.endpointId ?? ''] }
+      },
+    },
+    {
+      name: 'Page of an application',
+      comparable: true,
+      path: (round) => list({ applicationName, offset: offsetOf(round) }),
+      plain: (round) => plainPage(shared, sql`application_name = ${applicationName}`, offsetOf(round)),
+    },
+    {
+      name: 'Page of a version',
+      comparable: true,
+      path: (round) => list({ applicationVersionName: versionNames[round % 3], offset: offsetOf(round) }),
+      plain: (round) => plainPage(shared, sql`version_name = ${versionNames[round % 3]!}`, offsetOf(round)),
+    },
+    {
+      name: 'Equality (0.1 % of all)',
+      limited: true,
+      path: (round) => list({ include, metadataFilter: { city: cityOf(numberOf(round)) } }),
+      plain: (round) => plainPage(withMetadata, contains({ city: cityOf(numberOf(round)) })),
+    },
+    {
+      name: 'Equality (100 endpoints)',
+      limited: true,
+      comparable: true,
+      path: (round) => list({ include, metadataFilter: { installed: dayOf(100 + numberOf(round)) } }),
+      plain: (round) => plainPage(withMetadata, contains({ installed: dayOf(100 + numberOf(round)) })),
+    },
+    {
+      name: 'multiFilter IN of three (0.3 %)',
+      path: (round) =>
+        list({ include, multiFilter: { or: [{ key: 'city', operator: 'IN', values: threeCities(round) }] } }),
+      plain: (round) => {
+        const wanted = threeCities(round).map((city) => JSON.stringify({ city }))
+        return plainPage(withMetadata, sql`metadata @> any(${wanted}::text[]::jsonb[])`)
+      },
+    },
+    {
+      name: 'multiFilter and of two (0.02 %)',
+      path: (round) =>
+        list({
+          include,
+          multiFilter: {
+            and: [
+              { key: 'model', operator: 'IN', values: [modelOf(numberOf(round))] },
+              { key: 'city', operator: 'IN', values: [cityOf(numberOf(round))] },
+            ],
+          },
+        }),
+      plain: (round) =>
+        plainPage(withMetadata, contains({ model: modelOf(numberOf(round)), city: cityOf(numberOf(round)) })),
+    },
+    {
+      name: 'Active filter (1 %)',
+      limited: true,
+      comparable: true,
+      path: (round) => list({ include, filterId: of.filter.filterId, offset: round % 10 }),
+      plain: (round) => plainMembers(round % 10),
+    },
+    {
+      name: 'Regular expression',
+      path: (round) => list({ regex: `^SN-0*${numberOf(round)}$` }),
+      plain: (round) =>
+        plainPage(
+          shared,
+          sql`exists (select from jsonb_each_text(metadata) m where m.value ~ ${`^SN-0*${numberOf(round)}$`})`,
+        ),
+    },
+    {
+      name: 'Page of one who may read 10 endpoints',
+      comparable: true,
+      token: of.readerToken,
+      path: (round) => list({ limit: limit - (round % 50) }),
+      plain: () => plainPage(shared, sql`endpoint_id = any(${of.readable}::text[])`),
+    },
+  ]
+}

@@ -1,0 +1,80 @@
+/** The platform under measurement: an application with three versions, and the way to its database. */
+import { join } from 'node:path'
+import { connect, type Pool } from '../../src/kernel/db.ts'
+import { connectEmbeddedPostgres } from '../../src/kernel/embedded-postgres.ts'
+import { type Ask, bearer, client, tokenOf } from '../../test/harness/client.ts'
+import { freshDirectory, type Measured, removeDirectory, serviceToken, start } from '../platform.ts'
+
+export const root = '/epr/api/v1'
+export const applicationName = 'bench'
+export const versionNames = ['bench-v1', 'bench-v2', 'bench-v3']
+
+export interface Site {
+  platform: Measured
+  tenantId: string
+  /** One connection, as one request of the platform has. */
+  sql: Pool
+  /** May do everything in the tenant. */
+  token(): Promise<string>
+  ask: Ask
+  close(): Promise<void>
+}
+
+export async function openSite(): Promise<Site> {
+  const directory = freshDirectory()
+  const platform = await start(directory)
+  const connection = await connectEmbeddedPostgres(join(directory, 'postgres'))
+  if (!connection) throw new Error('the database of the platform is not to be found')
+  const sql = connect(connection, { max: 1, name: 'bench' })
+  const token = kept(() => serviceToken(platform, platform.bootstrap.default))
+  const ask: Ask = async (operation, body, headers) =>
+    client(platform.baseUrl, bearer(await token()))(operation, body, headers)
+  const create = async (path: string, body: object) => {
+    const answer = await ask(`POST /api/v1/applications${path}`, body)
+    if (answer.status !== 201) throw new Error(`${answer.status} ${answer.text}`)
+  }
+  await create('', { name: applicationName })
+  for (const name of versionNames)
+    await create(`/${applicationName}/app-versions`, { nameSuffix: name.slice(applicationName.length + 1) })
+  return {
+    platform,
+    tenantId: platform.bootstrap.default.tenantId,
+    sql,
+    token,
+    ask,
+    async close() {
+      await sql.end({ timeout: 5 })
+      await platform.stop()
+      removeDirectory(directory)
+    },
+  }
+}
+
+/** Somebody who may read these endpoints and nothing else. */
+export async function aReaderOf({ platform, tenantId, ask }: Site, endpointIds: string[]) {
+  const iam = '/iam/api/v1'
+  const login = { username: 'reader', password: 'correct horse battery staple' }
+  const made = await ask(`POST ${iam}/users`, login)
+  if (made.status !== 201) throw new Error(`${made.status} ${made.text}`)
+  for (const endpointId of endpointIds) {
+    const resource = `endpoint-${endpointId}`
+    const grant = { subject: { type: 'user', id: made.body.id }, resource, scopes: ['endpoint:read'] }
+    const granted = await ask(`POST ${iam}/grants`, grant)
+    if (granted.status !== 201) throw new Error(`${granted.status} ${granted.text}`)
+  }
+  const { frontendClient } = platform.bootstrap.default
+  return kept(() =>
+    tokenOf(platform.baseUrl, tenantId, { grant_type: 'password', client_id: frontendClient.id, ...login }),
+  )
+}
+
+const keptMilliseconds = 120_000
+
+/** A token lives for minutes, a measurement for longer. */
+function kept(make: () => Promise<string>): () => Promise<string> {
+  let [token, since] = ['', Number.NEGATIVE_INFINITY]
+  return async () => {
+    if (performance.now() - since > keptMilliseconds) [token, since] = [await make(), performance.now()]
+    return token
+  }
+}

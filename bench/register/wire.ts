@@ -1,0 +1,63 @@
+/** One keep-alive connection and nothing that costs time of its own: what is measured is the server. */
+import net from 'node:net'
+
+export interface Wire {
+  /** The answer's text; anything but the expected status is an error. */
+  ask(method: string, path: string, token: string, body?: unknown, expected?: number): Promise<string>
+  close(): void
+}
+
+interface Waiting {
+  resolve(answer: { status: number; text: string }): void
+  reject(error: Error): void
+}
+
+export async function openWire(baseUrl: string): Promise<Wire> {
+  const { hostname, port, host } = new URL(baseUrl)
+  const socket = net.connect({ host: hostname, port: Number(port), noDelay: true })
+  await new Promise<void>((resolve, reject) => socket.once('connect', resolve).once('error', reject))
+  let waiting: Waiting | undefined
+  let parts: Buffer[] = []
+  let [received, wanted] = [0, -1]
+
+  socket.on('data', (part: Buffer) => {
+    parts.push(part)
+    received += part.length
+    if (wanted < 0) wanted = lengthOf(parts)
+    if (wanted < 0 || received < wanted) return
+    const whole = Buffer.concat(parts)
+    ;[parts, received, wanted] = [[], 0, -1]
+    const status = Number(whole.subarray(9, 12).toString())
+    waiting?.resolve({ status, text: whole.toString('utf8', whole.indexOf('\r\n\r\n') + 4) })
+  })
+  const failed = (error?: Error) => waiting?.reject(error ?? new Error('the connection was closed'))
+  socket.on('error', failed).on('close', () => failed())
+
+  return {
+    async ask(method, path, token, body, expected = 200) {
+      const content = body === undefined ? '' : JSON.stringify(body)
+      const type = body === undefined ? '' : 'content-type: application/json\r\n'
+      const length = `content-length: ${Buffer.byteLength(content)}\r\n`
+      const { status, text } = await new Promise<{ status: number; text: string }>((resolve, reject) => {
+        waiting = { resolve, reject }
+        socket.write(
+          `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\nauthorization: Bearer ${token}\r\n${type}${length}\r\n${content}`,
+        )
+      })
+      if (status !== expected) throw new Error(`${method} ${path}: ${status} ${text.slice(0, 500)}`)
+      return text
+    },
+    close: () => socket.destroy(),
+  }
+}
+
+/** Head and body together; -1 while the head is not whole. */
+function lengthOf(parts: Buffer[]): number {
+  const text = Buffer.concat(parts).toString('latin1')
+  const end = text.indexOf('\r\n\r\n')
+  if (end < 0) return -1
+  if (text.startsWith('HTTP/1.1 204') || text.startsWith('HTTP/1.1 304')) return end + 4
+  const length = /^content-length: (\d+)/im.exec(text.slice(0, end))
+  if (!length) throw new Error('an answer without its length')
+  return end + 4 + Number(length[1])
+}
