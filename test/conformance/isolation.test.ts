@@ -84,10 +84,24 @@ async function furnish() {
   const clients = await asService('GET /iam/api/v1/clients')
   const basic = await created(asService, 'POST /api/v1/basic-credentials', { username: `${marker}-device` })
   const certificate = await created(asService, 'POST /api/v1/x509-credentials', { commonName: `${marker}-device` })
+  const epr = '/epr/api/v1'
+  const endpointId = `${marker}-endpoint`
+  await created(asService, `POST ${epr}/endpoints`, {
+    appVersion: { name: `${app}-v1` },
+    endpointId,
+    metadata: { city: marker },
+  })
+  const filters = `${epr}/applications/${app}/filters`
+  const query = { 'metadata.city': marker }
+  const filterId = await created(asService, `POST ${filters}`, { name: `${marker}-filter`, documentQuery: query })
+  await eventually(async () => {
+    assert.equal((await asService(`GET ${filters}/${filterId}`)).body.status, 'active')
+  })
   parameters['tenant-v1'] = { tenantId, id: '1' }
   parameters['tenant-v2'] = { tenant_pk: pk, pk: '1' }
   parameters.application = { appName: app, appVersionName: `${app}-v1`, serviceInstanceName: 'epts' }
-  parameters.token = { endpointId: `${marker}-endpoint`, endpointTokenId: `${marker}-token` }
+  parameters.register = { applicationName: app, filterId, endpointId, key: 'city' }
+  parameters.token = { endpointId, endpointTokenId: `${marker}-token` }
   parameters.identity = { tenant_id: tenantId, name: `${marker}-role` }
   byPath = { users: user, grants: grant, 'api-keys': key, issuers: issuer, clients: clients.body.content[0].id }
   Object.assign(byPath, { 'basic-credentials': basic, 'x509-credentials': certificate })
@@ -192,6 +206,8 @@ async function everythingOfTheOwner() {
     '/iam/api/v1/issuers',
     '/api/v1/basic-credentials',
     '/api/v1/x509-credentials',
+    '/epr/api/v1/endpoints?include=metadata,filters',
+    '/epr/api/v1/applications/isolated7-app/filters',
   ]
   const answers = await Promise.all(urls.map((url) => owner.asService(`GET ${url}`)))
   for (const answer of answers) assert.equal(answer.status, 200)
@@ -208,6 +224,9 @@ for (const [path, item] of Object.entries(document.paths))
     if (shape) bodies.set(`${method.toUpperCase()} ${shapeOf(path)}`, sampleOf(shape))
   }
 const bodyOf = ({ method, path }: SpecifiedOperation) => bodies.get(`${method} ${shapeOf(path)}`)
+
+/** Without it the operation would be refused before anybody looks at the resource. */
+const queryOf = ({ path }: SpecifiedOperation) => (path.endsWith('/relations') ? '?relation=contains' : '')
 
 const isGuarded = ({ scopes }: SpecifiedOperation) => !scopes.includes('none')
 const needsScope = ({ scopes }: SpecifiedOperation) => !scopes.includes('authenticated')
@@ -232,7 +251,7 @@ const revealed = (text: string, operation: SpecifiedOperation) =>
 for (const operation of operations.filter(isGuarded)) {
   const { service, method, path } = operation
   describe(`${service}: ${method} ${path}`, () => {
-    const call = (ask: Ask) => ask(`${method} ${urlOf(operation)}`, bodyOf(operation))
+    const call = (ask: Ask) => ask(`${method} ${urlOf(operation)}${queryOf(operation)}`, bodyOf(operation))
 
     test('nobody: 401', async () => assert.equal((await call(client(platform.baseUrl))).status, 401))
 
