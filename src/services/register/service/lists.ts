@@ -4,8 +4,8 @@ import type { Kit } from '../../../kernel/define-service.ts'
 import { InvalidRequest, invalidField } from '../../../kernel/errors.ts'
 import { contentOf, contentText, type Document, documentOf } from '../document.ts'
 import type { FilterIndex, KnownFilter } from '../filter-index.ts'
-import { endpointText } from '../present.ts'
 import type { Condition, EndpointQuery, Key } from '../query.ts'
+import { idsIn, type View, withFilters } from '../store/endpoint-text.ts'
 import * as store from '../store/list.ts'
 import { sightOf, tenantToRead } from './access.ts'
 import { createGate } from './gate.ts'
@@ -20,7 +20,7 @@ export interface Question {
   regex?: string | undefined
   sort?: { key: Key; descending: boolean } | undefined
   includeFilters: boolean
-  view: store.View
+  view: View
   offset: number
   /** 0: all. */
   limit: number
@@ -70,37 +70,30 @@ export function createListRules({ db }: Kit, filters: FilterIndex): ListRules {
     return known
   }
 
-  async function present(rows: store.ListRow[], { includeFilters, view }: Question): Promise<string[]> {
-    const ids = includeFilters && rows.length > 0 ? rows.map(({ endpointId }) => endpointId) : []
-    const matching = ids.length > 0 ? await filters.idsOf(db.sql, ids) : undefined
-    const keys = typeof view === 'object' ? view : undefined
-    return rows.map((row) => endpointText(row, matching?.get(row.endpointId) ?? [], keys))
+  /** `filters` is empty in what the store gives. */
+  async function present({ content }: store.Texts, { includeFilters }: Question): Promise<string> {
+    if (!content || !includeFilters) return content ?? ''
+    const matching = await filters.idsOf(db.sql, idsIn(content))
+    return withFilters(content, (endpointId) => matching.get(endpointId) ?? [])
   }
 
   async function pageOf(query: EndpointQuery, known: KnownFilter[], question: Question) {
     const { view } = question
-    if (store.isPlain(query)) {
-      const [total, rows] = await Promise.all([
-        store.countPlain(db.sql, query),
-        store.findPlain(db.sql, query, question, view),
-      ])
-      return { total, rows }
-    }
+    if (store.isPlain(query)) return await store.findPlain(db.sql, query, question, view)
     if (isFilterOnly(query, known)) {
-      const [total, rows] = await Promise.all([
+      const [total, found] = await Promise.all([
         known.length === 1 ? known[0]!.matchedEndpointsCount : store.countMembers(db.sql, query, filters),
         store.findMembers(db.sql, query, filters, question, view),
       ])
-      return { total, rows }
+      return { ...found, total }
     }
     return await limited(query, (sql) => store.findMatching(sql, query, filters, question, view))
   }
 
   async function streamOf(query: EndpointQuery, question: Question): Promise<AsyncIterable<string>> {
-    if (store.isPlain(query))
-      return contentOf(await store.countPlain(db.sql, query), rowsOneByOne(walk(query, question)))
+    if (store.isPlain(query)) return contentOf(await store.countPlain(db.sql, query), walk(query, question))
     const { total, numbers } = await limited(query, (sql) => store.findNumbers(sql, query, filters, question.offset))
-    return contentOf(total, rowsOneByOne(byNumbers(query.tenantId, numbers, question)))
+    return contentOf(total, byNumbers(query.tenantId, numbers, question))
   }
 
   /** Page after page: no connection is held while a slow reader takes its time. */
@@ -109,11 +102,11 @@ export function createListRules({ db }: Kit, filters: FilterIndex): ListRules {
     let [after, offset] = [-1, question.offset]
     while (left > 0) {
       const limit = Math.min(pageMax, left)
-      const rows = await store.findPlain(db.sql, query, { after, offset, limit }, question.view)
-      yield await present(rows, question)
-      if (rows.length < limit) return
-      left -= rows.length
-      after = rows.at(-1)!.seq
+      const found = await store.findNext(db.sql, query, { after, offset, limit }, question.view)
+      if (found.count > 0) yield await present(found, question)
+      if (found.count < limit) return
+      left -= found.count
+      after = found.last!
       offset = 0
     }
   }
@@ -128,12 +121,8 @@ export function createListRules({ db }: Kit, filters: FilterIndex): ListRules {
         page.push(Number(numbers.slice(at, end)))
         at = end + 1
       }
-      const rows = await store.findByNumbers(db.sql, tenantId, page, question.view)
-      const byNumber = new Map(rows.map((row) => [row.seq, row]))
-      yield await present(
-        page.flatMap((seq) => byNumber.get(seq) ?? []),
-        question,
-      )
+      const found = await store.findByNumbers(db.sql, tenantId, page, question.view)
+      if (found.count > 0) yield await present(found, question)
       left -= page.length
     }
   }
@@ -156,8 +145,8 @@ export function createListRules({ db }: Kit, filters: FilterIndex): ListRules {
       // The first is walked, the others are only asked.
       if (known.length > 1) query.filterIds = known.sort(bySize).map(({ filterId }) => filterId)
       if (question.limit === 0 || question.limit > pageMax) return await streamOf(query, question)
-      const { total, rows } = await pageOf(query, known, question)
-      return documentOf(contentText(total, await present(rows, question)))
+      const found = await pageOf(query, known, question)
+      return documentOf(contentText(found.total, [await present(found, question)]))
     },
   }
 }
@@ -166,10 +155,6 @@ const bySize = (one: KnownFilter, other: KnownFilter) => one.matchedEndpointsCou
 
 /** PostgreSQL's word for a statement that ran out of time. */
 const canceled = '57014'
-
-async function* rowsOneByOne(pages: AsyncIterable<string[]>) {
-  for await (const page of pages) yield* page
-}
 
 const unique = (values: string[] | undefined) => {
   if (values && values.length > 1000)

@@ -38,7 +38,7 @@ const stalledMinutes = 10
 /** Of an event, so that it travels whole. */
 const idsAtOnce = 100
 
-export function createMatching({ db, bus, jobs, now }: Kit, changes: Changes): Matching {
+export function createMatching({ db, bus, jobs, now, log }: Kit, changes: Changes): Matching {
   const compiled = createCompiled()
   let stopped = false
 
@@ -69,23 +69,36 @@ export function createMatching({ db, bus, jobs, now }: Kit, changes: Changes): M
       await members.deleteRefused(sql, tenantId, memberSet)
     })
 
+  async function match(filter: FilterToMatch) {
+    for (let limit = partAtFirst; ; ) {
+      // The next node goes on where the last commit was.
+      if (stopped) throw new Error('the process stops')
+      const began = monotonicMs()
+      try {
+        const outcome = await matchNext(filter, limit)
+        if (outcome === 'gone') return
+        if (outcome === 'through') return await activate(filter)
+      } catch (error) {
+        if ((error as { code?: unknown }).code !== outOfTime || limit === part.least) throw error
+      }
+      limit = nextPart(limit, monotonicMs() - began)
+    }
+  }
+
   jobs.define<FilterToMatch>({
     name: matchJob,
     timeoutSeconds: 6 * 3600,
     async run(filter) {
-      for (let limit = partAtFirst; ; ) {
-        // The next node goes on where the last commit was.
-        if (stopped) throw new Error('the process stops')
-        const began = monotonicMs()
+      await match(filter)
+      // The queue pauses for seconds between two jobs: a hundred new filters would take minutes. Their own jobs then find
+      // nothing to do; those that fail are left to theirs.
+      for (let next = await store.findWaiting(db.sql); next; next = await store.findWaiting(db.sql))
         try {
-          const outcome = await matchNext(filter, limit)
-          if (outcome === 'gone') return
-          if (outcome === 'through') return await activate(filter)
+          await match(next)
         } catch (error) {
-          if ((error as { code?: unknown }).code !== outOfTime || limit === part.least) throw error
+          log.warn({ err: error, filterId: next.filterId }, 'a filter could not be matched and will be tried again')
+          return
         }
-        limit = nextPart(limit, monotonicMs() - began)
-      }
     },
   })
 

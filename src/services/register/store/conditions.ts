@@ -4,7 +4,28 @@ import { connectivityKeys } from '../metadata.ts'
 import type { Condition, Key } from '../query.ts'
 import type { Fragment } from './fragment.ts'
 
-export function conditionSql(sql: Sql, condition: Condition): Fragment {
+/** All of these hold. Equalities are asked for in one piece: the index meets them together, a rare one spares a common one. */
+export function conditionsSql(sql: Sql, conditions: Condition[]): Fragment[] {
+  const equal = new Map<string, unknown>()
+  const others = conditions.filter((condition) => {
+    if (!('key' in condition) || !('path' in condition.key)) return true
+    const { key, operator, values } = condition
+    const [first = '', ...rest] = key.path
+    const [value] = values
+    if (operator !== 'IN' || values.length !== 1 || !isScalar(value)) return true
+    if (equal.has(first) || connectivityKeys.includes(first)) return true
+    equal.set(first, nested(rest, value))
+    return false
+  })
+  const parts = others.map((condition) => conditionSql(sql, condition))
+  if (equal.size > 0) parts.unshift(sql`e.metadata @> ${sql.json(Object.fromEntries(equal) as never)}`)
+  return parts
+}
+
+const isScalar = (value: unknown) => typeof value !== 'object' || value === null
+const nested = (path: string[], value: unknown) => path.reduceRight((inner, name) => ({ [name]: inner }), value)
+
+function conditionSql(sql: Sql, condition: Condition): Fragment {
   if ('all' in condition) return joined(sql, condition.all, sql`and`, sql`true`)
   if ('any' in condition) return joined(sql, condition.any, sql`or`, sql`false`)
   const { key, operator, values } = condition
@@ -31,13 +52,13 @@ function isIn(sql: Sql, key: Key, values: unknown[]): Fragment {
   if ('field' in key) return sql`${fieldOf(sql, key.field)} = any(${values as string[]}::text[])`
   const [first = ''] = key.path
   if (connectivityKeys.includes(first)) return sql`${jsonOf(sql, key)} = any(${texts(values)}::text[]::jsonb[])`
-  const contained = values.map((value) => key.path.reduceRight((inner, name) => ({ [name]: inner }), value))
+  const contained = values.map((value) => nested(key.path, value))
   const found =
     contained.length === 1
       ? sql`e.metadata @> ${sql.json(contained[0] as never)}`
       : sql`e.metadata @> any(${texts(contained)}::text[]::jsonb[])`
   // An object or array contains more than its equals.
-  const scalars = values.every((value) => typeof value !== 'object' || value === null)
+  const scalars = values.every(isScalar)
   return scalars ? found : sql`${found} and ${jsonOf(sql, key)} = any(${texts(values)}::text[]::jsonb[])`
 }
 

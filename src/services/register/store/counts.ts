@@ -1,6 +1,12 @@
 import type { Sql } from '../../../kernel/db.ts'
 import type { Fragment } from './fragment.ts'
 
+export interface CountedOf {
+  tenantId: string
+  applicationNames?: string[] | undefined
+  versionNames?: string[] | undefined
+}
+
 /** The sum of both tables, with the same conditions on each. */
 const summed = (sql: Sql, where: Fragment) => sql`
   select application_name, version_name, metadata_key, sum(n) as n from (
@@ -9,15 +15,17 @@ const summed = (sql: Sql, where: Fragment) => sql`
     select application_name, version_name, metadata_key, difference from register.count_differences where ${where}
   ) both_tables group by application_name, version_name, metadata_key`
 
-/** Exact, without looking at a single endpoint. */
-export async function countEndpoints(
-  sql: Sql,
-  of: { tenantId: string; applicationNames?: string[] | undefined; versionNames?: string[] | undefined },
-): Promise<number> {
+/** Exact, without looking at a single endpoint. As part of a statement: */
+export function countedEndpoints(sql: Sql, of: CountedOf): Fragment {
   const where = sql`tenant_id = ${of.tenantId} and metadata_key = ''
     ${of.applicationNames ? sql`and application_name = any(${of.applicationNames}::text[])` : sql``}
     ${of.versionNames ? sql`and version_name = any(${of.versionNames}::text[])` : sql``}`
-  const [row] = await sql`select coalesce(sum(n), 0)::bigint as n from (${summed(sql, where)}) counted`
+  return sql`((select coalesce(sum(count), 0)::bigint from register.counts where ${where})
+    + (select coalesce(sum(difference), 0)::bigint from register.count_differences where ${where}))`
+}
+
+export async function countEndpoints(sql: Sql, of: CountedOf): Promise<number> {
+  const [row] = await sql`select ${countedEndpoints(sql, of)} as n`
   return row?.n
 }
 

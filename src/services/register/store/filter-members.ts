@@ -169,12 +169,12 @@ export async function deleteRefused(sql: Sql, tenantId: string, memberSet: numbe
     where tenant_id = ${tenantId} and member_set = ${memberSet} and not matched`
 }
 
-/** A part of a set that is nobody's; false when nothing was left. */
+/** A part of a set that is nobody's; false when nothing was left. By place: what the planner knows of a new set is too old. */
 export async function deletePart(sql: Sql, tenantId: string, memberSet: number, limit: number): Promise<boolean> {
   const { count } = await sql`
-    delete from register.filter_members where tenant_id = ${tenantId} and member_set = ${memberSet} and seq in (
-      select seq from register.filter_members where tenant_id = ${tenantId} and member_set = ${memberSet}
-      order by seq limit ${limit})`
+    delete from register.filter_members where tenant_id = ${tenantId} and member_set = ${memberSet} and ctid = any(array(
+      select ctid from register.filter_members where tenant_id = ${tenantId} and member_set = ${memberSet}
+      limit ${limit}))`
   return count > 0
 }
 
@@ -183,7 +183,7 @@ export async function deleteFiltersOfTenant(sql: Sql, tenantId: string, limit: n
   await sql`delete from register.filters where tenant_id = ${tenantId}`
   await sql`delete from register.filter_sets where tenant_id = ${tenantId}`
   const { count } = await sql`
-    delete from register.filter_members where ctid = any(array(
+    delete from register.filter_members where tenant_id = ${tenantId} and ctid = any(array(
       select ctid from register.filter_members where tenant_id = ${tenantId} limit ${limit}))`
   return count > 0
 }

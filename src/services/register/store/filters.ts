@@ -131,6 +131,14 @@ export async function deleteFiltersOf(
     returning filter_id, member_set`
 }
 
+/** The first that nobody has begun to match. */
+export async function findWaiting(sql: Sql): Promise<(OfFilter & { memberSet: number }) | undefined> {
+  const [row] = await sql<(OfFilter & { memberSet: number })[]>`
+    select tenant_id, application_name, filter_id, member_set from register.filters
+    where status = 'pending' and matched_until = 0 order by matched_date limit 1 for update skip locked`
+  return row
+}
+
 /** Those whose matching made no progress since then; each is given out once. */
 export async function takeStalled(
   sql: Sql,

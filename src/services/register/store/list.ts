@@ -4,91 +4,102 @@
  */
 import type { Sql } from '../../../kernel/db.ts'
 import type { FilterIndex } from '../filter-index.ts'
-import type { EndpointQuery } from '../query.ts'
-import { conditionSql, jsonOf, regexSql } from './conditions.ts'
-import { countEndpoints } from './counts.ts'
+import type { EndpointQuery, Sight } from '../query.ts'
+import { conditionsSql, jsonOf, regexSql } from './conditions.ts'
+import { countedEndpoints } from './counts.ts'
+import { separator, textOf, type View } from './endpoint-text.ts'
 import type { Fragment } from './fragment.ts'
 
-/** Which metadata a row holds. */
-export type View = 'none' | 'all' | string[]
-
-export interface ListRow {
-  endpointId: string
-  seq: number
-  applicationName: string
-  versionName: string
-  versionRegisteredDate: Date
-  createdDate: Date
-  poolIds: string[]
-  /** JSON text. */
-  metadata?: string
-  metadataUpdatedDate?: Date | null
-  connected?: boolean | null
-  connectivityTs?: Date | null
+export interface Page {
+  offset: number
+  limit: number
 }
 
-const columns = (sql: Sql, view: View): Fragment => sql`e.endpoint_id, e.seq, e.application_name, e.version_name,
-  e.version_registered_date, e.created_date, e.pool_ids
-  ${view === 'none' ? sql`` : sql`, e.metadata_updated_date, e.connected, e.connectivity_ts`}
-  ${view === 'none' ? sql`` : view === 'all' ? sql`, e.metadata::text as metadata` : sql`, ${picked(sql, view)}`}`
-
-const picked = (sql: Sql, keys: string[]) => sql`coalesce((
-  select jsonb_object_agg(key, e.metadata -> key) from unnest(${keys}::text[]) as key where e.metadata ? key
-  ), '{}')::text as metadata`
+type SomeSight = Exclude<Sight, 'all'>
 
 /** More names than these are not worth a walk each. */
 const walksMax = 50
 
+/** The parts of the tenant that are asked for and may be seen, none twice. */
+function partsOf(sql: Sql, query: EndpointQuery): Fragment[] {
+  const { tenantId, sight, applicationNames: asked, versionNames } = query
+  const named = (applications: string[] | undefined) => sql`e.tenant_id = ${tenantId}
+    ${applications ? sql`and e.application_name = any(${applications}::text[])` : sql``}
+    ${versionNames ? sql`and e.version_name = any(${versionNames}::text[])` : sql``}`
+  if (sight === 'all') return [named(asked)]
+  const whole = wholeApplications(query, sight)
+  return [
+    ...(whole.length > 0 ? [named(whole)] : []),
+    ...(sight.endpointIds.length > 0 ? [sql`${named(asked)} and ${singly(sql, sight, whole)}`] : []),
+  ]
+}
+
+const wholeApplications = ({ applicationNames: asked }: EndpointQuery, sight: SomeSight) =>
+  asked ? asked.filter((name) => sight.applicationNames.includes(name)) : sight.applicationNames
+
+const singly = (sql: Sql, { endpointIds }: SomeSight, whole: string[]) => sql`
+  e.endpoint_id = any(${endpointIds}::text[]) and e.application_name <> all(${whole}::text[])`
+
+interface Walk {
+  where: Fragment
+  /** What it is ordered by before the number. */
+  name: Fragment
+}
+
+const nameless = (sql: Sql) => sql`''::text`
+
 /**
- * The parts of the tenant that are asked for and may be seen, none twice. `walks`: each of them is an ordered walk along
- * one index; names given twice would be walked twice.
+ * The same parts, each an ordered walk along one index. A name is asked for as a range and ordered by, though it is but one:
+ * else the planner may walk along all of the tenant, where the first of a young application come last.
  */
-function partsOf(sql: Sql, query: EndpointQuery, { walks }: { walks: boolean }): Fragment[] {
+function walksOf(sql: Sql, query: EndpointQuery): Walk[] {
   const { tenantId, sight, applicationNames: asked, versionNames } = query
   const own = sql`e.tenant_id = ${tenantId}`
-  const within = (names: string[] | undefined): Fragment[] => {
-    const applications = names ? sql`and e.application_name = any(${names}::text[])` : sql``
-    if (names?.length === 0) return []
-    if (versionNames)
-      return walks && versionNames.length <= walksMax
-        ? versionNames.map((name) => sql`${own} and e.version_name = ${name} ${applications}`)
-        : [sql`${own} and e.version_name = any(${versionNames}::text[]) ${applications}`]
-    if (walks && names && names.length <= walksMax)
-      return names.map((name) => sql`${own} and e.application_name = ${name}`)
-    return [sql`${own} ${applications}`]
-  }
-  if (sight === 'all') return within(asked)
-  const whole = asked ? asked.filter((name) => sight.applicationNames.includes(name)) : sight.applicationNames
-  const parts = within(whole)
-  if (sight.endpointIds.length > 0)
-    parts.push(sql`${own} and e.endpoint_id = any(${sight.endpointIds}::text[])
-      and e.application_name <> all(${whole}::text[])
-      ${asked ? sql`and e.application_name = any(${asked}::text[])` : sql``}
-      ${versionNames ? sql`and e.version_name = any(${versionNames}::text[])` : sql``}`)
-  return parts
+  const along = (column: Fragment, name: string, also = sql``): Walk => ({
+    where: sql`${own} and ${column} >= ${name} and ${column} <= ${name} ${also}`,
+    name: column,
+  })
+  const whole = sight === 'all' ? asked : wholeApplications(query, sight)
+  const names = versionNames ?? whole
+  if ((names && names.length > walksMax) || (whole?.length === 0 && sight === 'all'))
+    return partsOf(sql, query).map((where) => ({ where, name: nameless(sql) }))
+  const ofApplications = whole ? sql`and e.application_name = any(${whole}::text[])` : sql``
+  const walks = versionNames
+    ? versionNames.map((name) => along(sql`e.version_name`, name, ofApplications))
+    : whole?.map((name) => along(sql`e.application_name`, name))
+  if (sight === 'all') return walks ?? [{ where: own, name: nameless(sql) }]
+  const rest = partsOf(sql, { ...query, sight: { ...sight, applicationNames: [] } })
+  const alone = rest.map((where) => ({
+    where: sql`${where} and e.application_name <> all(${whole ?? []}::text[])`,
+    name: nameless(sql),
+  }))
+  return [...(whole?.length === 0 ? [] : (walks ?? [])), ...alone]
 }
 
 function source(sql: Sql, query: EndpointQuery): Fragment {
   const part = (where: Fragment) => sql`select e.*, e.ctid as place from register.endpoints e where ${where}`
-  const parts = partsOf(sql, query, { walks: false }).map(part)
+  const parts = partsOf(sql, query).map(part)
   if (parts.length === 0) return sql`(${part(sql`false`)}) e`
   return sql`(${unionOf(sql, parts)}) e`
 }
 
 const unionOf = (sql: Sql, parts: Fragment[]) => parts.reduce((before, part) => sql`${before} union all ${part}`)
 
-/** The first numbers of all parts together: of each part no more than could be among them. */
-function firstNumbers(
+/** Where the first rows of all parts together lie: of each part no more are looked at than could be among them. */
+function firstPlaces(
   sql: Sql,
   query: EndpointQuery,
-  { offset, limit, after = -1 }: Page & { after?: number },
+  { offset, limit, after = -1 }: Page & { after?: number | undefined },
 ): Fragment {
-  const parts = partsOf(sql, query, { walks: true }).map(
-    (where) => sql`(select e.seq from register.endpoints e where ${where} and e.seq > ${after}
-      order by e.seq limit ${offset + limit})`,
-  )
-  if (parts.length === 0) return sql`select 0::bigint as seq where false`
-  return sql`select seq from (${unionOf(sql, parts)}) parts order by seq offset ${offset} limit ${limit}`
+  const walks = walksOf(sql, query)
+  const walk = ({ where, name }: Walk, window: Fragment) => sql`
+    select e.seq, e.ctid as place from register.endpoints e
+    where ${where} and e.seq > ${after} order by ${name}, e.seq ${window}`
+  const window = sql`offset ${offset}::bigint limit ${limit}::bigint`
+  if (walks.length === 0) return sql`select null::tid where false`
+  if (walks.length === 1) return sql`select place from (${walk(walks[0]!, window)}) part`
+  const parts = walks.map((one) => sql`(${walk(one, sql`limit ${offset + limit}::bigint`)})`)
+  return sql`select place from (${unionOf(sql, parts)}) parts order by seq ${window}`
 }
 
 /** Nothing but applications and versions is asked for. */
@@ -96,29 +107,29 @@ export const isPlain = ({ endpointIds, filterIds, conditions, regex, sort }: End
   !endpointIds && !filterIds && conditions.length === 0 && regex === undefined && !sort
 
 function filterSql(sql: Sql, query: EndpointQuery, filters: FilterIndex): Fragment {
-  const parts = query.conditions.map((condition) => sql`and (${conditionSql(sql, condition)})`)
+  const parts = conditionsSql(sql, query.conditions).map((condition) => sql`and (${condition})`)
   if (query.endpointIds) parts.push(sql`and e.endpoint_id = any(${query.endpointIds}::text[])`)
   if (query.filterIds) parts.push(sql`and e.seq in (${filters.members(sql, query.tenantId, query.filterIds)})`)
   if (query.regex !== undefined) parts.push(sql`and ${regexSql(sql, query.regex)}`)
   return parts.reduce((before, part) => sql`${before} ${part}`, sql`true`)
 }
 
-/** Without counting endpoints, but those that the caller may see one by one. */
-export async function countPlain(sql: Sql, query: EndpointQuery): Promise<number> {
+/** A number, without counting endpoints but those that the caller may see one by one. */
+function countedPlain(sql: Sql, query: EndpointQuery): Fragment {
   const { tenantId, sight, applicationNames, versionNames } = query
-  if (sight === 'all') return await countEndpoints(sql, { tenantId, applicationNames, versionNames })
-  const whole = sight.applicationNames.filter((name) => !applicationNames || applicationNames.includes(name))
-  const [inApplications, single] = await Promise.all([
-    countEndpoints(sql, { tenantId, applicationNames: whole, versionNames }),
-    countOne(sql, { ...query, sight: { applicationNames: [], endpointIds: sight.endpointIds } }, whole),
-  ])
-  return inApplications + single
+  if (sight === 'all') return countedEndpoints(sql, { tenantId, applicationNames, versionNames })
+  const whole = wholeApplications(query, sight)
+  const single: EndpointQuery = { ...query, sight: { applicationNames: [], endpointIds: sight.endpointIds } }
+  const counts = [
+    ...(whole.length > 0 ? [countedEndpoints(sql, { tenantId, applicationNames: whole, versionNames })] : []),
+    sql`(select count(*) from ${source(sql, single)} where e.application_name <> all(${whole}::text[]))`,
+  ]
+  return counts.reduce((before, one) => sql`${before} + ${one}`)
 }
 
-async function countOne(sql: Sql, query: EndpointQuery, without: string[]): Promise<number> {
-  const [row] = await sql`
-    select count(*) from ${source(sql, query)} where e.application_name <> all(${without}::text[])`
-  return row?.count
+export async function countPlain(sql: Sql, query: EndpointQuery): Promise<number> {
+  const [row] = await sql`select ${countedPlain(sql, query)} as total`
+  return row?.total
 }
 
 const ordering = (sql: Sql, { sort }: EndpointQuery) =>
@@ -128,29 +139,47 @@ const matched = (sql: Sql, query: EndpointQuery, filters: FilterIndex) => sql`
   select e.seq, e.place ${query.sort ? sql`, ${jsonOf(sql, query.sort.key)} as sorted_by` : sql``}
   from ${source(sql, query)} where ${filterSql(sql, query, filters)}`
 
-export interface Page {
-  offset: number
-  limit: number
+export interface Texts {
+  /** JSON texts of endpoints, joined by `separator`; null when there are none. */
+  content: string | null
+  count: number
+  /** The number of the last of them. */
+  last: number | null
 }
+export type Counted = Texts & { total: number }
 
-/** The rows of a few numbers: by `any`, so that the plan never depends on a guess at how many there are. */
-const rowsOfPage = (sql: Sql, tenantId: string, view: View) => sql`
-  select ${columns(sql, view)}
-  from register.endpoints e join page on page.seq = e.seq
-  where e.tenant_id = ${tenantId} and e.seq = any(array(select seq from page))
-  order by page.position`
+/** As one text, in the order of their numbers: one row for the driver, and nothing to be parsed. */
+const texts = (sql: Sql, view: View, where: Fragment) => sql`
+  select string_agg(${textOf(sql, view)}, ${separator} order by e.seq) as content, count(*) as count, max(e.seq) as last
+  from register.endpoints e where ${where}`
+
+/** Found by where they lie: within one statement no row moves, and no index is asked twice. */
+const lyingAt = (sql: Sql, places: Fragment) => sql`e.ctid = any(array(${places}))`
+const numbered = (sql: Sql, tenantId: string, numbers: Fragment) =>
+  sql`e.tenant_id = ${tenantId} and e.seq = any(array(${numbers}))`
+
+/** The page and its total as of one moment. */
+export async function findPlain(sql: Sql, query: EndpointQuery, page: Page, view: View): Promise<Counted> {
+  const [found] = await sql<[Counted]>`
+    select ${countedPlain(sql, query)} as total, found.*
+    from (${texts(sql, view, lyingAt(sql, firstPlaces(sql, query, page)))}) found`
+  return found
+}
 
 /** `after`: only what comes after the row of this number. */
-export async function findPlain(
+export async function findNext(
   sql: Sql,
   query: EndpointQuery,
-  page: Page & { after?: number },
+  page: Page & { after: number },
   view: View,
-): Promise<ListRow[]> {
-  return await sql<ListRow[]>`
-    with page as materialized (select seq, row_number() over () as position from (${firstNumbers(sql, query, page)}) p)
-    ${rowsOfPage(sql, query.tenantId, view)}`
+): Promise<Texts> {
+  const [found] = await sql<[Texts]>`${texts(sql, view, lyingAt(sql, firstPlaces(sql, query, page)))}`
+  return found
 }
+
+const firstMembers = (sql: Sql, query: EndpointQuery, filters: FilterIndex, { offset, limit }: Page) => sql`
+  select seq from (${filters.members(sql, query.tenantId, query.filterIds ?? [])}) m
+  order by seq offset ${offset}::bigint limit ${limit}::bigint`
 
 /** All that one or several filters match, when nothing else is asked for and all of it may be seen. */
 export async function findMembers(
@@ -159,13 +188,10 @@ export async function findMembers(
   filters: FilterIndex,
   page: Page,
   view: View,
-): Promise<ListRow[]> {
-  return await sql<ListRow[]>`
-    with page as materialized (
-      select seq, row_number() over () as position from (
-        select seq from (${filters.members(sql, query.tenantId, query.filterIds ?? [])}) m
-        order by seq offset ${page.offset} limit ${page.limit}) p)
-    ${rowsOfPage(sql, query.tenantId, view)}`
+): Promise<Texts> {
+  const numbers = firstMembers(sql, query, filters, page)
+  const [found] = await sql<[Texts]>`${texts(sql, view, numbered(sql, query.tenantId, numbers))}`
+  return found
 }
 
 export async function countMembers(sql: Sql, query: EndpointQuery, filters: FilterIndex): Promise<number> {
@@ -173,28 +199,27 @@ export async function countMembers(sql: Sql, query: EndpointQuery, filters: Filt
   return row?.count
 }
 
-/** Found by where they lie: within one statement no row moves, and no index is asked twice. */
 export async function findMatching(
   sql: Sql,
   query: EndpointQuery,
   filters: FilterIndex,
   page: Page,
   view: View,
-): Promise<{ total: number; rows: ListRow[] }> {
-  const rows = await sql<(ListRow & { total: number })[]>`
-    with matched as materialized (${matched(sql, query, filters)}),
-    page as materialized (
-      select seq, place, row_number() over () as position from (
-        select seq, place from matched order by ${ordering(sql, query)} offset ${page.offset} limit ${page.limit}) p)
-    select ${columns(sql, view)}, (select count(*) from matched) as total
-    from register.endpoints e join page on page.seq = e.seq
-    where e.ctid = any(array(select place from page)) order by page.position`
-  const [first] = rows
-  if (first) return { total: first.total, rows }
-  if (page.offset === 0) return { total: 0, rows }
-  const [row] = await sql`select count(*) from (${matched(sql, query, filters)}) counted`
-  return { total: row?.count, rows }
+): Promise<Counted> {
+  const places = sql`
+    select place from matched order by ${ordering(sql, query)} offset ${page.offset}::bigint limit ${page.limit}::bigint`
+  const inOrder = query.sort ? sortedTexts(sql, view, places) : texts(sql, view, lyingAt(sql, places))
+  const [found] = await sql<[Counted]>`
+    with matched as materialized (${matched(sql, query, filters)})
+    select (select count(*) from matched) as total, found.* from (${inOrder}) found`
+  return found
 }
+
+const sortedTexts = (sql: Sql, view: View, places: Fragment) => sql`
+  with page as materialized (select place, row_number() over () as position from (${places}) p)
+  select string_agg(${textOf(sql, view)}, ${separator} order by page.position) as content, count(*) as count,
+    max(e.seq) as last
+  from register.endpoints e join page on page.place = e.ctid where ${lyingAt(sql, sql`select place from page`)}`
 
 /** For an answer without end: the numbers of all that match as one text, `3,17,18`; a million take 8 MB. */
 export async function findNumbers(sql: Sql, query: EndpointQuery, filters: FilterIndex, offset: number) {
@@ -206,10 +231,14 @@ export async function findNumbers(sql: Sql, query: EndpointQuery, filters: Filte
   return { total: row?.total ?? 0, numbers: row?.numbers ?? '' }
 }
 
-export async function findByNumbers(sql: Sql, tenantId: string, numbers: number[], view: View): Promise<ListRow[]> {
-  return await sql<ListRow[]>`
-    select ${columns(sql, view)} from register.endpoints e
+/** In the order in which they are given; those that went meanwhile are missing. */
+export async function findByNumbers(sql: Sql, tenantId: string, numbers: number[], view: View): Promise<Texts> {
+  const [found] = await sql<[Texts]>`
+    select string_agg(${textOf(sql, view)}, ${separator} order by page.position) as content, count(*) as count,
+      max(e.seq) as last
+    from register.endpoints e join unnest(${numbers}::bigint[]) with ordinality as page(seq, position) on page.seq = e.seq
     where e.tenant_id = ${tenantId} and e.seq = any(${numbers}::bigint[])`
+  return found
 }
 
 /** For what a user's own expression may cost; until the transaction ends. */
