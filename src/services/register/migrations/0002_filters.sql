@@ -37,6 +37,13 @@ create table register.filter_members (
 create index filter_members_of_endpoint on register.filter_members (seq, member_set);
 create index filter_members_refused on register.filter_members (tenant_id, member_set) where not matched;
 
+-- Sets that are nobody's any more, until their members are gone.
+create table register.left_sets (
+  tenant_id text collate "C" not null,
+  member_set bigint not null,
+  primary key (tenant_id, member_set)
+);
+
 -- How many members a set has: the sum of both tables, as with the other counts.
 create table register.filter_counts (
   tenant_id text collate "C" not null,

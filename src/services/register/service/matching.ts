@@ -102,12 +102,12 @@ export function createMatching({ db, bus, jobs, now, log }: Kit, changes: Change
     },
   })
 
-  jobs.define<{ tenantId: string; memberSet: number }>({
+  jobs.define<Record<never, never>>({
     name: clearJob,
     timeoutSeconds: 3600,
-    async run({ tenantId, memberSet }) {
-      while (!stopped && (await members.deletePart(db.sql, tenantId, memberSet, clearedAtOnce)));
-      if (stopped) throw new Error('the process stops')
+    async run() {
+      while (await db.tx((sql) => members.deleteLeft(sql, clearedAtOnce)))
+        if (stopped) throw new Error('the process stops')
     },
   })
 
@@ -166,7 +166,10 @@ export function createMatching({ db, bus, jobs, now, log }: Kit, changes: Change
       await bus.publish(sql, FilterPending, { tenantId, applicationName, filterId })
       await jobs.send<FilterToMatch>(sql, matchJob, { tenantId, applicationName, filterId, memberSet })
     },
-    clear: (sql, { tenantId, memberSet }) => jobs.send(sql, clearJob, { tenantId, memberSet }),
+    async clear(sql, set) {
+      await members.leaveSet(sql, set)
+      await jobs.send(sql, clearJob, {})
+    },
     async resume(sql) {
       const at = now()
       const since = new Date(at.getTime() - stalledMinutes * 60_000)

@@ -169,19 +169,34 @@ export async function deleteRefused(sql: Sql, tenantId: string, memberSet: numbe
     where tenant_id = ${tenantId} and member_set = ${memberSet} and not matched`
 }
 
-/** A part of a set that is nobody's; false when nothing was left. By place: what the planner knows of a new set is too old. */
-export async function deletePart(sql: Sql, tenantId: string, memberSet: number, limit: number): Promise<boolean> {
+/** From now on the set is nobody's. */
+export async function leaveSet(sql: Sql, { tenantId, memberSet }: { tenantId: string; memberSet: number }) {
+  await sql`insert into register.left_sets (tenant_id, member_set) values (${tenantId}, ${memberSet})`
+}
+
+/**
+ * A part of what is in a set that is nobody's; false when there is none, or somebody else is at the last. By place: what the
+ * planner knows of a new set is too old for anything better.
+ */
+export async function deleteLeft(sql: Sql, limit: number): Promise<boolean> {
+  const [left] = await sql`
+    select tenant_id, member_set from register.left_sets order by member_set limit 1 for update skip locked`
+  if (!left) return false
+  const { tenantId, memberSet } = left
   const { count } = await sql`
     delete from register.filter_members where tenant_id = ${tenantId} and member_set = ${memberSet} and ctid = any(array(
       select ctid from register.filter_members where tenant_id = ${tenantId} and member_set = ${memberSet}
       limit ${limit}))`
-  return count > 0
+  if (count < limit)
+    await sql`delete from register.left_sets where tenant_id = ${tenantId} and member_set = ${memberSet}`
+  return true
 }
 
 /** A part of what a deleted tenant leaves; false when nothing is left. */
 export async function deleteFiltersOfTenant(sql: Sql, tenantId: string, limit: number): Promise<boolean> {
   await sql`delete from register.filters where tenant_id = ${tenantId}`
   await sql`delete from register.filter_sets where tenant_id = ${tenantId}`
+  await sql`delete from register.left_sets where tenant_id = ${tenantId}`
   const { count } = await sql`
     delete from register.filter_members where tenant_id = ${tenantId} and ctid = any(array(
       select ctid from register.filter_members where tenant_id = ${tenantId} limit ${limit}))`
