@@ -10,6 +10,8 @@ export interface FilterIndex {
   find(sql: Sql, tenantId: string, filterIds: string[]): Promise<KnownFilter[]>
   /** A select of one column, `seq`: the endpoints that match all of these filters. */
   members(sql: Sql, tenantId: string, filterIds: string[]): Fragment
+  /** The same, in the order of lists, after one number, some of them passed over. */
+  page(sql: Sql, tenantId: string, filterIds: string[], of: { after: number; offset: number; limit: number }): Fragment
   /** For each endpoint the ids of the active filters that it matches. */
   idsOf(sql: Sql, endpointIds: string[]): Promise<Map<string, string[]>>
 }

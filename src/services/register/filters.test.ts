@@ -267,6 +267,29 @@ suite('an active filter', () => {
     )
   })
 
+  test('narrows a list together with others', async () => {
+    const { app, version } = await anApplication()
+    const [a, b, c] = [
+      await anEndpoint(version, { metadata: { city: 'Kyiv', n: 1 } }),
+      await anEndpoint(version, { metadata: { city: 'Kyiv', n: 2 } }),
+      await anEndpoint(version, { metadata: { city: 'Kyiv', n: 3 } }),
+    ]
+    await anEndpoint(version, { metadata: { city: 'Lviv', n: 3 } })
+    const some = await Promise.all([kyiv, { 'metadata.n': { $gt: 1 } }, {}].map((one) => aFilter(app, one)))
+    for (const id of some) await active(app, id)
+    const [inKyiv, above] = some
+    const list = async (parameters: object) => {
+      const answer = await admin(`GET ${root}/endpoints${query({ ...parameters })}`)
+      return [ids(answer), answer.body.totalElements]
+    }
+    assert.deepEqual(await list({ filterId: inKyiv }), [[a, b, c], 3])
+    assert.deepEqual(await list({ filterId: some.join() }), [[b, c], 2])
+    assert.deepEqual(await list({ filterId: [inKyiv, above].join(), offset: 1, limit: 1 }), [[c], 2])
+    assert.deepEqual(await list({ filterId: some.join(), limit: 0 }), [[b, c], 2])
+    assert.deepEqual(await list({ filterId: above, metadataFilter: { n: 2 } }), [[b], 1])
+    assert.equal((await admin(`GET ${root}/endpoints?filterId=${inKyiv},none`)).status, 400)
+  })
+
   test('is told by the hundred', async () => {
     const { app, version } = await anApplication()
     const filterId = await aFilter(app)

@@ -12,7 +12,7 @@ import { parse } from './document-query/parse.ts'
 import { toSql } from './store/document-query-sql.ts'
 
 const seed = Number(process.env.TEST_SEED ?? Date.now() % 2 ** 31)
-const steps = Number(process.env.TEST_RUNS ?? 3000)
+const steps = Number(process.env.TEST_RUNS ?? 2000)
 const workers = 6
 
 const { house, admin, anApplication } = await openRegister()

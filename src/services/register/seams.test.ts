@@ -32,6 +32,9 @@ const filters: FilterIndex = {
   members: (sql, _tenantId, filterIds) => sql`
     select seq from public.members where filter_id = any(${filterIds}::text[])
     group by seq having count(*) = ${filterIds.length}`,
+  page: (sql, tenantId, filterIds, { after, offset, limit }) => sql`
+    select seq from (${filters.members(sql, tenantId, filterIds)}) m where seq > ${after}
+    order by seq offset ${offset} limit ${limit}`,
   async idsOf(sql, endpointIds) {
     const rows = await sql`
       select endpoint_id, filter_id from public.members where endpoint_id = any(${endpointIds}::text[]) order by 2`

@@ -16,7 +16,6 @@ export const filterIndex: FilterIndex = {
       where f.tenant_id = ${tenantId} and f.filter_id = any(${filterIds}::text[])`
   },
 
-  // Walked in the order of lists along the first, so that a page of a million costs a page; the others are asked.
   members(sql, tenantId, [first = '', ...others]) {
     const ofSet = (filterId: string) => sql`m.tenant_id = ${tenantId} and m.member_set = (
       select f.member_set from register.filters f
@@ -27,6 +26,14 @@ export const filterIndex: FilterIndex = {
     const all = also.reduce<Fragment>((before, part) => sql`${before} ${part}`, sql``)
     return sql`select m.seq from register.filter_members m where ${ofSet(first)} ${all}`
   },
+
+  // One that is not there any more has no set, and leaves a null that matches nothing.
+  page: (sql, tenantId, filterIds, { after, offset, limit }) => sql`
+    select number as seq from register.members_page(${tenantId}, array(
+      select f.member_set from unnest(${filterIds}::text[]) with ordinality as given(filter_id, position)
+        left join register.filters f on f.tenant_id = ${tenantId} and f.filter_id = given.filter_id
+          and f.status = 'active'
+      order by given.position), ${after}, ${offset}, ${limit})`,
 
   async idsOf(sql, endpointIds) {
     const rows = await sql<{ endpointId: string; filterIds: string[] }[]>`
@@ -46,8 +53,7 @@ export async function findMembersAfter(
 ): Promise<(EndpointRef & { seq: number })[]> {
   return await sql<(EndpointRef & { seq: number })[]>`
     with page as materialized (
-      select seq from (${filterIndex.members(sql, of.tenantId, [of.filterId])}) m
-      where seq > ${of.after} order by seq limit ${of.limit})
+      ${filterIndex.page(sql, of.tenantId, [of.filterId], { after: of.after, offset: 0, limit: of.limit })})
     select e.endpoint_id, e.tenant_id, e.application_name, e.version_name, e.seq from register.endpoints e
     where e.tenant_id = ${of.tenantId} and e.seq = any(array(select seq from page)) order by e.seq`
 }
