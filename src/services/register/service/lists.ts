@@ -77,6 +77,15 @@ export function createListRules({ db }: Kit, filters: FilterIndex): ListRules {
     return withFilters(content, (endpointId) => matching.get(endpointId) ?? [])
   }
 
+  /** The filter is looked at while its members are; those of one that is not active are none. */
+  async function pageOfFilter(query: EndpointQuery, question: Question) {
+    const [[filter], found] = await Promise.all([
+      checkFilters(query),
+      store.findMembers(db.sql, query, filters, question, question.view),
+    ])
+    return { ...found, total: filter?.matchedEndpointsCount ?? 0 }
+  }
+
   async function pageOf(query: EndpointQuery, known: KnownFilter[], question: Question) {
     const { view } = question
     if (store.isPlain(query)) return await store.findPlain(db.sql, query, question, view)
@@ -141,10 +150,15 @@ export function createListRules({ db }: Kit, filters: FilterIndex): ListRules {
         regex: question.regex,
         sort: question.sort,
       }
+      const short = question.limit !== 0 && question.limit <= pageMax
+      if (short && query.sight === 'all' && query.filterIds?.length === 1 && isFilterOnly(query, [])) {
+        const found = await pageOfFilter(query, question)
+        return documentOf(contentText(found.total, [await present(found, question)]))
+      }
       const known = await checkFilters(query)
       // The first is walked, the others are only asked.
       if (known.length > 1) query.filterIds = known.sort(bySize).map(({ filterId }) => filterId)
-      if (question.limit === 0 || question.limit > pageMax) return await streamOf(query, question)
+      if (!short) return await streamOf(query, question)
       const found = await pageOf(query, known, question)
       return documentOf(contentText(found.total, [await present(found, question)]))
     },
