@@ -177,9 +177,8 @@ export async function findNext(
   return found
 }
 
-const firstMembers = (sql: Sql, query: EndpointQuery, filters: FilterIndex, { offset, limit }: Page) => sql`
-  select seq from (${filters.members(sql, query.tenantId, query.filterIds ?? [])}) m
-  order by seq offset ${offset}::bigint limit ${limit}::bigint`
+const firstMembers = (sql: Sql, query: EndpointQuery, filters: FilterIndex, { offset, limit }: Page) =>
+  filters.page(sql, query.tenantId, query.filterIds ?? [], { after: -1, offset, limit })
 
 /** All that one or several filters match, when nothing else is asked for and all of it may be seen. */
 export async function findMembers(
