@@ -2,6 +2,7 @@
  * Endpoint number n, the same whether the API or a statement makes it. Ten keys: a city is one of 1,000 (0.1 % of all
  * endpoints), a model one of 5, each date has 100 endpoints however many there are, spread over 10,000 neighbours.
  */
+import { sleep } from '../../src/kernel/clock.ts'
 import type { Sql } from '../../src/kernel/db.ts'
 import { applicationName, root, type Site, versionNames } from './site.ts'
 import { openWire } from './wire.ts'
@@ -73,8 +74,17 @@ export async function fill({ sql, tenantId }: Site, from: number, to: number) {
       do update set count = known.count + excluded.count`
 }
 
+/** What registrations left to be done in the background is done: pages are measured on their own. */
 export async function settle({ sql }: Site) {
-  for (const table of ['register.endpoints', 'register.counts', 'tokens.endpoints', 'tokens.tokens'])
+  for (let left = 1; left > 0; await sleep(100))
+    left = (await sql`select count(*) from register.count_differences`)[0]?.count
+  for (const table of [
+    'register.endpoints',
+    'register.counts',
+    'register.count_differences',
+    'tokens.endpoints',
+    'tokens.tokens',
+  ])
     await sql.unsafe(`vacuum analyze ${table}`)
   await sql`checkpoint`
 }
@@ -98,7 +108,7 @@ export async function registerInBatches(site: Site, from: number, batches: numbe
     const [row] = await site.sql`
       select count(*) from register.batch_items where task_id = any(${tasks}) and state = 'pending'`
     if (row?.count === 0) break
-    await new Promise((done) => setTimeout(done, 20))
+    await sleep(20)
   }
   const seconds = (performance.now() - began) / 1000
   for (const taskId of tasks) {
