@@ -1,4 +1,4 @@
-/** Looks at everything that a start needs and says what to do about what is missing. Changes nothing. */
+/** Looks at everything that a start needs and says what to do about what is missing. Changes no data. */
 import { accessSync, constants, existsSync, readFileSync, statfsSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
