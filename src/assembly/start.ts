@@ -10,7 +10,7 @@ import { createPeriodic } from '../kernel/periodic.ts'
 import { everyScope, tenantSystem } from '../kernel/permissions.ts'
 import { type Bootstrap, bootstrap } from './bootstrap.ts'
 import { buildHouse, type House } from './build.ts'
-import { openDatabase } from './database.ts'
+import type { Database } from './database.ts'
 import { mountFrontPages } from './front-pages.ts'
 import { roots } from './roots.ts'
 
@@ -24,17 +24,17 @@ export interface Platform {
   stop(): Promise<void>
 }
 
-export async function startPlatform(config: Config, log: Log): Promise<Platform> {
+/** `opening`: the database, already on its way while this file and the services were read from disk. */
+export async function startPlatform(config: Config, log: Log, opening: Promise<Database>): Promise<Platform> {
   const closers: (() => Promise<void>)[] = []
   const stop = async () => {
     for (const close of closers.splice(0).reverse()) await close()
   }
   try {
+    const [database, { catalogue }] = await Promise.all([opening, import('./catalogue.ts')])
+    closers.push(() => database.stop())
     const management = await openManagement(config.managementPort)
     closers.push(() => management.close())
-    // The services are read from disk while the database comes up.
-    const [database, { catalogue }] = await Promise.all([openDatabase(config, log), import('./catalogue.ts')])
-    closers.push(() => database.stop())
 
     let baseUrl = config.baseUrl ?? `http://${hostInUrl(config.host)}:${config.port}`
     const house = await buildHouse({

@@ -1,5 +1,6 @@
 import { type Bootstrap, bootstrap, writeBootstrapFile } from '../assembly/bootstrap.ts'
-import { startPlatform } from '../assembly/start.ts'
+import { openDatabase } from '../assembly/database.ts'
+import type { Platform } from '../assembly/start.ts'
 import { loadConfig } from '../config.ts'
 import { createLog } from '../kernel/log.ts'
 
@@ -10,9 +11,13 @@ export async function run(): Promise<number> {
   const config = loadConfig()
   const log = await createLog(config.log)
   const stopSignal = nextSignal()
-  let platform: Awaited<ReturnType<typeof startPlatform>>
+  let platform: Platform
   try {
-    platform = await startPlatform(config, log)
+    // The services are read from disk while the database comes up.
+    const opening = openDatabase(config, log)
+    opening.catch(() => {}) // startPlatform awaits it and tells; until then nobody does
+    const { startPlatform } = await import('../assembly/start.ts')
+    platform = await startPlatform(config, log, opening)
   } catch (error) {
     log.debug({ err: error }, 'start failed')
     process.stderr.write(`waypost: ${(error as Error).message}\n`)
