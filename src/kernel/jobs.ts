@@ -49,6 +49,7 @@ const heartbeatSeconds = 10
 export function createJobs({ db, pool, log }: { db: Db; pool: Pool; log: Log }): Jobs {
   const definitions = new Map<string, JobDefinition<never>>()
   const workers = new Map<string, string[]>()
+  let running = 0
   const boss = new PgBoss({
     schema: jobsSchema,
     db: executorOf(pool),
@@ -82,11 +83,14 @@ export function createJobs({ db, pool, log }: { db: Db; pool: Pool; log: Log }):
         async ([job]) => {
           if (!job) return
           const last = job.retryCount >= job.retryLimit
+          running++
           try {
             await definition.run(job.data as never, { last })
           } catch (error) {
             log.warn({ err: error, job: definition.name, jobId: job.id, last }, 'a job failed')
             throw error
+          } finally {
+            running--
           }
         },
       )
@@ -117,7 +121,8 @@ export function createJobs({ db, pool, log }: { db: Db; pool: Pool; log: Log }):
     async reopen() {
       for (const definition of definitions.values()) await open(definition)
     },
-    stop: () => boss.stop({ graceful: true, close: false, timeout: 5000 }),
+    // Graceful looks every half second whether something still runs; when nothing does, there is nothing to wait for.
+    stop: () => boss.stop({ graceful: running > 0, close: false, timeout: 5000 }),
   }
 }
 
