@@ -6,7 +6,7 @@ import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import formats from 'ajv-formats'
 import fastJsonStringify from 'fast-json-stringify'
 import type { FastifyInstance } from 'fastify'
-import { type ErrorExtra, InvalidRequest, invalidField, type PlatformError } from '../errors.ts'
+import { type ErrorExtra, InvalidRequest, type PlatformError } from '../errors.ts'
 import type { TSchema } from '../schema.ts'
 
 const common = {
@@ -39,7 +39,6 @@ const serializers = new WeakMap<object, (data: unknown) => string>()
 
 export function compileLazily(app: FastifyInstance) {
   app.setValidatorCompiler<TSchema>(({ schema, httpPart = 'body' }) => (data: unknown) => {
-    if (httpPart === 'params' || httpPart === 'querystring') refuseNul(data as Record<string, unknown>)
     const validate = validatorOf(schema, httpPart)
     if (validate(data)) return { value: data }
     throw invalid(validate.errors ?? [], httpPart)
@@ -52,12 +51,6 @@ export function compileLazily(app: FastifyInstance) {
     }
     return serialize(data)
   })
-}
-
-function refuseNul(parts: Record<string, unknown>) {
-  for (const [name, value] of Object.entries(parts))
-    if ([value].flat().some((text) => typeof text === 'string' && text.includes('\0')))
-      throw invalidField(name, 'expected text without NUL')
 }
 
 /** `admin.email: expected a string`: the field and what was expected, whatever the wording of the service. */
