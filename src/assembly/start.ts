@@ -103,6 +103,8 @@ const hostInUrl = (host: string) => {
 function openDoors(config: Config, log: Log): (door: string) => Caller | undefined {
   const { openDoors: open } = config
   if (open === 'none') return () => undefined
+  const unknown = Array.isArray(open) ? open.find((name) => !roots[name]) : undefined
+  if (unknown) throw new Error(`WAYPOST_AUTH names ${unknown}; there are ${Object.keys(roots).join(', ')}`)
   log.warn(
     { doors: open },
     'AUTHENTICATION IS OFF (WAYPOST_AUTH): whoever reaches this address may do everything in tenant "default"',

@@ -8,7 +8,7 @@ import {
 } from 'fastify'
 import { monotonicMs } from '../clock.ts'
 import type { Authenticate, Caller, Ctx } from '../contract.ts'
-import { isConnectionTrouble } from '../db.ts'
+import { isConnectionTrouble, isExhausted } from '../db.ts'
 import type { HttpDoor } from '../define-service.ts'
 import {
   BodyTooLarge,
@@ -16,6 +16,7 @@ import {
   InvalidRequest,
   invalidField,
   NoSuchRoute,
+  OutOfMeans,
   PlatformError,
   TooManyRequests,
   Unauthenticated,
@@ -90,6 +91,8 @@ export function createHttpServer(options: HttpOptions): HttpServer {
   }) as unknown as FastifyInstance
   // Node's own default lets a slow sender hold a connection for five minutes.
   app.server.headersTimeout = 15_000
+  // Nobody holds a connection by sending a body byte by byte; a megabyte takes seconds even on a slow line.
+  app.server.requestTimeout = 120_000
 
   readJsonBodies(app)
   compileLazily(app)
@@ -213,6 +216,7 @@ function fail(error: PlatformError, face: Face, reply: FastifyReply) {
 function understand(error: unknown, request: FastifyRequest): PlatformError {
   if (error instanceof PlatformError) return error
   if (isConnectionTrouble(error)) return Unavailable({}, { headers: { 'retry-after': '2' } })
+  if (isExhausted(error)) return OutOfMeans({}, { headers: { 'retry-after': '60' } })
   const { code, statusCode, message } = error as FastifyError
   switch (code) {
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':

@@ -113,6 +113,17 @@ suite('a configuration', () => {
     ['ecr', { endpointConfigurationSchema: { type: 'object' } }, 'at.endpointConfigurationSchema'],
     ['ecr', { endpointConfigurationSchema: '{' }, 'at.endpointConfigurationSchema'],
     ['ecr', schemaText([]), 'at.endpointConfigurationSchema'],
+    // Looking for each of these below each of those would take seconds.
+    [
+      'ecr',
+      schemaText({ allOf: [...Array(2400).fill({ $id: 'a' }), ...Array(2000).fill({ $ref: '#/a' })] }),
+      'at.endpointConfigurationSchema',
+    ],
+    [
+      'ecr',
+      schemaText({ allOf: Array.from({ length: 600 }, (_, n) => ({ $ref: `#/${n}` })) }),
+      'at.endpointConfigurationSchema',
+    ],
     ['ecr', schemaText(true), 'at.endpointConfigurationSchema'],
     ['ecr', schemaText({ type: 'objekt' }), 'at.endpointConfigurationSchema'],
     ['ecr', schemaText({ pattern: '(' }), 'at.endpointConfigurationSchema'],
