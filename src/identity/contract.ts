@@ -97,6 +97,11 @@ export interface Identity {
   realm(tenantId: string): Promise<RealmView | undefined>
   /** Many at once, for lists; a realm that does not exist is missing from the map. */
   realms(tenantIds: string[]): Promise<Map<string, RealmView>>
+  /**
+   * Of these tenants, those whose backend client holds nothing that the caller does not hold: only then may the caller
+   * see its secret. While a realm is being built nobody knows what its client will hold, and every scope is asked for.
+   */
+  mayActAs(ctx: Ctx, tenantIds: readonly string[]): Promise<Set<string>>
   /** The id of the user, and the password when it was generated. A taken username is returned as undefined. */
   createUser(sql: Sql, tenantId: string, user: NewUser): Promise<{ id: string; password?: string } | undefined>
   /** Users of a realm by username; `search` is part of username, e-mail or a name. `limit` null is all. */

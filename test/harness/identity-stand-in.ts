@@ -46,6 +46,7 @@ export function anIdentityStandIn({ tenants = ['platform', 'default'] }: { tenan
   const api: Identity = {
     authenticate: async () => undefined,
     operator: undefined as never,
+    mayActAs: async (_ctx, tenantIds) => new Set(tenantIds),
     async reserveRealm(_sql, { tenantId, frontendClientId, backendClientId }) {
       const realm = realms.get(tenantId) ?? { ...aRealm(tenantId, 'CREATING'), frontendClientId, backendClientId }
       realms.set(tenantId, realm)
