@@ -158,6 +158,9 @@ create index denied_expiry on identity.denied (expires_at);
 create table identity.attempts (
   key bytea primary key,
   failures integer not null,
+  -- Attempts that are being checked: they take a place, but nobody knows yet whether they are wrong.
+  pending integer not null default 0,
+  pending_at timestamptz,
   window_started_at timestamptz not null,
   locked_until timestamptz,
   locks integer not null default 0,
