@@ -5,7 +5,7 @@ interface Command {
   summary: string
   /** Takes arguments and options; the others refuse them instead of ignoring a mistake. */
   takes?: true
-  load(): Promise<{ run(args: string[]): Promise<number> }>
+  load(): Promise<{ run(args: string[]): Promise<number>; usage?: string }>
 }
 
 const commands: Record<string, Command> = {
@@ -36,12 +36,28 @@ const usage = () =>
     '',
   ].join('\n')
 
+async function unknown(name: string): Promise<string> {
+  const { closest } = await import('fastest-levenshtein')
+  return `waypost: there is no command ${name}; the nearest is ${closest(name, Object.keys(commands))}`
+}
+
 async function main([name = 'help', ...args]: string[]): Promise<number> {
-  const command = commands[name]
+  if (['--version', '-v', 'version'].includes(name)) {
+    const { version } = await import('./assembly/front-pages.ts')
+    process.stdout.write(`${version}\n`)
+    return 0
+  }
+  const asksForHelp = ['help', '--help', '-h'].includes(name)
+  const command = commands[asksForHelp ? (args[0] ?? '') : name]
   if (!command) {
-    const asked = ['help', '--help', '-h'].includes(name)
-    process[asked ? 'stdout' : 'stderr'].write(asked ? usage() : `waypost: there is no command ${name}\n\n${usage()}`)
-    return asked ? 0 : 2
+    process[asksForHelp ? 'stdout' : 'stderr'].write(asksForHelp ? usage() : `${await unknown(name)}\n\n${usage()}`)
+    return asksForHelp ? 0 : 2
+  }
+  if (asksForHelp || args.includes('--help') || args.includes('-h')) {
+    process.stdout.write(
+      (await command.load()).usage ?? `usage: waypost ${asksForHelp ? args[0] : name}\n\n${command.summary}\n`,
+    )
+    return 0
   }
   if (args.length > 0 && !command.takes) {
     process.stderr.write(`waypost: ${name} takes no arguments\n`)

@@ -33,7 +33,9 @@ export async function startPlatform(config: Config, log: Log, opening: Promise<D
   try {
     const [database, { catalogue }] = await Promise.all([opening, import('./catalogue.ts')])
     closers.push(() => database.stop())
-    const management = await openManagement(config.managementPort)
+    const management = await listening('MANAGEMENT_PORT', config.managementPort, () =>
+      openManagement(config.managementPort),
+    )
     closers.push(() => management.close())
 
     let baseUrl = config.baseUrl ?? `http://${hostInUrl(config.host)}:${config.port}`
@@ -74,7 +76,7 @@ export async function startPlatform(config: Config, log: Log, opening: Promise<D
     closers.push(() => periodic.stop())
     const firstThings = await bootstrap(house)
 
-    await http.app.listen({ host: config.host, port: config.port })
+    await listening('PORT', config.port, () => http.app.listen({ host: config.host, port: config.port }))
     closers.push(() => http.close())
     if (!config.baseUrl) baseUrl = `http://${hostInUrl(config.host)}:${(http.app.server.address() as AddressInfo).port}`
     management.ready([{ name: 'database', check: async () => void (await kit.db.sql`select 1`) }])
@@ -91,6 +93,22 @@ export async function startPlatform(config: Config, log: Log, opening: Promise<D
   } catch (error) {
     await stop()
     throw error
+  }
+}
+
+const reasons: Record<string, (port: number, setting: string) => string> = {
+  EADDRINUSE: (port, setting) => `Port ${port} (${setting}) is in use; choose another`,
+  EACCES: (port, setting) => `Port ${port} (${setting}) needs more rights than this user has; choose one above 1023`,
+  EADDRNOTAVAIL: () => 'This machine does not have the address in WAYPOST_HOST',
+}
+
+/** The system's error in words that name the setting. */
+async function listening<T>(name: string, port: number, listen: () => Promise<T>): Promise<T> {
+  try {
+    return await listen()
+  } catch (error) {
+    const reason = reasons[String((error as NodeJS.ErrnoException).code)]?.(port, `WAYPOST_${name}`)
+    throw reason ? new Error(reason, { cause: error }) : error
   }
 }
 

@@ -10,7 +10,7 @@ import { createLog } from '../kernel/log.ts'
 import { loadMasterKey } from '../kernel/secrets.ts'
 import { amount, occasionally, secondsSince, size, tell } from './sentences.ts'
 
-const usage = 'usage: waypost backup <file> [--force]\n'
+export const usage = 'usage: waypost backup <file> [--force]\n'
 
 /** Everything in the database into one file, while the platform runs or not. */
 export async function run(args: string[]): Promise<number> {

@@ -11,7 +11,7 @@ import { readMigrations } from '../kernel/migrate.ts'
 import { loadMasterKey } from '../kernel/secrets.ts'
 import { amount, occasionally, secondsSince, size, tell } from './sentences.ts'
 
-const usage = `usage: waypost restore <file> [--yes | --check]
+export const usage = `usage: waypost restore <file> [--yes | --check]
 
   --yes    replace the data that is there
   --check  only verify the file; no database is needed

@@ -4,7 +4,7 @@ import { newSecret } from '../kernel/ids.ts'
 import { atTheHouse, UsageError } from './at-the-house.ts'
 import { tell } from './sentences.ts'
 
-const usage = `usage: waypost user <what> [--tenant default]
+export const usage = `usage: waypost user <what> [--tenant default]
 
   list                                     who can log in
   add <name> [--role tenant-admin] …       a new user; the generated password is shown once
