@@ -72,7 +72,8 @@ export function createHttpServer(options: HttpOptions): HttpServer {
   )
 
   const app = fastify({
-    loggerInstance: log,
+    // Fastify's own lines say again what the start says.
+    loggerInstance: log.child({}, { level: log.isLevelEnabled('info') ? 'warn' : log.level }),
     // A logger for each request costs 5 µs and is hardly ever used: whoever logs adds the correlation id.
     childLoggerFactory: (logger) => logger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'correlationId' }),
