@@ -17,6 +17,8 @@ const otherTypes = new Set(['ID', 'Refresh', 'Offline', 'Logout'])
 const keptMs = 60_000
 const rowsMax = 1000
 const rolesMax = 200
+/** As long as a registration may be. */
+export const issuerLengthMax = 500
 
 export interface ExternalToken {
   tenantId: string
@@ -118,6 +120,7 @@ export function createExternalIssuers(
 
   return {
     async verify(token, issuer) {
+      if (issuer.length > issuerLengthMax || hasControls(issuer)) throw refused()
       const row = await find(issuer)
       if (!row) throw refused()
       let payload: JWTPayload
