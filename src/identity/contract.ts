@@ -109,7 +109,7 @@ export interface Identity {
     tenantId: string,
     filter: { search?: string; enabled?: boolean; offset: number; limit: number | null },
   ): Promise<{ count: number; users: UserView[] }>
-  /** False when there is no such user. */
+  /** False when there is no such user. 409 for the last enabled administrator of the realm. */
   deleteUser(sql: Sql, tenantId: string, userId: string): Promise<boolean>
   operator: Operator
   /** Who creates a resource holds every scope on it. */
