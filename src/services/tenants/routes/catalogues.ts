@@ -12,7 +12,9 @@ export function catalogueRoutes(http: Http, service: CatalogueService) {
 
 function mount(http: Http, service: CatalogueService, catalogue: Catalogue, path: string) {
   const { title, entity } = catalogue
-  const access = (word: string) => ({ scope: `platform:tenant:${entity}:${word}`, on: 'platform' as const })
+  // A template is the user's own JSON.
+  const anyJson = 'template' in catalogue.fields
+  const access = (word: string) => ({ scope: `platform:tenant:${entity}:${word}`, on: 'platform' as const, anyJson })
   const body = Type.Object(catalogue.fields)
   const item = Type.Object({ id: Type.Integer(), ...catalogue.fields })
   const params = Type.Object({ id: SerialId() })
