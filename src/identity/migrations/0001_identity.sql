@@ -117,12 +117,13 @@ create index api_keys_owner on identity.api_keys (tenant_id, owner_type, owner_i
 create table identity.issuers (
   tenant_id text not null references identity.realms on delete cascade,
   id text not null,
-  -- A token names its issuer and nothing else: two tenants cannot share one.
-  issuer text not null unique,
+  issuer text not null,
+  -- Tenants that share an issuer are told apart by it.
   audience text,
   roles_claim text,
   created_at timestamptz not null default now(),
-  primary key (tenant_id, id)
+  primary key (tenant_id, id),
+  unique (issuer, tenant_id)
 );
 
 -- What the OpenID Connect provider keeps: sessions, codes, refresh tokens, interactions. Ids are hashes.

@@ -135,11 +135,11 @@ export interface IssuerRow {
   rolesClaim: string | null
 }
 
-export async function findIssuer(sql: Sql, issuer: string): Promise<IssuerRow | undefined> {
-  const [row] = await sql<IssuerRow[]>`
-    select tenant_id, id, issuer, audience, roles_claim from identity.issuers where issuer = ${issuer}`
-  return row
-}
+/** One for each tenant that registered it. */
+export const findIssuers = (sql: Sql, issuer: string) =>
+  sql<IssuerRow[]>`
+    select tenant_id, id, issuer, audience, roles_claim from identity.issuers where issuer = ${issuer}
+    order by created_at, tenant_id`
 
 /** The owner of the key, where the creator is one. */
 export async function insertCreatorGrant(

@@ -17,7 +17,9 @@ export type Issuer = Static<typeof Issuer>
 
 export const NewIssuer = Type.Object({
   issuer: Name({ maxLength: issuerLengthMax, description: 'As the claim `iss` has it' }),
-  audience: Type.Optional(Name({ description: 'Required in the claim `aud`' })),
+  audience: Type.Optional(
+    Name({ description: 'Required in the claim `aud`; tells tenants apart that use the same issuer' }),
+  ),
   rolesClaim: Type.Optional(
     Name({ description: 'Path with dots to the names of roles; default: realm_access.roles, then roles' }),
   ),
