@@ -66,9 +66,14 @@ export interface NewUser {
 
 /** For whoever holds the machine itself: no permission is asked, and what is changed takes effect as usual. */
 export interface Operator {
+  /** 400 for a role that does not exist or a name that cannot be shown, 409 for a taken name. */
+  addUser(
+    tenantId: string,
+    user: { username: string; roles: string[]; password: string },
+  ): Promise<{ id: string; username: string }>
   setPassword(tenantId: string, userId: string, password: string): Promise<void>
   removeUser(tenantId: string, userId: string): Promise<void>
-  /** A key of this user or client, with all or some of its permissions; shown once. */
+  /** A key of this user or client, with all or some of its permissions; shown once. 403 for a scope that it does not hold. */
   createApiKey(
     tenantId: string,
     owner: { type: 'user' | 'client'; id: string },
