@@ -61,6 +61,10 @@ export function createJobs({ db, pool, log }: { db: Db; pool: Pool; log: Log }):
   })
   boss.on('error', (error) => log.error({ err: error }, 'the job queue has a problem'))
 
+  const wake = (name: string) => {
+    for (const id of workers.get(name) ?? []) boss.notifyWorker(id)
+  }
+
   async function open({ name, retries = 10, timeoutSeconds = 300 }: JobDefinition<never>) {
     const options = {
       retryLimit: retries,
@@ -91,6 +95,8 @@ export function createJobs({ db, pool, log }: { db: Db; pool: Pool; log: Log }):
             throw error
           } finally {
             running--
+            // Else the worker would wait for its next poll although there may be more: one job every two seconds.
+            wake(definition.name)
           }
         },
       )
@@ -108,7 +114,7 @@ export function createJobs({ db, pool, log }: { db: Db; pool: Pool; log: Log }):
       if (!definitions.has(name)) throw new Error(`job ${name} is not defined`)
       await boss.send(name, data, { db: executorOf(sql) })
       db.afterCommit(sql, () => {
-        for (const id of workers.get(name) ?? []) boss.notifyWorker(id)
+        wake(name)
       })
     },
     async start(options) {
