@@ -164,6 +164,7 @@ describe('the catalogues of v1', () => {
     const [realm] = (await admin('GET /api/v1/templates/realms?limit=0')).body.results.slice(-1)
     const tenantId = aTenantId()
     await available(tenantId, { realm_template_version: realm.id })
+    assert.equal((await world.realm(tenantId)).accessTokenSeconds, 300)
     const nested = await admin('POST /api/v1/roles', '{"name":"x","__proto__":{"a":1}}')
     assert.equal(nested.status, 400, nested.text)
   })

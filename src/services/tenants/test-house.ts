@@ -1,14 +1,46 @@
-/** What the tests of this folder share: the service over a real database, with identity in memory. */
+/** What the tests of this folder share: the service over a real database, with the real identity service. */
 import assert from 'node:assert/strict'
 import { aPlatformAdmin } from '../../../test/harness/builders.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
 import { type HouseOptions, openHouse } from '../../../test/harness/house.ts'
-import { anIdentityStandIn } from '../../../test/harness/identity-stand-in.ts'
+import { realmState } from '../../../test/harness/realm-state.ts'
+import type { Identity } from '../../identity/contract.ts'
+import realIdentity from '../../identity/index.ts'
+import type { AnyService } from '../../kernel/define-service.ts'
 import tenants from './index.ts'
 
+/** The real service, which fails to build a realm as often as it is told to. */
+function anInterruptedIdentity() {
+  const built: string[] = []
+  const failures: { tenantId: string; error: Error }[] = []
+  const service: AnyService = {
+    ...realIdentity,
+    build(kit, given) {
+      const real = realIdentity.build(kit, given as never)
+      const buildRealm: Identity['buildRealm'] = async (sql, spec) => {
+        built.push(spec.tenantId)
+        await real.api.buildRealm(sql, spec)
+        const failure = failures.findIndex(({ tenantId }) => tenantId === spec.tenantId)
+        if (failure >= 0) throw failures.splice(failure, 1)[0]!.error
+      }
+      return { ...real, api: { ...real.api, buildRealm } }
+    },
+  }
+  return {
+    service,
+    /** Every call of buildRealm, the failed ones too. */
+    built,
+    /** The next calls of buildRealm for this tenant fail, each once, after their work. */
+    failBuilding(tenantId: string, ...errors: Error[]) {
+      failures.push(...errors.map((error) => ({ tenantId, error })))
+    },
+  }
+}
+
 export async function openTenants(options: Partial<HouseOptions> = {}) {
-  const identity = anIdentityStandIn({ tenants: [] })
+  const identity = anInterruptedIdentity()
   const house = await openHouse({ ...options, services: [identity.service, tenants] })
+  const { sql } = house.kit.db
   const admin = house.as(aPlatformAdmin())
 
   const reaches = (tenantId: string, status: string) =>
@@ -22,6 +54,23 @@ export async function openTenants(options: Partial<HouseOptions> = {}) {
     house,
     identity,
     admin,
+    /** What identity has made of it; fails where there is no realm. */
+    async realm(tenantId: string) {
+      const state = await realmState(sql, tenantId)
+      assert.ok(state, `realm ${tenantId}`)
+      return state
+    },
+    hasRealm: async (tenantId: string) => (await realmState(sql, tenantId)) !== undefined,
+    /** The status of a login by password. */
+    async logsIn(tenantId: string, username: string, password: string) {
+      const form = { grant_type: 'password', client_id: 'waypost-frontend', username, password }
+      const answer = await house.as(undefined)(
+        `POST /auth/realms/${tenantId}/protocol/openid-connect/token`,
+        new URLSearchParams(form).toString(),
+        { 'content-type': 'application/x-www-form-urlencoded' },
+      )
+      return answer.status
+    },
     /** The tenant in v1's words once it has this status. */
     reaches,
     async available(tenantId: string, body: object = {}) {
