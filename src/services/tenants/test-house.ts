@@ -3,39 +3,9 @@ import assert from 'node:assert/strict'
 import { aPlatformAdmin } from '../../../test/harness/builders.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
 import { type HouseOptions, openHouse } from '../../../test/harness/house.ts'
+import { anInterruptedIdentity } from '../../../test/harness/interrupted-identity.ts'
 import { realmState } from '../../../test/harness/realm-state.ts'
-import type { Identity } from '../../identity/contract.ts'
-import realIdentity from '../../identity/index.ts'
-import type { AnyService } from '../../kernel/define-service.ts'
 import tenants from './index.ts'
-
-/** The real service, which fails to build a realm as often as it is told to. */
-function anInterruptedIdentity() {
-  const built: string[] = []
-  const failures: { tenantId: string; error: Error }[] = []
-  const service: AnyService = {
-    ...realIdentity,
-    build(kit, given) {
-      const real = realIdentity.build(kit, given as never)
-      const buildRealm: Identity['buildRealm'] = async (sql, spec) => {
-        built.push(spec.tenantId)
-        await real.api.buildRealm(sql, spec)
-        const failure = failures.findIndex(({ tenantId }) => tenantId === spec.tenantId)
-        if (failure >= 0) throw failures.splice(failure, 1)[0]!.error
-      }
-      return { ...real, api: { ...real.api, buildRealm } }
-    },
-  }
-  return {
-    service,
-    /** Every call of buildRealm, the failed ones too. */
-    built,
-    /** The next calls of buildRealm for this tenant fail, each once, after their work. */
-    failBuilding(tenantId: string, ...errors: Error[]) {
-      failures.push(...errors.map((error) => ({ tenantId, error })))
-    },
-  }
-}
 
 export async function openTenants(options: Partial<HouseOptions> = {}) {
   const identity = anInterruptedIdentity()
