@@ -5,7 +5,7 @@ import type { Log } from './log.ts'
 
 export interface JobDefinition<T extends object> {
   name: string
-  /** Work again after a failure, this many times, with growing pauses. */
+  /** Work again after a failure, this many times, with pauses that grow to 8 s. */
   retries?: number
   /** Longest run; a job whose process died is taken up again after 10 s without a sign of life. */
   timeoutSeconds?: number
@@ -70,6 +70,8 @@ export function createJobs({ db, pool, log }: { db: Db; pool: Pool; log: Log }):
       retryLimit: retries,
       retryDelay: 1,
       retryBackoff: true,
+      // A job that was killed with its process several times must not wait for minutes when nothing is wrong with it.
+      retryDelayMax: 8,
       expireInSeconds: timeoutSeconds,
       heartbeatSeconds,
       deleteAfterSeconds: 7 * 24 * 3600,

@@ -143,7 +143,7 @@ async function verify(platform: RunningPlatform, { tenants, applications }: Ackn
         assert.equal(stuck.body.count, 0, `${stuck.body.count} tenants are ${status}`)
       }
     },
-    { withinMs: 60_000, everyMs: 200 },
+    { withinMs: 180_000, everyMs: 200 },
   )
   for (const { tenantId, pk } of tenants) {
     const tenant = await asPlatform(`GET /tenant-manager/api/v2/tenants/${pk}`)
