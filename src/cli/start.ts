@@ -28,7 +28,11 @@ export async function run(): Promise<number> {
     writeBootstrapFile(config.dataDirectory, { baseUrl, managementUrl, ...firstThings })
   const file = tellFirstThings(platform.bootstrap)
   // A restore beneath us brings other credentials.
-  house.onGap(async () => void tellFirstThings(await bootstrap(house)))
+  const tellAgain = async () => void tellFirstThings(await bootstrap(house))
+  house.onGap(tellAgain)
+  house.onFirstThings(
+    () => void tellAgain().catch((error) => log.error({ err: error }, 'bootstrap.json is not current')),
+  )
   log.info(`Waypost serves at ${baseUrl}  (API reference ${baseUrl}/docs, health ${managementUrl}/health/ready)`)
   log.info(`First credentials are in ${file}`)
 

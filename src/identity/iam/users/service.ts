@@ -5,7 +5,7 @@ import { NotFound } from '../../../kernel/errors.ts'
 import { type Window, windowOf } from '../../../kernel/paging.ts'
 import { onTenant } from '../../../kernel/permissions.ts'
 import type { Accounts } from '../../accounts.ts'
-import { AccessChanged } from '../../events.ts'
+import { AccessChanged, PasswordChanged } from '../../events.ts'
 import type { Passwords } from '../../passwords.ts'
 import { platformTenant } from '../../scopes.ts'
 import type { Sessions } from '../../sessions.ts'
@@ -79,6 +79,8 @@ export function createUsers(
       if (!(await store.updateUser(sql, ctx.tenantId, id, changes, now())))
         throw UsernameTaken({ username: username ?? '' })
       if (passwordHash !== undefined || !after.enabled) await sessions.endSessions(sql, ctx.tenantId, { userId: id })
+      if (passwordHash !== undefined)
+        await bus.publish(sql, PasswordChanged, { tenantId: ctx.tenantId, username: user.username })
       await tell(sql, ctx.tenantId, id)
     })
   }
