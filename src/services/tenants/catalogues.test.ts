@@ -148,7 +148,7 @@ describe('the catalogues of v1', () => {
     const { admin, available } = world
     const template =
       '{"__proto__":{"polluted":true,"accessTokenLifespan":7},"constructor":{"prototype":{"polluted":true}}}'
-    const body = `{"template":${template},"description":"d","__proto__":{"polluted":true}}`
+    const body = `{"template":${template},"description":"d"}`
     for (const path of ['realms', 'realm-frontend-clients', 'realm-backend-clients']) {
       const created = await admin(`POST /api/v1/templates/${path}`, body)
       assert.equal(created.status, 201, created.text)
@@ -157,6 +157,8 @@ describe('the catalogues of v1', () => {
       assert.equal(await read(), template)
       assert.equal((await admin(`PUT /api/v1/templates/${path}/${created.body.id}`, body)).status, 200)
       assert.equal(await read(), template)
+      const beside = await admin(`POST /api/v1/templates/${path}`, `{"__proto__":{"polluted":true},${body.slice(1)}`)
+      assert.equal(beside.status, 400, beside.text)
       assert.ok((await admin(`GET /api/v1/templates/${path}`)).text.includes(template))
     }
     assert.equal(({} as { polluted?: boolean }).polluted, undefined)
