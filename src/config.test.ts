@@ -37,6 +37,10 @@ test('a value of the wrong kind is refused with what was expected', () => {
     ['ALLOW_PRIVATE_ADDRESSES', 'yes', 'on or off'],
     ['RATE_LIMIT_PER_ADDRESS', '1.5', 'a whole number'],
     ['BASE_URL', 'nowhere', 'an address'],
+    ['BASE_URL', 'javascript:x', 'an address'],
+    ['BASE_URL', 'http://u:p@host', 'an address'],
+    ['BASE_URL', 'http://host/?x', 'an address'],
+    ['BASE_URL', 'ftp://host', 'an address'],
     ['LOG_LEVEL', 'loud', 'one of trace'],
   ])
     assert.throws(

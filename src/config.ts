@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { distance } from 'fastest-levenshtein'
 
-type Kind = 'text' | 'port' | 'integer' | 'switch' | 'path' | 'url'
+type Kind = 'text' | 'port' | 'integer' | 'switch' | 'path' | 'url' | 'web address'
 
 export interface Setting {
   kind: Kind
@@ -31,7 +31,7 @@ export const settings = {
   },
   HOST: { kind: 'text', default: '127.0.0.1', meaning: 'address to listen on' },
   BASE_URL: {
-    kind: 'url',
+    kind: 'web address',
     default: undefined,
     meaning: 'the public address, used in Location, issuers and links; default: from host and port',
   },
@@ -192,12 +192,21 @@ function check(name: string, setting: Setting, value: string): string {
     case 'switch':
       if (value !== 'on' && value !== 'off') throw wrong('on or off')
       return value
+    case 'web address':
+      if (!isWebAddress(value)) throw wrong('an address such as https://host:port, without user, query and fragment')
+      return value.replace(/\/+$/, '')
     case 'url':
       if (!URL.canParse(value)) throw wrong('an address such as scheme://host:port')
       return value.replace(/\/+$/, '')
     default:
       return value
   }
+}
+
+function isWebAddress(value: string): boolean {
+  if (!URL.canParse(value)) return false
+  const { protocol, username, password, search, hash } = new URL(value)
+  return /^https?:$/.test(protocol) && [username, password, search, hash].every((part) => part === '')
 }
 
 /** The typed tree that the program uses. */

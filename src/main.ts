@@ -3,19 +3,29 @@ import { ConfigurationError } from './config.ts'
 
 interface Command {
   summary: string
-  load(): Promise<{ run(args: string[]): Promise<number> }>
+  /** Takes arguments and options; the others refuse them instead of ignoring a mistake. */
+  takes?: true
+  load(): Promise<{ run(args: string[]): Promise<number>; usage?: string }>
 }
 
 const commands: Record<string, Command> = {
   start: { summary: 'run the platform', load: () => import('./cli/start.ts') },
   migrate: { summary: 'bring the database to this version', load: () => import('./cli/migrate.ts') },
-  backup: { summary: 'write everything into one file: waypost backup <file>', load: () => import('./cli/backup.ts') },
-  restore: { summary: 'bring a backup back: waypost restore <file>', load: () => import('./cli/restore.ts') },
+  backup: {
+    takes: true,
+    summary: 'write everything into one file: waypost backup <file>',
+    load: () => import('./cli/backup.ts'),
+  },
+  restore: {
+    takes: true,
+    summary: 'bring a backup back: waypost restore <file>',
+    load: () => import('./cli/restore.ts'),
+  },
   doctor: { summary: 'look for what is wrong and say what to do', load: () => import('./cli/doctor.ts') },
-  user: { summary: 'people who log in: waypost user list', load: () => import('./cli/user.ts') },
-  key: { summary: 'API keys and signing keys: waypost key list', load: () => import('./cli/key.ts') },
+  user: { takes: true, summary: 'people who log in: waypost user list', load: () => import('./cli/user.ts') },
+  key: { takes: true, summary: 'API keys and signing keys: waypost key list', load: () => import('./cli/key.ts') },
   config: { summary: 'show the effective settings and where each came from', load: () => import('./cli/config.ts') },
-  openapi: { summary: 'print the API reference', load: () => import('./cli/openapi.ts') },
+  openapi: { takes: true, summary: 'print the API reference', load: () => import('./cli/openapi.ts') },
 }
 
 const usage = () =>
@@ -26,12 +36,32 @@ const usage = () =>
     '',
   ].join('\n')
 
+async function unknown(name: string): Promise<string> {
+  const { closest } = await import('fastest-levenshtein')
+  return `waypost: there is no command ${name}; the nearest is ${closest(name, Object.keys(commands))}`
+}
+
 async function main([name = 'help', ...args]: string[]): Promise<number> {
-  const command = commands[name]
+  if (['--version', '-v', 'version'].includes(name)) {
+    const { version } = await import('./assembly/front-pages.ts')
+    process.stdout.write(`${version}\n`)
+    return 0
+  }
+  const asksForHelp = ['help', '--help', '-h'].includes(name)
+  const command = commands[asksForHelp ? (args[0] ?? '') : name]
   if (!command) {
-    const asked = ['help', '--help', '-h'].includes(name)
-    process[asked ? 'stdout' : 'stderr'].write(asked ? usage() : `waypost: there is no command ${name}\n\n${usage()}`)
-    return asked ? 0 : 2
+    process[asksForHelp ? 'stdout' : 'stderr'].write(asksForHelp ? usage() : `${await unknown(name)}\n\n${usage()}`)
+    return asksForHelp ? 0 : 2
+  }
+  if (asksForHelp || args.includes('--help') || args.includes('-h')) {
+    process.stdout.write(
+      (await command.load()).usage ?? `usage: waypost ${asksForHelp ? args[0] : name}\n\n${command.summary}\n`,
+    )
+    return 0
+  }
+  if (args.length > 0 && !command.takes) {
+    process.stderr.write(`waypost: ${name} takes no arguments\n`)
+    return 2
   }
   try {
     return await (await command.load()).run(args)

@@ -5,20 +5,20 @@ import { Identity } from '../identity/contract.ts'
 import { newSecret } from '../kernel/ids.ts'
 import { Tenants } from '../services/tenants/contract.ts'
 import type { House } from './build.ts'
+import { adminName, vaultName } from './first-password.ts'
 
 export interface RealmSecrets {
   tenantId: string
   backendClient: { id: string; secret: string }
   frontendClient: { id: string }
-  admin: { username: string; password: string }
+  /** Without a password once somebody has changed it: what is noted here must be true. */
+  admin: { username: string; password?: string }
 }
 
 export interface Bootstrap {
   platform: RealmSecrets
   default: RealmSecrets
 }
-
-const adminName = 'admin'
 
 export async function bootstrap(house: House): Promise<Bootstrap> {
   return {
@@ -37,16 +37,16 @@ async function ensureRealm(house: House, tenantId: string, adminRoles: string[])
     tenantId,
     backendClient: { id: realm.backendClientId, secret: realm.backendClientSecret },
     frontendClient: { id: realm.frontendClientId },
-    admin: { username: adminName, password },
+    admin: { username: adminName, ...(password !== undefined && { password }) },
   }
 }
 
 /** The password is kept sealed so that bootstrap.json can be written again at every start. */
-async function ensureAdmin({ kit, ask }: House, tenantId: string, roles: string[]): Promise<string> {
-  const name = `bootstrap/${tenantId}/admin`
+async function ensureAdmin({ kit, ask }: House, tenantId: string, roles: string[]): Promise<string | undefined> {
+  const name = vaultName(tenantId)
   return await kit.db.tx(async (sql) => {
     const [known] = await sql`select sealed from kernel.vault where name = ${name}`
-    if (known) return kit.secrets.open(known.sealed)
+    if (known) return kit.secrets.open(known.sealed) || undefined
     const password = newSecret(15)
     await ask(Identity).createUser(sql, tenantId, { username: adminName, password, roles })
     await sql`insert into kernel.vault (name, sealed) values (${name}, ${kit.secrets.seal(password)})`

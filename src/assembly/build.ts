@@ -12,6 +12,7 @@ import type { Log } from '../kernel/log.ts'
 import { createMetrics } from '../kernel/metrics.ts'
 import { type MigrationSource, migrate, readMigrations } from '../kernel/migrate.ts'
 import { createSecrets, loadDataKey, loadMasterKey } from '../kernel/secrets.ts'
+import { forgetFirstPasswords } from './first-password.ts'
 import { inOrder } from './order.ts'
 
 export interface House {
@@ -22,6 +23,8 @@ export interface House {
   ask<T>(contract: Contract<T>): T
   /** After something may have been missed, or the whole database was restored, and the kernel has taken it up. */
   onGap(listener: () => Promise<void>): void
+  /** What bootstrap.json tells is no longer true. */
+  onFirstThings(listener: () => void): void
   close(): Promise<void>
 }
 
@@ -85,6 +88,10 @@ export async function buildHouse(options: {
       )
       built.set(service.provides.name, service.build(kit, given))
     }
+    const firstThingsListeners: (() => void)[] = []
+    forgetFirstPasswords(kit, () => {
+      for (const listener of firstThingsListeners) listener()
+    })
     return {
       kit,
       built,
@@ -92,6 +99,7 @@ export async function buildHouse(options: {
       migrated,
       ask: <T>(contract: Contract<T>) => built.get(contract.name)?.api as T,
       onGap: (listener) => void gapListeners.push(listener),
+      onFirstThings: (listener) => void firstThingsListeners.push(listener),
       async close() {
         open = false
         await Promise.all([db.close(), jobPool.end({ timeout: 5 })])

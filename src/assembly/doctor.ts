@@ -1,4 +1,4 @@
-/** Looks at everything that a start needs and says what to do about what is missing. Changes nothing. */
+/** Looks at everything that a start needs and says what to do about what is missing. Changes no data. */
 import { accessSync, constants, existsSync, readFileSync, statfsSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
@@ -34,7 +34,7 @@ export async function* examine(config: Config, log: Log): AsyncGenerator<Finding
   yield checkRuntime()
   yield checkDataDirectory(config.dataDirectory)
   yield checkDisk(config.dataDirectory)
-  yield* checkBootstrapFile(config.dataDirectory)
+  yield* checkSecretFiles(config.dataDirectory)
   const running = await findRunning(config)
   yield* reportRunning(running)
   yield await checkPort('WAYPOST_PORT', config.host, config.port, running?.baseUrl)
@@ -99,11 +99,14 @@ function checkDisk(directory: string): Finding {
   return gigabytes < 1 ? careful(what, 'Free some space, or move the data directory (WAYPOST_DATA)') : good(what)
 }
 
-function* checkBootstrapFile(directory: string): Generator<Finding> {
-  const file = join(directory, 'bootstrap.json')
-  const mode = (statSync(file, { throwIfNoEntry: false })?.mode ?? 0) & 0o777
-  if (mode & 0o077) yield bad(`Others may read ${file}, which holds the first passwords`, `chmod 600 ${file}`)
-  else if (mode) yield good('bootstrap.json is closed to others')
+function* checkSecretFiles(directory: string): Generator<Finding> {
+  const secrets = { 'bootstrap.json': 'the first passwords', 'keys/master.key': 'the key that opens all secrets' }
+  for (const [name, content] of Object.entries(secrets)) {
+    const file = join(directory, name)
+    const mode = (statSync(file, { throwIfNoEntry: false })?.mode ?? 0) & 0o777
+    if (mode & 0o077) yield bad(`Others may read ${file}, which holds ${content}`, `chmod 600 ${file}`)
+    else if (mode) yield good(`${name} is closed to others`)
+  }
 }
 
 interface Running {

@@ -10,7 +10,7 @@ import { createPeriodic } from '../kernel/periodic.ts'
 import { everyScope, tenantSystem } from '../kernel/permissions.ts'
 import { type Bootstrap, bootstrap } from './bootstrap.ts'
 import { buildHouse, type House } from './build.ts'
-import { openDatabase } from './database.ts'
+import type { Database } from './database.ts'
 import { mountFrontPages } from './front-pages.ts'
 import { roots } from './roots.ts'
 
@@ -24,17 +24,19 @@ export interface Platform {
   stop(): Promise<void>
 }
 
-export async function startPlatform(config: Config, log: Log): Promise<Platform> {
+/** `opening`: the database, already on its way while this file and the services were read from disk. */
+export async function startPlatform(config: Config, log: Log, opening: Promise<Database>): Promise<Platform> {
   const closers: (() => Promise<void>)[] = []
   const stop = async () => {
     for (const close of closers.splice(0).reverse()) await close()
   }
   try {
-    const management = await openManagement(config.managementPort)
-    closers.push(() => management.close())
-    // The services are read from disk while the database comes up.
-    const [database, { catalogue }] = await Promise.all([openDatabase(config, log), import('./catalogue.ts')])
+    const [database, { catalogue }] = await Promise.all([opening, import('./catalogue.ts')])
     closers.push(() => database.stop())
+    const management = await listening('MANAGEMENT_PORT', config.managementPort, () =>
+      openManagement(config.managementPort),
+    )
+    closers.push(() => management.close())
 
     let baseUrl = config.baseUrl ?? `http://${hostInUrl(config.host)}:${config.port}`
     const house = await buildHouse({
@@ -74,7 +76,7 @@ export async function startPlatform(config: Config, log: Log): Promise<Platform>
     closers.push(() => periodic.stop())
     const firstThings = await bootstrap(house)
 
-    await http.app.listen({ host: config.host, port: config.port })
+    await listening('PORT', config.port, () => http.app.listen({ host: config.host, port: config.port }))
     closers.push(() => http.close())
     if (!config.baseUrl) baseUrl = `http://${hostInUrl(config.host)}:${(http.app.server.address() as AddressInfo).port}`
     management.ready([{ name: 'database', check: async () => void (await kit.db.sql`select 1`) }])
@@ -94,6 +96,22 @@ export async function startPlatform(config: Config, log: Log): Promise<Platform>
   }
 }
 
+const reasons: Record<string, (port: number, setting: string) => string> = {
+  EADDRINUSE: (port, setting) => `Port ${port} (${setting}) is in use; choose another`,
+  EACCES: (port, setting) => `Port ${port} (${setting}) needs more rights than this user has; choose one above 1023`,
+  EADDRNOTAVAIL: () => 'This machine does not have the address in WAYPOST_HOST',
+}
+
+/** The system's error in words that name the setting. */
+async function listening<T>(name: string, port: number, listen: () => Promise<T>): Promise<T> {
+  try {
+    return await listen()
+  } catch (error) {
+    const reason = reasons[String((error as NodeJS.ErrnoException).code)]?.(port, `WAYPOST_${name}`)
+    throw reason ? new Error(reason, { cause: error }) : error
+  }
+}
+
 const hostInUrl = (host: string) => {
   if (host === '0.0.0.0' || host === '::') return 'localhost'
   return host.includes(':') ? `[${host}]` : host
@@ -103,6 +121,8 @@ const hostInUrl = (host: string) => {
 function openDoors(config: Config, log: Log): (door: string) => Caller | undefined {
   const { openDoors: open } = config
   if (open === 'none') return () => undefined
+  const unknown = Array.isArray(open) ? open.find((name) => !roots[name]) : undefined
+  if (unknown) throw new Error(`WAYPOST_AUTH names ${unknown}; there are ${Object.keys(roots).join(', ')}`)
   log.warn(
     { doors: open },
     'AUTHENTICATION IS OFF (WAYPOST_AUTH): whoever reaches this address may do everything in tenant "default"',

@@ -4,14 +4,13 @@ import { parseArgs } from 'node:util'
 import { borrowDatabase } from '../assembly/database.ts'
 import { version } from '../assembly/front-pages.ts'
 import { loadConfig } from '../config.ts'
-import { BackupError } from '../kernel/backup/format.ts'
 import { writeBackup } from '../kernel/backup/write.ts'
 import { monotonicMs, systemClock } from '../kernel/clock.ts'
 import { createLog } from '../kernel/log.ts'
 import { loadMasterKey } from '../kernel/secrets.ts'
 import { amount, occasionally, secondsSince, size, tell } from './sentences.ts'
 
-const usage = 'usage: waypost backup <file> [--force]\n'
+export const usage = 'usage: waypost backup <file> [--force]\n'
 
 /** Everything in the database into one file, while the platform runs or not. */
 export async function run(args: string[]): Promise<number> {
@@ -59,8 +58,7 @@ export async function run(args: string[]): Promise<number> {
     tell('It holds the key that opens the stored secrets: keep it as safe as the data directory (its mode is 0600).')
     return 0
   } catch (error) {
-    if (!(error instanceof BackupError)) throw error
-    process.stderr.write(`waypost: ${error.message}\n`)
+    process.stderr.write(`waypost: ${(error as Error).message}\n`)
     return 1
   } finally {
     await database.stop()

@@ -3,7 +3,7 @@ import { Identity } from '../identity/contract.ts'
 import { atTheHouse, UsageError } from './at-the-house.ts'
 import { tell } from './sentences.ts'
 
-const usage = `usage: waypost key <what> [--tenant default]
+export const usage = `usage: waypost key <what> [--tenant default]
 
   list                                                API keys
   create <name> [--user <name>] [--scope <scope>] …   an API key of the backend client, or of a user; shown once

@@ -3,7 +3,6 @@ import { migrationSources } from '../assembly/build.ts'
 import { catalogue } from '../assembly/catalogue.ts'
 import { borrowDatabase } from '../assembly/database.ts'
 import { loadConfig } from '../config.ts'
-import { BackupError } from '../kernel/backup/format.ts'
 import { type Verified, verifyBackup } from '../kernel/backup/read.ts'
 import { type RestoreResult, restoreBackup } from '../kernel/backup/restore.ts'
 import { monotonicMs } from '../kernel/clock.ts'
@@ -12,7 +11,7 @@ import { readMigrations } from '../kernel/migrate.ts'
 import { loadMasterKey } from '../kernel/secrets.ts'
 import { amount, occasionally, secondsSince, size, tell } from './sentences.ts'
 
-const usage = `usage: waypost restore <file> [--yes | --check]
+export const usage = `usage: waypost restore <file> [--yes | --check]
 
   --yes    replace the data that is there
   --check  only verify the file; no database is needed
@@ -45,8 +44,7 @@ export async function run(args: string[]): Promise<number> {
     }
     return await restore(file, flags.yes === true)
   } catch (error) {
-    if (!(error instanceof BackupError)) throw error
-    process.stderr.write(`waypost: ${error.message}\n`)
+    process.stderr.write(`waypost: ${(error as Error).message}\n`)
     return 1
   }
 }
@@ -55,7 +53,8 @@ async function restore(file: string, replace: boolean): Promise<number> {
   const config = loadConfig()
   const started = monotonicMs()
   // Before a database is started, or even made, for a file that is of no use.
-  describe(file, await verifyBackup(file))
+  const verified = await verifyBackup(file)
+  describe(file, verified)
   const database = await borrowDatabase(config, await createLog({ ...config.log, level: 'error' }))
   try {
     const sayNow = occasionally()
@@ -63,6 +62,7 @@ async function restore(file: string, replace: boolean): Promise<number> {
     const result = await restoreBackup({
       connection: database.connection,
       file,
+      verified,
       masterKey: loadMasterKey(config.masterKey, config.dataDirectory),
       migrations: readMigrations(migrationSources(catalogue)),
       replace,
@@ -74,7 +74,7 @@ async function restore(file: string, replace: boolean): Promise<number> {
     if (result.inTheWay) return refuse(result.inTheWay)
     tell(`Restored ${amount(result.tables, 'table')}, ${amount(result.rows, 'row')}, in ${secondsSince(started)}.`)
     if (result.upgraded.length > 0) tell(`Then applied ${result.upgraded.join(', ')}.`)
-    tell('A running platform has taken it up and writes bootstrap.json anew; a stopped one does at its next start.')
+    tell('A running platform takes it up now and writes bootstrap.json anew; a stopped one does at its next start.')
     return 0
   } finally {
     await database.stop()

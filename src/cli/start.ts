@@ -1,5 +1,6 @@
 import { type Bootstrap, bootstrap, writeBootstrapFile } from '../assembly/bootstrap.ts'
-import { startPlatform } from '../assembly/start.ts'
+import { openDatabase } from '../assembly/database.ts'
+import type { Platform } from '../assembly/start.ts'
 import { loadConfig } from '../config.ts'
 import { createLog } from '../kernel/log.ts'
 
@@ -10,9 +11,13 @@ export async function run(): Promise<number> {
   const config = loadConfig()
   const log = await createLog(config.log)
   const stopSignal = nextSignal()
-  let platform: Awaited<ReturnType<typeof startPlatform>>
+  let platform: Platform
   try {
-    platform = await startPlatform(config, log)
+    // The services are read from disk while the database comes up.
+    const opening = openDatabase(config, log)
+    opening.catch(() => {}) // startPlatform awaits it and tells; until then nobody does
+    const { startPlatform } = await import('../assembly/start.ts')
+    platform = await startPlatform(config, log, opening)
   } catch (error) {
     log.debug({ err: error }, 'start failed')
     process.stderr.write(`waypost: ${(error as Error).message}\n`)
@@ -23,7 +28,11 @@ export async function run(): Promise<number> {
     writeBootstrapFile(config.dataDirectory, { baseUrl, managementUrl, ...firstThings })
   const file = tellFirstThings(platform.bootstrap)
   // A restore beneath us brings other credentials.
-  house.onGap(async () => void tellFirstThings(await bootstrap(house)))
+  const tellAgain = async () => void tellFirstThings(await bootstrap(house))
+  house.onGap(tellAgain)
+  house.onFirstThings(
+    () => void tellAgain().catch((error) => log.error({ err: error }, 'bootstrap.json is not current')),
+  )
   log.info(`Waypost serves at ${baseUrl}  (API reference ${baseUrl}/docs, health ${managementUrl}/health/ready)`)
   log.info(`First credentials are in ${file}`)
 

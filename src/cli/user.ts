@@ -4,7 +4,7 @@ import { newSecret } from '../kernel/ids.ts'
 import { atTheHouse, UsageError } from './at-the-house.ts'
 import { tell } from './sentences.ts'
 
-const usage = `usage: waypost user <what> [--tenant default]
+export const usage = `usage: waypost user <what> [--tenant default]
 
   list                                     who can log in
   add <name> [--role tenant-admin] …       a new user; the generated password is shown once
@@ -25,7 +25,7 @@ export async function run(args: string[]): Promise<number> {
     return 2
   }
   const { tenant, role: roles } = values
-  return await atTheHouse(usage, async ({ kit, ask }) => {
+  return await atTheHouse(usage, async ({ ask }) => {
     const identity = ask(Identity)
     if (!(await identity.realm(tenant))) throw new UsageError(`there is no tenant ${tenant}`)
     const { users } = await identity.findUsers(tenant, { offset: 0, limit: null, ...(name && { search: name }) })
@@ -36,8 +36,7 @@ export async function run(args: string[]): Promise<number> {
     }
     const password = newSecret(15)
     if (what === 'add') {
-      const made = await kit.db.tx((sql) => identity.createUser(sql, tenant, { username: name!, password, roles }))
-      if (!made) throw new UsageError(`${name} exists already`)
+      await identity.operator.addUser(tenant, { username: name!, password, roles })
       tell(
         `Made ${name} in tenant ${tenant}${roles.length > 0 ? ` with ${roles.join(', ')}` : ' without a role'}. Password: ${password}`,
       )

@@ -5,11 +5,11 @@ import type { Identity, UserView } from './contract.ts'
 import type { Passwords } from './passwords.ts'
 import type { Sessions } from './sessions.ts'
 import * as store from './store/users.ts'
-import type { Throttle } from './throttle.ts'
+import type { Throttle, Wait } from './throttle.ts'
 import type { User } from './types.ts'
 import type { Unit } from './unit.ts'
 
-export type LoginResult = { user: User } | { wait: number } | 'wrong'
+export type LoginResult = { user: User } | Wait | 'wrong'
 
 export interface Accounts extends Pick<Identity, 'createUser' | 'findUsers' | 'deleteUser'> {
   find(tenantId: string, id: string): Promise<User | undefined>
@@ -35,8 +35,14 @@ export function createAccounts(
       // By the id where there is one: a name and an e-mail address of one account are not twice as many guesses.
       const account = `user\n${tenantId}\n${known?.id ?? username.toLowerCase()}`
       const attempt = await throttle.reserve({ account, address })
-      if (!('failed' in attempt)) return { wait: attempt.wait }
-      const matches = usable && (await passwords.matches(password, known?.passwordHash))
+      if ('wait' in attempt) return attempt
+      let matches: boolean
+      try {
+        matches = usable && (await passwords.matches(password, known?.passwordHash))
+      } catch (error) {
+        await attempt.undecided()
+        throw error
+      }
       if (!known || !matches || !known.enabled) {
         await attempt.failed()
         return 'wrong'

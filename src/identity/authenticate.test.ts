@@ -49,6 +49,25 @@ describe('authentication', () => {
     })
   })
 
+  test('an issuer that no database could look for is 401', async () => {
+    const none = Buffer.from('{"alg":"none","kid":"a\\u0000b"}').toString('base64url')
+    const ours = `${house.baseUrl}/auth/realms/`
+    for (const iss of [
+      'https://x\0',
+      `${ours}a\0b`,
+      `${ours}acme\0`,
+      'https://x\ud800',
+      `${ours}\ud800`,
+      'x'.repeat(8000),
+    ]) {
+      const claims = Buffer.from(JSON.stringify({ iss, sub: 'x', aud: 'a\0' })).toString('base64url')
+      const answer = await house.bearer(`${none}.${claims}.`)(me)
+      assert.equal(answer.status, 401, JSON.stringify(iss))
+    }
+    for (const key of ['wpk_a\ud800', 'wpk_%00'])
+      await assert.rejects(house.api.authenticate({ apiKey: key }), Unauthenticated.is)
+  })
+
   test('nothing presented is nobody, anything false is 401', async () => {
     assert.equal(await house.api.authenticate({}), undefined)
     const [head, payload, signature] = service.split('.') as [string, string, string]

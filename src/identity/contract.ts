@@ -66,9 +66,14 @@ export interface NewUser {
 
 /** For whoever holds the machine itself: no permission is asked, and what is changed takes effect as usual. */
 export interface Operator {
+  /** 400 for a role that does not exist or a name that cannot be shown, 409 for a taken name. */
+  addUser(
+    tenantId: string,
+    user: { username: string; roles: string[]; password: string },
+  ): Promise<{ id: string; username: string }>
   setPassword(tenantId: string, userId: string, password: string): Promise<void>
   removeUser(tenantId: string, userId: string): Promise<void>
-  /** A key of this user or client, with all or some of its permissions; shown once. */
+  /** A key of this user or client, with all or some of its permissions; shown once. 403 for a scope that it does not hold. */
   createApiKey(
     tenantId: string,
     owner: { type: 'user' | 'client'; id: string },
@@ -97,6 +102,11 @@ export interface Identity {
   realm(tenantId: string): Promise<RealmView | undefined>
   /** Many at once, for lists; a realm that does not exist is missing from the map. */
   realms(tenantIds: string[]): Promise<Map<string, RealmView>>
+  /**
+   * Of these tenants, those whose backend client holds nothing that the caller does not hold: only then may the caller
+   * see its secret. While a realm is being built nobody knows what its client will hold, and every scope is asked for.
+   */
+  mayActAs(ctx: Ctx, tenantIds: readonly string[]): Promise<Set<string>>
   /** The id of the user, and the password when it was generated. A taken username is returned as undefined. */
   createUser(sql: Sql, tenantId: string, user: NewUser): Promise<{ id: string; password?: string } | undefined>
   /** Users of a realm by username; `search` is part of username, e-mail or a name. `limit` null is all. */
@@ -104,7 +114,7 @@ export interface Identity {
     tenantId: string,
     filter: { search?: string; enabled?: boolean; offset: number; limit: number | null },
   ): Promise<{ count: number; users: UserView[] }>
-  /** False when there is no such user. */
+  /** False when there is no such user. 409 for the last enabled administrator of the realm. */
   deleteUser(sql: Sql, tenantId: string, userId: string): Promise<boolean>
   operator: Operator
   /** Who creates a resource holds every scope on it. */

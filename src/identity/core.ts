@@ -5,19 +5,18 @@ import { createAccessTokens } from './access-tokens.ts'
 import { createAccounts } from './accounts.ts'
 import { createDenied } from './denied.ts'
 import { createKeys } from './keys.ts'
-import { createPasswords } from './passwords.ts'
+import { createPasswords, type Passwords } from './passwords.ts'
 import { createRealms } from './realms.ts'
 import { createSessions } from './sessions.ts'
 import { deleteExpired } from './store/artefacts.ts'
 import { createThrottle } from './throttle.ts'
 import { createUnit } from './unit.ts'
 
-export function createCore(kit: Kit) {
+export function createCore(kit: Kit, { passwords = createPasswords() }: { passwords?: Passwords } = {}) {
   const unit = createUnit(kit.db)
   const denied = createDenied(kit)
   const realms = createRealms(kit)
   const keys = createKeys(kit, realms)
-  const passwords = createPasswords()
   const throttle = createThrottle(kit, unit)
   const sessions = createSessions(kit, denied)
   const accounts = createAccounts(kit, { passwords, throttle, sessions, unit })

@@ -32,6 +32,10 @@ export const CreatorGranted = defineEvent<{
   resource: string
 }>('identity.creator.granted', { description: 'Who created a resource holds every scope on it' })
 
+export const PasswordChanged = defineEvent<{ tenantId: string; username: string }>('identity.password.changed', {
+  description: 'A user has another password: whoever has noted the old one can forget it',
+})
+
 export const IssuersChanged = defineEvent<{ tenantId: string; issuer: string }>('identity.issuers.changed', {
   description: "An external issuer was registered or removed: its tokens count, or count no more, as the tenant's",
 })

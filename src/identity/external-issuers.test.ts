@@ -122,6 +122,33 @@ describe('tokens of another provider', () => {
     assert.equal(await statusOf(await strict.token({ aud: ['account', 'waypost'] })), 200)
   })
 
+  test('tenants that share an issuer are told apart by the audience, and nobody can take it away', async () => {
+    await house.realm('squatter')
+    const shared = await aProvider()
+    const other = house.as(aTenantAdmin('squatter'))
+    const squat = async (more: object) => {
+      const made = await other(`POST ${root}/issuers`, { issuer: shared.issuer, ...more })
+      assert.equal(made.status, 201, made.text)
+      return made.body.id as string
+    }
+    let n = 0
+    const ownerOf = async (aud?: string | string[]) =>
+      (await house.bearer(await shared.token({ n: n++, ...(aud && { aud }) }))(me)).body.tenantId
+
+    const first = await squat({})
+    assert.equal(await ownerOf('acme-app'), 'squatter', 'alone, it is all its own')
+    await register(shared, { audience: 'acme-app' })
+    assert.equal(await ownerOf('acme-app'), 'acme')
+    assert.equal(await ownerOf(), undefined, 'without an audience it could be anybody’s')
+    assert.equal(await ownerOf('else'), undefined)
+
+    assert.equal((await other(`DELETE ${root}/issuers/${first}`)).status, 204)
+    await squat({ audience: 'their-app' })
+    assert.equal(await ownerOf(['acme-app', 'account']), 'acme')
+    assert.equal(await ownerOf('their-app'), 'squatter')
+    assert.equal(await ownerOf(['acme-app', 'their-app']), undefined, 'ambiguous')
+  })
+
   test('keys are fetched once, and again for a key that is new', async () => {
     const rotating = await aProvider()
     await register(rotating)

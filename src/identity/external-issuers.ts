@@ -17,6 +17,8 @@ const otherTypes = new Set(['ID', 'Refresh', 'Offline', 'Logout'])
 const keptMs = 60_000
 const rowsMax = 1000
 const rolesMax = 200
+/** As long as a registration may be. */
+export const issuerLengthMax = 500
 
 export interface ExternalToken {
   tenantId: string
@@ -41,28 +43,39 @@ export function createExternalIssuers(
   cooldowns: Cooldowns = { failureMs: 10_000, rotationMs: 30_000 },
 ): ExternalIssuers {
   const { db, bus, now, log, settings } = kit
-  const rows = new Map<string, { row: store.IssuerRow | undefined; until: number }>()
+  const known = new Map<string, { rows: readonly store.IssuerRow[]; until: number }>()
   const keySets = new Map<string, { keys: Promise<JWTVerifyGetKey>; retryAt: number }>()
   let generation = 0
 
   bus.hear(IssuersChanged, ({ issuer }) => {
     generation++
-    rows.delete(issuer)
+    known.delete(issuer)
     keySets.delete(issuer)
   })
   bus.onGap(() => {
     generation++
-    rows.clear()
+    known.clear()
   })
 
-  async function find(issuer: string): Promise<store.IssuerRow | undefined> {
+  async function find(issuer: string): Promise<readonly store.IssuerRow[]> {
     const at = now().getTime()
-    const kept = rows.get(issuer)
-    if (kept && kept.until > at) return kept.row
+    const kept = known.get(issuer)
+    if (kept && kept.until > at) return kept.rows
     const started = generation
-    const row = await store.findIssuer(db.sql, issuer)
-    if (started === generation) bounded(rows, rowsMax).set(issuer, { row, until: at + keptMs })
-    return row
+    const rows = await store.findIssuers(db.sql, issuer)
+    if (started === generation) bounded(known, rowsMax).set(issuer, { rows, until: at + keptMs })
+    return rows
+  }
+
+  /** Whose token this is. Where that cannot be told, it is nobody's: it must not act in a tenant that it was not made for. */
+  function tenantOf(issuer: string, rows: readonly store.IssuerRow[], aud: unknown): store.IssuerRow {
+    const meant = matching(rows, aud)
+    if (meant.length === 1) return meant[0]!
+    const tenants = rows.map(({ tenantId }) => tenantId)
+    const audiences = [aud].flat()
+    if (tenants.length > 1)
+      log.warn({ issuer, tenants, audiences }, 'several tenants registered this issuer and the token fits not just one')
+    throw refused()
   }
 
   async function get(address: string): Promise<Response> {
@@ -118,8 +131,9 @@ export function createExternalIssuers(
 
   return {
     async verify(token, issuer) {
-      const row = await find(issuer)
-      if (!row) throw refused()
+      if (issuer.length > issuerLengthMax || hasControls(issuer)) throw refused()
+      const rows = await find(issuer)
+      if (rows.length === 0) throw refused()
       let payload: JWTPayload
       try {
         const options = {
@@ -128,13 +142,13 @@ export function createExternalIssuers(
           requiredClaims: ['exp', 'sub'],
           currentDate: now(),
           clockTolerance: 5,
-          ...(row.audience !== null && { audience: row.audience }),
         }
         payload = (await jwtVerify(token, await keysOf(issuer), options)).payload
       } catch (error) {
         log.debug({ err: error, issuer }, 'a token of an external issuer was refused')
         throw refused()
       }
+      const row = tenantOf(issuer, rows, payload.aud)
       const { sub, exp } = payload
       if (typeof sub !== 'string' || sub === '' || sub.length > 255 || hasControls(sub)) throw refused()
       if (typeof payload.typ === 'string' && otherTypes.has(payload.typ)) throw refused()
@@ -150,6 +164,13 @@ export function createExternalIssuers(
       }
     },
   }
+}
+
+/** Without an audience, a registration means all tokens of the issuer, which it can do only where it is alone. */
+export function matching<R extends { audience: string | null }>(rows: readonly R[], aud: unknown): readonly R[] {
+  const audiences = [aud].flat()
+  if (rows.length === 1 && rows[0]!.audience === null) return rows
+  return rows.filter(({ audience }) => audience !== null && audiences.includes(audience))
 }
 
 const hasControls = (text: string) => /\p{Cc}/u.test(text) || !text.isWellFormed()

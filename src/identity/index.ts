@@ -14,10 +14,10 @@ export default defineService({
     const management = createManagement(kit, core)
     const { reserveRealm, buildRealm, setRealmStatus, realm, realms } = core.realms
     const { createUser, findUsers } = core.accounts
-    const { authenticate, grantCreator, forgetResource, deleteUser, operator, routes, stop } = management
+    const { authenticate, mayActAs, grantCreator, forgetResource, deleteUser, operator, routes, stop } = management
     const forTenants = { reserveRealm, buildRealm, setRealmStatus, realm, realms, createUser, findUsers, deleteUser }
     return {
-      api: { authenticate, grantCreator, forgetResource, operator, ...forTenants },
+      api: { authenticate, mayActAs, grantCreator, forgetResource, operator, ...forTenants },
       http: [
         {
           name: 'identity',

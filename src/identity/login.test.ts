@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import http from 'node:http'
 import net from 'node:net'
 import { before, test } from 'node:test'
@@ -125,6 +126,25 @@ test('a person signs in with a browser, is known to the next application, and si
   assert.deepEqual([out.status, out.location], [302, `${base}/bye?state=x`])
   for (const { body } of [tokens, others]) assert.equal((await client.refresh(body.refresh_token)).status, 400)
   assert.match((await browser.go(client.authUrl(challenge, { prompt: 'none' }))).location, /error=login_required/)
+})
+
+test('the page that hands over by a form is guarded like the sign-in page and runs just its own script', async () => {
+  const browser = aBrowser()
+  const { challenge } = pkce()
+  const url = client.authUrl(challenge, { response_mode: 'form_post' })
+  const login = await browser.go(base + (await browser.go(url)).location)
+  const right = await browser.go(base + (await browser.go(url)).location, { username: 'ada', password })
+  const page = await browser.go(right.location)
+  assert.equal(page.status, 200, page.text)
+  assert.match(page.text, /name="code"/)
+  for (const name of ['x-frame-options', 'x-content-type-options', 'referrer-policy', 'cache-control'])
+    assert.equal(page.headers.get(name), login.headers.get(name), name)
+  const [, script = ''] = /<script>([\s\S]*?)<\/script>/.exec(page.text) ?? []
+  const policy = page.headers.get('content-security-policy')!
+  assert.match(policy, /default-src 'none'/)
+  assert.match(policy, /frame-ancestors 'none'/)
+  assert.ok(policy.includes(`script-src 'sha256-${createHash('sha256').update(script).digest('base64')}'`), policy)
+  assert.match((await browser.go(client.authUrl(challenge, { prompt: 'none' }))).location, /code=/)
 })
 
 test('a code works once, and its second use ends what the first one gave', async () => {

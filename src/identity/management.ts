@@ -13,6 +13,7 @@ import { clientRoutes } from './iam/clients/routes.ts'
 import { createClients } from './iam/clients/service.ts'
 import { grantRoutes } from './iam/grants/routes.ts'
 import { createGrants } from './iam/grants/service.ts'
+import { mayActAs } from './iam/holding.ts'
 import { issuerRoutes } from './iam/issuers/routes.ts'
 import { createIssuers } from './iam/issuers/service.ts'
 import { meRoutes } from './iam/me/routes.ts'
@@ -23,7 +24,7 @@ import { createUsers } from './iam/users/service.ts'
 import { createOperator } from './operator.ts'
 
 export interface Management
-  extends Pick<Identity, 'authenticate' | 'grantCreator' | 'forgetResource' | 'deleteUser' | 'operator'> {
+  extends Pick<Identity, 'authenticate' | 'mayActAs' | 'grantCreator' | 'forgetResource' | 'deleteUser' | 'operator'> {
   routes(http: Http): void
   stop(): Promise<void>
 }
@@ -40,6 +41,7 @@ export function createManagement(kit: Kit, core: Core): Management {
   const issuers = createIssuers(kit)
   return {
     authenticate: createAuthenticate(kit, { verify: core.accessTokens.verify, external, access, keys }),
+    mayActAs: (ctx, tenantIds) => mayActAs(ctx, kit.db.sql, tenantIds),
     grantCreator: grants.grantCreator,
     forgetResource: grants.forgetResource,
     deleteUser: users.remove,

@@ -94,7 +94,7 @@ export function createRealms(kit: Pick<Kit, 'db' | 'bus' | 'now' | 'secrets' | '
     tenantOf(issuer) {
       const prefix = kit.baseUrl() + realmsPath
       const tenantId = issuer.startsWith(prefix) ? issuer.slice(prefix.length) : ''
-      return tenantId === '' || tenantId.includes('/') ? undefined : tenantId
+      return isRealmName(tenantId) ? tenantId : undefined
     },
     async reserveRealm(sql, realm) {
       await ensure(sql, realm)
@@ -143,6 +143,9 @@ export function createRealms(kit: Pick<Kit, 'db' | 'bus' | 'now' | 'secrets' | '
     },
   }
 }
+
+/** Ids of tenants are short and plain; nothing else reaches the database. */
+export const isRealmName = (text: string) => /^[\w.~-]{1,255}$/.test(text)
 
 const fieldsOf = (realm: RealmSpec) => ({
   tenantId: realm.tenantId,

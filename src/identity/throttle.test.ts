@@ -1,7 +1,17 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
-import { basic, clientOf, type IdentityHouse, openIdentity, type Realm } from '../../test/harness/realms.ts'
+import {
+  basic,
+  clientOf,
+  type IdentityHouse,
+  openIdentity,
+  password,
+  type Realm,
+  type Reply,
+} from '../../test/harness/realms.ts'
 import { createCore } from './core.ts'
+import { TooManyLogins } from './errors.ts'
+import { insertUser } from './store/users.ts'
 
 let house: IdentityHouse
 let realm: Realm
@@ -54,6 +64,62 @@ test('right passwords lock nobody out', async () => {
   for (let i = 0; i < 3; i++) assert.equal((await client.logIn('ada')).status, 200)
   const [row] = await house.kit.db.sql`select coalesce(sum(failures), 0)::integer as failures from identity.attempts`
   assert.equal(row?.failures, 0)
+})
+
+/** What is left behind when all is decided. */
+const leftOver = async () => {
+  const [row] = await house.kit.db.sql`
+    select coalesce(sum(failures), 0)::integer as failures, coalesce(sum(pending), 0)::integer as pending,
+      count(locked_until)::integer as locks from identity.attempts`
+  return row
+}
+const nothing = { failures: 0, pending: 0, locks: 0 }
+/** Only what passes by itself: too many at once, never a lock. */
+const onlyBusy = (answers: Reply[]) => {
+  for (const { status, headers, text } of answers) {
+    assert.ok([200, 429, 503].includes(status), text)
+    if (status !== 200) assert.ok(Number(headers.get('retry-after')) <= 2, text)
+    assert.ok(!text.includes('failed'), text)
+  }
+}
+
+test('right passwords at the same time lock nobody out, also where more come than can be checked', async () => {
+  const toOne = await Promise.all(Array.from({ length: 20 }, () => client.logIn('ada')))
+  onlyBusy(toOne)
+  assert.ok(count(toOne, 200) >= 2)
+  assert.deepEqual(await leftOver(), nothing)
+  assert.equal((await client.logIn('ada')).status, 200)
+
+  const [row] = await house.kit.db.sql`select password_hash from identity.users where username = 'ada'`
+  const names = Array.from({ length: 24 }, (_, i) => `user-${i}`)
+  for (const name of names)
+    await insertUser(house.kit.db.sql, 'acme', {
+      ...{ id: name, username: name, email: null, firstName: null, lastName: null, roles: [] },
+      passwordHash: row!.passwordHash,
+    })
+  const fromOne = await Promise.all(Array.from({ length: 120 }, (_, i) => client.logIn(names[i % names.length]!)))
+  onlyBusy(fromOne)
+  assert.ok(count(fromOne, 200) >= 24)
+  assert.deepEqual(await leftOver(), nothing)
+  assert.equal((await client.logIn('user-7')).status, 200)
+})
+
+test('an attempt that could not be checked does not count', async () => {
+  const passwords = { hash: async () => '', matches: () => Promise.reject(TooManyLogins()) }
+  const { accounts } = createCore(house.kit, { passwords })
+  const given = { username: 'ada', password, address: '192.0.2.1' }
+  for (let i = 0; i < 5; i++) await assert.rejects(accounts.logIn('acme', given), TooManyLogins.is)
+  assert.deepEqual(await leftOver(), nothing)
+})
+
+test('places of a process that died are free again after a minute', async () => {
+  const { throttle } = createCore(house.kit)
+  const who = { account: 'user\nacme\nlost', address: '192.0.2.2' }
+  for (let i = 0; i < 2; i++) assert.ok('failed' in (await throttle.reserve(who)))
+  assert.deepEqual(await throttle.reserve(who), { wait: 1, locked: false })
+  later(61)
+  assert.ok('failed' in (await throttle.reserve(who)))
+  await forgetAll()
 })
 
 test('wrong client secrets lock the client, and a right one starts anew', async () => {

@@ -1,6 +1,7 @@
 /**
  * Wrong passwords and secrets are slowed down and then refused, per account and per address (document 4, section 1).
- * An attempt is counted before it is checked: a thousand guesses at once are ten guesses.
+ * An attempt takes a place before it is checked: a thousand guesses at once are ten guesses. It counts when it is known
+ * to be wrong, so right ones lock nobody out, however many come at once; who finds no place is asked to come again.
  */
 import { createHash } from 'node:crypto'
 import { isIPv6 } from 'node:net'
@@ -16,16 +17,26 @@ export interface Who {
   address: string
 }
 
-/** `wait`: locked, try again in so many seconds. Otherwise tell how it went. */
-export type Attempt = { wait: number } | { wait: 0; succeeded(): Promise<void>; failed(): Promise<void> }
+/** Try again in so many seconds. `locked`: after wrong attempts; otherwise too many are being checked at this moment. */
+export interface Wait {
+  wait: number
+  locked: boolean
+}
+
+/** Tell how it went; `undecided`: it could not be checked, and counts as nothing. */
+export interface Place {
+  succeeded(): Promise<void>
+  failed(): Promise<void>
+  undecided(): Promise<void>
+}
 
 export interface Throttle {
-  /** Before something slow is checked: counts first. */
-  reserve(who: Who): Promise<Attempt>
+  /** Before something slow is checked. */
+  reserve(who: Who): Promise<Wait | Place>
   /** Before something quick is checked: only looks. */
   look(who: Who): Promise<{ wait: number; known: boolean }>
   /** After something quick was wrong: counts; a `wait` tells that it came too late to be answered. */
-  count(who: Who): Promise<{ wait: number }>
+  count(who: Who): Promise<Wait>
   forget(who: Who): Promise<void>
   prune(sql: Sql): Promise<void>
 }
@@ -60,37 +71,50 @@ export function createThrottle({ now, settings }: Pick<Kit, 'now' | 'settings'>,
     until ? Math.max(1, Math.ceil((until.getTime() - now().getTime()) / 1000)) : 1
   const slowDown = (failures: number) => sleep(Math.min(slowMaxMs, failures * slowStepMs))
 
-  type Counted = { key: Buffer; mine: boolean; failures: number; locked: boolean }
+  type Key = ReturnType<typeof keysOf>[number]
+  const limitsOf = ({ limit }: Key) => ({ limit, windowSeconds, lockSeconds })
 
-  /** Both or none: an attempt that is refused for its account does not count against its address. */
-  async function countAll(who: Who): Promise<{ wait: number } | Counted[]> {
-    const keys = keysOf(who)
+  const refusal = async (sql: Sql, key: Buffer): Promise<Wait> => {
+    const { until } = await store.findAttempts(sql, [key], now())
+    return { wait: secondsUntil(until), locked: until !== undefined }
+  }
+
+  /** All or none: an attempt that is refused for its account does not count against its address. */
+  async function takeAll(keys: Key[]): Promise<Wait | undefined> {
     return await unit.tx(async (sql) => {
-      const counted: Counted[] = []
-      for (const { key, limit, mine } of keys) {
-        const result = await store.countAttempt(sql, key, now(), { limit, windowSeconds, lockSeconds })
-        if (!result) {
-          for (const before of counted) await store.uncountAttempt(sql, before.key, before.locked)
-          return { wait: secondsUntil((await store.findAttempts(sql, [key], now())).until) }
-        }
-        counted.push({ key, mine, ...result })
+      for (const [at, one] of keys.entries()) {
+        if (await store.reserveAttempt(sql, one.key, now(), limitsOf(one))) continue
+        for (const before of keys.slice(0, at)) await store.releaseAttempt(sql, before.key)
+        return await refusal(sql, one.key)
       }
-      return counted
+      return undefined
     })
   }
 
+  /** How many were wrong by now: for the account, where there is one. */
+  const countAll = (keys: Key[]) =>
+    unit.tx(async (sql) => {
+      let failures = 0
+      for (const one of keys) failures = await store.countAttempt(sql, one.key, now(), limitsOf(one))
+      return failures
+    })
+
   return {
     async reserve(who) {
-      const counted = await countAll(who)
-      if (!Array.isArray(counted)) return counted
+      const keys = keysOf(who)
+      const refused = await takeAll(keys)
+      if (refused) return refused
       return {
-        wait: 0,
         succeeded: () =>
           unit.tx(async (sql) => {
-            for (const { key, mine, locked } of counted)
-              await (mine ? store.forgetAttempts(sql, key) : store.uncountAttempt(sql, key, locked))
+            for (const { key, mine } of keys)
+              await (mine ? store.forgiveAttempts(sql, key) : store.releaseAttempt(sql, key))
           }),
-        failed: () => slowDown(Math.max(...counted.filter(({ mine }) => mine).map(({ failures }) => failures))),
+        failed: async () => slowDown(await countAll(keys)),
+        undecided: () =>
+          unit.tx(async (sql) => {
+            for (const { key } of keys) await store.releaseAttempt(sql, key)
+          }),
       }
     },
     async look(who) {
@@ -99,10 +123,11 @@ export function createThrottle({ now, settings }: Pick<Kit, 'now' | 'settings'>,
       return { wait: found.until ? secondsUntil(found.until) : 0, known: found.known }
     },
     async count(who) {
-      const counted = await countAll(who)
-      if (!Array.isArray(counted)) return counted
-      await slowDown(counted.at(-1)?.failures ?? 0)
-      return { wait: 0 }
+      const keys = keysOf(who)
+      const refused = await takeAll(keys)
+      if (refused) return refused
+      await slowDown(await countAll(keys))
+      return { wait: 0, locked: false }
     },
     async forget(who) {
       for (const { key, mine } of keysOf(who)) if (mine) await store.forgetAttempts(unit.sql(), key)

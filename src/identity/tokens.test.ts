@@ -110,7 +110,7 @@ test('errors are RFC 6749 bodies with the status that clients expect', async () 
     [{ grant_type: 'nonsense', client_id: frontend }, {}, 400, 'unsupported_grant_type'],
     [{ client_id: frontend }, {}, 400, 'invalid_request'],
     [{ grant_type: 'password', client_id: frontend, username: 'ada', password: 'wrong' }, {}, 400, 'invalid_grant'],
-    [{ grant_type: 'password', client_id: frontend, username: 'n\0', password: 'wrong' }, {}, 400, 'invalid_grant'],
+    [{ grant_type: 'password', client_id: frontend, username: 'n\0', password: 'wrong' }, {}, 400, 'invalid_request'],
     [{ grant_type: 'password', client_id: frontend, username: 'ada' }, {}, 400, 'invalid_request'],
     [{ grant_type: 'refresh_token', client_id: frontend, refresh_token: 'x' }, {}, 400, 'invalid_grant'],
     [

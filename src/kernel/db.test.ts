@@ -35,7 +35,7 @@ test('a deadlock is resolved by running the loser again', async () => {
       await sql`update t set some_text = 'two' where id = ${second}`
     })
   await Promise.all([swap(1, 2), swap(2, 1)])
-  assert.equal(holding, 3, 'one of them ran twice')
+  assert.ok(holding >= 3, 'one of them ran again')
   await db.close()
 })
 

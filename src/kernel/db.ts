@@ -112,5 +112,8 @@ export const isConnectionTrouble = (error: unknown) => {
   return typeof code === 'string' && (code.startsWith('CONNECTION_') || code === 'CONNECT_TIMEOUT' || passing.has(code))
 }
 
+/** Out of disk, memory or other means: nothing of the statement happened. */
+export const isExhausted = (error: unknown) => error instanceof postgres.PostgresError && error.code.startsWith('53')
+
 /** A pattern for a partial match: the caller's text is text, not a pattern. */
 export const likePart = (text: string) => `%${text.replace(/[\\%_]/g, '\\$&')}%`

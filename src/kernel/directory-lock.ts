@@ -1,6 +1,18 @@
-import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { chmodSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
+
+/** Level by level: Node's own recursive mkdir never returns for a path that cannot be, such as one below /proc. */
+function makeDirectory(path: string) {
+  const isThere = () => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+  if (isThere()) return
+  if (dirname(path) !== path) makeDirectory(dirname(path))
+  try {
+    mkdirSync(path, { mode: 0o700 })
+  } catch (error) {
+    if (!isThere()) throw error // else another process was quicker
+  }
+}
 
 /**
  * Holds a directory for this process. The hold is an fcntl lock, so the operating system lets go of it when the process
@@ -16,7 +28,7 @@ export function lockDirectory(directory: string): { release(): void } {
   const pidFile = join(path, 'lock.pid')
   let database: DatabaseSync | undefined
   try {
-    mkdirSync(path, { recursive: true, mode: 0o700 })
+    makeDirectory(path)
     database = new (sqlite().DatabaseSync)(lockFile)
     chmodSync(lockFile, 0o600)
     database.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE')

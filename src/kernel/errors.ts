@@ -95,4 +95,5 @@ export const InternalError = defineError<{ correlationId: string }>(
   500,
   'Something went wrong here; the log has it under {correlationId}',
 )
+export const OutOfMeans = defineError('out_of_means', 503, 'The database has no space left; nothing was changed')
 export const Unavailable = defineError('unavailable', 503, 'The database is not reachable right now, try again')

@@ -34,6 +34,19 @@ test('a job runs soon after the commit that sent it, and never after a rollback'
   assert.ok(Date.now() - started < 1500, 'it did not wait for the next poll')
 })
 
+test('a backlog is worked off without waiting between jobs', async () => {
+  let ran = 0
+  const { kit } = await openHouse({
+    services: [aService((it) => it.jobs.define<object>({ name: 'test.many', run: async () => void ran++ }))],
+  })
+  const started = Date.now()
+  await kit.db.tx(async (sql) => {
+    for (let n = 0; n < 50; n++) await kit.jobs.send(sql, 'test.many', { n })
+  })
+  await eventually(() => assert.equal(ran, 50), { withinMs: 20_000 })
+  assert.ok(Date.now() - started < 10_000)
+})
+
 test('a failing job is tried again and knows its last attempt', async () => {
   const attempts: boolean[] = []
   const { kit } = await openHouse({

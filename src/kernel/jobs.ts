@@ -5,7 +5,7 @@ import type { Log } from './log.ts'
 
 export interface JobDefinition<T extends object> {
   name: string
-  /** Work again after a failure, this many times, with growing pauses. */
+  /** Work again after a failure, this many times, with pauses that grow to 8 s. */
   retries?: number
   /** Longest run; a job whose process died is taken up again after 10 s without a sign of life. */
   timeoutSeconds?: number
@@ -49,6 +49,7 @@ const heartbeatSeconds = 10
 export function createJobs({ db, pool, log }: { db: Db; pool: Pool; log: Log }): Jobs {
   const definitions = new Map<string, JobDefinition<never>>()
   const workers = new Map<string, string[]>()
+  let running = 0
   const boss = new PgBoss({
     schema: jobsSchema,
     db: executorOf(pool),
@@ -60,11 +61,17 @@ export function createJobs({ db, pool, log }: { db: Db; pool: Pool; log: Log }):
   })
   boss.on('error', (error) => log.error({ err: error }, 'the job queue has a problem'))
 
+  const wake = (name: string) => {
+    for (const id of workers.get(name) ?? []) boss.notifyWorker(id)
+  }
+
   async function open({ name, retries = 10, timeoutSeconds = 300 }: JobDefinition<never>) {
     const options = {
       retryLimit: retries,
       retryDelay: 1,
       retryBackoff: true,
+      // A job that was killed with its process several times must not wait for minutes when nothing is wrong with it.
+      retryDelayMax: 8,
       expireInSeconds: timeoutSeconds,
       heartbeatSeconds,
       deleteAfterSeconds: 7 * 24 * 3600,
@@ -82,11 +89,16 @@ export function createJobs({ db, pool, log }: { db: Db; pool: Pool; log: Log }):
         async ([job]) => {
           if (!job) return
           const last = job.retryCount >= job.retryLimit
+          running++
           try {
             await definition.run(job.data as never, { last })
           } catch (error) {
             log.warn({ err: error, job: definition.name, jobId: job.id, last }, 'a job failed')
             throw error
+          } finally {
+            running--
+            // Else the worker would wait for its next poll although there may be more: one job every two seconds.
+            wake(definition.name)
           }
         },
       )
@@ -104,7 +116,7 @@ export function createJobs({ db, pool, log }: { db: Db; pool: Pool; log: Log }):
       if (!definitions.has(name)) throw new Error(`job ${name} is not defined`)
       await boss.send(name, data, { db: executorOf(sql) })
       db.afterCommit(sql, () => {
-        for (const id of workers.get(name) ?? []) boss.notifyWorker(id)
+        wake(name)
       })
     },
     async start(options) {
@@ -117,7 +129,8 @@ export function createJobs({ db, pool, log }: { db: Db; pool: Pool; log: Log }):
     async reopen() {
       for (const definition of definitions.values()) await open(definition)
     },
-    stop: () => boss.stop({ graceful: true, close: false, timeout: 5000 }),
+    // Graceful looks every half second whether something still runs; when nothing does, there is nothing to wait for.
+    stop: () => boss.stop({ graceful: running > 0, close: false, timeout: 5000 }),
   }
 }
 

@@ -18,9 +18,15 @@ export const Name = (options: { maxLength?: number; pattern?: string; descriptio
 export const DateTime = (options: { description?: string } = {}) =>
   Type.Unsafe<Date>({ type: 'string', format: 'date-time', ...options })
 
+/**
+ * The format alone also takes what PostgreSQL or Date refuse or move to another era: the year 0000, leap seconds, and
+ * zones further than 14 hours away.
+ */
+const keepable = '^(?!0000|0001-01-01)[^:]+:[0-9]{2}:[0-5][0-9](\\.[0-9]+)?([Zz]|[+-](0[0-9]|1[0-4])(:?[0-5][0-9])?)$'
+
 /** A moment in requests: ISO 8601 text. */
 export const DateTimeText = (options: { description?: string } = {}) =>
-  Type.String({ format: 'date-time', maxLength: 40, ...options })
+  Type.String({ format: 'date-time', pattern: keepable, maxLength: 40, ...options })
 
 /** Any JSON value, kept as it came. */
 export const AnyJson = (options: { description?: string } = {}) => Type.Unsafe<unknown>({ ...options })

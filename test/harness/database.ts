@@ -23,7 +23,12 @@ after(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
 })
 
-export const throwAwayDirectory = (name = 'waypost-test-') => mkdtempSync(join(tmpdir(), name))
+/** Removed at the end, whatever becomes of the test. */
+export function throwAwayDirectory(name = 'waypost-test-') {
+  const directory = mkdtempSync(join(tmpdir(), name))
+  atTheEnd(() => rmSync(directory, { recursive: true, force: true }))
+  return directory
+}
 
 function testServer(): Promise<ConnectionOptions> {
   const shared = process.env[sharedServerVariable]

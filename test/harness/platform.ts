@@ -7,7 +7,7 @@ import { sleep } from '../../src/kernel/clock.ts'
 import { type Ask, bearer, client, tokenOf } from './client.ts'
 import { atTheEnd, throwAwayDirectory } from './database.ts'
 
-const main = resolve(import.meta.dirname, '../../src/main.ts')
+const main = resolve(import.meta.dirname, '../../bin/main.mjs')
 
 export interface RunningPlatform {
   baseUrl: string

@@ -31,4 +31,7 @@ export function cpuSeconds(pid: number): number {
   return (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) / ticksPerSecond
 }
 
+/** Neither gone nor a zombie that nobody has collected yet. */
+export const isAlive = (pid: number) => /\) [^ZX] /.test(read(`/proc/${pid}/stat`))
+
 export const nameOf = (pid: number) => read(`/proc/${pid}/comm`).trim()

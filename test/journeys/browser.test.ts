@@ -57,7 +57,7 @@ test('a person logs in with a browser, after a wrong password too, and the appli
   await page.getByRole('button').click()
   await page.getByRole('alert').waitFor()
   assert.equal(await page.getByLabel(/user/i).inputValue(), username, 'the name stays')
-  await page.getByLabel(/password/i).fill(password)
+  await page.getByLabel(/password/i).fill(password!)
   await page.getByRole('button').click()
   await page.getByText('Welcome back').waitFor()
 

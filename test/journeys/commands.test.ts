@@ -1,9 +1,11 @@
 /** The commands of an operator at the machine, beside a running platform and without one. */
 import assert from 'node:assert/strict'
-import { rmSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { client, requestToken } from '../harness/client.ts'
 import { atTheEnd, throwAwayDirectory } from '../harness/database.ts'
+import { eventually } from '../harness/eventually.ts'
 import { runCommand, startPlatform } from '../harness/platform.ts'
 
 const directory = throwAwayDirectory()
@@ -28,7 +30,10 @@ test('users and keys are made and taken back beside a running platform', async (
   const token = await login('ada', first)
   assert.equal(token.status, 200)
   assert.match((await command('user', 'list')).stdout, /^ada$/m)
-  assert.equal((await command('user', 'add', 'ada')).code, 2)
+  const twice = await command('user', 'add', 'ada')
+  assert.equal(twice.code, 1)
+  assert.match(twice.stderr, /^waypost: .*ada.*\n$/)
+  assert.match((await command('user', 'add', 'eve', '--role', 'nonsense')).stderr, /^waypost: .*nonsense/)
 
   const changed = await command('user', 'password', 'ada')
   const second = changed.stdout.match(/is now: (\S+)/)![1]!
@@ -52,6 +57,13 @@ test('users and keys are made and taken back beside a running platform', async (
 
   assert.equal((await command('key', 'revoke', id!)).code, 0)
   assert.equal((await withKey('GET /api/v1/applications')).status, 401)
+  const admin = await command('user', 'password', 'admin')
+  const fresh = admin.stdout.match(/is now: (\S+)/)![1]!
+  assert.equal((await login('admin', fresh)).status, 200)
+  await eventually(() => {
+    const told = JSON.parse(readFileSync(join(directory, 'bootstrap.json'), 'utf8'))
+    assert.deepEqual(told.default.admin, { username: 'admin' }, 'what is no longer true is not told')
+  })
   await platform.kill('SIGTERM')
 })
 

@@ -19,7 +19,7 @@ export const BuiltInRole = defineError<{ name: string }>(
 export const IssuerTaken = defineError<{ issuer: string }>(
   'issuer_taken',
   409,
-  'The issuer {issuer} is registered already',
+  'The issuer {issuer} is registered in this tenant already',
 )
 export const NoKeysForExternalUsers = defineError(
   'no_keys_for_external_users',

@@ -117,12 +117,13 @@ create index api_keys_owner on identity.api_keys (tenant_id, owner_type, owner_i
 create table identity.issuers (
   tenant_id text not null references identity.realms on delete cascade,
   id text not null,
-  -- A token names its issuer and nothing else: two tenants cannot share one.
-  issuer text not null unique,
+  issuer text not null,
+  -- Tenants that share an issuer are told apart by it.
   audience text,
   roles_claim text,
   created_at timestamptz not null default now(),
-  primary key (tenant_id, id)
+  primary key (tenant_id, id),
+  unique (issuer, tenant_id)
 );
 
 -- What the OpenID Connect provider keeps: sessions, codes, refresh tokens, interactions. Ids are hashes.
@@ -158,6 +159,9 @@ create index denied_expiry on identity.denied (expires_at);
 create table identity.attempts (
   key bytea primary key,
   failures integer not null,
+  -- Attempts that are being checked: they take a place, but nobody knows yet whether they are wrong.
+  pending integer not null default 0,
+  pending_at timestamptz,
   window_started_at timestamptz not null,
   locked_until timestamptz,
   locks integer not null default 0,

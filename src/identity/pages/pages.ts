@@ -10,7 +10,22 @@ const escapes: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;'
 const safe = (text: string) => text.replace(/[&<>"']/g, (character) => escapes[character]!)
 
 const mark =
-  '<p class="mark"><svg viewBox="0 0 24 24" aria-hidden="true"><path d="M12 1a8 8 0 0 0-8 8c0 5.6 8 14 8 14s8-8.4 8-14a8 8 0 0 0-8-8Zm0 11.2A3.2 3.2 0 1 1 12 5.8a3.2 3.2 0 0 1 0 6.4Z"/></svg>Waypost</p>'
+  '<p class="mark"><svg viewBox="0 0 24 24" aria-hidden="true"><path d="M12 2v3M12 12v10M5 5h12l3 3.5L17 12H5z"/></svg>Waypost</p>'
+
+const guards = {
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+}
+
+/**
+ * For pages of the library: its form_post page submits itself, and the library adds the hash of that script to the
+ * script-src that it finds. The form may lead wherever the application sends the browser on to.
+ */
+export const libraryHeaders: Page['headers'] = {
+  ...guards,
+  'content-security-policy': "default-src 'none'; script-src; base-uri 'none'; frame-ancestors 'none'",
+}
 
 function page(title: string, body: string, formTargets?: string): Page {
   const policy = [
@@ -38,13 +53,7 @@ ${body}
 </body>
 </html>
 `,
-    headers: {
-      'content-security-policy': policy.join('; '),
-      'cache-control': 'no-store',
-      'referrer-policy': 'no-referrer',
-      'x-content-type-options': 'nosniff',
-      'x-frame-options': 'DENY',
-    },
+    headers: { ...guards, 'cache-control': 'no-store', 'content-security-policy': policy.join('; ') },
   }
 }
 

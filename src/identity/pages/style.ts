@@ -2,17 +2,17 @@
 import { createHash } from 'node:crypto'
 
 export const style = `
-:root{color-scheme:light dark;--ground:#eef1f6;--card:#fff;--ink:#172033;--soft:#5b6680;--line:#c9d1e0;--accent:#1f5fd6;
+:root{color-scheme:light dark;--ground:#eef1f6;--card:#fff;--ink:#172033;--soft:#5b6680;--line:#c9d1e0;--accent:#0b6e5f;
 --accent-ink:#fff;--bad:#a5182b;--bad-ground:#fdecee;--bad-line:#f2b8bf}
 @media (prefers-color-scheme:dark){:root{--ground:#10141d;--card:#1a2130;--ink:#e9edf6;--soft:#a0abc2;--line:#39445c;
---accent:#7fb0ff;--accent-ink:#0b1424;--bad:#ffb3bb;--bad-ground:#3a1a22;--bad-line:#7c3540}}
+--accent:#4cc3ae;--accent-ink:#0b1424;--bad:#ffb3bb;--bad-ground:#3a1a22;--bad-line:#7c3540}}
 *{box-sizing:border-box}
 body{margin:0;min-height:100vh;min-height:100dvh;display:grid;place-items:center;padding:1.5rem 1rem;background:var(--ground);
 color:var(--ink);font:1rem/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",sans-serif}
 main{width:100%;max-width:25rem;background:var(--card);border:1px solid var(--line);border-radius:.875rem;padding:2rem;
 box-shadow:0 .5rem 2rem rgb(16 24 48/.08)}
 .mark{display:flex;align-items:center;gap:.5rem;margin:0 0 1.5rem;color:var(--soft);font-weight:600;letter-spacing:.01em}
-.mark svg{width:1.5rem;height:1.5rem;fill:var(--accent)}
+.mark svg{width:1.5rem;height:1.5rem;fill:none;stroke:var(--accent);stroke-width:2;stroke-linejoin:round}
 h1{margin:0 0 .25rem;font-size:1.5rem;line-height:1.25;overflow-wrap:anywhere}
 p{margin:0 0 1rem}
 .soft{color:var(--soft);overflow-wrap:anywhere}

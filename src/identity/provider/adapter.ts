@@ -25,8 +25,8 @@ export const createAdapter =
       if (client) return metadataOf(kit.baseUrl(), client)
       const { ctx } = library.Provider
       if (ctx && authenticating.has(ctx.oidc?.route ?? '')) {
-        const { wait } = await throttle.count({ account: undefined, address: extrasOf(ctx).address })
-        if (wait > 0) throw tooMany(library, ctx, wait)
+        const counted = await throttle.count({ account: undefined, address: extrasOf(ctx).address })
+        if (counted.wait > 0) throw tooMany(library, ctx, counted)
       }
       return undefined
     }

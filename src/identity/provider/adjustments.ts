@@ -22,14 +22,14 @@ export function adjustModels(provider: Provider, { kit, core, library, realm }: 
     const ctx = library.Provider.ctx!
     const who = { account: `client\n${realm.tenantId}\n${this.clientId}`, address: extrasOf(ctx).address }
     const { wait, known } = await core.throttle.look(who)
-    if (wait > 0) throw tooMany(library, ctx, wait)
+    if (wait > 0) throw tooMany(library, ctx, { wait, locked: true })
     const client = clientOf(realm, this.clientId)
     if (client && secretMatches(client, secret, kit.now(), kit.secrets)) {
       if (known) await core.throttle.forget(who)
       return true
     }
     const counted = await core.throttle.count(who)
-    if (counted.wait > 0) throw tooMany(library, ctx, counted.wait)
+    if (counted.wait > 0) throw tooMany(library, ctx, counted)
     return false
   }
 

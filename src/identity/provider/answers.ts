@@ -2,6 +2,7 @@
 import type { Ctx, Middleware } from 'oidc-provider'
 import { isConnectionTrouble } from '../../kernel/db.ts'
 import { PlatformError } from '../../kernel/errors.ts'
+import { libraryHeaders } from '../pages/pages.ts'
 import { connectPath, extrasOf } from './library.ts'
 import type { Setting } from './setting.ts'
 
@@ -27,6 +28,12 @@ export const inOneTransaction =
       if (error !== undo) throw error
     }
   }
+
+/** Before the library answers: a page of ours replaces them by its own. */
+export const guardPages: Middleware = async (ctx, next) => {
+  for (const [name, value] of Object.entries(libraryHeaders)) ctx.set(name, value)
+  await next()
+}
 
 export const answerLikeKeycloak: Middleware = async (ctx, next) => {
   await next()

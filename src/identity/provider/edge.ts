@@ -9,6 +9,7 @@ import { PlatformError } from '../../kernel/errors.ts'
 import { clientOf, originAllowed } from '../clients.ts'
 import type { Core } from '../core.ts'
 import { errorPage } from '../pages/pages.ts'
+import { isRealmName } from '../realms.ts'
 import type { Realm } from '../types.ts'
 import { type Call, normalise } from './compat.ts'
 import { createInstances } from './instances.ts'
@@ -60,6 +61,8 @@ export function mountRealms(app: FastifyInstance, kit: Kit, core: Core) {
     if (realm.status !== 'AVAILABLE')
       return refuse(request, reply, 401, 'access_denied', 'This tenant is not available at the moment.')
     if (!pathPattern.test(path)) return refuse(request, reply, 404, 'not_found', 'There is nothing at this path.')
+    if (hasNul(request.givenSearch) || (Buffer.isBuffer(request.body) && hasNul(request.body)))
+      return refuse(request, reply, 400, 'invalid_request', 'A parameter contains NUL, which no text may.')
 
     // Loaded here: inside a transaction nothing may ask for a second connection.
     await core.denied.ready()
@@ -103,9 +106,11 @@ export function mountRealms(app: FastifyInstance, kit: Kit, core: Core) {
   }
 }
 
-/** Ids of tenants are short and plain; nothing else reaches the database. */
 const findRealm = async ({ realms }: Core, tenantId: string) =>
-  /^[\w.~-]{1,255}$/.test(tenantId) ? realms.get(tenantId) : undefined
+  isRealmName(tenantId) ? realms.get(tenantId) : undefined
+
+/** Whatever a parameter is for, the library may keep it, and PostgreSQL keeps no NUL. */
+const hasNul = (text: string | Buffer) => text.includes('%00') || text.includes('\0')
 
 const sendError = (reply: FastifyReply, status: number, error: string, description: string) =>
   reply

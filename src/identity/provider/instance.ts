@@ -7,7 +7,7 @@ import { confirmLogoutPage, errorPage, loggedOutPage, type Page } from '../pages
 import type { Realm } from '../types.ts'
 import { createAdapter } from './adapter.ts'
 import { adjustModels } from './adjustments.ts'
-import { answerAccidents, answerLikeKeycloak, inOneTransaction } from './answers.ts'
+import { answerAccidents, answerLikeKeycloak, guardPages, inOneTransaction } from './answers.ts'
 import { type UserAccount, useJwtAccessTokens, userClaims } from './jwt-access-tokens.ts'
 import { connectPath, defaultScopes, extrasOf, loadLibrary } from './library.ts'
 import { useOneStepLogout } from './logout.ts'
@@ -41,6 +41,7 @@ export async function createInstance(kit: Kit, core: Core, realm: Realm): Promis
   useJwtAccessTokens(provider, setting)
   usePasswordGrant(provider, setting, findAccount)
   provider.use(answerAccidents(setting))
+  provider.use(guardPages)
   provider.use(inOneTransaction(setting))
   provider.use(answerLikeKeycloak)
   useOneStepLogout(provider, setting)

@@ -1,5 +1,6 @@
 /** oidc-provider, read from disk when a realm is first used. */
 import type { Ctx } from 'oidc-provider'
+import type { Wait } from '../throttle.ts'
 
 let loading: Promise<typeof import('oidc-provider')> | undefined
 export const loadLibrary = () => {
@@ -24,16 +25,14 @@ export interface Extras {
 }
 export const extrasOf = (ctx: Ctx) => (ctx.req as unknown as { waypost: Extras }).waypost
 
+const waitText = ({ wait, locked }: Wait) =>
+  locked ? `too many failed attempts, try again in ${wait} s` : `too many attempts at once, try again in ${wait} s`
+
 /** 429 in the words of RFC 6749. */
-export function tooMany({ errors }: Library, ctx: Ctx, seconds: number) {
-  ctx.set('Retry-After', String(seconds))
-  const error = new errors.TemporarilyUnavailable('too many failed attempts')
-  return Object.assign(error, {
-    status: 429,
-    statusCode: 429,
-    expose: true,
-    error_description: `too many failed attempts, try again in ${seconds} s`,
-  })
+export function tooMany({ errors }: Library, ctx: Ctx, wait: Wait) {
+  ctx.set('Retry-After', String(wait.wait))
+  const error = new errors.TemporarilyUnavailable('too many attempts')
+  return Object.assign(error, { status: 429, statusCode: 429, expose: true, error_description: waitText(wait) })
 }
 
 /** Everything that one instance is made of. */

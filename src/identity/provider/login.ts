@@ -56,7 +56,8 @@ export async function signIn(request: LoginRequest) {
   if (result === 'wrong') return show(401, { error: 'The user name or the password is wrong.', username })
   if ('wait' in result) {
     reply.header('retry-after', String(result.wait))
-    return show(429, { error: `Too many failed attempts. Please try again in ${result.wait} seconds.`, username })
+    const problem = result.locked ? 'Too many failed attempts.' : 'Too many attempts at once.'
+    return show(429, { error: `${problem} Please try again in ${result.wait} seconds.`, username })
   }
   return finish({ login: { accountId: result.user.id, amr: ['pwd'] } })
 }

@@ -14,7 +14,7 @@ export function usePasswordGrant(provider: Provider, setting: Setting, findAccou
       throw Object.assign(new errors.InvalidGrant('wrong user name or password'), {
         error_description: 'Invalid user credentials',
       })
-    if ('wait' in result) throw tooMany(library, ctx, result.wait)
+    if ('wait' in result) throw tooMany(library, ctx, result)
     return result.user
   }
 

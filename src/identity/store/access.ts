@@ -1,5 +1,6 @@
 /** Who may do what, as the database knows it. */
 import type { Sql } from '../../kernel/db.ts'
+import type { RealmStatus } from '../contract.ts'
 
 export interface RoleRow {
   name: string
@@ -61,6 +62,28 @@ export async function findSubject(
   return row as SubjectRow | undefined
 }
 
+export interface BackendRow {
+  tenantId: string
+  clientId: string
+  status: RealmStatus
+  roles: RoleRow[]
+  grants: [resource: string, scopes: string[]][]
+}
+
+/** The backend clients of these tenants and what they hold, whatever the status of the realm. */
+export const findBackends = (sql: Sql, tenantIds: readonly string[]) =>
+  sql<BackendRow[]>`
+    select c.tenant_id, c.id as client_id, m.status,
+      coalesce((select jsonb_agg(jsonb_build_object('name', r.name, 'scopes', r.scopes, 'platformScopes', r.platform_scopes))
+        from identity.roles r where r.tenant_id = c.tenant_id and r.name = any(c.roles)), '[]') as roles,
+      coalesce((select jsonb_agg(jsonb_build_array(g.resource, g.scopes))
+        from identity.grants g where g.tenant_id = c.tenant_id
+          and ((g.subject_type = 'client' and g.subject_id = c.id)
+            or (g.subject_type = 'role' and g.subject_id = any(c.roles)))
+          and not (g.by_creation and c.roles && ${administrators}::text[])), '[]') as grants
+    from identity.realms m join identity.clients c on c.tenant_id = m.tenant_id and c.id = m.backend_client_id
+    where m.tenant_id = any(${[...tenantIds]})`
+
 /** What these roles give, with the grants to them. In a transaction they cannot be deleted before it ends. */
 export async function findRoleRights(
   sql: Sql,
@@ -112,11 +135,11 @@ export interface IssuerRow {
   rolesClaim: string | null
 }
 
-export async function findIssuer(sql: Sql, issuer: string): Promise<IssuerRow | undefined> {
-  const [row] = await sql<IssuerRow[]>`
-    select tenant_id, id, issuer, audience, roles_claim from identity.issuers where issuer = ${issuer}`
-  return row
-}
+/** One for each tenant that registered it. */
+export const findIssuers = (sql: Sql, issuer: string) =>
+  sql<IssuerRow[]>`
+    select tenant_id, id, issuer, audience, roles_claim from identity.issuers where issuer = ${issuer}
+    order by created_at, tenant_id`
 
 /** The owner of the key, where the creator is one. */
 export async function insertCreatorGrant(

@@ -54,6 +54,9 @@ export async function* copyOut(sql: Sql, table: TableEntry): AsyncGenerator<Buff
   const rows: Readable = await sql.unsafe(query).readable()
   // The driver pushes row by row; read like this, they come joined, as many as have arrived.
   for await (const chunk of rows) yield chunk
+  // Where the last rows filled its buffer, the driver has paused the socket and nobody would let it go on: the next
+  // answer would never be read. Its `_read` does nothing but resume the socket.
+  rows._read(0)
 }
 
 export async function copyIn(sql: Sql, target: string, columns: string[], content: AsyncIterable<Buffer>) {

@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises'
 import { Readable, type Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createZstdDecompress } from 'node:zlib'
@@ -100,13 +101,14 @@ function parsed(path: string, content: Buffer): unknown {
 /** Every byte is read, unpacked and compared with its checksums; throws a BackupError that says what is wrong. */
 export async function verifyBackup(path: string): Promise<Verified> {
   try {
+    // Opening a pipe would wait for whoever writes into it.
+    if (!(await stat(path)).isFile()) throw new BackupError(`${path} is not a file`)
     return await readBackup(path, async (_, rows) => {
       for await (const _chunk of rows);
     })
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'ENOENT') throw new BackupError(`There is no file ${path}`)
-    if (code === 'EISDIR') throw new BackupError(`${path} is a directory`)
     throw error
   }
 }

@@ -28,6 +28,8 @@ export interface RestoreOptions {
   migrations: Migration[]
   /** Data that is there may be replaced. */
   replace: boolean
+  /** By a caller who has just done it. */
+  verified?: Verified
   progress?(table: string): void
 }
 
@@ -44,7 +46,7 @@ export type RestoreResult = Verified & {
  */
 export async function restoreBackup(options: RestoreOptions): Promise<RestoreResult> {
   const { connection, file, migrations } = options
-  const verified = await verifyBackup(file)
+  const verified = options.verified ?? (await verifyBackup(file))
   const { manifest } = verified
   const replay = migrationsOf(manifest, migrations)
   const modules = modulesOf(migrations)
@@ -152,7 +154,7 @@ async function othersWithAnotherKey(sql: Sql, manifest: Manifest, masterKey: Buf
   const others = await findOthers(sql)
   try {
     const current = await readDataKey(sql, masterKey)
-    return current?.toString('base64url') === manifest.dataKey ? [] : others
+    return (current?.toString('base64url') ?? null) === manifest.dataKey ? [] : others
   } catch {
     // Its master key is lost, and the backup brings its data back; but not beneath a platform that has that key.
     if (others.length === 0) return []

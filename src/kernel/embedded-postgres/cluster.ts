@@ -45,7 +45,7 @@ export function refuseOtherMajor(cluster: string, binaries: Binaries): void {
   if (found === binaries.major) return
   throw new Error(
     `The database in ${cluster} was made by PostgreSQL ${found}, but this Waypost brings PostgreSQL ${binaries.major}, ` +
-      `which cannot read it. Start the Waypost that made it, or dump it with a PostgreSQL ${found} and load it anew.`,
+      `which cannot read it. Make a backup with the Waypost that made it, and restore that into a new data directory.`,
   )
 }
 

@@ -1,7 +1,7 @@
 /** Reads JSON bodies: valid UTF-8, bounded depth, and nothing that PostgreSQL or a prototype could stumble over. */
 import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance } from 'fastify'
-import { InvalidRequest, invalidField } from '../errors.ts'
+import { InvalidRequest, invalidField, PlatformError } from '../errors.ts'
 
 export const bodyLimitBytes = 1024 * 1024
 export const depthLimit = 64
@@ -26,6 +26,18 @@ function tooDeep(bytes: Buffer): boolean {
   return false
 }
 
+/** Long enough, or with an exponent large enough, that a double may not hold it. */
+const suspiciousNumber = /\d{16}|\d[eE]\+?\d{3}/
+
+/** Nothing is silently cut: a number that would come back as another one is refused. */
+function keepNumbers(this: unknown, key: string, value: unknown, context?: { source?: string }): unknown {
+  const source = context?.source
+  if (typeof value !== 'number' || source === undefined) return value
+  const isCut = !Number.isFinite(value) || (/^-?\d+$/.test(source) && BigInt(source) !== BigInt(value))
+  if (isCut) throw invalidField(key || 'body', `${source.slice(0, 40)} is not a number that can be kept exactly`)
+  return value
+}
+
 const badText = 'expected text without NUL and lone surrogates'
 const isBad = (text: string) => !text.isWellFormed() || text.includes('\0')
 
@@ -48,10 +60,12 @@ export function parseJson(bytes: Buffer, { plainData = false } = {}): unknown {
   if (bytes.length === 0) return undefined
   if (!isUtf8(bytes)) throw InvalidRequest({ problem: 'body: expected valid UTF-8' })
   if (tooDeep(bytes)) throw InvalidRequest({ problem: `body: nested deeper than ${depthLimit} levels` })
+  const text = bytes.toString('utf8')
   let value: unknown
   try {
-    value = JSON.parse(bytes.toString('utf8'))
+    value = suspiciousNumber.test(text) ? JSON.parse(text, keepNumbers) : JSON.parse(text)
   } catch (error) {
+    if (error instanceof PlatformError) throw error
     throw InvalidRequest({ problem: `body: malformed JSON, ${(error as Error).message}` })
   }
   // NUL and lone surrogates can only come by an escape: texts without one need no walk.

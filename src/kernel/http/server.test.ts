@@ -40,6 +40,10 @@ function routes(http: Http) {
     { schema: { body: AnyJson(), response: { 200: AnyJson() } }, config: { ...config, anyJson: true } },
     ({ body }, reply) => reply.type('application/json').send(JSON.stringify(body)),
   )
+  const words = Type.Array(Name(), { maxItems: 10 })
+  http.put('/words', { schema: { body: words, response: { 204: Empty() } }, config }, (_, reply) =>
+    reply.code(204).send(),
+  )
   http.get('/teapot', { schema: { response: { 200: Empty() } }, config: { scope: 'none' } }, () => {
     throw Teapot({ name: 'Russell' })
   })
@@ -102,6 +106,18 @@ const bad: [string, unknown, number, RegExp, Record<string, string>?][] = [
   ['a prototype', '{"name":"a","kind":"small","__proto__":{"x":1}}', 400, /^__proto__: /],
   ['an inner prototype', '{"name":"a","kind":"small","x":{"__proto__":1}}', 400, /^x\.__proto__: /],
   ['a bomb of brackets', `{"name":${'['.repeat(200)}${']'.repeat(200)}}`, 400, /nested deeper than 64/],
+  [
+    'a number beyond all numbers',
+    '{"name":"a","kind":"small","inner":{"count":1e400}}',
+    400,
+    /^count: 1e400 is not a number/,
+  ],
+  [
+    'digits that would be lost',
+    '{"name":"a","kind":"small","x":12345678901234567890}',
+    400,
+    /^x: 12345678901234567890 is/,
+  ],
   ['invalid UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]), 400, /valid UTF-8/],
   ['too large', `{"name":"${'x'.repeat(1024 * 1024)}"}`, 413, /larger than 1048576 bytes/],
   [
@@ -134,6 +150,22 @@ for (const [url, message] of [
     assert.ok(answer.text.length < 400)
   })
 
+test('a long list of bad items is refused as quickly as a short one, by its first mistake', async () => {
+  const began = performance.now()
+  const answer = await ask(
+    'PUT /api/v1/words',
+    Array.from({ length: 250_000 }, () => 1),
+  )
+  assert.equal(answer.status, 400)
+  assert.deepEqual(answer.body, { message: 'body: expected at most 10 items' })
+  assert.ok(performance.now() - began < 1000)
+})
+
+test('numbers that can be kept are kept, however they are written', async () => {
+  const text = '{"a":1e30,"b":9007199254740991,"c":0.1234567890123456789,"d":"1e400","e":1e-400}'
+  assert.equal((await ask('PUT /api/v1/plain', text)).status, 200)
+})
+
 test('unknown fields are ignored', async () => {
   assert.equal((await ask('POST /api/v1/things/1', { ...good, more: true })).status, 201)
 })
@@ -142,7 +174,7 @@ test('lists in a query come separated, repeated or both; numbers are coerced and
   assert.deepEqual((await ask('GET /api/v1/things')).body, { limit: 100, tags: null })
   assert.deepEqual((await ask('GET /api/v1/things?tags=a,b&tags=c&limit=5')).body, { limit: 5, tags: ['a', 'b', 'c'] })
   assert.deepEqual((await ask('GET /api/v1/things?tags=a,%20b')).body.tags, ['a', 'b'])
-  for (const limit of ['-1', 'x', '1.5'])
+  for (const limit of ['-1', 'x', '1.5', '%20', '0x10', '1e1', ''])
     assert.equal((await ask(`GET /api/v1/things?limit=${limit}`)).status, 400, limit)
 })
 

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { aCaller, aPlatformAdmin, aTenantAdmin } from '../../../test/harness/builders.ts'
 import { type Ask, openHouse } from '../../../test/harness/house.ts'
-import { anIdentityStandIn } from '../../../test/harness/identity-stand-in.ts'
+import { addRealms, grantsOn } from '../../../test/harness/realm-state.ts'
+import identity from '../../identity/index.ts'
 import type { EventType } from '../../kernel/bus.ts'
 import { TenantDeleted } from '../tenants/events.ts'
 import { Applications } from './contract.ts'
@@ -10,8 +11,8 @@ import * as events from './events.ts'
 import applications from './index.ts'
 
 const root = '/api/v1'
-const identity = anIdentityStandIn({ tenants: ['platform', 'default', 'other', 'doomed'] })
-const house = await openHouse({ services: [applications, identity.service] })
+const house = await openHouse({ services: [applications, identity] })
+await addRealms(house, 'platform', 'default', 'other', 'doomed', 'lister')
 const admin = house.as(aTenantAdmin())
 const other = house.as(aTenantAdmin('other'))
 const platform = house.as(aPlatformAdmin())
@@ -32,6 +33,7 @@ const aVersion = async (application: string, nameSuffix = 'v1', body: object = {
   assert.equal(answer.status, 201, answer.text)
   return `${application}-${nameSuffix}`
 }
+const grantsOf = (application: string) => grantsOn(house.kit.db.sql, `application-${application}`)
 const names = (list: { name: string }[]) => list.map(({ name }) => name)
 
 suite('creating an application', () => {
@@ -64,24 +66,21 @@ suite('creating an application', () => {
   test('gives the creator every scope on it and tells others', async () => {
     const caller = aTenantAdmin()
     const name = await anApplication(house.as(caller))
-    assert.deepEqual(identity.granted.at(-1), {
-      tenantId: 'default',
-      subject: caller.subject.id,
-      resource: `application-${name}`,
-    })
+    const granted = { tenantId: 'default', subjectId: caller.subject.id, scopes: ['*'] }
+    assert.deepEqual([...(await grantsOf(name))], [granted])
     const payload = { tenantId: 'default', applicationName: name }
     assert.deepEqual(heard.at(-1), { event: 'applications.application.created', payload })
   })
 
   test('refuses a name that is taken, in another tenant too, and changes nothing', async () => {
     const name = await anApplication()
-    const before = identity.granted.length
+    const before = [...(await grantsOf(name))]
     for (const ask of [admin, other]) {
       const answer = await ask(`POST ${root}/applications`, { name })
       assert.equal(answer.status, 409)
       assert.deepEqual(answer.body, { message: `Application ${name} already exists` })
     }
-    assert.equal(identity.granted.length, before)
+    assert.deepEqual([...(await grantsOf(name))], before)
   })
 
   test('of one name by many at once succeeds once', async () => {
@@ -134,10 +133,9 @@ suite('creating an application', () => {
     const refused = await admin(`POST ${root}/applications?tenantId=other`, { name: 'theirs' })
     assert.equal(refused.status, 403)
     assert.equal((await admin(`POST ${root}/applications?tenantId=default`, { name: 'ours' })).status, 201)
-    const before = identity.granted.length
     assert.equal((await platform(`POST ${root}/applications?tenantId=other`, { name: 'theirs' })).status, 201)
     assert.equal((await other(`GET ${root}/applications/theirs`)).body.tenantId, 'other')
-    assert.equal(identity.granted.length, before)
+    assert.equal((await grantsOf('theirs')).length, 0)
     const nobody = await platform(`POST ${root}/applications?tenantId=nobody`, { name: 'lost' })
     assert.equal(nobody.status, 400)
     assert.match(nobody.body.message, /^tenantId: /)
@@ -158,9 +156,10 @@ suite('creating an application', () => {
 
 test('generated names have 20 base32hex characters, and a given name is refused', async () => {
   const generating = await openHouse({
-    services: [applications, anIdentityStandIn().service],
+    services: [applications, identity],
     environment: { WAYPOST_GENERATE_APPLICATION_NAMES: 'on' },
   })
+  await addRealms(generating, 'default')
   const ask = generating.as(aTenantAdmin())
   for (const body of [{}, { name: '' }]) {
     const answer = await ask(`POST ${root}/applications`, body)
@@ -336,11 +335,12 @@ suite('deleting an application', () => {
     const config = { epts: { platform: { applications: { [name]: { versions: { [version]: {} } } } } } }
     await admin(`PUT ${root}/app-configs/applications/${name}`, config)
     const told = heard.length
+    assert.equal((await grantsOf(name)).length, 1)
     assert.equal((await admin(`DELETE ${root}/applications/${name}`)).status, 204)
     assert.equal((await admin(`GET ${root}/applications/${name}`)).status, 404)
     assert.equal((await admin(`DELETE ${root}/applications/${name}`)).status, 404)
     assert.ok(!names((await admin(`GET ${root}/applications`)).body).includes(name))
-    assert.deepEqual(identity.forgotten.at(-1), { tenantId: 'default', resource: `application-${name}` })
+    assert.equal((await grantsOf(name)).length, 0)
     assert.deepEqual(
       heard.slice(told).map(({ event }) => event),
       ['applications.version.deleted', 'applications.application.deleted'],

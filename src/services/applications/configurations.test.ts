@@ -4,16 +4,17 @@ import { aCaller, aPlatformAdmin, aTenantAdmin } from '../../../test/harness/bui
 import { freshDatabase, throwAwayDirectory } from '../../../test/harness/database.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
 import { openHouse } from '../../../test/harness/house.ts'
-import { anIdentityStandIn } from '../../../test/harness/identity-stand-in.ts'
+import { addRealms } from '../../../test/harness/realm-state.ts'
 import { buildHouse } from '../../assembly/build.ts'
 import { loadConfig } from '../../config.ts'
+import identity from '../../identity/index.ts'
 import { Applications } from './contract.ts'
 import { ConfigurationChanged } from './events.ts'
 import applications from './index.ts'
 
 const root = '/api/v1'
-const identity = anIdentityStandIn({ tenants: ['platform', 'default', 'other'] })
-const house = await openHouse({ services: [applications, identity.service] })
+const house = await openHouse({ services: [applications, identity] })
+await addRealms(house, 'platform', 'default', 'other')
 const admin = house.as(aTenantAdmin())
 const platform = house.as(aPlatformAdmin())
 const ask = house.ask(Applications)
@@ -419,7 +420,7 @@ test('a second node forgets what the first one changes, and a restarted one find
       config,
       connection,
       log: house.kit.log,
-      services: [applications, anIdentityStandIn().service],
+      services: [applications, identity],
       baseUrl: () => 'http://waypost.test',
     })
     await node.kit.bus.start({ workers: false })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { aCaller } from '../../../test/harness/builders.ts'
 import { openHouse } from '../../../test/harness/house.ts'
-import { anIdentityStandIn } from '../../../test/harness/identity-stand-in.ts'
+import identity from '../../identity/index.ts'
 import applications from './index.ts'
 import { instances, type Level } from './instances/table.ts'
 import { validateConfiguration } from './instances/validate.ts'
@@ -10,7 +10,7 @@ import { validateConfiguration } from './instances/validate.ts'
 const path = '/api/v1/service-instances'
 
 test('service instances are listed for everybody who is known, with schemas only when asked for', async () => {
-  const house = await openHouse({ services: [applications, anIdentityStandIn().service] })
+  const house = await openHouse({ services: [applications, identity] })
   const anybody = house.as(aCaller())
   const { status, body } = await anybody(`GET ${path}`)
   assert.equal(status, 200)
@@ -113,6 +113,17 @@ suite('a configuration', () => {
     ['ecr', { endpointConfigurationSchema: { type: 'object' } }, 'at.endpointConfigurationSchema'],
     ['ecr', { endpointConfigurationSchema: '{' }, 'at.endpointConfigurationSchema'],
     ['ecr', schemaText([]), 'at.endpointConfigurationSchema'],
+    // Looking for each of these below each of those would take seconds.
+    [
+      'ecr',
+      schemaText({ allOf: [...Array(2400).fill({ $id: 'a' }), ...Array(2000).fill({ $ref: '#/a' })] }),
+      'at.endpointConfigurationSchema',
+    ],
+    [
+      'ecr',
+      schemaText({ allOf: Array.from({ length: 600 }, (_, n) => ({ $ref: `#/${n}` })) }),
+      'at.endpointConfigurationSchema',
+    ],
     ['ecr', schemaText(true), 'at.endpointConfigurationSchema'],
     ['ecr', schemaText({ type: 'objekt' }), 'at.endpointConfigurationSchema'],
     ['ecr', schemaText({ pattern: '(' }), 'at.endpointConfigurationSchema'],

@@ -3,13 +3,15 @@ import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { aTenantAdmin } from '../../../test/harness/builders.ts'
 import { openHouse } from '../../../test/harness/house.ts'
-import { anIdentityStandIn } from '../../../test/harness/identity-stand-in.ts'
+import { addRealms } from '../../../test/harness/realm-state.ts'
+import identity from '../../identity/index.ts'
 import applications from './index.ts'
 
 test('readers during a stream of writes never see an older state than one already answered', {
   timeout: 20_000,
 }, async () => {
-  const house = await openHouse({ services: [applications, anIdentityStandIn().service] })
+  const house = await openHouse({ services: [applications, identity] })
+  await addRealms(house, 'default')
   const admin = house.as(aTenantAdmin())
   await admin('POST /api/v1/applications', { name: 'busy', displayName: '0' })
   let written = 0

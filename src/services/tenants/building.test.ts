@@ -13,13 +13,13 @@ describe('building a realm', { concurrency: true }, () => {
   })
 
   test('goes on where it was interrupted until the tenant is AVAILABLE', async () => {
-    const { admin, identity, reaches } = world
+    const { admin, identity, reaches, realm } = world
     const tenantId = aTenantId('interrupted')
     identity.failBuilding(tenantId, new Error('killed'), new Error('killed again'))
     await admin('POST /api/v1/tenants', aRegistration({ realm_name: tenantId, user: 1 }))
     await reaches(tenantId, 'AVAILABLE')
     assert.equal(identity.built.filter((name) => name === tenantId).length, 3)
-    assert.equal(identity.realms.get(tenantId)!.users.length, 1)
+    assert.equal((await realm(tenantId)).users.length, 1)
     assert.deepEqual(
       available.filter((name) => name === tenantId),
       [tenantId],
@@ -27,7 +27,7 @@ describe('building a realm', { concurrency: true }, () => {
   })
 
   test('fails at once with the reason when a template cannot be used, and another version repairs it', async () => {
-    const { admin, identity, reaches } = world
+    const { admin, identity, reaches, realm } = world
     for (const [path, field, template] of [
       ['realms', 'realm_template_version', { accessTokenLifespan: 'soon' }],
       ['realm-frontend-clients', 'client_frontend_version', { redirectUris: 'everywhere' }],
@@ -44,7 +44,7 @@ describe('building a realm', { concurrency: true }, () => {
         failed.status_reason,
         new RegExp(`template ${body.id}: .*${Object.keys(template)[0]}|no role nobody`),
       )
-      assert.equal(identity.realms.get(tenantId)!.status, 'FAILED')
+      assert.equal((await realm(tenantId)).status, 'FAILED')
       assert.ok(!identity.built.includes(tenantId))
 
       assert.equal((await admin(`PUT /api/v1/tenants/${tenantId}`, { status: 'AVAILABLE' })).status, 400)
@@ -56,7 +56,7 @@ describe('building a realm', { concurrency: true }, () => {
   })
 
   test('does nothing for a tenant that was deleted meanwhile', async () => {
-    const { admin, identity } = world
+    const { admin, identity, hasRealm } = world
     const tenantId = aTenantId('deleted')
     identity.failBuilding(tenantId, new Error('not yet'))
     await admin('POST /api/v1/tenants', aRegistration({ realm_name: tenantId }))
@@ -65,7 +65,7 @@ describe('building a realm', { concurrency: true }, () => {
     const other = aTenantId('after')
     await world.available(other)
     assert.equal((await admin(`GET /api/v1/tenants/${tenantId}`)).status, 404)
-    assert.equal(identity.realms.has(tenantId), false)
+    assert.equal(await hasRealm(tenantId), false)
   })
 
   test('a tenant that nobody builds any more is found and built', async () => {

@@ -14,8 +14,8 @@ import type { Tenant } from './tenant.ts'
 
 export const buildJob = 'tenants.build'
 
-/** Pauses of 1 s, 2 s, … 64 s between: about two minutes in which the trouble may pass. */
-const retries = 7
+/** With pauses that grow to 8 s: more than two minutes in which the trouble may pass. */
+const retries = 20
 const stuckAfterMinutes = 15
 
 /** Throws UnusableTemplate for what no repetition can mend. */

@@ -110,12 +110,65 @@ describe('the catalogues of v1', () => {
       ['/packages-types', { name: 'p', devices: -1 }, 'devices'],
       ['/idp-servers', { url: 'not an address' }, 'url'],
       ['/users', { username: 'u', email: 'nowhere' }, 'email'],
+      ...[
+        '0000-01-01T00:00:00Z',
+        '2026-12-31T23:59:60Z',
+        '2026-01-01T00:00:00+23:00',
+        '0001-01-01T00:00:00+01:00',
+      ].flatMap((date) =>
+        (['starts_at', 'ends_at'] as const).map(
+          (field) =>
+            [
+              '/tenants-subscriptions',
+              { tenant_id: 'acme', subscription_type: 'TRIAL', [field]: date },
+              field,
+            ] as const,
+        ),
+      ),
     ] as const) {
       const answer = await admin(`POST /api/v1${path}`, body)
       assert.equal(answer.status, 400, `${path}: ${answer.text}`)
       assert.ok(Array.isArray(answer.body[field]), `${path}: ${answer.text}`)
     }
     assert.equal((await admin('POST /api/v1/roles')).status, 400)
+  })
+
+  test('a subscription may start and end at any moment that can be kept', async () => {
+    const { admin, available } = world
+    const tenant_id = aTenantId()
+    await available(tenant_id)
+    for (const date of ['0001-01-02T00:00:00Z', '9999-12-31T23:59:59Z', '2026-01-01t00:00:00.123456+14:00']) {
+      const body = { tenant_id, subscription_type: 'TRIAL', starts_at: date, ends_at: date }
+      const answer = await admin('POST /api/v1/tenants-subscriptions', body)
+      assert.equal(answer.status, 201, answer.text)
+    }
+  })
+
+  test('a template is plain data, whatever its keys are called', async () => {
+    const { admin, available } = world
+    const template =
+      '{"__proto__":{"polluted":true,"accessTokenLifespan":7},"constructor":{"prototype":{"polluted":true}}}'
+    const body = `{"template":${template},"description":"d"}`
+    for (const path of ['realms', 'realm-frontend-clients', 'realm-backend-clients']) {
+      const created = await admin(`POST /api/v1/templates/${path}`, body)
+      assert.equal(created.status, 201, created.text)
+      const read = async () =>
+        JSON.stringify((await admin(`GET /api/v1/templates/${path}/${created.body.id}`)).body.template)
+      assert.equal(await read(), template)
+      assert.equal((await admin(`PUT /api/v1/templates/${path}/${created.body.id}`, body)).status, 200)
+      assert.equal(await read(), template)
+      const beside = await admin(`POST /api/v1/templates/${path}`, `{"__proto__":{"polluted":true},${body.slice(1)}`)
+      assert.equal(beside.status, 400, beside.text)
+      assert.ok((await admin(`GET /api/v1/templates/${path}`)).text.includes(template))
+    }
+    assert.equal(({} as { polluted?: boolean }).polluted, undefined)
+    // What lies below such a key is not the realm's.
+    const [realm] = (await admin('GET /api/v1/templates/realms?limit=0')).body.results.slice(-1)
+    const tenantId = aTenantId()
+    await available(tenantId, { realm_template_version: realm.id })
+    assert.equal((await world.realm(tenantId)).accessTokenSeconds, 300)
+    const nested = await admin('POST /api/v1/roles', '{"name":"x","__proto__":{"a":1}}')
+    assert.equal(nested.status, 400, nested.text)
   })
 
   test('what is there already is a 400 that names it', async () => {

@@ -115,7 +115,6 @@ export const defaultScopes: ReadonlyMap<string, Holders> = new Map<string, Holde
   ...family('identity:api-key', ['create', 'read', 'delete'], tenant),
   ...family('identity:client', ['read', 'update'], tenant),
   ...family('identity:issuer', ['create', 'read', 'delete'], tenant),
-  // Also opens the tenant's credentials, hence nobody below its administrator.
   ['identity:tenant:read', tenant],
 
   // The platform

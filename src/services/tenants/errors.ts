@@ -26,6 +26,12 @@ export const StillUsed = defineError<{ what: string; tenantId: string }>(
   '{what} is used by tenant {tenantId}',
 )
 
+export const SecretNotHeld = defineError<{ clientId: string }>(
+  'secret_not_held',
+  403,
+  'The secret of client {clientId} is shown only to who holds all that the client holds',
+)
+
 export const UsernameTaken = defineError<{ username: string }>(
   'tenant_username_taken',
   409,

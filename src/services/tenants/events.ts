@@ -10,7 +10,7 @@ export const TenantAvailable = defineEvent<{ tenantId: string }>('tenants.tenant
 })
 
 export const TenantUpdated = defineEvent<{ tenantId: string; changed: string[] }>('tenants.tenant.updated', {
-  description: 'Fields of a tenant changed (21/TLE); `changed` names them in the words of the interface',
+  description: 'Fields of a tenant changed; `changed` names them in the words of the interface',
 })
 
 export const TenantStatusChanged = defineEvent<{ tenantId: string; from: TenantStatus; to: TenantStatus }>(
@@ -19,5 +19,5 @@ export const TenantStatusChanged = defineEvent<{ tenantId: string; from: TenantS
 )
 
 export const TenantDeleted = defineEvent<{ tenantId: string }>('tenants.tenant.deleted', {
-  description: 'A tenant was unregistered (21/TLE): whatever a service keeps of it goes too',
+  description: 'A tenant was unregistered: whatever a service keeps of it goes too',
 })

@@ -1,14 +1,16 @@
-/** What the tests of this folder share: the service over a real database, with identity in memory. */
+/** What the tests of this folder share: the service over a real database, with the real identity service. */
 import assert from 'node:assert/strict'
 import { aPlatformAdmin } from '../../../test/harness/builders.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
 import { type HouseOptions, openHouse } from '../../../test/harness/house.ts'
-import { anIdentityStandIn } from '../../../test/harness/identity-stand-in.ts'
+import { anInterruptedIdentity } from '../../../test/harness/interrupted-identity.ts'
+import { realmState } from '../../../test/harness/realm-state.ts'
 import tenants from './index.ts'
 
 export async function openTenants(options: Partial<HouseOptions> = {}) {
-  const identity = anIdentityStandIn({ tenants: [] })
+  const identity = anInterruptedIdentity()
   const house = await openHouse({ ...options, services: [identity.service, tenants] })
+  const { sql } = house.kit.db
   const admin = house.as(aPlatformAdmin())
 
   const reaches = (tenantId: string, status: string) =>
@@ -22,6 +24,23 @@ export async function openTenants(options: Partial<HouseOptions> = {}) {
     house,
     identity,
     admin,
+    /** What identity has made of it; fails where there is no realm. */
+    async realm(tenantId: string) {
+      const state = await realmState(sql, tenantId)
+      assert.ok(state, `realm ${tenantId}`)
+      return state
+    },
+    hasRealm: async (tenantId: string) => (await realmState(sql, tenantId)) !== undefined,
+    /** The status of a login by password. */
+    async logsIn(tenantId: string, username: string, password: string) {
+      const form = { grant_type: 'password', client_id: 'waypost-frontend', username, password }
+      const answer = await house.as(undefined)(
+        `POST /auth/realms/${tenantId}/protocol/openid-connect/token`,
+        new URLSearchParams(form).toString(),
+        { 'content-type': 'application/x-www-form-urlencoded' },
+      )
+      return answer.status
+    },
     /** The tenant in v1's words once it has this status. */
     reaches,
     async available(tenantId: string, body: object = {}) {

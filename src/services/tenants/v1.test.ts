@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { aCaller, aTenantAdmin } from '../../../test/harness/builders.ts'
-import { eventually } from '../../../test/harness/eventually.ts'
 import { TenantDeleted, TenantStatusChanged } from './events.ts'
 import { aRegistration, aTenantId, openTenants } from './test-house.ts'
 
@@ -12,7 +11,7 @@ describe('tenant manager v1', () => {
   })
 
   test('a tenant is registered with nothing prepared and becomes AVAILABLE', async () => {
-    const { admin, identity, reaches } = world
+    const { admin, realm: realmOf, reaches } = world
     const tenantId = aTenantId()
     const answer = await admin('POST /api/v1/tenants', aRegistration({ realm_name: tenantId, idp_version: true }))
     assert.equal(answer.status, 201, answer.text)
@@ -42,16 +41,16 @@ describe('tenant manager v1', () => {
     assert.match(created, /^\d{4}-\d\d-\d\dT[\d:.]+Z$/)
     const available = await reaches(tenantId, 'AVAILABLE')
     assert.equal(available.client_backend_secret, secret, 'the secret of the answer is the one of the built realm')
-    const realm = identity.realms.get(tenantId)!
+    const realm = await realmOf(tenantId)
     assert.equal(realm.status, 'AVAILABLE')
     assert.deepEqual(realm.users, [])
   })
 
   test('the realm has the built-in roles with their scopes and nothing of the platform', async () => {
-    const { identity, available } = world
+    const { realm, available } = world
     const tenantId = aTenantId()
     await available(tenantId)
-    const spec = identity.realms.get(tenantId)!.spec!
+    const spec = await realm(tenantId)
     const roles = new Map(spec.roles.map((role) => [role.name, role]))
     assert.deepEqual(
       [...roles.keys()],
@@ -61,8 +60,8 @@ describe('tenant manager v1', () => {
     assert.ok(!roles.get('tenant-admin')?.scopes.includes('identity:tenant:create'))
     assert.ok(roles.get('endpoint-reader')?.scopes.includes('endpoint:read'))
     assert.ok(!roles.get('endpoint-reader')?.scopes.includes('endpoint:update'))
-    for (const { on, scopes } of roles.values()) {
-      assert.equal(on, 'tenant')
+    for (const { platformScopes, scopes } of roles.values()) {
+      assert.deepEqual(platformScopes, [])
       assert.ok(scopes.every((scope) => !scope.startsWith('platform:')))
     }
     assert.deepEqual(spec.backendClient, { id: 'waypost-backend', roles: ['service'] })
@@ -73,7 +72,7 @@ describe('tenant manager v1', () => {
   })
 
   test('own versions of roles, scopes and resources are what the realm is built from', async () => {
-    const { admin, identity, available } = world
+    const { admin, realm: realmOf, available } = world
     const post = async (path: string, body: object) => {
       const answer = await admin(`POST /api/v1${path}`, body)
       assert.equal(answer.status, 201, answer.text)
@@ -104,10 +103,10 @@ describe('tenant manager v1', () => {
       resources_version: 9,
     })
     assert.equal(tenant.client_backend_id, 'robot')
-    const spec = identity.realms.get(tenantId)!.spec!
+    const spec = await realmOf(tenantId)
     assert.equal(spec.accessTokenSeconds, 60)
     assert.deepEqual(spec.backendClient, { id: 'robot', roles: ['auditor'] })
-    assert.deepEqual(spec.roles, [{ name: 'auditor', on: 'tenant', scopes: ['endpoint:read'] }])
+    assert.deepEqual(spec.roles, [{ name: 'auditor', scopes: ['endpoint:read'], platformScopes: [] }])
     assert.deepEqual(spec.resources, [
       {
         name: 'shop',
@@ -119,16 +118,16 @@ describe('tenant manager v1', () => {
   })
 
   test('`user` makes the first administrator, and its password is told once', async () => {
-    const { admin, identity, reaches } = world
+    const { admin, realm, logsIn, reaches } = world
     const tenantId = aTenantId()
     const answer = await admin('POST /api/v1/tenants', aRegistration({ realm_name: tenantId, user: 1 }))
     assert.equal(answer.status, 201, answer.text)
     assert.equal(answer.body.user, 1)
     const after = await reaches(tenantId, 'AVAILABLE')
     assert.equal(after.user_password, undefined)
-    const [user] = identity.realms.get(tenantId)!.users
+    const [user] = (await realm(tenantId)).users
     assert.equal(user?.username, 'admin')
-    assert.equal(user?.password, answer.body.user_password)
+    assert.equal(await logsIn(tenantId, 'admin', answer.body.user_password), 200)
     assert.deepEqual(user?.roles, ['tenant-admin'])
   })
 
@@ -217,7 +216,7 @@ describe('tenant manager v1', () => {
   })
 
   test('a changed version builds the realm again: UPDATING, then AVAILABLE', async () => {
-    const { admin, identity, available, reaches } = world
+    const { admin, realm, available, reaches } = world
     const tenantId = aTenantId()
     const before = await available(tenantId)
     const template = await admin('POST /api/v1/templates/realms', {
@@ -229,7 +228,7 @@ describe('tenant manager v1', () => {
     assert.equal(answer.body.status, 'UPDATING')
     const after = await reaches(tenantId, 'AVAILABLE')
     assert.equal(after.client_backend_secret, before.client_backend_secret)
-    assert.equal(identity.realms.get(tenantId)!.spec!.accessTokenSeconds, 120)
+    assert.equal((await realm(tenantId)).accessTokenSeconds, 120)
     const inUse = await admin(`DELETE /api/v1/templates/realms/${template.body.id}`)
     assert.equal(inUse.status, 400)
     assert.match(inUse.body.detail, new RegExp(tenantId))
@@ -272,7 +271,7 @@ describe('tenant manager v1', () => {
   })
 
   test('people suspend, disable and bring back; every other move is refused', async () => {
-    const { admin, identity, house, available } = world
+    const { admin, realm, house, available } = world
     const tenantId = aTenantId()
     await available(tenantId)
     const moved: string[] = []
@@ -282,7 +281,7 @@ describe('tenant manager v1', () => {
       const answer = await put(status)
       assert.equal(answer.status, 200, answer.text)
       assert.equal(answer.body.status, status)
-      assert.equal(identity.realms.get(tenantId)!.status, status)
+      assert.equal((await realm(tenantId)).status, status)
     }
     assert.deepEqual(moved, ['SUSPENDED', 'AVAILABLE', 'DISABLED', 'AVAILABLE'])
     await put('SUSPENDED')
@@ -295,7 +294,7 @@ describe('tenant manager v1', () => {
   })
 
   test('a deleted tenant is gone, told, and listed only where DELETED is asked for', async () => {
-    const { admin, identity, house, available } = world
+    const { admin, hasRealm, house, available } = world
     const tenantId = aTenantId()
     await available(tenantId)
     const gone: string[] = []
@@ -304,7 +303,7 @@ describe('tenant manager v1', () => {
     assert.equal(answer.status, 204)
     assert.equal(answer.text, '')
     assert.deepEqual(gone, [tenantId])
-    assert.equal(identity.realms.has(tenantId), false)
+    assert.equal(await hasRealm(tenantId), false)
     const missing = await admin(`GET /api/v1/tenants/${tenantId}`)
     assert.equal(missing.status, 404)
     assert.deepEqual(missing.body, {
@@ -348,24 +347,24 @@ describe('tenant manager v1', () => {
   })
 
   test('the built-in tenants are there at once and stay', async () => {
-    const { admin, identity, house } = world
+    const { admin, identity, realm, house } = world
     const { Tenants } = await import('./contract.ts')
     for (const tenantId of ['platform', 'default', 'platform']) await house.ask(Tenants).ensureBuiltIn(tenantId)
     assert.equal(identity.built.filter((tenantId) => tenantId === 'platform').length, 1)
-    const platform = identity.realms.get('platform')!
+    const platform = await realm('platform')
     assert.equal(platform.status, 'AVAILABLE')
-    const operator = platform.spec!.roles.find(({ name }) => name === 'platform-admin')!
-    assert.equal(operator.on, 'platform')
+    const operator = platform.roles.find(({ name }) => name === 'platform-admin')!
+    assert.deepEqual(operator.scopes, [])
     for (const scope of ['platform:tenant:create', 'identity:tenant:create', 'endpoint:read'])
-      assert.ok(operator.scopes.includes(scope), scope)
-    assert.deepEqual(platform.spec!.backendClient.roles, ['service', 'platform-admin'])
-    assert.ok(!identity.realms.get('default')!.spec!.roles.some(({ name }) => name === 'platform-admin'))
+      assert.ok(operator.platformScopes.includes(scope), scope)
+    assert.deepEqual(platform.backendClient.roles, ['service', 'platform-admin'])
+    assert.ok(!(await realm('default')).roles.some(({ name }) => name === 'platform-admin'))
 
     assert.equal((await admin('DELETE /api/v1/tenants/default')).status, 400)
     for (const status of ['SUSPENDED', 'DISABLED'])
       assert.equal((await admin('PUT /api/v1/tenants/default', { status })).status, 400)
     const rebuilt = await admin('PUT /api/v1/tenants/default', { roles_version: 1 })
     assert.equal(rebuilt.body.status, 'AVAILABLE')
-    await eventually(() => assert.equal(identity.realms.get('default')!.status, 'AVAILABLE'))
+    assert.equal((await realm('default')).status, 'AVAILABLE')
   })
 })

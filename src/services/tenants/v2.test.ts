@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { aCaller } from '../../../test/harness/builders.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
+import { Identity } from '../../identity/contract.ts'
 import { aCreation, aTenantId, openTenants } from './test-house.ts'
 
 const root = '/tenant-manager/api/v2'
@@ -27,7 +28,7 @@ describe('tenant manager v2', () => {
     world.house.as(aCaller({ tenantId, on: { 'tenant-system': scopes } }))
 
   test('a tenant needs only a name and an administrator, and is polled at its Location', async () => {
-    const { admin, identity } = world
+    const { admin, realm, logsIn } = world
     const answer = await create()
     const { id, tenant_id: tenantId, admin: person, created, modified, ...rest } = answer.body
     assert.match(id, uuid)
@@ -60,23 +61,23 @@ describe('tenant manager v2', () => {
       return body
     })
     assert.equal(polled.admin.password, undefined, 'a generated password is shown once')
-    const [user] = identity.realms.get(tenantId)!.users
+    const [user] = (await realm(tenantId)).users
     assert.deepEqual(user, {
       id: adminId,
       username: 'ada',
       email: 'ada@acme.example',
       firstName: 'Ada',
       lastName: 'Byron',
-      password,
       roles: ['tenant-admin'],
     })
+    assert.equal(await logsIn(tenantId, 'ada', password), 200)
   })
 
   test('a given password is used and never shown', async () => {
-    const { identity } = world
+    const { logsIn } = world
     const body = await createdAndAvailable({ admin: { ...aCreation().admin, password: 'correct horse' } })
     assert.equal(body.admin.password, undefined)
-    assert.equal(identity.realms.get(body.tenant_id)!.users[0]?.password, 'correct horse')
+    assert.equal(await logsIn(body.tenant_id, 'ada', 'correct horse'), 200)
   })
 
   test('a taken tenant_id is a 409, a wrong field a 400 that names it', async () => {
@@ -147,7 +148,7 @@ describe('tenant manager v2', () => {
   })
 
   test('a tenant is renamed, dressed, suspended and deleted', async () => {
-    const { admin, identity } = world
+    const { admin, realm } = world
     const { id, tenant_id: tenantId } = await createdAndAvailable()
     const changed = await admin(`PUT ${root}/tenants/${id}`, {
       name: 'Acme GmbH',
@@ -157,10 +158,10 @@ describe('tenant manager v2', () => {
     assert.equal(changed.status, 200, changed.text)
     assert.equal(changed.body.name, 'Acme GmbH')
     assert.equal(changed.body.status, 'AVAILABLE')
-    assert.equal(identity.realms.get(tenantId)!.spec!.loginTheme, 'dark')
-    assert.equal(identity.realms.get(tenantId)!.spec!.displayName, 'Acme GmbH')
+    assert.equal((await realm(tenantId)).loginTheme, 'dark')
+    assert.equal((await realm(tenantId)).displayName, 'Acme GmbH')
     assert.equal((await admin(`PUT ${root}/tenants/${id}`, { status: 'SUSPENDED' })).body.status, 'SUSPENDED')
-    assert.equal(identity.realms.get(tenantId)!.status, 'SUSPENDED')
+    assert.equal((await realm(tenantId)).status, 'SUSPENDED')
     const refused = await admin(`PUT ${root}/tenants/${id}`, { status: 'CREATING' })
     assert.equal(refused.status, 400)
     assert.match(refused.body.error, /cannot become CREATING/)
@@ -176,11 +177,11 @@ describe('tenant manager v2', () => {
   })
 
   test('credentials carry both spellings and the secret of the realm', async () => {
-    const { admin, identity } = world
+    const { admin, house } = world
     const { id, tenant_id: tenantId } = await createdAndAvailable()
     const { status, body } = await admin(`GET ${root}/tenants/${id}/credentials`)
     assert.equal(status, 200)
-    assert.equal(body.client_backend_secret, identity.realms.get(tenantId)!.backendClientSecret)
+    assert.equal(body.client_backend_secret, (await house.ask(Identity).realm(tenantId))!.backendClientSecret)
     assert.equal(body.client_frontentd_id, body.client_frontend_id)
     assert.equal(body.minio_secret, body.objectstore_secret)
     assert.equal(body.issuer, `http://waypost.test/auth/realms/${tenantId}`)
@@ -240,7 +241,7 @@ describe('tenant manager v2', () => {
     const created = await editor(`POST ${root}/users`, person)
     assert.equal(created.status, 201, created.text)
     assert.ok(created.body.password)
-    assert.equal(world.identity.realms.get(tenantId)!.users.at(-1)?.roles.length, 0)
+    assert.equal((await world.realm(tenantId)).users.at(-1)?.roles.length, 0)
     const taken = await editor(`POST ${root}/users`, person)
     assert.equal(taken.status, 409)
     assert.ok(taken.body.error)

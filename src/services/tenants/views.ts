@@ -4,13 +4,13 @@ import type { TenantV1 } from './schemas/v1.ts'
 import type { TenantV2 } from './schemas/v2.ts'
 import type { Tenant } from './tenant.ts'
 
-/** A deleted tenant has no realm any more: its secret and issuer are empty. */
-export const asV1 = (tenant: Tenant, realm: RealmView | undefined): TenantV1 => ({
+/** A deleted tenant has no realm any more: its secret and issuer are empty. So is a secret that the caller may not see. */
+export const asV1 = (tenant: Tenant, realm: RealmView | undefined, showsSecret: boolean): TenantV1 => ({
   id: tenant.tenantId,
   realm_name: tenant.tenantId,
   client_frontend_id: tenant.clientFrontendId,
   client_backend_id: tenant.clientBackendId,
-  client_backend_secret: realm?.backendClientSecret ?? '',
+  client_backend_secret: (showsSecret && realm?.backendClientSecret) || '',
   realm_template_version: tenant.realmTemplateVersion,
   realm_scopes_version: tenant.realmScopesVersion,
   client_backend_version: tenant.clientBackendVersion,

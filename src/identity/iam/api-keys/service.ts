@@ -52,6 +52,7 @@ export function createApiKeys({ db, bus, now, newId }: Pick<Kit, 'db' | 'bus' | 
       const expiresAt = given.expiresAt === undefined ? owner.expiresAt : new Date(given.expiresAt)
       if (given.expiresAt !== undefined && !(expiresAt!.getTime() > now().getTime()))
         throw invalidField('expiresAt', 'expected a time in the future')
+      if (expiresAt && expiresAt.getUTCFullYear() > 9999) throw invalidField('expiresAt', 'expected a year up to 9999')
       if (owner.expiresAt !== null && expiresAt!.getTime() > owner.expiresAt.getTime())
         throw invalidField('expiresAt', 'expected a time before the key that asks expires')
       const key = keyPrefix + newSecret()

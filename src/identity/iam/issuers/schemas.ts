@@ -1,5 +1,6 @@
 import { contentPage } from '../../../kernel/paging.ts'
 import { DateTime, Empty, Name, type Static, Type } from '../../../kernel/schema.ts'
+import { issuerLengthMax } from '../../external-issuers.ts'
 import { ById, Page } from '../shapes.ts'
 
 export const Issuer = Type.Object(
@@ -15,8 +16,10 @@ export const Issuer = Type.Object(
 export type Issuer = Static<typeof Issuer>
 
 export const NewIssuer = Type.Object({
-  issuer: Name({ maxLength: 500, description: 'As the claim `iss` has it' }),
-  audience: Type.Optional(Name({ description: 'Required in the claim `aud`' })),
+  issuer: Name({ maxLength: issuerLengthMax, description: 'As the claim `iss` has it' }),
+  audience: Type.Optional(
+    Name({ description: 'Required in the claim `aud`; tells tenants apart that use the same issuer' }),
+  ),
   rolesClaim: Type.Optional(
     Name({ description: 'Path with dots to the names of roles; default: realm_access.roles, then roles' }),
   ),

@@ -17,7 +17,7 @@ export async function findIssuers(sql: Sql, tenantId: string, { offset, limit }:
   return { count: (counted?.count ?? 0) as number, rows }
 }
 
-/** False when it is registered, by this tenant or another. */
+/** False when this tenant has registered it. */
 export async function insertIssuer(sql: Sql, tenantId: string, issuer: IssuerRow): Promise<boolean> {
   const { count } = await sql`insert into identity.issuers ${sql({ tenantId, ...issuer })} on conflict do nothing`
   return count === 1

@@ -73,6 +73,7 @@ export const deleteUser = {
   summary: 'Deletes a user with its logins, grants and API keys',
   params: ById,
   response: { 204: Empty() },
+  fails: [409],
 }
 export const setPassword = {
   summary: "Sets a user's password and ends the user's logins",
@@ -85,4 +86,5 @@ export const setRoles = {
   params: ById,
   body: RoleNames(),
   response: { 204: Empty() },
+  fails: [409],
 }

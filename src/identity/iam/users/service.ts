@@ -5,7 +5,7 @@ import { NotFound } from '../../../kernel/errors.ts'
 import { type Window, windowOf } from '../../../kernel/paging.ts'
 import { onTenant } from '../../../kernel/permissions.ts'
 import type { Accounts } from '../../accounts.ts'
-import { AccessChanged } from '../../events.ts'
+import { AccessChanged, PasswordChanged } from '../../events.ts'
 import type { Passwords } from '../../passwords.ts'
 import { platformTenant } from '../../scopes.ts'
 import type { Sessions } from '../../sessions.ts'
@@ -79,12 +79,21 @@ export function createUsers(
       if (!(await store.updateUser(sql, ctx.tenantId, id, changes, now())))
         throw UsernameTaken({ username: username ?? '' })
       if (passwordHash !== undefined || !after.enabled) await sessions.endSessions(sql, ctx.tenantId, { userId: id })
+      if (passwordHash !== undefined)
+        await bus.publish(sql, PasswordChanged, { tenantId: ctx.tenantId, username: user.username })
       await tell(sql, ctx.tenantId, id)
     })
   }
 
-  /** Also for other services, which have checked on their own who asks. */
+  /** Also for other services, which have checked on their own who asks. False when there is no such user. */
   async function remove(sql: Sql, tenantId: string, id: string): Promise<boolean> {
+    const known = await findUser(sql, tenantId, id)
+    if (!known) return false
+    if (administers(tenantId, known)) await store.lockRealm(sql, tenantId)
+    await store.lockUser(sql, tenantId, id)
+    const user = await findUser(sql, tenantId, id)
+    if (!user) return false
+    await keepAnAdministrator(sql, tenantId, user, { enabled: false, roles: [] })
     await store.deleteKeyGrantsOf(sql, tenantId, id)
     const removed = await accounts.deleteUser(sql, tenantId, id)
     if (removed) await tell(sql, tenantId, id)
@@ -129,14 +138,7 @@ export function createUsers(
     setRoles: (ctx: Ctx, id: string, roles: string[]) => change(ctx, id, { roles }),
     async delete(ctx: Ctx, id: string) {
       may(ctx, 'delete', id)
-      const known = await find(db.sql, ctx, id)
-      await db.tx(async (sql) => {
-        if (administers(ctx.tenantId, known)) await store.lockRealm(sql, ctx.tenantId)
-        await store.lockUser(sql, ctx.tenantId, id)
-        const user = await find(sql, ctx, id)
-        await keepAnAdministrator(sql, ctx.tenantId, user, { enabled: false, roles: [] })
-        await remove(sql, ctx.tenantId, id)
-      })
+      if (!(await db.tx((sql) => remove(sql, ctx.tenantId, id)))) throw missing(id)()
     },
     remove,
   }

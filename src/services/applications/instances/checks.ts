@@ -60,13 +60,21 @@ function problemOf(text: string): string | undefined {
     if (ajv.validateSchema(schema) !== true) return ajv.errorsText(ajv.errors, { dataVar: 'schema' }).slice(0, 300)
     const parts = [...partsOf(schema)]
     for (const pattern of parts.flatMap(patternsOf)) new RegExp(pattern, 'u')
+    const references = new Set(parts.map(({ $ref }) => $ref).filter((ref) => typeof ref === 'string'))
     const bases = parts.filter((part) => part === schema || typeof part.$id === 'string')
-    const lost = parts.map(({ $ref }) => $ref).find((ref) => typeof ref === 'string' && !isFound(ref, parts, bases))
-    return lost === undefined ? undefined : `nothing is at $ref ${String(lost).slice(0, 200)}`
+    if (references.size > referencesMax) return `it has more than ${referencesMax} different $ref`
+    if (bases.length > basesMax) return `it has more than ${basesMax} parts with an $id`
+    const anchors = new Set(parts.flatMap(anchorsOf))
+    const lost = [...references].find((reference) => !isFound(reference, bases, anchors))
+    return lost === undefined ? undefined : `nothing is at $ref ${lost.slice(0, 200)}`
   } catch (error) {
     return (error as Error).message.slice(0, 300)
   }
 }
+
+/** Every reference is looked for below every base: within these bounds that takes milliseconds. */
+const referencesMax = 500
+const basesMax = 100
 
 /** Their values are data, not schemas. */
 const dataKeywords = ['const', 'enum', 'default', 'examples']
@@ -84,19 +92,25 @@ const patternsOf = ({ pattern, patternProperties }: JsonObject) => [
   ...(isObject(patternProperties) ? Object.keys(patternProperties) : []),
 ]
 
+const anchorsOf = ({ $anchor, $id }: JsonObject) => [
+  ...(typeof $anchor === 'string' ? [$anchor] : []),
+  ...(typeof $id === 'string' && $id.startsWith('#') ? [$id.slice(1)] : []),
+]
+
 /** Only within the text itself: nothing is fetched. */
-function isFound(ref: string, parts: JsonObject[], bases: JsonObject[]): boolean {
-  const [base, fragment = ''] = ref.split('#', 2) as [string, string?]
+function isFound(reference: string, bases: JsonObject[], anchors: Set<string>): boolean {
+  const [base, fragment = ''] = reference.split('#', 2) as [string, string?]
   const from = base === '' ? bases : bases.filter(({ $id }) => typeof $id === 'string' && $id.split('#')[0] === base)
-  if (fragment.startsWith('/')) return from.some((start) => at(start, fragment))
   if (fragment === '') return from.length > 0
-  return parts.some(({ $anchor, $id }) => $anchor === fragment || $id === `#${fragment}`)
+  if (!fragment.startsWith('/')) return anchors.has(fragment)
+  const steps = decodeURIComponent(fragment).split('/').slice(1)
+  const keys = steps.map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
+  return from.some((start) => at(start, keys))
 }
 
-function at(start: unknown, pointer: string): boolean {
+function at(start: unknown, keys: string[]): boolean {
   let value = start
-  for (const step of decodeURIComponent(pointer).split('/').slice(1)) {
-    const key = step.replaceAll('~1', '/').replaceAll('~0', '~')
+  for (const key of keys) {
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return false
     value = (value as JsonObject)[key]
   }

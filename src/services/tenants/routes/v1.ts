@@ -1,12 +1,14 @@
-import type { Identity, RealmView } from '../../../identity/contract.ts'
+import type { Identity } from '../../../identity/contract.ts'
+import type { Ctx } from '../../../kernel/contract.ts'
 import { invalidField } from '../../../kernel/errors.ts'
 import type { Http } from '../../../kernel/http/routes.ts'
 import { windowOf } from '../../../kernel/paging.ts'
 import type { SubscriptionType } from '../schemas/common.ts'
 import * as schemas from '../schemas/v1.ts'
 import type { Registration, TenantChange, TenantsService } from '../service.ts'
-import type { TenantChoices } from '../tenant.ts'
+import type { Tenant, TenantChoices } from '../tenant.ts'
 import { asV1 } from '../views.ts'
+import { noStore } from './no-store.ts'
 
 const on = 'platform'
 
@@ -16,7 +18,7 @@ export function tenantRoutes(http: Http, deps: { tenants: TenantsService; identi
   http.get(
     '/tenants',
     { schema: schemas.listTenants, config: { scope: 'platform:tenant:read', on } },
-    async ({ query }) => {
+    async ({ ctx, query }, reply) => {
       const found = await tenants.list(
         {
           tenantId: query.realm_name,
@@ -27,8 +29,12 @@ export function tenantRoutes(http: Http, deps: { tenants: TenantsService; identi
         { by: 'created', descending: false },
         windowOf(query),
       )
-      const realms = await identity.realms(found.tenants.map(({ tenantId }) => tenantId))
-      const results = found.tenants.map((tenant) => asV1(tenant, realms.get(tenant.tenantId)))
+      const tenantIds = found.tenants.map(({ tenantId }) => tenantId)
+      const [realms, shown] = [await identity.realms(tenantIds), await identity.mayActAs(ctx, tenantIds)]
+      const results = found.tenants.map((tenant) =>
+        asV1(tenant, realms.get(tenant.tenantId), shown.has(tenant.tenantId)),
+      )
+      noStore(reply)
       return { count: found.count, next: null, previous: null, results }
     },
   )
@@ -40,31 +46,31 @@ export function tenantRoutes(http: Http, deps: { tenants: TenantsService; identi
       const registered = await tenants.register(await registrationOf(request.body, idps))
       // The table of v1 has no 409: a taken name is a wrong field.
       if (!registered) throw invalidField('realm_name', `Tenant ${request.body.realm_name} already exists`)
-      const { tenant, realm, generatedPassword } = registered
-      return reply
+      const { tenant, generatedPassword } = registered
+      return noStore(reply)
         .code(201)
         .header('location', http.link(request, `/tenants/${tenant.tenantId}`))
-        .send({ ...asV1(tenant, realm), ...(generatedPassword && { user_password: generatedPassword }) })
+        .send({
+          ...(await shownTo(request.ctx, tenant)),
+          ...(generatedPassword && { user_password: generatedPassword }),
+        })
     },
   )
 
   http.get(
     '/tenants/:tenantId',
     { schema: schemas.readTenant, config: { scope: 'platform:tenant:read', on } },
-    async ({ params }) => {
-      const tenant = await tenants.find(params.tenantId)
-      return asV1(tenant, await realmOf(tenant.tenantId))
-    },
+    async ({ ctx, params }, reply) => noStore(reply).send(await shownTo(ctx, await tenants.find(params.tenantId))),
   )
 
   http.put(
     '/tenants/:tenantId',
     { schema: schemas.changeTenant, config: { scope: 'platform:tenant:update', on } },
-    async ({ params, body }) => {
+    async ({ ctx, params, body }, reply) => {
       if (body.realm_name !== undefined && body.realm_name !== params.tenantId)
         throw invalidField('realm_name', 'cannot be changed')
       const tenant = await tenants.update(params.tenantId, await changeOf(body, idps))
-      return asV1(tenant, await realmOf(tenant.tenantId))
+      return noStore(reply).send(await shownTo(ctx, tenant))
     },
   )
 
@@ -77,7 +83,10 @@ export function tenantRoutes(http: Http, deps: { tenants: TenantsService; identi
     },
   )
 
-  const realmOf = (tenantId: string): Promise<RealmView | undefined> => identity.realm(tenantId)
+  async function shownTo(ctx: Ctx, tenant: Tenant) {
+    const { tenantId } = tenant
+    return asV1(tenant, await identity.realm(tenantId), (await identity.mayActAs(ctx, [tenantId])).has(tenantId))
+  }
 }
 
 /** Which identity provider `idp_version: true` (the newest) or `false` (the first) means. */

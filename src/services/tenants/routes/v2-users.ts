@@ -4,6 +4,7 @@ import { windowOf } from '../../../kernel/paging.ts'
 import * as schemas from '../schemas/v2.ts'
 import type { Users } from '../users.ts'
 import { asUser } from '../views.ts'
+import { noStore } from './no-store.ts'
 
 const read = 'identity:tenant:read'
 const update = 'identity:tenant:update'
@@ -36,7 +37,9 @@ export function userRoutes(http: Http, users: Users) {
         ...(body.password !== undefined && { password: body.password }),
       })
       const shown = asUser(tenantId, user)
-      return reply.code(201).send({ ...shown, ...(generatedPassword && { password: generatedPassword }) })
+      return noStore(reply)
+        .code(201)
+        .send({ ...shown, ...(generatedPassword && { password: generatedPassword }) })
     },
   )
 

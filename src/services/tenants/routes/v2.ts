@@ -7,10 +7,11 @@ import { windowOf } from '../../../kernel/paging.ts'
 import { onPlatform } from '../../../kernel/permissions.ts'
 import type { CatalogueService } from '../catalogue-service.ts'
 import { catalogueOf } from '../catalogues.ts'
-import { TenantTaken } from '../errors.ts'
+import { SecretNotHeld, TenantTaken } from '../errors.ts'
 import * as schemas from '../schemas/v2.ts'
 import { ownTenantOnly, type TenantChange, type TenantsService } from '../service.ts'
 import { asV2 } from '../views.ts'
+import { noStore } from './no-store.ts'
 
 const updateScope = 'identity:tenant:update'
 
@@ -67,7 +68,7 @@ export function tenantRoutes(http: Http, { tenants, catalogues, identity, secret
       if (!registered) throw TenantTaken({ tenantId: body.tenant_id ?? body.name })
       const { tenant, generatedPassword } = registered
       const shown = asV2(tenant)
-      return reply
+      return noStore(reply)
         .code(202)
         .header('location', http.link(request, `/tenants/${tenant.id}`))
         .send({ ...shown, admin: { ...shown.admin, ...(generatedPassword && { password: generatedPassword }) } })
@@ -111,11 +112,14 @@ export function tenantRoutes(http: Http, { tenants, catalogues, identity, secret
   http.get(
     '/tenants/:tenant_pk/credentials',
     { schema: schemas.readCredentials, config: read },
-    async ({ ctx, params }) => {
+    async ({ ctx, params }, reply) => {
       const tenant = await tenants.findVisible(ctx, params.tenant_pk)
+      if (!(await identity.mayActAs(ctx, [tenant.tenantId])).has(tenant.tenantId))
+        throw SecretNotHeld({ clientId: tenant.clientBackendId })
       const realm = await identity.realm(tenant.tenantId)
       if (!realm) throw NotFound({ what: `Tenant ${params.tenant_pk}` })
       const objectstoreSecret = secrets.open(tenant.objectstoreSecretSealed)
+      noStore(reply)
       return {
         id: tenant.id,
         client_backend_id: tenant.clientBackendId,

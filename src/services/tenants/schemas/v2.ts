@@ -156,10 +156,12 @@ export const createUser = {
   query: Type.Object(ofTenant),
   body: Type.Object(NewPerson),
   response: { 201: Type.Object({ ...User.properties, ...password }) },
+  fails: [409],
 }
 export const removeUser = {
-  summary: 'Delete a user',
+  summary: 'Delete a user; the last enabled administrator stays (409)',
   params: Type.Object({ pk: Text() }),
   query: Type.Object(ofTenant),
   response: { 204: Empty() },
+  fails: [409],
 }

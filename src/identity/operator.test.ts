@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict'
+import { before, describe, test } from 'node:test'
+import { openRealms, type Realms } from './iam/test-house.ts'
+
+describe('the operator at the machine', () => {
+  let house: Realms
+  let operator: Realms['api']['operator']
+  before(async () => {
+    house = await openRealms()
+    await house.realm('acme')
+    operator = house.api.operator
+  })
+  const status = (expected: number, message: RegExp) => (error: { status?: number; message: string }) => {
+    assert.equal(error.status, expected, error.message)
+    assert.match(error.message, message)
+    return true
+  }
+
+  test('adds users with roles that there are', async () => {
+    const ada = { username: 'ada', password: 'correct horse', roles: ['tenant-admin'] }
+    const made = await operator.addUser('acme', ada)
+    const me = await house.bearer(await house.userToken('acme', 'ada'))('GET /iam/api/v1/me')
+    assert.deepEqual([me.body.subject.id, me.body.roles], [made.id, ['tenant-admin']])
+    await assert.rejects(operator.addUser('acme', ada), status(409, /ada/))
+    await assert.rejects(
+      operator.addUser('acme', { ...ada, username: 'bob', roles: ['tenant-amdin'] }),
+      status(400, /there is no role tenant-amdin/),
+    )
+    for (const username of ['', ' x', 'a\nb', 'a\0', 'x'.repeat(300)])
+      await assert.rejects(operator.addUser('acme', { ...ada, username }), status(400, /username/))
+    assert.equal((await house.api.findUsers('acme', { offset: 0, limit: null })).count, 1)
+  })
+
+  test('makes API keys with scopes that their owner holds', async () => {
+    const id = await house.user('acme', 'rita', ['endpoint-reader'])
+    const keyOf = (scopes?: string[]) =>
+      operator.createApiKey('acme', { type: 'user', id }, { name: 'k', ...(scopes && { scopes }) })
+    const { key } = await keyOf(['endpoint:read'])
+    const me = await house.withKey(key)('GET /iam/api/v1/me')
+    assert.deepEqual(me.body.permissions, [{ resource: 'tenant-system', scopes: ['endpoint:read'] }])
+    await assert.rejects(keyOf(['endpoint:red']), status(403, /endpoint:red/))
+    await assert.rejects(keyOf(['tenant:application:create']), status(403, /tenant:application:create/))
+    for (const scope of ['', 'Endpoint:Read', 'a b', 'endpoint:', 'x'.repeat(200)])
+      await assert.rejects(keyOf([scope]), status(400, /scopes/))
+    await assert.rejects(operator.createApiKey('acme', { type: 'user', id }, { name: '' }), status(400, /name/))
+    await assert.rejects(operator.createApiKey('acme', { type: 'client', id: 'no' }, { name: 'k' }), status(404, /no/))
+    const service = await operator.createApiKey('acme', { type: 'client', id: 'acme-back' }, { name: 'all' })
+    assert.equal((await house.withKey(service.key)('GET /iam/api/v1/users')).status, 200)
+  })
+})

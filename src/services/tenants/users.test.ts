@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { aCaller, aPlatformAdmin } from '../../../test/harness/builders.ts'
+import { eventually } from '../../../test/harness/eventually.ts'
+import { openHouse } from '../../../test/harness/house.ts'
+import { Identity } from '../../identity/contract.ts'
+import identity from '../../identity/index.ts'
+import tenants from './index.ts'
+import { aCreation } from './test-house.ts'
+
+const root = '/tenant-manager/api/v2'
+
+test('the last administrator of a tenant stays, until the tenant itself goes', async () => {
+  const house = await openHouse({ services: [identity, tenants] })
+  const admin = house.as(aPlatformAdmin())
+  const created = (await admin(`POST ${root}/tenants`, aCreation({ tenant_id: 'acme' }))).body
+  await eventually(async () =>
+    assert.equal((await admin(`GET ${root}/tenants/${created.id}`)).body.status, 'AVAILABLE'),
+  )
+  const scopes = ['identity:tenant:read', 'identity:tenant:update']
+  const editor = house.as(aCaller({ tenantId: 'acme', on: { 'tenant-system': scopes } }))
+  const remove = (id: string) => editor(`DELETE ${root}/users/${id}`)
+
+  const refused = await remove(created.admin.id)
+  assert.equal(refused.status, 409, refused.text)
+  assert.match(refused.body.error, /last enabled user with the role tenant-admin/)
+  assert.equal((await admin(`DELETE ${root}/users/${created.admin.id}?tenant_id=acme`)).status, 409)
+
+  // A disabled one is no help, an enabled one is.
+  const { kit } = house
+  const second = { username: 'second', roles: ['tenant-admin'] }
+  const { id } = (await kit.db.tx((sql) => house.ask(Identity).createUser(sql, 'acme', second)))!
+  await kit.db.sql`update identity.users set enabled = false where id = ${id}`
+  assert.equal((await remove(created.admin.id)).status, 409)
+  await kit.db.sql`update identity.users set enabled = true where id = ${id}`
+  // Two at once: one of them is the last.
+  const both = await Promise.all([remove(created.admin.id), remove(id)])
+  assert.deepEqual(both.map(({ status }) => status).sort(), [204, 409])
+  assert.equal((await admin(`DELETE ${root}/tenants/${created.id}`)).status, 204)
+})

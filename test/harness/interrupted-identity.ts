@@ -1,0 +1,31 @@
+import type { Identity } from '../../src/identity/contract.ts'
+import realIdentity from '../../src/identity/index.ts'
+import type { AnyService } from '../../src/kernel/define-service.ts'
+
+/** The real service, which fails to build a realm as often as it is told to. */
+export function anInterruptedIdentity() {
+  const built: string[] = []
+  const failures: { tenantId: string; error: Error }[] = []
+  const service: AnyService = {
+    ...realIdentity,
+    build(kit, given) {
+      const real = realIdentity.build(kit, given as never)
+      const buildRealm: Identity['buildRealm'] = async (sql, spec) => {
+        built.push(spec.tenantId)
+        await real.api.buildRealm(sql, spec)
+        const failure = failures.findIndex(({ tenantId }) => tenantId === spec.tenantId)
+        if (failure >= 0) throw failures.splice(failure, 1)[0]!.error
+      }
+      return { ...real, api: { ...real.api, buildRealm } }
+    },
+  }
+  return {
+    service,
+    /** Every call of buildRealm, the failed ones too. */
+    built,
+    /** The next calls of buildRealm for this tenant fail, each once, after their work. */
+    failBuilding(tenantId: string, ...errors: Error[]) {
+      failures.push(...errors.map((error) => ({ tenantId, error })))
+    },
+  }
+}

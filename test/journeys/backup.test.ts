@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { migrationSources } from '../../src/assembly/build.ts'
+import { defineEvent } from '../../src/kernel/bus.ts'
+import { contract } from '../../src/kernel/contract.ts'
+import type { ConnectionOptions } from '../../src/kernel/db.ts'
+import { defineService } from '../../src/kernel/define-service.ts'
+import { readMigrations } from '../../src/kernel/migrate.ts'
+import { backUp, masterKey, restore } from '../harness/backup.ts'
+import { atTheEnd, throwAwayDirectory } from '../harness/database.ts'
+import { eventually } from '../harness/eventually.ts'
+import { openHouse } from '../harness/house.ts'
+
+interface Notes {
+  read(id: number): Promise<string | undefined>
+  done: string[]
+}
+const Notes = contract<Notes>('notes')
+const Written = defineEvent<{ tenantId: string }>('notes.note.written', { description: 'for this test' })
+
+/** Keeps what it has read until it hears of a gap; its texts are sealed; a job and a reaction note what they were told. */
+function notesService(directory: string) {
+  return defineService({
+    name: 'sample',
+    provides: Notes,
+    migrations: new URL(`${pathToFileURL(directory).href}/`),
+    build(kit) {
+      const cache = new Map<number, string>()
+      const done: string[] = []
+      kit.bus.onGap(() => cache.clear())
+      kit.bus.react('sample.note', Written, async (_, { tenantId }) => void done.push(`event ${tenantId}`))
+      kit.jobs.define<{ name: string }>({ name: 'sample-work', run: async ({ name }) => void done.push(`job ${name}`) })
+      return {
+        api: {
+          done,
+          async read(id) {
+            const known = cache.get(id)
+            if (known !== undefined) return known
+            const [row] = await kit.db.sql`select sealed from sample.notes where id = ${id}`
+            if (!row) return undefined
+            const text = kit.secrets.open(row.sealed)
+            cache.set(id, text)
+            return text
+          },
+        },
+      }
+    },
+  })
+}
+
+test('a running house takes up what was restored beneath it, even from another installation', async () => {
+  const directory = throwAwayDirectory()
+  mkdirSync(directory, { recursive: true })
+  writeFileSync(join(directory, '0001_a.sql'), 'create schema sample; create table sample.notes (id int, sealed text)')
+  const service = notesService(directory)
+  const environment = { WAYPOST_MASTER_KEY: 'the master key of the one installation' }
+  const one = await openHouse({ services: [service], environment })
+  const two = await openHouse({
+    services: [service],
+    // Its connections are ended on purpose, which it reports.
+    environment: { WAYPOST_MASTER_KEY: 'the master key of the other installation', WAYPOST_LOG_LEVEL: 'silent' },
+  })
+  const keyOf = (text: string) => createHash('sha256').update(text).digest()
+  const migrations = readMigrations(migrationSources([service]))
+  const connectionOf = async (house: typeof one): Promise<ConnectionOptions> => {
+    const [row] = await house.kit.db.sql`select current_database() as name`
+    const { host, port, user, pass } = house.kit.db.sql.options
+    return { host: host[0]!, port: port[0]!, user, password: pass, database: row!.name } as unknown as ConnectionOptions
+  }
+  const path = join(throwAwayDirectory(), 'a.backup')
+
+  await one.kit.bus.stop() // so that the event and the job are still to be done when the backup is made
+  await one.kit.jobs.stop()
+  await one.kit.db.tx(async (sql) => {
+    await sql`insert into sample.notes values (1, ${one.kit.secrets.seal('of one')})`
+    await one.kit.bus.publish(sql, Written, { tenantId: 'acme' })
+    await sql`insert into jobs.job (name, data) values ('sample-work', '{"name": "left over"}')`
+  })
+  await two.kit.db.sql`insert into sample.notes values (1, ${two.kit.secrets.seal('of two')})`
+  assert.equal(await two.ask(Notes).read(1), 'of two')
+
+  await backUp(await connectionOf(one), path, { masterKey: keyOf('the master key of the one installation') })
+  const target = await connectionOf(two)
+  await assert.rejects(restore(target, path, migrations, { masterKey }), /with another master key/)
+  assert.equal(await two.ask(Notes).read(1), 'of two')
+  await restore(target, path, migrations, { masterKey: keyOf('the master key of the other installation') })
+
+  await eventually(async () => assert.equal(await two.ask(Notes).read(1), 'of one'))
+  await eventually(() => assert.deepEqual(two.ask(Notes).done.toSorted(), ['event acme', 'job left over']))
+  const sealed = two.kit.secrets.seal('new')
+  assert.equal(two.kit.secrets.open(sealed), 'new')
+  assert.equal(one.kit.secrets.open(sealed), 'new', 'both have the same data key now')
+})
+
+const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
+
+function waypost(args: string[], environment: Record<string, string>) {
+  const child = spawn(process.execPath, [main, ...args], { env: { PATH: process.env.PATH, ...environment } })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text))
+  const ended = new Promise<{ code: number | null; output: string }>((resolve) =>
+    child.on('close', (code) => resolve({ code, output })),
+  )
+  return { child, ended }
+}
+
+test('the commands: doctor, backup and restore beside a running platform', async () => {
+  const data = join(throwAwayDirectory(), 'data')
+  const environment = { WAYPOST_DATA: data, WAYPOST_PORT: '0', WAYPOST_MANAGEMENT_PORT: '0' }
+  const run = (...args: string[]) => waypost(args, environment).ended
+  const platform = waypost(['start'], environment)
+  atTheEnd(async () => {
+    platform.child.kill('SIGTERM')
+    await platform.ended
+  })
+  const bootstrapFile = join(data, 'bootstrap.json')
+  const first = await eventually(() => readFileSync(bootstrapFile, 'utf8'), { withinMs: 60_000 })
+  const file = join(throwAwayDirectory(), 'a.backup')
+
+  const made = await run('backup', file)
+  assert.equal(made.code, 0, made.output)
+  assert.match(made.output, /Wrote .*: \d+ tables, [\d,]+ rows, .*in [\d.]+ s\.\n.*SHA-256 [0-9a-f]{64}\n.*0600/)
+  const again = await run('backup', file)
+  assert.equal(again.code, 1)
+  assert.match(again.output, /exists already/)
+  const checked = await waypost(['restore', file, '--check'], { WAYPOST_DATA: join(data, 'none') }).ended
+  assert.equal(checked.code, 0, checked.output)
+  assert.match(checked.output, /Every checksum matches/)
+  const refused = await run('restore', file)
+  assert.equal(refused.code, 2, refused.output)
+  assert.match(refused.output, /Nothing was changed\. Run it again with --yes/)
+
+  writeFileSync(bootstrapFile, '{}')
+  const before = statSync(bootstrapFile).mtimeMs
+  const restored = await run('restore', file, '--yes')
+  assert.equal(restored.code, 0, restored.output)
+  await eventually(() => assert.ok(statSync(bootstrapFile).mtimeMs > before))
+  assert.equal(readFileSync(bootstrapFile, 'utf8'), first)
+
+  const health = await run('doctor')
+  assert.equal(health.code, 0, health.output)
+  assert.match(health.output, /✓ The platform runs at .* and is ready/)
+  const wrong = await waypost(['doctor'], { ...environment, WAYPOST_PORTT: '1' }).ended
+  assert.equal(wrong.code, 1)
+  assert.match(wrong.output, /✗ WAYPOST_PORTT is not a setting.*WAYPOST_PORT/)
+  const otherKey = await waypost(['doctor'], { ...environment, WAYPOST_MASTER_KEY: 'x'.repeat(32) }).ended
+  assert.equal(otherKey.code, 1, otherKey.output)
+  assert.match(otherKey.output, /✗ The master key does not open this database/)
+})
