@@ -1,5 +1,6 @@
-/** What the tests of the register share: the service over a real database, with applications and tokens beside it and identity in memory. */
+/** What the tests of the register share: the service over a real database, with identity, applications and tokens beside it. */
 import assert from 'node:assert/strict'
+import identity from '../../src/identity/index.ts'
 import type { EventType } from '../../src/kernel/bus.ts'
 import { newShortToken } from '../../src/kernel/ids.ts'
 import applications from '../../src/services/applications/index.ts'
@@ -8,13 +9,13 @@ import register from '../../src/services/register/index.ts'
 import tokens from '../../src/services/tokens/index.ts'
 import { aTenantAdmin } from './builders.ts'
 import { type Ask, type HouseOptions, openHouse } from './house.ts'
-import { anIdentityStandIn } from './identity-stand-in.ts'
+import { addRealms } from './realm-state.ts'
 
 export const root = '/epr/api/v1'
 
 export async function openRegister(options: Partial<HouseOptions> = {}) {
-  const identity = anIdentityStandIn({ tenants: ['platform', 'default', 'other', 'doomed'] })
-  const house = await openHouse({ ...options, services: [identity.service, applications, tokens, register] })
+  const house = await openHouse({ ...options, services: [identity, applications, tokens, register] })
+  await addRealms(house, 'platform', 'default', 'other', 'doomed')
   const admin = house.as(aTenantAdmin())
   // biome-ignore lint/suspicious/noExplicitAny: tests look at payloads of every event
   const heard: { event: string; payload: any }[] = []
@@ -24,7 +25,6 @@ export async function openRegister(options: Partial<HouseOptions> = {}) {
   let count = 0
   return {
     house,
-    identity,
     admin,
     heard,
     /** An application with its first version: `{ app: 'app-1', version: 'app-1-v1' }`. */

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { aCaller, aTenantAdmin } from '../../../test/harness/builders.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
+import { grantsOn } from '../../../test/harness/realm-state.ts'
 import { openRegister, query, root } from '../../../test/harness/register.ts'
 
-const { house, admin, identity, heard, anApplication, anEndpoint } = await openRegister()
+const { house, admin, heard, anApplication, anEndpoint } = await openRegister()
 const other = house.as(aTenantAdmin('other'))
 const url = `${root}/endpoints/batch`
 const start = async (version: string, endpoints: object[], ask = admin) => {
@@ -103,7 +104,8 @@ suite('a batch of registrations', () => {
     const taskId = await start(version, [{ endpointId: 'granted' }], house.as(caller))
     await finished(taskId, 1)
     const resource = 'endpoint-granted'
-    assert.deepEqual(identity.granted.at(-1), { tenantId: 'default', subject: caller.subject.id, resource })
+    const [grant] = await grantsOn(house.kit.db.sql, resource)
+    assert.deepEqual(grant, { tenantId: 'default', subjectId: caller.subject.id, scopes: ['*'] })
     const status = async (ask: typeof admin, more = '') =>
       (await ask(`GET ${url}/status?taskId=${taskId}${more}`)).status
     assert.equal(await status(house.as(caller), `&appName=${app}`), 200)

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { aCaller, aPlatformAdmin, aTenantAdmin } from '../../../test/harness/builders.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
+import { grantsOn } from '../../../test/harness/realm-state.ts'
 import { openRegister, query, root } from '../../../test/harness/register.ts'
 import { TenantDeleted } from '../tenants/events.ts'
 
-const { house, admin, identity, heard, anApplication, anEndpoint } = await openRegister()
+const { house, admin, heard, anApplication, anEndpoint } = await openRegister()
 const other = house.as(aTenantAdmin('other'))
 const platform = house.as(aPlatformAdmin())
 const endpoints = `${root}/endpoints`
@@ -137,13 +138,11 @@ suite('registering an endpoint', () => {
 
   test('gives the creator every scope only where the application does not already', async () => {
     const { app, version } = await anApplication()
-    const before = identity.granted.length
-    await anEndpoint(version)
-    assert.equal(identity.granted.length, before)
+    assert.deepEqual([...(await grantsOn(house.kit.db.sql, `endpoint-${await anEndpoint(version)}`))], [])
     const caller = aCaller({ on: { [`application-${app}`]: ['application:endpoint:create', 'endpoint:update'] } })
     const id = await anEndpoint(version, {}, house.as(caller))
-    const resource = `endpoint-${id}`
-    assert.deepEqual(identity.granted.at(-1), { tenantId: 'default', subject: caller.subject.id, resource })
+    const [grant] = await grantsOn(house.kit.db.sql, `endpoint-${id}`)
+    assert.deepEqual(grant, { tenantId: 'default', subjectId: caller.subject.id, scopes: ['*'] })
   })
 })
 
@@ -195,13 +194,16 @@ suite('reading an endpoint', () => {
 suite('deleting endpoints', () => {
   test('takes tokens, relations and grants along and tells it', async () => {
     const { app, version } = await anApplication()
-    const [parent, child] = [await anEndpoint(version), await anEndpoint(version, { endpointToken: 'again' })]
+    const creator = aCaller({ on: { [`application-${app}`]: ['application:endpoint:create', 'endpoint:update'] } })
+    const child = await anEndpoint(version, { endpointToken: 'again' }, house.as(creator))
+    const parent = await anEndpoint(version)
+    assert.equal((await grantsOn(house.kit.db.sql, `endpoint-${child}`)).length, 1)
     await admin(`PUT ${root}/relations/link`, [{ type: 'contains', from: parent, to: child }])
     assert.equal((await admin(`DELETE ${endpoints}/${child}`)).status, 204)
     assert.equal((await admin(`GET ${endpoints}/${child}`)).status, 404)
     assert.equal((await admin(`DELETE ${endpoints}/${child}`)).status, 404)
     assert.equal((await admin(`GET /api/v1/endpoints/${child}/tokens`)).status, 404)
-    assert.deepEqual(identity.forgotten.at(-1), { tenantId: 'default', resource: `endpoint-${child}` })
+    assert.equal((await grantsOn(house.kit.db.sql, `endpoint-${child}`)).length, 0)
     const { payload } = heard.findLast(({ event }) => event === 'register.endpoint.unregistered')!
     assert.deepEqual([payload.applicationName, payload.endpointIds], [app, [child]])
     const relations = await admin(`GET ${endpoints}/${parent}/relations?relation=contains`)

@@ -3,9 +3,10 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { aCaller, aTenantAdmin } from '../../../test/harness/builders.ts'
 import { openHouse } from '../../../test/harness/house.ts'
-import { anIdentityStandIn } from '../../../test/harness/identity-stand-in.ts'
+import { addRealms } from '../../../test/harness/realm-state.ts'
 import { ids, query, root } from '../../../test/harness/register.ts'
 import { Identity } from '../../identity/contract.ts'
+import identity from '../../identity/index.ts'
 import { defineService } from '../../kernel/define-service.ts'
 import { Applications } from '../applications/contract.ts'
 import applications from '../applications/index.ts'
@@ -58,7 +59,8 @@ const register = defineService({
     }
   },
 })
-const house = await openHouse({ services: [anIdentityStandIn().service, applications, tokens, register] })
+const house = await openHouse({ services: [identity, applications, tokens, register] })
+await addRealms(house, 'default', 'other')
 const admin = house.as(aTenantAdmin())
 const sql = house.kit.db.sql
 await sql`create table public.members (filter_id text, endpoint_id text, seq bigint)`
