@@ -15,6 +15,7 @@ export interface Ctx {
   tenantId: string
   caller: Caller
   correlationId: string
+  /** Shared by all requests: whoever logs names the correlation id. */
   log: Log
 }
 

@@ -1,9 +1,16 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 
+export interface QuickHistogram {
+  /** The values of the labels in their order. */
+  observe(value: number, ...labels: (string | number)[]): void
+}
+
 export interface Metrics {
   counter(name: string, help: string, labels?: string[]): Counter
   gauge(name: string, help: string, labels?: string[], collect?: (gauge: Gauge) => void): Gauge
   histogram(name: string, help: string, labels: string[], buckets: number[]): Histogram
+  /** For what happens with every request: a string key and a few additions, where the library's takes 5 µs. */
+  quickHistogram(name: string, help: string, labels: string[], buckets: number[]): QuickHistogram
   text(): Promise<string>
   contentType: string
 }
@@ -12,6 +19,7 @@ export function createMetrics(): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry, prefix: 'waypost_' })
   const common = { registers: [registry] }
+  const written: (() => string)[] = []
   return {
     counter: (name, help, labelNames = []) => new Counter({ ...common, name, help, labelNames }),
     gauge: (name, help, labelNames = [], collect) =>
@@ -27,7 +35,59 @@ export function createMetrics(): Metrics {
         }),
       }),
     histogram: (name, help, labelNames, buckets) => new Histogram({ ...common, name, help, labelNames, buckets }),
-    text: () => registry.metrics(),
+    quickHistogram(name, help, labels, buckets) {
+      const histogram = createQuickHistogram(name, help, labels, buckets)
+      written.push(histogram.text)
+      return histogram
+    },
+    text: async () => [await registry.metrics(), ...written.map((text) => text())].join('\n'),
     contentType: registry.contentType,
+  }
+}
+
+interface Series {
+  labels: (string | number)[]
+  counts: number[]
+  sum: number
+  count: number
+}
+
+const escaped = (value: string | number) =>
+  String(value).replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')
+
+/** Prometheus' text format: buckets are cumulative and end with +Inf. */
+function createQuickHistogram(name: string, help: string, labelNames: string[], buckets: number[]) {
+  const known = new Map<string, Series>()
+
+  function linesOf({ labels, counts, sum, count }: Series): string[] {
+    const shown = labelNames.map((label, index) => `${label}="${escaped(labels[index]!)}"`).join(',')
+    let below = 0
+    const cumulative = buckets.map((limit, index) => {
+      below += counts[index]!
+      return `${name}_bucket{le="${limit}",${shown}} ${below}`
+    })
+    return [
+      ...cumulative,
+      `${name}_bucket{le="+Inf",${shown}} ${count}`,
+      `${name}_sum{${shown}} ${sum}`,
+      `${name}_count{${shown}} ${count}`,
+    ]
+  }
+
+  return {
+    observe(value: number, ...labels: (string | number)[]) {
+      const key = labels.join(' ')
+      let series = known.get(key)
+      if (!series) {
+        series = { labels, counts: buckets.map(() => 0), sum: 0, count: 0 }
+        known.set(key, series)
+      }
+      const index = buckets.findIndex((limit) => value <= limit)
+      if (index >= 0) series.counts[index]!++
+      series.sum += value
+      series.count++
+    },
+    text: () =>
+      [`# HELP ${name} ${help}`, `# TYPE ${name} histogram`, ...[...known.values()].flatMap(linesOf), ''].join('\n'),
   }
 }

@@ -64,9 +64,9 @@ export function createHttpServer(options: HttpOptions): HttpServer {
     perSecond: options.rateLimit.perAddress,
     burst: options.rateLimit.perAddress * 2,
   })
-  const duration = metrics.histogram(
+  const duration = metrics.quickHistogram(
     'waypost_http_request_duration_seconds',
-    'Time to answer',
+    'Time until an answer is ready',
     ['method', 'route', 'status'],
     [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5],
   )
@@ -107,26 +107,16 @@ export function createHttpServer(options: HttpOptions): HttpServer {
     else if (request.url.includes('%00')) done(nulIn(request))
     else done()
   })
-  app.addHook('onResponse', (request, reply, done) => {
-    const route = request.routeOptions.url ?? 'none'
-    duration.observe({ method: request.method, route, status: reply.statusCode }, reply.elapsedTime / 1000)
-    done()
-    if (!log.isLevelEnabled('debug')) return
-    log.debug(
-      {
-        correlationId: request.id,
-        method: request.method,
-        path: request.url.split('?')[0],
-        status: reply.statusCode,
-        ms: reply.elapsedTime,
-      },
-      'answered',
-    )
-  })
   let closing = false
-  // Whoever is answered while the door closes must not come again on the same connection.
-  app.addHook('onSend', (_, reply, payload, done) => {
+  // Here and not in onResponse: without such a hook Fastify need not watch the end of every response (10 µs each).
+  app.addHook('onSend', (request, reply, payload, done) => {
+    // Whoever is answered while the door closes must not come again on the same connection.
     if (closing) reply.header('connection', 'close')
+    const { method, id: correlationId } = request
+    const { statusCode: status, elapsedTime: ms } = reply
+    duration.observe(ms / 1000, method, request.routeOptions.url ?? 'none', status)
+    if (log.isLevelEnabled('debug'))
+      log.debug({ correlationId, method, path: request.url.split('?')[0], status, ms }, 'answered')
     done(null, payload)
   })
   app.setNotFoundHandler((request, reply) => {
@@ -153,14 +143,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
     if (!caller) throw Unauthenticated({}, { headers: { 'www-authenticate': 'Bearer' } })
     const seconds = perCredential.take(`${caller.tenantId}\n${caller.subject.type}\n${caller.subject.id}`)
     if (seconds > 0) throw tooMany(seconds)
-    return {
-      tenantId: caller.tenantId,
-      caller,
-      correlationId: request.id,
-      get log() {
-        return log.child({ correlationId: request.id })
-      },
-    }
+    return { tenantId: caller.tenantId, caller, correlationId: request.id, log }
   }
 
   return {
