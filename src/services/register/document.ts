@@ -8,20 +8,6 @@ export interface Document {
 
 export const documentOf = (text: string): Document => ({ text, etag: etagOf(text) })
 
-const chunkLength = 64 * 1024
-
-/** Small pieces of text as larger ones, so that a long answer is not a million writes. */
-export async function* inChunks(pieces: AsyncIterable<string>): AsyncGenerator<string> {
-  let chunk = ''
-  for await (const piece of pieces) {
-    chunk += piece
-    if (chunk.length < chunkLength) continue
-    yield chunk
-    chunk = ''
-  }
-  if (chunk !== '') yield chunk
-}
-
 /** `{totalElements, content}`, with as many items as come. */
 export async function* contentOf(total: number, items: AsyncIterable<string>): AsyncGenerator<string> {
   let separator = `{"totalElements":${total},"content":[`

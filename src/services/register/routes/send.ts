@@ -1,7 +1,8 @@
 import { Readable } from 'node:stream'
 import { notModified } from '../../../kernel/etag.ts'
 import type { Reply } from '../../../kernel/http/routes.ts'
-import { type Document, inChunks } from '../document.ts'
+import { inChunks } from '../../../kernel/json-text.ts'
+import type { Document } from '../document.ts'
 
 const json = 'application/json; charset=utf-8'
 
