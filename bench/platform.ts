@@ -11,6 +11,8 @@ const program = resolve(import.meta.dirname, '../bin/waypost')
 export interface Measured {
   pid: number
   baseUrl: string
+  mqttUrl: string
+  mqttsUrl: string
   readySeconds: number
   bootstrap: { default: Realm; platform: Realm }
   memoryMb(): number
@@ -36,6 +38,8 @@ export async function start(directory: string, environment: Record<string, strin
       WAYPOST_DATA: directory,
       WAYPOST_PORT: '0',
       WAYPOST_MANAGEMENT_PORT: '0',
+      WAYPOST_MQTT_PORT: '0',
+      WAYPOST_MQTTS_PORT: '0',
       WAYPOST_LOG_LEVEL: 'warn',
       WAYPOST_RATE_LIMIT_PER_ADDRESS: '0',
       WAYPOST_RATE_LIMIT_PER_CREDENTIAL: '0',
@@ -48,12 +52,14 @@ export async function start(directory: string, environment: Record<string, strin
     if (child.exitCode !== null) throw new Error('the platform did not start')
     await sleep(5)
   }
-  const { baseUrl, managementUrl, ...bootstrap } = JSON.parse(readFileSync(file, 'utf8'))
+  const { baseUrl, managementUrl, mqttUrl, mqttsUrl, ...bootstrap } = JSON.parse(readFileSync(file, 'utf8'))
   const { status } = await fetch(`${managementUrl}/health/ready`)
   if (status !== 200) throw new Error(`not ready: ${status}`)
   return {
     pid: child.pid!,
     baseUrl,
+    mqttUrl,
+    mqttsUrl,
     readySeconds: (performance.now() - started) / 1000,
     bootstrap,
     memoryMb: () => memoryMb(treeOf(child.pid!)),

@@ -3,8 +3,10 @@ import type { AddressInfo } from 'node:net'
 import type { Config } from '../config.ts'
 import { Identity } from '../identity/contract.ts'
 import type { Caller } from '../kernel/contract.ts'
+import type { OpenDoors } from '../kernel/define-service.ts'
 import { openManagement } from '../kernel/health.ts'
 import { createHttpServer } from '../kernel/http/server.ts'
+import { hostInUrl, listening } from '../kernel/listening.ts'
 import type { Log } from '../kernel/log.ts'
 import { createPeriodic } from '../kernel/periodic.ts'
 import { everyScope, tenantSystem } from '../kernel/permissions.ts'
@@ -18,6 +20,8 @@ export interface Platform {
   house: House
   baseUrl: string
   managementUrl: string
+  /** Of the doors beside HTTP, under their names in bootstrap.json. */
+  addresses: Record<string, string>
   bootstrap: Bootstrap
   /** Resolves with the reason when the platform cannot go on. */
   failed: Promise<string>
@@ -76,8 +80,16 @@ export async function startPlatform(config: Config, log: Log, opening: Promise<D
     closers.push(() => periodic.stop())
     const firstThings = await bootstrap(house)
 
+    const opened: OpenDoors[] = []
+    const closeDoors = async () => void (await Promise.all(opened.splice(0).map((door) => door.close())))
+    closers.push(closeDoors)
+    const extensions = [...built.values()].flatMap((service) => service.device ?? [])
+    for (const service of built.values()) if (service.open) opened.push(await service.open(extensions))
+    const addresses = Object.assign({}, ...opened.map((door) => door.addresses)) as Record<string, string>
     await listening('PORT', config.port, () => http.app.listen({ host: config.host, port: config.port }))
     closers.push(() => http.close())
+    // Before HTTP: a WebSocket of a device would keep that door from closing.
+    closers.push(closeDoors)
     if (!config.baseUrl) baseUrl = `http://${hostInUrl(config.host)}:${(http.app.server.address() as AddressInfo).port}`
     management.ready([{ name: 'database', check: async () => void (await kit.db.sql`select 1`) }])
     closers.push(async () => management.stopping())
@@ -86,6 +98,7 @@ export async function startPlatform(config: Config, log: Log, opening: Promise<D
       house,
       baseUrl,
       managementUrl: management.url,
+      addresses,
       bootstrap: firstThings,
       failed: database.exited.then((code) => `The embedded PostgreSQL ended by itself (exit code ${code})`),
       stop,
@@ -94,27 +107,6 @@ export async function startPlatform(config: Config, log: Log, opening: Promise<D
     await stop()
     throw error
   }
-}
-
-const reasons: Record<string, (port: number, setting: string) => string> = {
-  EADDRINUSE: (port, setting) => `Port ${port} (${setting}) is in use; choose another`,
-  EACCES: (port, setting) => `Port ${port} (${setting}) needs more rights than this user has; choose one above 1023`,
-  EADDRNOTAVAIL: () => 'This machine does not have the address in WAYPOST_HOST',
-}
-
-/** The system's error in words that name the setting. */
-async function listening<T>(name: string, port: number, listen: () => Promise<T>): Promise<T> {
-  try {
-    return await listen()
-  } catch (error) {
-    const reason = reasons[String((error as NodeJS.ErrnoException).code)]?.(port, `WAYPOST_${name}`)
-    throw reason ? new Error(reason, { cause: error }) : error
-  }
-}
-
-const hostInUrl = (host: string) => {
-  if (host === '0.0.0.0' || host === '::') return 'localhost'
-  return host.includes(':') ? `[${host}]` : host
 }
 
 /** Authentication switched off: the built-in tenant `default` is the caller's, with every scope of a tenant and none of the platform. */

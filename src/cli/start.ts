@@ -23,9 +23,9 @@ export async function run(): Promise<number> {
     process.stderr.write(`waypost: ${(error as Error).message}\n`)
     return 1
   }
-  const { baseUrl, managementUrl, house } = platform
+  const { baseUrl, managementUrl, addresses, house } = platform
   const tellFirstThings = (firstThings: Bootstrap) =>
-    writeBootstrapFile(config.dataDirectory, { baseUrl, managementUrl, ...firstThings })
+    writeBootstrapFile(config.dataDirectory, { baseUrl, ...addresses, managementUrl, ...firstThings })
   const file = tellFirstThings(platform.bootstrap)
   // A restore beneath us brings other credentials.
   const tellAgain = async () => void tellFirstThings(await bootstrap(house))
@@ -34,6 +34,8 @@ export async function run(): Promise<number> {
     () => void tellAgain().catch((error) => log.error({ err: error }, 'bootstrap.json is not current')),
   )
   log.info(`Waypost serves at ${baseUrl}  (API reference ${baseUrl}/docs, health ${managementUrl}/health/ready)`)
+  const doors = Object.values(addresses)
+  if (doors.length > 0) log.info(`Devices connect to ${doors.join(', ')} and ${baseUrl}/kp1/…`)
   log.info(`First credentials are in ${file}`)
 
   const reason = await Promise.race([stopSignal, platform.failed])

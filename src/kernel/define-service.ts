@@ -3,6 +3,7 @@ import type { Bus } from './bus.ts'
 import type { Clock } from './clock.ts'
 import type { Contract, Ctx } from './contract.ts'
 import type { Db } from './db.ts'
+import type { Extension } from './device.ts'
 import type { Face } from './faces.ts'
 import type { Http, Operation } from './http/routes.ts'
 import type { NewId } from './ids.ts'
@@ -34,6 +35,24 @@ export interface Settings {
   generateApplicationNames: boolean
   allowPrivateAddresses: boolean
   loginLockout: { account: number; address: number; windowSeconds: number; lockSeconds: number }
+  gateway: {
+    host: string
+    mqttPort: number
+    mqttsPort: number
+    /** PEM files; without them the platform's own certificate authority issues the door's certificate. */
+    certificateFile: string | undefined
+    keyFile: string | undefined
+    trustProxy: boolean
+    connectTimeoutSeconds: number
+    /** Connections that have not shown credentials or a valid token yet, from one address. */
+    strangersPerAddress: number
+    /** Messages a second, 0: no limit. */
+    messagesPerConnection: number
+    messagesPerTenant: number
+    /** For each session of a client that is away. */
+    queuedMessagesMax: number
+  }
+  trafficLog: { payloadBytesMax: number; retentionDays: number }
 }
 
 /** One door of a service for people: its root and aliases stand in assembly/roots.ts under this name. */
@@ -49,9 +68,19 @@ export interface HttpDoor {
   raw?(app: FastifyInstance, record: (operation: Operation) => void): void
 }
 
+export interface OpenDoors {
+  /** As they stand in bootstrap.json: `{ mqttUrl: 'mqtt://127.0.0.1:1883' }`. */
+  addresses: Record<string, string>
+  close(): Promise<void>
+}
+
 export interface BuiltService<T> {
   api: T
   http?: HttpDoor[]
+  /** What devices may talk to. */
+  device?: Extension[]
+  /** Opens doors beside HTTP once everything is built, for the extensions of all services. They close before all else. */
+  open?(extensions: Extension[]): Promise<OpenDoors>
   periodic?: PeriodicTask[]
   /** Runs once after the migrations, before the doors open. */
   start?(): Promise<void>

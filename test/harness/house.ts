@@ -8,6 +8,7 @@ import type { Clock } from '../../src/kernel/clock.ts'
 import type { Authenticate, Caller } from '../../src/kernel/contract.ts'
 import type { ConnectionOptions } from '../../src/kernel/db.ts'
 import type { AnyService } from '../../src/kernel/define-service.ts'
+import type { Extension } from '../../src/kernel/device.ts'
 import { Unauthenticated } from '../../src/kernel/errors.ts'
 import { createHttpServer, type HttpServer } from '../../src/kernel/http/server.ts'
 import { newId } from '../../src/kernel/ids.ts'
@@ -27,6 +28,8 @@ export interface TestHouse extends House {
   baseUrl: string
   /** `as(aCaller(…))('POST /api/v1/applications', { name: 'a' })` */
   as(caller: Caller | undefined): Ask
+  /** Of the doors beside HTTP, when they were asked for. */
+  addresses: Record<string, string>
   close(): Promise<void>
 }
 
@@ -38,13 +41,21 @@ export interface HouseOptions {
   now?: Clock
   /** A database that another house uses, or used before; both need the same WAYPOST_MASTER_KEY. */
   connection?: ConnectionOptions
+  /** Opens the doors beside HTTP too, on free ports, with these extensions beside those of the services. */
+  doors?: Extension[]
   /** Real tokens: what the identity service answers; callers made by `aCaller` work beside them. */
   authenticate?: (house: House) => Authenticate
 }
 
 export async function openHouse(options: HouseOptions): Promise<TestHouse> {
   const directory = throwAwayDirectory()
-  const config = loadConfig({ WAYPOST_DATA: directory, WAYPOST_LOG_LEVEL: 'error', ...options.environment })
+  const config = loadConfig({
+    WAYPOST_DATA: directory,
+    WAYPOST_LOG_LEVEL: 'error',
+    WAYPOST_MQTT_PORT: '0',
+    WAYPOST_MQTTS_PORT: '0',
+    ...options.environment,
+  })
   const log = await createLog(config.log)
   const baseUrl = config.baseUrl ?? 'http://waypost.test'
   const house = await buildHouse({
@@ -77,12 +88,16 @@ export async function openHouse(options: HouseOptions): Promise<TestHouse> {
   await http.app.ready()
   await house.kit.jobs.start({ workers: true })
   await house.kit.bus.start({ workers: true })
-  for (const service of house.built.values()) await service.start?.()
+  const built = [...house.built.values()]
+  for (const service of built) await service.start?.()
+  const extensions = [...built.flatMap(({ device = [] }) => device), ...(options.doors ?? [])]
+  const opened = options.doors ? await Promise.all(built.map((service) => service.open?.(extensions))) : []
 
   let open = true
   const close = async () => {
     if (!open) return
     open = false
+    await Promise.all(opened.map((door) => door?.close()))
     await http.close()
     for (const service of house.built.values()) await service.stop?.()
     await house.kit.bus.stop()
@@ -95,6 +110,7 @@ export async function openHouse(options: HouseOptions): Promise<TestHouse> {
     ...house,
     http,
     baseUrl,
+    addresses: Object.assign({}, ...opened.map((door) => door?.addresses)),
     close,
     as(caller) {
       const name = `Bearer test-${newId()}`

@@ -12,6 +12,8 @@ const main = resolve(import.meta.dirname, '../../bin/main.mjs')
 export interface RunningPlatform {
   baseUrl: string
   managementUrl: string
+  mqttUrl: string
+  mqttsUrl: string
   directory: string
   bootstrap: Bootstrap
   process: ChildProcess
@@ -20,6 +22,8 @@ export interface RunningPlatform {
   asService(realm: RealmSecrets): Promise<Ask>
   kill(signal: NodeJS.Signals): Promise<number | null>
 }
+
+type Address = 'baseUrl' | 'managementUrl' | 'mqttUrl' | 'mqttsUrl'
 
 export interface PlatformOptions {
   directory?: string
@@ -75,11 +79,13 @@ export async function startPlatform(options: PlatformOptions = {}): Promise<Runn
     if (child.exitCode !== null || Date.now() > deadline) throw new Error(`the platform did not start:\n${output}`)
     await sleep(10)
   }
-  const written = JSON.parse(readFileSync(file, 'utf8')) as Bootstrap & { baseUrl: string; managementUrl: string }
-  const { baseUrl, managementUrl, ...bootstrap } = written
+  const written = JSON.parse(readFileSync(file, 'utf8')) as Bootstrap & Record<Address, string>
+  const { baseUrl, managementUrl, mqttUrl, mqttsUrl, ...bootstrap } = written
   return {
     baseUrl,
     managementUrl,
+    mqttUrl,
+    mqttsUrl,
     directory,
     bootstrap,
     process: child,

@@ -1,0 +1,75 @@
+/**
+ * What stands between the devices' door and the services behind it (4/ESP): a message in, an answer out. No transport and no
+ * extension is named here; a service offers its extensions in `BuiltService.device`.
+ */
+
+/** Who a device speaks for, once its token is known. */
+export interface DeviceEndpoint {
+  tenantId: string
+  applicationName: string
+  /** The version that the device names now. */
+  versionName: string
+  endpointId: string
+}
+
+export interface DeviceMessage {
+  endpoint: DeviceEndpoint
+  extension: string
+  /** What follows the token, without the request id: `/json`, `/command/reboot`; empty when nothing follows. */
+  resourcePath: string
+  requestId?: number
+  /** A view of what was read from the wire: copy what you keep after `receive` has settled. */
+  payload: Buffer
+  receivedAt: Date
+  correlationId: string
+}
+
+/** What goes back on success; without a payload it is an empty one. */
+export interface DeviceAnswer {
+  payload?: unknown
+  /**
+   * Whether it goes out also when the device gave no request id: "get" resources, whose clients wait for it all the same.
+   * Errors always go out.
+   */
+  always?: boolean
+}
+
+/** What the platform says of its own accord, on `<resourcePath>/status` of the endpoint's extension. */
+export interface Push {
+  extension: string
+  /** Without `/status`: `/command/reboot`. */
+  resourcePath: string
+  payload: unknown
+}
+
+export interface Extension {
+  name: string
+  /** Not in the traffic log (tsx). */
+  unrecorded?: boolean
+  /**
+   * Resolves when what the message asks to keep would survive a power cut: only then the device gets its acknowledgement.
+   * Anything thrown goes to the device as an error: a PlatformError with its status, all else as a 500 without details.
+   * Called in the order of arrival, without waiting for the one before; who needs more uses `inOrder`.
+   */
+  receive(message: DeviceMessage): Promise<DeviceAnswer | undefined>
+  /** The endpoint has a connection now: what waits for it. */
+  connected?(endpoint: DeviceEndpoint): Promise<Push[]>
+}
+
+/** Work on the same key waits for what came before it; a failure of one does not touch the next. */
+export function inOrder() {
+  const last = new Map<string, Promise<unknown>>()
+  return <T>(key: string, work: () => Promise<T>): Promise<T> => {
+    const before = last.get(key) ?? Promise.resolve()
+    const mine = before.then(work, work)
+    const settled = mine.then(
+      () => undefined,
+      () => undefined,
+    )
+    last.set(key, settled)
+    settled.then(() => {
+      if (last.get(key) === settled) last.delete(key)
+    })
+    return mine
+  }
+}

@@ -1,0 +1,22 @@
+/** Opening a port in words that an operator understands. */
+const reasons: Record<string, (port: number, setting: string) => string> = {
+  EADDRINUSE: (port, setting) => `Port ${port} (${setting}) is in use; choose another`,
+  EACCES: (port, setting) => `Port ${port} (${setting}) needs more rights than this user has; choose one above 1023`,
+  EADDRNOTAVAIL: () => 'This machine does not have the address in WAYPOST_HOST',
+}
+
+/** The system's error in words that name the setting. */
+export async function listening<T>(name: string, port: number, listen: () => Promise<T>): Promise<T> {
+  try {
+    return await listen()
+  } catch (error) {
+    const reason = reasons[String((error as NodeJS.ErrnoException).code)]?.(port, `WAYPOST_${name}`)
+    throw reason ? new Error(reason, { cause: error }) : error
+  }
+}
+
+/** As it stands in an address that people use. */
+export const hostInUrl = (host: string) => {
+  if (host === '0.0.0.0' || host === '::') return 'localhost'
+  return host.includes(':') ? `[${host}]` : host
+}
