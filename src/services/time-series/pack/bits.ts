@@ -1,0 +1,184 @@
+/**
+ * Whole numbers in as few bits as a block of them needs: blocks of 128, each with its least value and a width of 0 to 32
+ * bits. Numbers that need more are for the caller to keep otherwise.
+ */
+export const blockSize = 128
+
+/** What grows as it is written; one for a whole packing run, so that nothing is allocated for each chunk. */
+export interface Writer {
+  bytes: Uint8Array
+  view: DataView
+  length: number
+}
+
+export function createWriter(size = 65_536): Writer {
+  const bytes = new Uint8Array(size)
+  return { bytes, view: new DataView(bytes.buffer), length: 0 }
+}
+
+export function reserve(writer: Writer, more: number) {
+  if (writer.length + more <= writer.bytes.length) return
+  const bytes = new Uint8Array(Math.max(writer.bytes.length * 2, writer.length + more))
+  bytes.set(writer.bytes.subarray(0, writer.length))
+  writer.bytes = bytes
+  writer.view = new DataView(bytes.buffer)
+}
+
+export interface Reader {
+  bytes: Uint8Array
+  at: number
+}
+
+/** Seven bits a byte, the lowest first; up to 2^53. */
+export function writeVarint(writer: Writer, value: number) {
+  reserve(writer, 8)
+  const { bytes } = writer
+  let rest = value
+  while (rest >= 0x80) {
+    bytes[writer.length++] = (rest % 0x80) | 0x80
+    rest = Math.floor(rest / 0x80)
+  }
+  bytes[writer.length++] = rest
+}
+
+export function readVarint(reader: Reader): number {
+  const { bytes } = reader
+  let [value, scale] = [0, 1]
+  for (;;) {
+    const byte = bytes[reader.at++]
+    if (byte === undefined) throw new Error('a packed chunk ends too early')
+    value += (byte & 0x7f) * scale
+    if (byte < 0x80) return value
+    scale *= 0x80
+  }
+}
+
+/** Small negative numbers become small positive ones. */
+export const zigzag = (value: number) => (value < 0 ? -2 * value - 1 : 2 * value)
+export const unzigzag = (value: number) => (value % 2 === 1 ? -(value + 1) / 2 : value / 2)
+
+const widthMax = 32
+
+/** How many bits the difference of a block needs; undefined when it is more than 32. */
+export function widthOf(range: number): number | undefined {
+  if (range > 0xffff_ffff) return undefined
+  return range === 0 ? 0 : widthMax - Math.clz32(range)
+}
+
+interface Range {
+  least: number
+  most: number
+}
+
+function rangeOf(numbers: Float64Array, from: number, to: number): Range {
+  let [least, most] = [numbers[from]!, numbers[from]!]
+  for (let index = from + 1; index < to; index++) {
+    const value = numbers[index]!
+    if (value < least) least = value
+    else if (value > most) most = value
+  }
+  return { least, most }
+}
+
+/** The bytes that `writeBlocks` would take, or undefined when a block does not fit into 32 bits. */
+export function sizeOfBlocks(numbers: Float64Array, count: number): number | undefined {
+  let bytes = 0
+  for (let from = 0; from < count; from += blockSize) {
+    const to = Math.min(from + blockSize, count)
+    const { least, most } = rangeOf(numbers, from, to)
+    const width = widthOf(most - least)
+    if (width === undefined) return undefined
+    bytes += 1 + varintSize(zigzag(least)) + Math.ceil((width * (to - from)) / 8)
+  }
+  return bytes
+}
+
+function varintSize(value: number): number {
+  let [size, rest] = [1, value]
+  while (rest >= 0x80) {
+    rest = Math.floor(rest / 0x80)
+    size++
+  }
+  return size
+}
+
+export function writeBlocks(writer: Writer, numbers: Float64Array, count: number) {
+  for (let from = 0; from < count; from += blockSize) {
+    const to = Math.min(from + blockSize, count)
+    const { least, most } = rangeOf(numbers, from, to)
+    const width = widthOf(most - least)
+    if (width === undefined) throw new Error('a block of more than 32 bits')
+    reserve(writer, 1)
+    writer.bytes[writer.length++] = width
+    writeVarint(writer, zigzag(least))
+    writeBits(writer, numbers, from, to, least, width)
+  }
+}
+
+function writeBits(writer: Writer, numbers: Float64Array, from: number, to: number, least: number, width: number) {
+  if (width === 0) return
+  reserve(writer, Math.ceil((width * (to - from)) / 8) + 4)
+  const { bytes } = writer
+  let [word, used, at] = [0, 0, writer.length]
+  for (let index = from; index < to; index++) {
+    const value = (numbers[index]! - least) >>> 0
+    word |= value << used
+    used += width
+    if (used < 32) continue
+    bytes[at++] = word & 0xff
+    bytes[at++] = (word >>> 8) & 0xff
+    bytes[at++] = (word >>> 16) & 0xff
+    bytes[at++] = word >>> 24
+    used -= 32
+    // What of the value did not fit into the word that is full.
+    word = used === 0 ? 0 : value >>> (width - used)
+  }
+  for (; used > 0; used -= 8) {
+    bytes[at++] = word & 0xff
+    word >>>= 8
+  }
+  writer.length = at
+}
+
+export function readBlocks(reader: Reader, numbers: Float64Array, count: number) {
+  for (let from = 0; from < count; from += blockSize) {
+    const to = Math.min(from + blockSize, count)
+    const width = reader.bytes[reader.at++]
+    if (width === undefined || width > widthMax) throw new Error('a packed chunk is damaged')
+    const least = unzigzag(readVarint(reader))
+    readBits(reader, numbers, from, to, least, width)
+  }
+}
+
+function readBits(reader: Reader, numbers: Float64Array, from: number, to: number, least: number, width: number) {
+  if (width === 0) {
+    numbers.fill(least, from, to)
+    return
+  }
+  const { bytes } = reader
+  const end = reader.at + Math.ceil((width * (to - from)) / 8)
+  if (end > bytes.length) throw new Error('a packed chunk ends too early')
+  const mask = width === 32 ? 0xffff_ffff : (1 << width) - 1
+  let [word, left, at] = [0, 0, reader.at]
+  const nextWord = () => {
+    const next = bytes[at]! | ((bytes[at + 1] ?? 0) << 8) | ((bytes[at + 2] ?? 0) << 16) | ((bytes[at + 3] ?? 0) << 24)
+    at += 4
+    return next
+  }
+  for (let index = from; index < to; index++) {
+    let value: number
+    if (left >= width) {
+      value = word & mask
+      word = width === 32 ? 0 : word >>> width
+      left -= width
+    } else {
+      const next = nextWord()
+      value = (left === 0 ? next : word | (next << left)) & mask
+      const taken = width - left
+      word = taken === 32 ? 0 : next >>> taken
+      left = 32 - taken
+    }
+    numbers[index] = (value >>> 0) + least
+  }
+  reader.at = end
+}
