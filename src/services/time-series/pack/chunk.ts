@@ -32,7 +32,7 @@ export interface Points {
 
 export const valueAt = (points: Points, index: number): Value => {
   const number = points.numbers[index]!
-  return number === number ? number : (points.others?.get(index) ?? null)
+  return Number.isNaN(number) ? (points.others?.get(index) ?? null) : number
 }
 
 const version = 1
@@ -148,7 +148,7 @@ function packNumbers(writer: Writer, { numbers, count }: Points) {
   for (let index = 0; index < count; index++) {
     const value = numbers[index]!
     // A place that holds something else costs nothing as a repetition.
-    const whole = value === value ? Math.round(value * power) : before
+    const whole = Number.isNaN(value) ? before : Math.round(value * power)
     space[index] = whole
     if (index > 0) space2[index - 1] = whole - before
     before = whole
@@ -193,14 +193,14 @@ function decimalsOf(numbers: Float64Array, count: number): number | undefined {
   let decimals = 0
   for (let index = 0; index < count; index++) {
     const value = numbers[index]!
-    if (value !== value) continue
+    if (Number.isNaN(value)) continue
     if (Object.is(value, -0)) return undefined
     while (!isWhole(value, powers[decimals]!)) if (++decimals > decimalsMax) return undefined
   }
   // What was exact with fewer is exact with more, but for numbers near 2^53.
   for (let index = 0; index < count; index++) {
     const value = numbers[index]!
-    if (value === value && !isWhole(value, powers[decimals]!)) return undefined
+    if (!Number.isNaN(value) && !isWhole(value, powers[decimals]!)) return undefined
   }
   return decimals
 }

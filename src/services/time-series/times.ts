@@ -1,0 +1,42 @@
+/** Times as milliseconds, from texts of people and devices. */
+
+/** The years 1 to 9999: what every reader of ISO 8601 understands. */
+export const timeMin = Date.parse('0001-01-01T00:00:00Z')
+export const timeMax = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
+
+const isoDate = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?)?$/i
+const zoned = /(?:Z|[+-]\d{2}:?\d{2})$/i
+
+/** ISO 8601; a time without a zone is in UTC. */
+export function timeOfText(text: string): number | undefined {
+  if (!isoDate.test(text)) return undefined
+  const normal = text.replace(',', '.').replace(' ', 'T')
+  const time = Date.parse(normal.length > 10 && !zoned.test(normal) ? `${normal}Z` : normal)
+  return Number.isNaN(time) ? undefined : time
+}
+
+const relative = /^now(?:-(\d{1,9})([smhdwMy]))?$/
+
+const unitMs: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 }
+
+/** `now`, `now-15m`, or ISO 8601; months and years are those of the calendar. */
+export function timeOf(text: string, now: Date): number | undefined {
+  const found = relative.exec(text)
+  if (!found) return timeOfText(text)
+  const [, amount = '0', unit = 's'] = found
+  const ms = unitMs[unit]
+  const time =
+    ms === undefined ? monthsBefore(now, Number(amount) * (unit === 'y' ? 12 : 1)) : now.getTime() - Number(amount) * ms
+  // Before the calendar began is its beginning.
+  return Number.isNaN(time) ? timeMin : Math.max(time, timeMin)
+}
+
+/** The same day of the month, or its last one: a month before 31 March is 28 February. */
+function monthsBefore(now: Date, months: number): number {
+  const first = new Date(now)
+  first.setUTCDate(1)
+  first.setUTCMonth(first.getUTCMonth() - months)
+  const last = new Date(Date.UTC(first.getUTCFullYear(), first.getUTCMonth() + 1, 0)).getUTCDate()
+  first.setUTCDate(Math.min(now.getUTCDate(), last))
+  return first.getTime()
+}
