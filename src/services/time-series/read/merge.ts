@@ -1,0 +1,98 @@
+/** Points of one value from several places as one run: of two with the same time the one from the later place counts. */
+import type { Points, Value } from '../pack/chunk.ts'
+
+/** `sources` in the order of writing, each ascending without doubles. */
+export function merge(sources: Points[]): Points {
+  const filled = sources.filter(({ count }) => count > 0)
+  if (filled.length === 0) return { count: 0, times: new Float64Array(0), numbers: new Float64Array(0) }
+  if (filled.length === 1) return filled[0]!
+  const byTime = filled.toSorted((a, b) => a.times[0]! - b.times[0]!)
+  return isApart(byTime) ? joined(byTime) : mixed(filled)
+}
+
+const isApart = (sources: Points[]) =>
+  sources.every(
+    (one, index) => index === 0 || sources[index - 1]!.times[sources[index - 1]!.count - 1]! < one.times[0]!,
+  )
+
+/** Days after each other, as chunks mostly are. */
+function joined(sources: Points[]): Points {
+  const all = emptyOf(sources)
+  const others = new Map<number, Exclude<Value, number>>()
+  let at = 0
+  for (const { count, times, numbers, others: some } of sources) {
+    all.times.set(times.subarray(0, count), at)
+    all.numbers.set(numbers.subarray(0, count), at)
+    if (some) for (const [index, value] of some) others.set(at + index, value)
+    at += count
+  }
+  return { ...all, count: at, ...(others.size > 0 && { others }) }
+}
+
+function mixed(sources: Points[]): Points {
+  const all = emptyOf(sources)
+  const others = new Map<number, Exclude<Value, number>>()
+  const next = sources.map(() => 0)
+  let at = 0
+  for (;;) {
+    let [chosen, time] = [-1, Number.POSITIVE_INFINITY]
+    for (let source = 0; source < sources.length; source++) {
+      const index = next[source]!
+      if (index >= sources[source]!.count) continue
+      const own = sources[source]!.times[index]!
+      // The same time in a later place: that one counts, and the other is passed over below.
+      if (own <= time) [chosen, time] = [source, own]
+    }
+    if (chosen < 0) break
+    const from = sources[chosen]!
+    all.times[at] = time
+    all.numbers[at] = from.numbers[next[chosen]!]!
+    const other = from.others?.get(next[chosen]!)
+    if (other !== undefined) others.set(at, other)
+    at++
+    for (let source = 0; source < sources.length; source++)
+      if (next[source]! < sources[source]!.count && sources[source]!.times[next[source]!] === time) next[source]!++
+  }
+  return {
+    count: at,
+    times: all.times.subarray(0, at),
+    numbers: all.numbers.subarray(0, at),
+    ...(others.size > 0 && { others }),
+  }
+}
+
+function emptyOf(sources: Points[]) {
+  const length = sources.reduce((sum, { count }) => sum + count, 0)
+  return { times: new Float64Array(length), numbers: new Float64Array(length) }
+}
+
+/** The part between two times, both included. */
+export function between(points: Points, from: number, to: number): Points {
+  const first = firstFrom(points, from)
+  const end = firstFrom(points, to + 1)
+  if (first === 0 && end === points.count) return points
+  const others = points.others && partOf(points.others, first, end)
+  return {
+    count: Math.max(0, end - first),
+    times: points.times.subarray(first, end),
+    numbers: points.numbers.subarray(first, end),
+    ...(others && others.size > 0 && { others }),
+  }
+}
+
+function partOf<V>(all: Map<number, V>, first: number, end: number): Map<number, V> {
+  const part = new Map<number, V>()
+  for (const [index, value] of all) if (index >= first && index < end) part.set(index - first, value)
+  return part
+}
+
+/** The place of the first point that is not before this time. */
+export function firstFrom({ times, count }: Points, time: number): number {
+  let [low, high] = [0, count]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (times[middle]! < time) low = middle + 1
+    else high = middle
+  }
+  return low
+}

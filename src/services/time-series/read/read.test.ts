@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { type Points, type Value, valueAt } from '../pack/chunk.ts'
+import { between, merge } from './merge.ts'
+import { createTextBuffer, putPoints, rowsOf, take } from './point-text.ts'
+
+const pointsOf = (list: [number, Value][]): Points => ({
+  count: list.length,
+  times: Float64Array.from(list, ([time]) => time),
+  numbers: Float64Array.from(list, ([, value]) => (typeof value === 'number' ? value : Number.NaN)),
+  others: new Map(list.flatMap(([, value], index) => (typeof value === 'number' ? [] : [[index, value] as const]))),
+})
+const listOf = (points: Points): [number, Value][] =>
+  Array.from({ length: points.count }, (_, index) => [points.times[index]!, valueAt(points, index)])
+
+const value = fc.oneof(
+  fc.double({ noNaN: true, noDefaultInfinity: true }),
+  fc.integer(),
+  fc.string(),
+  fc.boolean(),
+  fc.constant(null),
+)
+const list = fc
+  .uniqueArray(fc.tuple(fc.integer({ min: 0, max: 60 }), value), { maxLength: 40, selector: ([at]) => at })
+  .map((points) => points.sort(([a], [b]) => a - b) as [number, Value][])
+
+test('what was written later counts, whatever the order and overlap of the places', () => {
+  const property = fc.property(fc.array(list, { maxLength: 5 }), (lists) => {
+    const expected = new Map(lists.flat())
+    const sorted = [...expected].sort(([a], [b]) => a - b)
+    assert.deepEqual(listOf(merge(lists.map(pointsOf))), sorted)
+  })
+  fc.assert(property, { numRuns: 300, seed: 7 })
+})
+
+test('a part between two times holds both of them', () => {
+  const property = fc.property(
+    list,
+    fc.integer({ min: -5, max: 65 }),
+    fc.integer({ min: -5, max: 65 }),
+    (all, from, to) => {
+      const expected = all.filter(([time]) => time >= from && time <= to)
+      assert.deepEqual(listOf(between(pointsOf(all), from, to)), expected)
+    },
+  )
+  fc.assert(property, { numRuns: 300, seed: 8 })
+})
+
+test('the text of points is what JSON would say, in whatever pieces it is written', () => {
+  const names = ['value', 'a "b"', 'ü']
+  const property = fc.property(
+    fc.array(list, { minLength: 1, maxLength: 3 }),
+    fc.boolean(),
+    fc.integer({ min: 1, max: 300 }),
+    (lists, descending, bytesMax) => {
+      const columns = lists.map((own, index) => ({ name: names[index]!, points: pointsOf(own) }))
+      const rows = rowsOf(columns, descending)
+      const text = createTextBuffer(16)
+      const told: unknown[] = []
+      for (let at = 0; at < rows.count; ) {
+        at = putPoints(text, rows, at, bytesMax)
+        told.push(...JSON.parse(`[${take(text)}]`))
+      }
+      const byTime = new Map<number, Record<string, Value>>()
+      for (const [index, own] of lists.entries())
+        for (const [time, one] of own) byTime.set(time, { ...byTime.get(time), [names[index]!]: one })
+      const sorted = [...byTime].sort(([a], [b]) => (descending ? b - a : a - b))
+      const expected = sorted.map(([time, values]) => ({ timestamp: new Date(time).toISOString(), values }))
+      assert.deepEqual(told, JSON.parse(JSON.stringify(expected)))
+    },
+  )
+  fc.assert(property, { numRuns: 300, seed: 9 })
+})
+
+test('times before 1970 and of every millisecond are written as dates are', () => {
+  const times = [
+    -1,
+    -86_400_001,
+    0,
+    1,
+    999,
+    86_399_999,
+    Date.parse('0001-01-01T00:00:00Z'),
+    Date.UTC(9999, 11, 31, 23, 59, 59, 999),
+  ]
+  const rows = rowsOf([{ name: 'value', points: pointsOf(times.toSorted((a, b) => a - b).map((time) => [time, 1])) }])
+  const text = createTextBuffer()
+  putPoints(text, rows, 0, 1e6)
+  const told = JSON.parse(`[${take(text)}]`).map(({ timestamp }: { timestamp: string }) => timestamp)
+  assert.deepEqual(
+    told,
+    times.toSorted((a, b) => a - b).map((time) => new Date(time).toISOString()),
+  )
+})
