@@ -2,8 +2,7 @@
  * Points as JSON, straight into bytes: a million of them are an answer of 66 MB, and building their texts one by one takes
  * three times as long.
  */
-import type { Points } from '../pack/chunk.ts'
-import { valueAt } from '../pack/chunk.ts'
+import { type Points, valueAt } from '../pack/chunk.ts'
 
 /** One value of a series. */
 export interface Column {
@@ -38,65 +37,98 @@ export function take(text: TextBuffer): Buffer {
 }
 
 const dayMs = 86_400_000
-let knownDay = Number.NaN
-const dayBytes = Buffer.alloc(11)
 
-/** `2026-01-02T03:04:05.678Z`, 24 bytes; points mostly share their day with the one before. */
-export function putTime(text: TextBuffer, time: number) {
-  const day = Math.floor(time / dayMs)
-  if (day !== knownDay) {
-    dayBytes.write(new Date(day * dayMs).toISOString().slice(0, 11), 'latin1')
-    knownDay = day
+/** `2026-01-02T03:04:05.678Z`: the day's part is written once and copied, and these are the digits of the time. */
+function putTimeOfDay(bytes: Buffer, at: number, ms: number) {
+  const seconds = (ms / 1000) | 0
+  const minutes = (seconds / 60) | 0
+  const hours = (minutes / 60) | 0
+  const second = seconds - minutes * 60
+  const minute = minutes - hours * 60
+  const rest = ms - seconds * 1000
+  bytes[at] = 0x30 + ((hours / 10) | 0)
+  bytes[at + 1] = 0x30 + (hours % 10)
+  bytes[at + 3] = 0x30 + ((minute / 10) | 0)
+  bytes[at + 4] = 0x30 + (minute % 10)
+  bytes[at + 6] = 0x30 + ((second / 10) | 0)
+  bytes[at + 7] = 0x30 + (second % 10)
+  bytes[at + 9] = 0x30 + ((rest / 100) | 0)
+  bytes[at + 10] = 0x30 + (((rest / 10) | 0) % 10)
+  bytes[at + 11] = 0x30 + (rest % 10)
+}
+
+const wholeMax = 1e9
+
+/** The digits of a number: those of up to three decimals by hand, which takes a fifth of the time and gives the same. */
+function putNumber(text: TextBuffer, number: number) {
+  let [power, whole] = [1, number]
+  if (!Number.isInteger(number)) {
+    power = 100
+    whole = Math.round(number * 100)
+    if (whole / 100 !== number) {
+      power = 1000
+      whole = Math.round(number * 1000)
+    }
   }
   const { bytes } = text
   let at = text.length
-  for (let index = 0; index < 11; index++) bytes[at++] = dayBytes[index]!
-  const ms = time - day * dayMs
-  const seconds = Math.floor(ms / 1000)
-  at = two(bytes, at, Math.floor(seconds / 3600), 0x3a)
-  at = two(bytes, at, Math.floor(seconds / 60) % 60, 0x3a)
-  at = two(bytes, at, seconds % 60, 0x2e)
-  const rest = ms - seconds * 1000
-  bytes[at++] = 0x30 + Math.floor(rest / 100)
-  bytes[at++] = 0x30 + (Math.floor(rest / 10) % 10)
-  bytes[at++] = 0x30 + (rest % 10)
-  bytes[at++] = 0x5a
+  // Fifteen digits name one number only, so no shorter text can mean the same one. JSON has no negative zero.
+  if (whole / power !== number || whole > wholeMax || whole < -wholeMax) {
+    const digits = String(number)
+    for (let place = 0; place < digits.length; place++) bytes[at++] = digits.charCodeAt(place)
+    text.length = at
+    return
+  }
+  if (whole < 0) {
+    bytes[at++] = 0x2d
+    whole = -whole
+  }
+  while (power > 1 && whole % 10 === 0) {
+    whole /= 10
+    power /= 10
+  }
+  const before = (whole / power) | 0
+  at = putWhole(bytes, at, before)
+  if (power > 1) {
+    bytes[at++] = 0x2e
+    let rest = whole - before * power
+    for (let place = power / 10; place >= 1; place /= 10) {
+      const digit = (rest / place) | 0
+      bytes[at++] = 0x30 + digit
+      rest -= digit * place
+    }
+  }
   text.length = at
 }
 
-function two(bytes: Buffer, at: number, value: number, after: number): number {
-  bytes[at] = 0x30 + Math.floor(value / 10)
-  bytes[at + 1] = 0x30 + (value % 10)
-  bytes[at + 2] = after
-  return at + 3
+function putWhole(bytes: Buffer, at: number, whole: number): number {
+  let digits = 1
+  for (let limit = 10; whole >= limit; limit *= 10) digits++
+  let rest = whole
+  for (let place = at + digits - 1; place >= at; place--) {
+    const next = (rest / 10) | 0
+    bytes[place] = 0x30 + (rest - next * 10)
+    rest = next
+  }
+  return at + digits
 }
 
 /** A number or, where there is none, what stands beside. */
 export function putValue(text: TextBuffer, points: Points, index: number) {
   const number = points.numbers[index]!
-  if (Number.isNaN(number)) {
-    put(text, JSON.stringify(valueAt(points, index)))
-    return
-  }
-  // JSON has no negative zero.
-  const digits = number === 0 ? '0' : String(number)
-  const { bytes } = text
-  let at = text.length
-  for (let place = 0; place < digits.length; place++) bytes[at++] = digits.charCodeAt(place)
-  text.length = at
+  if (Number.isNaN(number)) put(text, JSON.stringify(valueAt(points, index)))
+  else putNumber(text, number)
 }
 
-const beginning = Buffer.from('{"timestamp":"')
-const middle = Buffer.from('","values":{')
-/** Longer than everything of a point but its names and texts. */
-const pointRoom = 128
+/** Longer than a number, a time and the signs around them. */
+const valueRoom = 40
+const before = '{"timestamp":"'
+const after = 'Z","values":{'
+const timeAt = before.length + '2026-01-02T'.length
 
-function putBytes(text: TextBuffer, part: Buffer) {
-  const { bytes } = text
-  let at = text.length
-  for (let index = 0; index < part.length; index++) bytes[at++] = part[index]!
-  text.length = at
-}
+/** Everything of a point that is the same for all of a day. */
+const dayText = (day: number, name: string) =>
+  Buffer.from(`${before}${new Date(day * dayMs).toISOString().slice(0, 11)}00:00:00.000${after}${name}`)
 
 /**
  * The points of a series from `from` on, until the text has about `bytesMax` bytes or there are no more: the place to go on
@@ -105,29 +137,42 @@ function putBytes(text: TextBuffer, part: Buffer) {
 export function putPoints(text: TextBuffer, rows: Rows, from: number, bytesMax: number): number {
   const { times, columns, places, count } = rows
   const names = columns.map(({ name }) => Buffer.from(`${JSON.stringify(name)}:`))
-  const longest = names.reduce((sum, name) => sum + name.length + 40, pointRoom)
+  const [only] = columns
+  const one = columns.length === 1 && !places ? only!.points : undefined
+  const nameText = one ? names[0]!.toString() : ''
+  const longest = names.reduce((sum, name) => sum + name.length + valueRoom, 100)
+  let [knownDay, template] = [Number.NaN, Buffer.alloc(0)]
   let index = from
   for (; index < count && text.length < bytesMax; index++) {
     room(text, longest)
     if (index > from) text.bytes[text.length++] = 0x2c
-    putBytes(text, beginning)
-    putTime(text, times[index]!)
-    putBytes(text, middle)
-    let first = true
-    for (let column = 0; column < columns.length; column++) {
-      const place = places ? places[column]![index]! : index
-      if (place < 0) continue
-      room(text, longest)
-      if (!first) text.bytes[text.length++] = 0x2c
-      first = false
-      putBytes(text, names[column]!)
-      putValue(text, columns[column]!.points, place)
-    }
+    const time = times[index]!
+    const day = Math.floor(time / dayMs)
+    if (day !== knownDay) [knownDay, template] = [day, dayText(day, nameText)]
+    text.bytes.set(template, text.length)
+    putTimeOfDay(text.bytes, text.length + timeAt, time - day * dayMs)
+    text.length += template.length
+    if (one) putValue(text, one, index)
+    else putRow(text, rows, names, index, longest)
     room(text, 2)
     text.bytes[text.length++] = 0x7d
     text.bytes[text.length++] = 0x7d
   }
   return index
+}
+
+function putRow(text: TextBuffer, { columns, places }: Rows, names: Buffer[], index: number, longest: number) {
+  let first = true
+  for (let column = 0; column < columns.length; column++) {
+    const place = places ? places[column]![index]! : index
+    if (place < 0) continue
+    room(text, longest)
+    if (!first) text.bytes[text.length++] = 0x2c
+    first = false
+    text.bytes.set(names[column]!, text.length)
+    text.length += names[column]!.length
+    putValue(text, columns[column]!.points, place)
+  }
 }
 
 /** The values of a series side by side. */

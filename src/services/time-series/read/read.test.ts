@@ -17,6 +17,8 @@ const listOf = (points: Points): [number, Value][] =>
 const value = fc.oneof(
   fc.double({ noNaN: true, noDefaultInfinity: true }),
   fc.integer(),
+  fc.integer({ min: -2_000_000, max: 2_000_000 }).map((whole) => whole / 100),
+  fc.integer({ min: -2_000_000, max: 2_000_000 }).map((whole) => whole / 1000),
   fc.string(),
   fc.boolean(),
   fc.constant(null),
