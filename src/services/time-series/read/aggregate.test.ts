@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Points, type Value, valueAt } from '../pack/chunk.ts'
+import { aggregate, aggregates, downsample } from './aggregate.ts'
+import { intervalOf } from './intervals.ts'
+
+const at = (text: string) => Date.parse(text)
+const pointsOf = (list: [number, Value][]): Points => ({
+  count: list.length,
+  times: Float64Array.from(list, ([time]) => time),
+  numbers: Float64Array.from(list, ([, value]) => (typeof value === 'number' ? value : Number.NaN)),
+  others: new Map(list.flatMap(([, value], index) => (typeof value === 'number' ? [] : [[index, value] as const]))),
+})
+const listOf = (points: Points) =>
+  Array.from({ length: points.count }, (_, index) => [
+    new Date(points.times[index]!).toISOString(),
+    valueAt(points, index),
+  ])
+
+test('each part of time has its value, and parts without points have none', () => {
+  const points = pointsOf([
+    [at('2026-01-01T00:10:00Z'), 1],
+    [at('2026-01-01T00:59:59.999Z'), 4],
+    [at('2026-01-01T01:00:00Z'), null],
+    [at('2026-01-01T05:00:00Z'), 'on'],
+    [at('2026-01-01T05:30:00Z'), -2],
+  ])
+  const told = Object.fromEntries(
+    aggregates.map((name) => [name, listOf(aggregate(points, intervalOf('1h')!, name)).map(([, value]) => value)]),
+  )
+  assert.deepEqual(told, {
+    avg: [2.5, null, -2],
+    min: [1, null, -2],
+    max: [4, null, -2],
+    sum: [5, null, -2],
+    count: [2, 0, 2],
+    first: [1, null, 'on'],
+    last: [4, null, -2],
+  })
+  assert.deepEqual(
+    listOf(aggregate(points, intervalOf('1h')!, 'count')).map(([time]) => time),
+    ['2026-01-01T00:00:00.000Z', '2026-01-01T01:00:00.000Z', '2026-01-01T05:00:00.000Z'],
+  )
+})
+
+test('weeks begin on Monday, months and years with the calendar, also before 1970', () => {
+  const start = (interval: string, time: string) => new Date(intervalOf(interval)!.startOf(at(time))).toISOString()
+  assert.equal(start('1w', '2026-11-15T12:00:00Z'), '2026-11-09T00:00:00.000Z')
+  assert.equal(start('1M', '2026-11-15T12:00:00Z'), '2026-11-01T00:00:00.000Z')
+  assert.equal(start('3M', '2026-11-15T12:00:00Z'), '2026-10-01T00:00:00.000Z')
+  assert.equal(start('1y', '1969-11-15T12:00:00Z'), '1969-01-01T00:00:00.000Z')
+  assert.equal(start('1M', '0005-02-15T12:00:00Z'), '0005-02-01T00:00:00.000Z')
+  assert.equal(start('1h', '1969-12-31T23:59:59.999Z'), '1969-12-31T23:00:00.000Z')
+  assert.equal(new Date(intervalOf('1M')!.nextOf(at('2026-12-01T00:00:00Z'))).toISOString(), '2027-01-01T00:00:00.000Z')
+  for (const wrong of ['', '0h', 'h', '1', '1x', '-1h', '1.5h', '100000s', '1 h'])
+    assert.equal(intervalOf(wrong), undefined)
+})
+
+test('a chart of fewer points keeps its ends and its peak', () => {
+  const list = Array.from({ length: 10_000 }, (_, index): [number, Value] => [
+    index * 1000,
+    index === 7777 ? 500 : Math.sin(index / 100),
+  ])
+  const fewer = downsample(pointsOf(list), 100)
+  assert.equal(fewer.count, 100)
+  assert.equal(fewer.times[0], 0)
+  assert.equal(fewer.times[99], 9_999_000)
+  assert.ok(fewer.numbers.includes(500))
+  assert.equal(downsample(pointsOf(list.slice(0, 50)), 100).count, 50)
+  assert.equal(
+    downsample(
+      pointsOf([
+        [1, null],
+        [2, 5],
+        [3, 'x'],
+      ]),
+      100,
+    ).count,
+    1,
+  )
+})

@@ -1,0 +1,38 @@
+/** Equal parts of time in UTC: `15m`, `1h`, `1d`, `1w` (from Monday on), `1M`, `1y`. */
+export interface Interval {
+  /** When the part begins that this time is in. */
+  startOf(time: number): number
+  /** When the part after the one that begins here begins. */
+  nextOf(start: number): number
+}
+
+const unitMs: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 }
+/** 1970 began on a Thursday. */
+const mondayMs = 4 * 86_400_000
+
+/** Undefined for anything else than a whole number from 1 to 99999 and a unit. */
+export function intervalOf(text: string): Interval | undefined {
+  const [, amount, unit] = /^([1-9]\d{0,4})([smhdwMy])$/.exec(text) ?? []
+  if (!amount || !unit) return undefined
+  const ms = unitMs[unit]
+  if (ms === undefined) return months(Number(amount) * (unit === 'y' ? 12 : 1))
+  const width = ms * Number(amount)
+  const offset = unit === 'w' ? mondayMs : 0
+  return {
+    startOf: (time) => Math.floor((time - offset) / width) * width + offset,
+    nextOf: (start) => start + width,
+  }
+}
+
+function months(width: number): Interval {
+  const first = (month: number) =>
+    new Date(0).setUTCFullYear(Math.floor(month / 12), month - Math.floor(month / 12) * 12, 1)
+  const monthOf = (time: number) => {
+    const date = new Date(time)
+    return date.getUTCFullYear() * 12 + date.getUTCMonth()
+  }
+  return {
+    startOf: (time) => first(Math.floor(monthOf(time) / width) * width),
+    nextOf: (start) => first(monthOf(start) + width),
+  }
+}
