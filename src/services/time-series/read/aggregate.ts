@@ -15,13 +15,13 @@ export function aggregate(points: Points, interval: Interval, wanted: Aggregate)
     let to = from + 1
     while (to < points.count && points.times[to]! < end) to++
     times.push(start)
-    values.push(valueOf(points, from, to, wanted))
+    values.push(valueOfPart(points, from, to, wanted))
     from = to
   }
   return pointsOf(times, values)
 }
 
-function valueOf(points: Points, from: number, to: number, wanted: Aggregate): Value {
+function valueOfPart(points: Points, from: number, to: number, wanted: Aggregate): Value {
   if (wanted === 'first') return valueAt(points, from)
   if (wanted === 'last') return valueAt(points, to - 1)
   const { numbers, others } = points
