@@ -58,6 +58,8 @@ create table time_series.chunks (
   series_id integer not null,
   day integer not null,
   slot integer not null,
+  -- A busy day is more than one.
+  part integer not null,
   n integer not null,
   t_min bigint not null,
   t_max bigint not null,
@@ -66,7 +68,7 @@ create table time_series.chunks (
   v_max float8,
   v_sum float8,
   data bytea not null,
-  primary key (endpoint_no, series_id, day, slot)
+  primary key (endpoint_no, series_id, day, slot, part)
 ) partition by range (day);
 -- What cannot be compressed again is not tried.
 alter table time_series.chunks alter column data set storage external;
