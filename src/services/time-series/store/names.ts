@@ -1,0 +1,98 @@
+/** Numbers in place of names: of endpoints, of series with their values, of sets of series. */
+import type { Sql } from '../../../kernel/db.ts'
+
+export interface NumberedEndpoint {
+  endpointId: string
+  endpointNo: number
+}
+
+/** The numbers of endpoints, given out where they have none yet. */
+export async function numberEndpoints(
+  sql: Sql,
+  endpoints: { endpointId: string; tenantId: string; applicationName: string }[],
+): Promise<NumberedEndpoint[]> {
+  const ids = endpoints.map(({ endpointId }) => endpointId)
+  await sql`
+    insert into time_series.endpoints (endpoint_id, tenant_id, application_name)
+    select * from unnest(${ids}::text[], ${endpoints.map(({ tenantId }) => tenantId)}::text[],
+      ${endpoints.map(({ applicationName }) => applicationName)}::text[])
+    on conflict (endpoint_id) do nothing`
+  return await sql`
+    select endpoint_id, endpoint_no from time_series.endpoints where endpoint_id = any(${ids}::text[])`
+}
+
+export async function findEndpointNumbers(sql: Sql, endpointIds: string[]): Promise<NumberedEndpoint[]> {
+  return await sql`
+    select endpoint_id, endpoint_no from time_series.endpoints where endpoint_id = any(${endpointIds}::text[])`
+}
+
+/** Of an application, in the order of their ids, page after page. */
+export async function findEndpointsOf(
+  sql: Sql,
+  of: { tenantId: string; applicationName: string; after: string; limit: number },
+): Promise<NumberedEndpoint[]> {
+  return await sql`
+    select endpoint_id, endpoint_no from time_series.endpoints
+    where tenant_id = ${of.tenantId} and application_name = ${of.applicationName} and endpoint_id > ${of.after}
+    order by endpoint_id limit ${of.limit}`
+}
+
+export interface Series {
+  seriesId: number
+  name: string
+  valueName: string
+}
+
+interface Application {
+  tenantId: string
+  applicationName: string
+}
+
+export async function findSeries(sql: Sql, { tenantId, applicationName }: Application): Promise<Series[]> {
+  return await sql`
+    select series_id, name, value_name from time_series.series
+    where tenant_id = ${tenantId} and application_name = ${applicationName} order by name, value_name`
+}
+
+/** Under a lock of the application, so that its limit is kept; those that are there already stay as they are. */
+export async function insertSeries(
+  sql: Sql,
+  { tenantId, applicationName }: Application,
+  fields: { name: string; valueName: string }[],
+) {
+  await sql`
+    insert into time_series.series (tenant_id, application_name, name, value_name)
+    select ${tenantId}, ${applicationName}, * from unnest(${fields.map(({ name }) => name)}::text[],
+      ${fields.map(({ valueName }) => valueName)}::text[])
+    on conflict (tenant_id, application_name, name, value_name) do nothing`
+}
+
+export async function lockApplication(sql: Sql, { tenantId, applicationName }: Application) {
+  await sql`select pg_advisory_xact_lock(hashtextextended(${`time-series\n${tenantId}\n${applicationName}`}, 0))`
+}
+
+export interface SeriesSet {
+  setId: number
+  seriesIds: number[]
+}
+
+export async function findSets(sql: Sql, { tenantId, applicationName }: Application): Promise<SeriesSet[]> {
+  return await sql`
+    select set_id, series_ids from time_series.sets
+    where tenant_id = ${tenantId} and application_name = ${applicationName}`
+}
+
+export async function insertSet(
+  sql: Sql,
+  { tenantId, applicationName }: Application,
+  seriesIds: number[],
+): Promise<SeriesSet> {
+  await sql`
+    insert into time_series.sets (tenant_id, application_name, series_ids)
+    values (${tenantId}, ${applicationName}, ${seriesIds}::integer[])
+    on conflict (tenant_id, application_name, series_ids) do nothing`
+  const [row] = await sql<SeriesSet[]>`
+    select set_id, series_ids from time_series.sets
+    where tenant_id = ${tenantId} and application_name = ${applicationName} and series_ids = ${seriesIds}::integer[]`
+  return row!
+}
