@@ -48,7 +48,7 @@ export async function buildHouse(options: {
   const pool = connect(connection, { max: config.databaseConnections })
   // pg-boss sends whole transactions as one text, which the driver allows on a pool of one only.
   const jobPool = connect(connection, { max: 1, translate: false, name: 'waypost-jobs' })
-  const db = createDb(pool)
+  const db = createDb(pool, connection)
   try {
     const migrated = await migrate(pool, readMigrations(migrationSources(services)))
     const masterKey = loadMasterKey(config.masterKey, config.dataDirectory)

@@ -32,6 +32,8 @@ export interface Bus {
   publish<P>(sql: Sql, event: EventType<P>, payload: P): Promise<void>
   hear<P>(event: EventType<P>, listener: (payload: P) => void): void
   onGap(listener: () => void): void
+  /** Whether anybody would be told: for events that cost something to put together. */
+  isHeard<P>(event: EventType<P>): boolean
   react<P>(subscription: string, event: EventType<P>, reaction: (sql: Sql, payload: P) => Promise<void>): void
   /** `workers`: whether this process delivers to durable reactions. */
   start(options: { workers: boolean }): Promise<void>
@@ -161,6 +163,7 @@ export function createBus(deps: { db: Db; transport: Transport; nodeId: string; 
     onGap(listener) {
       gapListeners.push(listener)
     },
+    isHeard: ({ name }) => hearers.has(name) || subscriptions.has(name),
     react(subscription, event, reaction) {
       if (reactions.has(subscription)) throw new Error(`reaction ${subscription} is registered twice`)
       reactions.set(subscription, reaction as Reaction)

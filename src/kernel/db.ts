@@ -13,6 +13,8 @@ export interface Db {
    */
   tx<T>(work: (sql: Sql) => Promise<T>): Promise<T>
   afterCommit(sql: Sql, effect: () => void): void
+  /** Connections of their own beside the others, for work that must not wait for them; they close with the rest. */
+  open(options: { max: number; name: string }): Db
   close(): Promise<void>
 }
 
@@ -59,10 +61,25 @@ const attemptsMax = 3
 const isCollision = (error: unknown) =>
   error instanceof postgres.PostgresError && (error.code === '40P01' || error.code === '40001')
 
-export function createDb(pool: Pool): Db {
-  const effects = new WeakMap<object, (() => void)[]>()
+/** `connection`: for those who open further ones. */
+export function createDb(pool: Pool, connection?: ConnectionOptions): Db {
+  return createDbWith(pool, connection, new WeakMap())
+}
+
+function createDbWith(
+  pool: Pool,
+  connection: ConnectionOptions | undefined,
+  effects: WeakMap<object, (() => void)[]>,
+): Db {
+  const beside: Db[] = []
   return {
     sql: pool,
+    open(options) {
+      if (!connection) throw new Error('this database was not given how to open further connections')
+      const other = createDbWith(connect(connection, options), connection, effects)
+      beside.push(other)
+      return other
+    },
     async tx(work) {
       for (let attempt = 1; ; attempt++) {
         const done: (() => void)[] = []
@@ -83,7 +100,9 @@ export function createDb(pool: Pool): Db {
       if (!list) throw new Error('afterCommit needs the sql of an open db.tx')
       list.push(effect)
     },
-    close: () => pool.end({ timeout: 5 }),
+    async close() {
+      await Promise.all([...beside.splice(0).map((other) => other.close()), pool.end({ timeout: 5 })])
+    },
   }
 }
 

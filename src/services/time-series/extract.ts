@@ -1,6 +1,6 @@
 /** From a sample to values of series: what a plan asks for, and every top-level number by itself (document 3, 3.2). */
 import type { Value } from './pack/chunk.ts'
-import { defaultValueName, type Plan, type PlannedValue, seriesName } from './plan.ts'
+import { defaultValueName, type Plan, seriesName, type ValueType } from './plan.ts'
 import { timeMax, timeMin, timeOfText } from './times.ts'
 
 export interface Extracted {
@@ -36,7 +36,7 @@ export function extract(plan: Plan, sample: unknown, receivedAt: number): Extrac
     for (const one of planned) {
       const found = lookUp(sample, one.path)
       if (found === undefined) continue
-      const problem = problemOf(found, one)
+      const problem = problemOfValue(found, one.type)
       if (problem) return { problem: `${one.path.join('.')}: ${problem} (series ${name})` }
       fields.push(fieldOf(name, one.name))
       values.push(found as Value)
@@ -54,10 +54,11 @@ export function extract(plan: Plan, sample: unknown, receivedAt: number): Extrac
   return { at, fields, values }
 }
 
-function problemOf(found: unknown, { type }: PlannedValue): string | undefined {
+/** Why it cannot be a value, of this type where one is asked for. */
+export function problemOfValue(found: unknown, type: ValueType | undefined): string | undefined {
   if (found === null) return undefined
   const is = typeof found
-  if (is === 'object') return 'expected a number, a text, true, false or null'
+  if (is !== 'number' && is !== 'string' && is !== 'boolean') return 'expected a number, a text, true, false or null'
   if (type !== undefined && is !== type) return `expected a ${type}, found a ${is}`
   if (is === 'number' && !Number.isFinite(found)) return 'larger than any number that can be stored'
   if (is === 'string' && (found as string).length > textLengthMax) return `longer than ${textLengthMax} characters`

@@ -2,9 +2,11 @@
  * What this process knows of numbers that stand for names. An application's series and sets are read once and only ever grow;
  * endpoints are remembered as long as there is room.
  */
+import { monotonicMs } from '../../kernel/clock.ts'
 import type { Db } from '../../kernel/db.ts'
+import { Unavailable } from '../../kernel/errors.ts'
 import { TooManySeries } from './errors.ts'
-import { namesOf } from './extract.ts'
+import { fieldOf, namesOf } from './extract.ts'
 import * as store from './store/names.ts'
 
 export interface Application {
@@ -22,9 +24,12 @@ export interface Names {
   /** The sets that hold these fields, in their order: one, or one for each field where an application has too many sets. */
   setsOf(application: Application, fields: string[]): store.SeriesSet[] | Promise<store.SeriesSet[]>
   seriesOf(application: Application): Promise<store.Series[]>
-  /** Of a set that some sample has. */
-  seriesIdsOf(setId: number): number[] | undefined
+  /** Of sets that some samples have; one that nobody knows is missing. */
+  seriesIdsOf(setIds: Iterable<number>): Promise<Map<number, number[]>>
+  /** The fields of a set that this process has written with. */
+  fieldsOf(set: store.SeriesSet): string[]
   forgetEndpoints(endpointIds: string[]): void
+  forgetApplication(application: Application): void
   forgetAll(): void
 }
 
@@ -34,9 +39,14 @@ const setsMax = 2000
 
 interface Known {
   series: Map<string, number>
+  /** By their fields, joined. */
   sets: Map<string, store.SeriesSet[]>
   count: number
+  /** It may have no more series: until then nobody asks again. */
+  fullUntil: number
 }
+
+const fullMs = 10_000
 
 export function createNames(db: Db, options: { seriesMax: number }): Names {
   let endpoints = new Map<string, number>()
@@ -44,6 +54,9 @@ export function createNames(db: Db, options: { seriesMax: number }): Names {
   let waiting: { endpoint: Endpoint; resolve(no: number): void; reject(error: unknown): void }[] = []
   const applications = new Map<string, Promise<Known> | Known>()
   const sets = new Map<number, number[]>()
+  const fields = new WeakMap<store.SeriesSet, string[]>()
+  /** Grows when something is forgotten: what was asked before must not be remembered after. */
+  let forgotten = 0
 
   /** Two generations: what was not used for as long as the younger one filled up goes. */
   function remember(endpointId: string, no: number) {
@@ -54,13 +67,15 @@ export function createNames(db: Db, options: { seriesMax: number }): Names {
   async function numberThem() {
     const all = waiting
     waiting = []
+    const asked = forgotten
     try {
       const unique = new Map(all.map(({ endpoint }) => [endpoint.endpointId, endpoint]))
       const found = await store.numberEndpoints(db.sql, [...unique.values()])
       const numbers = new Map(found.map(({ endpointId, endpointNo }) => [endpointId, endpointNo]))
       for (const { endpoint, resolve } of all) {
-        const no = numbers.get(endpoint.endpointId)!
-        remember(endpoint.endpointId, no)
+        const no = numbers.get(endpoint.endpointId)
+        if (no === undefined) throw Unavailable() // unregistered at this very moment
+        if (forgotten === asked) remember(endpoint.endpointId, no)
         resolve(no)
       }
     } catch (error) {
@@ -73,12 +88,18 @@ export function createNames(db: Db, options: { seriesMax: number }): Names {
       store.findSeries(db.sql, application),
       store.findSets(db.sql, application),
     ])
-    const byId = new Map(series.map(({ seriesId, name, valueName }) => [seriesId, `${name}\n${valueName}`]))
-    for (const { setId, seriesIds } of known) sets.set(setId, seriesIds)
+    const byId = new Map(series.map(({ seriesId, name, valueName }) => [seriesId, fieldOf(name, valueName)]))
+    const made = known.map((set): [string, store.SeriesSet[]] => {
+      const own = set.seriesIds.map((id) => byId.get(id)!)
+      sets.set(set.setId, set.seriesIds)
+      fields.set(set, own)
+      return [own.join('\t'), [set]]
+    })
     return {
       series: new Map([...byId].map(([seriesId, field]) => [field, seriesId])),
-      sets: new Map(known.map((set) => [set.seriesIds.map((id) => byId.get(id)!).join('\t'), [set]])),
+      sets: new Map(made),
       count: known.length,
+      fullUntil: 0,
     }
   }
 
@@ -88,13 +109,13 @@ export function createNames(db: Db, options: { seriesMax: number }): Names {
     const key = keyOf(application)
     const found = applications.get(key)
     if (found) return found
-    const loading = load(application).then(
+    const loading: Promise<Known> = load(application).then(
       (known) => {
-        applications.set(key, known)
+        if (applications.get(key) === loading) applications.set(key, known)
         return known
       },
       (error) => {
-        applications.delete(key)
+        if (applications.get(key) === loading) applications.delete(key)
         throw error
       },
     )
@@ -106,13 +127,17 @@ export function createNames(db: Db, options: { seriesMax: number }): Names {
   async function seriesIds(application: Application, known: Known, fields: string[]): Promise<number[]> {
     const missing = [...new Set(fields.filter((field) => !known.series.has(field)))]
     if (missing.length > 0) {
+      const full = () => TooManySeries({ applicationName: application.applicationName, limit: options.seriesMax })
+      if (known.fullUntil > monotonicMs()) throw full()
       await db.tx(async (sql) => {
         await store.lockApplication(sql, application)
         const there = await store.findSeries(sql, application)
-        const names = new Set(there.map(({ name, valueName }) => `${name}\n${valueName}`))
+        const names = new Set(there.map(({ name, valueName }) => fieldOf(name, valueName)))
         const fresh = missing.filter((field) => !names.has(field))
-        if (there.length + fresh.length > options.seriesMax)
-          throw TooManySeries({ applicationName: application.applicationName, limit: options.seriesMax })
+        if (there.length + fresh.length > options.seriesMax) {
+          known.fullUntil = monotonicMs() + fullMs
+          throw full()
+        }
         const asNames = fresh.map((field) => {
           const [name, valueName] = namesOf(field)
           return { name, valueName }
@@ -120,20 +145,28 @@ export function createNames(db: Db, options: { seriesMax: number }): Names {
         if (fresh.length > 0) await store.insertSeries(sql, application, asNames)
       })
       for (const { seriesId, name, valueName } of await store.findSeries(db.sql, application))
-        known.series.set(`${name}\n${valueName}`, seriesId)
+        known.series.set(fieldOf(name, valueName), seriesId)
     }
     return fields.map((field) => known.series.get(field)!)
   }
 
-  async function makeSets(application: Application, known: Known, fields: string[]): Promise<store.SeriesSet[]> {
-    const ids = await seriesIds(application, known, fields)
-    const parts = known.count < setsMax || fields.length === 1 ? [ids] : ids.map((id) => [id])
-    const made = await Promise.all(parts.map((part) => store.insertSet(db.sql, application, part)))
-    for (const { setId, seriesIds: own } of made) sets.set(setId, own)
-    if (parts.length === 1) {
-      known.sets.set(fields.join('\t'), made)
-      known.count++
-    }
+  async function makeSet(application: Application, known: Known, own: string[], ids: number[]) {
+    const key = own.join('\t')
+    const there = known.sets.get(key)
+    if (there) return there
+    const set = await store.insertSet(db.sql, application, ids)
+    sets.set(set.setId, set.seriesIds)
+    fields.set(set, own)
+    known.sets.set(key, [set])
+    known.count++
+    return [set]
+  }
+
+  async function makeSets(application: Application, known: Known, own: string[]): Promise<store.SeriesSet[]> {
+    const ids = await seriesIds(application, known, own)
+    if (known.count < setsMax || own.length === 1) return await makeSet(application, known, own, ids)
+    const made: store.SeriesSet[] = []
+    for (const [place, id] of ids.entries()) made.push(...(await makeSet(application, known, [own[place]!], [id])))
     return made
   }
 
@@ -150,26 +183,35 @@ export function createNames(db: Db, options: { seriesMax: number }): Names {
         if (waiting.push({ endpoint, resolve, reject }) === 1) setImmediate(numberThem)
       })
     },
-    setsOf(application, fields) {
+    setsOf(application, own) {
       const known = applications.get(keyOf(application))
       if (known && !(known instanceof Promise)) {
-        const found = known.sets.get(fields.join('\t'))
+        const found = known.sets.get(own.join('\t'))
         if (found) return found
       }
       return (async () => {
         const now = await knownOf(application)
-        return now.sets.get(fields.join('\t')) ?? (await makeSets(application, now, fields))
+        return now.sets.get(own.join('\t')) ?? (await makeSets(application, now, own))
       })()
     },
     seriesOf: (application) => store.findSeries(db.sql, application),
-    seriesIdsOf: (setId) => sets.get(setId),
+    async seriesIdsOf(setIds) {
+      const unknown = [...new Set(setIds)].filter((setId) => !sets.has(setId))
+      if (unknown.length > 0)
+        for (const { setId, seriesIds: own } of await store.findSetsByNumber(db.sql, unknown)) sets.set(setId, own)
+      return sets
+    },
+    fieldsOf: (set) => fields.get(set)!,
     forgetEndpoints(endpointIds) {
+      forgotten++
       for (const endpointId of endpointIds) {
         endpoints.delete(endpointId)
         before.delete(endpointId)
       }
     },
+    forgetApplication: (application) => void applications.delete(keyOf(application)),
     forgetAll() {
+      forgotten++
       endpoints.clear()
       before.clear()
       applications.clear()

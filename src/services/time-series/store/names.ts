@@ -9,8 +9,10 @@ export interface NumberedEndpoint {
 /** The numbers of endpoints, given out where they have none yet. */
 export async function numberEndpoints(
   sql: Sql,
-  endpoints: { endpointId: string; tenantId: string; applicationName: string }[],
+  given: { endpointId: string; tenantId: string; applicationName: string }[],
 ): Promise<NumberedEndpoint[]> {
+  // In one order everywhere, so that two who number the same ones do not wait for each other.
+  const endpoints = given.toSorted((a, b) => (a.endpointId < b.endpointId ? -1 : 1))
   const ids = endpoints.map(({ endpointId }) => endpointId)
   await sql`
     insert into time_series.endpoints (endpoint_id, tenant_id, application_name)
@@ -80,6 +82,10 @@ export async function findSets(sql: Sql, { tenantId, applicationName }: Applicat
   return await sql`
     select set_id, series_ids from time_series.sets
     where tenant_id = ${tenantId} and application_name = ${applicationName}`
+}
+
+export async function findSetsByNumber(sql: Sql, setIds: number[]): Promise<SeriesSet[]> {
+  return await sql`select set_id, series_ids from time_series.sets where set_id = any(${setIds}::bigint[])`
 }
 
 export async function insertSet(

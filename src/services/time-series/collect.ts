@@ -1,0 +1,99 @@
+/**
+ * From a message of a device to rows. Where endpoint, plan and sets are known, which is nearly always, nothing is waited for and
+ * nothing made but the rows: the promise is that of the commit, shared with everybody in it.
+ */
+import type { DeviceMessage } from '../../kernel/device.ts'
+import { SampleRefused } from './errors.ts'
+import { type Extracted, extract } from './extract.ts'
+import type { Names } from './names.ts'
+import type { Plan } from './plan.ts'
+import type { Plans } from './plans.ts'
+import type { SeriesSet } from './store/names.ts'
+import type { Origin, Rows } from './write/rows.ts'
+import type { Writer } from './write/writer.ts'
+
+export interface Collecting {
+  plans: Plans
+  names: Names
+  writer: Writer
+}
+
+const nothing = Promise.resolve()
+
+export function createCollect({ plans, names, writer }: Collecting) {
+  function extractAll(plan: Plan, samples: unknown[], receivedAt: number): Extracted[] {
+    const all: Extracted[] = []
+    for (let index = 0; index < samples.length; index++) {
+      const extracted = extract(plan, samples[index], receivedAt)
+      if ('problem' in extracted) throw refused(index, extracted.problem)
+      if (extracted.values.length > 0) all.push(extracted)
+    }
+    return all
+  }
+
+  async function whenKnown(origin: Origin, plan: Plan | Promise<Plan>, samples: unknown[], receivedAt: number) {
+    // Stamped as it came: a later message that need not wait still counts more.
+    const written = writer.stamp(samples.length)
+    const all = extractAll(await plan, samples, receivedAt)
+    if (all.length === 0) return
+    const endpointNo = await names.endpointNo(origin)
+    const sets: SeriesSet[][] = []
+    for (const { fields } of all) sets.push(await names.setsOf(origin, fields))
+    const rows = writer.current()
+    for (const [index, extracted] of all.entries())
+      addTo(rows, endpointNo, extracted, sets[index]!, written + index, origin)
+    await writer.committed()
+  }
+
+  function collect({ endpoint: origin, receivedAt: received }: DeviceMessage, samples: unknown[]): Promise<void> {
+    const receivedAt = received.getTime()
+    const plan = plans.of(origin)
+    const endpointNo = names.endpointNo(origin)
+    if (plan instanceof Promise || typeof endpointNo !== 'number') {
+      if (typeof endpointNo !== 'number') endpointNo.catch(() => {})
+      return whenKnown(origin, plan, samples, receivedAt)
+    }
+    const all = extractAll(plan, samples, receivedAt)
+    if (all.length === 0) return nothing
+    const sets: SeriesSet[][] = []
+    for (let index = 0; index < all.length; index++) {
+      const found = names.setsOf(origin, all[index]!.fields)
+      if (found instanceof Promise) {
+        found.catch(() => {})
+        return whenKnown(origin, plan, samples, receivedAt)
+      }
+      sets.push(found)
+    }
+    const rows = writer.current()
+    const written = writer.stamp(all.length)
+    for (let index = 0; index < all.length; index++)
+      addTo(rows, endpointNo, all[index]!, sets[index]!, written + index, origin)
+    return writer.committed()
+  }
+
+  return (message: DeviceMessage, samples: unknown[]): Promise<void> => {
+    try {
+      return collect(message, samples)
+    } catch (error) {
+      return Promise.reject(error)
+    }
+  }
+}
+
+/** One row; or one for each value where the application has too many different samples. */
+function addTo(
+  rows: Rows,
+  endpointNo: number,
+  { at, values }: Extracted,
+  sets: SeriesSet[],
+  written: number,
+  origin: Origin,
+) {
+  if (sets.length === 1) rows.add(endpointNo, at, written, sets[0]!, values, origin)
+  else for (const [place, set] of sets.entries()) rows.add(endpointNo, at, written, set, [values[place]!], origin)
+}
+
+function refused(index: number, problem: string) {
+  const [field] = problem.split(':', 1)
+  return SampleRefused({ sample: index + 1, problem }, { fields: { [`${index}.${field}`]: [problem] } })
+}

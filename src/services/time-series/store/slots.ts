@@ -1,0 +1,97 @@
+/** Slots: partitions by arrival. Who writes into one holds it shared until the commit; who closes it holds it alone. */
+import type { Sql } from '../../../kernel/db.ts'
+
+export type SlotState = 'ready' | 'open' | 'closed' | 'packed'
+
+export interface Slot {
+  slot: number
+  state: SlotState
+  openedDate: Date | null
+}
+
+export const partitionOf = (slot: number) => `time_series.samples_${slot}`
+
+export async function findSlots(sql: Sql): Promise<Slot[]> {
+  return await sql`select slot, state, opened_date from time_series.slots order by slot`
+}
+
+export async function findOpenSlot(sql: Sql): Promise<number | undefined> {
+  const [row] = await sql`select slot from time_series.slots where state = 'open'`
+  return row?.slot
+}
+
+/**
+ * In the transaction that writes: the state that the slot has, and keeps until the commit when it is open. The second statement
+ * has to see what was committed while the first one waited, so they are two.
+ */
+export function holdSlot(sql: Sql, slot: number): Promise<SlotState | undefined> {
+  const held = sql`select pg_advisory_xact_lock_shared(hashtext('time-series.slot'), ${slot}::integer)`
+  const state = sql<Slot[]>`select state from time_series.slots where slot = ${slot}`
+  return Promise.all([held, state]).then(([, [row]]) => row?.state)
+}
+
+/** Everybody who wrote into it has committed or failed, and nobody can any more. */
+export async function closeSlot(sql: Sql, slot: number) {
+  await sql`select pg_advisory_xact_lock(hashtext('time-series.slot'), ${slot}::integer)`
+  await sql`update time_series.slots set state = 'closed' where slot = ${slot} and state = 'open'`
+}
+
+export async function lockSlots(sql: Sql) {
+  await sql`select pg_advisory_xact_lock(hashtextextended('time-series.slots', 0))`
+}
+
+/** Made apart and then attached: nobody who reads or writes has to wait. */
+export async function makeSlot(sql: Sql): Promise<number> {
+  const [row] = await sql`insert into time_series.slots (state) values ('ready') returning slot`
+  const slot = row!.slot as number
+  const name = partitionOf(slot)
+  await sql.unsafe(`create table ${name} (like time_series.samples including all)`)
+  await sql.unsafe(`alter table time_series.samples attach partition ${name} for values in (${slot})`)
+  return slot
+}
+
+export async function openSlot(sql: Sql, slot: number, at: Date) {
+  await sql`update time_series.slots set state = 'open', opened_date = ${at} where slot = ${slot}`
+}
+
+/** False when it is not there to be packed, or somebody else packs it. */
+export async function takeClosedSlot(sql: Sql, slot: number): Promise<boolean> {
+  const rows = await sql`
+    select slot from time_series.slots where slot = ${slot} and state = 'closed' for update skip locked`
+  return rows.length === 1
+}
+
+export async function markPacked(sql: Sql, slot: number) {
+  await sql`update time_series.slots set state = 'packed' where slot = ${slot}`
+}
+
+/** Fails with 55P03 when somebody reads for so long that others would have to wait. */
+export async function dropSlot(sql: Sql, slot: number) {
+  await limitLockWait(sql, 300)
+  await sql.unsafe(`drop table if exists ${partitionOf(slot)}`)
+  await sql`delete from time_series.slots where slot = ${slot}`
+}
+
+export async function limitLockWait(sql: Sql, ms: number) {
+  await sql`select set_config('lock_timeout', ${String(ms)}, true)`
+}
+
+/** About how many: what a row takes is taken from what the last analysis found, or guessed. */
+export async function estimateRows(sql: Sql, slot: number): Promise<number> {
+  const [row] = await sql`
+    select pg_relation_size(oid)::float8 as bytes, reltuples::float8 as rows, relpages as pages
+    from pg_class where oid = to_regclass(${partitionOf(slot)})`
+  if (!row) return 0
+  const rowBytes = row.rows > 0 && row.pages > 0 ? (row.pages * 8192) / row.rows : 120
+  return row.bytes / rowBytes
+}
+
+export async function hasRows(sql: Sql, slot: number): Promise<boolean> {
+  const [row] = await sql`select exists (select from time_series.samples where slot = ${slot}) as yes`
+  return row!.yes
+}
+
+export async function countEndpoints(sql: Sql): Promise<number> {
+  const [row] = await sql`select count(*)::float8 as count from time_series.endpoints`
+  return row!.count
+}

@@ -1,0 +1,91 @@
+/** Which slot this process writes into; and, on the one node that keeps house, when the next one begins. */
+import type { Clock } from '../../../kernel/clock.ts'
+import type { Db } from '../../../kernel/db.ts'
+import * as store from '../store/slots.ts'
+
+export interface Slots {
+  /** As far as this process knows; who finds it closed calls `forget` and asks again. */
+  current(): Promise<number> | number
+  forget(slot?: number): void
+  /** Begins the next slot when it is time, and makes the one after it. `force`: whatever its age. */
+  rotate(force?: boolean): Promise<void>
+}
+
+export interface SlotLimits {
+  ageHours: number
+  /** A slot of so many rows, and so many for each endpoint, is worth packing. */
+  rows: number
+  rowsPerEndpoint: number
+}
+
+export const slotLimits: SlotLimits = { ageHours: 6, rows: 2_000_000, rowsPerEndpoint: 500 }
+
+/** Writers hold a slot for milliseconds; who waits longer than this to close it lets them go first. */
+const closeWaitMs = 2000
+
+export function createSlots({ db, now }: { db: Db; now: Clock }, limits: SlotLimits = slotLimits): Slots {
+  let known: number | Promise<number> | undefined
+
+  async function find(): Promise<number> {
+    const open = await store.findOpenSlot(db.sql)
+    if (open !== undefined) return open
+    return await db.tx(async (sql) => {
+      await store.lockSlots(sql)
+      const slots = await store.findSlots(sql)
+      const there = slots.find(({ state }) => state === 'open')
+      if (there) return there.slot
+      const slot = slots.find(({ state }) => state === 'ready')?.slot ?? (await store.makeSlot(sql))
+      await store.openSlot(sql, slot, now())
+      return slot
+    })
+  }
+
+  async function isDue({ slot, openedDate }: store.Slot): Promise<boolean> {
+    const age = now().getTime() - (openedDate?.getTime() ?? 0)
+    if (age >= limits.ageHours * 3_600_000) return await store.hasRows(db.sql, slot)
+    const rows = await store.estimateRows(db.sql, slot)
+    if (rows < limits.rows) return false
+    return rows >= limits.rowsPerEndpoint * (await store.countEndpoints(db.sql))
+  }
+
+  return {
+    current() {
+      if (known !== undefined) return known
+      const finding = find().then(
+        (slot) => {
+          if (known === finding) known = slot
+          return slot
+        },
+        (error) => {
+          if (known === finding) known = undefined
+          throw error
+        },
+      )
+      known = finding
+      return finding
+    },
+    forget(slot) {
+      if (slot === undefined || slot === known) known = undefined
+    },
+    async rotate(force = false) {
+      const slots = await store.findSlots(db.sql)
+      const open = slots.find(({ state }) => state === 'open')
+      if (!slots.some(({ state }) => state === 'ready'))
+        await db.tx(async (sql) => {
+          await store.limitLockWait(sql, closeWaitMs)
+          await store.lockSlots(sql)
+          if (!(await store.findSlots(sql)).some(({ state }) => state === 'ready')) await store.makeSlot(sql)
+        })
+      if (!open || !(force || (await isDue(open)))) return
+      await db.tx(async (sql) => {
+        await store.limitLockWait(sql, closeWaitMs)
+        await store.lockSlots(sql)
+        const next = (await store.findSlots(sql)).find(({ state }) => state === 'ready')
+        if (!next) return
+        await store.closeSlot(sql, open.slot)
+        await store.openSlot(sql, next.slot, now())
+      })
+      known = undefined
+    },
+  }
+}
