@@ -80,6 +80,16 @@ export const BodyTooLarge = defineError<{ limit: number }>(
   413,
   'The body is larger than {limit} bytes',
 )
+export const BodyInterrupted = defineError(
+  'body_interrupted',
+  400,
+  'The body ended before it was complete; nothing of it was kept',
+)
+export const BodyStalled = defineError<{ seconds: number }>(
+  'body_stalled',
+  408,
+  'Nothing more of the body came for {seconds} s; nothing of it was kept',
+)
 export const UnsupportedMediaType = defineError<{ given: string; accepted: string }>(
   'unsupported_media_type',
   415,

@@ -58,6 +58,12 @@ export function listOf(value: string | string[] | undefined): string[] | undefin
 /** Nothing in the body: 204, 304. */
 export const Empty = (description = 'No content') => Type.Null({ description })
 
+/** Bytes that stream: as the body of a request (`streamBody`) in the pieces in which they arrive, as an answer unserialized. */
+export const Bytes = (options: { description?: string } = {}) =>
+  Type.Unsafe<AsyncIterable<Uint8Array>>({ type: 'string', format: 'binary', ...options })
+
+export const isBytes = (shape: TSchema) => (shape as { format?: string }).format === 'binary'
+
 /** The shapes of one operation. `response` is not optional: what is not declared does not leave. */
 export interface OperationSchema {
   summary?: string

@@ -1,5 +1,5 @@
 /** The API reference, generated from the shapes that validate and serialize: what it says is what is served. */
-import type { TSchema } from '../schema.ts'
+import { isBytes, type TSchema } from '../schema.ts'
 import { type Operation, scopesOf } from './routes.ts'
 
 interface DocumentInfo {
@@ -14,6 +14,7 @@ const reasons: Record<number, string> = {
   201: 'Created',
   202: 'Accepted',
   204: 'Done, no content',
+  206: 'The part that was asked for',
   304: 'Not modified: the caller has the current version',
   400: 'The request is not valid',
   401: 'Not authenticated',
@@ -23,6 +24,7 @@ const reasons: Record<number, string> = {
   412: 'If-Match does not hold the current ETag',
   413: 'The body is too large',
   415: 'The content type is not supported',
+  416: 'There is no such part',
   422: 'The content violates its schema',
   429: 'Too many requests',
   503: 'Not available right now',
@@ -57,6 +59,11 @@ export function openapi(operations: Operation[], info: DocumentInfo) {
           description: 'An access token of a tenant realm',
         },
         apiKey: { type: 'apiKey', in: 'header', name: 'X-Identity-API-Key', description: 'A long-lived key' },
+        ...Object.fromEntries(
+          operations.flatMap(({ access: { keyHeader: name } }) =>
+            name === undefined ? [] : [[name, { type: 'apiKey', in: 'header', name }]],
+          ),
+        ),
       },
     },
   }
@@ -88,8 +95,13 @@ function describe({ door, method, path, schema, access, face }: Operation) {
       },
     }),
     responses: Object.fromEntries([...success, ...failures]),
-    security: access.scope === 'none' ? [] : alternatives.flatMap((names) => [{ bearer: names }, { apiKey: names }]),
+    security: securityOf(access, alternatives),
   }
+}
+
+const securityOf = ({ scope, keyHeader }: Operation['access'], alternatives: string[][]) => {
+  if (keyHeader !== undefined) return [{ [keyHeader]: [] }]
+  return scope === 'none' ? [] : alternatives.flatMap((names) => [{ bearer: names }, { apiKey: names }])
 }
 
 /** What any operation of this kind can answer beside its own statuses. */
@@ -99,12 +111,15 @@ function failuresOf({ method, access, schema }: Pick<Operation, 'method' | 'acce
   if (scopesOf(access).length > 0) statuses.add(403)
   if (schema.params) statuses.add(404)
   if (schema.params || schema.query || schema.body) statuses.add(400)
+  if (access.keyHeader !== undefined) statuses.add(403)
   if (schema.body) for (const status of [413, 415]) statuses.add(status)
   if (method === 'GET') statuses.delete(413)
   return [...statuses].sort()
 }
 
-const json = (schema: TSchema, type = 'application/json') => ({ [type]: { schema: plain(schema) } })
+const json = (schema: TSchema, type = isBytes(schema) ? 'application/octet-stream' : 'application/json') => ({
+  [type]: { schema: plain(schema) },
+})
 
 const answer = (status: number, shape: TSchema) => {
   const { type, description } = shape as { type?: string; description?: string }

@@ -4,7 +4,8 @@ import { authorize, type Ctx } from '../contract.ts'
 
 import type { Face } from '../faces.ts'
 import { holds, onPlatform, onTenant } from '../permissions.ts'
-import type { OperationSchema, Static, TSchema } from '../schema.ts'
+import { isBytes, type OperationSchema, type Static, type TSchema } from '../schema.ts'
+import { abandonBody, bodyOf } from './streaming.ts'
 
 /** Who may call: `scope` on the platform or the tenant is checked here; on a resource, by the service that knows it. */
 export interface Access {
@@ -15,6 +16,10 @@ export interface Access {
   or?: { scope: string; on: 'platform' | 'tenant' }
   /** The body is the user's own JSON: `__proto__` is a key like any other. */
   anyJson?: boolean
+  /** The body is of any type and size and is handed over unread: its shape is `Bytes`. */
+  streamBody?: boolean
+  /** With scope `none`: the header whose key the service checks itself, for the API reference. */
+  keyHeader?: string
 }
 
 type StaticOf<S extends TSchema | undefined> = S extends TSchema ? Static<S> : undefined
@@ -96,8 +101,21 @@ export function mountRoutes(
       if (!config?.scope) throw new Error(`${method} ${path} declares no scope`)
       if (Object.keys(schema.response).length === 0) throw new Error(`${method} ${path} declares no response`)
       record({ door: door.name, method, path, root: door.root, schema, access: config, face: door.face })
-      const { params, query, headers, body, response } = schema
-      app.route({
+      const { params, query, headers, response } = schema
+      const body = config.streamBody ? undefined : schema.body
+      const answer = (request: FastifyRequest, reply: FastifyReply, given: unknown) =>
+        handler(
+          {
+            ctx: request.ctx,
+            params: request.params as never,
+            query: request.query as never,
+            body: given as never,
+            headers: request.headers,
+            raw: request,
+          },
+          reply,
+        )
+      const route = {
         method,
         url: path,
         config: { ...config, root: door.root, door: door.name },
@@ -108,24 +126,21 @@ export function mountRoutes(
           ...(body && { body }),
           response: withoutEmpty(response),
         },
-        onRequest: async (request) => {
+        onRequest: async (request: FastifyRequest) => {
           if (config.scope === 'none') return
           request.ctx = await authenticate(request, door.name)
           checkSystemAccess(request.ctx, config)
         },
-        handler: (request, reply) =>
-          handler(
-            {
-              ctx: request.ctx,
-              params: request.params as never,
-              query: request.query as never,
-              body: request.body as never,
-              headers: request.headers,
-              raw: request,
-            },
-            reply,
-          ),
-      })
+      }
+      if (!config.streamBody) app.route({ ...route, handler: (request, reply) => answer(request, reply, request.body) })
+      else
+        app.register(async (scope) => {
+          leaveBodies(scope)
+          scope.route({
+            ...route,
+            handler: (request, reply) => answer(request, reply, bodyOf(request.raw, reply.raw)),
+          })
+        })
     }
   return {
     get: define('GET'),
@@ -137,6 +152,19 @@ export function mountRoutes(
   }
 }
 
-/** Fastify would serialize 204's declared null as the text "null". */
+/** Whatever they are, the handler reads them. */
+function leaveBodies(scope: FastifyInstance) {
+  scope.removeAllContentTypeParsers()
+  scope.addContentTypeParser('*', (_request, _payload, done) => done(null))
+  // Also for what is refused before the handler.
+  scope.addHook('onSend', (request, reply, payload, done) => {
+    if (abandonBody(request.raw)) reply.header('connection', 'close')
+    done(null, payload)
+  })
+}
+
+/** Fastify would serialize 204's declared null as the text "null"; bytes are sent as they are. */
 const withoutEmpty = (response: Record<number, TSchema>) =>
-  Object.fromEntries(Object.entries(response).filter(([, schema]) => (schema as { type?: string }).type !== 'null'))
+  Object.fromEntries(
+    Object.entries(response).filter(([, schema]) => (schema as { type?: string }).type !== 'null' && !isBytes(schema)),
+  )

@@ -30,6 +30,7 @@ import type { Metrics } from '../metrics.ts'
 import { bodyLimitBytes, readJsonBodies } from './body.ts'
 import { createRateLimit } from './limits.ts'
 import { mountRoutes, type Operation } from './routes.ts'
+import { deferContinue, limitBodyTime, sayContinue } from './streaming.ts'
 import { compileLazily } from './validation.ts'
 
 export interface HttpOptions {
@@ -51,6 +52,8 @@ export interface HttpServer {
 }
 
 const partLengthMax = 2048
+/** How long requests in flight may go on while the door closes; within the ten seconds of a stop. */
+const inFlightMs = 5_000
 const correlationPattern = /^[\w.:~+/=-]{1,128}$/
 
 export function createHttpServer(options: HttpOptions): HttpServer {
@@ -92,8 +95,9 @@ export function createHttpServer(options: HttpOptions): HttpServer {
   }) as unknown as FastifyInstance
   // Node's own default lets a slow sender hold a connection for five minutes.
   app.server.headersTimeout = 15_000
-  // Nobody holds a connection by sending a body byte by byte; a megabyte takes seconds even on a slow line.
-  app.server.requestTimeout = 120_000
+  // Would also end a long upload: see limitBodyTime.
+  app.server.requestTimeout = 0
+  deferContinue(app.server)
 
   readJsonBodies(app)
   compileLazily(app)
@@ -102,6 +106,10 @@ export function createHttpServer(options: HttpOptions): HttpServer {
   // Hooks with a callback: on the hottest path of all, four promises for each request can be measured.
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-correlation-id', request.id)
+    if (!request.routeOptions.config.streamBody) {
+      limitBodyTime(request.raw)
+      sayContinue(request.raw, reply.raw)
+    }
     const seconds = perAddress.take(request.ip)
     if (seconds > 0) done(tooMany(seconds))
     else if (request.url.includes('%00')) done(nulIn(request))
@@ -151,12 +159,12 @@ export function createHttpServer(options: HttpOptions): HttpServer {
     operations,
     mount(door, roots) {
       const face = door.face ?? messageFace
-      for (const [index, root] of roots.entries())
+      for (const [index, root] of (door.at ?? roots).entries())
         app.register(
           async (scope) => {
             scope.setErrorHandler((error, request, reply) => answerError(error, request, reply, face))
             const record = (operation: Operation) => {
-              if (index === 0) operations.push(operation)
+              if (index === 0 && !door.at) operations.push(operation)
             }
             door.routes(
               mountRoutes(scope, { name: door.name, root, face, baseUrl: options.baseUrl }, authenticate, record),
@@ -171,8 +179,11 @@ export function createHttpServer(options: HttpOptions): HttpServer {
       closing = true
       const started = monotonicMs()
       const sweep = setInterval(() => app.server.closeIdleConnections(), 50)
+      // Uploads and downloads can take hours; nothing of them was acknowledged.
+      const enough = setTimeout(() => app.server.closeAllConnections(), inFlightMs)
       await app.close()
       clearInterval(sweep)
+      clearTimeout(enough)
       log.debug({ ms: monotonicMs() - started }, 'the HTTP door is closed')
     },
   }
