@@ -97,9 +97,21 @@ export const settings = {
       'seals the secrets in the database, at least 32 characters; default: a generated file in the data directory',
   },
   NATS_URL: { kind: 'url', default: undefined, secret: true, meaning: 'NATS, for more than one node; reserved' },
-  S3_URL: { kind: 'url', default: undefined, meaning: 'S3-compatible store for blobs; reserved' },
-  S3_ACCESS_KEY: { kind: 'text', default: undefined, secret: true, meaning: 'reserved' },
-  S3_SECRET_KEY: { kind: 'text', default: undefined, secret: true, meaning: 'reserved' },
+  S3_URL: {
+    kind: 'web address',
+    default: undefined,
+    meaning:
+      'S3-compatible store for blobs, with its bucket: https://host:port/bucket or …/bucket/folder, which belongs to this ' +
+      'installation alone; default: files in the data directory',
+  },
+  S3_ACCESS_KEY: { kind: 'text', default: undefined, secret: true, meaning: 'access key of that store' },
+  S3_SECRET_KEY: { kind: 'text', default: undefined, secret: true, meaning: 'secret key of that store' },
+  S3_REGION: { kind: 'text', default: 'us-east-1', meaning: 'region of that store, where it has any' },
+  BLOB_QUOTA_MB: {
+    kind: 'integer',
+    default: '0',
+    meaning: 'megabytes (10^6 bytes) of files and blobs that the endpoints of one tenant may keep; 0 is no limit',
+  },
   SMTP_URL: { kind: 'url', default: undefined, secret: true, meaning: 'mail server for e-mail actions; reserved' },
   ALLOW_PRIVATE_ADDRESSES: {
     kind: 'switch',
@@ -114,7 +126,7 @@ export const settings = {
   UPLOAD_TOKEN_TTL_SECONDS: {
     kind: 'integer',
     default: '3600',
-    meaning: "lifetime of a device's upload token; reserved",
+    meaning: "lifetime of a device's upload token",
   },
   AUTH: {
     kind: 'text',
@@ -297,11 +309,27 @@ export function loadConfig(environment: Environment = process.env) {
         payloadBytesMax: integer('TRAFFIC_LOG_PAYLOAD_BYTES'),
         retentionDays: Math.max(1, integer('TRAFFIC_LOG_DAYS')),
       },
+      blobs: { directory: resolve(must('DATA'), 'blobs'), s3: s3Of(text) },
+      binaryData: {
+        uploadTokenSeconds: Math.max(1, integer('UPLOAD_TOKEN_TTL_SECONDS')),
+        quotaBytes: integer('BLOB_QUOTA_MB') * 1_000_000,
+      },
     },
   }
 }
 
 export type Config = ReturnType<typeof loadConfig>
+
+function s3Of(text: (name: SettingName) => string | undefined) {
+  const [url, accessKey, secretKey] = (['S3_URL', 'S3_ACCESS_KEY', 'S3_SECRET_KEY'] as const).map(text)
+  if (url === undefined) return undefined
+  const { origin, pathname } = new URL(url)
+  const [bucket = '', ...folders] = pathname.split('/').filter((step) => step !== '')
+  if (bucket === '') throw new ConfigurationError(`${prefix}S3_URL names no bucket; expected https://host:port/bucket`)
+  if (accessKey === undefined || secretKey === undefined)
+    throw new ConfigurationError(`${prefix}S3_URL needs ${prefix}S3_ACCESS_KEY and ${prefix}S3_SECRET_KEY`)
+  return { origin, bucket, folder: folders.join('/'), region: text('S3_REGION')!, accessKey, secretKey }
+}
 
 const openDoorsOf = (value: string): 'none' | 'all' | string[] => {
   if (value === 'on') return 'none'

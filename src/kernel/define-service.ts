@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import type { S3Settings } from './blobs/blobs.ts'
 import type { Bus } from './bus.ts'
 import type { Clock } from './clock.ts'
 import type { Contract, Ctx } from './contract.ts'
@@ -53,6 +54,13 @@ export interface Settings {
     queuedMessagesMax: number
   }
   trafficLog: { payloadBytesMax: number; retentionDays: number }
+  /** Where contents of any size are kept: in files, or in an S3-compatible store. */
+  blobs: { directory: string; s3: S3Settings | undefined }
+  binaryData: {
+    uploadTokenSeconds: number
+    /** For each tenant, 0: no limit. */
+    quotaBytes: number
+  }
 }
 
 /** One door of a service for people: its root and aliases stand in assembly/roots.ts under this name. */
@@ -60,6 +68,8 @@ export interface HttpDoor {
   /** As in the specification's list of operations: `application`, `tenant-v1`. */
   name: string
   face?: Face
+  /** Further addresses instead of the roots in the table, absent from the API reference: for what is served there too. */
+  at?: string[]
   routes(http: Http): void
   /**
    * For protocols that are not JSON over our routes (OpenID Connect): registers itself on the server as it is, and
