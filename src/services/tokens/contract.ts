@@ -39,5 +39,7 @@ export interface Tokens {
    * talk, and how often somebody may be wrong, is for whoever asks to decide.
    */
   validate(presented: { token: string; versionName: string }): Promise<ValidToken | undefined>
+  /** Whether the endpoint can speak for itself at all: it has a token that is neither suspended nor revoked. */
+  mayTalk(endpointId: string): Promise<boolean>
 }
 export const Tokens = contract<Tokens>('tokens')

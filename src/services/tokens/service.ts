@@ -160,6 +160,8 @@ export function createTokens(kit: Kit, applications: Applications): TokensServic
         await tellDeleted(sql, tenantId, await store.deleteEndpoints(sql, tenantId, endpointIds))
       },
 
+      mayTalk: (endpointId) => store.hasToken(db.sql, endpointId, tokenStatuses.filter(isValid)),
+
       async validate({ token, versionName }) {
         if (token.length > tokenLengthMax) return undefined
         const version = await applications.findVersion(versionName)

@@ -97,6 +97,13 @@ export async function countTokens(sql: Sql, endpointId: string): Promise<number>
   return row?.count
 }
 
+export async function hasToken(sql: Sql, endpointId: string, statuses: readonly TokenStatus[]): Promise<boolean> {
+  const [row] = await sql`
+    select exists (select from tokens.tokens
+      where endpoint_id = ${endpointId} and status = any(${[...statuses]}::text[])) as yes`
+  return row?.yes
+}
+
 /** A page and how many there are in all, as of one moment. */
 export async function findTokens(
   sql: Sql,
