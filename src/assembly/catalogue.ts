@@ -1,10 +1,11 @@
 import identity from '../identity/index.ts'
 import type { AnyService } from '../kernel/define-service.ts'
 import applications from '../services/applications/index.ts'
+import binaryData from '../services/binary-data/index.ts'
 import credentials from '../services/credentials/index.ts'
 import register from '../services/register/index.ts'
 import tenants from '../services/tenants/index.ts'
 import tokens from '../services/tokens/index.ts'
 
 /** The plan of the house: every service once; what each needs decides the order in which they are built. */
-export const catalogue: AnyService[] = [identity, tenants, applications, credentials, tokens, register]
+export const catalogue: AnyService[] = [identity, tenants, applications, credentials, tokens, register, binaryData]

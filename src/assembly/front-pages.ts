@@ -14,6 +14,7 @@ export const titles: Record<string, string> = {
   token: 'Tokens of endpoints',
   register: 'Endpoints, their metadata and relations',
   credentials: 'Basic and X.509 credentials of clients',
+  binary: 'Files and blobs that endpoints upload',
   certificates: 'The root certificate and revocation lists',
 }
 

@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { before, test } from 'node:test'
+import { aCaller } from '../../../test/harness/builders.ts'
+import { eventually } from '../../../test/harness/eventually.ts'
+import { type Endpoint, openBinaryData, root } from './test-house.ts'
+
+let at: Awaited<ReturnType<typeof openBinaryData>>
+let app: string
+let endpoint: Endpoint
+let file: string
+const content = '0123456789'
+const etag = `"${createHash('sha256').update(content).digest('hex')}"`
+
+before(async () => {
+  at = await openBinaryData()
+  app = await at.anApplication()
+  endpoint = await at.anEndpoint(app)
+  await at.upload(endpoint, '/files/digits.txt', content)
+  file = `${root}${endpoint.path}/files/digits.txt`
+})
+
+test('a download is an attachment that nobody sniffs, with its checksum', async () => {
+  const { status, text, headers } = await at.admin(`GET ${file}`)
+  assert.equal(status, 200)
+  assert.equal(text, content)
+  assert.equal(headers['content-type'], 'application/octet-stream')
+  assert.equal(headers['content-disposition'], `attachment; filename="digits.txt"; filename*=UTF-8''digits.txt`)
+  assert.equal(headers['x-content-type-options'], 'nosniff')
+  assert.equal(headers['content-length'], '10')
+  assert.equal(headers['accept-ranges'], 'bytes')
+  assert.equal(headers.etag, etag)
+  assert.equal(headers['repr-digest'], `sha-256=:${createHash('sha256').update(content).digest('base64')}:`)
+  assert.ok(headers['last-modified'])
+})
+
+test('HEAD has the headers and no content', async () => {
+  const { status, text, headers } = await at.admin(`HEAD ${file}`)
+  assert.deepEqual([status, text, headers['content-length'], headers.etag], [200, '', '10', etag])
+})
+
+for (const [range, status, text, shown] of [
+  ['bytes=0-3', 206, '0123', 'bytes 0-3/10'],
+  ['bytes=7-', 206, '789', 'bytes 7-9/10'],
+  ['bytes=-2', 206, '89', 'bytes 8-9/10'],
+  ['bytes=-99', 206, content, 'bytes 0-9/10'],
+  ['bytes=5-99', 206, '56789', 'bytes 5-9/10'],
+  ['bytes=0-0', 206, '0', 'bytes 0-0/10'],
+  ['bytes=10-', 416, undefined, 'bytes */10'],
+  ['bytes=99999999999999999999-', 416, undefined, 'bytes */10'],
+  ['bytes=-0', 416, undefined, 'bytes */10'],
+  ['bytes=5-2', 200, content, undefined],
+  ['bytes=0-1,3-4', 200, content, undefined],
+  ['lines=1-2', 200, content, undefined],
+  ['bytes=a-b', 200, content, undefined],
+  ['', 200, content, undefined],
+] as const)
+  test(`Range: ${range} is ${status}`, async () => {
+    const answer = await at.admin(`GET ${file}`, undefined, { range })
+    assert.equal(answer.status, status, answer.text)
+    assert.equal(answer.headers['content-range'], shown)
+    if (text === undefined) return assert.match(answer.body.message, /10 bytes/)
+    assert.equal(answer.text, text)
+    assert.equal(answer.headers['content-length'], String(text.length))
+  })
+
+test('If-Range: a part only of the content that the caller has begun', async () => {
+  const part = await at.admin(`GET ${file}`, undefined, { range: 'bytes=0-1', 'if-range': etag })
+  assert.equal(part.status, 206)
+  const whole = await at.admin(`GET ${file}`, undefined, { range: 'bytes=0-1', 'if-range': '"old"' })
+  assert.deepEqual([whole.status, whole.text], [200, content])
+})
+
+test('If-None-Match with the current ETag: 304 without content', async () => {
+  for (const given of [etag, `"x", ${etag}`, `W/${etag}`, '*']) {
+    const answer = await at.admin(`GET ${file}`, undefined, { 'if-none-match': given })
+    assert.deepEqual([answer.status, answer.text, answer.headers.etag], [304, '', etag], given)
+  }
+  for (const given of ['"x"', ''])
+    assert.equal((await at.admin(`GET ${file}`, undefined, { 'if-none-match': given })).status, 200)
+})
+
+test('data/last is the newest blob, whatever is uploaded in the same millisecond', async () => {
+  const one = await at.anEndpoint(app)
+  const last = `${root}${one.path}/binary-data/data/last`
+  const missing = await at.admin(`GET ${last}`)
+  assert.equal(missing.status, 404)
+  for (let n = 0; n < 20; n++) {
+    await at.upload(one, `/binary-data?name=b${n}`, `blob ${n}`)
+    const answer = await at.admin(`GET ${last}`)
+    assert.equal(answer.text, `blob ${n}`)
+    assert.match(answer.headers['content-disposition']!, new RegExp(`filename="b${n}"`))
+  }
+})
+
+test('deleting: 204, then 404; the content goes too', async () => {
+  const one = await at.anEndpoint(app)
+  await at.upload(one, '/files/a', 'file')
+  const { headers } = await at.upload(one, '/binary-data', 'blob')
+  const blob = headers.location!.replace('http://waypost.test', '')
+  for (const url of [`${root}${one.path}/files/a`, blob]) {
+    assert.equal((await at.admin(`DELETE ${url}`)).status, 204)
+    assert.equal((await at.admin(`DELETE ${url}`)).status, 404)
+    assert.equal((await at.admin(`GET ${url}`)).status, 404)
+  }
+  await eventually(async () => {
+    const [row] = await at.house.kit.db.sql`select count(*) from binary_data.leavings`
+    assert.equal(row?.count, 0)
+  })
+  const { kept, summed } = await at.usage()
+  assert.equal(kept, summed)
+})
+
+test('what is missing and what is not for the caller are the same bytes', async () => {
+  const other = await at.anApplication('other')
+  const theirs = await at.anEndpoint(other, { tenantId: 'other' })
+  await at.upload(theirs, '/files/secret', 'secret')
+  const { headers } = await at.upload(theirs, '/binary-data', 'secret')
+  const blobId = headers.location!.split('/').at(-1)!
+  const powerless = at.house.as(aCaller())
+  for (const path of [
+    '/files/secret',
+    `/binary-data/${blobId}`,
+    `/binary-data/${blobId}/data`,
+    '/binary-data/data/last',
+  ])
+    for (const method of path.endsWith('data') || path.endsWith('last') ? ['GET'] : ['GET', 'DELETE']) {
+      const url = `${root}${theirs.path}${path}`
+      const hidden = await at.admin(`${method} ${url}`)
+      const hiddenToo = await powerless(`${method} ${url}`)
+      const missing = await at.adminOf('other')(`${method} ${url.replace(theirs.endpointId, 'ep-none')}`)
+      const elsewhere = await at.adminOf('other')(`${method} ${url.replace(other, app)}`)
+      for (const answer of [hidden, hiddenToo, missing, elsewhere]) assert.equal(answer.status, 404, answer.text)
+      const blank = (text: string) => text.replaceAll(theirs.endpointId, 'ep-none').replaceAll(other, app)
+      assert.equal(new Set([hidden, hiddenToo, missing, elsewhere].map(({ text }) => blank(text))).size, 1)
+    }
+  assert.equal((await at.adminOf('other')(`GET ${root}${theirs.path}/files/secret`)).text, 'secret')
+})
+
+test('endpoint:read opens, endpoint:update deletes; who may only read gets 403', async () => {
+  const one = await at.anEndpoint(app)
+  await at.upload(one, '/files/a', 'x')
+  const url = `${root}${one.path}/files/a`
+  const on = (resource: string, ...scopes: string[]) => at.house.as(aCaller({ on: { [resource]: scopes } }))
+  for (const resource of [`endpoint-${one.endpointId}`, `application-${app}`, 'tenant-system']) {
+    assert.equal((await on(resource, 'endpoint:read')(`GET ${url}`)).status, 200)
+    assert.equal((await on(resource, 'endpoint:read')(`DELETE ${url}`)).status, 403)
+  }
+  assert.equal((await on('endpoint-other', 'endpoint:read')(`GET ${url}`)).status, 404)
+  assert.equal((await on(`endpoint-${one.endpointId}`, 'endpoint:update')(`DELETE ${url}`)).status, 204)
+})
+
+test('without a token of people: 401', async () => {
+  assert.equal((await at.house.as(undefined)(`GET ${file}`)).status, 401)
+  assert.equal((await at.send(`GET ${file}`, { 'x-auth-token': await at.aToken(endpoint) })).status, 401)
+})

@@ -1,0 +1,51 @@
+import { Identity } from '../../identity/contract.ts'
+import { defineService } from '../../kernel/define-service.ts'
+import { Applications } from '../applications/contract.ts'
+import { Register } from '../register/contract.ts'
+import { Tokens } from '../tokens/contract.ts'
+import { BinaryData } from './contract.ts'
+import { reactions } from './reactions.ts'
+import { downloadRoutes } from './routes/downloads.ts'
+import { listRoutes } from './routes/lists.ts'
+import { uploadRoutes } from './routes/uploads.ts'
+import { createBinaryData } from './service.ts'
+
+export default defineService({
+  name: 'binary-data',
+  provides: BinaryData,
+  // With the gateway: `gateway: Gateway` here, and `gateway.attach({ bcx: uploads(service.api) })` in build (device.ts).
+  needs: { identity: Identity, applications: Applications, register: Register, tokens: Tokens },
+  migrations: new URL('./migrations/', import.meta.url),
+  build(kit, given) {
+    const service = createBinaryData(kit, given)
+    reactions(kit.bus, service.endings)
+    const door = { name: 'binary' }
+    return {
+      api: service.api,
+      http: [
+        {
+          ...door,
+          routes(http) {
+            uploadRoutes(http, service, kit.baseUrl)
+            downloadRoutes(http, service, kit.baseUrl)
+            listRoutes(http, service, kit.baseUrl)
+          },
+        },
+        // Uploads and the `Location` of a blob also without the prefix (document 3).
+        {
+          ...door,
+          at: [''],
+          routes(http) {
+            uploadRoutes(http, service, kit.baseUrl)
+            downloadRoutes(http, service, kit.baseUrl)
+          },
+        },
+      ],
+      periodic: [
+        { name: 'binary-data.sweep', everySeconds: 600, run: service.leavings.sweep },
+        { name: 'binary-data.compare', everySeconds: 24 * 3600, run: service.leavings.compare },
+      ],
+      stop: service.leavings.stop,
+    }
+  },
+})

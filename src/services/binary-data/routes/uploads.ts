@@ -1,0 +1,36 @@
+import { invalidField } from '../../../kernel/errors.ts'
+import type { Http } from '../../../kernel/http/routes.ts'
+import { digestOf } from '../headers.ts'
+import { linkOf } from '../links.ts'
+import * as schemas from '../schemas.ts'
+import type { BinaryDataService } from '../service.ts'
+
+const config = { scope: 'none', keyHeader: 'X-Auth-Token', streamBody: true } as const
+
+/** A name and not a path: whoever saves it must not end up elsewhere. */
+function checkFilename(filename: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: just these are refused
+  if (/[/\\\u0000-\u001f\u007f]/.test(filename) || filename === '.' || filename === '..')
+    throw invalidField('filename', 'expected a name without slashes and control characters, other than . and ..')
+  return filename
+}
+
+export function uploadRoutes(http: Http, { uploads }: BinaryDataService, baseUrl: () => string) {
+  const given = ({ headers }: { headers: Record<string, string | string[] | undefined> }) => ({
+    token: headers['x-auth-token']?.toString(),
+    length: Number(headers['content-length'] ?? 0),
+    digest: digestOf(headers),
+  })
+
+  http.post('/binary-data', { schema: schemas.uploadBlob, config }, async (request, reply) => {
+    const name = request.query.name || undefined
+    const blob = await uploads.receive({ ...given(request), kind: 'blob', name, content: request.body })
+    return reply.code(201).header('location', linkOf(baseUrl(), blob)).header('etag', `"${blob.checksum}"`).send()
+  })
+
+  http.post('/files/:filename', { schema: schemas.uploadFile, config }, async (request, reply) => {
+    const name = checkFilename(request.params.filename)
+    const file = await uploads.receive({ ...given(request), kind: 'file', name, content: request.body })
+    return reply.code(204).header('etag', `"${file.checksum}"`).send()
+  })
+}

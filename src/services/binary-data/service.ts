@@ -1,0 +1,41 @@
+import type { Identity } from '../../identity/contract.ts'
+import { createBlobs } from '../../kernel/blobs/open.ts'
+import type { Kit } from '../../kernel/define-service.ts'
+import type { Applications } from '../applications/contract.ts'
+import type { Register } from '../register/contract.ts'
+import type { Tokens } from '../tokens/contract.ts'
+import type { BinaryData } from './contract.ts'
+import { createEndingRules, type EndingRules } from './service/endings.ts'
+import { createItemRules, type ItemRules } from './service/items.ts'
+import { createLeavings, type Leavings } from './service/leavings.ts'
+import { createListRules, type ListRules } from './service/lists.ts'
+import { createTokenRules, type TokenRules } from './service/tokens.ts'
+import { createUploadRules, type UploadRules } from './service/uploads.ts'
+
+export interface BinaryDataService {
+  tokens: TokenRules
+  uploads: UploadRules
+  items: ItemRules
+  lists: ListRules
+  endings: EndingRules
+  leavings: Leavings
+  api: BinaryData
+}
+
+export function createBinaryData(
+  kit: Kit,
+  given: { identity: Identity; applications: Applications; register: Register; tokens: Tokens },
+): BinaryDataService {
+  const blobs = createBlobs(kit.settings.blobs, kit.now)
+  const leavings = createLeavings(kit, blobs)
+  const tokens = createTokenRules(kit, given)
+  return {
+    tokens,
+    uploads: createUploadRules(kit, { blobs, tokens, leavings }),
+    items: createItemRules(kit, { blobs, leavings }),
+    lists: createListRules(kit, given),
+    endings: createEndingRules(kit, leavings),
+    leavings,
+    api: { issueUploadToken: tokens.issue },
+  }
+}

@@ -1,0 +1,62 @@
+/** What goes when an endpoint or a tenant goes. */
+import type { Sql } from '../../../kernel/db.ts'
+import type { Kit } from '../../../kernel/define-service.ts'
+import * as items from '../store/items.ts'
+import { endUploadsOfEndpoints, endUploadsOfTenant } from '../store/uploads.ts'
+import type { Leavings } from './leavings.ts'
+
+export interface EndingRules {
+  /** An endpoint that was registered anew since then keeps what it has. */
+  forgetEndpoints(sql: Sql, of: { tenantId: string; endpointIds: string[]; until: Date }): Promise<void>
+  forgetTenant(sql: Sql, tenantId: string): Promise<void>
+}
+
+const atOnce = 1000
+const endpointsJob = 'binary-data.forget-endpoints'
+const tenantJob = 'binary-data.forget-tenant'
+
+export function createEndingRules({ db, jobs, now }: Kit, leavings: Leavings): EndingRules {
+  /** In parts, each a transaction: an endpoint can leave a million blobs. */
+  async function inParts(tenantId: string, deletePart: (sql: Sql) => Promise<items.Gone[]>) {
+    for (let more = true; more; )
+      more = await db.tx(async (sql) => {
+        const gone = await deletePart(sql)
+        await leavings.leave(
+          sql,
+          gone.map(({ contentKey }) => contentKey),
+        )
+        const bytes = gone.reduce((sum, { size }) => sum + size, 0)
+        if (bytes > 0) await items.addUsage(sql, tenantId, -bytes)
+        return gone.length === atOnce
+      })
+  }
+
+  jobs.define<{ tenantId: string; endpointIds: string[]; until: string }>({
+    name: endpointsJob,
+    timeoutSeconds: 3600,
+    run: ({ tenantId, endpointIds, until }) =>
+      inParts(tenantId, (sql) =>
+        items.deleteOfEndpoints(sql, { tenantId, endpointIds, until: new Date(until), limit: atOnce }),
+      ),
+  })
+  jobs.define<{ tenantId: string }>({
+    name: tenantJob,
+    timeoutSeconds: 3600,
+    async run({ tenantId }) {
+      await inParts(tenantId, (sql) => items.deleteOfTenant(sql, tenantId, atOnce))
+      await items.deleteUsage(db.sql, tenantId)
+    },
+  })
+
+  return {
+    async forgetEndpoints(sql, { tenantId, endpointIds, until }) {
+      await endUploadsOfEndpoints(sql, { endpointIds, until })
+      if (await items.hasItems(sql, endpointIds))
+        await jobs.send(sql, endpointsJob, { tenantId, endpointIds, until: until.toISOString() })
+    },
+    async forgetTenant(sql, tenantId) {
+      await endUploadsOfTenant(sql, tenantId, now())
+      await jobs.send(sql, tenantJob, { tenantId })
+    },
+  }
+}

@@ -1,0 +1,98 @@
+import type { Ctx } from '../../../kernel/contract.ts'
+import type { Kit } from '../../../kernel/define-service.ts'
+import { Forbidden, InvalidRequest } from '../../../kernel/errors.ts'
+import type { Window } from '../../../kernel/paging.ts'
+import { holds, onResource, visible } from '../../../kernel/permissions.ts'
+import type { Applications } from '../../applications/contract.ts'
+import { applicationResource, type Register } from '../../register/contract.ts'
+import { NoApplication } from '../errors.ts'
+import * as store from '../store/items.ts'
+
+export interface Wanted {
+  kind: store.Kind
+  appName: string
+  endpointIds?: string[] | undefined
+  name?: string | undefined
+  fromDate?: string | undefined
+  toDate?: string | undefined
+  sort: 'ASC' | 'DESC'
+}
+
+/** A page, or, where it would be long, its items as they are asked for. */
+export interface Listed {
+  total: number
+  items: store.Item[] | AsyncIterable<store.Item>
+}
+
+export interface ListRules {
+  list(ctx: Ctx, wanted: Wanted, window: Window): Promise<Listed>
+  /** All of them, endpoint by endpoint, in pieces that are of one endpoint each. */
+  byEndpoint(ctx: Ctx, wanted: Wanted): Promise<AsyncIterable<store.Item[]>>
+}
+
+/** Longer answers are not held in memory. */
+const pageMax = 1000
+const idsMax = 1000
+const read = 'endpoint:read'
+
+export function createListRules(
+  { db }: Kit,
+  { applications, register }: { applications: Applications; register: Register },
+): ListRules {
+  /** The endpoints of the application that the caller may read; undefined: all of them. */
+  async function sightOf(ctx: Ctx, appName: string): Promise<string[] | undefined> {
+    if (!(await applications.exists(ctx, { name: appName }))) throw NoApplication({ appName })
+    const application = onResource(ctx.tenantId, applicationResource(appName))
+    if (holds(ctx.caller, read, application)) return undefined
+    const granted = visible(ctx.caller, read, ctx.tenantId, 'endpoint-') as string[]
+    const known = granted.length > 0 ? [...(await register.findAll(granted)).values()] : []
+    const readable = known.filter(
+      ({ tenantId, applicationName }) => tenantId === ctx.tenantId && applicationName === appName,
+    )
+    if (readable.length > 0) return readable.map(({ endpointId }) => endpointId)
+    if (holds(ctx.caller, 'application:read', application))
+      throw Forbidden({ scope: read, resource: applicationResource(appName) })
+    throw NoApplication({ appName })
+  }
+
+  async function questionOf(ctx: Ctx, wanted: Wanted): Promise<store.Question> {
+    const { kind, appName, name, fromDate: from, toDate: to, sort } = wanted
+    const endpointIds = wanted.endpointIds?.length === 0 ? undefined : wanted.endpointIds
+    if (endpointIds && endpointIds.length > idsMax)
+      throw InvalidRequest({ problem: `endpointId: expected at most ${idsMax} ids` })
+    const sight = await sightOf(ctx, appName)
+    const { tenantId } = ctx
+    return { kind, tenantId, applicationName: appName, sight, endpointIds, name, from, to, descending: sort === 'DESC' }
+  }
+
+  /** Page after page: no connection is held while a slow reader takes its time. */
+  async function* walk(question: store.Question, first: store.ListedItem[], count: number) {
+    let [page, left] = [first, count]
+    while (page.length > 0) {
+      yield* page
+      left -= page.length
+      if (left <= 0 || page.length < pageMax) return
+      page = await store.findItemsAfter(db.sql, question, { after: page.at(-1)!, limit: Math.min(pageMax, left) })
+    }
+  }
+
+  async function* walkEndpoints(question: store.Question) {
+    for (let after: store.ListedItem | undefined; ; ) {
+      const page: store.ListedItem[] = await store.findItemsByEndpoint(db.sql, question, { after, limit: pageMax })
+      yield* Map.groupBy(page, ({ endpointId }) => endpointId).values()
+      after = page.at(-1)
+      if (page.length < pageMax) return
+    }
+  }
+
+  return {
+    async list(ctx, wanted, { offset, limit }) {
+      const question = await questionOf(ctx, wanted)
+      const window = { offset, limit: Math.min(pageMax, limit ?? pageMax) }
+      const { total, items } = await store.findItems(db.sql, question, window)
+      if (items.length < pageMax || limit === pageMax) return { total, items }
+      return { total, items: walk(question, items, limit ?? Number.POSITIVE_INFINITY) }
+    },
+    byEndpoint: async (ctx, wanted) => walkEndpoints(await questionOf(ctx, wanted)),
+  }
+}

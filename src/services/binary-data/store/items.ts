@@ -1,0 +1,172 @@
+/** Files and blobs: what they are and whose. */
+import { likePart, type Sql } from '../../../kernel/db.ts'
+import type { Window } from '../../../kernel/paging.ts'
+
+export type Kind = 'blob' | 'file'
+
+export interface Item {
+  endpointId: string
+  id: string
+  kind: Kind
+  tenantId: string
+  applicationName: string
+  name: string
+  contentKey: string
+  size: number
+  /** Hexadecimal SHA-256. */
+  checksum: string
+  createdDate: Date
+  updatedDate: Date
+}
+/** Its place in the order of lists. */
+export type ListedItem = Item & { seq: number }
+
+const columns = (sql: Sql) => sql`
+  endpoint_id, id, kind, tenant_id, application_name, name, content_key, size, checksum, created_date, updated_date, seq`
+
+export interface Question {
+  kind: Kind
+  tenantId: string
+  applicationName: string
+  /** What the caller may see of the application; undefined: all of it. */
+  sight: string[] | undefined
+  endpointIds?: string[] | undefined
+  /** Part of the name. */
+  name?: string | undefined
+  from?: string | undefined
+  to?: string | undefined
+  descending: boolean
+}
+
+const matching = (sql: Sql, of: Question) => sql`
+  kind = ${of.kind} and tenant_id = ${of.tenantId} and application_name = ${of.applicationName}
+  ${of.sight ? sql`and endpoint_id = any(${of.sight}::text[])` : sql``}
+  ${of.endpointIds ? sql`and endpoint_id = any(${of.endpointIds}::text[])` : sql``}
+  ${of.name === undefined ? sql`` : sql`and name ilike ${likePart(of.name)}`}
+  ${of.from === undefined ? sql`` : sql`and created_date >= ${of.from}::timestamptz`}
+  ${of.to === undefined ? sql`` : sql`and created_date <= ${of.to}::timestamptz`}`
+
+/** A page and how many there are in all, as of one moment. */
+export async function findItems(sql: Sql, of: Question, { offset, limit }: Window) {
+  const order = of.descending ? sql`created_date desc, seq desc` : sql`created_date, seq`
+  const rows = await sql<(ListedItem & { total: number })[]>`
+    select counted.total, page.* from (select count(*) as total from binary_data.items where ${matching(sql, of)}) counted
+    left join (select ${columns(sql)} from binary_data.items where ${matching(sql, of)}
+      order by ${order} offset ${offset} limit ${limit}) page on true
+    order by ${order}`
+  return { total: rows[0]?.total ?? 0, items: rows.filter(({ id }) => id !== null) as ListedItem[] }
+}
+
+/** What follows an item in the order of lists. */
+export async function findItemsAfter(sql: Sql, of: Question, { after, limit }: { after: ListedItem; limit: number }) {
+  const order = of.descending ? sql`created_date desc, seq desc` : sql`created_date, seq`
+  const comparison = of.descending ? sql`<` : sql`>`
+  return await sql<ListedItem[]>`
+    select ${columns(sql)} from binary_data.items
+    where ${matching(sql, of)} and (created_date, seq) ${comparison} (${after.createdDate}, ${after.seq})
+    order by ${order} limit ${limit}`
+}
+
+/** Endpoint by endpoint, each in its order. */
+export async function findItemsByEndpoint(
+  sql: Sql,
+  of: Question,
+  { after, limit }: { after: ListedItem | undefined; limit: number },
+) {
+  const order = of.descending ? sql`created_date desc, seq desc` : sql`created_date, seq`
+  const comparison = of.descending ? sql`<` : sql`>`
+  const rest = after
+    ? sql`and (endpoint_id > ${after.endpointId}
+        or endpoint_id = ${after.endpointId} and (created_date, seq) ${comparison} (${after.createdDate}, ${after.seq}))`
+    : sql``
+  return await sql<ListedItem[]>`
+    select ${columns(sql)} from binary_data.items where ${matching(sql, of)} ${rest}
+    order by endpoint_id, ${order} limit ${limit}`
+}
+
+export async function findFile(sql: Sql, endpointId: string, name: string): Promise<Item | undefined> {
+  const [row] = await sql<Item[]>`
+    select ${columns(sql)} from binary_data.items
+    where endpoint_id = ${endpointId} and name = ${name} and kind = 'file'`
+  return row
+}
+
+export async function findBlob(sql: Sql, endpointId: string, id: string): Promise<Item | undefined> {
+  const [row] = await sql<Item[]>`
+    select ${columns(sql)} from binary_data.items where endpoint_id = ${endpointId} and id = ${id} and kind = 'blob'`
+  return row
+}
+
+export async function findLastBlob(sql: Sql, endpointId: string): Promise<Item | undefined> {
+  const [row] = await sql<Item[]>`
+    select ${columns(sql)} from binary_data.items where endpoint_id = ${endpointId} and kind = 'blob'
+    order by created_date desc, seq desc limit 1`
+  return row
+}
+
+/** Who stores a file under this name does so alone, until the transaction ends. */
+export async function lockFileName(sql: Sql, endpointId: string, name: string) {
+  await sql`select pg_advisory_xact_lock(hashtextextended(${`binary-data\n${endpointId}\n${name}`}, 0))`
+}
+
+export async function insertItem(sql: Sql, item: Item) {
+  await sql`insert into binary_data.items ${sql({ ...item })}`
+}
+
+/** Another content under the same name: the old one or the new one is seen, never a mixture. */
+export async function replaceContent(sql: Sql, { endpointId, id }: Item, content: Partial<Item>) {
+  await sql`update binary_data.items set ${sql(content)} where endpoint_id = ${endpointId} and id = ${id}`
+}
+
+/** Undefined when somebody else was faster. */
+export async function deleteItem(sql: Sql, { endpointId, id }: Item): Promise<Item | undefined> {
+  const [row] = await sql<Item[]>`
+    delete from binary_data.items where endpoint_id = ${endpointId} and id = ${id} returning ${columns(sql)}`
+  return row
+}
+
+export type Gone = Pick<Item, 'contentKey' | 'size'>
+
+/** Some of what these endpoints stored until a moment. */
+export async function deleteOfEndpoints(
+  sql: Sql,
+  of: { tenantId: string; endpointIds: string[]; until: Date; limit: number },
+) {
+  return await sql<Gone[]>`
+    delete from binary_data.items where updated_date <= ${of.until} and (endpoint_id, id) in (
+      select endpoint_id, id from binary_data.items where endpoint_id = any(${of.endpointIds}::text[])
+      and tenant_id = ${of.tenantId} and updated_date <= ${of.until} limit ${of.limit})
+    returning content_key, size`
+}
+
+export async function deleteOfTenant(sql: Sql, tenantId: string, limit: number) {
+  return await sql<Gone[]>`
+    delete from binary_data.items where tenant_id = ${tenantId} and (endpoint_id, id) in (
+      select endpoint_id, id from binary_data.items where tenant_id = ${tenantId} limit ${limit})
+    returning content_key, size`
+}
+
+export async function hasItems(sql: Sql, endpointIds: string[]): Promise<boolean> {
+  const [row] = await sql`
+    select exists (select from binary_data.items where endpoint_id = any(${endpointIds}::text[])) as yes`
+  return row?.yes
+}
+
+// ── what a tenant keeps
+
+export async function findUsage(sql: Sql, tenantId: string): Promise<number> {
+  const [row] = await sql`select bytes from binary_data.usage where tenant_id = ${tenantId}`
+  return row?.bytes ?? 0
+}
+
+/** What it is then. The row is the tenant's bottleneck: the last statement of a transaction. */
+export async function addUsage(sql: Sql, tenantId: string, bytes: number): Promise<number> {
+  const [row] = await sql`
+    insert into binary_data.usage (tenant_id, bytes) values (${tenantId}, ${bytes})
+    on conflict (tenant_id) do update set bytes = usage.bytes + ${bytes} returning bytes`
+  return row?.bytes
+}
+
+export async function deleteUsage(sql: Sql, tenantId: string) {
+  await sql`delete from binary_data.usage where tenant_id = ${tenantId}`
+}

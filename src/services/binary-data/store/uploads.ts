@@ -1,0 +1,113 @@
+/** Upload tokens, uploads under way, and contents that nobody needs any more. */
+import type { Sql } from '../../../kernel/db.ts'
+
+export interface TokenRow {
+  tokenHash: string
+  endpointId: string
+  tenantId: string
+  applicationName: string
+  issuedAt: Date
+  expiresAt: Date
+}
+
+export async function insertToken(sql: Sql, token: TokenRow) {
+  await sql`insert into binary_data.upload_tokens ${sql({ ...token })}`
+}
+
+export async function findToken(sql: Sql, tokenHash: string): Promise<TokenRow | undefined> {
+  const [row] = await sql<TokenRow[]>`
+    select token_hash, endpoint_id, tenant_id, application_name, issued_at, expires_at
+    from binary_data.upload_tokens where token_hash = ${tokenHash}`
+  return row
+}
+
+export async function deleteExpiredTokens(sql: Sql, at: Date) {
+  await sql`delete from binary_data.upload_tokens where expires_at <= ${at}`
+}
+
+/**
+ * False when the token has gone. Whoever ends an endpoint deletes its tokens first and then its uploads, so it waits for us
+ * at the token, or we find none.
+ */
+export async function beginUpload(
+  sql: Sql,
+  { tokenHash, contentKey, at }: { tokenHash: string; contentKey: string; at: Date },
+): Promise<boolean> {
+  const { count } = await sql`
+    with token as (
+      select endpoint_id, tenant_id, issued_at from binary_data.upload_tokens where token_hash = ${tokenHash} for share)
+    insert into binary_data.uploads (content_key, endpoint_id, tenant_id, token_issued_at, touched_at)
+    select ${contentKey}, endpoint_id, tenant_id, issued_at, ${at} from token`
+  return count === 1
+}
+
+export async function touchUpload(sql: Sql, contentKey: string, at: Date) {
+  await sql`update binary_data.uploads set touched_at = ${at} where content_key = ${contentKey}`
+}
+
+/** False when it was given up meanwhile: with its endpoint, or because it was taken for dead. */
+export async function endUpload(sql: Sql, contentKey: string): Promise<boolean> {
+  const { count } = await sql`delete from binary_data.uploads where content_key = ${contentKey}`
+  return count === 1
+}
+
+/** Tokens first, see beginUpload. Until then, because an endpoint may be registered anew under the same id. */
+export async function endUploadsOfEndpoints(sql: Sql, of: { endpointIds: string[]; until: Date }) {
+  await sql`
+    delete from binary_data.upload_tokens
+    where endpoint_id = any(${of.endpointIds}::text[]) and issued_at <= ${of.until}`
+  await sql`
+    with gone as (
+      delete from binary_data.uploads
+      where endpoint_id = any(${of.endpointIds}::text[]) and token_issued_at <= ${of.until} returning content_key)
+    insert into binary_data.leavings (content_key, due_at) select content_key, ${of.until} from gone
+    on conflict do nothing`
+}
+
+export async function endUploadsOfTenant(sql: Sql, tenantId: string, at: Date) {
+  await sql`delete from binary_data.upload_tokens where tenant_id = ${tenantId}`
+  await sql`
+    with gone as (delete from binary_data.uploads where tenant_id = ${tenantId} returning content_key)
+    insert into binary_data.leavings (content_key, due_at) select content_key, ${at} from gone on conflict do nothing`
+}
+
+/** Uploads without a sign of life since then: their process has died. */
+export async function giveUpUploads(sql: Sql, { untouchedSince, at }: { untouchedSince: Date; at: Date }) {
+  await sql`
+    with gone as (delete from binary_data.uploads where touched_at < ${untouchedSince} returning content_key)
+    insert into binary_data.leavings (content_key, due_at) select content_key, ${at} from gone on conflict do nothing`
+}
+
+// ── what is left over
+
+export async function insertLeavings(sql: Sql, contentKeys: string[], at: Date) {
+  await sql`
+    insert into binary_data.leavings (content_key, due_at)
+    select key, ${at} from unnest(${contentKeys}::text[]) key on conflict do nothing`
+}
+
+/** Locked until the transaction ends; another process takes others. */
+export async function takeLeavings(sql: Sql, at: Date, limit: number): Promise<string[]> {
+  const rows = await sql<{ contentKey: string }[]>`
+    select content_key from binary_data.leavings where due_at <= ${at} order by due_at limit ${limit}
+    for update skip locked`
+  return rows.map(({ contentKey }) => contentKey)
+}
+
+export async function deleteLeavings(sql: Sql, contentKeys: string[]) {
+  await sql`delete from binary_data.leavings where content_key = any(${contentKeys}::text[])`
+}
+
+export async function postponeLeavings(sql: Sql, contentKeys: string[], until: Date) {
+  await sql`update binary_data.leavings set due_at = ${until} where content_key = any(${contentKeys}::text[])`
+}
+
+/** Of these keys, those that no row names. One statement: a content moves from table to table in one transaction. */
+export async function findUnknown(sql: Sql, contentKeys: string[]): Promise<string[]> {
+  const rows = await sql<{ key: string }[]>`
+    select key from unnest(${contentKeys}::text[]) key
+    where not exists (select from binary_data.items where content_key = key)
+    and not exists (select from binary_data.uploads where content_key = key)
+    and not exists (select from binary_data.leavings where content_key = key)`
+  return rows.map(({ key }) => key)
+}

@@ -1,0 +1,139 @@
+/** What the tests of binary data share: the service over a real database and real sockets, with the services that it stands on. */
+import assert from 'node:assert/strict'
+import { request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { buffer } from 'node:stream/consumers'
+import { aTenantAdmin } from '../../../test/harness/builders.ts'
+import { type Ask, type HouseOptions, openHouse } from '../../../test/harness/house.ts'
+import { addRealms } from '../../../test/harness/realm-state.ts'
+import identity from '../../identity/index.ts'
+import applications from '../applications/index.ts'
+import register from '../register/index.ts'
+import tokens from '../tokens/index.ts'
+import { BinaryData } from './contract.ts'
+import { uploads } from './device.ts'
+import binaryData from './index.ts'
+
+export const root = '/bcx/api/v1'
+
+export interface Endpoint {
+  tenantId: string
+  applicationName: string
+  versionName: string
+  endpointId: string
+  /** `/applications/…/endpoints/…` below the root. */
+  path: string
+}
+
+export interface Sent {
+  status: number
+  headers: Record<string, string | undefined>
+  bytes: Buffer
+  text: string
+}
+
+export async function openBinaryData(options: Partial<HouseOptions> = {}) {
+  const house = await openHouse({ ...options, services: [identity, applications, tokens, register, binaryData] })
+  await addRealms(house, 'default', 'other', 'doomed')
+  await house.http.app.listen({ host: '127.0.0.1', port: 0 })
+  const { port } = house.http.app.server.address() as AddressInfo
+  const asks = new Map<string, Ask>()
+  const adminOf = (tenantId: string) => {
+    const ask = asks.get(tenantId) ?? house.as(aTenantAdmin(tenantId))
+    asks.set(tenantId, ask)
+    return ask
+  }
+  const made = async (ask: Ask, operation: string, body: object) => {
+    const answer = await ask(operation, body)
+    assert.equal(answer.status, 201, answer.text)
+    return answer
+  }
+  let count = 0
+  const behind = uploads(house.ask(BinaryData))
+
+  return {
+    house,
+    port,
+    admin: adminOf('default'),
+    adminOf,
+
+    async anApplication(tenantId = 'default') {
+      const name = `app-${++count}`
+      await made(adminOf(tenantId), 'POST /api/v1/applications', { name })
+      await made(adminOf(tenantId), `POST /api/v1/applications/${name}/app-versions`, { nameSuffix: 'v1' })
+      return name
+    },
+
+    async anEndpoint(applicationName: string, { tenantId = 'default', endpointId = `ep-${++count}` } = {}) {
+      const versionName = `${applicationName}-v1`
+      const body = { appVersion: { name: versionName }, endpointId }
+      await made(adminOf(tenantId), 'POST /epr/api/v1/endpoints', body)
+      const path = `/applications/${applicationName}/endpoints/${endpointId}`
+      return { tenantId, applicationName, versionName, endpointId, path } satisfies Endpoint
+    },
+
+    aToken: (endpoint: Endpoint) => behind.issue(endpoint),
+
+    /** Over a real socket; the body may come in pieces. */
+    send: (
+      operation: string,
+      headers: Record<string, string> = {},
+      body?: Uint8Array | string | AsyncIterable<Uint8Array>,
+    ) => send(port, operation, headers, body),
+
+    /** A blob or a file, as a device would. */
+    async upload(endpoint: Endpoint, where: string, body: Uint8Array | string, headers: Record<string, string> = {}) {
+      const token = await behind.issue(endpoint)
+      const answer = await send(port, `POST ${root}${where}`, { 'x-auth-token': token, ...headers }, body)
+      assert.ok(answer.status === 201 || answer.status === 204, `${answer.status} ${answer.text}`)
+      return answer
+    },
+
+    async usage(tenantId = 'default'): Promise<{ kept: number; summed: number }> {
+      const [row] = await house.kit.db.sql`
+        select (select coalesce(sum(bytes), 0)::bigint from binary_data.usage where tenant_id = ${tenantId}) as kept,
+          (select coalesce(sum(size), 0)::bigint from binary_data.items where tenant_id = ${tenantId}) as summed`
+      return row as never
+    },
+  }
+}
+
+export function send(
+  port: number,
+  operation: string,
+  headers: Record<string, string> = {},
+  body?: Uint8Array | string | AsyncIterable<Uint8Array>,
+): Promise<Sent> {
+  const [method, path] = operation.split(' ') as [string, string]
+  return new Promise((resolve, reject) => {
+    const plain = typeof body === 'string' || body instanceof Uint8Array
+    const length = plain ? { 'content-length': String(Buffer.byteLength(body)) } : {}
+    const outgoing = request({ host: '127.0.0.1', port, method, path, headers: { ...length, ...headers } })
+    outgoing.on('response', async (incoming) => {
+      const bytes = await buffer(incoming)
+      resolve({ status: incoming.statusCode!, headers: incoming.headers as never, bytes, text: bytes.toString('utf8') })
+    })
+    outgoing.on('error', reject)
+    if (plain || body === undefined) outgoing.end(body)
+    else
+      void (async () => {
+        for await (const piece of body) {
+          if (outgoing.destroyed) return
+          if (!outgoing.write(piece))
+            await new Promise((drained) => outgoing.once('drain', drained).once('close', drained))
+        }
+        outgoing.end()
+      })().catch(reject)
+  })
+}
+
+/** Bytes that differ from place to place, so that a mixture would be seen. */
+export function bytesOf(length: number, seed = 1): Buffer {
+  const bytes = Buffer.alloc(length)
+  let state = seed
+  for (let at = 0; at < length; at++) {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
+    bytes[at] = state >>> 24
+  }
+  return bytes
+}
