@@ -228,7 +228,8 @@ const bodyOf = ({ method, path }: SpecifiedOperation) => bodies.get(`${method} $
 /** Without it the operation would be refused before anybody looks at the resource. */
 const queryOf = ({ path }: SpecifiedOperation) => (path.endsWith('/relations') ? '?relation=contains' : '')
 
-const isGuarded = ({ scopes }: SpecifiedOperation) => !scopes.includes('none')
+/** Uploads have a token of their own, whose tests stand beside the service. */
+const isGuarded = ({ scopes }: SpecifiedOperation) => !scopes.includes('none') && !scopes.includes('X-Auth-Token')
 const needsScope = ({ scopes }: SpecifiedOperation) => !scopes.includes('authenticated')
 /** Names that every tenant has: instances and servers of the platform, and the clients, called alike in each realm. */
 const isShared = (path: string) => /\{serviceInstanceName\}|\{pk\}|\/clients\//.test(path)
