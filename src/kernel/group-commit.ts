@@ -139,7 +139,11 @@ export function createGroupCommit<G extends Group>(options: GroupCommitOptions<G
   return {
     current() {
       if (pendingBytes > options.pendingBytesMax) throw Unavailable()
-      if (!open || open.over) open = newBatch()
+      if (open?.over) {
+        options.abandoned?.(open.group)
+        open = undefined
+      }
+      open ??= newBatch()
       return open.group
     },
     committed() {

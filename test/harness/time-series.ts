@@ -1,13 +1,19 @@
 /** What the tests of time series share: the service over a real database, with those that it asks beside it. */
 import assert from 'node:assert/strict'
 import identity from '../../src/identity/index.ts'
+import { defineService } from '../../src/kernel/define-service.ts'
 import type { DeviceEndpoint, DeviceMessage } from '../../src/kernel/device.ts'
 import { newId, newShortToken } from '../../src/kernel/ids.ts'
 import applications from '../../src/services/applications/index.ts'
+import register from '../../src/services/register/index.ts'
 import { TimeSeries } from '../../src/services/time-series/contract.ts'
 import timeSeries from '../../src/services/time-series/index.ts'
-import type { Value } from '../../src/services/time-series/pack/chunk.ts'
+import { type Points, unpack, type Value, valueAt } from '../../src/services/time-series/pack/chunk.ts'
+import { reactions } from '../../src/services/time-series/reactions.ts'
+import { merge } from '../../src/services/time-series/read/merge.ts'
+import { createTimeSeries, type TimeSeriesService } from '../../src/services/time-series/service.ts'
 import { valuesOf } from '../../src/services/time-series/write/rows.ts'
+import tokens from '../../src/services/tokens/index.ts'
 import { aTenantAdmin } from './builders.ts'
 import { type HouseOptions, openHouse } from './house.ts'
 import { addRealms } from './realm-state.ts'
@@ -21,8 +27,32 @@ export const messageOf = (endpoint: DeviceEndpoint, receivedAt = new Date()): De
   correlationId: newId(),
 })
 
+const onePoint = (time: number, value: Value): Points => ({
+  count: 1,
+  times: Float64Array.of(time),
+  numbers: Float64Array.of(typeof value === 'number' ? value : Number.NaN),
+  ...(typeof value !== 'number' && { others: new Map([[0, value]]) }),
+})
+
 export async function openTimeSeries(options: Partial<HouseOptions> = {}) {
-  const house = await openHouse({ ...options, services: [identity, applications, timeSeries] })
+  let service!: TimeSeriesService
+  /** The service itself, but slots end and are packed only when a test says so. */
+  const quiet = defineService({
+    ...timeSeries,
+    build(kit, { applications: asked, register: registered }) {
+      service = createTimeSeries(kit, { applications: asked, register: registered })
+      reactions(kit.bus, service)
+      return {
+        api: service.api,
+        async start() {
+          await service.slots.current()
+          await service.latest.start()
+        },
+        stop: service.stop,
+      }
+    },
+  })
+  const house = await openHouse({ ...options, services: [identity, applications, tokens, register, quiet] })
   if (!options.connection) await addRealms(house, 'platform', 'default', 'other')
   const admin = house.as(aTenantAdmin())
   const api = house.ask(TimeSeries)
@@ -34,8 +64,42 @@ export async function openTimeSeries(options: Partial<HouseOptions> = {}) {
     assert.ok(answer.status < 300, answer.text)
   }
 
+  /** Everything of an endpoint as a reader sees it: `series/value` → [time, value][]. */
+  async function points(endpointId: string): Promise<Record<string, [number, Value][]>> {
+    const series = await sql`select series_id, name, value_name from time_series.series`
+    const names = new Map(series.map(({ seriesId, name, valueName }) => [seriesId, `${name}/${valueName}`]))
+    // Hot rows first: what is packed in between is seen twice, which is better than not at all.
+    const hot = await sql`
+      select ts, v, x, series_ids from time_series.samples s
+      join time_series.endpoints using (endpoint_no) join time_series.sets using (set_id)
+      where endpoint_id = ${endpointId} order by slot, written`
+    const chunks = await sql`
+      select c.* from time_series.chunks c join time_series.endpoints using (endpoint_no)
+      where endpoint_id = ${endpointId} order by slot, part`
+    const sources = new Map<number, Points[]>()
+    const add = (seriesId: number, source: Points) => sources.set(seriesId, [...(sources.get(seriesId) ?? []), source])
+    for (const { seriesId, data } of chunks) add(seriesId, unpack(data))
+    for (const { ts, v, x, seriesIds } of hot)
+      for (const [place, value] of valuesOf(v, x).entries()) add(seriesIds[place], onePoint(ts, value))
+    const merged = [...sources].map(([seriesId, some]): [string, [number, Value][]] => {
+      const all = merge(some)
+      return [
+        names.get(seriesId)!,
+        Array.from({ length: all.count }, (_, index) => [all.times[index]!, valueAt(all, index)]),
+      ]
+    })
+    return Object.fromEntries(merged.sort(([a], [b]) => (a < b ? -1 : 1)))
+  }
+
   return {
     house,
+    service,
+    points,
+    /** Ends the open slot, packs what is closed and drops what is packed. */
+    async pack() {
+      await service.slots.rotate(true)
+      await service.packer.round()
+    },
     admin,
     api,
     sql,

@@ -18,11 +18,32 @@ export interface LatestValue {
   value: Value
 }
 
+/** What a retention would delete. */
+export interface WouldGo {
+  points: number
+  bytes: number
+  series: {
+    name: string
+    valueName: string
+    days: number
+    /** Points before it. */
+    before: Date
+    points: number
+    bytes: number
+  }[]
+  /** What of the retention could not be understood; such parts delete nothing. */
+  problems: { place: string; problem: string }[]
+}
+
 export interface TimeSeries extends DataCollection {
   /** All or none of them, durable when it resolves. The endpoints are of this version: that is for the caller to know. */
   putPoints(
     version: { tenantId: string; applicationName: string; versionName: string },
     points: NewPoint[],
   ): Promise<void>
+  /** By the number of the endpoint; what this process has stored is always there. */
+  latestOf(endpointNos: number[]): Promise<Map<number, LatestValue[]>>
+  /** With the retention that is configured, or a proposed one in the same form. */
+  retentionWouldDelete(application: { tenantId: string; applicationName: string }, proposed?: unknown): Promise<WouldGo>
 }
 export const TimeSeries = contract<TimeSeries>('time-series')

@@ -1,15 +1,19 @@
 import { defineService } from '../../kernel/define-service.ts'
 import { Applications } from '../applications/contract.ts'
+import { Register } from '../register/contract.ts'
 import { TimeSeries } from './contract.ts'
+import { reactions } from './reactions.ts'
 import { createTimeSeries } from './service.ts'
 
 export default defineService({
   name: 'time-series',
   provides: TimeSeries,
-  needs: { applications: Applications },
+  needs: { applications: Applications, register: Register },
   migrations: new URL('./migrations/', import.meta.url),
-  build(kit, { applications }) {
-    const service = createTimeSeries(kit, applications)
+  build(kit, { applications, register }) {
+    const service = createTimeSeries(kit, { applications, register })
+    reactions(kit.bus, service)
+    // GATEWAY: when it is there, `needs: { gateway: Gateway }` and `gateway.attach({ dcx: service.api })`.
     return { api: service.api, start: service.start, stop: service.stop }
   },
 })

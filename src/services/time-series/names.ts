@@ -28,7 +28,8 @@ export interface Names {
   seriesIdsOf(setIds: Iterable<number>): Promise<Map<number, number[]>>
   /** The fields of a set that this process has written with. */
   fieldsOf(set: store.SeriesSet): string[]
-  forgetEndpoints(endpointIds: string[]): void
+  /** Gives the numbers that they had, where they were remembered. */
+  forgetEndpoints(endpointIds: string[]): number[]
   forgetApplication(application: Application): void
   forgetAll(): void
 }
@@ -204,10 +205,12 @@ export function createNames(db: Db, options: { seriesMax: number }): Names {
     fieldsOf: (set) => fields.get(set)!,
     forgetEndpoints(endpointIds) {
       forgotten++
+      const numbers = endpointIds.flatMap((endpointId) => endpoints.get(endpointId) ?? before.get(endpointId) ?? [])
       for (const endpointId of endpointIds) {
         endpoints.delete(endpointId)
         before.delete(endpointId)
       }
+      return numbers
     },
     forgetApplication: (application) => void applications.delete(keyOf(application)),
     forgetAll() {

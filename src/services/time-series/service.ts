@@ -1,11 +1,18 @@
+import { monotonicMs } from '../../kernel/clock.ts'
 import type { Kit } from '../../kernel/define-service.ts'
 import type { Applications } from '../applications/contract.ts'
+import type { Register } from '../register/contract.ts'
 import { createCollect } from './collect.ts'
 import type { TimeSeries } from './contract.ts'
 import { createNames, type Names } from './names.ts'
 import { createPlans, type Plans } from './plans.ts'
 import { createPutPoints } from './put-points.ts'
+import { createForget, type Forget } from './write/forget.ts'
+import { createLatest, type Latest } from './write/latest.ts'
+import { createPacker, type Packer } from './write/packer.ts'
+import { createRetention } from './write/retention.ts'
 import { createSlots, type Slots } from './write/slots.ts'
+import { tellStored } from './write/telling.ts'
 import { createWriter, writesAtOnce } from './write/writer.ts'
 
 export interface TimeSeriesService {
@@ -13,31 +20,107 @@ export interface TimeSeriesService {
   names: Names
   plans: Plans
   slots: Slots
+  latest: Latest
+  packer: Packer
+  forget: Forget
+  memory: {
+    forgetNumbers(of: { tenantId: string; applicationName?: string; endpointIds?: string[] }): void
+    forgetAll(): void
+  }
   start(): Promise<void>
   stop(): Promise<void>
 }
 
-const seriesMax = 10_000
+const retentionEveryMs = 15 * 60_000
+const straysEveryMs = 24 * 3_600_000
 
-export function createTimeSeries(kit: Kit, applications: Applications): TimeSeriesService {
-  const { bus, log, metrics, now } = kit
+export function createTimeSeries(
+  kit: Kit,
+  { applications, register }: { applications: Applications; register: Register },
+): TimeSeriesService {
+  const { bus, jobs, log, metrics, now } = kit
   const db = kit.db.open({ max: writesAtOnce, name: 'waypost-series' })
+  const background = kit.db.open({ max: 2, name: 'waypost-series-packing' })
   const names = createNames(kit.db, { seriesMax })
   const plans = createPlans(kit, applications)
   const slots = createSlots(kit)
-  const writer = createWriter({ db, slots, now, log, metrics })
-  bus.onGap(() => {
-    names.forgetAll()
-    slots.forget()
+  const writer = createWriter({
+    db,
+    slots,
+    now,
+    log,
+    metrics,
+    storing: (sql, rows) => tellStored(bus, sql, rows, names),
+    stored: (rows) => latest.stored(rows),
   })
+  const latest = createLatest({
+    db: kit.db,
+    names,
+    node: kit.newId(),
+    now,
+    log,
+    oldestPending: writer.oldestPending,
+  })
+  const forget = createForget({ db: kit.db, own: background, bus, jobs, register, now })
+  const retention = createRetention({ db: background, applications, now, log })
+  let [retainedAt, straysAt] = [Number.NEGATIVE_INFINITY, monotonicMs()]
+  const packer = createPacker({
+    db: background,
+    slots,
+    names,
+    now,
+    log,
+    metrics,
+    async also(check) {
+      await latest.complete()
+      await forget.sweep(check)
+      if (monotonicMs() - retainedAt > retentionEveryMs) {
+        await retention.run(check)
+        retainedAt = monotonicMs()
+      }
+      if (monotonicMs() - straysAt > straysEveryMs) {
+        await forget.strays(check)
+        straysAt = monotonicMs()
+      }
+    },
+  })
+
   return {
-    api: { collect: createCollect({ plans, names, writer }), putPoints: createPutPoints({ names, writer }) },
+    api: {
+      collect: createCollect({ plans, names, writer }),
+      putPoints: createPutPoints({ names, writer }),
+      latestOf: latest.of,
+      retentionWouldDelete: retention.wouldGo,
+    },
     names,
     plans,
     slots,
+    latest,
+    packer,
+    forget,
+    memory: {
+      forgetNumbers({ tenantId, applicationName, endpointIds }) {
+        if (endpointIds) latest.forget(names.forgetEndpoints(endpointIds))
+        else if (applicationName !== undefined) names.forgetApplication({ tenantId, applicationName })
+        else names.forgetAll()
+      },
+      forgetAll() {
+        names.forgetAll()
+        slots.forget()
+        latest.forgetAll()
+      },
+    },
     async start() {
       await slots.current()
+      await latest.start()
+      packer.start()
     },
-    stop: () => writer.drained(),
+    async stop() {
+      await Promise.all([writer.drained(), packer.stop()])
+      await latest.stop()
+    },
   }
 }
+
+/** Values of series that an application may have. */
+const seriesMax = 10_000

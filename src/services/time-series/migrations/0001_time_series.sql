@@ -15,7 +15,11 @@ create index endpoints_by_number on time_series.endpoints (endpoint_no);
 
 -- Numbers that nobody has any more: what is packed of them is still to be deleted.
 create table time_series.gone_endpoints (
-  endpoint_no bigint primary key
+  endpoint_no bigint primary key,
+  endpoint_id text not null,
+  -- What was written since is of an endpoint that was registered anew under the id.
+  cutoff bigint not null,
+  gone_date timestamptz not null
 );
 
 -- One value of one series of an application.

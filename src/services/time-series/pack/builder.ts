@@ -27,7 +27,7 @@ export interface PackedChunk {
 export const dayMs = 86_400_000
 export const dayOf = (time: number) => Math.floor(time / dayMs)
 /** A day of one value every ten seconds; reading a part of a busier day need not unpack all of it. */
-const pointsMax = 8640
+export const pointsMax = 8640
 
 interface Run {
   day: number

@@ -28,6 +28,13 @@ export async function findEndpointNumbers(sql: Sql, endpointIds: string[]): Prom
     select endpoint_id, endpoint_no from time_series.endpoints where endpoint_id = any(${endpointIds}::text[])`
 }
 
+/** Those of them that some endpoint has. */
+export async function findKnownNumbers(sql: Sql, endpointNos: number[]): Promise<Set<number>> {
+  const rows = await sql<NumberedEndpoint[]>`
+    select endpoint_no from time_series.endpoints where endpoint_no = any(${endpointNos}::bigint[])`
+  return new Set(rows.map(({ endpointNo }) => endpointNo))
+}
+
 /** Of an application, in the order of their ids, page after page. */
 export async function findEndpointsOf(
   sql: Sql,

@@ -14,6 +14,8 @@ import type { Slots } from './slots.ts'
 export interface Writer extends GroupCommit<Rows> {
   /** For so many samples, in their order: the first of that many stamps. */
   stamp(count: number): number
+  /** The first stamp of what is not stored yet. */
+  oldestPending(): number
 }
 
 export interface WriterOptions {
@@ -32,6 +34,7 @@ export interface WriterOptions {
 const valuesMax = 5000
 const everyMs = 15
 export const writesAtOnce = 4
+const rememberedMax = 256
 const pendingBytesMax = 192 * 1024 * 1024
 
 const codeOf = (error: unknown) => (error as { code?: string } | null)?.code
@@ -64,6 +67,8 @@ export function createWriter(options: WriterOptions): Writer {
 
   function settle(rows: Rows, slot: number) {
     committed.push({ rows, slot })
+    // A write of which nothing is ever heard must not make all others be remembered.
+    if (committed.length > rememberedMax) giveUp(began[0]!)
     // Nothing older is on its way: these need not be remembered.
     while (began.length > 0 && committed.some((one) => one.rows === began[0])) {
       const over = began.shift()
@@ -72,7 +77,6 @@ export function createWriter(options: WriterOptions): Writer {
   }
 
   async function write(rows: Rows) {
-    if (!began.includes(rows)) began.push(rows)
     for (let refused = 0; ; refused++) {
       const slot = await slots.current()
       const again = overtaken(rows, slot)
@@ -101,7 +105,11 @@ export function createWriter(options: WriterOptions): Writer {
 
   const commit = createGroupCommit<Rows>({
     name: 'time_series',
-    create: () => createRows(valuesMax),
+    create() {
+      const rows = createRows(valuesMax)
+      began.push(rows)
+      return rows
+    },
     write,
     abandoned: giveUp,
     mayPass: (error) => !dataTrouble.test(codeOf(error) ?? ''),
@@ -119,6 +127,11 @@ export function createWriter(options: WriterOptions): Writer {
       const first = Math.max(stamped + 1, now().getTime() * 1000)
       stamped = first + count - 1
       return first
+    },
+    oldestPending() {
+      let oldest = Number.POSITIVE_INFINITY
+      for (const rows of began) for (const written of rows.writtens) if (written < oldest) oldest = written
+      return oldest
     },
   }
 }

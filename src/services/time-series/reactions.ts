@@ -1,0 +1,15 @@
+import type { Bus } from '../../kernel/bus.ts'
+import { ApplicationDeleted } from '../applications/events.ts'
+import { EndpointUnregistered } from '../register/events.ts'
+import { TenantDeleted } from '../tenants/events.ts'
+import { NumbersForgotten } from './events.ts'
+import type { TimeSeriesService } from './service.ts'
+
+export function reactions(bus: Bus, { forget, memory }: TimeSeriesService) {
+  bus.react('time-series.forget-endpoints', EndpointUnregistered, forget.endpoints)
+  bus.react('time-series.forget-application', ApplicationDeleted, forget.application)
+  bus.react('time-series.forget-tenant', TenantDeleted, forget.tenant)
+  bus.hear(EndpointUnregistered, memory.forgetNumbers)
+  bus.hear(NumbersForgotten, memory.forgetNumbers)
+  bus.onGap(memory.forgetAll)
+}

@@ -1,0 +1,170 @@
+/** Packed chunks, and the months that they are kept in. */
+import { copyIn } from '../../../kernel/copy-in.ts'
+import type { Sql } from '../../../kernel/db.ts'
+import type { PackedChunk } from '../pack/builder.ts'
+import { limitLockWait, partitionOf } from './slots.ts'
+
+export interface ChunkKey {
+  endpointNo: number
+  seriesId: number
+  day: number
+}
+
+export interface ChunkHead extends ChunkKey {
+  slot: number
+  part: number
+  n: number
+}
+
+/** Of these endpoints, days and series: perhaps more than was meant, never less. */
+export async function findHeads(sql: Sql, keys: ChunkKey[]): Promise<ChunkHead[]> {
+  const all = (of: keyof ChunkKey) => [...new Set(keys.map((key) => key[of]))]
+  return await sql`
+    select endpoint_no, series_id, day, slot, part, n from time_series.chunks
+    where endpoint_no = any(${all('endpointNo')}::bigint[]) and day = any(${all('day')}::integer[])
+      and series_id = any(${all('seriesId')}::integer[])`
+}
+
+const keysOf = (sql: Sql, keys: ChunkKey[]) => sql`
+  unnest(${keys.map(({ endpointNo }) => endpointNo)}::bigint[], ${keys.map(({ seriesId }) => seriesId)}::integer[],
+    ${keys.map(({ day }) => day)}::integer[]) as k (endpoint_no, series_id, day)`
+
+/** In the order of writing. */
+export async function findWhole(sql: Sql, keys: ChunkKey[]): Promise<(ChunkHead & { data: Buffer })[]> {
+  return await sql`
+    select c.endpoint_no, c.series_id, c.day, c.slot, c.part, c.n, c.data
+    from time_series.chunks c join ${keysOf(sql, keys)}
+      on c.endpoint_no = k.endpoint_no and c.series_id = k.series_id and c.day = k.day
+    where c.endpoint_no = any(${[...new Set(keys.map(({ endpointNo }) => endpointNo))]}::bigint[])
+      and c.day = any(${[...new Set(keys.map(({ day }) => day))]}::integer[])
+    order by c.slot, c.part`
+}
+
+export async function deleteWhole(sql: Sql, keys: ChunkKey[]) {
+  await sql`
+    delete from time_series.chunks c using ${keysOf(sql, keys)}
+    where c.endpoint_no = k.endpoint_no and c.series_id = k.series_id and c.day = k.day
+      and c.endpoint_no = any(${[...new Set(keys.map(({ endpointNo }) => endpointNo))]}::bigint[])
+      and c.day = any(${[...new Set(keys.map(({ day }) => day))]}::integer[])`
+}
+
+export async function deleteChunksOf(sql: Sql, endpointNos: number[]) {
+  await sql`delete from time_series.chunks where endpoint_no = any(${endpointNos}::bigint[])`
+}
+
+const columns = 'endpoint_no, series_id, day, slot, part, n, t_min, t_max, v_min, v_max, v_sum, data'
+const header = Buffer.concat([Buffer.from('PGCOPY\n\xff\r\n\0', 'latin1'), Buffer.alloc(8)])
+const rowLength = 2 + 12 * 4 + 3 * 8 + 5 * 4 + 3 * 8
+
+/** In a transaction. */
+export async function copyChunks(sql: Sql, chunks: PackedChunk[]) {
+  if (chunks.length === 0) return
+  const copy = sql.unsafe(`copy time_series.chunks (${columns}) from stdin (format binary)`)
+  await copyIn(copy, () => encode(chunks))
+}
+
+function encode(chunks: PackedChunk[]): Buffer {
+  const data = chunks.reduce((sum, chunk) => sum + chunk.data.length, 0)
+  const buffer = Buffer.allocUnsafe(header.length + chunks.length * rowLength + data + 2)
+  let at = header.copy(buffer)
+  const int32 = (value: number) => {
+    at = buffer.writeInt32BE(value, at)
+  }
+  const integer = (value: number) => {
+    int32(4)
+    int32(value)
+  }
+  const bigint = (value: number) => {
+    int32(8)
+    at = buffer.writeBigInt64BE(BigInt(value), at)
+  }
+  const float = (value: number | null) => {
+    int32(value === null ? -1 : 8)
+    if (value !== null) at = buffer.writeDoubleBE(value, at)
+  }
+  for (const chunk of chunks) {
+    at = buffer.writeInt16BE(12, at)
+    bigint(chunk.endpointNo)
+    for (const value of [chunk.seriesId, chunk.day, chunk.slot, chunk.part, chunk.n]) integer(value)
+    bigint(chunk.tMin)
+    bigint(chunk.tMax)
+    for (const value of [chunk.vMin, chunk.vMax, chunk.vSum]) float(value)
+    int32(chunk.data.length)
+    at += chunk.data.copy(buffer, at)
+  }
+  at = buffer.writeInt16BE(-1, at)
+  return buffer.subarray(0, at)
+}
+
+export interface HotRow {
+  endpointNo: number
+  ts: number
+  setId: number
+  written: number
+  /** As PostgreSQL sends an array. */
+  v: Buffer
+  x: string | null
+}
+
+/** In a transaction: the samples of a slot by endpoint, time and writing, page after page. */
+export async function* readSlot(sql: Sql, slot: number, rowsAtOnce: number): AsyncGenerator<HotRow[]> {
+  await sql`select set_config('work_mem', '64MB', true)`
+  await sql.unsafe(`
+    declare packing no scroll cursor for
+    select endpoint_no, ts, set_id, written, array_send(v) as v, x from ${partitionOf(slot)}
+    order by endpoint_no, ts, written`)
+  for (;;) {
+    const page = (await sql.unsafe(`fetch ${rowsAtOnce} from packing`)) as unknown as HotRow[]
+    if (page.length > 0) yield page
+    if (page.length < rowsAtOnce) break
+  }
+  await sql.unsafe('close packing')
+}
+
+const dayMs = 86_400_000
+
+export async function findDaysOfSlot(sql: Sql, slot: number): Promise<number[]> {
+  const rows = await sql.unsafe(
+    `select distinct floor(ts::float8 / ${dayMs})::integer as day from ${partitionOf(slot)}`,
+  )
+  return rows.map(({ day }) => day as number)
+}
+
+/** A month as the first days of itself and of the next. */
+export interface Month {
+  name: string
+  from: number
+  to: number
+}
+
+export async function findMonths(sql: Sql): Promise<Set<string>> {
+  const rows = await sql`
+    select c.relname::text as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
+    where i.inhparent = 'time_series.chunks'::regclass`
+  return new Set(rows.map(({ name }) => name))
+}
+
+/** Made apart and then attached; what is there of its days moves into it. */
+export async function makeMonth(sql: Sql, { name, from, to }: Month) {
+  await limitLockWait(sql, 2000)
+  await sql.unsafe(`create table time_series.${name} (like time_series.chunks including all)`)
+  await sql.unsafe(
+    `insert into time_series.${name} select * from time_series.chunks_far where day >= ${from} and day < ${to}`,
+  )
+  await sql.unsafe(`delete from time_series.chunks_far where day >= ${from} and day < ${to}`)
+  await sql.unsafe(
+    `alter table time_series.chunks attach partition time_series.${name} for values from (${from}) to (${to})`,
+  )
+}
+
+/** Fails with 55P03 when somebody reads for so long that others would have to wait. */
+export async function dropMonth(sql: Sql, name: string) {
+  await limitLockWait(sql, 300)
+  await sql.unsafe(`drop table if exists time_series.${name}`)
+}
+
+/** Packing, and deleting what is packed, are done by one process at a time. */
+export async function tryPackingLock(sql: Sql): Promise<boolean> {
+  const [row] = await sql`select pg_try_advisory_xact_lock(hashtextextended('time-series.packing', 0)) as ok`
+  return row!.ok
+}

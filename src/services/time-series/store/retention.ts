@@ -1,0 +1,38 @@
+/** What is older than an application keeps. */
+import type { Sql } from '../../../kernel/db.ts'
+
+export interface ApplicationRef {
+  tenantId: string
+  applicationName: string
+}
+
+export async function findApplications(sql: Sql): Promise<ApplicationRef[]> {
+  return await sql`select distinct tenant_id, application_name from time_series.series`
+}
+
+export interface Expired {
+  endpointNos: number[]
+  seriesIds: number[]
+  /** The first day that stays. */
+  day: number
+}
+
+export async function deleteExpired(sql: Sql, { endpointNos, seriesIds, day }: Expired): Promise<number> {
+  const { count } = await sql`
+    delete from time_series.chunks
+    where endpoint_no = any(${endpointNos}::bigint[]) and series_id = any(${seriesIds}::integer[]) and day < ${day}`
+  return count
+}
+
+export interface ExpiredSum {
+  seriesId: number
+  points: number
+  bytes: number
+}
+
+export async function sumExpired(sql: Sql, { endpointNos, seriesIds, day }: Expired): Promise<ExpiredSum[]> {
+  return await sql`
+    select series_id, sum(n)::float8 as points, sum(octet_length(data))::float8 as bytes from time_series.chunks
+    where endpoint_no = any(${endpointNos}::bigint[]) and series_id = any(${seriesIds}::integer[]) and day < ${day}
+    group by series_id`
+}

@@ -1,0 +1,180 @@
+/**
+ * How long points are kept: `retention` in the configuration of instance `epts` of an application, for example
+ * `{"days": 30, "series": {"auto~x": 7}}`. Without it they stay. Days of UTC go as a whole, once all of a day is older.
+ */
+import type { Clock } from '../../../kernel/clock.ts'
+import type { Db, Sql } from '../../../kernel/db.ts'
+import type { Log } from '../../../kernel/log.ts'
+import type { Applications } from '../../applications/contract.ts'
+import type { WouldGo } from '../contract.ts'
+import { dayMs, dayOf } from '../pack/builder.ts'
+import { instance } from '../plans.ts'
+import * as chunks from '../store/chunks.ts'
+import { deleteLatestBefore } from '../store/latest.ts'
+import { findEndpointsOf, findSeries, type Series } from '../store/names.ts'
+import * as store from '../store/retention.ts'
+import { monthOf } from './months.ts'
+
+export interface Retention {
+  /** Of all series that are not named; absent: for ever. */
+  days: number | undefined
+  series: Map<string, number>
+}
+
+export interface RetentionProblem {
+  place: string
+  problem: string
+}
+
+const daysMax = 36_500
+const isDays = (value: unknown): value is number =>
+  Number.isInteger(value) && Number(value) >= 1 && Number(value) <= daysMax
+const expected = `expected a whole number of days from 1 to ${daysMax}`
+
+/** What could not be understood keeps everything: nothing is deleted by mistake. */
+export function retentionOf(configuration: Record<string, unknown>): {
+  retention: Retention
+  problems: RetentionProblem[]
+} {
+  const problems: RetentionProblem[] = []
+  const retention: Retention = { days: undefined, series: new Map() }
+  const given = configuration.retention
+  if (given === undefined || given === null) return { retention, problems }
+  if (typeof given !== 'object' || Array.isArray(given)) {
+    problems.push({ place: 'retention', problem: 'expected an object such as {"days": 30}' })
+    return { retention, problems }
+  }
+  const { days, series = {} } = given as { days?: unknown; series?: unknown }
+  if (days !== undefined) {
+    if (isDays(days)) retention.days = days
+    else problems.push({ place: 'retention.days', problem: expected })
+  }
+  const named = typeof series === 'object' && series !== null && !Array.isArray(series) ? series : undefined
+  if (!named) problems.push({ place: 'retention.series', problem: 'expected an object such as {"auto~x": 7}' })
+  for (const [name, own] of Object.entries(named ?? {})) {
+    if (isDays(own)) retention.series.set(name, own)
+    else problems.push({ place: `retention.series.${name}`, problem: expected })
+  }
+  return { retention, problems }
+}
+
+interface Limit {
+  days: number
+  /** The first day that stays. */
+  day: number
+  series: Series[]
+}
+
+function limitsOf(retention: Retention, series: Series[], now: Date): Limit[] {
+  const byDays = new Map<number, Series[]>()
+  for (const one of series) {
+    const days = retention.series.get(one.name) ?? retention.days
+    if (days !== undefined) byDays.set(days, [...(byDays.get(days) ?? []), one])
+  }
+  return [...byDays].map(([days, own]) => ({ days, day: dayOf(now.getTime() - days * dayMs), series: own }))
+}
+
+const endpointsAtOnce = 500
+
+export function createRetention(deps: { db: Db; applications: Applications; now: Clock; log: Log }) {
+  const { db, applications, now, log } = deps
+  /** What was done already: it changes once a day, or with the configuration. */
+  const done = new Map<string, string>()
+
+  const configured = async (of: store.ApplicationRef) =>
+    retentionOf(await applications.configuration({ ...of, instance }))
+
+  async function* pagesOf(sql: Sql, of: store.ApplicationRef) {
+    for (let after = ''; ; ) {
+      const page = await findEndpointsOf(sql, { ...of, after, limit: endpointsAtOnce })
+      if (page.length === 0) return
+      yield page.map(({ endpointNo }) => endpointNo)
+      after = page.at(-1)!.endpointId
+    }
+  }
+
+  async function expire(of: store.ApplicationRef, limits: Limit[], all: boolean, check: () => void): Promise<boolean> {
+    for await (const endpointNos of pagesOf(db.sql, of)) {
+      check()
+      const mine = await db.tx(async (sql) => {
+        if (!(await chunks.tryPackingLock(sql))) return false
+        for (const { day, series } of limits)
+          await store.deleteExpired(sql, { endpointNos, seriesIds: series.map(({ seriesId }) => seriesId), day })
+        if (all) await deleteLatestBefore(sql, endpointNos, Math.min(...limits.map(({ day }) => day)) * dayMs)
+        return true
+      })
+      if (!mine) return false
+    }
+    return true
+  }
+
+  async function dropMonths(firstDay: number) {
+    for (const name of await chunks.findMonths(db.sql)) {
+      const month = monthOf(name)
+      if (!month || month.to > firstDay) continue
+      await db.tx(async (sql) => {
+        if (await chunks.tryPackingLock(sql)) await chunks.dropMonth(sql, name)
+      })
+    }
+  }
+
+  return {
+    /** `check` throws when it is time to end. */
+    async run(check: () => void) {
+      /** The first day that anybody keeps. */
+      let firstDay = Number.POSITIVE_INFINITY
+      const due: (() => Promise<void>)[] = []
+      for (const of of await store.findApplications(db.sql)) {
+        const { retention, problems } = await configured(of)
+        if (problems.length > 0) log.warn({ ...of, problems }, 'parts of the retention in epts are left out')
+        const limits = limitsOf(retention, await findSeries(db.sql, of), now())
+        const all = retention.days !== undefined
+        for (const { day } of limits) firstDay = Math.min(firstDay, day)
+        if (!all) firstDay = Number.NEGATIVE_INFINITY
+        if (limits.length === 0) continue
+        const key = `${of.tenantId}\n${of.applicationName}`
+        const state = JSON.stringify(limits.map(({ day, series }) => [day, series.length]))
+        if (done.get(key) === state) continue
+        due.push(async () => {
+          if (await expire(of, limits, all, check)) done.set(key, state)
+        })
+      }
+      // What goes as a whole need not be deleted row by row.
+      if (Number.isFinite(firstDay)) await dropMonths(firstDay)
+      for (const work of due) await work()
+    },
+
+    /** What would be deleted now, with the retention that is configured or a proposed one; samples not packed yet do not count. */
+    async wouldGo(of: store.ApplicationRef, proposed?: unknown): Promise<WouldGo> {
+      const { retention, problems } =
+        proposed === undefined ? await configured(of) : retentionOf({ retention: proposed })
+      const series = await findSeries(db.sql, of)
+      const sums = new Map<number, store.ExpiredSum>()
+      const limits = limitsOf(retention, series, now())
+      for await (const endpointNos of pagesOf(db.sql, of))
+        for (const { day, series: own } of limits) {
+          const seriesIds = own.map(({ seriesId }) => seriesId)
+          for (const { seriesId, points, bytes } of await store.sumExpired(db.sql, { endpointNos, seriesIds, day })) {
+            const before = sums.get(seriesId) ?? { seriesId, points: 0, bytes: 0 }
+            sums.set(seriesId, { seriesId, points: before.points + points, bytes: before.bytes + bytes })
+          }
+        }
+      const rows = limits.flatMap(({ days, day, series: own }) =>
+        own.map(({ seriesId, name, valueName }) => ({
+          name,
+          valueName,
+          days,
+          before: new Date(day * dayMs),
+          points: sums.get(seriesId)?.points ?? 0,
+          bytes: sums.get(seriesId)?.bytes ?? 0,
+        })),
+      )
+      return {
+        series: rows.sort((a, b) => (a.name + a.valueName < b.name + b.valueName ? -1 : 1)),
+        points: rows.reduce((sum, { points }) => sum + points, 0),
+        bytes: rows.reduce((sum, { bytes }) => sum + bytes, 0),
+        problems,
+      }
+    },
+  }
+}
