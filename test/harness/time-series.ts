@@ -4,6 +4,7 @@ import identity from '../../src/identity/index.ts'
 import { defineService } from '../../src/kernel/define-service.ts'
 import type { DeviceEndpoint, DeviceMessage } from '../../src/kernel/device.ts'
 import { newId, newShortToken } from '../../src/kernel/ids.ts'
+import { Applications } from '../../src/services/applications/contract.ts'
 import applications from '../../src/services/applications/index.ts'
 import register from '../../src/services/register/index.ts'
 import { TimeSeries } from '../../src/services/time-series/contract.ts'
@@ -12,6 +13,7 @@ import { type Points, unpack, type Value, valueAt } from '../../src/services/tim
 import { reactions } from '../../src/services/time-series/reactions.ts'
 import { merge } from '../../src/services/time-series/read/merge.ts'
 import { createTimeSeries, type TimeSeriesService } from '../../src/services/time-series/service.ts'
+import { createRetention } from '../../src/services/time-series/write/retention.ts'
 import { valuesOf } from '../../src/services/time-series/write/rows.ts'
 import tokens from '../../src/services/tokens/index.ts'
 import { aTenantAdmin } from './builders.ts'
@@ -94,6 +96,8 @@ export async function openTimeSeries(options: Partial<HouseOptions> = {}) {
   return {
     house,
     service,
+    /** One that has not done anything yet today. */
+    retention: () => createRetention({ ...house.kit, applications: house.ask(Applications), db: house.kit.db }),
     points,
     /** Ends the open slot, packs what is closed and drops what is packed. */
     async pack() {
@@ -113,6 +117,17 @@ export async function openTimeSeries(options: Partial<HouseOptions> = {}) {
       assert.equal(version.status, 201, version.text)
       if (configuration) await configure(applicationName, configuration)
       return { tenantId: 'default', applicationName, versionName: `${applicationName}-v1`, endpointId: newId() }
+    },
+    /** One that the register knows, of the same version. */
+    async registered(of: DeviceEndpoint, endpointId: string = newId()): Promise<DeviceEndpoint> {
+      const body = { endpointId, appVersion: { name: of.versionName } }
+      const answer = await admin('POST /epr/api/v1/endpoints', body)
+      assert.equal(answer.status, 201, answer.text)
+      return { ...of, endpointId }
+    },
+    async unregister({ endpointId }: DeviceEndpoint) {
+      const answer = await admin(`DELETE /epr/api/v1/endpoints/${endpointId}`)
+      assert.equal(answer.status, 204, answer.text)
     },
     collect: (endpoint: DeviceEndpoint, samples: unknown[]) => api.collect(messageOf(endpoint), samples),
     async hotRows({ endpointId }: DeviceEndpoint) {

@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { eventually } from '../../../../test/harness/eventually.ts'
+import { openTimeSeries } from '../../../../test/harness/time-series.ts'
+import { TenantDeleted } from '../../tenants/events.ts'
+
+let ahead = 0
+const series = await openTimeSeries({ now: () => new Date(Date.now() + ahead) })
+const { house, service, endpoint, registered, unregister, collect, points, pack, sql, admin } = series
+
+const countsOf = async (endpointNo: number) => {
+  const [row] = await sql`
+    select (select count(*)::int from time_series.chunks where endpoint_no = ${endpointNo}) as chunks,
+      (select count(*)::int from time_series.latest where endpoint_no = ${endpointNo}) as latest`
+  return { ...row }
+}
+
+/** After the time in which others may not have heard of it. */
+async function sweep() {
+  ahead += 60_000
+  await service.packer.round()
+}
+
+suite('what goes', () => {
+  test('with an endpoint: its points at once, hot ones and packed ones, and in the end everything', async () => {
+    const one = await registered(await endpoint())
+    await collect(one, [{ timestamp: 1, a: 1 }])
+    await pack()
+    await collect(one, [{ timestamp: 2, a: 2 }])
+    await service.latest.flush(true)
+    const endpointNo = await service.names.endpointNo(one)
+    assert.deepEqual(await countsOf(endpointNo), { chunks: 1, latest: 1 })
+    await unregister(one)
+    await house.kit.bus.settled()
+    assert.deepEqual(await points(one.endpointId), {})
+    await pack()
+    await sweep()
+    assert.deepEqual(await countsOf(endpointNo), { chunks: 0, latest: 0 })
+    assert.equal((await sql`select from time_series.gone_endpoints`).length, 0)
+  })
+
+  test('but not what an endpoint has sent that was registered anew under the id, however late we hear of it', async () => {
+    const application = await endpoint()
+    const old = await registered(application)
+    await collect(old, [{ timestamp: 1, a: 1 }])
+    await pack()
+    await collect(old, [{ timestamp: 2, a: 2 }])
+    await house.kit.bus.stop()
+    await unregister(old)
+    ahead += 5
+    const anew = await registered(application, old.endpointId)
+    await collect(anew, [{ timestamp: 3, a: 3 }])
+    await house.kit.bus.start({ workers: true })
+    await house.kit.bus.settled()
+    assert.deepEqual(await points(old.endpointId), { 'auto~a/value': [[3, 3]] })
+    await collect(anew, [{ timestamp: 4, a: 4 }])
+    const left = {
+      'auto~a/value': [
+        [3, 3],
+        [4, 4],
+      ],
+    }
+    assert.deepEqual(await points(old.endpointId), left)
+    await pack()
+    await sweep()
+    await pack()
+    assert.deepEqual(await points(old.endpointId), left)
+  })
+
+  test('with an application: series too, and one of the same name begins anew', async () => {
+    const one = await registered(await endpoint())
+    await collect(one, [{ timestamp: 1, a: 1 }])
+    await pack()
+    const endpointNo = await service.names.endpointNo(one)
+    await unregister(one)
+    const gone = await admin(`DELETE /api/v1/applications/${one.applicationName}`)
+    assert.equal(gone.status, 204, gone.text)
+    await house.kit.bus.settled()
+    await eventually(async () => assert.equal((await service.names.seriesOf(one)).length, 0))
+    await sweep()
+    assert.deepEqual(await countsOf(endpointNo), { chunks: 0, latest: 0 })
+    await collect({ ...one, endpointId: 'anew' }, [{ timestamp: 5, b: 1 }])
+    assert.deepEqual(await points('anew'), { 'auto~b/value': [[5, 1]] })
+  })
+
+  test('with a tenant: all of it, and nothing of others', async () => {
+    const mine = await endpoint()
+    const theirs = { ...mine, tenantId: 'doomed', applicationName: 'doomed-app', versionName: 'doomed-app-v1' }
+    const many = Array.from({ length: 30 }, (_, index) => ({ ...theirs, endpointId: `doomed-${index}` }))
+    await Promise.all(many.map((one) => collect(one, [{ timestamp: 1, a: 1 }])))
+    await collect(mine, [{ timestamp: 1, a: 1 }])
+    await pack()
+    await house.kit.db.tx((tx) => house.kit.bus.publish(tx, TenantDeleted, { tenantId: 'doomed' }))
+    await house.kit.bus.settled()
+    await eventually(async () => {
+      const [row] = await sql`
+        select (select count(*)::int from time_series.endpoints where tenant_id = 'doomed') as endpoints,
+          (select count(*)::int from time_series.series where tenant_id = 'doomed') as series,
+          (select count(*)::int from time_series.sets where tenant_id = 'doomed') as sets`
+      assert.deepEqual({ ...row }, { endpoints: 0, series: 0, sets: 0 })
+    })
+    await sweep()
+    const [row] = await sql`select count(*)::int as count from time_series.chunks`
+    const [known] = await sql`
+      select count(*)::int as count from time_series.chunks join time_series.endpoints using (endpoint_no)`
+    assert.equal(row!.count, known!.count)
+    assert.deepEqual(await points(mine.endpointId), { 'auto~a/value': [[1, 1]] })
+  })
+
+  test('what a message left that was on its way when its endpoint went', async () => {
+    const application = await endpoint()
+    const one = await registered(application)
+    await collect(one, [{ a: 1 }])
+    await collect({ ...application, endpointId: 'nobody' }, [{ a: 1 }])
+    await service.forget.strays(() => {})
+    const ids = (await sql`select endpoint_id from time_series.endpoints`).map((row) => row.endpointId)
+    assert.ok(ids.includes(one.endpointId) && !ids.includes('nobody'))
+  })
+})

@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { eventually } from '../../../../test/harness/eventually.ts'
+import { openTimeSeries } from '../../../../test/harness/time-series.ts'
+import { holdSlot } from '../store/slots.ts'
+
+const { house, service, endpoint, collect, points, pack, sql } = await openTimeSeries()
+const states = async () => (await sql`select slot, state from time_series.slots order by slot`).map((row) => row.state)
+
+suite('slots', () => {
+  test('the next one is made ahead, and a closed one waits for those who write into it', async () => {
+    await service.slots.rotate()
+    assert.deepEqual(await states(), ['open', 'ready'])
+    const slot = await service.slots.current()
+    const held = Promise.withResolvers<void>()
+    const writing = house.kit.db.tx(async (tx) => {
+      assert.equal(await holdSlot(tx, slot), 'open')
+      await held.promise
+    })
+    await eventually(async () => {
+      const [row] =
+        await sql`select count(*)::int as count from pg_locks where locktype = 'advisory' and objid = ${slot}`
+      assert.equal(row!.count, 1)
+    })
+    const closing = service.slots.rotate(true)
+    const early = await Promise.race([
+      closing.then(() => 'closed'),
+      new Promise((done) => setTimeout(done, 200, 'waits')),
+    ])
+    assert.equal(early, 'waits')
+    held.resolve()
+    await writing
+    await closing
+    assert.deepEqual((await states()).slice(0, 2), ['closed', 'open'])
+    await house.kit.db.tx(async (tx) => assert.equal(await holdSlot(tx, slot), 'closed'))
+  })
+
+  test('who is slow to let go is not waited for: the slot stays open', async () => {
+    const slot = await service.slots.current()
+    const held = Promise.withResolvers<void>()
+    const writing = house.kit.db.tx(async (tx) => {
+      await holdSlot(tx, slot)
+      await held.promise
+    })
+    await eventually(async () => {
+      const [row] =
+        await sql`select count(*)::int as count from pg_locks where locktype = 'advisory' and objid = ${slot}`
+      assert.equal(row!.count, 1)
+    })
+    await assert.rejects(service.slots.rotate(true), { code: '55P03' })
+    assert.equal(await service.slots.current(), slot)
+    held.resolve()
+    await writing
+  })
+
+  test('a process that has not heard that its slot was closed loses nothing', async () => {
+    const one = await endpoint()
+    await collect(one, [{ timestamp: 1, a: 1 }])
+    const known = await service.slots.current()
+    // Somebody else closes it; the cache of this process still names the old one.
+    await sql`update time_series.slots set state = 'closed' where slot = ${known}`
+    await collect(one, [{ timestamp: 1, a: 2 }])
+    await collect(one, [{ timestamp: 2, a: 3 }])
+    assert.notEqual(await service.slots.current(), known)
+    assert.deepEqual(await points(one.endpointId), {
+      'auto~a/value': [
+        [1, 2],
+        [2, 3],
+      ],
+    })
+    await pack()
+    assert.deepEqual(await points(one.endpointId), {
+      'auto~a/value': [
+        [1, 2],
+        [2, 3],
+      ],
+    })
+  })
+
+  test('a slot of six hours ends when it holds anything, and a young one stays', async () => {
+    await service.slots.rotate()
+    const slot = await service.slots.current()
+    await collect(await endpoint(), [{ a: 1 }])
+    await service.slots.rotate()
+    assert.equal(await service.slots.current(), slot)
+    await sql`update time_series.slots set opened_date = now() - interval '7 hours' where slot = ${slot}`
+    await service.slots.rotate()
+    assert.notEqual(await service.slots.current(), slot)
+  })
+})
