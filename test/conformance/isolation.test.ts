@@ -102,6 +102,8 @@ async function furnish() {
   parameters.application = { appName: app, appVersionName: `${app}-v1`, serviceInstanceName: 'epts' }
   parameters.register = { applicationName: app, filterId, endpointId, key: 'city' }
   parameters.token = { endpointId, endpointTokenId: `${marker}-token` }
+  // With contents of another tenant: src/services/binary-data/downloads.test.ts.
+  parameters.binary = { appName: app, endpointId, filename: `${marker}-file`, blobId: `${marker}-blob` }
   parameters.identity = { tenant_id: tenantId, name: `${marker}-role` }
   byPath = { users: user, grants: grant, 'api-keys': key, issuers: issuer, clients: clients.body.content[0].id }
   Object.assign(byPath, { 'basic-credentials': basic, 'x509-credentials': certificate })
@@ -226,7 +228,10 @@ for (const [path, item] of Object.entries(document.paths))
 const bodyOf = ({ method, path }: SpecifiedOperation) => bodies.get(`${method} ${shapeOf(path)}`)
 
 /** Without it the operation would be refused before anybody looks at the resource. */
-const queryOf = ({ path }: SpecifiedOperation) => (path.endsWith('/relations') ? '?relation=contains' : '')
+const queryOf = ({ path }: SpecifiedOperation) => {
+  if (path.endsWith('/relations')) return '?relation=contains'
+  return path.endsWith('/binary-data') ? '?fromDate=2026-01-01T00:00:00Z&toDate=2027-01-01T00:00:00Z' : ''
+}
 
 /** Uploads have a token of their own, whose tests stand beside the service. */
 const isGuarded = ({ scopes }: SpecifiedOperation) => !scopes.includes('none') && !scopes.includes('X-Auth-Token')

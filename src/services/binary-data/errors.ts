@@ -46,3 +46,8 @@ export const NoSuchRange = defineError<{ size: number }>(
   416,
   'There is no such range: the content has {size} bytes',
 )
+export const BlobStoreTrouble = defineError(
+  'blob_store_trouble',
+  503,
+  'The blob store does not work right now; nothing was changed, try again',
+)

@@ -1,5 +1,6 @@
 /** What the tests of binary data share: the service over a real database and real sockets, with the services that it stands on. */
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
@@ -114,16 +115,16 @@ export function send(
       resolve({ status: incoming.statusCode!, headers: incoming.headers as never, bytes, text: bytes.toString('utf8') })
     })
     outgoing.on('error', reject)
+    const closed = new Promise((close) => outgoing.once('close', close))
     if (plain || body === undefined) outgoing.end(body)
     else
       void (async () => {
         for await (const piece of body) {
           if (outgoing.destroyed) return
-          if (!outgoing.write(piece))
-            await new Promise((drained) => outgoing.once('drain', drained).once('close', drained))
+          if (!outgoing.write(piece)) await Promise.race([once(outgoing, 'drain'), closed])
         }
         outgoing.end()
-      })().catch(reject)
+      })().catch((error) => outgoing.destroy(error))
   })
 }
 

@@ -32,7 +32,9 @@ create table binary_data.uploads (
   endpoint_id text collate "C" not null,
   tenant_id text collate "C" not null,
   token_issued_at timestamptz not null,
-  touched_at timestamptz not null
+  touched_at timestamptz not null,
+  -- Its endpoint has gone: it does not become an item.
+  refused boolean not null default false
 );
 create index uploads_of_endpoint on binary_data.uploads (endpoint_id);
 create index uploads_of_tenant on binary_data.uploads (tenant_id);

@@ -2,7 +2,7 @@
 import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import * as items from '../store/items.ts'
-import { endUploadsOfEndpoints, endUploadsOfTenant } from '../store/uploads.ts'
+import { refuseUploadsOfEndpoints, refuseUploadsOfTenant } from '../store/uploads.ts'
 import type { Leavings } from './leavings.ts'
 
 export interface EndingRules {
@@ -15,7 +15,7 @@ const atOnce = 1000
 const endpointsJob = 'binary-data.forget-endpoints'
 const tenantJob = 'binary-data.forget-tenant'
 
-export function createEndingRules({ db, jobs, now }: Kit, leavings: Leavings): EndingRules {
+export function createEndingRules({ db, jobs }: Kit, leavings: Leavings): EndingRules {
   /** In parts, each a transaction: an endpoint can leave a million blobs. */
   async function inParts(tenantId: string, deletePart: (sql: Sql) => Promise<items.Gone[]>) {
     for (let more = true; more; )
@@ -50,12 +50,12 @@ export function createEndingRules({ db, jobs, now }: Kit, leavings: Leavings): E
 
   return {
     async forgetEndpoints(sql, { tenantId, endpointIds, until }) {
-      await endUploadsOfEndpoints(sql, { endpointIds, until })
+      await refuseUploadsOfEndpoints(sql, { endpointIds, until })
       if (await items.hasItems(sql, endpointIds))
         await jobs.send(sql, endpointsJob, { tenantId, endpointIds, until: until.toISOString() })
     },
     async forgetTenant(sql, tenantId) {
-      await endUploadsOfTenant(sql, tenantId, now())
+      await refuseUploadsOfTenant(sql, tenantId)
       await jobs.send(sql, tenantJob, { tenantId })
     },
   }

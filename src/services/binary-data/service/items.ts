@@ -7,6 +7,7 @@ import { endpointResource } from '../../register/contract.ts'
 import { ContentLost, NoBlob, NoFile, NoLastBlob } from '../errors.ts'
 import * as store from '../store/items.ts'
 import type { Leavings } from './leavings.ts'
+import { createTrouble } from './trouble.ts'
 
 export type { Item } from '../store/items.ts'
 
@@ -38,6 +39,7 @@ export function createItemRules(
   { db, log }: Kit,
   { blobs, leavings }: { blobs: Blobs; leavings: Leavings },
 ): ItemRules {
+  const trouble = createTrouble(log)
   const look = (place: Place) => {
     if ('filename' in place) return store.findFile(db.sql, place.endpointId, place.filename)
     if ('blobId' in place) return store.findBlob(db.sql, place.endpointId, place.blobId)
@@ -62,7 +64,7 @@ export function createItemRules(
         const range = choose(item)
         if (range === undefined) return { item, content: undefined }
         const isAll = range.first === 0 && range.last === item.size - 1
-        const content = await blobs.read(item.contentKey, isAll ? undefined : range)
+        const content = await blobs.read(item.contentKey, isAll ? undefined : range).catch(trouble)
         if (content) return { item, content }
         if (attempt < attemptsMax) continue
         log.error({ contentKey: item.contentKey, endpointId: item.endpointId, itemId: item.id }, 'a content is lost')

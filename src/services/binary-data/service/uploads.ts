@@ -13,6 +13,7 @@ import * as items from '../store/items.ts'
 import * as store from '../store/uploads.ts'
 import type { Leavings } from './leavings.ts'
 import type { TokenRules } from './tokens.ts'
+import { createTrouble } from './trouble.ts'
 
 export interface Upload {
   token: string | undefined
@@ -42,6 +43,7 @@ export function createUploadRules(
   const { quotaBytes: quota } = kit.settings.binaryData
   const received = metrics.counter('waypost_binary_data_uploads_total', 'Uploads of endpoints', ['outcome'])
   const receivedBytes = metrics.counter('waypost_binary_data_upload_bytes_total', 'Bytes that endpoints have uploaded')
+  const trouble = createTrouble(log)
   const ofEndpoint = createTally()
   /** Bytes that are not items yet: many uploads at once must not pass the quota together. */
   const ofTenant = createTally()
@@ -110,7 +112,7 @@ export function createUploadRules(
   async function discard(contentKey: string) {
     try {
       await db.tx(async (sql) => {
-        if (await store.endUpload(sql, contentKey)) await leavings.leave(sql, [contentKey])
+        if (await store.dropUpload(sql, contentKey)) await leavings.leave(sql, [contentKey])
       })
     } catch (error) {
       log.warn({ err: error, contentKey }, 'an interrupted upload is left to the sweep')
@@ -125,7 +127,7 @@ export function createUploadRules(
     const alive = () => store.touchUpload(db.sql, contentKey, now())
     const measured = measure(upload.content, tenantId, allowance, alive)
     try {
-      await blobs.write(contentKey, measured.content)
+      await blobs.write(contentKey, measured.content).catch(trouble)
       const { size, checksum } = measured.result()
       if (upload.digest && upload.digest.sha256 !== checksum) throw ChecksumMismatch({ header: upload.digest.header })
       const id = newId()

@@ -45,30 +45,34 @@ export async function touchUpload(sql: Sql, contentKey: string, at: Date) {
   await sql`update binary_data.uploads set touched_at = ${at} where content_key = ${contentKey}`
 }
 
-/** False when it was given up meanwhile: with its endpoint, or because it was taken for dead. */
+/** False when it may not become an item any more: its endpoint has gone, or it was taken for dead. */
 export async function endUpload(sql: Sql, contentKey: string): Promise<boolean> {
+  const { count } = await sql`delete from binary_data.uploads where content_key = ${contentKey} and not refused`
+  return count === 1
+}
+
+/** False when it was taken for dead: then its content is left already. */
+export async function dropUpload(sql: Sql, contentKey: string): Promise<boolean> {
   const { count } = await sql`delete from binary_data.uploads where content_key = ${contentKey}`
   return count === 1
 }
 
-/** Tokens first, see beginUpload. Until then, because an endpoint may be registered anew under the same id. */
-export async function endUploadsOfEndpoints(sql: Sql, of: { endpointIds: string[]; until: Date }) {
+/**
+ * Tokens first, see beginUpload. Uploads are only refused: whoever still writes removes what it wrote. Until then, because an
+ * endpoint may be registered anew under the same id.
+ */
+export async function refuseUploadsOfEndpoints(sql: Sql, of: { endpointIds: string[]; until: Date }) {
   await sql`
     delete from binary_data.upload_tokens
     where endpoint_id = any(${of.endpointIds}::text[]) and issued_at <= ${of.until}`
   await sql`
-    with gone as (
-      delete from binary_data.uploads
-      where endpoint_id = any(${of.endpointIds}::text[]) and token_issued_at <= ${of.until} returning content_key)
-    insert into binary_data.leavings (content_key, due_at) select content_key, ${of.until} from gone
-    on conflict do nothing`
+    update binary_data.uploads set refused = true
+    where endpoint_id = any(${of.endpointIds}::text[]) and token_issued_at <= ${of.until}`
 }
 
-export async function endUploadsOfTenant(sql: Sql, tenantId: string, at: Date) {
+export async function refuseUploadsOfTenant(sql: Sql, tenantId: string) {
   await sql`delete from binary_data.upload_tokens where tenant_id = ${tenantId}`
-  await sql`
-    with gone as (delete from binary_data.uploads where tenant_id = ${tenantId} returning content_key)
-    insert into binary_data.leavings (content_key, due_at) select content_key, ${at} from gone on conflict do nothing`
+  await sql`update binary_data.uploads set refused = true where tenant_id = ${tenantId}`
 }
 
 /** Uploads without a sign of life since then: their process has died. */

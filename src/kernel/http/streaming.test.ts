@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { request } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { before, test } from 'node:test'
+import { eventually } from '../../../test/harness/eventually.ts'
+import { openHouse } from '../../../test/harness/house.ts'
+import { sleep } from '../clock.ts'
+import { contract } from '../contract.ts'
+import { defineService } from '../define-service.ts'
+import { Bytes, Empty, JsonObject, Type } from '../schema.ts'
+import type { Http } from './routes.ts'
+
+let port: number
+let failure: unknown
+let open = () => {}
+let gate = Promise.resolve()
+
+function routes(http: Http) {
+  const config = { scope: 'none', streamBody: true }
+  const response = { 200: JsonObject() }
+  http.post('/count', { schema: { body: Bytes(), response }, config }, async ({ body }) => {
+    let [bytes, pieces] = [0, 0]
+    try {
+      for await (const piece of body) {
+        bytes += piece.length
+        pieces++
+        await gate
+      }
+    } catch (error) {
+      failure = error
+      throw error
+    }
+    return { bytes, pieces }
+  })
+  http.post('/first', { schema: { body: Bytes(), response }, config }, async ({ body }) => {
+    for await (const piece of body) return { first: piece[0] }
+    return {}
+  })
+  http.post(
+    '/json',
+    { schema: { body: Type.Object({}), response: { 204: Empty() } }, config: { scope: 'none' } },
+    (_, reply) => reply.code(204).send(),
+  )
+  http.get('/bytes', { schema: { response: { 200: Bytes() } }, config: { scope: 'none' } }, (_, reply) =>
+    reply.type('application/octet-stream').send(Buffer.from([0, 255])),
+  )
+}
+
+const service = defineService({
+  name: 'test',
+  provides: contract<object>('test'),
+  build: () => ({
+    api: {},
+    http: [
+      { name: 'binary', routes },
+      { name: 'binary', at: ['/elsewhere'], routes },
+    ],
+  }),
+})
+
+before(async () => {
+  const house = await openHouse({ services: [service] })
+  await house.http.app.listen({ host: '127.0.0.1', port: 0 })
+  port = (house.http.app.server.address() as AddressInfo).port
+})
+
+const post = (path: string, headers: Record<string, string> = {}) =>
+  request({ host: '127.0.0.1', port, method: 'POST', path: `/bcx/api/v1${path}`, headers })
+const answered = async (outgoing: ReturnType<typeof post>) => {
+  const [incoming] = await once(outgoing, 'response')
+  let text = ''
+  for await (const piece of incoming) text += piece
+  return { status: incoming.statusCode as number, body: text === '' ? undefined : JSON.parse(text) }
+}
+
+test('a sender is read as fast as the handler takes it', async () => {
+  gate = new Promise((resolve) => (open = resolve))
+  const outgoing = post('/count')
+  let sent = 0
+  const piece = Buffer.alloc(64 * 1024)
+  let stopped = false
+  const sending = (async () => {
+    while (!stopped && sent < 256 * 1024 * 1024) {
+      sent += piece.length
+      if (!outgoing.write(piece)) await once(outgoing, 'drain')
+    }
+    outgoing.end()
+  })()
+  let before = -1
+  await eventually(
+    async () => {
+      await sleep(200)
+      const still = sent === before
+      before = sent
+      assert.ok(still)
+    },
+    { withinMs: 20_000 },
+  )
+  // What fits into the buffers of two sockets and of the streams.
+  assert.ok(sent < 32 * 1024 * 1024, `${sent} bytes left the sender`)
+  stopped = true
+  open()
+  await sending
+  assert.deepEqual((await answered(outgoing)).body.bytes, sent)
+})
+
+test('of any content type, more than the limit of JSON bodies, and nothing at all', async () => {
+  for (const type of ['application/json', 'text/plain', 'x/y']) {
+    const outgoing = post('/count', { 'content-type': type })
+    outgoing.end(Buffer.alloc(3_000_000))
+    assert.equal((await answered(outgoing)).body.bytes, 3_000_000)
+  }
+  const empty = post('/count')
+  empty.end()
+  assert.deepEqual((await answered(empty)).body, { bytes: 0, pieces: 0 })
+  const json = post('/json', { 'content-type': 'text/plain' })
+  json.end('{}')
+  assert.equal((await answered(json)).status, 415)
+})
+
+test('an answer before the end of the body arrives, and the connection can be used again', async () => {
+  const socket = connect(port, '127.0.0.1')
+  let text = ''
+  socket.on('data', (data) => (text += data))
+  const head = 'POST /bcx/api/v1/first HTTP/1.1\r\nhost: x\r\ncontent-length: 200000\r\n\r\n'
+  socket.write(head + 'a'.repeat(100_000))
+  await eventually(() => assert.match(text, /"first":97/))
+  socket.write('b'.repeat(100_000) + head.replace('200000', '1') + 'c')
+  await eventually(() => assert.match(text, /"first":99/))
+  socket.destroy()
+})
+
+test('a sender that goes away in the middle is a 400 for the log, not a 500', async () => {
+  const socket = connect(port, '127.0.0.1')
+  socket.write('POST /bcx/api/v1/count HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\nabc')
+  await sleep(50)
+  failure = undefined
+  socket.destroy()
+  await eventually(() => assert.equal((failure as { code?: string }).code, 'body_interrupted'))
+})
+
+test('"100 Continue" comes when the body is wanted, for JSON too', async () => {
+  for (const path of ['/count', '/json']) {
+    const outgoing = post(path, { expect: '100-continue', 'content-type': 'application/json', 'content-length': '2' })
+    outgoing.flushHeaders()
+    await once(outgoing, 'continue')
+    outgoing.end('{}')
+    assert.ok((await answered(outgoing)).status < 300)
+  }
+})
+
+test('bytes are sent as they are, and a door can stand elsewhere too', async () => {
+  for (const root of ['/bcx/api/v1', '/elsewhere']) {
+    const bytes = await (await fetch(`http://127.0.0.1:${port}${root}/bytes`)).arrayBuffer()
+    assert.deepEqual([...new Uint8Array(bytes)], [0, 255])
+  }
+})

@@ -1,0 +1,213 @@
+/** What goes, when, and what a crash may leave for how long. */
+import assert from 'node:assert/strict'
+import { existsSync, mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { dirname, join } from 'node:path'
+import { before, test } from 'node:test'
+import { eventually } from '../../../test/harness/eventually.ts'
+import { Identity } from '../../identity/contract.ts'
+import { newBlobKey, pathOfKey } from '../../kernel/blobs/blobs.ts'
+import { TenantDeleted } from '../tenants/events.ts'
+import { type Endpoint, openBinaryData, root } from './test-house.ts'
+
+let at: Awaited<ReturnType<typeof openBinaryData>>
+let app: string
+let later = 0
+const now = () => new Date(Date.now() + later)
+before(async () => {
+  at = await openBinaryData({ now, environment: { WAYPOST_UPLOAD_TOKEN_TTL_SECONDS: '600' } })
+  app = await at.anApplication()
+})
+
+const directory = () => at.house.kit.settings.blobs.directory
+const sql = () => at.house.kit.db.sql
+/** Every file below the directory of blobs. */
+const files = () =>
+  existsSync(directory())
+    ? readdirSync(directory(), { recursive: true, encoding: 'utf8' }).filter((name) =>
+        statSync(join(directory(), name)).isFile(),
+      )
+    : []
+const count = async (table: string) => (await sql()`select count(*) from ${sql()(`binary_data.${table}`)}`)[0]?.count
+const periodic = (name: string) =>
+  at.house.kit.db.tx((tx) =>
+    at.house.built
+      .get('binary-data')!
+      .periodic!.find((task) => task.name === name)!
+      .run(tx),
+  )
+const settled = () =>
+  eventually(async () => {
+    assert.equal(await count('leavings'), 0)
+    assert.equal(files().length, await count('items'))
+    const { kept, summed } = await at.usage()
+    assert.equal(kept, summed)
+  })
+const tryUpload = async (token: string, where = '/files/x') =>
+  (await at.send(`POST ${root}${where}`, { 'x-auth-token': token }, 'x')).status
+
+test('an upload token lives for as long as the setting says', async () => {
+  const token = await at.aToken(await at.anEndpoint(app))
+  later = 599_000
+  assert.equal(await tryUpload(token), 204)
+  later = 601_000
+  assert.equal(await tryUpload(token), 403)
+  await periodic('binary-data.sweep')
+  assert.equal(await count('upload_tokens'), 0)
+  later = 0
+})
+
+test('tokens are random, of no tenant but their own, and nowhere in the database', async () => {
+  const endpoint = await at.anEndpoint(app)
+  const [one, two] = [await at.aToken(endpoint), await at.aToken(endpoint)]
+  assert.notEqual(one, two)
+  assert.match(one, /^[\w-]{43}$/)
+  const rows = await sql()`select token_hash from binary_data.upload_tokens`
+  assert.ok(rows.every(({ tokenHash }) => tokenHash !== one && tokenHash !== two))
+  assert.equal(await tryUpload(one), 204)
+  assert.equal(await tryUpload(two), 204)
+})
+
+test('an endpoint whose tokens are suspended or revoked cannot upload', async () => {
+  const endpoint = await at.anEndpoint(app)
+  const token = await at.aToken(endpoint)
+  const tokens = `/api/v1/endpoints/${endpoint.endpointId}/tokens`
+  const { body } = await at.admin(`GET ${tokens}`)
+  assert.equal(
+    (await at.admin(`PUT ${tokens}/${body.content[0].endpointTokenId}/status`, { status: 'Revoked' })).status,
+    204,
+  )
+  assert.equal(await tryUpload(token), 403)
+  assert.equal((await at.admin(`POST ${tokens}`, { applicationName: app })).status, 201)
+  assert.equal(await tryUpload(token), 204)
+})
+
+test('a tenant that may not talk may not upload', async () => {
+  const other = await at.anApplication('other')
+  const token = await at.aToken(await at.anEndpoint(other, { tenantId: 'other' }))
+  const set = (status: 'SUSPENDED' | 'AVAILABLE') =>
+    at.house.kit.db.tx((tx) => at.house.ask(Identity).setRealmStatus(tx, 'other', status))
+  await set('SUSPENDED')
+  assert.equal(await tryUpload(token), 403)
+  await set('AVAILABLE')
+  assert.equal(await tryUpload(token), 204)
+})
+
+test('with an endpoint go its files, blobs and tokens', async () => {
+  const [endpoint, stays] = [await at.anEndpoint(app), await at.anEndpoint(app)]
+  const token = await at.aToken(endpoint)
+  for (const one of [endpoint, stays])
+    for (let n = 0; n < 3; n++) {
+      await at.upload(one, `/files/${n}`, `file ${n}`)
+      await at.upload(one, '/binary-data', `blob ${n}`)
+    }
+  assert.equal((await at.admin(`DELETE /epr/api/v1/endpoints/${endpoint.endpointId}`)).status, 204)
+  assert.equal(await tryUpload(token), 403)
+  await eventually(async () => {
+    const { body } = await at.admin(`GET ${root}/applications/${app}/files?endpointId=${endpoint.endpointId}`)
+    assert.equal(body.totalElements, 0)
+    assert.equal((await at.admin(`GET ${root}${endpoint.path}/binary-data/data/last`)).status, 404)
+  })
+  await settled()
+  assert.equal((await at.admin(`GET ${root}${stays.path}/files/2`)).text, 'file 2')
+})
+
+test('an endpoint that is registered anew under the id keeps what it stores from then on, and nothing of before', async () => {
+  const endpoint = await at.anEndpoint(app)
+  await at.upload(endpoint, '/files/old', 'old')
+  const old = await at.aToken(endpoint)
+  assert.equal((await at.admin(`DELETE /epr/api/v1/endpoints/${endpoint.endpointId}`)).status, 204)
+  later += 5
+  const again = await at.anEndpoint(app, { endpointId: endpoint.endpointId })
+  await at.upload(again, '/files/new', 'new')
+  await eventually(async () => assert.equal((await at.admin(`GET ${root}${again.path}/files/old`)).status, 404))
+  assert.equal(await tryUpload(old), 403)
+  await settled()
+  assert.equal((await at.admin(`GET ${root}${again.path}/files/new`)).text, 'new')
+})
+
+/** An upload that has sent half of its body. */
+async function half(endpoint: Endpoint) {
+  const before = await count('uploads')
+  const token = await at.aToken(endpoint)
+  const socket = connect(at.port, '127.0.0.1')
+  let answer = ''
+  socket.on('data', (data) => (answer += data))
+  socket.write(`POST ${root}/files/half HTTP/1.1\r\nhost: x\r\nx-auth-token: ${token}\r\ncontent-length: 8\r\n\r\nhalf`)
+  await eventually(async () => {
+    assert.equal(await count('uploads'), before + 1)
+    assert.ok(files().some((name) => name.startsWith('unfinished/') && statSync(join(directory(), name)).size === 4))
+  })
+  return { socket, answer: () => answer }
+}
+
+test('an upload that ends after its endpoint is refused and leaves nothing', async () => {
+  const endpoint = await at.anEndpoint(app)
+  const { socket, answer } = await half(endpoint)
+  assert.equal((await at.admin(`DELETE /epr/api/v1/endpoints/${endpoint.endpointId}`)).status, 204)
+  await eventually(async () => assert.equal((await sql()`select refused from binary_data.uploads`)[0]?.refused, true))
+  socket.write('half')
+  await eventually(() => assert.match(answer(), /^HTTP\/1\.1 403/))
+  socket.destroy()
+  await settled()
+})
+
+test('what a crash leaves of an upload is gone after an hour, and not before', async () => {
+  // As a process that was killed leaves it: noted, half written, and nobody there any more.
+  const key = newBlobKey()
+  const draft = join(directory(), 'unfinished', key)
+  mkdirSync(dirname(draft), { recursive: true })
+  writeFileSync(draft, 'half')
+  await sql()`
+    insert into binary_data.uploads (content_key, endpoint_id, tenant_id, token_issued_at, touched_at)
+    values (${key}, 'ep', 'default', ${now()}, ${now()})`
+  await periodic('binary-data.sweep')
+  assert.ok(existsSync(draft))
+  later += 3_601_000
+  await periodic('binary-data.sweep')
+  await settled()
+  assert.ok(!existsSync(draft))
+  assert.equal(await count('uploads'), 0)
+})
+
+test('contents that no row names are found by the daily comparison, fresh ones and others stay', async () => {
+  const endpoint = await at.anEndpoint(app)
+  await at.upload(endpoint, '/files/named', 'named')
+  const aged = (key: string, path = pathOfKey(key)) => {
+    const file = join(directory(), path)
+    mkdirSync(dirname(file), { recursive: true })
+    writeFileSync(file, 'x')
+    const hours = new Date(Date.now() - 2 * 3_600_000)
+    utimesSync(file, hours, hours)
+    return file
+  }
+  later = 0
+  const [orphan, draftKey, fresh] = [newBlobKey(), newBlobKey(), newBlobKey()]
+  const gone = [aged(orphan), aged(draftKey, `unfinished/${draftKey}`)]
+  const stays = join(directory(), pathOfKey(fresh))
+  mkdirSync(dirname(stays), { recursive: true })
+  writeFileSync(stays, 'x')
+  const foreign = aged('', 'somebody/elses/file.txt')
+  await periodic('binary-data.compare')
+  await eventually(() => assert.ok(!gone.some(existsSync)))
+  assert.ok(existsSync(stays) && existsSync(foreign))
+  assert.equal((await at.admin(`GET ${root}${endpoint.path}/files/named`)).text, 'named')
+})
+
+test('with a tenant go its contents, its tokens and its account of bytes', async () => {
+  const doomed = await at.anApplication('doomed')
+  const endpoint = await at.anEndpoint(doomed, { tenantId: 'doomed' })
+  const token = await at.aToken(endpoint)
+  for (let n = 0; n < 5; n++) await at.upload(endpoint, `/files/${n}`, 'x')
+  const keys = (await sql()`select content_key from binary_data.items where tenant_id = 'doomed'`).map(
+    ({ contentKey }) => contentKey,
+  )
+  assert.equal(keys.length, 5)
+  await at.house.kit.db.tx((tx) => at.house.kit.bus.publish(tx, TenantDeleted, { tenantId: 'doomed' }))
+  await eventually(async () => {
+    assert.equal((await sql()`select id from binary_data.items where tenant_id = 'doomed'`).length, 0)
+    assert.equal((await sql()`select bytes from binary_data.usage where tenant_id = 'doomed'`).length, 0)
+    assert.ok(!keys.some((key) => existsSync(join(directory(), pathOfKey(key)))))
+  })
+  assert.equal(await tryUpload(token), 403)
+})

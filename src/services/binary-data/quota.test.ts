@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { before, test } from 'node:test'
+import { eventually } from '../../../test/harness/eventually.ts'
+import { bytesOf, type Endpoint, openBinaryData, root } from './test-house.ts'
+
+let at: Awaited<ReturnType<typeof openBinaryData>>
+let endpoint: Endpoint
+let token: string
+const megabyte = 1_000_000
+before(async () => {
+  at = await openBinaryData({ environment: { WAYPOST_BLOB_QUOTA_MB: '2' } })
+  endpoint = await at.anEndpoint(await at.anApplication())
+  token = await at.aToken(endpoint)
+})
+
+async function* pieces(total: number) {
+  for (let sent = 0; sent < total; sent += 50_000) yield bytesOf(50_000)
+}
+const put = (name: string, body: Uint8Array | AsyncIterable<Uint8Array>) =>
+  at.send(`POST ${root}/files/${name}`, { 'x-auth-token': token }, body)
+const remove = async (name: string) =>
+  assert.equal((await at.admin(`DELETE ${root}${endpoint.path}/files/${name}`)).status, 204)
+
+test('too much is refused with 413 that says so: by its length at once, else while it comes', async () => {
+  for (const body of [bytesOf(2 * megabyte + 1), pieces(3 * megabyte), pieces(40 * megabyte)]) {
+    const answer = await put('much', body)
+    assert.equal(answer.status, 413, answer.text)
+    assert.match(answer.text, /may have 2000000 bytes in all/)
+  }
+  await eventually(async () => assert.deepEqual(await at.usage(), { kept: 0, summed: 0 }))
+  assert.equal((await at.admin(`GET ${root}${endpoint.path}/files/much`)).status, 404)
+})
+
+test('exactly the quota fits, one byte more does not, and a deletion makes room', async () => {
+  assert.equal((await put('one', bytesOf(megabyte))).status, 204)
+  assert.equal((await put('two', bytesOf(megabyte))).status, 204)
+  assert.equal((await put('three', bytesOf(1))).status, 413)
+  await remove('two')
+  assert.equal((await put('three', bytesOf(1))).status, 204)
+  await remove('three')
+  await remove('one')
+})
+
+test('what an upload replaces makes room for it', async () => {
+  assert.equal((await put('same', bytesOf(1.5 * megabyte))).status, 204)
+  assert.equal((await put('same', bytesOf(2 * megabyte))).status, 204)
+  assert.equal((await put('same', pieces(2 * megabyte))).status, 204)
+  assert.equal((await put('same', bytesOf(2 * megabyte + 1))).status, 413)
+  assert.equal((await at.usage()).kept, 2 * megabyte)
+  await remove('same')
+})
+
+test('many at once do not pass the quota together', async () => {
+  const answers = await Promise.all(Array.from({ length: 8 }, (_, n) => put(`at-once-${n}`, pieces(megabyte))))
+  const stored = answers.filter(({ status }) => status === 204).length
+  assert.ok(stored <= 2, String(stored))
+  assert.ok(answers.every(({ status }) => status === 204 || status === 413))
+  const { kept, summed } = await at.usage()
+  assert.equal(kept, stored * megabyte)
+  assert.equal(kept, summed)
+})
+
+test('other tenants have their own', async () => {
+  const theirs = await at.anEndpoint(await at.anApplication('other'), { tenantId: 'other' })
+  assert.equal((await at.upload(theirs, '/files/a', bytesOf(2 * megabyte))).status, 204)
+})

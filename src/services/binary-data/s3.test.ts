@@ -1,0 +1,69 @@
+/** The service over an S3-compatible store: the same behaviour, other place. */
+import assert from 'node:assert/strict'
+import { before, test } from 'node:test'
+import { eventually } from '../../../test/harness/eventually.ts'
+import { openS3, type TestS3 } from '../../../test/harness/s3.ts'
+import { bytesOf, type Endpoint, openBinaryData, root } from './test-house.ts'
+
+let s3: TestS3
+let at: Awaited<ReturnType<typeof openBinaryData>>
+let endpoint: Endpoint
+before(async () => {
+  s3 = await openS3()
+  const { origin, bucket, accessKey, secretKey } = s3.settings
+  at = await openBinaryData({
+    environment: {
+      WAYPOST_S3_URL: `${origin}/${bucket}/blobs`,
+      WAYPOST_S3_ACCESS_KEY: accessKey,
+      WAYPOST_S3_SECRET_KEY: secretKey,
+      WAYPOST_LOG_LEVEL: 'fatal',
+    },
+  })
+  endpoint = await at.anEndpoint(await at.anApplication())
+})
+
+test('upload, overwrite, parts of it, deletion: the bucket holds what the rows name', async () => {
+  const url = `${root}${endpoint.path}/files/a`
+  await at.upload(endpoint, '/files/a', 'first')
+  await at.upload(endpoint, '/files/a', '0123456789')
+  assert.equal((await at.admin(`GET ${url}`)).text, '0123456789')
+  assert.equal((await at.admin(`GET ${url}`, undefined, { range: 'bytes=3-5' })).text, '345')
+  await eventually(() => assert.equal(s3.objects.size, 1))
+  assert.match([...s3.objects.keys()][0]!, /^blobs\/[0-9a-f]{2}\/[0-9a-f]{2}\/[0-9a-f]{32}$/)
+  assert.equal((await at.admin(`DELETE ${url}`)).status, 204)
+  await eventually(() => assert.equal(s3.objects.size, 0))
+})
+
+test('a large upload goes in parts, and one that breaks leaves none', async () => {
+  async function* pieces() {
+    for (let n = 0; n < 12; n++) yield bytesOf(1024 * 1024, n)
+  }
+  const headers = { 'x-auth-token': await at.aToken(endpoint) }
+  assert.equal((await at.send(`POST ${root}/binary-data`, headers, pieces())).status, 201)
+  assert.equal(s3.requests.filter((line) => line.includes('partNumber=')).length, 3)
+  await assert.rejects(at.send(`POST ${root}/binary-data`, headers, breaking(pieces())), /broken/)
+  await eventually(() => {
+    assert.equal(s3.unfinished.size, 0)
+    assert.equal(s3.objects.size, 1)
+  })
+})
+
+/** Stops when its first part has arrived, and the connection with it. */
+async function* breaking(content: AsyncIterable<Uint8Array>) {
+  let count = 0
+  for await (const piece of content) {
+    yield piece
+    if (++count < 8) continue
+    await eventually(() => assert.equal(s3.unfinished.size, 1))
+    throw new Error('broken')
+  }
+}
+
+test('a store that fails refuses the upload and nothing is seen of it', async () => {
+  s3.trouble = (request) => (request.startsWith('PUT') ? 500 : undefined)
+  const headers = { 'x-auth-token': await at.aToken(endpoint) }
+  assert.equal((await at.send(`POST ${root}/files/b`, headers, 'x')).status, 503)
+  s3.trouble = () => undefined
+  assert.equal((await at.admin(`GET ${root}${endpoint.path}/files/b`)).status, 404)
+  assert.equal((await at.send(`POST ${root}/files/b`, headers, 'x')).status, 204)
+})
