@@ -9,9 +9,8 @@ import applications from '../../src/services/applications/index.ts'
 import register from '../../src/services/register/index.ts'
 import { TimeSeries } from '../../src/services/time-series/contract.ts'
 import timeSeries from '../../src/services/time-series/index.ts'
-import { type Points, unpack, type Value, valueAt } from '../../src/services/time-series/pack/chunk.ts'
+import type { Value } from '../../src/services/time-series/pack/chunk.ts'
 import { reactions } from '../../src/services/time-series/reactions.ts'
-import { merge } from '../../src/services/time-series/read/merge.ts'
 import { createTimeSeries, type TimeSeriesService } from '../../src/services/time-series/service.ts'
 import { createRetention } from '../../src/services/time-series/write/retention.ts'
 import { valuesOf } from '../../src/services/time-series/write/rows.ts'
@@ -19,6 +18,7 @@ import tokens from '../../src/services/tokens/index.ts'
 import { aTenantAdmin } from './builders.ts'
 import { type HouseOptions, openHouse } from './house.ts'
 import { addRealms } from './realm-state.ts'
+import { readPoints } from './series-reader.ts'
 
 export const messageOf = (endpoint: DeviceEndpoint, receivedAt = new Date()): DeviceMessage => ({
   endpoint,
@@ -27,13 +27,6 @@ export const messageOf = (endpoint: DeviceEndpoint, receivedAt = new Date()): De
   payload: Buffer.alloc(0),
   receivedAt,
   correlationId: newId(),
-})
-
-const onePoint = (time: number, value: Value): Points => ({
-  count: 1,
-  times: Float64Array.of(time),
-  numbers: Float64Array.of(typeof value === 'number' ? value : Number.NaN),
-  ...(typeof value !== 'number' && { others: new Map([[0, value]]) }),
 })
 
 export async function openTimeSeries(options: Partial<HouseOptions> = {}) {
@@ -66,39 +59,12 @@ export async function openTimeSeries(options: Partial<HouseOptions> = {}) {
     assert.ok(answer.status < 300, answer.text)
   }
 
-  /** Everything of an endpoint as a reader sees it: `series/value` → [time, value][]. */
-  async function points(endpointId: string): Promise<Record<string, [number, Value][]>> {
-    const series = await sql`select series_id, name, value_name from time_series.series`
-    const names = new Map(series.map(({ seriesId, name, valueName }) => [seriesId, `${name}/${valueName}`]))
-    // Hot rows first: what is packed in between is seen twice, which is better than not at all.
-    const hot = await sql`
-      select ts, v, x, series_ids from time_series.samples s
-      join time_series.endpoints using (endpoint_no) join time_series.sets using (set_id)
-      where endpoint_id = ${endpointId} order by slot, written`
-    const chunks = await sql`
-      select c.* from time_series.chunks c join time_series.endpoints using (endpoint_no)
-      where endpoint_id = ${endpointId} order by slot, part`
-    const sources = new Map<number, Points[]>()
-    const add = (seriesId: number, source: Points) => sources.set(seriesId, [...(sources.get(seriesId) ?? []), source])
-    for (const { seriesId, data } of chunks) add(seriesId, unpack(data))
-    for (const { ts, v, x, seriesIds } of hot)
-      for (const [place, value] of valuesOf(v, x).entries()) add(seriesIds[place], onePoint(ts, value))
-    const merged = [...sources].map(([seriesId, some]): [string, [number, Value][]] => {
-      const all = merge(some)
-      return [
-        names.get(seriesId)!,
-        Array.from({ length: all.count }, (_, index) => [all.times[index]!, valueAt(all, index)]),
-      ]
-    })
-    return Object.fromEntries(merged.sort(([a], [b]) => (a < b ? -1 : 1)))
-  }
-
   return {
     house,
     service,
     /** One that has not done anything yet today. */
     retention: () => createRetention({ ...house.kit, applications: house.ask(Applications), db: house.kit.db }),
-    points,
+    points: (endpointId: string) => readPoints(sql, endpointId),
     /** Ends the open slot, packs what is closed and drops what is packed. */
     async pack() {
       await service.slots.rotate(true)

@@ -1,0 +1,106 @@
+/**
+ * A process that writes time series while it packs them without pause, and says on its standard output what was acknowledged:
+ * lines of endpoint, time and value. Or, asked to `read`, everything that is there.
+ */
+import { writeSync } from 'node:fs'
+import { buildHouse } from '../../src/assembly/build.ts'
+import { loadConfig } from '../../src/config.ts'
+import identity from '../../src/identity/index.ts'
+import { sleep } from '../../src/kernel/clock.ts'
+import { createLog } from '../../src/kernel/log.ts'
+import applications from '../../src/services/applications/index.ts'
+import register from '../../src/services/register/index.ts'
+import timeSeries from '../../src/services/time-series/index.ts'
+import { createTimeSeries, type TimeSeriesService } from '../../src/services/time-series/service.ts'
+import tokens from '../../src/services/tokens/index.ts'
+import { readPoints } from '../harness/series-reader.ts'
+
+export interface WorkerTask {
+  connection: object
+  directory: string
+  task: 'write' | 'read'
+  endpoints: number
+  /** Values count from here, so that a later process writes greater ones. */
+  from: number
+  /** Times are below this, so that many are written more than once. */
+  times: number
+}
+
+const { connection, directory, task, endpoints, from, times } = JSON.parse(process.argv[2]!) as WorkerTask
+const config = loadConfig({ WAYPOST_DATA: directory, WAYPOST_LOG_LEVEL: 'silent' })
+let service!: TimeSeriesService
+const house = await buildHouse({
+  config,
+  connection,
+  log: await createLog(config.log),
+  services: [
+    identity,
+    applications,
+    tokens,
+    register,
+    {
+      ...timeSeries,
+      build(kit, given) {
+        service = createTimeSeries(kit, given as never)
+        return { api: service.api }
+      },
+    },
+  ],
+  baseUrl: () => 'http://localhost',
+})
+await service.slots.current()
+await service.latest.start()
+
+const endpointOf = (index: number) => ({
+  tenantId: 'default',
+  applicationName: 'faults',
+  versionName: 'faults-v1',
+  endpointId: `endpoint-${index}`,
+})
+
+/** One endpoint's messages come one after the other, as from a device that waits for each acknowledgement. */
+async function send(index: number) {
+  for (let value = from; ; value++) {
+    // A day in four parts, with what is late among them.
+    const time = Math.floor(Math.random() * times) * 21_600_000
+    const message = {
+      endpoint: endpointOf(index),
+      extension: 'dcx',
+      resourcePath: '/json',
+      payload: Buffer.alloc(0),
+      receivedAt: new Date(),
+      correlationId: '',
+    }
+    try {
+      await service.api.collect(message, [{ timestamp: time, v: value }])
+    } catch {
+      continue // refused: the database has been away for too long
+    }
+    writeSync(1, `${index} ${time} ${value}\n`)
+  }
+}
+
+async function pack() {
+  for (;;) {
+    try {
+      await service.slots.rotate(true)
+      await service.packer.round()
+    } catch {}
+    await sleep(20)
+  }
+}
+
+if (task === 'write') {
+  pack()
+  for (let index = 0; index < endpoints; index++) send(index)
+} else {
+  await service.packer.round()
+  for (let index = 0; index < endpoints; index++) {
+    const [no] = await house.kit.db.sql`
+      select endpoint_no from time_series.endpoints where endpoint_id = ${`endpoint-${index}`}`
+    const latest = no ? ((await service.latest.of([no.endpointNo])).get(no.endpointNo) ?? []) : []
+    const points = (await readPoints(house.kit.db.sql, `endpoint-${index}`))['auto~v/value'] ?? []
+    writeSync(1, `${JSON.stringify({ index, points, latest })}\n`)
+  }
+  process.exit(0)
+}

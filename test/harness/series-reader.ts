@@ -1,0 +1,51 @@
+/** The simplest reader of time series there can be: hot rows and chunks of one endpoint, merged. For tests to compare with. */
+import type { Sql } from '../../src/kernel/db.ts'
+import { type Points, unpack, type Value, valueAt } from '../../src/services/time-series/pack/chunk.ts'
+import { merge } from '../../src/services/time-series/read/merge.ts'
+import { valuesOf } from '../../src/services/time-series/write/rows.ts'
+
+/** `series/value` → [time, value][]. */
+export async function readPoints(sql: Sql, endpointId: string): Promise<Record<string, [number, Value][]>> {
+  const series = await sql`select series_id, name, value_name from time_series.series`
+  const names = new Map(series.map(({ seriesId, name, valueName }) => [seriesId, `${name}/${valueName}`]))
+  // Hot rows first: what is packed in between is seen twice, which is better than not at all.
+  const hot = await sql`
+    select ts, v, x, series_ids from time_series.samples s
+    join time_series.endpoints using (endpoint_no) join time_series.sets using (set_id)
+    where endpoint_id = ${endpointId} order by slot, written`
+  const chunks = await sql`
+    select c.* from time_series.chunks c join time_series.endpoints using (endpoint_no)
+    where endpoint_id = ${endpointId} order by slot, part`
+  const sources = new Map<number, Points[]>()
+  const add = (seriesId: number, source: Points) => {
+    const known = sources.get(seriesId)
+    if (known) known.push(source)
+    else sources.set(seriesId, [source])
+  }
+  for (const { seriesId, data } of chunks) add(seriesId, unpack(data))
+  const newest = new Map<number, Map<number, Value>>()
+  for (const { ts, v, x, seriesIds } of hot)
+    for (const [place, value] of valuesOf(v, x).entries()) {
+      const own = newest.get(seriesIds[place]) ?? new Map<number, Value>()
+      newest.set(seriesIds[place], own.set(ts, value))
+    }
+  for (const [seriesId, own] of newest) add(seriesId, pointsOf(own))
+  const merged = [...sources].map(([seriesId, some]): [string, [number, Value][]] => {
+    const all = merge(some)
+    return [
+      names.get(seriesId)!,
+      Array.from({ length: all.count }, (_, index) => [all.times[index]!, valueAt(all, index)]),
+    ]
+  })
+  return Object.fromEntries(merged.sort(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+function pointsOf(values: Map<number, Value>): Points {
+  const sorted = [...values].sort(([a], [b]) => a - b)
+  return {
+    count: sorted.length,
+    times: Float64Array.from(sorted, ([time]) => time),
+    numbers: Float64Array.from(sorted, ([, value]) => (typeof value === 'number' ? value : Number.NaN)),
+    others: new Map(sorted.flatMap(([, value], index) => (typeof value === 'number' ? [] : [[index, value] as const]))),
+  }
+}
