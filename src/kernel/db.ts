@@ -1,4 +1,5 @@
 import postgres from 'postgres'
+import { connectionLost, withSafeTransactions } from './transactions.ts'
 
 /** The pool or an open transaction: store functions take it first, the caller decides. */
 // biome-ignore lint/complexity/noBannedTypes: postgres.js names "no custom types" so
@@ -49,10 +50,11 @@ export function connect(
     types: { bigint: bigintAsNumber },
     connection: { application_name: options.name ?? 'waypost', TimeZone: 'UTC' },
     onnotice: () => {},
+    onclose: connectionLost,
     ...rest,
     ...(options.translate === false ? {} : { transform: translated }),
   }
-  return (url ? postgres(url, settings as never) : postgres(settings as never)) as unknown as Pool
+  return withSafeTransactions((url ? postgres(url, settings as never) : postgres(settings as never)) as unknown as Pool)
 }
 
 const attemptsMax = 3

@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { atTheEnd, freshDatabase } from '../../test/harness/database.ts'
+import { eventually } from '../../test/harness/eventually.ts'
+import { connect, createDb } from './db.ts'
+
+test('a transaction that has lost its connection fails, and what it does later reaches nobody', async () => {
+  const connection = await freshDatabase()
+  const db = createDb(connect(connection, { max: 1 }))
+  const other = createDb(connect(connection, { max: 1 }))
+  atTheEnd(() => db.close())
+  atTheEnd(() => other.close())
+  await other.sql`create table notes (text text)`
+
+  const [begun, goOn] = [Promise.withResolvers<number>(), Promise.withResolvers<void>()]
+  const lost = db.tx(async (sql) => {
+    const [row] = await sql`select pg_backend_pid() as pid`
+    begun.resolve(row!.pid)
+    await goOn.promise
+    await sql`insert into notes values ('late')`
+    throw new Error('too late as well')
+  })
+  const failed = assert.rejects(lost, { code: 'CONNECTION_CLOSED' })
+  await other.sql`select pg_terminate_backend(${await begun.promise})`
+  await failed
+
+  // The connection is open again, and somebody else has a transaction on it when the lost one goes on.
+  await eventually(() =>
+    db.tx(async (sql) => {
+      await sql`insert into notes values ('in time')`
+      goOn.resolve()
+      await new Promise((done) => setTimeout(done, 50))
+      await sql`insert into notes values ('in time')`
+    }),
+  )
+  const notes = await other.sql`select text from notes`
+  assert.deepEqual(
+    notes.map(({ text }) => text),
+    ['in time', 'in time'],
+  )
+})
