@@ -1,4 +1,5 @@
 import { killRounds } from '../test/faults/kill.ts'
+import { seriesRounds } from '../test/faults/series.ts'
 import { freshDirectory, removeDirectory } from './platform.ts'
 import type { Figure } from './report.ts'
 
@@ -7,10 +8,20 @@ export async function faults(): Promise<Figure[]> {
   const directory = freshDirectory()
   const report = await killRounds({ rounds: 50, seed: Number(process.env.BENCH_SEED ?? 1), directory })
   removeDirectory(directory)
+  const place = freshDirectory()
+  const series = await seriesRounds({ rounds: 50, seed: Number(process.env.BENCH_SEED ?? 1), directory: place })
+  removeDirectory(place)
   return [
     { name: 'Rounds of kill -9 survived', value: report.rounds, unit: 'rounds', limit: { least: 50 } },
     { name: 'Tenants acknowledged and found AVAILABLE', value: report.tenants, unit: '' },
     { name: 'Applications acknowledged and found', value: report.applications, unit: '' },
+    {
+      name: 'Rounds of kill -9 while time series are packed',
+      value: series.rounds,
+      unit: 'rounds',
+      limit: { least: 50 },
+    },
+    { name: 'Samples acknowledged and found', value: series.acknowledged, unit: '' },
     { name: 'Slowest start after a kill', value: report.slowestStartSeconds, unit: 's', limit: { most: 10 } },
   ]
 }

@@ -65,6 +65,11 @@ export const settings = {
     meaning: 'longer payloads are cut in the traffic log, and marked so',
   },
   TRAFFIC_LOG_DAYS: { kind: 'integer', default: '7', meaning: 'how long the traffic log keeps its records' },
+  SERIES_PER_APPLICATION: {
+    kind: 'integer',
+    default: '10000',
+    meaning: 'time series values that an application may have; a sample with more is refused',
+  },
   MANAGEMENT_PORT: {
     kind: 'port',
     default: '9090',
@@ -305,6 +310,7 @@ export function loadConfig(environment: Environment = process.env) {
         messagesPerTenant: integer('DEVICE_MESSAGES_PER_TENANT'),
         queuedMessagesMax: integer('MQTT_QUEUED_MESSAGES'),
       },
+      timeSeries: { seriesMax: integer('SERIES_PER_APPLICATION') },
       trafficLog: {
         payloadBytesMax: integer('TRAFFIC_LOG_PAYLOAD_BYTES'),
         retentionDays: Math.max(1, integer('TRAFFIC_LOG_DAYS')),

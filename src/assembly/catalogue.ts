@@ -5,7 +5,17 @@ import binaryData from '../services/binary-data/index.ts'
 import credentials from '../services/credentials/index.ts'
 import register from '../services/register/index.ts'
 import tenants from '../services/tenants/index.ts'
+import timeSeries from '../services/time-series/index.ts'
 import tokens from '../services/tokens/index.ts'
 
 /** The plan of the house: every service once; what each needs decides the order in which they are built. */
-export const catalogue: AnyService[] = [identity, tenants, applications, credentials, tokens, register, binaryData]
+export const catalogue: AnyService[] = [
+  identity,
+  tenants,
+  applications,
+  credentials,
+  tokens,
+  register,
+  binaryData,
+  timeSeries,
+]

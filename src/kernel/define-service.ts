@@ -54,6 +54,10 @@ export interface Settings {
     queuedMessagesMax: number
   }
   trafficLog: { payloadBytesMax: number; retentionDays: number }
+  timeSeries: {
+    /** Values of series that an application may have. */
+    seriesMax: number
+  }
   /** Where contents of any size are kept: in files, or in an S3-compatible store. */
   blobs: { directory: string; s3: S3Settings | undefined }
   binaryData: {

@@ -4,7 +4,11 @@
  * the connection is open again, lands in the middle of somebody else's transaction. So, from the moment of the loss, nothing of
  * such a transaction reaches the driver any more: its caller is told, and the rest of it waits for ever.
  */
-import type { Pool, Sql } from './db.ts'
+import type postgres from 'postgres'
+
+type Pool = postgres.Sql
+// biome-ignore lint/complexity/noBannedTypes: postgres.js names "no custom types" so
+type Sql = postgres.ISql<{}>
 
 interface Transaction {
   lost: boolean

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { openTimeSeries } from '../../../test/harness/time-series.ts'
+import { createNames } from './names.ts'
 
-const { collect, endpoint, hotRows } = await openTimeSeries()
+const { api, collect, configure, endpoint, hotRows, house, service, points } = await openTimeSeries()
 
 suite('collecting samples', () => {
   test('what was acknowledged is there: times, values, and what is no number', async () => {
@@ -10,12 +11,103 @@ suite('collecting samples', () => {
       'time-series': { names: { state: { values: [{ path: 'state' }, { path: 'ok', name: 'ok' }] } } },
     })
     await collect(one, [
-      { timestamp: 1000, temperature: 20.5, state: 'a\u0000b', ok: null },
+      { timestamp: 1000, temperature: 20.5, state: 'a\u0000b\ud800', ok: null },
       { timestamp: 2000, temperature: -1, state: true, ok: false },
     ])
     assert.deepEqual(await hotRows(one), [
-      { ts: 1000, values: { 'state/value': 'a\u0000b', 'state/ok': null, 'auto~temperature/value': 20.5 } },
+      { ts: 1000, values: { 'state/value': 'a\u0000b\ud800', 'state/ok': null, 'auto~temperature/value': 20.5 } },
       { ts: 2000, values: { 'state/value': true, 'state/ok': false, 'auto~temperature/value': -1 } },
     ])
+  })
+
+  test('a message is stored whole or refused with the sample and the field that are wrong', async () => {
+    const one = await endpoint({
+      'time-series': { names: { place: { values: [{ path: 'gps.lat', name: 'lat', type: 'number' }] } } },
+    })
+    await assert.rejects(collect(one, [{ gps: { lat: 1 } }, { gps: { lat: 'north' } }]), {
+      status: 400,
+      message: 'Sample 2: gps.lat: expected a number, found a string (series place); nothing of the message was stored',
+      fields: { '1.gps.lat': ['gps.lat: expected a number, found a string (series place)'] },
+    })
+    await collect(one, [{ gps: { lat: 1 }, a: 1 }])
+    await assert.rejects(collect(one, [{ a: 1 }, JSON.parse('{"a": 1e400}')]), { status: 400 })
+    assert.equal((await hotRows(one)).length, 1)
+  })
+
+  test('what holds no series is accepted, and there is nothing to store', async () => {
+    const one = await endpoint()
+    await collect(one, [])
+    await collect(one, [17, 'text', null, [1], { name: 'x' }])
+    assert.deepEqual(await hotRows(one), [])
+  })
+
+  test('a change of the configuration counts from the next message on', async () => {
+    const one = await endpoint()
+    await collect(one, [{ timestamp: 1, a: 1 }])
+    await configure(one.applicationName, { 'time-series': { 'auto-extract': false } })
+    await collect(one, [{ timestamp: 2, a: 2 }])
+    assert.deepEqual(await points(one.endpointId), { 'auto~a/value': [[1, 1]] })
+  })
+
+  test('thousands of messages at once share a few commits', async () => {
+    const one = await endpoint()
+    await collect(one, [{ a: 0 }])
+    const sent = Array.from({ length: 3000 }, (_, index) => collect(one, [{ timestamp: index, a: index }]))
+    assert.ok(new Set(sent).size <= 4)
+    await Promise.all(sent)
+    assert.equal((await points(one.endpointId))['auto~a/value']!.length, 3001)
+  })
+
+  test('an application that has as many series as it may is told so, and its known ones go on', async () => {
+    const one = await endpoint()
+    const names = createNames(house.kit.db, { seriesMax: 3 })
+    const fields = (...list: string[]) => list.map((name) => `auto~${name}\nvalue`)
+    await names.setsOf(one, fields('a', 'b', 'c'))
+    const message = `Application ${one.applicationName} has 3 values of series, which is the most that it may have; nothing was stored`
+    for (let attempt = 0; attempt < 2; attempt++)
+      await assert.rejects(async () => names.setsOf(one, fields('a', 'd')), { status: 400, message })
+    assert.equal((await names.setsOf(one, fields('b', 'a')))[0]!.seriesIds.length, 2)
+  })
+})
+
+suite('putting points', () => {
+  test('values of every kind are stored, and the later one counts', async () => {
+    const one = await endpoint()
+    const point = (timestamp: number, values: object) => ({
+      endpointId: one.endpointId,
+      seriesName: 's',
+      timestamp,
+      values,
+    })
+    await api.putPoints(one, [point(1, { a: 1, b: 'x' }), point(2, { b: null, a: true })] as never)
+    await api.putPoints(one, [point(1, { a: 5 })] as never)
+    assert.deepEqual(await points(one.endpointId), {
+      's/a': [
+        [1, 5],
+        [2, true],
+      ],
+      's/b': [
+        [1, 'x'],
+        [2, null],
+      ],
+    })
+    assert.equal((await service.latest.of([await service.names.endpointNo(one)])).size, 1)
+  })
+
+  test('names and values that cannot be are refused with their place, and nothing is stored', async () => {
+    const one = await endpoint()
+    const wrong: [string, number, object, RegExp][] = [
+      ['bad name', 1, { a: 1 }, /^e\.bad name: a name/],
+      ['s', 1.5, { a: 1 }, /^e\.s\.timestamp: /],
+      ['s', 1, { time: 1 }, /^e\.s\.values\.time: is a reserved name/],
+      ['s', 1, { a: {} }, /^e\.s\.values\.a: expected a number, a text/],
+      ['s', 1, { a: Number.POSITIVE_INFINITY }, /^e\.s\.values\.a: larger/],
+    ]
+    for (const [seriesName, timestamp, values, message] of wrong) {
+      const good = { endpointId: 'e', seriesName: 's', timestamp: 1, values: { a: 1 } }
+      const bad = { endpointId: 'e', seriesName, timestamp, values: values as never }
+      await assert.rejects(api.putPoints(one, [good, bad]), { status: 400, message })
+    }
+    assert.deepEqual(await points('e'), {})
   })
 })

@@ -39,9 +39,9 @@ export function createTimeSeries(
   { applications, register }: { applications: Applications; register: Register },
 ): TimeSeriesService {
   const { bus, jobs, log, metrics, now } = kit
-  const db = kit.db.open({ max: writesAtOnce, name: 'waypost-series' })
+  const db = kit.db.open({ max: writesAtOnce + 1, name: 'waypost-series' })
   const background = kit.db.open({ max: 2, name: 'waypost-series-packing' })
-  const names = createNames(kit.db, { seriesMax })
+  const names = createNames(kit.db, kit.settings.timeSeries)
   const plans = createPlans(kit, applications)
   const slots = createSlots(kit)
   const writer = createWriter({
@@ -54,7 +54,8 @@ export function createTimeSeries(
     stored: (rows) => latest.stored(rows),
   })
   const latest = createLatest({
-    db: kit.db,
+    db,
+    reading: kit.db,
     names,
     node: kit.newId(),
     now,
@@ -121,6 +122,3 @@ export function createTimeSeries(
     },
   }
 }
-
-/** Values of series that an application may have. */
-const seriesMax = 10_000

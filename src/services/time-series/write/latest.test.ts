@@ -45,7 +45,15 @@ test('after a crash the samples that the table lacks are taken up, hot or packed
 
   const { names } = service
   const { db, now, log } = house.kit
-  const next = createLatest({ db, names, node: 'next', now, log, oldestPending: () => Number.POSITIVE_INFINITY })
+  const next = createLatest({
+    db,
+    reading: db,
+    names,
+    node: 'next',
+    now,
+    log,
+    oldestPending: () => Number.POSITIVE_INFINITY,
+  })
   await next.start()
   assert.deepEqual(await latestOf(one), { 'auto~a': [20, 2] })
 

@@ -50,7 +50,10 @@ const markEveryMs = 20_000
 const goneMs = 90_000
 
 export function createLatest(options: {
+  /** Connections that nobody uses but for transactions: the texts are long, and others would have to wait behind them. */
   db: Db
+  /** For questions. */
+  reading: Db
   names: Names
   node: string
   now: Clock
@@ -58,7 +61,7 @@ export function createLatest(options: {
   /** The first stamp of what is on its way. */
   oldestPending(): number
 }): Latest {
-  const { db, names, node, now, log } = options
+  const { db, reading, names, node, now, log } = options
   let dirty = new Map<number, OfEndpoint>()
   let flushing = new Map<number, OfEndpoint>()
   let timer: NodeJS.Timeout | undefined
@@ -112,12 +115,12 @@ export function createLatest(options: {
   async function write(all: boolean) {
     flushing = take(all)
     try {
-      for (const rows of slices(rowsOf(flushing), rowsAtLeast)) await store.saveLatest(db.sql, rows)
+      for (const rows of slices(rowsOf(flushing), rowsAtLeast)) await db.tx((sql) => store.saveLatest(sql, rows))
       const known = flushing.size > 0
       flushing = new Map()
       const at = now()
       if (wrote && (known || at.getTime() - markedAt > markEveryMs)) {
-        await store.saveMark(db.sql, node, mark(), at)
+        await db.tx((sql) => store.saveMark(sql, node, mark(), at))
         markedAt = at.getTime()
       }
     } catch (error) {
@@ -141,15 +144,17 @@ export function createLatest(options: {
   }
 
   async function complete() {
-    const marks = await store.findMarks(db.sql)
+    const marks = await store.findMarks(reading.sql)
     if (marks.length === 0) return
     const gone = marks.filter((mark) => mark.node !== node && mark.seenDate.getTime() < now().getTime() - goneMs)
     const others = marks.filter((mark) => mark.node !== node)
     // At the start nobody knows yet who is no more; taking up what is there already changes nothing.
     const from = (wrote ? gone : others).map(({ written }) => written)
     if (from.length === 0) return
-    await store.completeLatest(db.sql, Math.min(...from))
-    for (const mark of gone) await store.deleteMark(db.sql, mark.node)
+    await db.tx(async (sql) => {
+      await store.completeLatest(sql, Math.min(...from))
+      for (const mark of gone) await store.deleteMark(sql, mark.node)
+    })
   }
 
   function tick() {
@@ -165,7 +170,7 @@ export function createLatest(options: {
         note(endpointNos[row]!, sets[row]!.setId, times[row]!, writtens[row]!, values[row]!)
     },
     async of(endpointNos) {
-      const found = await store.findLatest(db.sql, endpointNos)
+      const found = await store.findLatest(reading.sql, endpointNos)
       const newest: (Newest & { endpointNo: number })[] = found.map(({ v, x, ...row }) => ({
         ...row,
         values: valuesOf(v, x),
@@ -190,7 +195,7 @@ export function createLatest(options: {
       if (!wrote) return
       try {
         await flush(true)
-        await store.deleteMark(db.sql, node)
+        await db.tx((sql) => store.deleteMark(sql, node))
       } catch (error) {
         log.warn({ err: error }, 'the latest values could not be written; the next start completes them')
       }
