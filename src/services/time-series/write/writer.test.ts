@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { eventually } from '../../../../test/harness/eventually.ts'
+import { openTimeSeries } from '../../../../test/harness/time-series.ts'
+import { createLog } from '../../../kernel/log.ts'
+import { createMetrics } from '../../../kernel/metrics.ts'
+import type { Rows } from './rows.ts'
+import { createWriter, type WriterOptions } from './writer.ts'
+
+const { collect, endpoint, house, pack, points, service } = await openTimeSeries()
+const log = await createLog({ level: 'silent', format: 'json' })
+const aWriter = (options: Partial<WriterOptions>) =>
+  createWriter({
+    db: house.kit.db,
+    slots: service.slots,
+    now: house.kit.now,
+    log,
+    metrics: createMetrics(),
+    ...options,
+  })
+
+/** An endpoint that has a number, and a way to write one value of it. */
+async function ready(writer: ReturnType<typeof aWriter>) {
+  const one = await endpoint()
+  await collect(one, [{ timestamp: 1, a: 0 }])
+  const endpointNo = await service.names.endpointNo(one)
+  const [set] = await service.names.setsOf(one, ['auto~a\nvalue'])
+  return {
+    one,
+    write(value: number) {
+      writer.current().add(endpointNo, 1, writer.stamp(1), set!, [value], one)
+      return writer.committed()
+    },
+  }
+}
+
+test('what overtook a write that had to wait still counts more, although its slot is older', async () => {
+  let [held, attempts] = [true, 0]
+  const isFirst = (rows: Rows) => rows.values[0]![0] === 1
+  const writer = aWriter({
+    async storing(_, rows) {
+      if (!isFirst(rows) || !held) return
+      attempts++
+      throw new Error('away')
+    },
+  })
+  const { one, write } = await ready(writer)
+  const first = write(1)
+  await eventually(() => assert.ok(attempts > 0), { everyMs: 1 })
+  await write(2)
+  const slot = await service.slots.current()
+  await service.slots.rotate(true)
+  held = false
+  await first
+  assert.notEqual(await service.slots.current(), slot)
+  assert.deepEqual(await points(one.endpointId), { 'auto~a/value': [[1, 2]] })
+  await pack()
+  assert.deepEqual(await points(one.endpointId), { 'auto~a/value': [[1, 2]] })
+})
+
+test('a write of which nothing was heard is done again, and that changes nothing', async () => {
+  let failures = 2
+  const { db } = house.kit
+  const writer = aWriter({
+    db: {
+      ...db,
+      async tx(work) {
+        const result = await db.tx(work)
+        if (failures-- > 0) throw Object.assign(new Error('lost'), { code: 'CONNECTION_CLOSED' })
+        return result
+      },
+    },
+  })
+  const { one, write } = await ready(writer)
+  await write(7)
+  await pack()
+  assert.deepEqual(await points(one.endpointId), { 'auto~a/value': [[1, 7]] })
+})
+
+test('while the database is away too long, callers are refused, and later ones are served', async () => {
+  let away = true
+  const writer = aWriter({
+    patienceMs: 300,
+    async storing() {
+      if (away) throw Object.assign(new Error('away'), { code: 'ECONNREFUSED' })
+    },
+  })
+  const { one, write } = await ready(writer)
+  await assert.rejects(write(5), { status: 503 })
+  away = false
+  await eventually(() => write(6))
+  assert.deepEqual(await points(one.endpointId), { 'auto~a/value': [[1, 6]] })
+  assert.ok(Number.isFinite(writer.stamp(1)))
+})
