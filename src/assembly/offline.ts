@@ -10,22 +10,22 @@ import { inOrder } from './order.ts'
 import { roots } from './roots.ts'
 
 /** Declarations may be made on it (jobs, reactions, metrics); asking it for anything at all is a mistake. */
-const unused = (name: string) =>
-  new Proxy(
-    {},
-    {
-      get: () => () => {
+const unused = (name: string, declared: Record<string, () => unknown> = {}) =>
+  new Proxy(declared, {
+    get: (_, property) =>
+      declared[String(property)] ??
+      (() => {
         throw new Error(`${name} is not there without a database`)
-      },
-    },
-  )
+      }),
+  })
 const declaring = (...names: string[]) => Object.fromEntries(names.map((name) => [name, () => {}]))
 
 export async function offlineApiDocument(baseUrl: string) {
   const log = await createLog({ level: 'silent', format: 'json' })
   const metrics = createMetrics()
   const kit = {
-    db: unused('the database'),
+    // Further connections are opened when they are used.
+    db: unused('the database', { open: () => unused('the database') }),
     bus: { ...declaring('hear', 'react', 'onGap') },
     jobs: { ...declaring('define') },
     secrets: unused('the data key'),
