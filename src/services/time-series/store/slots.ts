@@ -45,7 +45,10 @@ export async function makeSlot(sql: Sql): Promise<number> {
   const [row] = await sql`insert into time_series.slots (state) values ('ready') returning slot`
   const slot = row!.slot as number
   const name = partitionOf(slot)
-  await sql.unsafe(`create table ${name} (like time_series.samples including all)`)
+  // Rows are only added, and the table is dropped in a few hours: vacuum has nothing to do there.
+  await sql.unsafe(
+    `create table ${name} (like time_series.samples including all) with (autovacuum_vacuum_insert_threshold = -1)`,
+  )
   await sql.unsafe(`alter table time_series.samples attach partition ${name} for values in (${slot})`)
   return slot
 }
