@@ -18,7 +18,7 @@ export function deferContinue(server: Server) {
 }
 
 export function sayContinue(request: IncomingMessage, response: ServerResponse) {
-  if (awaitsContinue.delete(request)) response.writeContinue()
+  if (request.headers.expect !== undefined && awaitsContinue.delete(request)) response.writeContinue()
 }
 
 /**

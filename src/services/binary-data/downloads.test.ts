@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
+import { readdirSync, readlinkSync } from 'node:fs'
+import { connect } from 'node:net'
 import { before, test } from 'node:test'
+import { asAdmin, bytesOf, type Endpoint, openBinaryData, root } from '../../../test/harness/binary-data.ts'
 import { aCaller } from '../../../test/harness/builders.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
-import { type Endpoint, openBinaryData, root } from './test-house.ts'
 
 let at: Awaited<ReturnType<typeof openBinaryData>>
 let app: string
@@ -153,4 +155,40 @@ test('endpoint:read opens, endpoint:update deletes; who may only read gets 403',
 test('without a token of people: 401', async () => {
   assert.equal((await at.house.as(undefined)(`GET ${file}`)).status, 401)
   assert.equal((await at.send(`GET ${file}`, { 'x-auth-token': await at.aToken(endpoint) })).status, 401)
+})
+
+/** Contents that this process has open. */
+const openContents = () =>
+  readdirSync('/proc/self/fd').filter((fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`).startsWith(at.house.kit.settings.blobs.directory)
+    } catch {
+      return false
+    }
+  }).length
+
+test('over a socket: bytes as they were, HEAD without them', async () => {
+  const bytes = bytesOf(3_000_000)
+  await at.upload(endpoint, '/files/bytes', bytes)
+  const url = `${root}${endpoint.path}/files/bytes`
+  assert.deepEqual((await at.send(`GET ${url}`, asAdmin)).bytes, bytes)
+  const part = await at.send(`GET ${url}`, { ...asAdmin, range: 'bytes=1000000-1999999' })
+  assert.deepEqual(part.bytes, bytes.subarray(1_000_000, 2_000_000))
+  const head = await at.send(`HEAD ${url}`, { ...asAdmin, range: 'bytes=0-9' })
+  assert.deepEqual([head.status, head.headers['content-length'], head.bytes.length], [206, '10', 0])
+})
+
+test('a slow reader is waited for, one that goes away leaves nothing open', async () => {
+  await at.upload(endpoint, '/files/huge', bytesOf(30_000_000))
+  const socket = connect(at.port, '127.0.0.1')
+  socket.write(
+    `GET ${root}${endpoint.path}/files/huge HTTP/1.1\r\nhost: x\r\nauthorization: ${asAdmin.authorization}\r\n\r\n`,
+  )
+  socket.once('data', () => socket.pause())
+  await eventually(() => assert.equal(openContents(), 1))
+  // Overwritten and deleted meanwhile: the reader still has the old content.
+  assert.equal((await at.admin(`DELETE ${root}${endpoint.path}/files/huge`)).status, 204)
+  assert.equal(openContents(), 1)
+  socket.destroy()
+  await eventually(() => assert.equal(openContents(), 0))
 })

@@ -4,11 +4,11 @@ import { existsSync, mkdirSync, readdirSync, statSync, utimesSync, writeFileSync
 import { connect } from 'node:net'
 import { dirname, join } from 'node:path'
 import { before, test } from 'node:test'
+import { type Endpoint, openBinaryData, root } from '../../../test/harness/binary-data.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
 import { Identity } from '../../identity/contract.ts'
 import { newBlobKey, pathOfKey } from '../../kernel/blobs/blobs.ts'
 import { TenantDeleted } from '../tenants/events.ts'
-import { type Endpoint, openBinaryData, root } from './test-house.ts'
 
 let at: Awaited<ReturnType<typeof openBinaryData>>
 let app: string

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
+import { type Endpoint, openBinaryData, root } from '../../../test/harness/binary-data.ts'
 import { aCaller } from '../../../test/harness/builders.ts'
-import { type Endpoint, openBinaryData, root } from './test-house.ts'
 
 let at: Awaited<ReturnType<typeof openBinaryData>>
 let app: string

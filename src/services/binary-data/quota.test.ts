@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
+import { bytesOf, type Endpoint, openBinaryData, root } from '../../../test/harness/binary-data.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
-import { bytesOf, type Endpoint, openBinaryData, root } from './test-house.ts'
 
 let at: Awaited<ReturnType<typeof openBinaryData>>
 let endpoint: Endpoint

@@ -1,9 +1,9 @@
 /** The service over an S3-compatible store: the same behaviour, other place. */
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
+import { bytesOf, type Endpoint, openBinaryData, root } from '../../../test/harness/binary-data.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
 import { openS3, type TestS3 } from '../../../test/harness/s3.ts'
-import { bytesOf, type Endpoint, openBinaryData, root } from './test-house.ts'
 
 let s3: TestS3
 let at: Awaited<ReturnType<typeof openBinaryData>>

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { connect } from 'node:net'
 import { before, test } from 'node:test'
+import { bytesOf, type Endpoint, openBinaryData, root } from '../../../test/harness/binary-data.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
-import { bytesOf, type Endpoint, openBinaryData, root } from './test-house.ts'
 
 let at: Awaited<ReturnType<typeof openBinaryData>>
 let app: string

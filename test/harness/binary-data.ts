@@ -4,18 +4,21 @@ import { once } from 'node:events'
 import { request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
-import { aTenantAdmin } from '../../../test/harness/builders.ts'
-import { type Ask, type HouseOptions, openHouse } from '../../../test/harness/house.ts'
-import { addRealms } from '../../../test/harness/realm-state.ts'
-import identity from '../../identity/index.ts'
-import applications from '../applications/index.ts'
-import register from '../register/index.ts'
-import tokens from '../tokens/index.ts'
-import { BinaryData } from './contract.ts'
-import { uploads } from './device.ts'
-import binaryData from './index.ts'
+import identity from '../../src/identity/index.ts'
+import applications from '../../src/services/applications/index.ts'
+import { BinaryData } from '../../src/services/binary-data/contract.ts'
+import { uploads } from '../../src/services/binary-data/device.ts'
+import binaryData from '../../src/services/binary-data/index.ts'
+import register from '../../src/services/register/index.ts'
+import tokens from '../../src/services/tokens/index.ts'
+import { aTenantAdmin } from './builders.ts'
+import { type Ask, type HouseOptions, openHouse } from './house.ts'
+import { addRealms } from './realm-state.ts'
 
 export const root = '/bcx/api/v1'
+
+/** For requests over a real socket. */
+export const asAdmin = { authorization: 'Bearer admin' }
 
 export interface Endpoint {
   tenantId: string
@@ -34,7 +37,12 @@ export interface Sent {
 }
 
 export async function openBinaryData(options: Partial<HouseOptions> = {}) {
-  const house = await openHouse({ ...options, services: [identity, applications, tokens, register, binaryData] })
+  const house = await openHouse({
+    authenticate: () => async (headers) =>
+      headers.authorization === asAdmin.authorization ? aTenantAdmin() : undefined,
+    ...options,
+    services: [identity, applications, tokens, register, binaryData],
+  })
   await addRealms(house, 'default', 'other', 'doomed')
   await house.http.app.listen({ host: '127.0.0.1', port: 0 })
   const { port } = house.http.app.server.address() as AddressInfo
