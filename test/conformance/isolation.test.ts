@@ -17,6 +17,7 @@ import { sleep } from '../../src/kernel/clock.ts'
 import { type Ask, bearer, client, tokenOf } from '../harness/client.ts'
 import { eventually } from '../harness/eventually.ts'
 import { type RunningPlatform, startPlatform } from '../harness/platform.ts'
+import { uploadTokenOf } from '../harness/upload-token.ts'
 import { type Shape, sampleOf } from './bad-input.ts'
 import { operations, type SpecifiedOperation, shapeOf } from './operations.ts'
 
@@ -102,8 +103,12 @@ async function furnish() {
   parameters.application = { appName: app, appVersionName: `${app}-v1`, serviceInstanceName: 'epts' }
   parameters.register = { applicationName: app, filterId, endpointId, key: 'city' }
   parameters.token = { endpointId, endpointTokenId: `${marker}-token` }
-  // With contents of another tenant: src/services/binary-data/downloads.test.ts.
-  parameters.binary = { appName: app, endpointId, filename: `${marker}-file`, blobId: `${marker}-blob` }
+  const filename = `${marker}-file`
+  const upload = { 'x-auth-token': await uploadTokenOf(platform, { tenantId, applicationName: app, endpointId }) }
+  const device = client(platform.baseUrl, upload)
+  assert.equal((await device(`POST /bcx/api/v1/files/${filename}`, marker)).status, 204)
+  const blobId = await created(device, `POST /bcx/api/v1/binary-data?name=${marker}`, marker)
+  parameters.binary = { appName: app, endpointId, filename, blobId }
   parameters.identity = { tenant_id: tenantId, name: `${marker}-role` }
   byPath = { users: user, grants: grant, 'api-keys': key, issuers: issuer, clients: clients.body.content[0].id }
   Object.assign(byPath, { 'basic-credentials': basic, 'x509-credentials': certificate })
@@ -210,6 +215,9 @@ async function everythingOfTheOwner() {
     '/api/v1/x509-credentials',
     '/epr/api/v1/endpoints?include=metadata,filters',
     '/epr/api/v1/applications/isolated7-app/filters',
+    '/bcx/api/v1/applications/isolated7-app/files',
+    '/bcx/api/v1/applications/isolated7-app/binary-data/list',
+    '/bcx/api/v1/applications/isolated7-app/endpoints/isolated7-endpoint/files/isolated7-file',
   ]
   const answers = await Promise.all(urls.map((url) => owner.asService(`GET ${url}`)))
   for (const answer of answers) assert.equal(answer.status, 200)
