@@ -8,6 +8,7 @@ const benches: Record<string, { title: string; load(): Promise<() => Promise<Fig
   http: { title: 'Authenticated reads', load: async () => (await import('./http.ts')).http },
   faults: { title: 'Killed fifty times', load: async () => (await import('./faults.ts')).faults },
   tenants: { title: 'Ten thousand tenants', load: async () => (await import('./tenants.ts')).tenants },
+  binary: { title: 'Uploads and downloads', load: async () => (await import('./binary.ts')).binary },
   register: { title: 'A million endpoints', load: async () => (await import('./register.ts')).register },
 }
 
