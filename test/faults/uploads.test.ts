@@ -4,12 +4,14 @@
  */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { readdirSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, statSync } from 'node:fs'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { sleep } from '../../src/kernel/clock.ts'
 import { bytesOf } from '../harness/binary-data.ts'
 import { throwAwayDirectory } from '../harness/database.ts'
+import { eventually } from '../harness/eventually.ts'
 import { type RunningPlatform, startPlatform } from '../harness/platform.ts'
 import { treeOf } from '../harness/processes.ts'
 import { uploadTokenOf } from '../harness/upload-token.ts'
@@ -104,6 +106,25 @@ test('what was acknowledged before a kill is there after it, and nothing is half
     await Promise.all(writing)
   }
   assert.ok(blobs.size > 0)
+})
+
+test('a stop does not wait for an upload: exit code 0 within ten seconds', async () => {
+  const platform = await startPlatform({ environment: { WAYPOST_LOG_LEVEL: 'fatal' } })
+  const service = await platform.asService(platform.bootstrap.default)
+  await service('POST /api/v1/applications', { name: 'camera' })
+  await service('POST /api/v1/applications/camera/app-versions', { nameSuffix: 'v1' })
+  await service('POST /epr/api/v1/endpoints', { appVersion: { name: 'camera-v1' }, endpointId: 'ep-1' })
+  const token = await uploadTokenOf(platform, endpoint)
+  const blobs = join(platform.directory, 'blobs')
+  const kept = () => (existsSync(blobs) ? filesIn(blobs).filter((name) => name.includes('unfinished')) : [])
+  const socket = connect(Number(new URL(platform.baseUrl).port), '127.0.0.1')
+  socket.on('error', () => {})
+  socket.write(`POST ${root}/files/a HTTP/1.1\r\nhost: x\r\nx-auth-token: ${token}\r\ncontent-length: 9999\r\n\r\nhalf`)
+  await eventually(() => assert.equal(kept().length, 1))
+  const began = performance.now()
+  assert.equal(await platform.kill('SIGTERM'), 0)
+  assert.ok(performance.now() - began < 10_000)
+  socket.destroy()
 })
 
 const filesIn = (folder: string) =>

@@ -1,6 +1,6 @@
 /** What goes, when, and what a crash may leave for how long. */
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { dirname, join } from 'node:path'
 import { before, test } from 'node:test'
@@ -21,11 +21,12 @@ before(async () => {
 
 const directory = () => at.house.kit.settings.blobs.directory
 const sql = () => at.house.kit.db.sql
-/** Every file below the directory of blobs. */
+const mark = '0'.repeat(32)
+/** Every content below the directory of blobs. */
 const files = () =>
   existsSync(directory())
-    ? readdirSync(directory(), { recursive: true, encoding: 'utf8' }).filter((name) =>
-        statSync(join(directory(), name)).isFile(),
+    ? readdirSync(directory(), { recursive: true, encoding: 'utf8' }).filter(
+        (name) => statSync(join(directory(), name)).isFile() && !name.endsWith(mark),
       )
     : []
 const count = async (table: string) => (await sql()`select count(*) from ${sql()(`binary_data.${table}`)}`)[0]?.count
@@ -192,6 +193,22 @@ test('contents that no row names are found by the daily comparison, fresh ones a
   await eventually(() => assert.ok(!gone.some(existsSync)))
   assert.ok(existsSync(stays) && existsSync(foreign))
   assert.equal((await at.admin(`GET ${root}${endpoint.path}/files/named`)).text, 'named')
+})
+
+test('a store that belongs to another database is left alone', async () => {
+  const key = newBlobKey()
+  const orphan = join(directory(), pathOfKey(key))
+  mkdirSync(dirname(orphan), { recursive: true })
+  writeFileSync(orphan, 'of somebody else')
+  utimesSync(orphan, new Date(0), new Date(0))
+  const compared = () =>
+    at.house.kit.db.sql`select id from jobs.job where name = 'binary-data.compare' and state = 'completed'`
+  const before = (await compared()).length
+  await sql()`update binary_data.store_mark set mark = 'another'`
+  await periodic('binary-data.compare')
+  await eventually(async () => assert.equal((await compared()).length, before + 1))
+  assert.ok(existsSync(orphan))
+  rmSync(orphan)
 })
 
 test('with a tenant go its contents, its tokens and its account of bytes', async () => {

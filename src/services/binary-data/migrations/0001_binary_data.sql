@@ -64,3 +64,9 @@ create table binary_data.usage (
   tenant_id text collate "C" primary key,
   bytes bigint not null
 );
+
+-- Which blob store is ours: the same text lies in the store itself. One row.
+create table binary_data.store_mark (
+  id smallint primary key check (id = 1),
+  mark text not null
+);

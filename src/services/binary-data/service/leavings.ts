@@ -2,11 +2,12 @@
  * Contents that no item names. A deletion notes them in its own transaction and they are removed after it, so that a crash
  * leaves a content without a row, never a row without a content.
  */
+import { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import type { Blobs } from '../../../kernel/blobs/blobs.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import * as store from '../store/uploads.ts'
-import { deleteExpiredTokens } from '../store/uploads.ts'
 
 export interface Leavings {
   /** With this transaction; removed soon after its commit. */
@@ -24,7 +25,10 @@ const deadAfterMs = 3_600_000
 const retryMs = 300_000
 const compareJob = 'binary-data.compare'
 
-export function createLeavings({ db, jobs, log, now }: Kit, blobs: Blobs): Leavings {
+/** Where the store says whose it is. */
+const markKey = '0'.repeat(32)
+
+export function createLeavings({ db, jobs, log, now, newId }: Kit, blobs: Blobs): Leavings {
   const ago = (ms: number) => new Date(now().getTime() - ms)
   let working: Promise<void> | undefined
   let again = false
@@ -69,11 +73,26 @@ export function createLeavings({ db, jobs, log, now }: Kit, blobs: Blobs): Leavi
     working ??= work()
   }
 
+  /** Beside another database, every content of its owner would look left over. */
+  async function isOurs(): Promise<boolean> {
+    const mark = await store.storeMark(db.sql, newId())
+    const found = await blobs.read(markKey)
+    if (found) return (await text(found)) === mark
+    // A crash may have left half of it.
+    await blobs.remove(markKey)
+    await blobs.write(markKey, Readable.from([Buffer.from(mark)]))
+    return true
+  }
+
   jobs.define({
     name: compareJob,
     timeoutSeconds: 24 * 3600,
     parallel: 1,
     async run() {
+      if (!(await isOurs())) {
+        log.error('the blob store belongs to another database: what nobody names there is left alone')
+        return
+      }
       const keys: string[] = []
       const look = async () => {
         const unknown = await store.findUnknown(db.sql, keys.splice(0))
@@ -83,7 +102,7 @@ export function createLeavings({ db, jobs, log, now }: Kit, blobs: Blobs): Leavi
       }
       for await (const { key, changedAt } of blobs.keys()) {
         if (stopped) return
-        if (changedAt > ago(deadAfterMs)) continue
+        if (key === markKey || changedAt > ago(deadAfterMs)) continue
         keys.push(key)
         if (keys.length >= comparedAtOnce) await look()
       }
@@ -100,7 +119,7 @@ export function createLeavings({ db, jobs, log, now }: Kit, blobs: Blobs): Leavi
     },
     async sweep(sql) {
       await store.giveUpUploads(sql, { untouchedSince: ago(deadAfterMs), at: now() })
-      await deleteExpiredTokens(sql, now())
+      await store.deleteExpiredTokens(sql, now())
       db.afterCommit(sql, begin)
     },
     compare: (sql) => jobs.send(sql, compareJob, {}),

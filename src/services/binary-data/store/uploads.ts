@@ -115,3 +115,10 @@ export async function findUnknown(sql: Sql, contentKeys: string[]): Promise<stri
     and not exists (select from binary_data.leavings where content_key = key)`
   return rows.map(({ key }) => key)
 }
+
+/** The first one stays. */
+export async function storeMark(sql: Sql, fresh: string): Promise<string> {
+  await sql`insert into binary_data.store_mark (id, mark) values (1, ${fresh}) on conflict (id) do nothing`
+  const [row] = await sql`select mark from binary_data.store_mark`
+  return row?.mark
+}
