@@ -30,48 +30,54 @@ function tooDeep(bytes: Buffer): boolean {
 const suspiciousNumber = /\d{16}|\d[eE]\+?\d{3}/
 
 /** Nothing is silently cut: a number that would come back as another one is refused. */
-function keepNumbers(this: unknown, key: string, value: unknown, context?: { source?: string }): unknown {
-  const source = context?.source
-  if (typeof value !== 'number' || source === undefined) return value
-  const isCut = !Number.isFinite(value) || (/^-?\d+$/.test(source) && BigInt(source) !== BigInt(value))
-  if (isCut) throw invalidField(key || 'body', `${source.slice(0, 40)} is not a number that can be kept exactly`)
-  return value
-}
+export const isCut = (source: string, value: number) =>
+  !Number.isFinite(value) || (/^-?\d+$/.test(source) && String(value) !== source && BigInt(source) !== BigInt(value))
+
+const keepNumbers =
+  (part: string) =>
+  (key: string, value: unknown, context?: { source?: string }): unknown => {
+    const source = context?.source
+    if (typeof value !== 'number' || source === undefined || !isCut(source, value)) return value
+    throw invalidField(key || part, `${source.slice(0, 40)} is not a number that can be kept exactly`)
+  }
 
 const badText = 'expected text without NUL and lone surrogates'
 const isBad = (text: string) => !text.isWellFormed() || text.includes('\0')
 
 /** The path of the first text that cannot be kept as it is, or of the first `__proto__`. */
 function findTrouble(value: unknown, path: string, plainData: boolean): { path: string; problem: string } | undefined {
-  if (typeof value === 'string') return isBad(value) ? { path: path || 'body', problem: badText } : undefined
+  if (typeof value === 'string') return isBad(value) ? { path, problem: badText } : undefined
   if (typeof value !== 'object' || value === null) return undefined
   for (const [key, inner] of Object.entries(value)) {
     const where = path === '' ? key : `${path}.${key}`
     if (key === '__proto__' && !plainData) return { path: where, problem: 'this name is not allowed' }
-    if (isBad(key)) return { path: path || 'body', problem: badText }
+    if (isBad(key)) return { path, problem: badText }
     const found = findTrouble(inner, where, plainData)
     if (found) return found
   }
   return undefined
 }
 
-/** `plainData`: where any JSON is the user's own, `__proto__` is a key like any other. */
-export function parseJson(bytes: Buffer, { plainData = false } = {}): unknown {
+/**
+ * `plainData`: where any JSON is the user's own, `__proto__` is a key like any other. `part`: what a message about the
+ * whole calls it.
+ */
+export function parseJson(bytes: Buffer, { plainData = false, part = 'body' } = {}): unknown {
   if (bytes.length === 0) return undefined
-  if (!isUtf8(bytes)) throw InvalidRequest({ problem: 'body: expected valid UTF-8' })
-  if (tooDeep(bytes)) throw InvalidRequest({ problem: `body: nested deeper than ${depthLimit} levels` })
+  if (!isUtf8(bytes)) throw InvalidRequest({ problem: `${part}: expected valid UTF-8` })
+  if (tooDeep(bytes)) throw InvalidRequest({ problem: `${part}: nested deeper than ${depthLimit} levels` })
   const text = bytes.toString('utf8')
   let value: unknown
   try {
-    value = suspiciousNumber.test(text) ? JSON.parse(text, keepNumbers) : JSON.parse(text)
+    value = suspiciousNumber.test(text) ? JSON.parse(text, keepNumbers(part)) : JSON.parse(text)
   } catch (error) {
     if (error instanceof PlatformError) throw error
-    throw InvalidRequest({ problem: `body: malformed JSON, ${(error as Error).message}` })
+    throw InvalidRequest({ problem: `${part}: malformed JSON, ${(error as Error).message}` })
   }
   // NUL and lone surrogates can only come by an escape: texts without one need no walk.
   if (bytes.includes('\\u') || bytes.includes('"__proto__"')) {
     const trouble = findTrouble(value, '', plainData)
-    if (trouble) throw invalidField(trouble.path, trouble.problem)
+    if (trouble) throw invalidField(trouble.path || part, trouble.problem)
   }
   return value
 }

@@ -37,8 +37,10 @@ const compiled = (choose: (part: string) => Ajv) => {
     return validate
   }
 }
-const quickOf = compiled((part) => (part === 'body' ? strict : coercing))
-const thoroughOf = compiled((part) => (part === 'body' ? thorough : thoroughCoercing))
+/** What arrives as JSON; all else is part of a URL. */
+const isJson = (part: string) => part === 'body' || part === 'payload'
+const quickOf = compiled((part) => (isJson(part) ? strict : coercing))
+const thoroughOf = compiled((part) => (isJson(part) ? thorough : thoroughCoercing))
 
 const smallNodes = 500
 
@@ -72,15 +74,21 @@ function refuseOddIntegers(schema: TSchema, parts: Record<string, unknown>) {
 
 const serializers = new WeakMap<object, (data: unknown) => string>()
 
+/** Throws a 400 that names what is wrong. Defaults are filled in, and parts of a URL become what their shape says. */
+export function checkShape(schema: TSchema, data: unknown, part: string) {
+  if (!isJson(part)) refuseOddIntegers(schema, data as Record<string, unknown>)
+  const quick = quickOf(schema, part)
+  if (quick(data)) return
+  if (!isSmall(data)) throw invalid(quick.errors ?? [], part)
+  const validate = thoroughOf(schema, part)
+  validate(data)
+  throw invalid(validate.errors ?? quick.errors ?? [], part)
+}
+
 export function compileLazily(app: FastifyInstance) {
   app.setValidatorCompiler<TSchema>(({ schema, httpPart = 'body' }) => (data: unknown) => {
-    if (httpPart !== 'body') refuseOddIntegers(schema, data as Record<string, unknown>)
-    const quick = quickOf(schema, httpPart)
-    if (quick(data)) return { value: data }
-    if (!isSmall(data)) throw invalid(quick.errors ?? [], httpPart)
-    const validate = thoroughOf(schema, httpPart)
-    validate(data)
-    throw invalid(validate.errors ?? quick.errors ?? [], httpPart)
+    checkShape(schema, data, httpPart)
+    return { value: data }
   })
   app.setSerializerCompiler<TSchema>(({ schema }) => (data: unknown) => {
     let serialize = serializers.get(schema)
