@@ -5,6 +5,7 @@ import credentials from '../services/credentials/index.ts'
 import register from '../services/register/index.ts'
 import tenants from '../services/tenants/index.ts'
 import tokens from '../services/tokens/index.ts'
+import trafficLog from '../services/traffic-log/index.ts'
 
 /** The plan of the house: every service once; what each needs decides the order in which they are built. */
-export const catalogue: AnyService[] = [identity, tenants, applications, credentials, tokens, register]
+export const catalogue: AnyService[] = [identity, tenants, applications, credentials, tokens, register, trafficLog]
