@@ -1,0 +1,71 @@
+import { aedes, type Contender, echo, mosquitto } from './gateway/contenders.ts'
+import { type Generator, startGenerator } from './gateway/generator.ts'
+import { type Idle, idle, type Load, loads, type Measured, measure } from './gateway/measure.ts'
+import { ensureMosquitto } from './gateway/servers.ts'
+import { type Figure, median } from './report.ts'
+
+/** Of one load; fewer for a quick look. */
+const seconds = Number(process.env.BENCH_SECONDS ?? 6)
+/** Turns at 1,000 connections, where the limits are. */
+const turns = 3
+
+interface Outcome {
+  idle: Idle
+  byLoad: Measured[]
+}
+
+/**
+ * QoS 1, 200 bytes of JSON, PUBACK and one answer: the limit (an echo), what we made, and others, under the same load in the
+ * same run. Each has the first core, the load the second. Rates are for a second of processor time of the server.
+ */
+export async function gateway(): Promise<Figure[]> {
+  ensureMosquitto()
+  const contenders = [echo, aedes, mosquitto]
+  const generator = startGenerator()
+  try {
+    const outcomes = new Map<Contender, Outcome>()
+    for (const contender of contenders) outcomes.set(contender, await measureAll(generator, contender))
+    for (let turn = 1; turn < turns; turn++)
+      for (const [contender, { byLoad }] of outcomes)
+        byLoad.push(...(await measureSome(generator, contender, [thousand])))
+    return [...outcomes].flatMap(([contender, outcome]) => figuresOf(contender, outcome))
+  } finally {
+    generator.stop()
+  }
+}
+
+const thousand = loads.find(({ connections }) => connections === 1000)!
+
+/** A fresh process, which has no heap yet that grew under load. */
+async function measureAll(generator: Generator, contender: Contender): Promise<Outcome> {
+  const server = await contender.start()
+  try {
+    return { idle: await idle(generator, server), byLoad: await measureSome(generator, contender, loads) }
+  } finally {
+    await server.stop()
+  }
+}
+
+async function measureSome(generator: Generator, contender: Contender, some: Load[]): Promise<Measured[]> {
+  const server = await contender.start()
+  try {
+    const measured: Measured[] = []
+    for (const load of some) measured.push(await measure(generator, server, load, seconds))
+    return measured
+  } finally {
+    await server.stop()
+  }
+}
+
+const of = ({ byLoad }: Outcome, load: Load, what: 'perCore' | 'p50Ms' | 'p99Ms') =>
+  median(byLoad.filter((measured) => measured.load === load).map((measured) => measured[what]))
+
+const figuresOf = ({ name }: Contender, outcome: Outcome): Figure[] => [
+  ...loads.flatMap((load): Figure[] => [
+    { name: `${name}, ${load.name}: messages for one core`, value: of(outcome, load, 'perCore'), unit: '/s' },
+    { name: `${name}, ${load.name}: p50`, value: of(outcome, load, 'p50Ms'), unit: 'ms' },
+    { name: `${name}, ${load.name}: p99`, value: of(outcome, load, 'p99Ms'), unit: 'ms' },
+  ]),
+  { name: `${name}: an idle connection`, value: outcome.idle.kilobytes, unit: 'KB' },
+  { name: `${name}: connects`, value: outcome.idle.connectsPerSecond, unit: '/s' },
+]
