@@ -1,6 +1,7 @@
 import { Identity } from '../../identity/contract.ts'
 import { defineService } from '../../kernel/define-service.ts'
 import { Applications } from './contract.ts'
+import { attributeDictionary } from './device.ts'
 import { reactions } from './reactions.ts'
 import { routes } from './routes.ts'
 import { createApplications } from './service.ts'
@@ -13,6 +14,10 @@ export default defineService({
   build(kit, { identity }) {
     const service = createApplications(kit, identity)
     reactions(kit.bus, service)
-    return { api: service.api, http: [{ name: 'application', routes: (http) => routes(http, service) }] }
+    return {
+      api: service.api,
+      http: [{ name: 'application', routes: (http) => routes(http, service) }],
+      device: [attributeDictionary(service.api)],
+    }
   },
 })
