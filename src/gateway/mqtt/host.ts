@@ -77,8 +77,11 @@ export interface Connection<S = unknown> {
   readonly sessionKey: string
   readonly open: boolean
   state: S
-  /** QoS above 0 is kept until it is acknowledged, and beyond the connection when the session is. */
-  send(message: Message): void
+  /**
+   * QoS above 0 is kept until it is acknowledged, and beyond the connection when the session is. False: nothing was kept, because
+   * the client does not keep up and its queue is full, or it is gone.
+   */
+  send(message: Message): boolean
   close(reason: CloseReason, why: string): void
   /** Back-pressure: nothing more is read until `resume`. */
   pause(): void
@@ -102,7 +105,7 @@ export interface Host<S = unknown> {
   unsubscribe(connection: Connection<S>, filters: string[]): void
   /** `graceful`: by DISCONNECT, and its will is void. */
   disconnected(connection: Connection<S>, how: { graceful: boolean; why: string }): void
-  /** Whoever was turned away before it was a connection. */
+  /** Whoever was turned away before it was a connection, by `connect` too. */
   refused(client: Partial<Client> & { transport: Transport; address: string }, reason: string, detail?: string): void
 }
 
