@@ -1,4 +1,4 @@
-import { aedes, type Contender, echo, mosquitto } from './gateway/contenders.ts'
+import { aedes, type Contender, echo, mosquitto, sessionLayer } from './gateway/contenders.ts'
 import { type Generator, startGenerator } from './gateway/generator.ts'
 import { type Idle, idle, type Load, loads, type Measured, measure } from './gateway/measure.ts'
 import { ensureMosquitto } from './gateway/servers.ts'
@@ -8,6 +8,7 @@ import { type Figure, median } from './report.ts'
 const seconds = Number(process.env.BENCH_SECONDS ?? 6)
 /** Turns at 1,000 connections, where the limits are. */
 const turns = 3
+const thousand = loads.find(({ connections }) => connections === 1000)!
 
 interface Outcome {
   idle: Idle
@@ -20,23 +21,21 @@ interface Outcome {
  */
 export async function gateway(): Promise<Figure[]> {
   ensureMosquitto()
-  const contenders = [echo, aedes, mosquitto]
   const generator = startGenerator()
   try {
     const outcomes = new Map<Contender, Outcome>()
-    for (const contender of contenders) outcomes.set(contender, await measureAll(generator, contender))
+    for (const contender of [echo, sessionLayer, aedes, mosquitto])
+      outcomes.set(contender, await measureAll(generator, contender))
     for (let turn = 1; turn < turns; turn++)
-      for (const [contender, { byLoad }] of outcomes)
-        byLoad.push(...(await measureSome(generator, contender, [thousand])))
-    return [...outcomes].flatMap(([contender, outcome]) => figuresOf(contender, outcome))
+      for (const contender of [echo, sessionLayer, aedes])
+        outcomes.get(contender)!.byLoad.push(...(await measureSome(generator, contender, [thousand])))
+    return [...limitsOf(outcomes), ...[...outcomes].flatMap(([contender, outcome]) => figuresOf(contender, outcome))]
   } finally {
     generator.stop()
   }
 }
 
-const thousand = loads.find(({ connections }) => connections === 1000)!
-
-/** A fresh process, which has no heap yet that grew under load. */
+/** A fresh process for what is idle: its heap has not grown under load yet. */
 async function measureAll(generator: Generator, contender: Contender): Promise<Outcome> {
   const server = await contender.start()
   try {
@@ -59,6 +58,18 @@ async function measureSome(generator: Generator, contender: Contender, some: Loa
 
 const of = ({ byLoad }: Outcome, load: Load, what: 'perCore' | 'p50Ms' | 'p99Ms') =>
   median(byLoad.filter((measured) => measured.load === load).map((measured) => measured[what]))
+
+function limitsOf(outcomes: Map<Contender, Outcome>): Figure[] {
+  const rate = (contender: Contender) => of(outcomes.get(contender)!, thousand, 'perCore')
+  const { kilobytes, connectsPerSecond } = outcomes.get(sessionLayer)!.idle
+  const times = (name: string, value: number, least: number) => ({ name, value, unit: 'times', limit: { least } })
+  return [
+    times('Session layer against the echo, 1,000 connections', rate(sessionLayer) / rate(echo), 0.6),
+    times('Session layer against Aedes, 1,000 connections', rate(sessionLayer) / rate(aedes), 1.8),
+    { name: 'Session layer: an idle connection', value: kilobytes, unit: 'KB', limit: { most: 14 } },
+    { name: 'Session layer: connects', value: connectsPerSecond, unit: '/s', limit: { least: 2500 } },
+  ]
+}
 
 const figuresOf = ({ name }: Contender, outcome: Outcome): Figure[] => [
   ...loads.flatMap((load): Figure[] => [

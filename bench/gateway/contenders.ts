@@ -12,5 +12,6 @@ const peer = (name: string, file: string, expecting: Server['expecting']): Conte
 })
 
 export const echo = peer('node:net echo', 'echo.ts', 'echo')
+export const sessionLayer = peer('Session layer', 'sessions.ts', 'answered')
 export const aedes = peer('Aedes 1.2', 'aedes.ts', 'answered')
 export const mosquitto: Contender = { name: 'Mosquitto with a Node.js consumer', start: startMosquitto }

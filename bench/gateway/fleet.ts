@@ -5,7 +5,7 @@
 import net from 'node:net'
 import { connect, publish, sample, subscribe } from './packets.ts'
 
-/** `echo`: the packet itself comes back. `answered`: PUBACK and one PUBLISH, which is acknowledged with the next message. */
+/** `echo`: the packet itself comes back. `answered`: PUBACK and one PUBLISH, which is acknowledged together with the next message. */
 export type Expecting = 'echo' | 'acknowledged' | 'answered'
 
 export interface FleetOptions {
@@ -171,6 +171,7 @@ export function createFleet({ window, expecting, ...options }: FleetOptions) {
     if (count > 0) {
       device.done = done
       fleet.onDone(device, count)
+      if (device.owed.length > 0) device.socket.write(Buffer.concat(device.owed.splice(0)))
     }
   }
 

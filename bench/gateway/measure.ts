@@ -12,7 +12,7 @@ export interface Load {
 }
 
 export const loads: Load[] = [
-  { name: '10 connections, pipelined', connections: 10, window: 50 },
+  { name: '10 connections, pipelined', connections: 10, window: 20 },
   { name: '1,000 connections', connections: 1000, window: 1 },
   { name: '10,000 connections', connections: 10_000, window: 1 },
 ]
