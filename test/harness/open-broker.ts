@@ -102,7 +102,7 @@ export function createOpenHost(deliver: Sessions['deliver']): Host {
     },
     publish({ sessionKey }, message) {
       const handed = publish(message, sessionKey)
-      return handed.length === 0 ? undefined : Promise.all(handed).then(() => undefined)
+      return Promise.all(handed).then(() => (handed.length === 0 && message.qos === 1 ? 0x10 : undefined))
     },
     subscribe(connection, subscriptions) {
       const own = routes.get(connection.sessionKey) ?? new Map<string, Subscription>()

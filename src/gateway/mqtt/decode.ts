@@ -4,7 +4,7 @@ import type { MessageProperties, Qos, Subscription } from './host.ts'
 import type { Limits } from './limits.ts'
 import { Packet, type Properties, readProperties } from './properties.ts'
 import { binary, byte, left, text, uint16 } from './reader.ts'
-import { isFilter } from './topics.ts'
+import { isFilter, isShared } from './topics.ts'
 
 export interface Connect {
   version: 3 | 4 | 5
@@ -92,14 +92,15 @@ const releaseCodes = new Set([0x00, 0x92])
 
 /** PUBACK, PUBREC, PUBREL and PUBCOMP. */
 export function readAcknowledgement(type: number, version: number, limits: Limits): { packetId: number; code: number } {
-  const id = packetId()
+  const id = uint16()
+  if (id === 0) throw protocolError('packet id 0')
   if (version < 5) {
     if (left() > 0) throw malformed('an acknowledgement has more than a packet id')
     return { packetId: id, code: 0 }
   }
   const code = left() > 0 ? byte() : 0
   const known = type === Packet.puback || type === Packet.pubrec ? publishCodes : releaseCodes
-  if (!known.has(code)) throw malformed(`reason code ${code} is not one of this packet`)
+  if (!known.has(code)) throw protocolError(`reason code ${code} is not one of this packet`)
   if (left() > 0) readProperties(type, limits)
   if (left() > 0) throw malformed('an acknowledgement is longer than its parts')
   return { packetId: id, code }
@@ -124,7 +125,7 @@ export function readSubscribe(version: number, limits: Limits): Subscribe {
     if (qos === 3 || options & (version === 5 ? 0xc0 : 0xfc)) throw malformed('reserved bits of a subscription are set')
     if (retainHandling === 3) throw protocolError('retain handling 3')
     const noLocal = (options & 4) !== 0
-    if (noLocal && filter.startsWith('$share/')) throw protocolError('a shared subscription without local messages')
+    if (noLocal && isShared(filter)) throw protocolError('a shared subscription without local messages')
     subscriptions.push({
       filter,
       qos: qos as Qos,
@@ -155,12 +156,13 @@ const tooMany = (count: number, { subscriptionsMax }: Limits) => {
 
 function readFilter(limits: Limits): string {
   const filter = text(limits.topicBytesMax)
-  if (!isFilter(filter)) throw malformed('a topic filter is not one')
+  if (!isFilter(filter)) throw (isShared(filter) ? protocolError : malformed)('a topic filter is not one')
   if (filter.split('/').length > limits.topicLevelsMax) throw new MqttError(Code.quotaExceeded, 'a filter is too deep')
   return filter
 }
 
-const disconnectCodes = new Set([
+/** Those that a client may send. To one that sends another there is nothing more to say. */
+export const disconnectCodes = new Set([
   0x00, 0x04, 0x80, 0x81, 0x82, 0x83, 0x87, 0x90, 0x93, 0x94, 0x95, 0x96, 0x97, 0x98, 0x99,
 ])
 
@@ -170,7 +172,6 @@ export function readDisconnect(version: number, limits: Limits): { code: number;
     return { code: 0 }
   }
   const code = left() > 0 ? byte() : 0
-  if (!disconnectCodes.has(code)) throw malformed(`reason code ${code} is not one of this packet`)
   const properties = left() > 0 ? readProperties(Packet.disconnect, limits) : undefined
   if (left() > 0) throw malformed('DISCONNECT is longer than its parts')
   const seconds = properties?.sessionExpiryInterval as number | undefined

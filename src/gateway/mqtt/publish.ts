@@ -45,7 +45,7 @@ export function receivePublish(peer: Peer, header: number, buffer: Buffer, start
   let packetId = 0
   if (qos > 0) {
     packetId = (buffer[position]! << 8) | buffer[position + 1]!
-    if (packetId === 0) throw malformed('packet id 0')
+    if (packetId === 0) throw protocolError('packet id 0')
     position += 2
   }
   let properties: MessageProperties | undefined

@@ -22,6 +22,17 @@ const empty = Buffer.alloc(0)
 export const left = () => end - position
 export const where = () => position
 
+/** Nothing is read beyond the next `length` bytes until `widen` is given what this returns. */
+export function narrow(length: number): number {
+  const before = end
+  if (length > end - position) throw malformed('a part reaches beyond the packet')
+  end = position + length
+  return before
+}
+export function widen(before: number) {
+  end = before
+}
+
 function take(bytes: number): number {
   const start = position
   if (bytes > end - start) throw malformed('the packet is too short')
@@ -41,7 +52,9 @@ export function variableInteger(): number {
   for (let shift = 0; shift < 28; shift += 7) {
     const digit = byte()
     value |= (digit & 0x7f) << shift
-    if (digit < 0x80) return value
+    if (digit >= 0x80) continue
+    if (digit === 0 && shift > 0) throw malformed('a variable byte integer is longer than it need be')
+    return value
   }
   throw malformed('a variable byte integer has more than four bytes')
 }

@@ -1,7 +1,14 @@
 /** Bytes of a stream into packets, packets to their handlers. */
 import { Code, MqttError, malformed, protocolError } from './codes.ts'
 import { connect } from './connect.ts'
-import { readAcknowledgement, readConnect, readDisconnect, readSubscribe, readUnsubscribe } from './decode.ts'
+import {
+  disconnectCodes,
+  readAcknowledgement,
+  readConnect,
+  readDisconnect,
+  readSubscribe,
+  readUnsubscribe,
+} from './decode.ts'
 import { end, refuse, releaseRest } from './ending.ts'
 import { acknowledged } from './outbound.ts'
 import { Packet } from './properties.ts'
@@ -107,6 +114,12 @@ function handle(peer: Peer, first: number, buffer: Buffer, start: number, stop: 
   }
 }
 
+const { puback, pubrec, pubrel, pubcomp } = Packet
+const fromClients = [puback, pubrec, pubrel, pubcomp, Packet.subscribe, Packet.unsubscribe, Packet.disconnect].reduce(
+  (bits, type) => bits | (1 << type),
+  0,
+)
+
 function handleOther(peer: Peer, type: number, flags: number) {
   const { version, layer } = peer
   const { limits } = layer
@@ -115,7 +128,8 @@ function handleOther(peer: Peer, type: number, flags: number) {
     connect(peer, readConnect(flags, limits))
     return
   }
-  if (type === 0 || type === Packet.auth) throw protocolError('a packet that is not expected')
+  // AUTH too: only a CONNECT with an authentication method, which is refused, could begin such an exchange.
+  if ((fromClients & (1 << type)) === 0) throw protocolError('a packet that clients do not send')
   const wanted = type === Packet.pubrel || type === Packet.subscribe || type === Packet.unsubscribe ? 2 : 0
   if (flags !== wanted) throw malformed('reserved bits are set')
   switch (type) {
@@ -136,11 +150,8 @@ function handleOther(peer: Peer, type: number, flags: number) {
       unsubscribe(peer, packetId, filters)
       return
     }
-    case Packet.disconnect:
-      disconnect(peer)
-      return
     default:
-      throw protocolError('a packet that only servers send')
+      disconnect(peer)
   }
 }
 
@@ -154,7 +165,8 @@ function disconnect(peer: Peer) {
     session.expirySeconds = Math.min(sessionExpirySeconds, layer.limits.sessionExpiryMaxSeconds)
     client.sessionExpirySeconds = session.expirySeconds
   }
-  end(peer, Code.success, 'the client disconnected', code !== Code.disconnectWithWill)
+  const graceful = disconnectCodes.has(code) && code !== Code.disconnectWithWill
+  end(peer, Code.success, `the client disconnected with code ${code}`, graceful)
 }
 
 function fail(peer: Peer, error: unknown) {
