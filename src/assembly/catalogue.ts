@@ -1,3 +1,4 @@
+import gateway from '../gateway/index.ts'
 import identity from '../identity/index.ts'
 import type { AnyService } from '../kernel/define-service.ts'
 import applications from '../services/applications/index.ts'
@@ -8,4 +9,13 @@ import tokens from '../services/tokens/index.ts'
 import trafficLog from '../services/traffic-log/index.ts'
 
 /** The plan of the house: every service once; what each needs decides the order in which they are built. */
-export const catalogue: AnyService[] = [identity, tenants, applications, credentials, tokens, register, trafficLog]
+export const catalogue: AnyService[] = [
+  identity,
+  tenants,
+  applications,
+  credentials,
+  tokens,
+  register,
+  trafficLog,
+  gateway,
+]

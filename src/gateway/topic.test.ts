@@ -41,8 +41,7 @@ suite('a topic', () => {
       ['/json/٣', '/json/٣', undefined],
       [`/json/${requestIdMax}`, '/json', requestIdMax],
     ]
-    for (const [rest, resourcePath, requestId] of cases)
-      assert.deepEqual(tail(rest), { resourcePath, requestId }, rest)
+    for (const [rest, resourcePath, requestId] of cases) assert.deepEqual(tail(rest), { resourcePath, requestId }, rest)
     assert.equal(tail(`/json/${requestIdMax + 1}`), 'request_id_too_large')
     assert.equal(tail(`/json/${'9'.repeat(500)}`), 'request_id_too_large')
   })
@@ -61,7 +60,16 @@ suite('a topic', () => {
   test('that is none says why', () => {
     for (const foreign of ['', '/', 'kp1', '/kp1/v/dcx/t', 'KP1/v/dcx/t', 'kp2/v/dcx/t', 'devices/1', 'kp1x/v/dcx/t'])
       assert.equal(whole(foreign), 'foreign', foreign)
-    for (const malformed of ['kp1/', 'kp1/v', 'kp1/v/', 'kp1/v/dcx', 'kp1/v/dcx/', 'kp1//dcx/t', 'kp1/v//t', 'kp1/v/dcx//json'])
+    for (const malformed of [
+      'kp1/',
+      'kp1/v',
+      'kp1/v/',
+      'kp1/v/dcx',
+      'kp1/v/dcx/',
+      'kp1//dcx/t',
+      'kp1/v//t',
+      'kp1/v/dcx//json',
+    ])
       assert.equal(whole(malformed), 'malformed', malformed)
     assert.equal(readTopic(`kp1/v/dcx/${'t'.repeat(3000)}`), 'too_long')
     assert.equal(tail('/a'.repeat(tailLevelsMax + 1)), 'too_deep')

@@ -19,10 +19,19 @@ export interface Tail {
 /** Why it is no topic of a device. */
 export type TopicProblem = 'foreign' | 'malformed' | 'too_long' | 'too_deep' | 'request_id_too_large'
 
+/** In words, for the device. */
+export const topicProblems: Record<TopicProblem, string> = {
+  foreign: 'Devices speak on topics that begin with kp1/',
+  malformed: 'Expected kp1/<application version>/<extension>/<token>, then the resource',
+  too_long: 'The topic is too long',
+  too_deep: 'The topic has too many levels',
+  request_id_too_large: 'The request id is too large',
+}
+
 export const topicLengthMax = 2048
 export const tailLevelsMax = 32
-/** A 32-bit integer (4/ESP). */
-export const requestIdMax = 2_147_483_647
+/** 4/ESP has 32 bits; clients that count milliseconds are let in too, as far as numbers are exact. */
+export const requestIdMax = Number.MAX_SAFE_INTEGER
 
 const start = 'kp1/'
 const slash = 47
@@ -119,5 +128,7 @@ export function endpointOfFilter(filter: string): Topic | undefined {
   if (filter.length > topicLengthMax) return undefined
   const topic = readTopic(filter)
   if (typeof topic === 'string') return undefined
-  return [topic.versionName, topic.token].some((level) => level.includes('+') || level.includes('#')) ? undefined : topic
+  return [topic.versionName, topic.token].some((level) => level.includes('+') || level.includes('#'))
+    ? undefined
+    : topic
 }

@@ -1,0 +1,78 @@
+/** What the gateway keeps of a connection, and of an endpoint that speaks over one. */
+import type { DeviceEndpoint, Extension } from '../kernel/device.ts'
+import { type Bucket, newBucket } from './limits.ts'
+import type { Connection, Qos } from './mqtt/host.ts'
+import type { Method, Tenant } from './tenants.ts'
+
+/** What a client has shown of itself. */
+export interface Shown {
+  tenantId: string
+  credentialIds: string[]
+  methods: Method[]
+  /** Asks again: after something may have been missed. */
+  holds(): Promise<boolean>
+}
+
+export interface Peer {
+  /** Absent for anonymous clients. */
+  shown: Shown | undefined
+  /** Whether anybody knows by now who is there: by credentials or by a token. */
+  known: boolean
+  /** By `kp1/<version>/<extension>/<token>`: what was decided for messages that begin so. */
+  routes: Map<string, Route>
+  endpoints: Set<Presence>
+  subscriptions: Map<string, Qos> | undefined
+  /** Until messages before have been identified: what comes behind keeps its order. */
+  waiting: Promise<unknown> | undefined
+  messages: Bucket
+  /** Wrong tokens that were counted already: a device that repeats one does not lock its neighbours out. */
+  refused: Set<string> | undefined
+  slowed: boolean
+}
+
+export type Device = Connection<Peer>
+
+/** An endpoint with a connection: this one represents it, and no other. */
+export interface Presence {
+  readonly endpointId: string
+  readonly applicationName: string
+  readonly tenant: Tenant
+  /** The one that the register has. */
+  versionName: string
+  /** What the device spoke with last: answers of our own go to topics with it. */
+  token: string
+  endpointTokenId: string
+  /** Undefined: it has gone, or speaks over another one. */
+  connection: Device | undefined
+}
+
+export interface Route {
+  presence: Presence
+  generation: number
+  endpoint: DeviceEndpoint
+  /** Undefined: there is none, or this version may not use it. */
+  extension: Extension | undefined
+  extensionName: string
+  prefix: string
+}
+
+export const newPeer = (shown: Shown | undefined, messagesPerSecond: number): Peer => ({
+  shown,
+  known: shown !== undefined,
+  routes: new Map(),
+  endpoints: new Set(),
+  subscriptions: undefined,
+  waiting: undefined,
+  messages: newBucket(messagesPerSecond),
+  refused: undefined,
+  slowed: false,
+})
+
+/** Whether what was decided still holds. */
+export const holds = ({ presence, generation, endpoint }: Route, connection: Device): boolean =>
+  presence.connection === connection &&
+  generation === presence.tenant.generation &&
+  presence.versionName === endpoint.versionName
+
+/** IPv4 as such, also where the system shows it as IPv6. */
+export const plainAddress = (address: string | undefined) => (address ?? '').replace(/^::ffff:(?=\d+\.)/i, '')
