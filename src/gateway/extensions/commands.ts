@@ -24,8 +24,10 @@ const resultsIn = (payload: Buffer): Static<typeof Result>[] =>
   startsWith(payload, '{') ? [readResult(payload)] : readResults(payload)
 
 /** The first of each command: what comes later is of a finished one. */
-const firstOfEach = (results: Static<typeof Result>[]) =>
-  [...new Map(results.toReversed().map((result) => [result.id, result])).values()].reverse()
+const firstOfEach = (results: Static<typeof Result>[]) => {
+  const seen = new Set<number>()
+  return results.filter(({ id }) => !seen.has(id) && seen.add(id))
+}
 
 const idMax = 2_147_483_647
 
