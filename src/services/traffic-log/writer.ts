@@ -60,6 +60,8 @@ export function createWriter(options: WriterOptions): Writer {
   let lastBegan = Number.NEGATIVE_INFINITY
   let scheduled = false
   let [lastMs, within] = [0, 0]
+  /** What a batch came to lately: one that fits is not copied as it grows. */
+  let capacity = 64 * 1024
 
   /** In their order also within a millisecond. A clock that is far away is not believed: there are partitions for our days only. */
   function microsOf(createdAt: Date): number {
@@ -74,7 +76,7 @@ export function createWriter(options: WriterOptions): Writer {
   function newBatch({ tenantId, correlationId, direction }: TrafficRecord): Batch {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     promise.catch(() => {}) // heard by those who wait; nobody has to
-    const rows = createRows(options.payloadBytesMax)
+    const rows = createRows(options.payloadBytesMax, capacity)
     const batch: Batch = {
       rows,
       first: { tenantId, correlationId, direction },
@@ -111,6 +113,7 @@ export function createWriter(options: WriterOptions): Writer {
     if (!batch) return
     if (batch === open) open = undefined
     lastBegan = monotonicMs()
+    capacity = Math.max(64 * 1024, Math.ceil((capacity + batch.rows.bytes * 1.25) / 2))
     const flush = flushOf(batch).finally(() => {
       flushing.delete(flush)
       schedule()

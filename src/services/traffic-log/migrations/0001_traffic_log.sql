@@ -20,7 +20,8 @@ create table traffic_log.records (
   payload text not null
 ) partition by range (created_at);
 create index records_of_tenant on traffic_log.records (tenant_id, created_at);
-create index records_of_endpoint on traffic_log.records (endpoint_id, created_at);
+-- The hash of an id is 8 bytes instead of 36: half the index, and the costliest of them, because its rows come in any order.
+create index records_of_endpoint on traffic_log.records (hashtextextended(endpoint_id, 0), created_at);
 -- For the counting, which walks along the time of all tenants. It costs next to nothing where rows come in the order of time.
 create index records_in_time on traffic_log.records using brin (created_at) with (pages_per_range = 16);
 

@@ -1,0 +1,197 @@
+import type { Sql } from '../../../kernel/db.ts'
+import { isPlain, type Parts, partsOf, type Span, type TrafficQuery } from '../question.ts'
+import { bucketMs, findCountedUntil } from './counts.ts'
+import type { Fragment } from './fragment.ts'
+
+export interface RecordRow {
+  createdAt: Date
+  requestId: number | null
+  outbound: boolean
+  tenantId: string
+  endpointId: string
+  versionName: string
+  extension: string
+  correlationId: string
+  resourcePath: string
+  additionalMetadata: string | null
+  payload: string
+}
+
+export interface Found {
+  total: number
+  rows: RecordRow[]
+}
+
+/** More endpoints than these are not worth a walk each. */
+const walksMax = 10
+/** Fewer records than these are found without looking into the counts for where they are. */
+const fewRecords = 2000
+
+const moment = (ms: number) => new Date(ms)
+const within = (sql: Sql, { from, to }: Span) => sql`r.created_at >= ${moment(from)} and r.created_at < ${moment(to)}`
+
+/** As the index has it. */
+const ofEndpoint = (sql: Sql, endpointId: string) => sql`
+  hashtextextended(r.endpoint_id, 0) = hashtextextended(${endpointId}::text, 0) and r.endpoint_id = ${endpointId}`
+
+const ofEndpoints = (sql: Sql, endpointIds: string[]) => sql`
+  hashtextextended(r.endpoint_id, 0) = any(array(
+    select hashtextextended(id, 0) from unnest(${endpointIds}::text[]) as id))
+  and r.endpoint_id = any(${endpointIds}::text[])`
+
+function endpointWalks(sql: Sql, endpointIds: string[], also: Fragment): Fragment[] {
+  if (endpointIds.length === 0) return []
+  if (endpointIds.length > walksMax) return [sql`${ofEndpoints(sql, endpointIds)} ${also}`]
+  return endpointIds.map((id) => sql`${ofEndpoint(sql, id)} ${also}`)
+}
+
+/** Whoever may see a single endpoint does not see what another one did under its id. */
+const sinceRegistered = (sql: Sql, tenantId: string) => sql`
+  and not exists (
+    select from traffic_log.unregistered u
+    where u.tenant_id = ${tenantId} and u.endpoint_id = r.endpoint_id and u.unregistered_at >= r.created_at)`
+
+/** The parts of the tenant's records that are asked for and may be seen, none twice; each is a walk along one index. */
+function walksOf(sql: Sql, { tenantId, sight, endpointIds: asked }: TrafficQuery): Fragment[] {
+  if (sight === 'all') return asked ? endpointWalks(sql, asked, sql``) : [sql`true`]
+  const { applicationNames } = sight
+  const singly = asked ? asked.filter((id) => sight.endpointIds.includes(id)) : sight.endpointIds
+  const elsewhere = sql`and r.application_name <> all(${applicationNames}::text[]) ${sinceRegistered(sql, tenantId)}`
+  const inApplications = sql`r.application_name = any(${applicationNames}::text[])`
+  const whole =
+    applicationNames.length === 0
+      ? []
+      : asked
+        ? endpointWalks(sql, asked, sql`and ${inApplications}`)
+        : [inApplications]
+  return [...whole, ...endpointWalks(sql, singly, elsewhere)]
+}
+
+const conditions = (sql: Sql, query: TrafficQuery) => sql`
+  r.tenant_id = ${query.tenantId}
+  ${query.versionName ? sql`and r.version_name = ${query.versionName}` : sql``}
+  ${query.extension ? sql`and r.extension = ${query.extension}` : sql``}
+  ${query.requestId === undefined ? sql`` : sql`and r.request_id = ${query.requestId}`}
+  ${query.resourcePath ? sql`and strpos(r.resource_path, ${query.resourcePath}) > 0` : sql``}
+  ${query.payload ? sql`and strpos(r.payload, ${query.payload}) > 0` : sql``}`
+
+const count = (sql: Sql, query: TrafficQuery, walk: Fragment, span: Span) => sql`
+  (select count(*) from traffic_log.records r where ${conditions(sql, query)} and ${within(sql, span)} and ${walk})`
+
+/** Records of the same microsecond come from different processes, or are a message and its answer. */
+const ordering = (sql: Sql, { descending }: TrafficQuery) =>
+  descending
+    ? sql`created_at desc, correlation_id desc, outbound desc`
+    : sql`created_at asc, correlation_id asc, outbound asc`
+
+async function page(sql: Sql, query: TrafficQuery, walks: Fragment[]): Promise<RecordRow[]> {
+  const walk = (where: Fragment, window: Fragment) => sql`
+    select r.created_at, r.request_id, r.outbound, r.tenant_id, r.endpoint_id, r.version_name, r.extension, r.correlation_id,
+      r.resource_path, r.additional_metadata, r.payload
+    from traffic_log.records r where ${conditions(sql, query)} and ${within(sql, query.span)} and ${where}
+    order by ${ordering(sql, query)} ${window}`
+  const window = sql`offset ${query.offset}::bigint limit ${query.limit}::bigint`
+  if (walks.length === 0) return []
+  if (walks.length === 1) return await sql<RecordRow[]>`${walk(walks[0]!, window)}`
+  const parts = walks
+    .map((one) => sql`(${walk(one, sql`limit ${query.offset + query.limit}::bigint`)})`)
+    .reduce((before, part) => sql`${before} union all ${part}`)
+  return await sql<RecordRow[]>`select * from (${parts}) parts order by ${ordering(sql, query)} ${window}`
+}
+
+async function findScanning(sql: Sql, query: TrafficQuery): Promise<Found> {
+  const walks = walksOf(sql, query)
+  if (walks.length === 0) return { total: 0, rows: [] }
+  const rows = await page(sql, query, walks)
+  const counts = walks.map((walk) => count(sql, query, walk, query.span))
+  const [counted] = await sql`select ${counts.reduce((before, one) => sql`${before} + ${one}`)} as total`
+  return { total: counted?.total, rows }
+}
+
+const countsWhere = (sql: Sql, { tenantId, sight, versionName, extension }: TrafficQuery, { from, to }: Span) => sql`
+  tenant_id = ${tenantId} and since >= ${moment(from)} and since < ${moment(to)}
+  ${sight === 'all' ? sql`` : sql`and application_name = any(${sight.applicationNames}::text[])`}
+  ${versionName ? sql`and version_name = ${versionName}` : sql``}
+  ${extension ? sql`and extension = ${extension}` : sql``}`
+
+interface Numbers {
+  early: number
+  counted: number
+  late: number
+}
+
+/** Of all of the tenant, or of whole applications. */
+async function countPlain(sql: Sql, query: TrafficQuery, parts: Parts): Promise<Numbers> {
+  const walk =
+    query.sight === 'all' ? sql`true` : sql`r.application_name = any(${query.sight.applicationNames}::text[])`
+  const direct = (span: Span) => (span.from < span.to ? count(sql, query, walk, span) : sql`0`)
+  const [numbers] = await sql<[Numbers]>`
+    select ${direct(parts.early)} as early, ${direct(parts.late)} as late,
+      (select coalesce(sum(count), 0)::bigint from traffic_log.counts where ${countsWhere(sql, query, parts.counted)}) as counted`
+  return numbers
+}
+
+/**
+ * The same page within the few buckets that it lies in: a page far back does not walk over all that is before it, and where the
+ * records of a version are few, not over those of the others.
+ */
+async function narrowed(sql: Sql, query: TrafficQuery, parts: Parts, numbers: Numbers): Promise<TrafficQuery> {
+  const { descending } = query
+  const [near, far] = descending ? [parts.late, parts.early] : [parts.early, parts.late]
+  const before = descending ? numbers.late : numbers.early
+  const last = query.offset + query.limit
+  if (last <= before) return { ...query, span: near }
+  const [found] = await sql<{ skipped: number | null; upTo: Date | null; lastIn: Date | null }[]>`
+    select max(passed) filter (where passed <= ${query.offset - before}) as skipped,
+      ${descending ? sql`min(since)` : sql`max(since)`} filter (where passed <= ${query.offset - before}) as up_to,
+      ${descending ? sql`max(since)` : sql`min(since)`} filter (where passed >= ${last - before}) as last_in
+    from (
+      select since, sum(sum(count)) over (order by since ${descending ? sql`desc` : sql`asc`})::bigint as passed
+      from traffic_log.counts where ${countsWhere(sql, query, parts.counted)} group by since) buckets`
+  const skips = query.offset >= before
+  const offset = skips ? query.offset - before - (found?.skipped ?? 0) : query.offset
+  // The far end of a bucket, seen from where the walk begins.
+  const passed = found?.upTo ? found.upTo.getTime() + (descending ? 0 : bucketMs) : undefined
+  const reached = found?.lastIn ? found.lastIn.getTime() + (descending ? 0 : bucketMs) : undefined
+  const start = skips ? (passed ?? (descending ? near.from : near.to)) : descending ? near.to : near.from
+  const end = reached ?? (descending ? far.from : far.to)
+  // The last bucket may reach beyond what is asked for.
+  const span = descending ? { from: end, to: start } : { from: start, to: Math.min(end, query.span.to) }
+  return { ...query, offset, span }
+}
+
+async function findPlain(sql: Sql, query: TrafficQuery): Promise<Found> {
+  const parts = partsOf(query.span, (await findCountedUntil(sql)).getTime(), bucketMs)
+  const numbers = await countPlain(sql, query, parts)
+  const total = numbers.early + numbers.counted + numbers.late
+  if (query.offset >= total) return { total, rows: [] }
+  const asked = total > fewRecords ? await narrowed(sql, query, parts, numbers) : query
+  return { total, rows: await page(sql, asked, walksOf(sql, asked)) }
+}
+
+/** Somebody who may see applications and single endpoints beside them. */
+async function findMixed(sql: Sql, query: TrafficQuery): Promise<Found> {
+  const { sight } = query
+  if (sight === 'all') return await findPlain(sql, query)
+  if (sight.endpointIds.length === 0) return await findPlain(sql, query)
+  if (sight.applicationNames.length === 0) return await findScanning(sql, query)
+  const parts = partsOf(query.span, (await findCountedUntil(sql)).getTime(), bucketMs)
+  const { early, counted, late } = await countPlain(sql, query, parts)
+  const walks = walksOf(sql, query)
+  const singly = walks.slice(1).map((walk) => count(sql, query, walk, query.span))
+  const [row] = await sql`select ${singly.reduce((before, one) => sql`${before} + ${one}`)} as total`
+  return { total: early + counted + late + row?.total, rows: await page(sql, query, walks) }
+}
+
+/** A page and how many there are in all. Everything in one transaction that sees one moment. */
+export const findRecords = (sql: Sql, query: TrafficQuery): Promise<Found> =>
+  isPlain(query) ? findMixed(sql, query) : findScanning(sql, query)
+
+/** For what a question may cost; until the transaction ends. Spans of time decide the plan, so it is made anew for each. */
+export async function limitTime(sql: Sql, milliseconds: number) {
+  await sql`
+    select set_config('statement_timeout', ${String(milliseconds)}, true),
+      set_config('plan_cache_mode', 'force_custom_plan', true), set_config('jit', 'off', true)`
+}
+
+export const oneMoment = 'isolation level repeatable read read only'
