@@ -161,7 +161,12 @@ export function settled(peer: Peer, entry: Acknowledgement) {
     if (codes) writeCodes(peer, header, packetId, codes)
     else if (header !== 0) writeAcknowledgement(peer, header, packetId, code)
   }
-  if (peer.paused & Pause.pending && peer.pending <= receiveMaximum / 2 && peer.pendingBytes <= pendingBytesMax / 2) {
+  if (peer.ended && peer.pending === 0) peer.layer.proceed(peer)
+  else if (
+    peer.paused & Pause.pending &&
+    peer.pending <= receiveMaximum / 2 &&
+    peer.pendingBytes <= pendingBytesMax / 2
+  ) {
     peer.paused &= ~Pause.pending
     peer.layer.proceed(peer)
   }

@@ -44,7 +44,9 @@ function parseRest(peer: Peer) {
 export function proceed(peer: Peer) {
   if (peer.parsing || peer.paused !== 0 || peer.phase >= Phase.closing) return
   parseRest(peer)
-  if (peer.paused === 0) peer.stream.resume()
+  if (peer.paused !== 0) return
+  if (!peer.ended) peer.stream.resume()
+  else if (peer.pending === 0) end(peer, Code.success, 'the client closed the connection')
 }
 
 function parse(peer: Peer, buffer: Buffer, length: number) {

@@ -37,8 +37,9 @@ function onData(this: Stream, chunk: Buffer) {
 }
 function onEnd(this: Stream) {
   const peer = this[peerOf]!
-  if (peer.phase >= Phase.closing) this.destroy()
-  else end(peer, Code.success, 'the client closed the connection')
+  // What it has said before is still to be heard.
+  peer.ended = true
+  proceed(peer)
 }
 function onError(this: Stream, error: Error) {
   this[peerOf]!.failure ??= error.message
@@ -83,6 +84,7 @@ function newPeer(layer: Layer, stream: Duplex, from: From): Peer {
     version: 4,
     paused: 0,
     parsing: false,
+    ended: false,
     rest: undefined,
     restLength: 0,
     restNeeds: 0,
@@ -116,6 +118,8 @@ function accept(layer: Layer, stream: Stream, from: From) {
   socket.setNoDelay?.(true)
   // Clients may do without a keep-alive of their own.
   socket.setKeepAlive?.(true, 60_000)
+  // A device may say all it has to say, close its side and wait for the acknowledgements.
+  stream.allowHalfOpen = true
   const peer = newPeer(layer, stream, from)
   stream[peerOf] = peer
   layer.peers.add(peer)

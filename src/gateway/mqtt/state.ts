@@ -100,6 +100,8 @@ export interface Peer extends Connection {
   version: number
   paused: number
   parsing: boolean
+  /** The peer has closed its side. */
+  ended: boolean
   /** Bytes that are not parsed yet: `rest[0, restLength)`. */
   rest: Buffer | undefined
   restLength: number
