@@ -1,7 +1,16 @@
 /** The operations of the specification as data. A service joins every matrix by being listed here. */
 import { readFileSync } from 'node:fs'
 
-export const served = ['tenant-v1', 'tenant-v2', 'application', 'identity', 'credentials', 'token', 'register']
+export const served = [
+  'tenant-v1',
+  'tenant-v2',
+  'application',
+  'identity',
+  'credentials',
+  'token',
+  'register',
+  'traffic',
+]
 
 export interface SpecifiedOperation {
   service: string

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
+import { addRealms } from '../../../test/harness/realm-state.ts'
 import { openTrafficLog } from '../../../test/harness/traffic-log.ts'
-import { Applications } from '../applications/contract.ts'
 import type { TrafficRecord } from './contract.ts'
 
-const { device, record, house } = await openTrafficLog()
+const { device, record, house, admin } = await openTrafficLog()
+await addRealms(house, 'default')
+await admin('POST /api/v1/applications', { name: 'app' })
+await admin('POST /api/v1/applications/app/app-versions', { nameSuffix: 'v1' })
 
 const endpoint = { tenantId: 'default', applicationName: 'app', versionName: 'app-v1', endpointId: 'ep-1' }
 const ask = async (resourcePath: string, requestId?: number, over: object = {}) =>
@@ -75,17 +78,11 @@ suite('what became of a request', () => {
     assert.ok(await ask('/dcx', 5, many))
     assert.ok(await ask('/cex', 0, many))
 
-    const applications = house.ask(Applications)
-    const configured = applications.configuration
-    for (const [outcomes, found] of [
-      [3, [1002, 1003, 1004]],
-      ['three', [1002, 500, 5]],
-      [0, [1002, 500, 5]],
-    ] as const) {
-      applications.configuration = async ({ instance }) => (instance === 'rsx' ? { outcomes } : {})
-      for (const id of found) assert.ok(await ask('/dcx', id, many))
-      if (outcomes === 3) await assert.rejects(ask('/dcx', 1001, many), unknown)
-    }
-    applications.configuration = configured
+    const configure = (outcomes: unknown) =>
+      admin('PUT /api/v1/app-configs/applications/app', { rsx: { platform: { applications: { app: { outcomes } } } } })
+    for (const wrong of ['three', 0, 1.5, 10_001]) assert.equal((await configure(wrong)).status, 400)
+    assert.equal((await configure(3)).status, 204)
+    for (const id of [1002, 1003, 1004]) assert.ok(await ask('/dcx', id, many))
+    await assert.rejects(ask('/dcx', 1001, many), unknown)
   })
 })

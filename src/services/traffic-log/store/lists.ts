@@ -150,14 +150,14 @@ async function narrowed(sql: Sql, query: TrafficQuery, parts: Parts, numbers: Nu
       from traffic_log.counts where ${countsWhere(sql, query, parts.counted)} group by since) buckets`
   const skips = query.offset >= before
   const offset = skips ? query.offset - before - (found?.skipped ?? 0) : query.offset
-  // The far end of a bucket, seen from where the walk begins.
-  const passed = found?.upTo ? found.upTo.getTime() + (descending ? 0 : bucketMs) : undefined
-  const reached = found?.lastIn ? found.lastIn.getTime() + (descending ? 0 : bucketMs) : undefined
-  const start = skips ? (passed ?? (descending ? near.from : near.to)) : descending ? near.to : near.from
-  const end = reached ?? (descending ? far.from : far.to)
-  // The last bucket may reach beyond what is asked for.
-  const span = descending ? { from: end, to: start } : { from: start, to: Math.min(end, query.span.to) }
-  return { ...query, offset, span }
+  if (descending) {
+    const to = skips ? (found?.upTo?.getTime() ?? near.from) : near.to
+    return { ...query, offset, span: { from: found?.lastIn?.getTime() ?? far.from, to } }
+  }
+  // The last bucket ends where the counting is.
+  const endOf = (since: Date) => Math.min(since.getTime() + bucketMs, parts.counted.to)
+  const from = skips ? (found?.upTo ? endOf(found.upTo) : near.to) : near.from
+  return { ...query, offset, span: { from, to: found?.lastIn ? endOf(found.lastIn) : far.to } }
 }
 
 async function findPlain(sql: Sql, query: TrafficQuery): Promise<Found> {
