@@ -28,7 +28,8 @@ export const importRules: ((from: string, to: string) => string | undefined)[] =
   (from, to) =>
     isRole(from, 'store') && isRole(to, 'service', 'routes', 'device') ? 'a store does not look up' : undefined,
   (from, to) =>
-    isRole(from, 'service') && (isRole(to, 'routes', 'device') || to.startsWith('src/kernel/http/'))
+    isRole(from, 'service') &&
+    (to.startsWith('src/kernel/') ? to.startsWith('src/kernel/http/') : isRole(to, 'routes', 'device'))
       ? 'a service does not know its edges'
       : undefined,
   (from, to) =>

@@ -26,11 +26,11 @@ import { createGuesses, createStrangers } from './limits.ts'
 import { createGatewayMetrics } from './metrics.ts'
 import type { Sessions } from './mqtt/host.ts'
 import { defaultLimits } from './mqtt/limits.ts'
-import { createMemoryStore } from './mqtt/memory-store.ts'
 import { createSessions } from './mqtt/sessions.ts'
 import { createRecheck } from './recheck.ts'
 import { createServerCertificate } from './server-certificate.ts'
 import * as store from './store/bindings.ts'
+import { createSessionStore, sweepSessions } from './store/sessions.ts'
 import { createTenants } from './tenants.ts'
 import { createWelcome, type Welcome } from './welcome.ts'
 
@@ -148,7 +148,10 @@ export function createGateway(kit: Kit, given: Given): GatewayService {
       strangers,
       refused: (from, reason) => refused('websocket', from, reason),
     },
-    periodic: [{ name: 'gateway.left-behind', everySeconds: 5, run: () => connectivity.sweep() }],
+    periodic: [
+      { name: 'gateway.left-behind', everySeconds: 5, run: () => connectivity.sweep() },
+      { name: 'gateway.expired-sessions', everySeconds: 60, run: (sql) => sweepSessions(sql, kit.now()) },
+    ],
     start: connectivity.start,
 
     async open(extensions) {
@@ -158,7 +161,7 @@ export function createGateway(kit: Kit, given: Given): GatewayService {
         connectTimeoutSeconds: settings.connectTimeoutSeconds,
         queuedMessagesMax: settings.queuedMessagesMax,
       }
-      const made = createSessions(host, { store: createMemoryStore(limits, kit.now), log, now: kit.now, limits })
+      const made = createSessions(host, { store: createSessionStore(kit, limits), log, now: kit.now, limits })
       sessions = made
       const deps: DoorDeps = { host: settings.host, sessions: made, strangers, refused, log }
       const mqtt = await openMqtt(deps, settings.mqttPort)

@@ -1,6 +1,6 @@
 /** Devices for tests: real MQTT clients over real sockets, and POST. */
 import assert from 'node:assert/strict'
-import { connectAsync, type IClientOptions, type IPublishPacket, type MqttClient } from 'mqtt'
+import { connect, type IClientOptions, type IPublishPacket, type MqttClient } from 'mqtt'
 import { atTheEnd } from './database.ts'
 import { eventually } from './eventually.ts'
 
@@ -30,19 +30,19 @@ export interface TestDevice {
 export async function aDevice(url: string, options: IClientOptions = {}): Promise<TestDevice> {
   const heard: Heard[] = []
   let open = true
-  const client = await connectAsync(
-    url,
-    { reconnectPeriod: 0, connectTimeout: 5000, manualConnect: false, ...options },
-    false,
-  )
-  client.on('close', () => {
-    open = false
-  })
-  client.on('error', () => {})
-  // What was queued comes right behind CONNACK, perhaps before anybody listens.
+  const client = connect(url, { reconnectPeriod: 0, connectTimeout: 5000, ...options })
+  // What was queued comes right behind CONNACK.
   client.on('message', (topic, payload, packet) => {
     const text = payload.toString()
     heard.push({ topic, payload, text, json: parsed(text), qos: packet.qos, packet })
+  })
+  client.on('close', () => {
+    open = false
+  })
+  await new Promise<void>((resolve, reject) => {
+    client.once('connect', () => resolve())
+    client.on('error', reject)
+    client.once('close', () => reject(new Error('closed before it was connected')))
   })
   const end = async () => {
     if (open) await client.endAsync(true)

@@ -13,7 +13,7 @@ import tokens from '../../src/services/tokens/index.ts'
 import trafficLog from '../../src/services/traffic-log/index.ts'
 import { aTenantAdmin } from './builders.ts'
 import { aDevice } from './device.ts'
-import { type Ask, type HouseOptions, openHouse } from './house.ts'
+import { type HouseOptions, openHouse } from './house.ts'
 import { addRealms } from './realm-state.ts'
 
 export const services = [identity, applications, credentials, tokens, register, trafficLog, gateway]
@@ -75,6 +75,10 @@ async function listen(house: Awaited<ReturnType<typeof openHouse>>) {
 }
 
 let count = 0
+
+/** As a house is asked, or the real program. */
+// biome-ignore lint/suspicious/noExplicitAny: answers of every shape
+type Ask = (operation: string, body?: unknown) => Promise<{ status: number; text: string; body: any }>
 
 /** Applications and endpoints by the interfaces of people. */
 export function furnish(admin: Ask) {

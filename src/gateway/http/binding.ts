@@ -37,6 +37,11 @@ export function mountBinding(app: FastifyInstance, deps: BindingDeps) {
   app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: bodyLimitBytes }, (_request, body, done) =>
     done(null, body),
   )
+  // Also one that is no media type at all: curl and small modules send what they like.
+  app.addHook('onRequest', (request, _reply, done) => {
+    request.headers['content-type'] = 'application/octet-stream'
+    done()
+  })
   app.setErrorHandler((error, request, reply) => {
     const code = (error as { code?: string }).code
     if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
