@@ -26,7 +26,7 @@ suite('retention', () => {
     for (const day of [10, 11, 12, 13, 14]) {
       await record([{ correlationId: `d-${day}`, createdAt: new Date(time) }])
       log.refuse({ tenantId: 'default', transport: 'mqtt', address: '192.0.2.1', reason: 'bad_credentials' })
-      await sql`insert into traffic_log.counts values ('elsewhere', ${new Date(time)}, 'a', 'v', 'dcx', 1)`
+      await sql`insert into traffic_log.counts values ('elsewhere', 5, ${new Date(time)}, 'a', 'v', 'dcx', 1)`
       await run('partitions')
       const kept = Math.min(day - 9, 3)
       const answer = await admin(url)

@@ -31,7 +31,7 @@ export const always: Span = { from: 0, to: Date.UTC(9999, 11, 31) }
 export const isPlain = ({ endpointIds, payload, resourcePath, requestId }: TrafficQuery) =>
   !endpointIds && !payload && !resourcePath && requestId === undefined
 
-/** The parts of a span in the order of time: records to look at, numbers to add up, records to look at. */
+/** The parts of a span in the order of time; what is in the middle is counted. */
 export interface Parts {
   early: Span
   counted: Span
@@ -45,3 +45,5 @@ export function partsOf({ from, to }: Span, countedUntil: number, bucketMs: numb
   if (first >= end) return { early: { from, to: from }, counted: { from, to: from }, late: { from, to } }
   return { early: { from, to: first }, counted: { from: first, to: end }, late: { from: end, to } }
 }
+
+export const isEmpty = ({ from, to }: Span) => from >= to

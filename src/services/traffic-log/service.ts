@@ -128,11 +128,11 @@ export function createTrafficLog(kit: Kit, applications: Applications): TrafficL
   })
 
   /** As of one moment, and not for longer than it is worth. */
-  async function inTime<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+  async function inTime<T>(work: (sql: Sql, countedUntil: number) => Promise<T>): Promise<T> {
     try {
       return (await db.sql.begin(lists.oneMoment, async (sql) => {
-        await lists.limitTime(sql, searchSeconds * 1000)
-        return await work(sql)
+        const { countedUntil } = await lists.begin(sql, searchSeconds * 1000)
+        return await work(sql, countedUntil)
       })) as T
     } catch (error) {
       if (codeOf(error) === canceled) throw SearchTooLong({ seconds: searchSeconds })
@@ -149,7 +149,7 @@ export function createTrafficLog(kit: Kit, applications: Applications): TrafficL
         sight: sightOf(ctx, tenantId),
         endpointIds: question.endpointIds && [...new Set(question.endpointIds)],
       }
-      const find = () => inTime((sql) => lists.findRecords(sql, query))
+      const find = () => inTime((sql, countedUntil) => lists.findRecords(sql, query, countedUntil))
       const { total, rows } = await (isPlain(query) ? find() : gate.pass(tenantId, find))
       return { totalElements: total, content: rows.map(viewOf) }
     },

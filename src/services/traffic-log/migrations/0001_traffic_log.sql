@@ -25,15 +25,17 @@ create index records_of_endpoint on traffic_log.records (hashtextextended(endpoi
 -- For the counting, which walks along the time of all tenants. It costs next to nothing where rows come in the order of time.
 create index records_in_time on traffic_log.records using brin (created_at) with (pages_per_range = 16);
 
--- Exact numbers of records for each five minutes, of everything before counted_until.
+-- Exact numbers of records of everything before counted_until: of each five minutes, and of each hour, so that a week is the sum of
+-- a few hundred rows.
 create table traffic_log.counts (
   tenant_id text collate "C" not null,
+  minutes smallint not null check (minutes in (5, 60)),
   since timestamptz not null,
   application_name text collate "C" not null,
   version_name text collate "C" not null,
   extension text collate "C" not null,
-  count bigint not null,
-  primary key (tenant_id, since, application_name, version_name, extension)
+  count integer not null,
+  primary key (tenant_id, minutes, since, application_name, version_name, extension)
 ) with (fillfactor = 80);
 
 -- How far the counting is. closed_until: no record older than this is written any more; a late one gets this as its time.

@@ -1,13 +1,14 @@
 /**
- * Exact numbers without looking at the records: everything before `counted_until` is counted for each five minutes, the rest is
- * few and looked at. Nobody waits for the counting, and the counting waits for nobody: first a moment is closed, so that
+ * Exact numbers without looking at the records: everything before `counted_until` is counted for each five minutes and each hour,
+ * the rest is few and looked at. Nobody waits for the counting, and the counting waits for nobody: first a moment is closed, so that
  * writers put nothing before it any more; once all transactions have ended that may not know of that, what is before it is
  * counted for good.
  */
 import type { Sql } from '../../../kernel/db.ts'
 import type { Fragment } from './fragment.ts'
 
-export const bucketMs = 300_000
+export const minutesMs = 300_000
+export const hourMs = 3_600_000
 /** A little behind the clock: records that wait for their commit are seldom late. */
 const lagSeconds = 2
 
@@ -33,24 +34,26 @@ export async function countOn(sql: Sql, now: Date) {
 }
 
 const addCounts = (sql: Sql, where: Fragment) => sql`
-  insert into traffic_log.counts as known (tenant_id, since, application_name, version_name, extension, count)
-  select tenant_id, date_bin('5 minutes', created_at, timestamptz 'epoch') as since, application_name, version_name, extension,
-    count(*)
-  from traffic_log.records where ${where}
-  group by tenant_id, since, application_name, version_name, extension
-  on conflict (tenant_id, since, application_name, version_name, extension)
+  with fresh as (
+    select tenant_id, date_bin('5 minutes', created_at, timestamptz 'epoch') as since, application_name, version_name, extension,
+      count(*) as n
+    from traffic_log.records where ${where} group by tenant_id, since, application_name, version_name, extension),
+  both_sizes as (
+    select tenant_id, 5 as minutes, since, application_name, version_name, extension, n from fresh
+    union all
+    select tenant_id, 60, date_bin('1 hour', since, timestamptz 'epoch') as hour, application_name, version_name, extension, sum(n)
+    from fresh group by tenant_id, hour, application_name, version_name, extension)
+  insert into traffic_log.counts as known (tenant_id, minutes, since, application_name, version_name, extension, count)
+  select * from both_sizes
+  on conflict (tenant_id, minutes, since, application_name, version_name, extension)
     do update set count = known.count + excluded.count`
-
-export async function findCountedUntil(sql: Sql): Promise<Date> {
-  const [row] = await sql`select counted_until from traffic_log.counting`
-  return row?.countedUntil
-}
 
 /** After the records up to this moment are gone; what a tenant of the same name has written since stays counted. */
 export async function forgetCounts(sql: Sql, tenantId: string, until: Date) {
   const [state] = await sql`select counted_until from traffic_log.counting for update`
-  await sql`delete from traffic_log.counts where tenant_id = ${tenantId} and since <= ${until}`
-  const since = new Date(Math.floor(until.getTime() / bucketMs) * bucketMs)
-  const before = new Date(Math.min(since.getTime() + bucketMs, state?.countedUntil.getTime()))
-  await addCounts(sql, sql`tenant_id = ${tenantId} and created_at >= ${since} and created_at < ${before}`)
+  const hour = Math.floor(until.getTime() / hourMs) * hourMs
+  const end = new Date(hour + hourMs)
+  await sql`delete from traffic_log.counts where tenant_id = ${tenantId} and since < ${end}`
+  const counted = new Date(Math.min(end.getTime(), state?.countedUntil.getTime()))
+  await addCounts(sql, sql`tenant_id = ${tenantId} and created_at >= ${new Date(hour)} and created_at < ${counted}`)
 }

@@ -1,6 +1,6 @@
 import type { Sql } from '../../../kernel/db.ts'
-import { isPlain, type Parts, partsOf, type Span, type TrafficQuery } from '../question.ts'
-import { bucketMs, findCountedUntil } from './counts.ts'
+import { isEmpty, isPlain, type Parts, partsOf, type Span, type TrafficQuery } from '../question.ts'
+import { hourMs, minutesMs } from './counts.ts'
 import type { Fragment } from './fragment.ts'
 
 export interface RecordRow {
@@ -24,8 +24,8 @@ export interface Found {
 
 /** More endpoints than these are not worth a walk each. */
 const walksMax = 10
-/** Fewer records than these are found without looking into the counts for where they are. */
-const fewRecords = 2000
+/** A walk over so many is quicker than a look into the counts for where a page begins. */
+const shortWalk = 2000
 
 const moment = (ms: number) => new Date(ms)
 const within = (sql: Sql, { from, to }: Span) => sql`r.created_at >= ${moment(from)} and r.created_at < ${moment(to)}`
@@ -99,20 +99,33 @@ async function page(sql: Sql, query: TrafficQuery, walks: Fragment[]): Promise<R
   return await sql<RecordRow[]>`select * from (${parts}) parts order by ${ordering(sql, query)} ${window}`
 }
 
+const sumOf = (sql: Sql, parts: Fragment[]) =>
+  parts.length === 0 ? sql`0` : parts.reduce((before, part) => sql`${before} + ${part}`)
+
 async function findScanning(sql: Sql, query: TrafficQuery): Promise<Found> {
   const walks = walksOf(sql, query)
   if (walks.length === 0) return { total: 0, rows: [] }
-  const rows = await page(sql, query, walks)
   const counts = walks.map((walk) => count(sql, query, walk, query.span))
-  const [counted] = await sql`select ${counts.reduce((before, one) => sql`${before} + ${one}`)} as total`
+  // Both are on their way together.
+  const [rows, [counted]] = await Promise.all([page(sql, query, walks), sql`select ${sumOf(sql, counts)} as total`])
   return { total: counted?.total, rows }
 }
 
-const countsWhere = (sql: Sql, { tenantId, sight, versionName, extension }: TrafficQuery, { from, to }: Span) => sql`
-  tenant_id = ${tenantId} and since >= ${moment(from)} and since < ${moment(to)}
+/** Of all of the tenant, or of whole applications. */
+const countedIn = (
+  sql: Sql,
+  { tenantId, sight, versionName, extension }: TrafficQuery,
+  minutes: number,
+  span: Span,
+) => sql`
+  from traffic_log.counts
+  where tenant_id = ${tenantId} and minutes = ${minutes} and since >= ${moment(span.from)} and since < ${moment(span.to)}
   ${sight === 'all' ? sql`` : sql`and application_name = any(${sight.applicationNames}::text[])`}
   ${versionName ? sql`and version_name = ${versionName}` : sql``}
   ${extension ? sql`and extension = ${extension}` : sql``}`
+
+const sumIn = (sql: Sql, query: TrafficQuery, minutes: number, span: Span) =>
+  sql`(select coalesce(sum(count), 0) ${countedIn(sql, query, minutes, span)})`
 
 interface Numbers {
   early: number
@@ -120,19 +133,25 @@ interface Numbers {
   late: number
 }
 
-/** Of all of the tenant, or of whole applications. */
-async function countPlain(sql: Sql, query: TrafficQuery, parts: Parts): Promise<Numbers> {
+/** Of whole hours, and of what is before and after them, where five minutes are counted and the rest is looked at. */
+async function countPlain(sql: Sql, query: TrafficQuery, parts: Parts, countedUntil: number): Promise<Numbers> {
   const walk =
     query.sight === 'all' ? sql`true` : sql`r.application_name = any(${query.sight.applicationNames}::text[])`
-  const direct = (span: Span) => (span.from < span.to ? count(sql, query, walk, span) : sql`0`)
+  const outside = (span: Span) => {
+    const { early, counted, late } = partsOf(span, countedUntil, minutesMs)
+    return sumOf(sql, [
+      ...(isEmpty(counted) ? [] : [sumIn(sql, query, 5, counted)]),
+      ...[early, late].filter((part) => !isEmpty(part)).map((part) => count(sql, query, walk, part)),
+    ])
+  }
+  const hours = isEmpty(parts.counted) ? sql`0` : sumIn(sql, query, 60, parts.counted)
   const [numbers] = await sql<[Numbers]>`
-    select ${direct(parts.early)} as early, ${direct(parts.late)} as late,
-      (select coalesce(sum(count), 0)::bigint from traffic_log.counts where ${countsWhere(sql, query, parts.counted)}) as counted`
+    select ${outside(parts.early)} as early, ${hours} as counted, ${outside(parts.late)} as late`
   return numbers
 }
 
 /**
- * The same page within the few buckets that it lies in: a page far back does not walk over all that is before it, and where the
+ * The same page within the few hours that it lies in: a page far back does not walk over all that is before it, and where the
  * records of a version are few, not over those of the others.
  */
 async function narrowed(sql: Sql, query: TrafficQuery, parts: Parts, numbers: Numbers): Promise<TrafficQuery> {
@@ -146,52 +165,65 @@ async function narrowed(sql: Sql, query: TrafficQuery, parts: Parts, numbers: Nu
       ${descending ? sql`min(since)` : sql`max(since)`} filter (where passed <= ${query.offset - before}) as up_to,
       ${descending ? sql`max(since)` : sql`min(since)`} filter (where passed >= ${last - before}) as last_in
     from (
-      select since, sum(sum(count)) over (order by since ${descending ? sql`desc` : sql`asc`})::bigint as passed
-      from traffic_log.counts where ${countsWhere(sql, query, parts.counted)} group by since) buckets`
+      select since, sum(sum(count)::float8) over (order by since ${descending ? sql`desc` : sql`asc`}) as passed
+      ${countedIn(sql, query, 60, parts.counted)} group by since) hours`
   const skips = query.offset >= before
   const offset = skips ? query.offset - before - (found?.skipped ?? 0) : query.offset
   if (descending) {
     const to = skips ? (found?.upTo?.getTime() ?? near.from) : near.to
     return { ...query, offset, span: { from: found?.lastIn?.getTime() ?? far.from, to } }
   }
-  // The last bucket ends where the counting is.
-  const endOf = (since: Date) => Math.min(since.getTime() + bucketMs, parts.counted.to)
+  // The last hour ends where the counting is.
+  const endOf = (since: Date) => Math.min(since.getTime() + hourMs, parts.counted.to)
   const from = skips ? (found?.upTo ? endOf(found.upTo) : near.to) : near.from
   return { ...query, offset, span: { from, to: found?.lastIn ? endOf(found.lastIn) : far.to } }
 }
 
-async function findPlain(sql: Sql, query: TrafficQuery): Promise<Found> {
-  const parts = partsOf(query.span, (await findCountedUntil(sql)).getTime(), bucketMs)
-  const numbers = await countPlain(sql, query, parts)
-  const total = numbers.early + numbers.counted + numbers.late
-  if (query.offset >= total) return { total, rows: [] }
-  const asked = total > fewRecords ? await narrowed(sql, query, parts, numbers) : query
+const sum = ({ early, counted, late }: Numbers) => early + counted + late
+
+async function findPlain(sql: Sql, query: TrafficQuery, countedUntil: number): Promise<Found> {
+  const parts = partsOf(query.span, countedUntil, hourMs)
+  const counting = countPlain(sql, query, parts, countedUntil)
+  const { sight, versionName, extension, offset, limit } = query
+  if (sight === 'all' && !versionName && !extension && offset + limit <= shortWalk) {
+    const [numbers, rows] = await Promise.all([counting, page(sql, query, walksOf(sql, query))])
+    return { total: sum(numbers), rows }
+  }
+  const numbers = await counting
+  const total = sum(numbers)
+  if (offset >= total) return { total, rows: [] }
+  const asked = total > shortWalk ? await narrowed(sql, query, parts, numbers) : query
   return { total, rows: await page(sql, asked, walksOf(sql, asked)) }
 }
 
 /** Somebody who may see applications and single endpoints beside them. */
-async function findMixed(sql: Sql, query: TrafficQuery): Promise<Found> {
-  const { sight } = query
-  if (sight === 'all') return await findPlain(sql, query)
-  if (sight.endpointIds.length === 0) return await findPlain(sql, query)
-  if (sight.applicationNames.length === 0) return await findScanning(sql, query)
-  const parts = partsOf(query.span, (await findCountedUntil(sql)).getTime(), bucketMs)
-  const { early, counted, late } = await countPlain(sql, query, parts)
+async function findMixed(sql: Sql, query: TrafficQuery, countedUntil: number): Promise<Found> {
   const walks = walksOf(sql, query)
-  const singly = walks.slice(1).map((walk) => count(sql, query, walk, query.span))
-  const [row] = await sql`select ${singly.reduce((before, one) => sql`${before} + ${one}`)} as total`
-  return { total: early + counted + late + row?.total, rows: await page(sql, query, walks) }
+  const [, ...single] = walks
+  const counts = single.map((walk) => count(sql, query, walk, query.span))
+  const [numbers, [singly], rows] = await Promise.all([
+    countPlain(sql, query, partsOf(query.span, countedUntil, hourMs), countedUntil),
+    sql`select ${sumOf(sql, counts)} as total`,
+    page(sql, query, walks),
+  ])
+  return { total: sum(numbers) + singly?.total, rows }
 }
 
-/** A page and how many there are in all. Everything in one transaction that sees one moment. */
-export const findRecords = (sql: Sql, query: TrafficQuery): Promise<Found> =>
-  isPlain(query) ? findMixed(sql, query) : findScanning(sql, query)
-
-/** For what a question may cost; until the transaction ends. Spans of time decide the plan, so it is made anew for each. */
-export async function limitTime(sql: Sql, milliseconds: number) {
-  await sql`
-    select set_config('statement_timeout', ${String(milliseconds)}, true),
-      set_config('plan_cache_mode', 'force_custom_plan', true), set_config('jit', 'off', true)`
+/** Opens a transaction of `oneMoment`. Spans of time decide the plans, so they are made anew for each question. */
+export async function begin(sql: Sql, milliseconds: number): Promise<{ countedUntil: number }> {
+  const [row] = await sql`
+    select counted_until, set_config('statement_timeout', ${String(milliseconds)}, true),
+      set_config('plan_cache_mode', 'force_custom_plan', true), set_config('jit', 'off', true)
+    from traffic_log.counting`
+  return { countedUntil: row?.countedUntil.getTime() }
 }
 
 export const oneMoment = 'isolation level repeatable read read only'
+
+/** A page and how many there are in all. */
+export function findRecords(sql: Sql, query: TrafficQuery, countedUntil: number): Promise<Found> {
+  const { sight } = query
+  if (!isPlain(query)) return findScanning(sql, query)
+  if (sight === 'all' || sight.endpointIds.length === 0) return findPlain(sql, query, countedUntil)
+  return sight.applicationNames.length === 0 ? findScanning(sql, query) : findMixed(sql, query, countedUntil)
+}
