@@ -1,7 +1,18 @@
-import { aedes, type Contender, echo, mosquitto, sessionLayer } from './gateway/contenders.ts'
+import {
+  aedes,
+  type Contender,
+  echo,
+  gatewayCore,
+  mosquitto,
+  sessionLayer,
+  wholePlatform,
+} from './gateway/contenders.ts'
 import { type Generator, startGenerator } from './gateway/generator.ts'
 import { type Idle, idle, type Load, loads, type Measured, measure } from './gateway/measure.ts'
 import { ensureMosquitto } from './gateway/servers.ts'
+import { prepareGround, startSite } from './gateway/site.ts'
+import { storm } from './gateway/storm.ts'
+import { removeDirectory } from './platform.ts'
 import { type Figure, median } from './report.ts'
 
 /** Of one load; fewer for a quick look. */
@@ -22,16 +33,26 @@ interface Outcome {
 export async function gateway(): Promise<Figure[]> {
   ensureMosquitto()
   const generator = startGenerator()
+  const ground = await prepareGround()
+  const core = gatewayCore(ground)
+  const platform = wholePlatform(ground)
   try {
     const outcomes = new Map<Contender, Outcome>()
-    for (const contender of [echo, sessionLayer, aedes, mosquitto])
+    for (const contender of [echo, sessionLayer, core, platform, aedes, mosquitto])
       outcomes.set(contender, await measureAll(generator, contender))
     for (let turn = 1; turn < turns; turn++)
-      for (const contender of [echo, sessionLayer, aedes])
+      for (const contender of [echo, sessionLayer, core, aedes])
         outcomes.get(contender)!.byLoad.push(...(await measureSome(generator, contender, [thousand])))
-    return [...limitsOf(outcomes), ...[...outcomes].flatMap(([contender, outcome]) => figuresOf(contender, outcome))]
+    const site = await startSite(platform.name, ground)
+    const comingBack = await storm(generator, site).finally(site.stop)
+    return [
+      ...limitsOf(outcomes, core),
+      ...comingBack,
+      ...[...outcomes].flatMap(([contender, outcome]) => figuresOf(contender, outcome)),
+    ]
   } finally {
     generator.stop()
+    removeDirectory(ground.directory)
   }
 }
 
@@ -59,13 +80,23 @@ async function measureSome(generator: Generator, contender: Contender, some: Loa
 const of = ({ byLoad }: Outcome, load: Load, what: 'perCore' | 'p50Ms' | 'p99Ms') =>
   median(byLoad.filter((measured) => measured.load === load).map((measured) => measured[what]))
 
-function limitsOf(outcomes: Map<Contender, Outcome>): Figure[] {
+function limitsOf(outcomes: Map<Contender, Outcome>, core: Contender): Figure[] {
   const rate = (contender: Contender) => of(outcomes.get(contender)!, thousand, 'perCore')
   const { kilobytes, connectsPerSecond } = outcomes.get(sessionLayer)!.idle
   const times = (name: string, value: number, least: number) => ({ name, value, unit: 'times', limit: { least } })
   return [
     times('Session layer against the echo, 1,000 connections', rate(sessionLayer) / rate(echo), 0.6),
+    times(
+      'Gateway with an extension that does nothing against the echo, 1,000 connections',
+      rate(core) / rate(echo),
+      0.6,
+    ),
     times('Session layer against Aedes, 1,000 connections', rate(sessionLayer) / rate(aedes), 1.8),
+    times(
+      'Gateway with an extension that does nothing against Aedes, 1,000 connections',
+      rate(core) / rate(aedes),
+      1.8,
+    ),
     { name: 'Session layer: an idle connection', value: kilobytes, unit: 'KB', limit: { most: 14 } },
     { name: 'Session layer: connects', value: connectsPerSecond, unit: '/s', limit: { least: 2500 } },
   ]

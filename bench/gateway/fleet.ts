@@ -64,9 +64,10 @@ export function createFleet({ window, expecting, ...options }: FleetOptions) {
     lost: () => lost,
     async close() {
       closing = true
-      const closed = fleet.devices.map(({ socket }) => new Promise<void>((done) => void socket.once('close', done)))
+      const open = fleet.devices.map(({ socket }) => socket).filter(({ closed }) => !closed)
+      const closed = open.map((socket) => new Promise<void>((done) => void socket.once('close', done)))
       // A reset leaves no port waiting behind.
-      for (const { socket } of fleet.devices) socket.resetAndDestroy()
+      for (const socket of open) socket.resetAndDestroy()
       await Promise.all(closed)
     },
   }

@@ -166,3 +166,4 @@ process.on('message', (order: Order) => {
     (error: Error) => process.send!({ failed: error.message }),
   )
 })
+process.on('disconnect', () => process.exit())

@@ -26,10 +26,18 @@ const ended = (child: ChildProcess) =>
   child.exitCode !== null ? Promise.resolve() : new Promise<void>((done) => void child.once('exit', () => done()))
 
 /** A file of peers/ on a Node.js of its own. */
-export async function startPeer(name: string, file: string, expecting: Expecting): Promise<Server> {
+export async function startPeer(
+  name: string,
+  file: string,
+  expecting: Expecting,
+  environment: Record<string, string> = {},
+): Promise<Server> {
   const path = join(import.meta.dirname, 'peers', file)
   const [command, ...args] = onCore(serverCore, [process.execPath, '--expose-gc', path])
-  const child = spawn(command, args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+  const child = spawn(command, args, {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    env: { ...process.env, ...environment },
+  })
   const port = await new Promise<number>((resolve, reject) => {
     child.once('message', ({ done }: { done: number }) => resolve(done))
     child.once('exit', (code) => reject(new Error(`${name} ended with ${code}`)))
@@ -81,7 +89,7 @@ export async function startMosquitto(): Promise<Server> {
   ]
   writeFileSync(join(directory, 'mosquitto.conf'), `${settings.join('\n')}\n`)
   const [command, ...args] = onCore(serverCore, ['mosquitto', '-c', join(directory, 'mosquitto.conf')])
-  const broker = spawn(command, args, { stdio: ['ignore', 'inherit', 'inherit'] })
+  const broker = spawn(command, args, { stdio: 'ignore' })
   await reachable(port)
   const consuming = [process.execPath, join(import.meta.dirname, 'peers/consumer.ts'), String(port)]
   const [first, ...others] = onCore(serverCore, consuming)

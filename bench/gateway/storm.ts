@@ -1,4 +1,5 @@
 /** All devices lose their connection at once and come back at once, each with a message, while people use the API. */
+import { cpuSeconds } from '../../test/harness/processes.ts'
 import type { Figure } from '../report.ts'
 import type { Generator } from './generator.ts'
 import { startProbe } from './probe.ts'
@@ -19,7 +20,9 @@ export async function storm(generator: Generator, site: Site): Promise<Figure[]>
   await generator.connect({ ...order, atOnce: 200 })
   const probe = await startProbe(site.platform.baseUrl, `/api/v1/applications/${applicationName}`, await site.token())
   await generator.close()
+  const before = cpuSeconds(site.platform.pid)
   const back = await generator.connect({ ...order, atOnce: devices })
+  const milliseconds = ((cpuSeconds(site.platform.pid) - before) * 1000) / devices
   const { asked, p99Ms, slowestMs } = await probe.stop()
   await generator.close()
   console.error(
@@ -33,6 +36,7 @@ export async function storm(generator: Generator, site: Site): Promise<Figure[]>
       unit: 's',
       limit: { most: 30 },
     },
+    { name: 'Processor time of the platform for each of them', value: milliseconds, unit: 'ms' },
     { name: 'Meanwhile GET one application: p99', value: p99Ms, unit: 'ms', limit: { most: 500 } },
   ]
 }
