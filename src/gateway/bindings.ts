@@ -2,11 +2,12 @@
  * Which connection represents an endpoint. A PUBLISH moves it to its own connection (roaming); a SUBSCRIBE binds it only while it
  * has none. Whatever ends the right to speak ends the binding, and a connection that represents nobody else goes with it.
  */
-import type { Bus } from '../kernel/bus.ts'
+import type { Kit } from '../kernel/define-service.ts'
 import { EndpointUnregistered, VersionUpdated } from '../services/register/events.ts'
 import { TokenStatusChanged, TokensDeleted } from '../services/tokens/events.ts'
+import { EndpointsConnected } from './events.ts'
 import type { Identified } from './identify.ts'
-import type { Device, Presence } from './peers.ts'
+import { absent, type Device, type Presence } from './peers.ts'
 
 export interface Bindings {
   find(endpointId: string): Presence | undefined
@@ -25,7 +26,8 @@ export interface Watch {
   unbound(presence: Presence, connection: Device): void
 }
 
-export function createBindings(bus: Bus, watch: Watch): Bindings {
+export function createBindings(kit: Pick<Kit, 'bus' | 'now'> & { nodeId: string }, watch: Watch): Bindings {
+  const { bus, now, nodeId } = kit
   const presences = new Map<string, Presence>()
 
   function unbind(presence: Presence) {
@@ -72,13 +74,24 @@ export function createBindings(bus: Bus, watch: Watch): Bindings {
     if (presence) presence.versionName = versionName
   })
 
+  // It speaks to another process now: the last word decides, and of two at the same time the greater name.
+  bus.hear(EndpointsConnected, ({ nodeId: there, endpointIds, at }) => {
+    if (there === nodeId) return
+    const since = Date.parse(at)
+    for (const endpointId of endpointIds) {
+      const presence = presences.get(endpointId)
+      if (!presence) continue
+      if (presence.boundAt < since || (presence.boundAt === since && nodeId < there)) unbind(presence)
+    }
+  })
+
   return {
     find: (endpointId) => presences.get(endpointId),
     all: () => presences.values(),
     count: () => presences.size,
 
     bind(connection, who, moves) {
-      const { endpointId, tenant, applicationName, versionName, token, endpointTokenId } = who
+      const { endpointId, tenant, versionName, token, endpointTokenId } = who
       const known = presences.get(endpointId)
       if (known && known.connection === connection && known.tenant === tenant) {
         Object.assign(known, { versionName, token, endpointTokenId })
@@ -86,15 +99,7 @@ export function createBindings(bus: Bus, watch: Watch): Bindings {
       }
       if (known && !moves) return undefined
       if (known) unbind(known)
-      const presence: Presence = {
-        endpointId,
-        applicationName,
-        tenant,
-        versionName,
-        token,
-        endpointTokenId,
-        connection,
-      }
+      const presence: Presence = { ...absent(who), connection, boundAt: now().getTime() }
       presences.set(endpointId, presence)
       connection.state.endpoints.add(presence)
       watch.bound(presence)

@@ -34,7 +34,9 @@ interface Change {
 
 const flushMs = 50
 const atOnce = 500
+/** With ids of the greatest length it is still one message between processes. */
 const endpointsInEvent = 100
+const bytesInEvent = 6000
 const beatMs = 1500
 /** A process that has not been heard of for so long is dead. */
 const silentSeconds = 5
@@ -58,7 +60,7 @@ export function createConnectivity(
       sessionKey: client.sessionExpirySeconds > 0 ? sessionKey : undefined,
       connected,
       blinked: before !== undefined && (before.blinked || before.connected !== connected),
-      at: now(),
+      at: connected ? new Date(presence.boundAt) : now(),
     })
     timer ??= setTimeout(() => void flush(), flushMs)
   }
@@ -123,14 +125,14 @@ export function createConnectivity(
       (change) => `${connected(change)}\n${change.of.tenantId}\n${change.of.applicationName}`,
     )
     for (const group of groups.values())
-      for (let from = 0; from < group.length; from += endpointsInEvent) {
-        const part = group.slice(from, from + endpointsInEvent)
+      for (const part of inParts(group)) {
         const { of, at } = part.at(-1)!
         await bus.publish(sql, connected(part[0]!) ? EndpointsConnected : EndpointsDisconnected, {
           tenantId: of.tenantId,
           applicationName: of.applicationName,
           endpointIds: part.map((change) => change.of.endpointId),
           at: at.toISOString(),
+          nodeId,
         })
       }
   }
@@ -191,6 +193,21 @@ export function createConnectivity(
       await store.deleteNode(db.sql, nodeId)
     },
   }
+}
+
+function* inParts(changes: Change[]): Generator<Change[]> {
+  let part: Change[] = []
+  let bytes = 0
+  for (const change of changes) {
+    bytes += Buffer.byteLength(change.of.endpointId) + 3
+    if (part.length === endpointsInEvent || (part.length > 0 && bytes > bytesInEvent)) {
+      yield part
+      part = []
+      bytes = 0
+    }
+    part.push(change)
+  }
+  if (part.length > 0) yield part
 }
 
 const isBlink = ({ blinked }: Change) => blinked

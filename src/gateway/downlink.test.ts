@@ -151,6 +151,11 @@ test('a push reaches an endpoint that is connected to another process', async ()
   const moved = await two.device()
   await moved.publish(`${prefix}/json`, '1')
   await eventually(async () => assert.equal((await two.metadataOf(endpointId)).connected, true))
-  await two.gateway.send(endpointId, push)
-  await moved.hears(`${prefix}/command/reboot/status`)
+  await eventually(() => assert.ok(!one.gateway.isConnected(endpointId)))
+  for (const from of [one, two]) {
+    await eventually(async () => assert.equal(await from.gateway.send(endpointId, push), 'sent'))
+    await moved.hears(`${prefix}/command/reboot/status`)
+  }
+  await sensor.hearsNothing(0)
+  assert.ok(sensor.client.connected)
 })

@@ -7,6 +7,8 @@ interface OfEndpoints {
   endpointIds: string[]
   /** ISO 8601. */
   at: string
+  /** The process that has, or had, the connections. */
+  nodeId: string
 }
 
 // What happens to one endpoint is told in order; applications do not wait for each other.

@@ -77,13 +77,16 @@ export function createGateway(kit: Kit, given: Given): GatewayService {
   const clients = createClients({ bus, credentials, tenants, guesses: wrongCredentials })
   const connectivity = createConnectivity({ ...kit, nodeId }, register)
   let welcome: Welcome | undefined
-  const bindings = createBindings(bus, {
-    bound(presence) {
-      connectivity.bound(presence)
-      welcome?.(presence)
+  const bindings = createBindings(
+    { ...kit, nodeId },
+    {
+      bound(presence) {
+        connectivity.bound(presence)
+        welcome?.(presence)
+      },
+      unbound: connectivity.unbound,
     },
-    unbound: connectivity.unbound,
-  })
+  )
   const downlink: Downlink = createDownlink(
     { ...kit, nodeId },
     {

@@ -10,7 +10,7 @@ import { type Identified, type Identify, isRefused, type Refused } from './ident
 import { draw, type Guesses, type Strangers } from './limits.ts'
 import type { GatewayMetrics } from './metrics.ts'
 import type { Host, Message, PublishCode, Qos, Subscription } from './mqtt/host.ts'
-import { type Device, holds, newPeer, type Peer, type Route } from './peers.ts'
+import { absent, type Device, holds, newPeer, type Peer, type Route } from './peers.ts'
 import {
   endpointOfFilter,
   prefixEnd,
@@ -43,6 +43,8 @@ const routesMax = 20_000
 const refusedMax = 64
 const slowestMs = 1000
 const notRouted = 0x10
+/** MQTT 5 clients read it. */
+const authenticationRequired = 'clients have to authenticate here'
 
 export function createHost(deps: HostDeps): Host<Peer> {
   const { settings, log, clients, identify, bindings, dispatch, strangers, guesses, metrics } = deps
@@ -90,7 +92,7 @@ export function createHost(deps: HostDeps): Host<Peer> {
     }
     const error = understand(refused.error)
     connection.send({ topic: `${message.topic}/error`, payload: errorPayload(error), qos: message.qos })
-    if (refused.close) connection.close('not_authorized', refused.detail ?? refused.reason)
+    if (refused.close) connection.close('not_authorized', authenticationRequired)
     return codeOf(error.statusCode)
   }
 
@@ -114,6 +116,8 @@ export function createHost(deps: HostDeps): Host<Peer> {
       const who = await identify(topic, { transport: client.transport, shown: peer.shown })
       if (isRefused(who)) return who
       if (!identify.isCurrent(who)) continue
+      // It said what it had to say and went: that is heard, but nobody is there.
+      if (!connection.open) return routeOf(absent(who), who, topic)
       const presence = bindings.bind(connection, who, true)!
       introduce(connection)
       const made = routeOf(presence, who, topic)
@@ -209,7 +213,7 @@ export function createHost(deps: HostDeps): Host<Peer> {
       const who = await identify(topic, { transport: client.transport, shown: peer.shown })
       if (isRefused(who)) {
         refuse(connection, who, topic)
-        if (who.close) connection.close('not_authorized', who.detail ?? who.reason)
+        if (who.close) connection.close('not_authorized', authenticationRequired)
         return
       }
       if (!connection.open) return
@@ -280,7 +284,7 @@ export function createHost(deps: HostDeps): Host<Peer> {
     },
 
     refused({ transport, address, clientId, username }, reason, detail) {
-      metrics.refused('connect')
+      metrics.refused(reason)
       deps.trafficLog.refuse({
         transport,
         address,

@@ -230,6 +230,14 @@ test('wrong credentials are refused', async () => {
     await assert.rejects(device({ username: name, ...(secret && { password: secret }) }), { code: 4 })
 })
 
+test('a last word is heard, also of who has gone before anybody knew who it was', async () => {
+  const { prefix, endpointId } = await aPlace()
+  const sensor = await device()
+  await Promise.all([sensor.publish(`${prefix}/json`, 'farewell', { qos: 0 }), sensor.client.endAsync()])
+  await eventually(() => assert.ok(extension.notes.some(({ text }) => text === 'farewell')))
+  await eventually(() => assert.ok(!gate.gateway.isConnected(endpointId)))
+})
+
 test('garbage ends a connection and nothing else', async () => {
   const { prefix } = await aPlace()
   const sensor = await device()

@@ -44,7 +44,21 @@ export interface Presence {
   endpointTokenId: string
   /** Undefined: it has gone, or speaks over another one. */
   connection: Device | undefined
+  /** Milliseconds since the epoch. */
+  boundAt: number
 }
+
+/** For a last word of somebody who has gone. */
+export const absent = (who: Omit<Presence, 'connection' | 'boundAt'>): Presence => ({
+  endpointId: who.endpointId,
+  applicationName: who.applicationName,
+  tenant: who.tenant,
+  versionName: who.versionName,
+  token: who.token,
+  endpointTokenId: who.endpointTokenId,
+  connection: undefined,
+  boundAt: 0,
+})
 
 export interface Route {
   presence: Presence

@@ -51,7 +51,7 @@ export function createRecheck(
       const { connection } = presence
       if (!connection || presence.tenant !== tenant) continue
       const missing = missingMethod(tenant, { transport: connection.client.transport, shown: connection.state.shown })
-      if (missing) connection.close('not_authorized', missing)
+      if (missing) connection.close('not_authorized', 'clients have to authenticate here')
     }
   }
 

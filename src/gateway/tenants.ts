@@ -41,6 +41,7 @@ export function createTenants(
   const tenants = new Map<string, Tenant>()
   /** What has to be read anew, or for the first time. */
   const fresh = new WeakSet<Tenant>()
+  const loading = new Map<string, Promise<Tenant | undefined>>()
   const listeners: ((tenantId: string | undefined) => void)[] = []
 
   function changed(tenantId: string) {
@@ -67,6 +68,15 @@ export function createTenants(
     }
     for (const listener of listeners) listener(undefined)
   })
+
+  /** Once for all who ask at the same time: a fleet comes back at once. */
+  function loadOnce(tenantId: string): Promise<Tenant | undefined> {
+    const running = loading.get(tenantId)
+    if (running) return running
+    const promise = load(tenantId).finally(() => loading.delete(tenantId))
+    loading.set(tenantId, promise)
+    return promise
+  }
 
   async function load(tenantId: string): Promise<Tenant | undefined> {
     for (;;) {
@@ -99,7 +109,7 @@ export function createTenants(
   return {
     async get(tenantId) {
       const known = tenants.get(tenantId)
-      return known && fresh.has(known) ? known : load(tenantId)
+      return known && fresh.has(known) ? known : loadOnce(tenantId)
     },
     onChange: (listener) => void listeners.push(listener),
   }

@@ -17,6 +17,7 @@ export interface Heard {
 export interface TestDevice {
   client: MqttClient
   heard: Heard[]
+  sessionPresent: boolean
   /** Publishes and waits for the acknowledgement; anything but text and bytes is sent as JSON. */
   publish(topic: string, payload?: unknown, options?: Parameters<MqttClient['publish']>[2]): Promise<unknown>
   /** The next message on this topic that nobody has taken yet. */
@@ -30,6 +31,7 @@ export interface TestDevice {
 export async function aDevice(url: string, options: IClientOptions = {}): Promise<TestDevice> {
   const heard: Heard[] = []
   let open = true
+  let sessionPresent = false
   const client = connect(url, { reconnectPeriod: 0, connectTimeout: 5000, ...options })
   // What was queued comes right behind CONNACK.
   client.on('message', (topic, payload, packet) => {
@@ -40,7 +42,10 @@ export async function aDevice(url: string, options: IClientOptions = {}): Promis
     open = false
   })
   await new Promise<void>((resolve, reject) => {
-    client.once('connect', () => resolve())
+    client.once('connect', (packet) => {
+      sessionPresent = packet.sessionPresent
+      resolve()
+    })
     client.on('error', reject)
     client.once('close', () => reject(new Error('closed before it was connected')))
   })
@@ -51,6 +56,7 @@ export async function aDevice(url: string, options: IClientOptions = {}): Promis
   return {
     client,
     heard,
+    sessionPresent,
     publish: (topic, payload = '', settings = { qos: 1 }) =>
       client.publishAsync(topic, textOf(payload), settings as Parameters<MqttClient['publishAsync']>[2]),
     hears: (topic, withinMs = 5000) =>

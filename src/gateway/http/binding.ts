@@ -12,7 +12,7 @@ import type { Operation } from '../../kernel/http/routes.ts'
 import { Text, Type } from '../../kernel/schema.ts'
 import type { TrafficLog } from '../../services/traffic-log/contract.ts'
 import { type Dispatch, empty, errorPayload, type Reply, understand } from '../dispatch.ts'
-import { DeviceUnknown, MethodNotAllowed, TopicMalformed } from '../errors.ts'
+import { MethodNotAllowed, TopicMalformed } from '../errors.ts'
 import { type Identify, isRefused, type Refused } from '../identify.ts'
 import { draw, type Guesses, giveBack } from '../limits.ts'
 import type { GatewayMetrics } from '../metrics.ts'
@@ -94,7 +94,9 @@ export function mountBinding(app: FastifyInstance, deps: BindingDeps) {
       refuse(request, 'too_many_guesses', {}, topic)
       throw tooMany(seconds)
     }
-    const who = await identify(topic, { transport: 'http', shown: undefined })
+    let who = await identify(topic, { transport: 'http', shown: undefined })
+    while (!isRefused(who) && !identify.isCurrent(who))
+      who = await identify(topic, { transport: 'http', shown: undefined })
     if (isRefused(who)) {
       if (who.guess) guesses.wrong(address)
       refuse(request, who.reason, who, topic)
@@ -106,7 +108,6 @@ export function mountBinding(app: FastifyInstance, deps: BindingDeps) {
       refuse(request, 'too_many_messages', { tenantId: who.tenant.tenantId }, topic)
       throw tooMany(Math.ceil(wait / 1000))
     }
-    if (!identify.isCurrent(who)) throw DeviceUnknown()
     const { applicationName, versionName, endpointId, tenant, extension } = who
     // A request id is for answers that come later; only rsx asks for what it names.
     const requestId = topic.extension === 'rsx' ? tail.requestId : undefined
