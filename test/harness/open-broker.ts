@@ -11,8 +11,7 @@ import { createMemoryStore } from '../../src/gateway/mqtt/memory-store.ts'
 import { createSessions } from '../../src/gateway/mqtt/sessions.ts'
 import { isShared, matches } from '../../src/gateway/mqtt/topics.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
-
-type Routes = Map<string, Map<string, Subscription>>
+import { createTopicTree } from './topic-tree.ts'
 
 /** What one session gets of a message, over all its subscriptions that match: one copy. */
 function copyFor(message: Message, subscriptions: Subscription[]): Message {
@@ -28,7 +27,7 @@ function copyFor(message: Message, subscriptions: Subscription[]): Message {
 }
 
 export function createOpenHost(deliver: Sessions['deliver']): Host {
-  const routes: Routes = new Map()
+  const tree = createTopicTree()
   const retained = new Map<string, { message: Message; at: number }>()
   const wills = new Map<string, { timer: NodeJS.Timeout; message: Message }>()
   const turns = new Map<string, number>()
@@ -36,25 +35,19 @@ export function createOpenHost(deliver: Sessions['deliver']): Host {
   const handOver = async (key: string, message: Message) => {
     const outcome = await deliver(key, message)
     // QoS 0 is not kept for anybody who is away; only a session that could not be found is over.
-    if (outcome === 'gone' && message.qos > 0) routes.delete(key)
+    if (outcome === 'gone' && message.qos > 0) tree.removeAll(key)
     return outcome
   }
 
   function route(message: Message, publisher?: string): Promise<unknown>[] {
     const handed: Promise<unknown>[] = []
+    const plain = new Map<string, Subscription[]>()
     const groups = new Map<string, { key: string; subscription: Subscription }[]>()
-    for (const [key, subscriptions] of routes) {
-      const own: Subscription[] = []
-      for (const subscription of subscriptions.values()) {
-        if (!matches(subscription.filter, message.topic)) continue
-        if (isShared(subscription.filter)) {
-          const group = groups.get(subscription.filter) ?? []
-          groups.set(subscription.filter, group)
-          group.push({ key, subscription })
-        } else if (!(subscription.noLocal && publisher === key)) own.push(subscription)
-      }
-      if (own.length > 0) handed.push(handOver(key, copyFor(message, own)))
-    }
+    const into = <T>(map: Map<string, T[]>, key: string, value: T) => map.set(key, [...(map.get(key) ?? []), value])
+    for (const { key, subscription } of tree.find(message.topic))
+      if (isShared(subscription.filter)) into(groups, subscription.filter, { key, subscription })
+      else if (!(subscription.noLocal && publisher === key)) into(plain, key, subscription)
+    for (const [key, subscriptions] of plain) handed.push(handOver(key, copyFor(message, subscriptions)))
     for (const [filter, members] of groups) {
       const turn = turns.get(filter) ?? 0
       turns.set(filter, turn + 1)
@@ -96,32 +89,29 @@ export function createOpenHost(deliver: Sessions['deliver']): Host {
         wills.delete(sessionKey)
         if (!present) publish(will.message)
       }
-      if (!present) routes.delete(sessionKey)
-      else if (subscriptions.length > 0)
-        routes.set(sessionKey, new Map(subscriptions.map((subscription) => [subscription.filter, subscription])))
+      if (!present) tree.removeAll(sessionKey)
+      for (const subscription of subscriptions) tree.add(sessionKey, subscription)
     },
     publish({ sessionKey }, message) {
       const handed = publish(message, sessionKey)
       return Promise.all(handed).then(() => (handed.length === 0 && message.qos === 1 ? 0x10 : undefined))
     },
     subscribe(connection, subscriptions) {
-      const own = routes.get(connection.sessionKey) ?? new Map<string, Subscription>()
       return subscriptions.map((subscription) => {
         const { filter, qos, retainHandling } = subscription
         if (filter === 'test/nosubscribe') return 0x80
-        const known = own.has(filter)
-        own.set(filter, subscription)
-        routes.set(connection.sessionKey, own)
-        if (!isShared(filter) && retainHandling !== 2 && !(retainHandling === 1 && known))
+        const known = tree.has(connection.sessionKey, filter)
+        tree.add(connection.sessionKey, subscription)
+        if (retained.size > 0 && !isShared(filter) && retainHandling !== 2 && !(retainHandling === 1 && known))
           setImmediate(sendRetained, connection, subscription)
         return qos
       })
     },
     unsubscribe({ sessionKey }, filters) {
-      for (const filter of filters) routes.get(sessionKey)?.delete(filter)
+      for (const filter of filters) tree.remove(sessionKey, filter)
     },
     disconnected({ client, sessionKey }, { graceful }) {
-      if (client.sessionExpirySeconds === 0) routes.delete(sessionKey)
+      if (client.sessionExpirySeconds === 0) tree.removeAll(sessionKey)
       if (graceful || !client.will) return
       const { delaySeconds, ...message } = client.will
       const seconds = Math.min(delaySeconds, client.sessionExpirySeconds)

@@ -4,7 +4,7 @@ import type { MessageProperties, Qos, Subscription } from './host.ts'
 import type { Limits } from './limits.ts'
 import { Packet, type Properties, readProperties } from './properties.ts'
 import { binary, byte, left, text, uint16 } from './reader.ts'
-import { isFilter, isShared } from './topics.ts'
+import { isFilter, isShared, levelsOf } from './topics.ts'
 
 export interface Connect {
   version: 3 | 4 | 5
@@ -157,7 +157,7 @@ const tooMany = (count: number, { subscriptionsMax }: Limits) => {
 function readFilter(limits: Limits): string {
   const filter = text(limits.topicBytesMax)
   if (!isFilter(filter)) throw (isShared(filter) ? protocolError : malformed)('a topic filter is not one')
-  if (filter.split('/').length > limits.topicLevelsMax) throw new MqttError(Code.quotaExceeded, 'a filter is too deep')
+  if (levelsOf(filter) > limits.topicLevelsMax) throw new MqttError(Code.quotaExceeded, 'a filter is too deep')
   return filter
 }
 

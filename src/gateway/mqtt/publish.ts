@@ -168,7 +168,8 @@ export function settled(peer: Peer, entry: Acknowledgement) {
     peer.pendingBytes <= pendingBytesMax / 2
   ) {
     peer.paused &= ~Pause.pending
-    peer.layer.proceed(peer)
+    // Not at once: with a host that answers within the turn, one peer could have the turn for itself.
+    setImmediate(peer.layer.proceed, peer)
   }
 }
 

@@ -14,7 +14,7 @@ import { acknowledged } from './outbound.ts'
 import { Packet } from './properties.ts'
 import { receivePublish, released } from './publish.ts'
 import { doneReading, readFrom } from './reader.ts'
-import { type Peer, Phase } from './state.ts'
+import { Pause, type Peer, Phase } from './state.ts'
 import { subscribe, unsubscribe } from './subscribe.ts'
 import { flush, writePingResponse } from './writer.ts'
 
@@ -51,6 +51,7 @@ export function proceed(peer: Peer) {
 
 function parse(peer: Peer, buffer: Buffer, length: number) {
   let position = 0
+  let packets = 0
   peer.parsing = true
   try {
     while (position < length && peer.paused === 0 && peer.phase < Phase.closing) {
@@ -63,6 +64,7 @@ function parse(peer: Peer, buffer: Buffer, length: number) {
       position += size
       peer.seen = peer.layer.tick
       handle(peer, buffer[position - size]!, buffer, body, position)
+      if (++packets === packetsAtOnce && position < length) letOthersFirst(peer)
     }
   } catch (error) {
     fail(peer, error)
@@ -70,6 +72,20 @@ function parse(peer: Peer, buffer: Buffer, length: number) {
   peer.parsing = false
   if (position < length && peer.phase < Phase.closing) keep(peer, buffer, position, length)
   flush(peer)
+}
+
+/** A chunk can hold tens of thousands of tiny packets: nobody is served for so long at a time. */
+const packetsAtOnce = 500
+
+function letOthersFirst(peer: Peer) {
+  peer.paused |= Pause.turn
+  peer.stream.pause()
+  setImmediate(nextTurn, peer)
+}
+
+function nextTurn(peer: Peer) {
+  peer.paused &= ~Pause.turn
+  proceed(peer)
 }
 
 const lengthBytes = (size: number) => (size < 130 ? 1 : size < 16_387 ? 2 : size < 2_097_156 ? 3 : 4)

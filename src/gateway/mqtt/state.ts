@@ -45,7 +45,7 @@ export interface Layer {
 export const Phase = { fresh: 0, connecting: 1, open: 2, closing: 3, closed: 4 } as const
 
 /** Why nothing is read; bits of `Peer.paused`. */
-export const Pause = { host: 1, pending: 2, unsent: 4, connecting: 8 } as const
+export const Pause = { host: 1, pending: 2, unsent: 4, connecting: 8, turn: 16 } as const
 
 /** An acknowledgement that waits for its turn. */
 export interface Acknowledgement {

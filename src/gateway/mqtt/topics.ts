@@ -2,11 +2,20 @@
 export function isFilter(filter: string): boolean {
   const plain = plainFilter(filter)
   if (plain === undefined || plain === '') return false
-  const levels = plain.split('/')
-  return levels.every((level, index) => {
-    if (level === '#') return index === levels.length - 1
-    return level === '+' || !/[+#]/.test(level)
-  })
+  for (let index = 0; index < plain.length; index++) {
+    const sign = plain[index]
+    if (sign !== '+' && sign !== '#') continue
+    const alone = (index === 0 || plain[index - 1] === '/') && (index + 1 === plain.length || plain[index + 1] === '/')
+    if (!alone || (sign === '#' && index + 1 < plain.length)) return false
+  }
+  return true
+}
+
+/** How many levels a filter or topic has. */
+export function levelsOf(filter: string): number {
+  let levels = 1
+  for (let index = filter.indexOf('/'); index >= 0; index = filter.indexOf('/', index + 1)) levels++
+  return levels
 }
 
 export const isShared = (filter: string) => filter.startsWith('$share/')
