@@ -59,11 +59,8 @@ export async function gateway(): Promise<Figure[]> {
 /** A fresh process for what is idle: its heap has not grown under load yet. */
 async function measureAll(generator: Generator, contender: Contender): Promise<Outcome> {
   const server = await contender.start()
-  try {
-    return { idle: await idle(generator, server), byLoad: await measureSome(generator, contender, loads) }
-  } finally {
-    await server.stop()
-  }
+  const found = await idle(generator, server).finally(server.stop)
+  return { idle: found, byLoad: await measureSome(generator, contender, loads) }
 }
 
 async function measureSome(generator: Generator, contender: Contender, some: Load[]): Promise<Measured[]> {
