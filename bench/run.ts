@@ -9,6 +9,10 @@ const benches: Record<string, { title: string; load(): Promise<() => Promise<Fig
   faults: { title: 'Killed fifty times', load: async () => (await import('./faults.ts')).faults },
   tenants: { title: 'Ten thousand tenants', load: async () => (await import('./tenants.ts')).tenants },
   register: { title: 'A million endpoints', load: async () => (await import('./register.ts')).register },
+  'traffic-log': {
+    title: 'Ten million records of traffic',
+    load: async () => (await import('./traffic-log.ts')).trafficLog,
+  },
   gateway: { title: 'Devices', load: async () => (await import('./gateway.ts')).gateway },
 }
 
