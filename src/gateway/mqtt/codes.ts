@@ -1,7 +1,6 @@
 /** MQTT 5's reason codes that this layer sends; what 3.1.1 knows of them is in `oldConnectCode`. */
 export const Code = {
   success: 0x00,
-  disconnectWithWill: 0x04,
   noSubscriptionExisted: 0x11,
   unspecified: 0x80,
   malformed: 0x81,

@@ -280,3 +280,36 @@ test('says goodbye to everybody when it stops, after the acknowledgements of wha
   await closed
   assert.equal(house.sessions.count(), 0)
 })
+
+test('only a DISCONNECT without fault makes the will void', async () => {
+  const { port, disconnected } = await openHouse()
+  for (const [reasonCode, graceful] of [
+    [0, true],
+    [4, false],
+    [0x80, false],
+    [0x8b, false],
+  ] as const) {
+    const client = await connected(port, { protocolVersion: 5 })
+    client.send(Buffer.from([0xe0, 1, reasonCode]))
+    assert.deepEqual(await client.closed(), [])
+    assert.equal(disconnected.at(-1)!.graceful, graceful)
+  }
+  const old = await connected(port)
+  old.send({ cmd: 'disconnect' })
+  await old.closed()
+  assert.equal(disconnected.at(-1)!.graceful, true)
+})
+
+test('a client that the host does not get to in time is told to come again', async () => {
+  const { port, refused } = await openHouse({
+    limits: { connectTimeoutSeconds: 1 },
+    host: { connect: () => new Promise(() => {}) },
+  })
+  const client = await rawClient(port)
+  client.send(connectPacket({ username: 'u', password: Buffer.from('secret') }))
+  assert.equal((await client.next('connack')).returnCode, 3)
+  await client.closed()
+  assert.equal(refused[0]!.reason, 'unavailable')
+  assert.equal(refused[0]!.client.username, 'u')
+  assert.doesNotMatch(JSON.stringify(refused), /password/)
+})

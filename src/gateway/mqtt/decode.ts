@@ -161,11 +161,6 @@ function readFilter(limits: Limits): string {
   return filter
 }
 
-/** Those that a client may send. To one that sends another there is nothing more to say. */
-export const disconnectCodes = new Set([
-  0x00, 0x04, 0x80, 0x81, 0x82, 0x83, 0x87, 0x90, 0x93, 0x94, 0x95, 0x96, 0x97, 0x98, 0x99,
-])
-
 export function readDisconnect(version: number, limits: Limits): { code: number; sessionExpirySeconds?: number } {
   if (version < 5) {
     if (left() > 0) throw malformed('DISCONNECT has a body')

@@ -1,6 +1,6 @@
 /** How connections end: with a word to the peer where the protocol has one, and to the host always. */
 import { Code } from './codes.ts'
-import type { CloseReason } from './host.ts'
+import type { Client, CloseReason } from './host.ts'
 import { leaveSession } from './session.ts'
 import { type Peer, Phase } from './state.ts'
 import { flush, writeConnack, writeDisconnect } from './writer.ts'
@@ -32,20 +32,20 @@ const closeCodes: Record<CloseReason, number> = {
   protocol_error: Code.protocolError,
 }
 
-/** `Connection.close`. */
+/** `Connection.close`. `why` is for the record, as a verdict's is. */
 export function closeConnection(this: Peer, reason: CloseReason, why: string) {
-  end(this, closeCodes[reason], why)
+  end(this, closeCodes[reason], why, { told: reason.replaceAll('_', ' ') })
 }
 
 /**
  * Ends the connection from our side. The peer's bytes are still taken and thrown away for a moment: a socket that is closed with
  * unread bytes is reset, and the peer would lose our last words.
  */
-export function end(peer: Peer, code: number, why: string, graceful = false) {
+export function end(peer: Peer, code: number, why: string, { graceful = false, told = why } = {}) {
   const { phase, stream, layer } = peer
   if (phase >= Phase.closing) return
   if (phase === Phase.open && peer.version === 5 && code >= 0x80)
-    writeDisconnect(peer, code, layer.offers.reasonStrings && peer.problemInformation ? why : undefined)
+    writeDisconnect(peer, code, layer.offers.reasonStrings && peer.problemInformation ? told : undefined)
   peer.phase = Phase.closing
   peer.seen = layer.tick
   releaseRest(peer)
@@ -82,6 +82,11 @@ export function releaseRest(peer: Peer) {
   peer.restNeeds = 0
 }
 
+function withoutPassword({ client }: Peer): Partial<Client> {
+  const { password: _, ...others } = { ...client }
+  return others
+}
+
 function farewell(peer: Peer, phase: number, graceful: boolean, why: string, reason: string) {
   const { layer, from } = peer
   peer.open = false
@@ -90,7 +95,7 @@ function farewell(peer: Peer, phase: number, graceful: boolean, why: string, rea
     if (phase === Phase.open) layer.host.disconnected(peer, { graceful, why })
     // Whoever looks whether the port is open, and no more, was not turned away.
     else if (phase === Phase.connecting || reason !== 'closed')
-      layer.host.refused({ ...peer.client, transport: from.transport, address: from.address }, reason, why)
+      layer.host.refused({ ...withoutPassword(peer), transport: from.transport, address: from.address }, reason, why)
   } catch (error) {
     layer.log.error({ err: error }, 'the end of a connection could not be told')
   }

@@ -1,14 +1,7 @@
 /** Bytes of a stream into packets, packets to their handlers. */
 import { Code, MqttError, malformed, protocolError } from './codes.ts'
 import { connect } from './connect.ts'
-import {
-  disconnectCodes,
-  readAcknowledgement,
-  readConnect,
-  readDisconnect,
-  readSubscribe,
-  readUnsubscribe,
-} from './decode.ts'
+import { readAcknowledgement, readConnect, readDisconnect, readSubscribe, readUnsubscribe } from './decode.ts'
 import { end, refuse, releaseRest } from './ending.ts'
 import { acknowledged } from './outbound.ts'
 import { Packet } from './properties.ts'
@@ -183,8 +176,8 @@ function disconnect(peer: Peer) {
     session.expirySeconds = Math.min(sessionExpirySeconds, layer.limits.sessionExpiryMaxSeconds)
     client.sessionExpirySeconds = session.expirySeconds
   }
-  const graceful = disconnectCodes.has(code) && code !== Code.disconnectWithWill
-  end(peer, Code.success, `the client disconnected with code ${code}`, graceful)
+  // MQTT-3.14.4-3: any other code leaves the will in force. To a client that sends one of the server's there is no more to say.
+  end(peer, Code.success, `the client disconnected with code ${code}`, { graceful: code === Code.success })
 }
 
 function fail(peer: Peer, error: unknown) {

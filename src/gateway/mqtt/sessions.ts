@@ -153,7 +153,7 @@ export function createSessions<S>(host: Host<S>, options: SessionOptions): Sessi
     async deliver(sessionKey, message) {
       for (let session = layer.sessions.get(sessionKey); session; session = layer.sessions.get(sessionKey)) {
         if (session.peer?.open) return session.peer.send(message) ? 'sent' : 'full'
-        await session.loading
+        await (session.loading ?? nextTurn())
       }
       return message.qos === 0 ? 'gone' : layer.store.enqueue(sessionKey, message)
     },
@@ -170,6 +170,8 @@ export function createSessions<S>(host: Host<S>, options: SessionOptions): Sessi
     },
   }
 }
+
+const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 async function until(holds: () => boolean, withinMs: number) {
   for (let waited = 0; waited < withinMs && !holds(); waited += 20) await sleep(20)

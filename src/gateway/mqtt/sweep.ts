@@ -1,6 +1,6 @@
 /** All time-outs, looked at twice a second: a timer for each connection would cost more than the connection. */
 import { Code } from './codes.ts'
-import { end } from './ending.ts'
+import { end, refuse } from './ending.ts'
 import { type Layer, Pause, type Peer, Phase, ticksPerSecond } from './state.ts'
 
 export const sweepEveryMs = 1000 / ticksPerSecond
@@ -20,7 +20,9 @@ function sweepPeer(peer: Peer, { tick, limits }: Layer) {
   if (peer.phase === Phase.closing) {
     if (since(peer.seen, limits.lingerSeconds)) peer.stream.destroy()
   } else if (peer.phase < Phase.open) {
-    if (since(peer.seen, limits.connectTimeoutSeconds)) end(peer, Code.keepAliveTimeout, 'CONNECT took too long')
+    if (!since(peer.seen, limits.connectTimeoutSeconds)) return
+    if (peer.phase === Phase.fresh) end(peer, Code.keepAliveTimeout, 'CONNECT took too long')
+    else refuse(peer, Code.unavailable, 'the platform took too long')
   } else if (peer.paused & Pause.unsent && since(peer.slowSince, limits.slowReaderSeconds)) {
     peer.failure = 'it does not read what it is sent'
     peer.stream.destroy()

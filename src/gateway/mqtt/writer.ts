@@ -4,8 +4,12 @@ import type { Message, MessageProperties } from './host.ts'
 import { type Properties, propertyBytes, variableIntegerBytes } from './properties.ts'
 import { type Layer, Pause, type Peer, Phase } from './state.ts'
 
+const flushBytes = 65_536
+
 /** Room for a packet; returns where it begins in `peer.out`. */
 function room(peer: Peer, bytes: number): number {
+  // A host that sends without end within one turn must run into the bounds of the stream too.
+  if (peer.outLength + bytes > flushBytes) flush(peer)
   const used = peer.outLength
   const needed = used + bytes
   const out = peer.out
