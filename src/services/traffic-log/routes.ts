@@ -10,6 +10,7 @@ const endpointsMax = 1000
 
 /** Both bounds are within; what we show is cut to milliseconds, so the whole of the last one is meant. */
 function spanOf({ fromCreatedAt, toCreatedAt }: { fromCreatedAt?: string; toCreatedAt?: string }): Span {
+  if (fromCreatedAt === undefined && toCreatedAt === undefined) return always
   const from = fromCreatedAt === undefined ? always.from : Math.max(always.from, Date.parse(fromCreatedAt))
   const to = toCreatedAt === undefined ? always.to : Math.min(always.to, Date.parse(toCreatedAt) + 1)
   if (fromCreatedAt !== undefined && toCreatedAt !== undefined && to <= from)

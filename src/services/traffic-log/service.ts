@@ -150,7 +150,8 @@ export function createTrafficLog(kit: Kit, applications: Applications): TrafficL
         endpointIds: question.endpointIds && [...new Set(question.endpointIds)],
       }
       const find = () => inTime((sql, countedUntil) => lists.findRecords(sql, query, countedUntil))
-      const { total, rows } = await (isPlain(query) ? find() : gate.pass(tenantId, find))
+      const first = await lists.findFirst(db.sql, query)
+      const { total, rows } = first ?? (await (isPlain(query) ? find() : gate.pass(tenantId, find)))
       return { totalElements: total, content: rows.map(viewOf) }
     },
 

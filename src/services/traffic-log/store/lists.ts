@@ -1,5 +1,5 @@
 import type { Sql } from '../../../kernel/db.ts'
-import { isEmpty, isPlain, type Parts, partsOf, type Span, type TrafficQuery } from '../question.ts'
+import { always, isEmpty, isPlain, type Parts, partsOf, type Span, type TrafficQuery } from '../question.ts'
 import { hourMs, minutesMs } from './counts.ts'
 import type { Fragment } from './fragment.ts'
 
@@ -26,6 +26,8 @@ export interface Found {
 const walksMax = 10
 /** A walk over so many is quicker than a look into the counts for where a page begins. */
 const shortWalk = 2000
+/** What is not counted yet is seldom more. */
+const tailMax = 200_000
 
 const moment = (ms: number) => new Date(ms)
 const within = (sql: Sql, { from, to }: Span) => sql`r.created_at >= ${moment(from)} and r.created_at < ${moment(to)}`
@@ -84,11 +86,13 @@ const ordering = (sql: Sql, { descending }: TrafficQuery) =>
     ? sql`created_at desc, correlation_id desc, outbound desc`
     : sql`created_at asc, correlation_id asc, outbound asc`
 
+const shown = (sql: Sql) => sql`
+  r.created_at, r.request_id, r.outbound, r.tenant_id, r.endpoint_id, r.version_name, r.extension, r.correlation_id,
+  r.resource_path, r.additional_metadata, r.payload`
+
 async function page(sql: Sql, query: TrafficQuery, walks: Fragment[]): Promise<RecordRow[]> {
   const walk = (where: Fragment, window: Fragment) => sql`
-    select r.created_at, r.request_id, r.outbound, r.tenant_id, r.endpoint_id, r.version_name, r.extension, r.correlation_id,
-      r.resource_path, r.additional_metadata, r.payload
-    from traffic_log.records r where ${conditions(sql, query)} and ${within(sql, query.span)} and ${where}
+    select ${shown(sql)} from traffic_log.records r where ${conditions(sql, query)} and ${within(sql, query.span)} and ${where}
     order by ${ordering(sql, query)} ${window}`
   const window = sql`offset ${query.offset}::bigint limit ${query.limit}::bigint`
   if (walks.length === 0) return []
@@ -207,6 +211,38 @@ async function findMixed(sql: Sql, query: TrafficQuery, countedUntil: number): P
     page(sql, query, walks),
   ])
   return { total: sum(numbers) + singly?.total, rows }
+}
+
+/** The first pages of everything of a tenant. */
+const isFirst = (query: TrafficQuery) =>
+  isPlain(query) &&
+  query.sight === 'all' &&
+  query.span === always &&
+  !query.versionName &&
+  !query.extension &&
+  query.offset + query.limit <= shortWalk
+
+/**
+ * What is asked for most often, in one statement, which needs neither a transaction nor a limit of time. Undefined: the question is
+ * another one, or the counting is far behind.
+ */
+export async function findFirst(sql: Sql, query: TrafficQuery): Promise<Found | undefined> {
+  if (!isFirst(query)) return undefined
+  const { tenantId, offset, limit } = query
+  const rows = await sql<(RecordRow & { counted: number; tail: number })[]>`
+    select numbers.*, page.* from (
+      select (select coalesce(sum(count), 0) from traffic_log.counts where tenant_id = ${tenantId} and minutes = 60) as counted,
+        (select count(*) from (
+          select from traffic_log.records
+          where tenant_id = ${tenantId} and created_at >= (select counted_until from traffic_log.counting)
+          limit ${tailMax}::bigint) tail) as tail) numbers
+    left join (
+      select ${shown(sql)} from traffic_log.records r where r.tenant_id = ${tenantId}
+      order by ${ordering(sql, query)} offset ${offset}::bigint limit ${limit}::bigint) page on true
+    order by ${ordering(sql, query)}`
+  const { counted, tail } = rows[0]!
+  if (tail >= tailMax) return undefined
+  return { total: counted + tail, rows: rows.filter(({ createdAt }) => createdAt !== null) }
 }
 
 /** Opens a transaction of `oneMoment`. Spans of time decide the plans, so they are made anew for each question. */
