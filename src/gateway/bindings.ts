@@ -7,7 +7,7 @@ import { EndpointUnregistered, VersionUpdated } from '../services/register/event
 import { TokenStatusChanged, TokensDeleted } from '../services/tokens/events.ts'
 import { EndpointsConnected } from './events.ts'
 import type { Identified } from './identify.ts'
-import { absent, type Device, type Presence } from './peers.ts'
+import { absent, type Device, forgetRoutes, type Presence } from './peers.ts'
 
 export interface Bindings {
   find(endpointId: string): Presence | undefined
@@ -42,7 +42,7 @@ export function createBindings(kit: Pick<Kit, 'bus' | 'now'> & { nodeId: string 
   function expel(presence: Presence, why: string) {
     const { connection } = presence
     if (!connection) return
-    connection.state.routes.clear()
+    forgetRoutes(connection.state)
     unbind(presence)
     if (connection.state.endpoints.size === 0) connection.close('not_authorized', why)
   }
@@ -51,7 +51,7 @@ export function createBindings(kit: Pick<Kit, 'bus' | 'now'> & { nodeId: string 
     const presence = presences.get(endpointId)
     if (!presence) return
     // It may have spoken with several tokens: what was decided by this one must not hold any longer.
-    presence.connection?.state.routes.clear()
+    if (presence.connection) forgetRoutes(presence.connection.state)
     if (presence.endpointTokenId === endpointTokenId) expel(presence, why)
   }
 

@@ -46,7 +46,8 @@ export function createDispatch(
   trafficLog: Pick<TrafficLog, 'record'>,
   metrics: GatewayMetrics,
 ): Dispatch {
-  const { now, log } = kit
+  const { log } = kit
+  const timeAt = coarse(kit.now)
   const correlate = correlations(kit.newId)
 
   async function receive(extension: Extension | undefined, message: DeviceMessage): Promise<Reply> {
@@ -71,23 +72,23 @@ export function createDispatch(
       extension: extensionName,
       resourcePath: tail.resourcePath,
       payload,
-      receivedAt: now(),
+      receivedAt: timeAt(started),
       correlationId: correlate(),
     }
     if (tail.requestId !== undefined) message.requestId = tail.requestId
     const recorded = extension?.unrecorded !== true
-    // Both before the acknowledgement: what was received is stored, and the log has it.
+    // Both before the acknowledgement: what was received is stored, and the log has it. The work never rejects, so it may wait.
     const work = receive(extension, message)
-    const reply = recorded
-      ? (await Promise.all([work, trafficLog.record(recordOf(message, 'INBOUND', payload, transport))]))[0]
-      : await work
+    if (recorded) await trafficLog.record(recordOf(message, 'INBOUND', payload, transport))
+    const reply = await work
+    const finished = monotonicMs()
     if (recorded && reply.wanted) {
       const answer = recordOf(message, 'OUTBOUND', reply.payload, transport, reply.statusCode)
-      answer.createdAt = now()
+      answer.createdAt = timeAt(finished)
       trafficLog.record(answer).catch((error) => log.warn({ err: error }, 'an answer is missing in the traffic log'))
     }
     if (reply.wanted) metrics.sent(extension?.name ?? 'unknown', 'answer')
-    metrics.handled((monotonicMs() - started) / 1000, extension?.name ?? 'unknown', transport, reply.statusCode)
+    metrics.handled((finished - started) / 1000, extension?.name ?? 'unknown', transport, reply.statusCode)
     return reply
   }
 }
@@ -147,6 +148,19 @@ function recordOf(
   }
   if (requestId !== undefined) record.requestId = requestId
   return record
+}
+
+/** The same time for what happens within a millisecond: nothing finer can be told of it. */
+function coarse(now: () => Date): (at: number) => Date {
+  let time = now()
+  let since = monotonicMs()
+  return (at) => {
+    if (at - since >= 1) {
+      time = now()
+      since = at
+    }
+    return time
+  }
 }
 
 /** Unique everywhere by the process, here by the number: a random id for each message would be half a microsecond. */

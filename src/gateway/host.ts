@@ -10,7 +10,7 @@ import { type Identified, type Identify, isRefused, type Refused } from './ident
 import { draw, type Guesses, type Strangers } from './limits.ts'
 import type { GatewayMetrics } from './metrics.ts'
 import type { Host, Message, PublishCode, Qos, Subscription } from './mqtt/host.ts'
-import { absent, type Device, holds, newPeer, type Peer, type Route } from './peers.ts'
+import { absent, type Device, forgetRoutes, newPeer, type Peer, type Route, routeFor } from './peers.ts'
 import {
   endpointOfFilter,
   prefixEnd,
@@ -110,8 +110,8 @@ export function createHost(deps: HostDeps): Host<Peer> {
   /** Who speaks on this topic, bound to this connection. */
   async function route(connection: Device, topic: Topic): Promise<Route | Refused> {
     const { state: peer, client } = connection
-    const known = peer.routes.get(topic.prefix)
-    if (known && holds(known, connection)) return known
+    const known = routeFor(connection, topic.prefix, topic.prefix.length)
+    if (known) return known
     for (;;) {
       const who = await identify(topic, { transport: client.transport, shown: peer.shown })
       if (isRefused(who)) return who
@@ -123,8 +123,9 @@ export function createHost(deps: HostDeps): Host<Peer> {
       const made = routeOf(presence, who, topic)
       // Names of extensions that nobody has are not remembered: they are the peer's to make up.
       if (who.extension) {
-        if (peer.routes.size >= routesMax) peer.routes.clear()
+        if (peer.routes.size >= routesMax) forgetRoutes(peer)
         peer.routes.set(topic.prefix, made)
+        peer.lastRoute = made
       }
       return made
     }
@@ -258,8 +259,8 @@ export function createHost(deps: HostDeps): Host<Peer> {
       const { topic } = message
       const end = prefixEnd(topic)
       if (peer.waiting === undefined && end > 0) {
-        const known = peer.routes.get(topic.slice(0, end))
-        if (known !== undefined && holds(known, connection)) return accept(connection, known, message, end, at)
+        const known = routeFor(connection, topic, end)
+        if (known !== undefined) return accept(connection, known, message, end, at)
       }
       return inTurn(connection, () => resolve(connection, message)).then((found) =>
         typeof found === 'object' ? accept(connection, found, message, end, monotonicMs()) : found,

@@ -20,6 +20,8 @@ export interface Peer {
   known: boolean
   /** By `kp1/<version>/<extension>/<token>`: what was decided for messages that begin so. */
   routes: Map<string, Route>
+  /** The one that was used last: most devices never use another. */
+  lastRoute: Route | undefined
   endpoints: Set<Presence>
   subscriptions: Map<string, Qos> | undefined
   /** Until messages before have been identified: what comes behind keeps its order. */
@@ -74,6 +76,7 @@ export const newPeer = (shown: Shown | undefined, messagesPerSecond: number): Pe
   shown,
   known: shown !== undefined,
   routes: new Map(),
+  lastRoute: undefined,
   endpoints: new Set(),
   subscriptions: undefined,
   waiting: undefined,
@@ -82,8 +85,27 @@ export const newPeer = (shown: Shown | undefined, messagesPerSecond: number): Pe
   slowed: false,
 })
 
+/** What was decided for messages that begin so, as long as it holds. */
+export function routeFor(connection: Device, topic: string, end: number): Route | undefined {
+  const peer = connection.state
+  let route = peer.lastRoute
+  // Without a look into the map: the text of a prefix would have to be made and hashed for it, with every message.
+  if (route === undefined || route.prefix.length !== end || !topic.startsWith(route.prefix)) {
+    route = peer.routes.get(topic.slice(0, end))
+    if (route === undefined) return undefined
+    peer.lastRoute = route
+  }
+  return holds(route, connection) ? route : undefined
+}
+
+/** What was decided has to be decided anew. */
+export function forgetRoutes(peer: Peer) {
+  peer.routes.clear()
+  peer.lastRoute = undefined
+}
+
 /** Whether what was decided still holds. */
-export const holds = ({ presence, generation, endpoint }: Route, connection: Device): boolean =>
+const holds = ({ presence, generation, endpoint }: Route, connection: Device): boolean =>
   presence.connection === connection &&
   generation === presence.tenant.generation &&
   presence.versionName === endpoint.versionName

@@ -6,7 +6,7 @@ import type { Kit } from '../kernel/define-service.ts'
 import type { Bindings } from './bindings.ts'
 import type { Clients } from './clients.ts'
 import { type Identify, isRefused, missingMethod } from './identify.ts'
-import type { Device, Presence } from './peers.ts'
+import { type Device, forgetRoutes, type Presence } from './peers.ts'
 import type { Tenants } from './tenants.ts'
 
 export interface Recheck {
@@ -85,7 +85,7 @@ export function createRecheck(
     await inLines([...bindings.all()], recheckPresence)
   }
   bus.onGap(() => {
-    for (const connection of connections) connection.state.routes.clear()
+    for (const connection of connections) forgetRoutes(connection.state)
     void recheckAll().catch(failed)
     deps.again()
   })
