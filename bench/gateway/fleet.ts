@@ -37,6 +37,8 @@ export interface Device {
   owed: Buffer[]
   rest: Buffer | undefined
   ready(): void
+  /** Whoever minds that the connection ends; nobody: it counts as lost. */
+  onLost: (() => void) | undefined
 }
 
 export interface Fleet {
@@ -46,22 +48,28 @@ export interface Fleet {
   /** Called when messages of a device were answered. */
   onDone: (device: Device, count: number) => void
   lost(): number
+  /** Answers that were errors. */
+  refused(): number
   close(): Promise<void>
 }
 
 /** A loopback address has fewer ports than this. */
 const perAddress = 20_000
+/** Of the topic of an answer that is no error. */
+const lastOfStatus = 's'.charCodeAt(0)
 const readBuffer = Buffer.allocUnsafe(64 * 1024)
 
 export function createFleet({ window, expecting, ...options }: FleetOptions) {
   const payload = sample()
   let lost = 0
+  let refused = 0
   let closing = false
   const fleet: Fleet = {
     devices: [],
     send,
     onDone: () => {},
     lost: () => lost,
+    refused: () => refused,
     async close() {
       closing = true
       const open = fleet.devices.map(({ socket }) => socket).filter(({ closed }) => !closed)
@@ -106,6 +114,7 @@ export function createFleet({ window, expecting, ...options }: FleetOptions) {
         owed: [],
         rest: undefined,
         ready: () => {},
+        onLost: undefined,
       }
       socket.on('connect', () => {
         const ready = () => {
@@ -125,7 +134,11 @@ export function createFleet({ window, expecting, ...options }: FleetOptions) {
       })
       socket.on('close', () => {
         if (closing) return
-        lost++
+        const place = fleet.devices.indexOf(device)
+        if (place >= 0 && device.onLost) {
+          fleet.devices.splice(place, 1)
+          device.onLost()
+        } else if (place >= 0) lost++
         reject(new Error(`connection ${n} was closed`))
       })
     })
@@ -183,6 +196,7 @@ export function createFleet({ window, expecting, ...options }: FleetOptions) {
         device.answered++
         if ((first & 6) === 0 || expecting === 'echo') return
         const id = at + head + 2 + bytes.readUInt16BE(at + head)
+        if (bytes[id - 1] !== lastOfStatus) refused++
         device.owed.push(Buffer.from([0x40, 2, bytes[id]!, bytes[id + 1]!]))
         return
       }

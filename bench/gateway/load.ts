@@ -1,7 +1,7 @@
 /** The process that loads a server; it is told what to do by messages from its parent (generator.ts). */
 import { sleep } from '../../src/kernel/clock.ts'
 import { cpuSeconds } from '../../test/harness/processes.ts'
-import { createFleet, type Expecting, type Fleet } from './fleet.ts'
+import { createFleet, type Device, type Expecting, type Fleet } from './fleet.ts'
 import { createHistogram } from './histogram.ts'
 
 export interface ConnectOrder {
@@ -24,6 +24,8 @@ export interface Connected {
   p50Ms: number
   p99Ms: number
   slowestMs: number
+  /** Devices that were refused or cut off before their first message was answered, and came again a moment later. */
+  again: number
 }
 
 export interface RunOrder {
@@ -44,6 +46,7 @@ export interface Ran {
   /** Of this process, to see which of both was the bottleneck. */
   loadCpuSeconds: number
   lost: number
+  refused: number
 }
 
 type Order = { connect: ConnectOrder } | { run: RunOrder } | { close: true }
@@ -64,19 +67,31 @@ async function connect(order: ConnectOrder): Promise<Connected> {
   times.clear()
   let slowestMs = 0
   let next = 0
+  let again = 0
   const began = performance.now()
   const greeted = new Map<object, () => void>()
-  if (order.greets) fleet.onDone = (device) => greeted.get(device)?.()
+  fleet.onDone = (device) => greeted.get(device)?.()
+  /** False: the connection ended before the answer. */
+  const greet = (device: Device, started: number) =>
+    new Promise<boolean>((done) => {
+      device.onLost = () => done(false)
+      greeted.set(device, () => done(true))
+      fleet!.send(device, 1, started)
+    })
+  const served = async (n: number, started: number): Promise<boolean> => {
+    if (!order.greets) return Boolean(await made.open(n))
+    const device = await made.open(n).catch(() => undefined)
+    if (!device || !(await greet(device, started))) return false
+    device.onLost = undefined
+    return true
+  }
   const one = async () => {
     while (next < order.count) {
       const n = next++
       const started = performance.now()
-      const device = await made.open(n)
-      if (order.greets) {
-        await new Promise<void>((done) => {
-          greeted.set(device, done)
-          fleet!.send(device, 1, started)
-        })
+      while (!(await served(n, started))) {
+        if (again++ > order.count) throw new Error('devices are refused or cut off again and again')
+        await sleep(200 + Math.random() * 800)
       }
       const taken = performance.now() - started
       times.add(taken * 1000)
@@ -85,7 +100,8 @@ async function connect(order: ConnectOrder): Promise<Connected> {
   }
   await Promise.all(Array.from({ length: order.atOnce }, one))
   const seconds = (performance.now() - began) / 1000
-  return { seconds, p50Ms: times.quantileMs(0.5), p99Ms: times.quantileMs(0.99), slowestMs }
+  if (fleet.refused() > 0) throw new Error(`${fleet.refused()} first messages were refused`)
+  return { seconds, p50Ms: times.quantileMs(0.5), p99Ms: times.quantileMs(0.99), slowestMs, again }
 }
 
 async function run({ seconds, warmUpSeconds, rate, pids }: RunOrder): Promise<Ran> {
@@ -118,6 +134,7 @@ async function run({ seconds, warmUpSeconds, rate, pids }: RunOrder): Promise<Ra
     cpuSeconds: after.map((value, index) => value - before[index]!),
     loadCpuSeconds: (user + system) / 1e6,
     lost: fleet!.lost(),
+    refused: fleet!.refused(),
   }
   running = false
   clearInterval(pace)

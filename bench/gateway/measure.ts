@@ -69,8 +69,9 @@ export async function measure(generator: Generator, server: Server, load: Load, 
   return measured
 }
 
-function check({ name }: Server, load: Load, { lost, messages }: Ran) {
+function check({ name }: Server, load: Load, { lost, refused, messages }: Ran) {
   if (lost > 0) throw new Error(`${name}, ${load.name}: ${lost} connections were lost`)
+  if (refused > 0) throw new Error(`${name}, ${load.name}: ${refused} messages were refused`)
   if (messages === 0) throw new Error(`${name}, ${load.name}: no message was answered`)
 }
 

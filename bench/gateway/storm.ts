@@ -26,7 +26,7 @@ export async function storm(generator: Generator, site: Site): Promise<Figure[]>
   const { asked, p99Ms, slowestMs } = await probe.stop()
   await generator.close()
   console.error(
-    `${devices} came back in ${back.seconds.toFixed(1)} s (p50 ${Math.round(back.p50Ms)} ms, slowest ${Math.round(back.slowestMs)} ms); ` +
+    `${devices} came back in ${back.seconds.toFixed(1)} s (p50 ${Math.round(back.p50Ms)} ms, slowest ${Math.round(back.slowestMs)} ms, ${back.again} tried again); ` +
       `${asked} requests meanwhile, p99 ${p99Ms.toFixed(1)} ms, slowest ${slowestMs.toFixed(1)} ms`,
   )
   return [
@@ -36,6 +36,7 @@ export async function storm(generator: Generator, site: Site): Promise<Figure[]>
       unit: 's',
       limit: { most: 30 },
     },
+    { name: 'Connections of theirs that were refused or cut off meanwhile', value: back.again, unit: '' },
     { name: 'Processor time of the platform for each of them', value: milliseconds, unit: 'ms' },
     { name: 'Meanwhile GET one application: p99', value: p99Ms, unit: 'ms', limit: { most: 500 } },
   ]
