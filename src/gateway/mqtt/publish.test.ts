@@ -166,6 +166,20 @@ test('more QoS 2 messages than were offered end the connection', async () => {
   assert.equal((await client.next('disconnect')).reasonCode, 0x93)
 })
 
+test('messages that the host still works on count too', async () => {
+  const { asked, host } = answeredByHand()
+  const { port } = await openHouse({ host, limits: { receiveMaximum: 4 } })
+  const client = await connected(port, { protocolVersion: 5 })
+  client.send(...[1, 2].map((messageId) => publish('t', { qos: 2, messageId })))
+  await eventually(() => assert.equal(asked.length, 2))
+  asked[0]!.resolve()
+  await client.next('pubrec')
+  client.send(...[3, 4].map((messageId) => publish('t', { qos: 2, messageId })))
+  await eventually(() => assert.equal(asked.length, 4))
+  client.send(publish('t', { qos: 2, messageId: 5 }))
+  assert.equal((await client.next('disconnect')).reasonCode, 0x93)
+})
+
 test('stops reading while the host has enough to do', async () => {
   const { asked, host } = answeredByHand()
   const { port, sockets } = await openHouse({ host, limits: { receiveMaximum: 10 } })

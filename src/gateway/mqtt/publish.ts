@@ -97,10 +97,16 @@ function isNew(peer: Peer, packetId: number): boolean {
     acknowledge(peer, 0x50, packetId, 0)
     return false
   }
+  let unreleased = received?.size ?? 0
+  for (const { header, done, packetId: other } of peer.acknowledgements ?? []) {
+    if (header !== 0x50 || done) continue
+    if (other === packetId) return false
+    unreleased++
+  }
   const { receiveMaximum, unreleasedMax } = peer.layer.limits
-  if (received && received.size >= (peer.version === 5 ? receiveMaximum : unreleasedMax))
+  if (unreleased >= (peer.version === 5 ? receiveMaximum : unreleasedMax))
     throw new MqttError(Code.receiveMaximum, 'more unacknowledged messages than the receive maximum')
-  return !peer.acknowledgements?.some((entry) => entry.header === 0x50 && entry.packetId === packetId && !entry.done)
+  return true
 }
 
 /** At once when nothing waits before it. */
