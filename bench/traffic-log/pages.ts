@@ -52,7 +52,6 @@ export function pagesOf({ sql, tenantId }: Site, until: Date): Kind[] {
       name: 'Newest of an extension',
       path: () => `${root}?extension=cex`,
       plain: plain('cex', () => sql`${ofTenant} and extension = 'cex'`),
-      limited: true,
     },
     {
       name: 'Newest of a version with one of a thousand',
@@ -63,7 +62,6 @@ export function pagesOf({ sql, tenantId }: Site, until: Date): Kind[] {
       name: 'Newest of an endpoint',
       path: (round) => `${root}?endpointIds=${endpointOf((round % 5) * 37)}`,
       plain: (round) => plain(`endpoint ${round % 5}`, () => ofEndpoint(round % 5))(round),
-      limited: true,
     },
     {
       name: 'Page 5000',
@@ -83,7 +81,6 @@ export function pagesOf({ sql, tenantId }: Site, until: Date): Kind[] {
         const within = sql`${ofTenant} and created_at >= ${from} and created_at < ${new Date(to.getTime() + 1)}`
         return plain(`hour ${round % 5}`, () => within)(round)
       },
-      limited: true,
     },
   ]
 }

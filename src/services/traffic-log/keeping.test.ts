@@ -3,7 +3,12 @@ import { suite, test } from 'node:test'
 import { aTenantAdmin } from '../../../test/harness/builders.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
 import { aRecord, openTrafficLog, root } from '../../../test/harness/traffic-log.ts'
+import { createLog } from '../../kernel/log.ts'
+import { createMetrics } from '../../kernel/metrics.ts'
 import { TenantDeleted } from '../tenants/events.ts'
+import { createRows } from './rows.ts'
+import * as records from './store/records.ts'
+import { createWriter } from './writer.ts'
 
 const dayMs = 86_400_000
 const url = `GET ${root}/endpoint-traffic`
@@ -97,32 +102,41 @@ suite('a deleted tenant', () => {
   })
 })
 
-suite('the database', () => {
-  test('whose connections are cut in the middle loses nothing that was acknowledged, and writes nothing twice', async () => {
-    const { house, log } = await openTrafficLog({ environment: { WAYPOST_LOG_LEVEL: 'fatal' } })
-    const { sql } = house.kit.db
-    const acknowledged: string[] = []
-    let going = true
-    const writers = Array.from({ length: 20 }, async (_, writer) => {
-      for (let n = 0; going; n++) {
-        const correlationId = `${writer}-${n}`
-        await log.record(aRecord({ correlationId }))
-        acknowledged.push(correlationId)
-      }
+suite('a write', () => {
+  test('of whose commit nothing was heard is not done twice', async () => {
+    const { house } = await openTrafficLog()
+    const { db, now } = house.kit
+    let unheard = true
+    const writer = createWriter({
+      now,
+      log: await createLog({ level: 'silent', format: 'json' }),
+      metrics: createMetrics(),
+      payloadBytesMax: 1024,
+      mayPass: () => true,
+      async write(rows, again) {
+        if (again && (await records.isWritten(db.sql, again, new Date(rows.from / 1000)))) return
+        await records.copyRecords(db, rows)
+        if (unheard) {
+          unheard = false
+          throw new Error('the connection ended after the commit')
+        }
+      },
     })
-    for (let round = 0; round < 15; round++) {
-      const goal = acknowledged.length + 200
-      await eventually(() => assert.ok(acknowledged.length > goal), { withinMs: 20_000, everyMs: 5 })
-      await sql`select pg_terminate_backend(pid) from pg_stat_activity
-        where datname = current_database() and pid <> pg_backend_pid() and query like 'copy %'`.catch(() => {})
-    }
-    going = false
-    await Promise.all(writers)
-    const rows = await sql`select correlation_id, count(*) from traffic_log.records group by 1`
-    const stored = new Map(rows.map((row) => [row.correlationId, row.count]))
-    assert.deepEqual(
-      acknowledged.filter((id) => stored.get(id) !== 1),
-      [],
-    )
+    await Promise.all(Array.from({ length: 100 }, () => writer.add(aRecord({ tenantId: 'once' }))))
+    await writer.add(aRecord({ tenantId: 'once' }))
+    const [row] = await db.sql`select count(*) from traffic_log.records where tenant_id = 'once'`
+    assert.equal(row?.count, 101)
+  })
+
+  test('that fails at its last row leaves nothing behind, and is heard of', async () => {
+    const { house } = await openTrafficLog()
+    const { db } = house.kit
+    const rows = createRows(1024)
+    for (let n = 0; n < 5000; n++) rows.add(aRecord({ tenantId: 'whole' }), Date.now() * 1000)
+    // No partition is that far ahead; the server finds out after everything was sent.
+    rows.add(aRecord({ tenantId: 'whole' }), Date.UTC(2999, 0, 1) * 1000)
+    await assert.rejects(records.copyRecords(db, rows), /no partition/)
+    const [row] = await db.sql`select count(*) from traffic_log.records where tenant_id = 'whole'`
+    assert.equal(row?.count, 0)
   })
 })
