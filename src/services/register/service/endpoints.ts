@@ -69,11 +69,18 @@ export function createEndpointRules(
     return ids
   }
 
+  /** The deletion of a version waits for us, or we for it: then it is not there any more. */
+  async function lockToMove(sql: Sql, endpointId: string): Promise<store.EndpointRow | undefined> {
+    const ref = await store.findRef(sql, endpointId)
+    if (ref) await store.holdApplication(sql, ref.applicationName)
+    return await store.lockEndpoint(sql, endpointId)
+  }
+
   /** False when the version is none of the endpoint's application. */
   async function move(sql: Sql, row: store.EndpointRow, versionName: string): Promise<boolean> {
     const { endpointId, tenantId, applicationName, versionName: previousVersionName, seq } = row
     if (versionName === previousVersionName) return true
-    const version = await applications.findVersion(versionName)
+    const version = await applications.findVersion(versionName, sql)
     if (version?.tenantId !== tenantId || version.applicationName !== applicationName) return false
     await store.saveVersion(sql, row, versionName, now())
     if (changes.heard()) {
@@ -136,7 +143,7 @@ export function createEndpointRules(
 
     async setVersion(ctx, endpointId, versionName) {
       await db.tx(async (sql) => {
-        const row = permitted(ctx, endpointId, await store.lockEndpoint(sql, endpointId), update)
+        const row = permitted(ctx, endpointId, await lockToMove(sql, endpointId), update)
         if (!(await move(sql, row, versionName)))
           throw invalidField('name', `application ${row.applicationName} has no version ${versionName}`)
       })
@@ -144,7 +151,7 @@ export function createEndpointRules(
 
     followVersion: (endpointId, versionName) =>
       db.tx(async (sql) => {
-        const row = await store.lockEndpoint(sql, endpointId)
+        const row = await lockToMove(sql, endpointId)
         return row !== undefined && (await move(sql, row, versionName))
       }),
 

@@ -82,7 +82,7 @@ export function createFilterRules(
       return await db.tx(async (sql) => {
         // Its deletion waits for us, or we for it: then it is not there any more.
         await holdApplication(sql, applicationName)
-        if (!(await applications.exists(ctx, { name: applicationName })))
+        if (!(await applications.exists(ctx, { name: applicationName }, sql)))
           throw NoApplicationHere({ name: applicationName })
         const memberSet = await store.insertFilter(sql, { ...filter, name, description, documentQuery, at: now() })
         if (memberSet === undefined) throw taken(name, within)
