@@ -11,7 +11,7 @@ import { NoEndpoint, NoToken, StatusMoveRefused, TokenTaken, TooManyTokens } fro
 import { TenantTokensDeleted, TokenStatusChanged, TokensDeleted } from './events.ts'
 import { createLookupKey } from './lookup-key.ts'
 import { createMemory } from './memory.ts'
-import { isValid, mayMove, type TargetStatus, type TokenStatus, tokenStatuses } from './states.ts'
+import { isValid, mayMove, possibleFrom, type TargetStatus, type TokenStatus, tokenStatuses } from './states.ts'
 import * as store from './store.ts'
 
 export interface TokenView {
@@ -133,7 +133,8 @@ export function createTokens(kit: Kit, applications: Applications): TokensServic
       await db.tx(async (sql) => {
         const token = permitted(ctx, 'endpoint:update', await store.lockToken(sql, place), () => NoToken({ ...place }))
         if (token.status === to) return
-        if (!mayMove(token.status, to, 'people')) throw StatusMoveRefused({ from: token.status, to })
+        if (!mayMove(token.status, to, 'people'))
+          throw StatusMoveRefused({ from: token.status, to, possible: possibleFrom(token.status) })
         await move(sql, token, to)
       })
     },

@@ -65,7 +65,8 @@ export function createListRules({ db }: Kit, filters: FilterIndex): ListRules {
     for (const filterId of filterIds) {
       const filter = known.find((one) => one.filterId === filterId)
       if (!filter) throw invalidField('filterId', `there is no filter ${filterId}`)
-      if (filter.status !== 'active') throw invalidField('filterId', `filter ${filterId} is still being matched`)
+      if (filter.status !== 'active')
+        throw invalidField('filterId', `filter ${filterId} is still being matched, ask again when its status is active`)
     }
     return known
   }
