@@ -120,6 +120,9 @@ suite('patching metadata', () => {
     assert.equal((await patch(id, operations)).status, 409)
     assert.equal((await patch(id, operations, { 'content-type': 'application/json' })).status, 415)
     assert.equal((await patch(id, operations, { 'content-type': 'text/plain' })).status, 415)
+    const merge = await patch(id, { a: 2 }, { 'content-type': 'application/merge-patch+json' })
+    assert.equal(merge.status, 415)
+    assert.match(merge.body.message, /send application\/json-patch\+json/)
     assert.equal((await patch(id, operations, { 'content-type': 'application/json' }, other)).status, 404)
   })
 
