@@ -161,6 +161,23 @@ suite('patching metadata', () => {
     const id = await aDevice({ a: 'x'.repeat(30_000) })
     const doubling = Array.from({ length: 60 }, (_, i) => ({ op: 'copy', from: '', path: `/c${i}` }))
     assert.equal((await patch(id, doubling)).status, 400)
+    const deepening = Array.from({ length: 70 }, () => ({ op: 'copy', from: '', path: '/a' }))
+    const small = await aDevice()
+    assert.equal((await patch(small, deepening)).status, 400)
+    assert.match((await patch(small, deepening)).body.message, /nested deeper than 64 levels/)
+    assert.equal((await patch(small, deepening.slice(0, 63))).status, 204)
+    assert.equal((await patch(small, deepening.slice(0, 1))).status, 400)
+    assert.deepEqual(Object.keys(await metadataOf(small)), ['a'])
+  })
+
+  test('answers whatever its pointers lead through', async () => {
+    const id = await aDevice({ city: 'Kyiv' })
+    for (const path of ['/city/district', '/city/0', '/toString/a'])
+      assert.equal((await patch(id, [{ op: 'add', path, value: 1 }])).status, 400, path)
+    const proto = '[{"op":"add","path":"/x","value":{"__proto__":{"p":1}}},{"op":"copy","from":"/x","path":"/y"}]'
+    assert.equal((await patch(id, proto)).status, 204)
+    const { text } = await admin(`GET ${at(id)}`)
+    assert.equal(text.split('"__proto__":{"p":1}').length, 3, text)
   })
 
   test('twenty at once with the same tag: one wins, the others hear of it', async () => {
