@@ -70,7 +70,7 @@ suite('registering an endpoint', () => {
       endpointToken: 'taken token',
     })
     assert.equal(token.status, 409)
-    assert.match(token.body.message, /taken token/)
+    assert.match(token.body.message, /already has this endpointToken/)
     assert.equal((await admin(`GET ${endpoints}/unborn`)).status, 404)
     const { body } = await admin(`GET ${endpoints}${query({ applicationVersionName: version })}`)
     assert.equal(body.totalElements, 1)

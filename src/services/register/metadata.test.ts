@@ -84,6 +84,40 @@ suite('replacing metadata', () => {
   })
 })
 
+suite('a value without a body', () => {
+  test('is 400, whether its end or its length is announced, and null is a value', async () => {
+    const id = await aDevice()
+    for (const headers of [{ 'transfer-encoding': 'chunked' }, {}] as Record<string, string>[])
+      assert.equal((await admin(`PUT ${at(id, 'a')}`, '', headers)).status, 400)
+    assert.deepEqual(await metadataOf(id), {})
+    assert.equal((await admin(`PUT ${at(id, 'a')}`, 'null')).status, 204)
+    assert.deepEqual(await metadataOf(id), { a: null })
+  })
+})
+
+suite('names that every object has', () => {
+  const metadata = '{"__proto__":{"a":1},"constructor":2,"x":{"__proto__":[3]}}'
+  const same = (text: string) => assert.deepEqual(Object.entries(JSON.parse(text)).sort(), given)
+  const given = Object.entries(JSON.parse(metadata)).sort()
+
+  test('are data from the registration on, and in what they are compared with', async () => {
+    const registration = `{"appVersion":{"name":"${version}"},"metadata":${metadata}}`
+    const registered = await admin(`POST ${root}/endpoints`, registration)
+    assert.equal(registered.status, 201, registered.text)
+    const id = registered.body.endpointId
+    same((await admin(`GET ${at(id)}`)).text)
+    assert.equal((await admin(`PUT ${at(id)}`, metadata)).status, 204)
+    same((await admin(`GET ${at(id)}`)).text)
+    const value = '{"__proto__":[3]}'
+    const search = `{"and":[{"key":"x","operator":"IN","values":[${value}]}],"endpointIds":["${id}"]}`
+    assert.equal((await admin(`POST ${root}/endpoints/search`, search)).body.totalElements, 1)
+    const filter = `{"name":"by proto","documentQuery":{"metadata.x":${value}}}`
+    const created = await admin(`POST ${root}/applications/${app}/filters`, filter)
+    assert.equal(created.status, 201, created.text)
+    assert.ok(created.text.includes(value))
+  })
+})
+
 suite('patching metadata', () => {
   test('follows RFC 6902, all operations or none', async () => {
     const id = await aDevice({ a: 1, list: [1, 2], nested: { x: { y: 1 } } })

@@ -11,10 +11,6 @@ const read = { scope: 'endpoint:read' }
 const update = { scope: 'endpoint:update', anyJson: true }
 const readKeys = { scope: 'application:endpoints-metadata-keys:read' }
 
-/** An absent body arrives as null, which is also a value. */
-const isEmpty = (headers: { 'content-length'?: string | undefined; 'transfer-encoding'?: string | undefined }) =>
-  headers['transfer-encoding'] === undefined && (headers['content-length'] ?? '0') === '0'
-
 export function metadataRoutes(http: Http, { metadata }: RegisterService) {
   const all = '/endpoints/:endpointId/metadata'
   const one = `${all}/:key`
@@ -47,8 +43,8 @@ export function metadataRoutes(http: Http, { metadata }: RegisterService) {
     sendText(reply, JSON.stringify(await metadata.readKey(ctx, params.endpointId, params.key))),
   )
 
-  http.put(one, { schema: schemas.setKey, config: update }, async ({ ctx, params, body, headers }, reply) => {
-    if (isEmpty(headers)) throw invalidField('body', 'expected a JSON value')
+  http.put(one, { schema: schemas.setKey, config: update }, async ({ ctx, params, body, headers, raw }, reply) => {
+    if (raw.emptyBody) throw invalidField('body', 'expected a JSON value')
     const etag = await metadata.setKey(ctx, params.endpointId, params.key, body, headers['if-match'])
     return reply.code(204).header('etag', etag).send()
   })

@@ -115,8 +115,7 @@ export function createRegistrationRules(
         const { endpointToken: token, resourceGroupIds } = registration
         const creator = needsGrant(ctx, into) ? ctx : undefined
         const [outcome] = await admit(sql, ctx, into, [{ endpointId, metadata, token, resourceGroupIds }], creator)
-        if (outcome === 'token taken')
-          throw EndpointTokenTaken({ token: token ?? '', applicationName: into.applicationName })
+        if (outcome === 'token taken') throw EndpointTokenTaken({ applicationName: into.applicationName })
         if (typeof outcome !== 'object') throw EndpointIdTaken({ endpointId })
         const made = links.length > 0 ? await relations.connect(sql, into.tenantId, links) : undefined
         return { endpointId, ...outcome, ...(made && made.failed.length > 0 && { relations: made }) }
