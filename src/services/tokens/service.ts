@@ -162,7 +162,8 @@ export function createTokens(kit: Kit, applications: Applications): TokensServic
       },
 
       async validate({ token, versionName }) {
-        if (token.length > tokenLengthMax) return undefined
+        // Characters, as in the shapes: a character may be two units long.
+        if (token.length > 2 * tokenLengthMax || [...token].length > tokenLengthMax) return undefined
         const version = await applications.findVersion(versionName)
         if (!version) return undefined
         const { applicationName } = version
