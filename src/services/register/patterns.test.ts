@@ -1,0 +1,102 @@
+/** Patterns of filters that take long: nobody else waits for them, and the filters are right all the same. */
+import assert from 'node:assert/strict'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { suite, test } from 'node:test'
+import { eventually } from '../../../test/harness/eventually.ts'
+import { ids, openRegister, query, root } from '../../../test/harness/register.ts'
+
+const { admin, heard, anApplication, anEndpoint } = await openRegister()
+
+/** Of a and b, in no order that an engine could learn. */
+const noise = (length: number) => Array.from({ length }, () => (Math.random() < 0.5 ? 'a' : 'b')).join('')
+const matching = `${'ab'.repeat(1500)}c`
+const heavy = (times: number) => `a[ab]{${times}}[^ab]`
+
+const aFilter = async (app: string, documentQuery: object, name = `f${Math.random()}`) => {
+  const created = await admin(`POST ${root}/applications/${app}/filters`, { name, documentQuery })
+  assert.equal(created.status, 201, created.text)
+  return created.body.id as string
+}
+const isActive = (app: string, id: string) =>
+  eventually(async () => {
+    const { body } = await admin(`GET ${root}/applications/${app}/filters/${id}`)
+    assert.equal(body.status, 'active')
+  })
+const membersOf = async (filterId: string) => ids(await admin(`GET ${root}/endpoints${query({ filterId })}`))
+const told = (filterId: string) =>
+  heard
+    .filter(({ event, payload }) => /matched$/.test(event) && payload.filterId === filterId)
+    .map(({ event, payload }) => [event.split('.').at(-1), ...payload.endpointIds])
+
+suite('patterns that take long', () => {
+  test('do not hold up the process', async () => {
+    const { app, version } = await anApplication()
+    for (let i = 0; i < 6; i++) await aFilter(app, { 'metadata.text': { $regex: heavy(250 - i) } })
+    const delay = monitorEventLoopDelay({ resolution: 5 })
+    delay.enable()
+    const id = await anEndpoint(version, { metadata: { text: noise(20_000) } })
+    assert.equal((await admin(`PUT ${root}/endpoints/${id}/metadata/text`, JSON.stringify(noise(20_000)))).status, 204)
+    delay.disable()
+    assert.ok(delay.max / 1e6 < 500, `it stood still for ${Math.round(delay.max / 1e6)} ms`)
+  })
+
+  test('find who matches and tell it, as short ones do', async () => {
+    const { app, version } = await anApplication()
+    const filterId = await aFilter(app, { 'metadata.text': { $regex: heavy(255) } })
+    await isActive(app, filterId)
+    const id = await anEndpoint(version, { metadata: { text: matching } })
+    await anEndpoint(version, { metadata: { text: noise(3000) } })
+    assert.deepEqual(await membersOf(filterId), [id])
+    for (const [text, members] of [
+      [noise(3000), []],
+      [noise(2500), []],
+      [matching, [id]],
+      [`x${matching}`, [id]],
+    ] as const) {
+      assert.equal((await admin(`PUT ${root}/endpoints/${id}/metadata/text`, JSON.stringify(text))).status, 204)
+      assert.deepEqual(await membersOf(filterId), members)
+    }
+    assert.deepEqual(told(filterId), [
+      ['matched', id],
+      ['unmatched', id],
+      ['matched', id],
+    ])
+  })
+
+  test('of a pending filter have their say too', async () => {
+    const { app, version } = await anApplication()
+    const [goes, comes] = [
+      await anEndpoint(version, { metadata: { text: matching } }),
+      await anEndpoint(version, { metadata: { text: noise(3000) } }),
+    ]
+    const filterId = await aFilter(app, { 'metadata.text': { $regex: heavy(255) } })
+    await Promise.all([
+      admin(`PUT ${root}/endpoints/${goes}/metadata/text`, JSON.stringify(noise(3000))),
+      admin(`PUT ${root}/endpoints/${comes}/metadata/text`, JSON.stringify(matching)),
+    ])
+    await isActive(app, filterId)
+    assert.deepEqual(await membersOf(filterId), [comes])
+    const { body } = await admin(`GET ${root}/applications/${app}/filters/${filterId}`)
+    assert.equal(body.matchedEndpointsCount, 1)
+  })
+
+  test('are refused where they are too many or too complex, for the database too', async () => {
+    const { app } = await anApplication()
+    const create = (documentQuery: object) =>
+      admin(`POST ${root}/applications/${app}/filters`, { name: `n${Math.random()}`, documentQuery })
+    const cases: object[] = [
+      { 'metadata.a': { $regex: heavy(255) }, 'metadata.b': { $regex: heavy(255) } },
+      { $or: Array.from({ length: 20 }, (_, i) => ({ 'metadata.a': { $regex: `x${i}[ab]{30}` } })) },
+    ]
+    for (const documentQuery of cases) {
+      const { status, body } = await create(documentQuery)
+      assert.equal(status, 400)
+      assert.match(body.message, /^documentQuery: .*too complex/)
+    }
+    let last = 201
+    const many = { $or: Array.from({ length: 8 }, (_, i) => ({ 'metadata.a': { $regex: `[ab]{50}${i}` } })) }
+    for (let i = 0; i < 60 && last === 201; i++) last = (await create(many)).status
+    assert.equal(last, 400)
+    assert.equal((await create({ 'metadata.a': { $regex: '^plain' } })).status, 201)
+  })
+})
