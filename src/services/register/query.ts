@@ -25,6 +25,8 @@ export interface EndpointQuery {
   versionNames?: string[] | undefined
   endpointIds?: string[] | undefined
   filterIds?: string[] | undefined
+  /** How many endpoints the first of the filters has. */
+  membersOfFirst?: number | undefined
   conditions: Condition[]
   /** As PostgreSQL reads it. */
   regex?: string | undefined

@@ -158,7 +158,9 @@ export function createListRules({ db }: Kit, filters: FilterIndex): ListRules {
       }
       const known = await checkFilters(query)
       // The first is walked, the others are only asked.
-      if (known.length > 1) query.filterIds = known.sort(bySize).map(({ filterId }) => filterId)
+      known.sort(bySize)
+      if (known.length > 0) query.filterIds = known.map(({ filterId }) => filterId)
+      query.membersOfFirst = known[0]?.matchedEndpointsCount
       if (!short) return await streamOf(query, question)
       const found = await pageOf(query, known, question)
       return documentOf(contentText(found.total, [await present(found, question)]))

@@ -104,10 +104,9 @@ function firstOf(
 export const isPlain = ({ endpointIds, filterIds, conditions, regex, sort }: EndpointQuery) =>
   !endpointIds && !filterIds && conditions.length === 0 && regex === undefined && !sort
 
-function filterSql(sql: Sql, query: EndpointQuery, filters: FilterIndex): Fragment {
+function conditionSql(sql: Sql, query: EndpointQuery): Fragment {
   const parts = conditionsSql(sql, query.conditions).map((condition) => sql`and (${condition})`)
   if (query.endpointIds) parts.push(sql`and e.endpoint_id = any(${query.endpointIds}::text[])`)
-  if (query.filterIds) parts.push(sql`and e.seq in (${filters.members(sql, query.tenantId, query.filterIds)})`)
   if (query.regex !== undefined) parts.push(sql`and ${regexSql(sql, query.regex)}`)
   return parts.reduce((before, part) => sql`${before} ${part}`, sql``)
 }
@@ -136,14 +135,20 @@ export async function countPlain(sql: Sql, query: EndpointQuery): Promise<number
 const ordering = (sql: Sql, { sort }: EndpointQuery) =>
   sort ? sql`sorted_by ${sort.descending ? sql`desc` : sql`asc`} nulls last, seq` : sql`seq`
 
+/** `matched as …`: the number and the place of each that matches. */
 function matched(sql: Sql, query: EndpointQuery, filters: FilterIndex): Fragment {
+  const { tenantId, filterIds, membersOfFirst = 0, sort } = query
+  const among = filterIds && filters.among(sql, tenantId, filterIds, membersOfFirst)
+  const also = among && 'condition' in among ? sql`and ${among.condition}` : sql``
   const parts = partsOf(sql, query)
-  const sorted = query.sort ? sql`, ${jsonOf(sql, query.sort.key)} as sorted_by` : sql``
   const found = (parts.length > 0 ? parts : [sql`false`]).map(
-    (part) => sql`select e.seq, e.ctid as place ${sorted} from register.endpoints e
-      where ${part} ${filterSql(sql, query, filters)}`,
+    (part) => sql`
+      select e.seq, e.ctid as place ${sort ? sql`, ${jsonOf(sql, sort.key)} as sorted_by` : sql``}
+      from register.endpoints e where ${part} ${also} ${conditionSql(sql, query)}`,
   )
-  return unionOf(sql, found)
+  if (!among || 'condition' in among) return sql`matched as materialized (${unionOf(sql, found)})`
+  return sql`candidates as materialized (${unionOf(sql, found)}),
+    matched as materialized (${among.of(sql`candidates`)})`
 }
 
 export interface Texts {
@@ -210,7 +215,7 @@ export async function findMatching(
   const places = sql`
     select place from matched order by ${ordering(sql, query)} offset ${page.offset}::bigint limit ${page.limit}::bigint`
   const [found] = await sql<[Counted]>`
-    with matched as materialized (${matched(sql, query, filters)})
+    with ${matched(sql, query, filters)}
       ${query.sort ? sql`, page as materialized (select place, row_number() over () as position from (${places}) p)` : sql``}
     ${textsOf(sql, view, query.sort ? ofPage(sql) : lyingAt(sql, places), sql`(select count(*) from matched)`)}`
   return found
@@ -223,7 +228,7 @@ const ofPage = (sql: Sql) => sql`
 /** For an answer without end: the numbers of all that match as one text, `3,17,18`; a million take 8 MB. */
 export async function findNumbers(sql: Sql, query: EndpointQuery, filters: FilterIndex, offset: number) {
   const [row] = await sql<{ total: number; numbers: string | null }[]>`
-    with matched as materialized (${matched(sql, query, filters)}),
+    with ${matched(sql, query, filters)},
     ordered as (select seq, row_number() over (order by ${ordering(sql, query)}) as position from matched)
     select (select count(*) from matched) as total,
       (select string_agg(seq::text, ',' order by position) from ordered where position > ${offset}) as numbers`
