@@ -85,6 +85,8 @@ suite('patterns that take long', () => {
     const create = (documentQuery: object) =>
       admin(`POST ${root}/applications/${app}/filters`, { name: `n${Math.random()}`, documentQuery })
     const cases: object[] = [
+      // PostgreSQL gives up on it.
+      { 'metadata.a': { $regex: '((\\b|(\\d[^x])){7,23}.)*' } },
       { 'metadata.a': { $regex: heavy(255) }, 'metadata.b': { $regex: heavy(255) } },
       { $or: Array.from({ length: 20 }, (_, i) => ({ 'metadata.a': { $regex: `x${i}[ab]{30}` } })) },
     ]

@@ -31,7 +31,8 @@ export function compileRegex(pattern: string, options = ''): Regex {
   if (!pattern.isWellFormed() || pattern.includes('\0')) throw new RegexError('the pattern is not valid text')
   const tree = readRegex(pattern, readOptions(options))
   const size = sizeOf(tree)
-  if (size > greatestSize) throw new RegexError('the pattern is too complex: its repetitions multiply')
+  if (size > greatestSize || timesOf(tree) > greatestTimes)
+    throw new RegexError('the pattern is too complex: its repetitions multiply')
   const simple = literalTestOf(tree)
   const sqlPattern = write(tree, postgres)
   return simple
@@ -61,6 +62,15 @@ function sizeOf(tree: Tree): number {
     default:
       return 1 + tree.of.reduce((sum, part) => sum + sizeOf(part), 0)
   }
+}
+
+/** Counted repetitions within counted repetitions, multiplied: RE2 refuses more. */
+const greatestTimes = 1000
+
+function timesOf(tree: Tree): number {
+  if (tree.is === 'set' || tree.is === 'place') return 1
+  if (tree.is !== 'repeat') return Math.max(1, ...tree.of.map(timesOf))
+  return Math.max(1, tree.min, Number.isFinite(tree.max) ? tree.max : 0) * timesOf(tree.of)
 }
 
 interface Dialect {
