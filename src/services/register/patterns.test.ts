@@ -10,6 +10,8 @@ const { admin, heard, anApplication, anEndpoint } = await openRegister()
 /** Of a and b, in no order that an engine could learn. */
 const noise = (length: number) => Array.from({ length }, () => (Math.random() < 0.5 ? 'a' : 'b')).join('')
 const matching = `${'ab'.repeat(1500)}c`
+/** PostgreSQL gives up on it. */
+const complex = '((\\b|(\\d[^x])){7,23}.)*'
 const heavy = (times: number) => `a[ab]{${times}}[^ab]`
 
 const aFilter = async (app: string, documentQuery: object, name = `f${Math.random()}`) => {
@@ -81,12 +83,11 @@ suite('patterns that take long', () => {
   })
 
   test('are refused where they are too many or too complex, for the database too', async () => {
-    const { app } = await anApplication()
+    const { app, version } = await anApplication()
     const create = (documentQuery: object) =>
       admin(`POST ${root}/applications/${app}/filters`, { name: `n${Math.random()}`, documentQuery })
     const cases: object[] = [
-      // PostgreSQL gives up on it.
-      { 'metadata.a': { $regex: '((\\b|(\\d[^x])){7,23}.)*' } },
+      { 'metadata.a': { $regex: complex } },
       { 'metadata.a': { $regex: heavy(255) }, 'metadata.b': { $regex: heavy(255) } },
       { $or: Array.from({ length: 20 }, (_, i) => ({ 'metadata.a': { $regex: `x${i}[ab]{30}` } })) },
     ]
@@ -94,6 +95,15 @@ suite('patterns that take long', () => {
       const { status, body } = await create(documentQuery)
       assert.equal(status, 400)
       assert.match(body.message, /^documentQuery: .*too complex/)
+    }
+    await anEndpoint(version, { metadata: { a: 'x' } })
+    for (const parameters of [
+      { regex: complex },
+      { multiFilter: { and: [{ key: 'a', operator: 'IN_REGEX', values: [complex] }] } },
+    ] as Record<string, unknown>[]) {
+      const { status, body } = await admin(`GET ${root}/endpoints${query({ applicationName: app, ...parameters })}`)
+      assert.equal(status, 400)
+      assert.match(body.message, /too complex/)
     }
     let last = 201
     const many = { $or: Array.from({ length: 8 }, (_, i) => ({ 'metadata.a': { $regex: `[ab]{50}${i}` } })) }

@@ -50,7 +50,9 @@ export function createListRules({ db }: Kit, filters: FilterIndex): ListRules {
           return await work(sql)
         })
       } catch (error) {
-        if ((error as { code?: unknown }).code !== canceled) throw error
+        const { code } = error as { code?: unknown }
+        if (code === refusedPattern) throw invalidField(field, 'a pattern is too complex: its repetitions multiply')
+        if (code !== canceled) throw error
         throw invalidField(
           field,
           `the search took longer than ${scanMilliseconds / 1000} s and was given up; narrow it`,
@@ -172,6 +174,8 @@ const bySize = (one: KnownFilter, other: KnownFilter) => one.matchedEndpointsCou
 
 /** PostgreSQL's word for a statement that ran out of time. */
 const canceled = '57014'
+/** And for a regular expression that it does not take. */
+const refusedPattern = '2201B'
 
 const unique = (values: string[] | undefined) => {
   if (values && values.length > 1000)
