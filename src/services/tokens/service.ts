@@ -1,3 +1,4 @@
+import { inParts } from '../../kernel/bus.ts'
 import type { Ctx } from '../../kernel/contract.ts'
 import type { Sql } from '../../kernel/db.ts'
 import type { Kit } from '../../kernel/define-service.ts'
@@ -199,22 +200,3 @@ const viewOf = ({ endpointTokenId, status, createdDate, applicationName, updated
   applicationName,
   ...(updatedDate !== null && { updatedDate }),
 })
-
-/** Less than what fits into one message between processes. */
-const partBytes = 6000
-
-function* inParts(tokens: store.DeletedToken[]): Generator<store.DeletedToken[]> {
-  let part: store.DeletedToken[] = []
-  let bytes = 0
-  for (const token of tokens) {
-    const size = JSON.stringify(token).length
-    if (bytes + size > partBytes) {
-      yield part
-      part = []
-      bytes = 0
-    }
-    part.push(token)
-    bytes += size
-  }
-  if (part.length > 0) yield part
-}

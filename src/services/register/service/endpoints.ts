@@ -1,4 +1,5 @@
 import type { Identity } from '../../../identity/contract.ts'
+import { inParts } from '../../../kernel/bus.ts'
 import type { Ctx } from '../../../kernel/contract.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
@@ -62,8 +63,8 @@ export function createEndpointRules(
         ofTenant.map(({ endpointId }) => identity.forgetResource(sql, tenantId, endpointResourceName(endpointId))),
       )
       for (const [applicationName, rows] of groupedBy(ofTenant, 'applicationName')) {
-        const payload = { tenantId, applicationName, endpointIds: rows.map(({ endpointId }) => endpointId) }
-        await bus.publish(sql, EndpointUnregistered, { ...payload, unregisteredDate })
+        for (const endpointIds of inParts(rows.map(({ endpointId }) => endpointId)))
+          await bus.publish(sql, EndpointUnregistered, { tenantId, applicationName, endpointIds, unregisteredDate })
       }
     }
     return ids

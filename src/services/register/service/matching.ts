@@ -3,6 +3,7 @@
  * on the same endpoint at once; the migration says why the result is right.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { inParts } from '../../../kernel/bus.ts'
 import { monotonicMs } from '../../../kernel/clock.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
@@ -41,8 +42,6 @@ const clearedAtOnce = 5000
 const stalledMinutes = 10
 /** What the patterns of filters may take of one change: here, and then in the database, where few of a tenant are at once. */
 const patterns = { milliseconds: 20, millisecondsThere: 5000, atOnce: 2 }
-/** Of an event, so that it travels whole. */
-const idsAtOnce = 100
 
 export function createMatching({ db, bus, jobs, now, log }: Kit, changes: Changes): Matching {
   const compiled = createCompiled()
@@ -205,11 +204,9 @@ export function createMatching({ db, bus, jobs, now, log }: Kit, changes: Change
     )
     for (const group of told.values()) {
       const [{ filter, matched }] = group as [FilterMove]
-      for (let at = 0; at < group.length; at += idsAtOnce) {
-        const endpointIds = group.slice(at, at + idsAtOnce).map(({ endpointId }) => endpointId)
-        const event = matched ? EndpointsMatched : EndpointsUnmatched
+      const event = matched ? EndpointsMatched : EndpointsUnmatched
+      for (const endpointIds of inParts(group.map(({ endpointId }) => endpointId)))
         await bus.publish(sql, event, { ...of, filterId: filter.filterId, endpointIds })
-      }
     }
   }
 
