@@ -23,7 +23,7 @@ export const textsOf = (sql: Sql, view: View, from: Fragment, total?: Fragment):
     from (select ${columnsOf(sql, view)} ${from}) e offset 0) e`
 
 /**
- * Of a hundred endpoints: 0.25 ms with `||`, 0.4 ms with `concat`, another 0.1 ms if names and ids, which have no character
+ * Of a hundred endpoints: 0.25 ms. With `concat` it would be 0.29 ms, and 0.43 ms if names and ids, which have no character
  * that JSON would write in another way, went through `to_json`.
  */
 const textOf = (sql: Sql, view: View): Fragment => sql`

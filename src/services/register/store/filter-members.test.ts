@@ -8,7 +8,7 @@ import { findMatching, findNumbers } from './list.ts'
 const { house, admin, anApplication } = await openRegister()
 const { sql } = house.kit.db
 const { app, version } = await anApplication()
-const size = 1500
+const size = 3600
 
 /** More than are found one by one in a set of which this is said. */
 await sql`
@@ -34,7 +34,7 @@ suite('a filter and another condition find the same, however the set is looked a
   })
   const ways = { 'members first': 0, 'one by one': 1_000_000, 'all at once': 20_001 }
   for (const [name, membersOfFirst] of Object.entries(ways)) {
-    const find = async (of: object, page = { offset: 0, limit: 1000 }) => {
+    const find = async (of: object, page = { offset: 0, limit: 5000 }) => {
       const question = { tenantId: 'default', sight: 'all' as const, conditions: [], membersOfFirst, ...of }
       const { total, content } = await findMatching(sql, question, filterIndex, page, 'none')
       const { total: numbered, numbers } = await findNumbers(sql, question, filterIndex, 0)
