@@ -48,6 +48,21 @@ suite('requests over a single connection', { timeout: 20_000 }, () => {
     assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([201]))
   })
 
+  test('links of one tenant that wait for each other leave the connection to the others', async () => {
+    const { version } = await anApplication()
+    const ids = await Promise.all(Array.from({ length: 30 }, () => anEndpoint(version)))
+    const answers = ids
+      .slice(1)
+      .map((to, index) =>
+        index % 2 === 0
+          ? admin(`PUT ${root}/relations/link`, [{ type: 'contains', from: ids[index], to }])
+          : admin(`POST ${root}/endpoints`, { appVersion: { name: version }, relations: [{ type: 'contains', to }] }),
+      )
+    const lists = Array.from({ length: 5 }, () => admin(`GET ${root}/endpoints?limit=1`))
+    assert.deepEqual(new Set((await Promise.all(lists)).map(({ status }) => status)), new Set([200]))
+    assert.deepEqual(new Set((await Promise.all(answers)).map(({ status }) => status)), new Set([201, 204]))
+  })
+
   test('everything else that writes', async () => {
     const { app, version } = await anApplication()
     const [one, other] = [await anEndpoint(version), await anEndpoint(version, { endpointToken: `${app}-token` })]

@@ -108,21 +108,22 @@ export function createRegistrationRules(
       const links = wanted.map((request): Relation => relationOf(request, endpointId))
       const related = [...new Set(links.flatMap(({ from, to }) => [from, to]))].filter((id) => id !== endpointId)
 
-      const inTurn = <T>(work: () => Promise<T>) =>
-        links.length > 0 ? relations.inLine(into.tenantId, work) : work()
-      return await inTurn(() => db.tx(async (sql) => {
-        if (links.length > 0) {
-          await lockRelations(sql, into.tenantId)
-          await relations.holdRelated(sql, ctx, into.tenantId, related)
-        }
-        const { endpointToken: token, resourceGroupIds } = registration
-        const creator = needsGrant(ctx, into) ? ctx : undefined
-        const [outcome] = await admit(sql, ctx, into, [{ endpointId, metadata, token, resourceGroupIds }], creator)
-        if (outcome === 'token taken') throw EndpointTokenTaken({ applicationName: into.applicationName })
-        if (typeof outcome !== 'object') throw EndpointIdTaken({ endpointId })
-        const made = links.length > 0 ? await relations.connect(sql, into.tenantId, links) : undefined
-        return { endpointId, ...outcome, ...(made && made.failed.length > 0 && { relations: made }) }
-      }))
+      const inTurn = <T>(work: () => Promise<T>) => (links.length > 0 ? relations.inLine(into.tenantId, work) : work())
+      return await inTurn(() =>
+        db.tx(async (sql) => {
+          if (links.length > 0) {
+            await lockRelations(sql, into.tenantId)
+            await relations.holdRelated(sql, ctx, into.tenantId, related)
+          }
+          const { endpointToken: token, resourceGroupIds } = registration
+          const creator = needsGrant(ctx, into) ? ctx : undefined
+          const [outcome] = await admit(sql, ctx, into, [{ endpointId, metadata, token, resourceGroupIds }], creator)
+          if (outcome === 'token taken') throw EndpointTokenTaken({ applicationName: into.applicationName })
+          if (typeof outcome !== 'object') throw EndpointIdTaken({ endpointId })
+          const made = links.length > 0 ? await relations.connect(sql, into.tenantId, links) : undefined
+          return { endpointId, ...outcome, ...(made && made.failed.length > 0 && { relations: made }) }
+        }),
+      )
     },
   }
 }

@@ -10,6 +10,7 @@ import { RelationsUpdated } from '../events.ts'
 import * as endpoints from '../store/endpoints.ts'
 import * as store from '../store/relations.ts'
 import { mayUse, permitted, sightOf, update } from './access.ts'
+import { createLine } from './gate.ts'
 
 export interface LinkOutcome {
   successful: Relation[]
@@ -23,6 +24,8 @@ export interface RelationRules {
     ctx: Ctx,
     of: { endpointId: string; direction: store.Direction; offset: number; limit: number },
   ): Promise<string | AsyncIterable<string>>
+  /** Around a transaction that takes the lock of the tenant's relations: those who wait hold no connection. */
+  inLine<T>(tenantId: string, work: () => Promise<T>): Promise<T>
   /** The endpoints that a registration wants relations with; one that the caller may not use is a 404. */
   holdRelated(sql: Sql, ctx: Ctx, tenantId: string, endpointIds: string[]): Promise<void>
   /** Under the lock of the tenant's relations, in the order in which they stand. */
@@ -33,8 +36,10 @@ const pageMax = 1000
 /** What a new relation is checked against; no house, plant or fleet comes near. */
 const levelsMax = 1000
 const aboveMax = 20_000
+const waitingMax = 200
 
 export function createRelationRules({ db, bus, now }: Kit): RelationRules {
+  const line = createLine(waitingMax)
   async function connect(sql: Sql, tenantId: string, relations: Relation[]): Promise<LinkOutcome> {
     const ancestry = await ancestryOf(sql, [...new Set(relations.map(({ from }) => from))])
     const wanted = new Map<string, Relation>()
@@ -93,6 +98,7 @@ export function createRelationRules({ db, bus, now }: Kit): RelationRules {
 
   return {
     connect,
+    inLine: line.pass,
 
     async holdRelated(sql, ctx, tenantId, endpointIds) {
       const held = new Map<string, EndpointRef>()
@@ -105,12 +111,14 @@ export function createRelationRules({ db, bus, now }: Kit): RelationRules {
 
     async link(ctx, relations) {
       if (relations.length === 0) return { successful: [], failed: [] }
-      return await db.tx(async (sql) => {
-        await store.lockRelations(sql, ctx.tenantId)
-        const tenantId = await holdEnds(sql, ctx, relations)
-        if (tenantId !== ctx.tenantId) await store.lockRelations(sql, tenantId)
-        return await connect(sql, tenantId, relations)
-      })
+      return await line.pass(ctx.tenantId, () =>
+        db.tx(async (sql) => {
+          await store.lockRelations(sql, ctx.tenantId)
+          const tenantId = await holdEnds(sql, ctx, relations)
+          if (tenantId !== ctx.tenantId) await store.lockRelations(sql, tenantId)
+          return await connect(sql, tenantId, relations)
+        }),
+      )
     },
 
     async unlink(ctx, relations) {
