@@ -112,3 +112,23 @@ suite('patterns that take long', () => {
     assert.equal((await create({ 'metadata.a': { $regex: '^plain' } })).status, 201)
   })
 })
+
+suite('queries of an application', () => {
+  test('are limited in all: each change of a filter reads them again', async () => {
+    const { app } = await anApplication()
+    const values = (one: number) => Array.from({ length: 950 }, (_, index) => `${one} ${index} ${'x'.repeat(90)}`)
+    const statuses: number[] = []
+    for (let i = 0; i < 25 && statuses.at(-1) !== 400; i++) {
+      const filter = { name: `long ${i}`, documentQuery: { 'metadata.a': { $in: values(i) } } }
+      const answer = await admin(`POST ${root}/applications/${app}/filters`, filter)
+      statuses.push(answer.status)
+      if (answer.status === 400) assert.match(answer.body.message, /^documentQuery: .*2000000 characters together/)
+    }
+    assert.equal(statuses.at(-1), 400)
+    assert.ok(statuses.length > 15)
+    assert.equal(
+      (await admin(`POST ${root}/applications/${app}/filters`, { name: 's', documentQuery: {} })).status,
+      201,
+    )
+  })
+})

@@ -51,8 +51,9 @@ const scopeFor = (action: Action) => `application:endpoint-filter:${action}`
 /** Each of them is asked at each registration in the application. */
 const filtersMax = 1000
 const queryLengthMax = 100_000
-/** Of the patterns of all filters of an application: what the process keeps of them stays within bounds. */
+/** Of all filters of an application: what the process keeps of them, and reads whenever one changes, stays within bounds. */
 const patternSizeMax = 20_000
+const queryLengthsMax = 2_000_000
 const tryMilliseconds = 2000
 
 export function createFilterRules(
@@ -94,7 +95,7 @@ export function createFilterRules(
         const written = { name, description, documentQuery, patternSize, at: now() }
         const memberSet = await store.insertFilter(sql, { ...filter, ...written })
         if (memberSet === undefined) throw taken(name, within)
-        await checkPatterns(sql, within, patternSize)
+        await checkTogether(sql, within)
         if ((await store.countFilters(sql, within)) > filtersMax)
           throw InvalidRequest({ problem: `An application can have ${filtersMax} filters` })
         await matching.begin(sql, { ...filter, memberSet })
@@ -133,7 +134,7 @@ export function createFilterRules(
           const { source: documentQuery, patternSize } = isOther ? query : parse(row.documentQuery)
           await store.updateFilter(sql, filter, { name, description, documentQuery, patternSize, at: now() })
           if (isOther) {
-            await checkPatterns(sql, within, patternSize)
+            await checkTogether(sql, within)
             await matching.clear(sql, row)
             await matching.begin(sql, { ...filter, memberSet: await store.restartFilter(sql, filter, now()) })
           }
@@ -191,9 +192,15 @@ async function tryPatterns(sql: Sql, query: Query) {
 const refusedPattern = '2201B'
 const outOfTime = '57014'
 
-async function checkPatterns(sql: Sql, within: store.OfApplication, patternSize: number) {
-  if (patternSize > 0 && (await store.sumPatternSizes(sql, within)) > patternSizeMax)
+async function checkTogether(sql: Sql, within: store.OfApplication) {
+  const { patternSize, queryLength } = await store.sumFilters(sql, within)
+  if (patternSize > patternSizeMax)
     throw invalidField('documentQuery', "the patterns of the application's filters are too complex together")
+  if (queryLength > queryLengthsMax)
+    throw invalidField(
+      'documentQuery',
+      `the queries of the application's filters are longer than ${queryLengthsMax} characters together`,
+    )
 }
 
 function readQuery(given: unknown): Query {

@@ -72,12 +72,16 @@ export async function countFilters(sql: Sql, of: OfApplication & { name?: string
   return row?.count
 }
 
-/** Of all filters of the application. */
-export async function sumPatternSizes(sql: Sql, { tenantId, applicationName }: OfApplication): Promise<number> {
-  const [row] = await sql`
-    select coalesce(sum(pattern_size), 0)::bigint as sum from register.filters
-    where tenant_id = ${tenantId} and application_name = ${applicationName}`
-  return row?.sum
+/** Of all filters of the application together. */
+export async function sumFilters(
+  sql: Sql,
+  { tenantId, applicationName }: OfApplication,
+): Promise<{ patternSize: number; queryLength: number }> {
+  const [row] = await sql<[{ patternSize: number; queryLength: number }]>`
+    select coalesce(sum(pattern_size), 0)::bigint as pattern_size,
+      coalesce(sum(length(document_query::text)), 0)::bigint as query_length
+    from register.filters where tenant_id = ${tenantId} and application_name = ${applicationName}`
+  return row
 }
 
 interface Written {
