@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { freshDatabase } from '../../test/harness/database.ts'
-import { connect, createDb, isUniqueViolation, likePart } from './db.ts'
+import { createDb, isUniqueViolation, likePart } from './db.ts'
 
 async function aDb() {
-  const db = createDb(connect(await freshDatabase(), { max: 4 }))
+  const db = createDb(await freshDatabase(), { max: 4 })
   await db.sql`create table t (id int primary key, user_data jsonb, some_text text)`
   await db.sql`insert into t (id, user_data) values (1, '{"snake_case": 1, "camelCase": 2}'), (2, null)`
   return db
@@ -70,5 +70,23 @@ test('a partial match takes the text of the caller literally', async () => {
     const [row] = await db.sql`select ${text}::text like ${likePart(part)} as found`
     assert.equal(row?.found, found, `${part} in ${text}`)
   }
+  await db.close()
+})
+
+test('what was acknowledged is there, however many statements wait on a connection when a transaction begins', async () => {
+  const db = await aDb()
+  await db.sql`create table written (n int)`
+  let acknowledged = 0
+  for (let round = 0; round < 20; round++) {
+    const work: Promise<unknown>[] = []
+    // The driver sends a hundred statements at once on each connection: somewhere here the transaction is the hundredth.
+    for (let n = 0; n < 190 + (round % 20); n++) work.push(db.sql`select 1`.execute())
+    const insert = () => void acknowledged++
+    work.push(db.tx((sql) => sql`insert into written values (1)`).then(insert))
+    for (let n = 0; n < 50; n++) work.push(db.sql`insert into written values (2)`.then(insert))
+    await Promise.all(work)
+  }
+  const [row] = await db.tx((sql) => sql`select count(*) from written`)
+  assert.equal(row?.count, acknowledged)
   await db.close()
 })

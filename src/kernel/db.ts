@@ -59,7 +59,15 @@ const attemptsMax = 3
 const isCollision = (error: unknown) =>
   error instanceof postgres.PostgresError && (error.code === '40P01' || error.code === '40001')
 
-export function createDb(pool: Pool): Db {
+/**
+ * Plain statements and transactions never share a connection: where many statements wait on one, the driver (3.4.9) can give a
+ * connection back whose BEGIN was the last that it took, and what others then write there is acknowledged and rolled back.
+ */
+export function createDb(connection: ConnectionOptions, { max, name }: { max: number; name?: string }): Db {
+  const called = name === undefined ? {} : { name }
+  const forTransactions = Math.max(1, Math.ceil(max / 2))
+  const pool = connect(connection, { max: Math.max(1, max - forTransactions), ...called })
+  const transactions = connect(connection, { max: forTransactions, ...called })
   const effects = new WeakMap<object, (() => void)[]>()
   return {
     sql: pool,
@@ -67,7 +75,7 @@ export function createDb(pool: Pool): Db {
       for (let attempt = 1; ; attempt++) {
         const done: (() => void)[] = []
         try {
-          const result = await pool.begin(async (sql) => {
+          const result = await transactions.begin(async (sql) => {
             effects.set(sql, done)
             return await work(sql)
           })
@@ -83,7 +91,7 @@ export function createDb(pool: Pool): Db {
       if (!list) throw new Error('afterCommit needs the sql of an open db.tx')
       list.push(effect)
     },
-    close: () => pool.end({ timeout: 5 }),
+    close: async () => void (await Promise.all([pool.end({ timeout: 5 }), transactions.end({ timeout: 5 })])),
   }
 }
 

@@ -84,6 +84,7 @@ export function readJsonBodies(app: FastifyInstance) {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser(/^application\/(?:[\w.+-]+\+)?json\b/, { parseAs: 'buffer' }, (request, bytes, done) => {
     try {
+      request.emptyBody = bytes.length === 0
       const plainData = request.routeOptions.config.anyJson === true
       done(null, parseJson(bytes as Buffer, { plainData }))
     } catch (error) {

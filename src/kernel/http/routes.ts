@@ -62,6 +62,8 @@ export interface Operation {
 declare module 'fastify' {
   interface FastifyRequest {
     ctx: Ctx
+    /** No body came, or one without content: it arrives as null, which is also a value. */
+    emptyBody: boolean
   }
   interface FastifyContextConfig extends Partial<Access> {
     root?: string

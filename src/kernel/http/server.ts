@@ -98,6 +98,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
   readJsonBodies(app)
   compileLazily(app)
   app.decorateRequest('ctx')
+  app.decorateRequest('emptyBody', true)
 
   // Hooks with a callback: on the hottest path of all, four promises for each request can be measured.
   app.addHook('onRequest', (request, reply, done) => {

@@ -173,7 +173,11 @@ suite('the state of basic credentials', () => {
           assert.deepEqual(after, before, `${from} → ${to}`)
           assert.deepEqual(heard, [])
           if (!good)
-            assert.deepEqual(answer.body, { message: `state: credentials that are ${from} cannot become ${to}` })
+            assert.deepEqual(answer.body, {
+              message: `state: credentials that are ${from} cannot become ${to}: ${
+                from === 'Revoked' ? 'Revoked is the end' : 'they can become Active by their first use or Revoked'
+              }`,
+            })
         }
       }
   })

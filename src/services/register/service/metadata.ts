@@ -16,7 +16,7 @@ import {
   differenceOf,
   has,
   type Metadata,
-  patched,
+  patchedMetadata,
   pick,
   withKey,
   withoutConnectivity,
@@ -101,7 +101,7 @@ export function createMetadataRules(
       changeAs(ctx, endpointId, ifMatch, (row) => {
         const taken = operations.flatMap(keysWritten).find((key) => connectivityKeys.includes(key))
         if (taken !== undefined) checkOwnKey(taken, 'body')
-        return withoutConnectivity(patched(wholeMetadata(row), operations))
+        return withoutConnectivity(patchedMetadata(wholeMetadata(row), operations))
       }),
 
     setKey(ctx, endpointId, key, value, ifMatch) {
