@@ -10,7 +10,10 @@ import type { ServerCertificate } from './server-certificate.ts'
 
 export interface Door {
   url: string
+  /** Nobody comes in any more. */
   close(): Promise<void>
+  /** Whoever is still there, once all have been told: those that never got through a handshake. */
+  cut?(): void
 }
 
 export interface DoorDeps {
@@ -84,7 +87,14 @@ export async function openMqtts(deps: DoorDeps, port: number, certificate: Serve
     sessionTimeout: resumeSeconds,
     noDelay: true,
   })
-  server.on('connection', (socket) => letIn(deps, socket, 'mqtts'))
+  // Whoever is still shaking hands when the door closes would keep the process from ending.
+  const raw = new Set<Socket>()
+  let closing = false
+  server.on('connection', (socket) => {
+    if (letIn(deps, socket, 'mqtts') === undefined) return
+    raw.add(socket)
+    socket.once('close', () => raw.delete(socket))
+  })
   server.on('secureConnection', (socket: TLSSocket) => {
     const found = socket.getPeerX509Certificate()
     deps.sessions.accept(socket, {
@@ -95,7 +105,7 @@ export async function openMqtts(deps: DoorDeps, port: number, certificate: Serve
   })
   server.on('tlsClientError', (error, socket) => {
     // Who only looks whether the port is open says nothing worth keeping.
-    if ((error as NodeJS.ErrnoException).code !== 'ECONNRESET')
+    if (!closing && (error as NodeJS.ErrnoException).code !== 'ECONNRESET')
       deps.refused('mqtts', plainAddress(socket.remoteAddress), 'tls_handshake_failed', error.message.slice(0, 200))
   })
   const stopRenewing = certificate.onRenewal((context: SecureContextOptions) => server.setSecureContext(context))
@@ -103,8 +113,12 @@ export async function openMqtts(deps: DoorDeps, port: number, certificate: Serve
   return {
     ...door,
     async close() {
+      closing = true
       stopRenewing()
       await door.close()
+    },
+    cut() {
+      for (const socket of raw) socket.destroy()
     },
   }
 }

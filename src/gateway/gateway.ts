@@ -178,6 +178,7 @@ export function createGateway(kit: Kit, given: Given): GatewayService {
           sessions = undefined
           await Promise.all([mqtt.close(), mqtts.close()])
           await made.close()
+          mqtts.cut?.()
         },
       }
     },

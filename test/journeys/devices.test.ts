@@ -1,6 +1,7 @@
 /** Devices against the real program: every door, people's interfaces beside them, restarts and crashes. */
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
+import { connect } from 'node:net'
 import { test } from 'node:test'
 import { connect as connectTls } from 'node:tls'
 import { client } from '../harness/client.ts'
@@ -159,7 +160,15 @@ test('a stop says goodbye to devices and tells that they are gone', async () => 
   const device = await aDevice(platform.mqttUrl)
   await device.publish(`${prefix}/get/1`)
   await eventually(async () => assert.equal((await metadataOf(endpointId)).connected, true))
+  // Neither who has not even shaken hands nor who has said nothing yet keeps the platform from stopping.
+  for (const url of [platform.mqttsUrl, platform.mqttUrl])
+    await new Promise<void>((resolve) => {
+      const socket = connect(Number(new URL(url).port), '127.0.0.1', () => resolve())
+      socket.on('error', () => {})
+    })
+  const started = Date.now()
   assert.equal(await platform.kill('SIGTERM'), 0)
+  assert.ok(Date.now() - started < 9500, `stopping took ${Date.now() - started} ms`)
   await device.closed()
   platform = await startPlatform({ directory, environment })
   admin = await asAdmin(platform)
