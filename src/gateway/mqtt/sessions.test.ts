@@ -23,11 +23,14 @@ const message = (topic: string, qos: Qos = 1, more: Partial<Message> = {}): Mess
 })
 
 async function openDatabase() {
-  const pool = connectDatabase(await freshDatabase(), { max: 3 })
-  atTheEnd(() => pool.end())
+  const connection = await freshDatabase()
+  const pool = connectDatabase(connection, { max: 1 })
   const directory = fileURLToPath(new URL('../migrations/', import.meta.url))
   await migrate(pool, readMigrations([{ module: 'gateway', directory }]))
-  return createDb(pool)
+  await pool.end()
+  const database = createDb(connection, { max: 4 })
+  atTheEnd(database.close)
+  return database
 }
 
 const db = await openDatabase()
