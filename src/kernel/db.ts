@@ -1,4 +1,5 @@
 import postgres from 'postgres'
+import { createLine, guard, unlessBroken } from './db-line.ts'
 
 /** The pool or an open transaction: store functions take it first, the caller decides. */
 // biome-ignore lint/complexity/noBannedTypes: postgres.js names "no custom types" so
@@ -67,22 +68,44 @@ export function createDb(connection: ConnectionOptions, { max, name }: { max: nu
   const called = name === undefined ? {} : { name }
   const forTransactions = Math.max(1, Math.ceil(max / 2))
   const pool = connect(connection, { max: Math.max(1, max - forTransactions), ...called })
-  const transactions = connect(connection, { max: forTransactions, ...called })
+  const open = () => connect(connection, { max: forTransactions, ...called })
+  let transactions = open()
   const effects = new WeakMap<object, (() => void)[]>()
+
+  /** The driver may never use a connection again that broke while something was on its way to it. */
+  function replace(broken: Pool) {
+    if (transactions !== broken) return
+    transactions = open()
+    void broken.end({ timeout: 5 })
+  }
+
+  async function attempt<T>(work: (sql: Sql) => Promise<T>, done: (() => void)[]): Promise<T> {
+    const own = transactions
+    const line = createLine()
+    try {
+      return (await own.begin((sql) => {
+        const guarded = guard(sql, line)
+        effects.set(guarded, done)
+        return unlessBroken(line, () => work(guarded))
+      })) as T
+    } catch (error) {
+      line.broken = true
+      if (isConnectionTrouble(error)) replace(own)
+      throw error
+    }
+  }
+
   return {
     sql: pool,
     async tx(work) {
-      for (let attempt = 1; ; attempt++) {
+      for (let tried = 1; ; tried++) {
         const done: (() => void)[] = []
         try {
-          const result = await transactions.begin(async (sql) => {
-            effects.set(sql, done)
-            return await work(sql)
-          })
+          const result = await attempt(work, done)
           for (const effect of done) effect()
-          return result as Awaited<ReturnType<typeof work>>
+          return result
         } catch (error) {
-          if (attempt === attemptsMax || !isCollision(error)) throw error
+          if (tried === attemptsMax || !isCollision(error)) throw error
         }
       }
     },
