@@ -1,7 +1,7 @@
 /** What a record costs Node.js and PostgreSQL, as the log writes it and by one insert of arrays. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { connect, createDb, type Db } from '../../src/kernel/db.ts'
+import { createDb, type Db } from '../../src/kernel/db.ts'
 import { startEmbeddedPostgres } from '../../src/kernel/embedded-postgres.ts'
 import { newId } from '../../src/kernel/ids.ts'
 import type { TrafficRecord } from '../../src/services/traffic-log/contract.ts'
@@ -61,7 +61,7 @@ const aRecord = (number: number): TrafficRecord => ({
 export async function writing(): Promise<Figure[]> {
   const directory = freshDirectory()
   const postgres = await startEmbeddedPostgres({ directory: join(directory, 'postgres'), log: () => {} })
-  const db = createDb(connect(postgres.connection, { max: 2 }))
+  const db = createDb(postgres.connection, { max: 2 })
   try {
     await db.sql.unsafe(readFileSync(migration, 'utf8'))
     const today = Math.floor(Date.now() / dayMs)
