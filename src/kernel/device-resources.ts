@@ -44,11 +44,15 @@ const compiled = (pattern: string) =>
 
 /**
  * Reads JSON of this shape; what it does not fit is a 400 that names the field. `empty`: what no payload at all means;
- * without it, there has to be one.
+ * without it, there has to be one. `nearest`: see `parseJson`.
  */
-export function jsonPayload<S extends TSchema>(schema: S, options: { empty?: () => Static<S> } = {}) {
+export function jsonPayload<S extends TSchema>(
+  schema: S,
+  options: { empty?: () => Static<S>; nearest?: boolean } = {},
+) {
+  const reading = { plainData: true, part: 'payload', nearest: options.nearest === true }
   return (payload: Buffer): Static<S> => {
-    const value = parseJson(payload, { plainData: true, part: 'payload' })
+    const value = parseJson(payload, reading)
     if (value === undefined) {
       if (options.empty) return options.empty()
       throw InvalidRequest({ problem: 'payload: expected JSON' })

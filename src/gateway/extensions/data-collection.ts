@@ -3,12 +3,12 @@ import { isUtf8 } from 'node:buffer'
 import type { DeviceMessage, Extension } from '../../kernel/device.ts'
 import { jsonPayload, resources } from '../../kernel/device-resources.ts'
 import { InvalidRequest, invalidField } from '../../kernel/errors.ts'
-import { isCut } from '../../kernel/http/body.ts'
 import { AnyJson } from '../../kernel/schema.ts'
 import type { Attached } from './attached.ts'
 import type { Enrichment } from './enrichment.ts'
 
-const json = jsonPayload(AnyJson())
+// Firmware sends nanoseconds and ids of 64 bits: the nearest double is what a series can hold of them.
+const json = jsonPayload(AnyJson(), { nearest: true })
 const samplesMax = 10_000
 
 /** An array is a batch: `[85, 34]` are two samples, `[[85, 34]]` is one. */
@@ -31,7 +31,7 @@ export function plainSample(metric: string, payload: Buffer): Record<string, unk
   const [, source, unit = ''] = payload.toString('utf8').trim().match(plain) ?? []
   if (source === undefined || unit.includes('\0')) throw wrong()
   const value = Number(source)
-  if (isCut(source.replace(/^\+/, ''), value)) throw wrong()
+  if (!Number.isFinite(value)) throw wrong()
   return { [`${metric}-value`]: value, [`${metric}-unit`]: unit === '' ? 'number' : unit }
 }
 

@@ -28,14 +28,15 @@ function tooDeep(bytes: Buffer): boolean {
 const suspiciousNumber = /\d{16}|\d[eE]\+?\d{3}/
 
 /** Nothing is silently cut: a number that would come back as another one is refused. */
-export const isCut = (source: string, value: number) =>
+const isCut = (source: string, value: number) =>
   !Number.isFinite(value) || (/^-?\d+$/.test(source) && String(value) !== source && BigInt(source) !== BigInt(value))
 
 const keepNumbers =
-  (part: string) =>
+  (part: string, nearest: boolean) =>
   (key: string, value: unknown, context?: { source?: string }): unknown => {
     const source = context?.source
-    if (typeof value !== 'number' || source === undefined || !isCut(source, value)) return value
+    if (typeof value !== 'number' || source === undefined) return value
+    if (nearest ? Number.isFinite(value) : !isCut(source, value)) return value
     throw invalidField(key || part, `${source.slice(0, 40)} is not a number that can be kept exactly`)
   }
 
@@ -58,16 +59,16 @@ function findTrouble(value: unknown, path: string, plainData: boolean): { path: 
 
 /**
  * `plainData`: where any JSON is the user's own, `__proto__` is a key like any other. `part`: what a message about the
- * whole calls it.
+ * whole calls it. `nearest`: an integer that a double cannot hold becomes the nearest one that it can.
  */
-export function parseJson(bytes: Buffer, { plainData = false, part = 'body' } = {}): unknown {
+export function parseJson(bytes: Buffer, { plainData = false, part = 'body', nearest = false } = {}): unknown {
   if (bytes.length === 0) return undefined
   if (!isUtf8(bytes)) throw InvalidRequest({ problem: `${part}: expected valid UTF-8` })
   if (tooDeep(bytes)) throw InvalidRequest({ problem: `${part}: nested deeper than ${depthLimit} levels` })
   const text = bytes.toString('utf8')
   let value: unknown
   try {
-    value = suspiciousNumber.test(text) ? JSON.parse(text, keepNumbers(part)) : JSON.parse(text)
+    value = suspiciousNumber.test(text) ? JSON.parse(text, keepNumbers(part, nearest)) : JSON.parse(text)
   } catch (error) {
     if (error instanceof PlatformError) throw error
     throw InvalidRequest({ problem: `${part}: malformed JSON, ${(error as Error).message}` })
