@@ -3,7 +3,9 @@ import { before, suite, test } from 'node:test'
 import fc from 'fast-check'
 import { aDeviceEndpoint, refused, sayTo } from '../../../test/harness/device-messages.ts'
 import { openRegister, root } from '../../../test/harness/register.ts'
+import { Applications } from '../applications/contract.ts'
 import { Register } from './contract.ts'
+import { endpointMetadata } from './device.ts'
 
 const { house, admin, heard, anApplication, anEndpoint } = await openRegister()
 const [epmx] = house.built.get('register')!.device!
@@ -235,5 +237,23 @@ suite('a white list', () => {
     assert.deepEqual(await say('/update/keys', { city: 'Lviv' }), {})
     assert.deepEqual(await say('/delete/keys', ['floor']), {})
     assert.deepEqual(await known(), { serial: 's-1', secret: 'x', city: 'Lviv', ...connectivity })
+  })
+
+  test('keeps what others write while the device replaces everything', async () => {
+    const { endpointId, known } = await aDevice(all, listed)
+    const interrupted: typeof register = {
+      ...register,
+      async updateMetadata(id, change) {
+        await register.updateMetadata(id, { merge: { provisioned: true } })
+        return await register.updateMetadata(id, change)
+      },
+    }
+    const { app: applicationName, version: versionName } = listed
+    const say = sayTo(
+      endpointMetadata(interrupted, house.ask(Applications)),
+      aDeviceEndpoint({ endpointId, applicationName, versionName }),
+    )
+    assert.deepEqual(await say('/update', { floor: 2 }), {})
+    assert.deepEqual(await known(), { serial: 's-1', secret: 'x', provisioned: true, floor: 2 })
   })
 })

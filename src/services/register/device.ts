@@ -41,9 +41,9 @@ type WhiteList = Record<string, { 'write-enabled'?: boolean }>
 /** What this device may do with its keys. */
 function accessOf(list: WhiteList | undefined) {
   const readable = (key: string) => list === undefined || Object.hasOwn(list, key)
-  const writable = (key: string) =>
-    !connectivityKeys.includes(key) &&
-    (list === undefined || (Object.hasOwn(list, key) && list[key]?.['write-enabled'] === true))
+  /** Without a list: all. */
+  const writable = list && Object.keys(list).filter((key) => list[key]?.['write-enabled'] === true)
+  const isWritable = (key: string) => !connectivityKeys.includes(key) && (writable?.includes(key) ?? true)
   const check = (keys: string[], allowed: (key: string) => boolean, use: string) => {
     for (const key of keys) checkKey(key, 'payload')
     const restricted = keys.find((key) => !allowed(key))
@@ -53,7 +53,7 @@ function accessOf(list: WhiteList | undefined) {
     readable,
     writable,
     checkRead: (keys: string[]) => check(keys, readable, 'read'),
-    checkWrite: (keys: string[]) => check(keys, writable, 'written'),
+    checkWrite: (keys: string[]) => check(keys, isWritable, 'written'),
   }
 }
 type Access = ReturnType<typeof accessOf>
@@ -108,8 +108,7 @@ export function endpointMetadata(
       // What was read can be written back as it is: the connectivity keys in it are passed over.
       '/update': resource(readUpdate, async ({ endpointId }, { writable, checkWrite }, replace) => {
         checkWrite(Object.keys(replace).filter((key) => !connectivityKeys.includes(key)))
-        const keep = Object.keys(await metadataOf(endpointId)).filter((key) => !writable(key))
-        return await change(endpointId, { replace, keep })
+        return await change(endpointId, { replace, ...(writable && { only: writable }) })
       }),
 
       '/update/keys': resource(readUpdate, async ({ endpointId }, { checkWrite }, merge) => {

@@ -335,6 +335,8 @@ suite('what an endpoint does to its own metadata', () => {
     const id = await aDevice({ a: 1, locked: 2 })
     assert.equal(await register.updateMetadata(id, { replace: { b: 1 }, keep: ['locked'] }), true)
     assert.deepEqual(await register.metadataOf(id), { b: 1, locked: 2 })
+    assert.equal(await register.updateMetadata(id, { replace: { c: 1, d: 1 }, only: ['b', 'c'] }), true)
+    assert.deepEqual(await register.metadataOf(id), { c: 1, locked: 2 })
     await register.updateMetadata(id, { merge: { b: 2, c: 3 } })
     await register.updateMetadata(id, { remove: ['locked', 'nothing'] })
     assert.deepEqual(await register.metadataOf(id), { b: 2, c: 3 })

@@ -190,6 +190,8 @@ function changed(metadata: Metadata, change: MetadataChange): Metadata {
     for (const key of Object.keys(change.merge)) checkOwnKey(key)
     return { ...metadata, ...change.merge }
   }
-  const kept = pick(metadata, (key) => change.keep?.includes(key) ?? false)
-  return { ...kept, ...withoutConnectivity(change.replace) }
+  const { keep, only, replace } = change
+  const concerns = (key: string) => only?.includes(key) ?? true
+  const kept = pick(metadata, (key) => !concerns(key) || (keep?.includes(key) ?? false))
+  return { ...kept, ...pick(withoutConnectivity(replace), concerns) }
 }
