@@ -125,4 +125,20 @@ suite('a flood of refusals', () => {
       [3],
     )
   })
+
+  test('after the end nothing is taken, nothing is tried again, and no timer waits', async (context) => {
+    context.mock.timers.enable({ apis: ['setTimeout'] })
+    let writes = 0
+    const refusals = await collected(async () => {
+      writes++
+      throw new Error('away')
+    })
+    refusals.add(wrong)
+    await refusals.stop()
+    assert.equal(writes, 1)
+    refusals.add(wrong)
+    context.mock.timers.tick(10_000)
+    await refusals.flush()
+    assert.equal(writes, 1)
+  })
 })

@@ -12,6 +12,8 @@ export interface Refusals {
   add(refusal: Refusal): void
   /** Everything that waits, now. */
   flush(): Promise<void>
+  /** Once more everything that waits; what comes or fails from now on is lost. */
+  stop(): Promise<void>
 }
 
 const kindsPerTenant = 50
@@ -30,6 +32,7 @@ export function createRefusals(options: {
   let kinds = new Map<string, number>()
   let timer: NodeJS.Timeout | undefined
   let writing: Promise<void> = Promise.resolve()
+  let stopped = false
 
   function count(key: string, refusal: Refusal, by: number, createdAt: Date): boolean {
     const known = waiting.get(key)
@@ -39,6 +42,7 @@ export function createRefusals(options: {
   }
 
   function add(refusal: Refusal, by = 1, createdAt = now()) {
+    if (stopped) return
     const { tenantId = '', reason, transport } = refusal
     const key = JSON.stringify([tenantId, reason, refusal.address, refusal.endpointId])
     const kindsOfTenant = kinds.get(tenantId) ?? 0
@@ -63,13 +67,21 @@ export function createRefusals(options: {
     writing = writing
       .then(() => options.write(rows))
       .catch((error) => {
-        log.error({ err: error, refusals: rows.length }, 'refusals could not be stored; trying again')
+        const then = stopped ? 'the platform is stopping' : 'trying again'
+        log.error({ err: error, refusals: rows.length }, `refusals could not be stored; ${then}`)
         for (const { createdAt, count: by, ...refusal } of rows) add(refusal, by, createdAt)
       })
     await writing
   }
 
-  return { add: (refusal) => add(refusal), flush }
+  return {
+    add: (refusal) => add(refusal),
+    flush,
+    async stop() {
+      stopped = true
+      await flush()
+    },
+  }
 }
 
 const manyMore = 'Many more of the same kind in this second, from several addresses'

@@ -181,7 +181,7 @@ export function createTrafficLog(kit: Kit, applications: Applications): TrafficL
     count: (sql) => countOn(sql, now()),
     start: partitions.prepare,
     async stop() {
-      await Promise.all([writer.drained(), refusals.flush()])
+      await Promise.all([writer.drained(), refusals.stop()])
     },
     api: { record: writer.add, refuse: refusals.add },
   }
