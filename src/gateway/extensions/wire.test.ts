@@ -1,6 +1,7 @@
 /** The extensions as devices meet them: over real MQTT without a subscription, and over HTTP. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { eventually } from '../../../test/harness/eventually.ts'
 import { openGateway } from '../../../test/harness/gateway.ts'
 import { someCommands } from '../../../test/harness/some-commands.ts'
 import { type Configuration, configurationPush } from '../contract.ts'
@@ -80,6 +81,8 @@ test('over MQTT "get" is answered without a request id, and the rest is not', as
   assert.deepEqual((await sensor.hears(topic('cmx', '/config/json/status'))).json, none)
   await sensor.publish(topic('bcx', '/token'))
   assert.deepEqual((await sensor.hears(topic('bcx', '/token/status'))).json, { token: `up-${endpointId}` })
+  // The register is told by the batch.
+  await eventually(async () => assert.equal((await metadataOf(endpointId)).connected, true))
   await sensor.publish(topic('epmx', '/get'))
   assert.equal((await sensor.hears(topic('epmx', '/get/status'))).json.connected, true)
   await sensor.publish(topic('tsx'))
