@@ -19,6 +19,6 @@ export const roots: Record<string, string[]> = {
   rules: ['/re/api/v1'],
   assets: ['/am'],
   // Devices speak on topics below it (gateway/http): its own routes are none of people's.
-  device: ['/kp1'],
+  device: ['/kp1', '/kpc/kp1'],
   lorawan: ['/api/v1', '/netc/api/v1', '/ttnc/api/v1'],
 }

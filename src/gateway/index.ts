@@ -7,7 +7,7 @@ import { Tokens } from '../services/tokens/contract.ts'
 import { TrafficLog } from '../services/traffic-log/contract.ts'
 import { Gateway } from './contract.ts'
 import { createGateway } from './gateway.ts'
-import { deviceOperation, mountBinding } from './http/binding.ts'
+import { deviceFace, deviceOperation, mountBinding } from './http/binding.ts'
 import { acceptWebSockets } from './http/websocket.ts'
 
 export default defineService({
@@ -30,6 +30,7 @@ export default defineService({
       http: [
         {
           name: 'device',
+          face: deviceFace,
           routes() {},
           raw(app, record) {
             record(deviceOperation)

@@ -150,7 +150,7 @@ function topicOf(url: string): string {
 }
 
 /** `{statusCode, reasonPhrase}`, as over MQTT. */
-const deviceFace: Face = {
+export const deviceFace: Face = {
   name: 'device',
   body: (error) => ({ statusCode: error.status, reasonPhrase: error.message }),
   schema: Type.Object({ statusCode: Type.Integer(), reasonPhrase: Type.String() }, { title: 'DeviceError' }),
