@@ -61,11 +61,11 @@ export function createDownlink(
   }
 
   function push(presence: Presence, what: Push): boolean {
-    const { connection, versionName, token } = presence
+    const { connection, versionName, token, endpointTokenId: about } = presence
     if (!connection?.open) return false
     const topic = topicOf({ versionName, token }, what)
     const payload = payloadOf(what.payload)
-    if (!connection.send({ topic, payload, qos: qosFor(connection.state.subscriptions, topic) })) return false
+    if (!connection.send({ topic, payload, qos: qosFor(connection.state.subscriptions, topic), about })) return false
     record(endpointOf(presence), what, payload, 'sent')
     return true
   }
@@ -85,9 +85,8 @@ export function createDownlink(
     const endpoint = { endpointId, tenantId, applicationName, versionName }
     if (!(await mayUse(endpoint, what))) return 'offline'
     const payload = payloadOf(what.payload)
-    const outcome = await deps
-      .sessions()
-      ?.deliver(sessionKey, { topic: topicOf({ versionName, token }, what), payload, qos: 1 })
+    const topic = topicOf({ versionName, token }, what)
+    const outcome = await deps.sessions()?.deliver(sessionKey, { topic, payload, qos: 1, about: valid.endpointTokenId })
     if (outcome !== 'sent' && outcome !== 'queued') return 'offline'
     record(endpoint, what, payload, outcome)
     return outcome

@@ -27,6 +27,7 @@ import { createGatewayMetrics } from './metrics.ts'
 import type { Sessions } from './mqtt/host.ts'
 import { defaultLimits } from './mqtt/limits.ts'
 import { createSessions } from './mqtt/sessions.ts'
+import { createOwed } from './owed.ts'
 import { createRecheck } from './recheck.ts'
 import { createServerCertificate } from './server-certificate.ts'
 import * as store from './store/bindings.ts'
@@ -120,6 +121,7 @@ export function createGateway(kit: Kit, given: Given): GatewayService {
     guesses,
     trafficLog,
     metrics,
+    mayDeliver: createOwed(kit, { applications, register, tokens, tenants, clients, sessions: () => sessions }),
     opened: recheck.opened,
     closed: recheck.closed,
   })

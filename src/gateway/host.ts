@@ -32,6 +32,7 @@ export interface HostDeps {
   guesses: Guesses
   trafficLog: Pick<TrafficLog, 'refuse'>
   metrics: GatewayMetrics
+  mayDeliver: NonNullable<Host['mayDeliver']>
   /** It was opened: whoever watches connections looks after it. */
   opened(connection: Device): void
   closed(connection: Device): void
@@ -192,7 +193,7 @@ export function createHost(deps: HostDeps): Host<Peer> {
     return codeOf(reply.statusCode)
   }
 
-  function answer(connection: Device, { prefix }: Route, message: Message, reply: Reply) {
+  function answer(connection: Device, { prefix, endpointTokenId: about }: Route, message: Message, reply: Reply) {
     const { topic, qos, properties } = message
     const failed = reply.statusCode >= 400
     // MQTT 5: only to topics that are the endpoint's own.
@@ -202,8 +203,8 @@ export function createHost(deps: HostDeps): Host<Peer> {
     const correlationData = properties?.correlationData
     connection.send(
       correlationData === undefined
-        ? { topic: to, payload: reply.payload, qos }
-        : { topic: to, payload: reply.payload, qos, properties: { correlationData } },
+        ? { topic: to, payload: reply.payload, qos, about }
+        : { topic: to, payload: reply.payload, qos, properties: { correlationData }, about },
     )
   }
 
@@ -276,6 +277,8 @@ export function createHost(deps: HostDeps): Host<Peer> {
       for (const filter of filters) connection.state.subscriptions?.delete(filter)
     },
 
+    mayDeliver: deps.mayDeliver,
+
     disconnected(connection) {
       const { state: peer, client } = connection
       bindings.release(connection)
@@ -310,6 +313,7 @@ const grantedQos = (asked: Qos): Qos => (asked > 1 ? 1 : asked)
 
 const routeOf = (presence: Route['presence'], who: Identified, { prefix, extension: extensionName }: Topic): Route => ({
   presence,
+  endpointTokenId: who.endpointTokenId,
   generation: who.generation,
   endpoint: {
     tenantId: who.tenant.tenantId,

@@ -64,6 +64,8 @@ export const absent = (who: Omit<Presence, 'connection' | 'boundAt'>): Presence 
 
 export interface Route {
   presence: Presence
+  /** Of the token in the prefix. */
+  endpointTokenId: string
   generation: number
   endpoint: DeviceEndpoint
   /** Undefined: there is none, or this version may not use it. */

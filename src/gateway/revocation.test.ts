@@ -87,6 +87,67 @@ test('a second token of an endpoint goes on when the first is revoked', async ()
   await sensor.hears(`${second}/json/1/status`)
 })
 
+/** Two endpoints of a client that is away, and what waits for it of each. */
+async function aSleepingHub(clientId: string, ask = admin) {
+  const { version, app } = await anApplication(['v1'], ask)
+  const [first, second] = [await anEndpoint(version, ask), await anEndpoint(version, ask)]
+  const session = { clientId, clean: false }
+  const hub = await device(session)
+  const topicOf = ({ token }: { token: string }) => `kp1/${version}/test/${token}/wake/status`
+  for (const endpoint of [first, second]) await hub.client.subscribeAsync(topicOf(endpoint), { qos: 1 })
+  for (const { endpointId } of [first, second])
+    await eventually(async () => assert.equal((await gate.metadataOf(endpointId, ask)).connected, true))
+  await hub.end()
+  for (const { endpointId } of [first, second])
+    await eventually(async () => assert.equal(await gate.gateway.send(endpointId, push), 'queued'))
+  return { first, second, app, version, topicOf, wake: () => device(session) }
+}
+
+const deleteToken = async (endpointId: string) => {
+  const id = await gate.tokenIdOf(endpointId)
+  assert.equal((await admin(`DELETE /api/v1/endpoints/${endpointId}/tokens/${id}`)).status, 204)
+}
+const unregister = async (endpointId: string) =>
+  assert.equal((await admin(`DELETE /epr/api/v1/endpoints/${endpointId}`)).status, 204)
+type Ended = { endpointId: string; token: string; version: string }
+const endings: [name: string, (ended: Ended) => Promise<unknown>][] = [
+  ['its token was suspended', ({ endpointId }) => setTokenStatus(endpointId, 'Suspended')],
+  ['its token was revoked', ({ endpointId }) => setTokenStatus(endpointId, 'Revoked')],
+  ['its token was deleted', ({ endpointId }) => deleteToken(endpointId)],
+  ['its endpoint was unregistered', ({ endpointId }) => unregister(endpointId)],
+  [
+    'its endpoint was unregistered, although one with the same id and token was registered since',
+    async ({ endpointId, token, version }) => {
+      await unregister(endpointId)
+      const again = { appVersion: { name: version }, endpointId, endpointToken: token }
+      const { status, text } = await admin('POST /epr/api/v1/endpoints', again)
+      assert.equal(status, 201, text)
+    },
+  ],
+]
+for (const [index, [name, end]] of endings.entries())
+  test(`what waited for an endpoint is not delivered after ${name}`, async () => {
+    const { first, second, version, topicOf, wake } = await aSleepingHub(`sleeper-${index}`)
+    await end({ ...first, version })
+    const hub = await wake()
+    await hub.hears(topicOf(second))
+    await hub.hearsNothing()
+  })
+
+test('what waited for the endpoints of a suspended tenant is not delivered', async () => {
+  const { topicOf, first, second, wake } = await aSleepingHub('sleeper-of-other', gate.other)
+  await gate.setTenantStatus('other', 'SUSPENDED')
+  const hub = await wake()
+  await hub.hearsNothing()
+  await gate.setTenantStatus('other', 'AVAILABLE')
+  await hub.end()
+  for (const { endpointId } of [first, second])
+    await eventually(async () => assert.notEqual(await gate.gateway.send(endpointId, push), 'offline'))
+  const later = await wake()
+  for (const endpoint of [first, second]) await later.hears(topicOf(endpoint))
+  await later.hearsNothing()
+})
+
 test('suspended, revoked or deleted credentials end their connections, and only theirs', async () => {
   for (const end of [
     (id: string) => admin(`PATCH /api/v1/basic-credentials/${id}/state`, { state: 'Suspended' }),

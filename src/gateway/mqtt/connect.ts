@@ -8,6 +8,7 @@ import { sendQueued } from './outbound.ts'
 import type { Properties } from './properties.ts'
 import { newSession, restore, sendAgain, subscriptionsOf } from './session.ts'
 import { Pause, type Peer, Phase, type Session, ticksPerSecond } from './state.ts'
+import { withhold } from './withhold.ts'
 import { writeConnack } from './writer.ts'
 
 const verdictCodes: Record<Extract<Verdict, { accepted: false }>['code'], number> = {
@@ -113,6 +114,7 @@ async function open(peer: Peer, packet: Connect) {
       if (state) restore(session, state)
       present = state !== undefined
     }
+    await withhold(layer, session, client)
     session.expirySeconds = client.sessionExpirySeconds
     if (session.expirySeconds > 0 && peer.phase === Phase.connecting) {
       const subscriptions = subscriptionsOf(session)

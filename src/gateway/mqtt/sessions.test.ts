@@ -10,7 +10,7 @@ import { connect as connectDatabase, createDb } from '../../kernel/db.ts'
 import { migrate, readMigrations } from '../../kernel/migrate.ts'
 import { createSecrets } from '../../kernel/secrets.ts'
 import { createSessionStore, sweepSessions } from '../store/sessions.ts'
-import type { Message, Qos } from './host.ts'
+import type { Host, Message, Qos } from './host.ts'
 import { defaultLimits, type Limits } from './limits.ts'
 import type { SessionStore } from './session-store.ts'
 import { openHouse } from './test-house.ts'
@@ -38,8 +38,9 @@ const secrets = createSecrets(Buffer.alloc(32, 7))
 let now = systemClock
 
 /** As after a restart of the process: nothing but the database is known of what was before. */
-const aNewProcess = (limits: Partial<Limits> = {}) =>
+const aNewProcess = (limits: Partial<Limits> = {}, host: Partial<Host> = {}) =>
   openHouse({
+    host,
     store: createSessionStore(
       { db, secrets, now: () => now(), log: pino({ level: 'silent' }) },
       { ...defaultLimits, ...limits },
@@ -95,6 +96,40 @@ test('a session survives the connection and the process: subscriptions, unacknow
     ['5', false, 1, 'kp1/a/secret-token/5!'],
   ])
   assert.equal(new Set(again.received.flatMap((packet) => packet.messageId ?? [])).size, 6)
+})
+
+test('what the host does not let through any more is dropped, whether its client comes back or is there', async () => {
+  const clientId = aName()
+  const options = { clientId, clean: false }
+  const withdrawn = new Set<string>()
+  const mayDeliver = async (_: unknown, messages: Message[]) => messages.map(({ about }) => !withdrawn.has(about ?? ''))
+  const before = await aNewProcess({ inFlightMax: 2 }, { mayDeliver })
+  const client = await connected(before.port, options)
+  await subscribe(client, '#')
+  const connection = before.connections.get(clientId)!
+  for (const [index, about] of ['x', 'y', 'x', 'y', 'x'].entries())
+    connection.send(message(`live/${index}`, 1, { about }))
+  const sent = [await client.next('publish'), await client.next('publish')]
+  withdrawn.add('x')
+  before.sessions.recheck()
+  await sleep(150)
+  client.send({ cmd: 'puback', messageId: sent[1]!.messageId! })
+  assert.equal((await client.next('publish')).topic, 'live/3')
+  withdrawn.clear()
+  await leave(client, before, clientId)
+  for (const about of ['x', 'y'])
+    assert.equal(await before.sessions.deliver(key(clientId), message(`away/${about}`, 1, { about })), 'queued')
+  await before.close()
+
+  // live/0, which was sent and never acknowledged, is not sent again either.
+  withdrawn.add('x')
+  const after = await aNewProcess({}, { mayDeliver })
+  const again = await connected(after.port, options)
+  assert.deepEqual([(await again.next('publish')).topic, (await again.next('publish')).topic], ['live/3', 'away/y'])
+  await eventually(async () => {
+    const [row] = await db.sql`select count(*) from gateway.session_messages where session_key = ${key(clientId)}`
+    assert.equal(row!.count, 2)
+  })
 })
 
 test('what was acknowledged is not sent again, what was not is, even after a crash', async () => {

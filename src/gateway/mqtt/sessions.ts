@@ -12,6 +12,7 @@ import { proceed, receive } from './receive.ts'
 import type { SessionStore } from './session-store.ts'
 import { type Layer, type Offers, Pause, type Peer, Phase } from './state.ts'
 import { sweep, sweepEveryMs } from './sweep.ts'
+import { createRecheck } from './withhold.ts'
 
 export interface SessionOptions {
   store: SessionStore
@@ -157,6 +158,7 @@ export function createSessions<S>(host: Host<S>, options: SessionOptions): Sessi
       }
       return message.qos === 0 ? 'gone' : layer.store.enqueue(sessionKey, message)
     },
+    recheck: createRecheck(layer),
     count: () => layer.peers.size,
     async close() {
       layer.closing = true

@@ -40,10 +40,16 @@ export const toSubscriptions = (secrets: Secrets, sealed: string) => JSON.parse(
 
 export function toMessageRow(secrets: Secrets, key: string, owed: Omit<OwedMessage, 'stored'>) {
   const { message, packetId, released, at } = owed
-  const { topic, payload, qos, retain, properties } = message
+  const { topic, payload, qos, retain, properties, about } = message
   const interval = properties?.messageExpiryInterval
   const correlationData = properties?.correlationData?.toString('base64')
-  const text = { topic, payload: payload.toString('base64'), retain, properties: { ...properties, correlationData } }
+  const text = {
+    topic,
+    about,
+    payload: payload.toString('base64'),
+    retain,
+    properties: { ...properties, correlationData },
+  }
   return {
     sessionKey: key,
     qos,
@@ -57,9 +63,10 @@ export function toMessageRow(secrets: Secrets, key: string, owed: Omit<OwedMessa
 }
 
 export function toOwedMessage(secrets: Secrets, row: MessageRow): OwedMessage {
-  const { topic, payload, retain, properties } = JSON.parse(secrets.open(row.sealed))
+  const { topic, about, payload, retain, properties } = JSON.parse(secrets.open(row.sealed))
   const message: Message = { topic, payload: Buffer.from(payload, 'base64'), qos: row.qos as Qos }
   if (retain) message.retain = true
+  if (about !== undefined) message.about = about
   if (properties) {
     message.properties = properties
     if (properties.correlationData) properties.correlationData = Buffer.from(properties.correlationData, 'base64')
