@@ -12,6 +12,7 @@ export const titles: Record<string, string> = {
   'tenant-v1': 'Tenant manager v1',
   'tenant-v2': 'Tenant manager v2',
   application: 'Applications, versions and their configuration',
+  adx: 'The attribute dictionary of a version',
   token: 'Tokens of endpoints',
   register: 'Endpoints, their metadata, relations and filters',
   credentials: 'Basic and X.509 credentials of clients',

@@ -4,6 +4,7 @@ export const roots: Record<string, string[]> = {
   'tenant-v1': ['/api/v1', '/tenant-manager/api/v1'],
   'tenant-v2': ['/tenant-manager/api/v2', '/api/v2'],
   application: ['/api/v1', '/tekton/api/v1'],
+  adx: ['/adx/api/v1'],
   token: ['/api/v1', '/cm/api/v1'],
   register: ['/epr/api/v1'],
   configuration: ['/ecr/api/v1'],

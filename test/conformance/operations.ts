@@ -5,6 +5,7 @@ export const served = [
   'tenant-v1',
   'tenant-v2',
   'application',
+  'adx',
   'identity',
   'credentials',
   'token',

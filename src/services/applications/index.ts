@@ -3,7 +3,7 @@ import { defineService } from '../../kernel/define-service.ts'
 import { Applications } from './contract.ts'
 import { attributeDictionary } from './device.ts'
 import { reactions } from './reactions.ts'
-import { routes } from './routes.ts'
+import { attributeRoutes, routes } from './routes.ts'
 import { createApplications } from './service.ts'
 
 export default defineService({
@@ -16,7 +16,10 @@ export default defineService({
     reactions(kit.bus, service)
     return {
       api: service.api,
-      http: [{ name: 'application', routes: (http) => routes(http, service) }],
+      http: [
+        { name: 'application', routes: (http) => routes(http, service) },
+        { name: 'adx', routes: (http) => attributeRoutes(http, service) },
+      ],
       device: [attributeDictionary(service.api)],
     }
   },

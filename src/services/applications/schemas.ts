@@ -180,6 +180,19 @@ const configurationsOf = <P extends typeof ofApplication | typeof ofVersion>(par
 export const applicationConfigurations = configurationsOf(ofApplication, 'an application')
 export const versionConfigurations = configurationsOf(ofVersion, 'a version')
 
+const Attributes = JsonObject({ description: 'What devices look up with adx; any object' })
+export const replaceAttributes = {
+  summary: 'Replace the attributes of a version',
+  params: ofVersion,
+  body: Attributes,
+  response: none,
+}
+export const readAttributes = {
+  summary: 'Read the attributes of a version',
+  params: ofVersion,
+  response: { 200: Attributes, 304: Empty() },
+}
+
 const ofTenant = Type.Object({ serviceInstanceName, tenantId })
 export const replaceTenantConfigurations = {
   summary: 'Replace the configurations of a tenant',
