@@ -77,7 +77,8 @@ export function createHttpServer(options: HttpOptions): HttpServer {
     // A logger for each request costs 5 µs and is hardly ever used: whoever logs adds the correlation id.
     childLoggerFactory: (logger) => logger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'correlationId' }),
-    frameworkErrors: (error, request, reply) => answerError(error, request as never, reply as never, faceAt(request.url)),
+    frameworkErrors: (error, request, reply) =>
+      answerError(error, request as never, reply as never, faceAt(request.url)),
     bodyLimit: bodyLimitBytes,
     trustProxy: options.trustProxy,
     forceCloseConnections: 'idle',

@@ -144,10 +144,10 @@ export function createConfigurationRules(
       return documentOf(writeEnvelope(found, { applicationName, versionName }))
     },
 
-    async replaceOne(ctx, { instance, ...place }, config) {
+    async replaceOne(ctx, { instance, applicationName, versionName }, config) {
       await db.tx(async (sql) => {
-        const tenantId = await lockPlace(ctx, sql, place)
-        await save(sql, tenantId, { instance, ...place, config, path: 'body' })
+        const tenantId = await lockPlace(ctx, sql, { applicationName, versionName })
+        await save(sql, tenantId, { instance, applicationName, versionName, config, path: 'body' })
       })
     },
 
