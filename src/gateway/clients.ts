@@ -2,6 +2,7 @@
  * Who a client is, from its CONNECT (document 3, 2.A): anonymous, `<name>@<tenantId>` with a password, or a certificate of ours.
  * What is presented must be right; whether anything has to be presented the tenant decides once a topic names it.
  */
+import { createHash } from 'node:crypto'
 import type { Bus } from '../kernel/bus.ts'
 import { PlatformError } from '../kernel/errors.ts'
 import type { Credentials } from '../services/credentials/contract.ts'
@@ -24,6 +25,12 @@ export interface Clients {
 type Refusal = Extract<Verdict, { accepted: false }>
 
 const wrong = (why: string): Refusal => ({ accepted: false, code: 'bad_credentials', why })
+
+/** Of all that it shows, to know it again. */
+const digestOf = ({ certificate, username, password }: Client) =>
+  createHash('sha256')
+    .update(JSON.stringify([certificate?.fingerprint256, username, password?.toString('base64')]))
+    .digest('base64')
 
 export function createClients(deps: {
   bus: Bus
@@ -98,8 +105,9 @@ export function createClients(deps: {
   return {
     async admit(client) {
       const { address } = client
-      const presents = client.certificate !== undefined || Boolean(client.username)
-      const seconds = presents ? guesses.lockedFor(address) : 0
+      const presents = client.certificate !== undefined || Boolean(client.username || client.password?.length)
+      const what = presents ? digestOf(client) : ''
+      const seconds = presents ? guesses.lockedFor(address, what) : 0
       if (seconds > 0)
         return {
           accepted: false,
@@ -117,9 +125,10 @@ export function createClients(deps: {
       }
       if (!shown) return { accepted: true, owner: `address:${address}` }
       if ('accepted' in shown) {
-        guesses.wrong(address)
+        guesses.wrong(address, what)
         return shown
       }
+      guesses.right(address, what)
       const tenant = await tenants.get(shown.tenantId)
       if (!tenant?.available) return wrong('the tenant is not available')
       admitted.set(client, { shown, words: before, tenant, generation: tenant.generation })

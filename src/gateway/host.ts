@@ -1,6 +1,7 @@
 /** MQTT's end of the gateway: packets become messages for dispatch.ts, and what it answers becomes packets. */
 import { monotonicMs } from '../kernel/clock.ts'
 import type { Kit } from '../kernel/define-service.ts'
+import { TooManyRequests } from '../kernel/errors.ts'
 import type { TrafficLog } from '../services/traffic-log/contract.ts'
 import type { Bindings } from './bindings.ts'
 import type { Clients } from './clients.ts'
@@ -16,6 +17,7 @@ import {
   prefixEnd,
   readTail,
   readTopic,
+  shownIn,
   type Topic,
   type TopicProblem,
   topicProblems,
@@ -43,7 +45,10 @@ type Acknowledged = Promise<PublishCode | undefined>
 const routesMax = 20_000
 const refusedMax = 64
 const slowestMs = 1000
+/** Of the endpoints that a client's subscriptions name: it is not read while so many are still looked up. */
+const lookupsMax = 1000
 const notRouted = 0x10
+const tooManyGuesses = 'too_many_guesses'
 /** MQTT 5 clients read it. */
 const authenticationRequired = 'clients have to authenticate here'
 
@@ -61,7 +66,7 @@ export function createHost(deps: HostDeps): Host<Peer> {
     setTimeout(
       () => {
         peer.slowed = false
-        if (connection.open) connection.resume()
+        if (connection.open && peer.lookups < lookupsMax) connection.resume()
       },
       Math.min(slowestMs, Math.max(5, ms)),
     )
@@ -83,14 +88,18 @@ export function createHost(deps: HostDeps): Host<Peer> {
     })
   }
 
+  /** Somebody may be trying out tokens: each counts once. */
+  function guessed({ state: peer, client }: Device, topic: Topic) {
+    const shown = shownIn(topic)
+    if (peer.refused?.has(shown)) return
+    guesses.wrong(client.address, shown)
+    peer.refused ??= new Set()
+    if (peer.refused.size < refusedMax) peer.refused.add(shown)
+  }
+
   function turnAway(connection: Device, message: Message, refused: Refused, topic?: Topic): PublishCode {
-    const { state: peer, client } = connection
     refuse(connection, refused, topic)
-    if (refused.guess && !peer.refused?.has(topic?.prefix ?? '')) {
-      guesses.wrong(client.address)
-      peer.refused ??= new Set()
-      if (peer.refused.size < refusedMax) peer.refused.add(topic?.prefix ?? '')
-    }
+    if (refused.guess && topic) guessed(connection, topic)
     const error = understand(refused.error)
     connection.send({ topic: `${message.topic}/error`, payload: errorPayload(error), qos: message.qos })
     if (refused.close) connection.close('not_authorized', authenticationRequired)
@@ -104,7 +113,8 @@ export function createHost(deps: HostDeps): Host<Peer> {
         reason: `topic_${problem}`,
       })
     // Not a broker: nothing is routed, and nobody is told on a topic that is not ours.
-    refuse(connection, { reason: 'topic_foreign', detail: message.topic.slice(0, 200) })
+    // Without the topic: where only its start is a slip, there is a token in it.
+    refuse(connection, { reason: 'topic_foreign', detail: topicProblems.foreign })
     return notRouted
   }
 
@@ -120,7 +130,7 @@ export function createHost(deps: HostDeps): Host<Peer> {
       // It said what it had to say and went: that is heard, but nobody is there.
       if (!connection.open) return routeOf(absent(who), who, topic)
       const presence = bindings.bind(connection, who, true)!
-      introduce(connection)
+      introduce(connection, topic)
       const made = routeOf(presence, who, topic)
       // Names of extensions that nobody has are not remembered: they are the peer's to make up.
       if (who.extension) {
@@ -133,7 +143,8 @@ export function createHost(deps: HostDeps): Host<Peer> {
   }
 
   /** Somebody knows now who is there. */
-  function introduce({ state: peer, client }: Device) {
+  function introduce({ state: peer, client }: Device, topic: Topic) {
+    guesses.right(client.address, shownIn(topic))
     if (peer.known) return
     peer.known = true
     strangers.known(client.address)
@@ -155,11 +166,11 @@ export function createHost(deps: HostDeps): Host<Peer> {
   async function resolve(connection: Device, message: Message): Promise<Route | PublishCode> {
     const topic = readTopic(message.topic)
     if (typeof topic === 'string') return turnAwayTopic(connection, message, topic)
-    const seconds = connection.state.known ? 0 : guesses.lockedFor(connection.client.address)
+    const seconds = guesses.lockedFor(connection.client.address, shownIn(topic))
     if (seconds > 0) {
-      refuse(connection, { reason: 'too_many_guesses' }, topic)
-      connection.close('not_authorized', 'too many wrong tokens from this address')
-      return codeOf(429)
+      const code = turnAway(connection, message, { error: TooManyRequests({ seconds }), reason: tooManyGuesses }, topic)
+      if (!connection.state.known) connection.close('not_authorized', 'too many wrong tokens from this address')
+      return code
     }
     const found = await route(connection, topic)
     return 'error' in found ? turnAway(connection, message, found, topic) : found
@@ -211,16 +222,21 @@ export function createHost(deps: HostDeps): Host<Peer> {
   /** A subscription to what comes to one endpoint: somebody waits for it here. */
   async function bindSubscriber(connection: Device, topic: Topic): Promise<void> {
     const { state: peer, client } = connection
-    for (;;) {
+    while (connection.open) {
+      if (guesses.lockedFor(client.address, shownIn(topic)) > 0) {
+        refuse(connection, { reason: tooManyGuesses }, topic)
+        return
+      }
       const who = await identify(topic, { transport: client.transport, shown: peer.shown })
       if (isRefused(who)) {
         refuse(connection, who, topic)
+        if (who.guess) guessed(connection, topic)
         if (who.close) connection.close('not_authorized', authenticationRequired)
         return
       }
       if (!connection.open) return
       if (!identify.isCurrent(who)) continue
-      introduce(connection)
+      introduce(connection, topic)
       bindings.bind(connection, who, false)
       return
     }
@@ -236,9 +252,13 @@ export function createHost(deps: HostDeps): Host<Peer> {
       if (topic) named.set(`${topic.versionName}/${topic.token}`, topic)
     }
     for (const topic of named.values())
-      inTurn(connection, () => bindSubscriber(connection, topic)).catch((error) =>
-        log.warn({ err: error }, 'who subscribes could not be looked up'),
-      )
+      inTurn(connection, () => bindSubscriber(connection, topic))
+        .catch((error) => log.warn({ err: error }, 'who subscribes could not be looked up'))
+        .finally(() => {
+          if (--peer.lookups === lookupsMax / 2 && !peer.slowed && connection.open) connection.resume()
+        })
+    peer.lookups += named.size
+    if (peer.lookups >= lookupsMax) connection.pause()
   }
 
   return {

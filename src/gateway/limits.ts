@@ -63,10 +63,12 @@ export function createStrangers(max: number): Strangers {
   }
 }
 
+/** `what` was shown: a token, a password; the same again is no guess. */
 export interface Guesses {
-  /** Seconds until this address is listened to again; 0: now. */
-  lockedFor(address: string): number
-  wrong(address: string): void
+  /** Seconds until this address is listened to again; 0: now. What was right from there before is listened to all the time. */
+  lockedFor(address: string, what: string): number
+  wrong(address: string, what: string): void
+  right(address: string, what: string): void
 }
 
 interface Record {
@@ -74,23 +76,38 @@ interface Record {
   since: number
   lockedUntil: number
   locks: number
+  /** The first of them, not counted again within the window: a device that repeats one does not lock its neighbours out. */
+  repeated: Set<string>
 }
 
 const addressesMax = 20_000
+const repeatedMax = 16
+/** Longer ones are nobody's token. */
+const repeatedLengthMax = 200
+const provenMax = 100_000
 const dayMs = 86_400_000
 
 /** So many wrong ones within the window lock an address, each time for twice as long. In memory: each process counts its own. */
 export function createGuesses(rule: { limit: number; windowSeconds: number; lockSeconds: number }): Guesses {
   const records = new Map<string, Record>()
+  const proven = new Set<string>()
   return {
-    lockedFor(address) {
+    lockedFor(address, what) {
       const record = records.get(address)
       if (!record) return 0
-      return Math.max(0, Math.ceil((record.lockedUntil - monotonicMs()) / 1000))
+      const seconds = Math.max(0, Math.ceil((record.lockedUntil - monotonicMs()) / 1000))
+      return seconds > 0 && proven.has(`${address} ${what}`) ? 0 : seconds
     },
-    wrong(address) {
+    right(address, what) {
+      const entry = `${address} ${what}`
+      // Inserted anew: the one that was not shown for longest is forgotten first.
+      proven.delete(entry)
+      proven.add(entry)
+      if (proven.size > provenMax) proven.delete(proven.values().next().value!)
+    },
+    wrong(address, what) {
       const at = monotonicMs()
-      const record = records.get(address) ?? { failures: 0, since: at, lockedUntil: 0, locks: 0 }
+      const record = records.get(address) ?? { failures: 0, since: at, lockedUntil: 0, locks: 0, repeated: new Set() }
       // Inserted anew: the one that was quiet for longest is forgotten first.
       records.delete(address)
       records.set(address, record)
@@ -98,7 +115,10 @@ export function createGuesses(rule: { limit: number; windowSeconds: number; lock
       if (at - record.since > rule.windowSeconds * 1000) {
         record.failures = 0
         record.since = at
+        record.repeated.clear()
       }
+      if (record.repeated.has(what)) return
+      if (record.repeated.size < repeatedMax && what.length <= repeatedLengthMax) record.repeated.add(what)
       if (at - record.lockedUntil > dayMs) record.locks = 0
       if (++record.failures < rule.limit) return
       record.failures = 0

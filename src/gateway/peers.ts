@@ -30,6 +30,8 @@ export interface Peer {
   /** Wrong tokens that were counted already: a device that repeats one does not lock its neighbours out. */
   refused: Set<string> | undefined
   slowed: boolean
+  /** Endpoints that subscriptions name and nobody has looked up yet. */
+  lookups: number
 }
 
 export type Device = Connection<Peer>
@@ -85,6 +87,7 @@ export const newPeer = (shown: Shown | undefined, messagesPerSecond: number): Pe
   messages: newBucket(messagesPerSecond),
   refused: undefined,
   slowed: false,
+  lookups: 0,
 })
 
 /** What was decided for messages that begin so, as long as it holds. */

@@ -66,6 +66,9 @@ export function readTopic(topic: string): Topic | TopicProblem {
   }
 }
 
+/** What somebody who tries out tokens would have to hit. */
+export const shownIn = ({ versionName, token }: Topic) => `${versionName}/${token}`
+
 /** What stands behind the prefix. The last level is a request id when it consists of digits only; 0 is one too. */
 export function readTail(topic: string, end: number): Tail | TopicProblem {
   const { length } = topic

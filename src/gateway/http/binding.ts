@@ -17,7 +17,7 @@ import { type Identify, isRefused, type Refused } from '../identify.ts'
 import { draw, type Guesses, giveBack } from '../limits.ts'
 import type { GatewayMetrics } from '../metrics.ts'
 import { plainAddress } from '../peers.ts'
-import { prefixEnd, readTail, readTopic, type Topic, topicProblems } from '../topic.ts'
+import { prefixEnd, readTail, readTopic, shownIn, type Topic, topicProblems } from '../topic.ts'
 
 export interface BindingDeps {
   settings: Kit['settings']['gateway']
@@ -89,7 +89,8 @@ export function mountBinding(app: FastifyInstance, deps: BindingDeps) {
       throw TopicMalformed({ problem: topicProblems[problem] })
     }
     const address = plainAddress(request.ip)
-    const seconds = guesses.lockedFor(address)
+    const shown = shownIn(topic)
+    const seconds = guesses.lockedFor(address, shown)
     if (seconds > 0) {
       refuse(request, 'too_many_guesses', {}, topic)
       throw tooMany(seconds)
@@ -98,10 +99,11 @@ export function mountBinding(app: FastifyInstance, deps: BindingDeps) {
     while (!isRefused(who) && !identify.isCurrent(who))
       who = await identify(topic, { transport: 'http', shown: undefined })
     if (isRefused(who)) {
-      if (who.guess) guesses.wrong(address)
+      if (who.guess) guesses.wrong(address, shown)
       refuse(request, who.reason, who, topic)
       throw who.error
     }
+    guesses.right(address, shown)
     const wait = draw(who.tenant.messages, settings.messagesPerTenant, monotonicMs())
     if (wait > 0) {
       giveBack(who.tenant.messages)
