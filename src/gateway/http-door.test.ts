@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { connect } from 'node:net'
 import { test } from 'node:test'
 import { aDevice } from '../../test/harness/device.ts'
@@ -152,6 +153,29 @@ test('MQTT over WebSocket at /mqtt and /ws; any other upgrade is 404', async () 
   assert.match(await upgrade('/elsewhere', ''), /^HTTP\/1.1 404 /)
   assert.match(await upgrade('/mqtt', ''), /^HTTP\/1.1 101 /)
   assert.match(await upgrade('/ws', 'Sec-WebSocket-Protocol: mqttv3.1\r\n'), /^HTTP\/1.1 101 [\s\S]*Protocol: mqttv3.1/)
+})
+
+test('pings over WebSocket are answered, but not piled up for who does not read', async () => {
+  const socket = connect(Number(new URL(httpUrl).port), '127.0.0.1')
+  const frame = (bytes: number) => Buffer.from([0x89, 0x80 | bytes, 0, 0, 0, 0, ...Buffer.alloc(bytes)])
+  socket.write(
+    'GET /mqtt HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n' +
+      'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n',
+  )
+  assert.match(String((await once(socket, 'data'))[0]), / 101 /)
+  socket.write(frame(5))
+  assert.deepEqual((await once(socket, 'data'))[0], Buffer.from([0x8a, 5, 0, 0, 0, 0, 0]))
+  socket.pause()
+  const many = Buffer.concat(Array<Buffer>(8000).fill(frame(125)))
+  for (let i = 0; i < 20; i++) await new Promise((resolve) => socket.write(many, resolve))
+  let bytes = 0
+  socket.on('data', (chunk) => {
+    bytes += chunk.length
+  })
+  socket.resume()
+  socket.end()
+  await once(socket, 'close')
+  assert.ok(bytes < 0.9 * 20 * 8000 * 127, `${bytes} bytes of pongs were kept`)
 })
 
 test('who tries out tokens is not listened to for a while', async () => {

@@ -19,6 +19,8 @@ const paths = new Set(['/mqtt', '/ws'])
 const protocols = ['mqtt', 'mqttv3.1']
 /** A frame may hold several packets, and a packet may come in several frames. */
 const frameBytesMax = 2 * bodyLimitBytes
+/** Who does not read what it is sent gets no pongs either: they would pile up behind the stream, where nobody counts them. */
+const unsentForPongMax = 65_536
 
 export function acceptWebSockets(server: Server, deps: WebSocketDeps) {
   const accepting = new WebSocketServer({
@@ -26,6 +28,7 @@ export function acceptWebSockets(server: Server, deps: WebSocketDeps) {
     clientTracking: false,
     maxPayload: frameBytesMax,
     perMessageDeflate: false,
+    autoPong: false,
     handleProtocols: (offered) => protocols.find((protocol) => offered.has(protocol)) ?? false,
   })
 
@@ -42,6 +45,9 @@ export function acceptWebSockets(server: Server, deps: WebSocketDeps) {
     }
     socket.once('close', () => deps.strangers.leave(address))
     accepting.handleUpgrade(request, socket, head, (webSocket: WebSocket) => {
+      webSocket.on('ping', (data) => {
+        if (webSocket.bufferedAmount < unsentForPongMax) webSocket.pong(data)
+      })
       const stream = createWebSocketStream(webSocket, { allowHalfOpen: false })
       sessions.accept(stream, { transport: 'websocket', address })
     })
