@@ -41,13 +41,18 @@ function keepNumbers(this: unknown, key: string, value: unknown, context?: { sou
 const badText = 'expected text without NUL and lone surrogates'
 const isBad = (text: string) => !text.isWellFormed() || text.includes('\0')
 
-/** The path of the first text that cannot be kept as it is, or of the first `__proto__`. */
-function findTrouble(value: unknown, path: string, plainData: boolean): { path: string; problem: string } | undefined {
+/** The path of the first text that cannot be kept as it is, or of the first `__proto__` that is not the user's own. */
+function findTrouble(
+  value: unknown,
+  path: string,
+  plainData: PlainData,
+): { path: string; problem: string } | undefined {
   if (typeof value === 'string') return isBad(value) ? { path: path || 'body', problem: badText } : undefined
   if (typeof value !== 'object' || value === null) return undefined
   for (const [key, inner] of Object.entries(value)) {
     const where = path === '' ? key : `${path}.${key}`
-    if (key === '__proto__' && !plainData) return { path: where, problem: 'this name is not allowed' }
+    if (key === '__proto__' && !(plainData === 'inside' ? path !== '' : plainData))
+      return { path: where, problem: 'this name is not allowed' }
     if (isBad(key)) return { path: path || 'body', problem: badText }
     const found = findTrouble(inner, where, plainData)
     if (found) return found
@@ -55,8 +60,10 @@ function findTrouble(value: unknown, path: string, plainData: boolean): { path: 
   return undefined
 }
 
-/** `plainData`: where any JSON is the user's own, `__proto__` is a key like any other. */
-export function parseJson(bytes: Buffer, { plainData = false } = {}): unknown {
+/** Where any JSON is the user's own, `__proto__` is a key like any other. `inside`: all but the names of the body itself. */
+type PlainData = boolean | 'inside'
+
+export function parseJson(bytes: Buffer, { plainData = false }: { plainData?: PlainData } = {}): unknown {
   if (bytes.length === 0) return undefined
   if (!isUtf8(bytes)) throw InvalidRequest({ problem: 'body: expected valid UTF-8' })
   if (tooDeep(bytes)) throw InvalidRequest({ problem: `body: nested deeper than ${depthLimit} levels` })
@@ -81,7 +88,7 @@ export function readJsonBodies(app: FastifyInstance) {
   app.addContentTypeParser(/^application\/(?:[\w.+-]+\+)?json\b/, { parseAs: 'buffer' }, (request, bytes, done) => {
     try {
       request.emptyBody = bytes.length === 0
-      const plainData = request.routeOptions.config.anyJson === true
+      const { anyJson: plainData = false } = request.routeOptions.config
       done(null, parseJson(bytes as Buffer, { plainData }))
     } catch (error) {
       done(error as Error)

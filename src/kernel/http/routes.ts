@@ -13,8 +13,8 @@ export interface Access {
   on?: 'platform' | 'tenant' | 'resource'
   /** Another permission that is as good. */
   or?: { scope: string; on: 'platform' | 'tenant' }
-  /** The body is the user's own JSON: `__proto__` is a key like any other. */
-  anyJson?: boolean
+  /** The body, or what is inside it, is the user's own JSON: `__proto__` is a key like any other. */
+  anyJson?: boolean | 'inside'
 }
 
 type StaticOf<S extends TSchema | undefined> = S extends TSchema ? Static<S> : undefined
