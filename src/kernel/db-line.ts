@@ -4,7 +4,10 @@
  * connection is known to be broken, and the driver's own rejection is the outcome.
  */
 import { setImmediate as turn } from 'node:timers/promises'
-import type { Sql } from './db.ts'
+import type postgres from 'postgres'
+
+// biome-ignore lint/complexity/noBannedTypes: postgres.js names "no custom types" so
+type Sql = postgres.ISql<{}>
 
 export interface Line {
   broken: boolean

@@ -43,13 +43,21 @@ const keepNumbers =
 const badText = 'expected text without NUL and lone surrogates'
 const isBad = (text: string) => !text.isWellFormed() || text.includes('\0')
 
-/** The path of the first text that cannot be kept as it is, or of the first `__proto__`. */
-function findTrouble(value: unknown, path: string, plainData: boolean): { path: string; problem: string } | undefined {
+/** Where any JSON is the user's own, `__proto__` is a key like any other. `inside`: all but the names of the body itself. */
+type PlainData = boolean | 'inside'
+
+/** The path of the first text that cannot be kept as it is, or of the first `__proto__` that is not the user's own. */
+function findTrouble(
+  value: unknown,
+  path: string,
+  plainData: PlainData,
+): { path: string; problem: string } | undefined {
   if (typeof value === 'string') return isBad(value) ? { path, problem: badText } : undefined
   if (typeof value !== 'object' || value === null) return undefined
   for (const [key, inner] of Object.entries(value)) {
     const where = path === '' ? key : `${path}.${key}`
-    if (key === '__proto__' && !plainData) return { path: where, problem: 'this name is not allowed' }
+    if (key === '__proto__' && !(plainData === 'inside' ? path !== '' : plainData))
+      return { path: where, problem: 'this name is not allowed' }
     if (isBad(key)) return { path, problem: badText }
     const found = findTrouble(inner, where, plainData)
     if (found) return found
@@ -57,11 +65,15 @@ function findTrouble(value: unknown, path: string, plainData: boolean): { path: 
   return undefined
 }
 
-/**
- * `plainData`: where any JSON is the user's own, `__proto__` is a key like any other. `part`: what a message about the
- * whole calls it. `nearest`: an integer that a double cannot hold becomes the nearest one that it can.
- */
-export function parseJson(bytes: Buffer, { plainData = false, part = 'body', nearest = false } = {}): unknown {
+interface Reading {
+  plainData?: PlainData
+  /** What a message about the whole calls it. */
+  part?: string
+  /** An integer that a double cannot hold becomes the nearest one that it can. */
+  nearest?: boolean
+}
+
+export function parseJson(bytes: Buffer, { plainData = false, part = 'body', nearest = false }: Reading = {}): unknown {
   if (bytes.length === 0) return undefined
   if (!isUtf8(bytes)) throw InvalidRequest({ problem: `${part}: expected valid UTF-8` })
   if (tooDeep(bytes)) throw InvalidRequest({ problem: `${part}: nested deeper than ${depthLimit} levels` })
@@ -86,7 +98,7 @@ export function readJsonBodies(app: FastifyInstance) {
   app.addContentTypeParser(/^application\/(?:[\w.+-]+\+)?json\b/, { parseAs: 'buffer' }, (request, bytes, done) => {
     try {
       request.emptyBody = bytes.length === 0
-      const plainData = request.routeOptions.config.anyJson === true
+      const { anyJson: plainData = false } = request.routeOptions.config
       done(null, parseJson(bytes as Buffer, { plainData }))
     } catch (error) {
       done(error as Error)

@@ -93,7 +93,7 @@ function describe({ door, method, path, schema, access, face }: Operation) {
     ],
     ...(schema.body && {
       requestBody: {
-        required: true,
+        required: access.bodyOptional !== true,
         content: json(schema.body, schema.bodyType),
       },
     }),

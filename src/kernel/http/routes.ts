@@ -13,8 +13,10 @@ export interface Access {
   on?: 'platform' | 'tenant' | 'resource'
   /** Another permission that is as good. */
   or?: { scope: string; on: 'platform' | 'tenant' }
-  /** The body is the user's own JSON: `__proto__` is a key like any other. */
-  anyJson?: boolean
+  /** The body, or what is inside it, is the user's own JSON: `__proto__` is a key like any other. */
+  anyJson?: boolean | 'inside'
+  /** No body is one without fields: where nothing has to be said, existing clients send none. */
+  bodyOptional?: boolean
 }
 
 type StaticOf<S extends TSchema | undefined> = S extends TSchema ? Static<S> : undefined
@@ -86,6 +88,11 @@ function checkSystemAccess(ctx: Ctx, access: Access) {
   for (const scope of scopesOf(access)) authorize(ctx, scope, resource)
 }
 
+function completeBody(request: FastifyRequest, _: unknown, done: () => void) {
+  if (request.emptyBody && (request.body === undefined || request.body === null)) request.body = {}
+  done()
+}
+
 export function mountRoutes(
   app: FastifyInstance,
   door: { name: string; root: string; face: Face; baseUrl: () => string },
@@ -115,6 +122,7 @@ export function mountRoutes(
           request.ctx = await authenticate(request, door.name)
           checkSystemAccess(request.ctx, config)
         },
+        ...(config.bodyOptional && { preValidation: completeBody }),
         handler: (request, reply) =>
           handler(
             {

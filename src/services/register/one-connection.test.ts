@@ -1,33 +1,17 @@
 /**
- * With a single connection to the database, a request that asked for a second one while it holds the first would never
- * be answered. With eight connections, eight such requests at once stop the whole process.
+ * With a single connection for transactions, a request that asked for a second one while it holds the first would never be
+ * answered. With a few connections, a few such requests at once stop the whole process.
  */
 import assert from 'node:assert/strict'
-import { after, before, suite, test } from 'node:test'
+import { suite, test } from 'node:test'
 import { openRegister, query, root } from '../../../test/harness/register.ts'
 
-const { house, admin, anApplication, anEndpoint } = await openRegister({
+const { admin, anApplication, anEndpoint } = await openRegister({
   environment: { WAYPOST_DATABASE_CONNECTIONS: '2' },
 })
 
+// Two are the fewest: one for transactions, one for all else.
 suite('requests over a single connection', { timeout: 20_000 }, () => {
-  /** Two are the fewest that a process takes: one of them is kept away. */
-  const free = Promise.withResolvers<void>()
-  let kept: Promise<void>
-  before(async () => {
-    const held = Promise.withResolvers<void>()
-    kept = house.kit.db.tx(async (sql) => {
-      await sql`select 1`
-      held.resolve()
-      await free.promise
-    })
-    await held.promise
-  })
-  after(async () => {
-    free.resolve()
-    await kept
-  })
-
   test('moving an endpoint to a version that nobody asked for before', async () => {
     const { app, version } = await anApplication(admin, ['v1', 'v2'])
     const endpointId = await anEndpoint(version)

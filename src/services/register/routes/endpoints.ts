@@ -13,7 +13,7 @@ const read = { scope: 'endpoint:read' }
 const update = { scope: 'endpoint:update' }
 const remove = { scope: 'endpoint:delete' }
 /** Metadata is the user's own JSON, and so are the values that it is compared with. */
-const anyJson = true
+const anyJson = 'inside' as const
 const search = { ...read, anyJson }
 const create = { scope: 'application:endpoint:create', anyJson }
 const register = { scope: ['application:endpoint:create', 'endpoint:update'], anyJson }

@@ -5,7 +5,7 @@ import type { FilterRules } from '../service/filters.ts'
 import { sendDocument, sendText } from './send.ts'
 
 /** A query compares with any JSON of the user's. */
-const scope = (action: string) => ({ scope: `application:endpoint-filter:${action}`, anyJson: true })
+const scope = (action: string) => ({ scope: `application:endpoint-filter:${action}`, anyJson: 'inside' as const })
 
 export function filterRoutes(http: Http, { filters }: { filters: FilterRules }) {
   const all = '/applications/:applicationName/filters'
