@@ -10,6 +10,11 @@ const benches: Record<string, { title: string; load(): Promise<() => Promise<Fig
   tenants: { title: 'Ten thousand tenants', load: async () => (await import('./tenants.ts')).tenants },
   binary: { title: 'Uploads and downloads', load: async () => (await import('./binary.ts')).binary },
   register: { title: 'A million endpoints', load: async () => (await import('./register.ts')).register },
+  'traffic-log': {
+    title: 'Ten million records of traffic',
+    load: async () => (await import('./traffic-log.ts')).trafficLog,
+  },
+  gateway: { title: 'Devices', load: async () => (await import('./gateway.ts')).gateway },
 }
 
 const asked = process.argv.slice(2)

@@ -24,6 +24,11 @@ const commands: Record<string, Command> = {
   doctor: { summary: 'look for what is wrong and say what to do', load: () => import('./cli/doctor.ts') },
   user: { takes: true, summary: 'people who log in: waypost user list', load: () => import('./cli/user.ts') },
   key: { takes: true, summary: 'API keys and signing keys: waypost key list', load: () => import('./cli/key.ts') },
+  simulate: {
+    takes: true,
+    summary: 'run simulated devices against the platform: waypost simulate --devices 10',
+    load: () => import('./cli/simulate.ts'),
+  },
   config: { summary: 'show the effective settings and where each came from', load: () => import('./cli/config.ts') },
   openapi: { takes: true, summary: 'print the API reference', load: () => import('./cli/openapi.ts') },
 }

@@ -7,14 +7,20 @@ import { existsSync, globSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { startEmbeddedPostgres } from '../src/kernel/embedded-postgres.ts'
 import { sharedServerVariable, throwAwayDirectory } from '../test/harness/database.ts'
+import { pythonWith } from '../test/harness/python.ts'
 
-/** What comes from Debian: command → package. */
-const tools = { chromium: 'chromium' }
+/** What comes from Debian: package → how to see that it is there. */
+const tools = {
+  chromium: 'command -v chromium',
+  curl: 'command -v curl',
+  'mosquitto-clients': 'command -v mosquitto_pub && command -v mosquitto_sub',
+  'python3-paho-mqtt': pythonWith('paho.mqtt.client'),
+}
 
 function ensureTools() {
-  const missing = Object.entries(tools).filter(([command]) => !onPath(command))
+  const missing = Object.entries(tools).filter(([, check]) => !holds(check))
   if (missing.length === 0) return
-  const packages = missing.map(([, name]) => name).join(' ')
+  const packages = missing.map(([name]) => name).join(' ')
   const install = `apt-get update && apt-get install -y --no-install-recommends ${packages}`
   if (process.getuid?.() === 0 && existsSync('/etc/debian_version')) {
     console.error(`Installing ${packages}…`)
@@ -22,13 +28,13 @@ function ensureTools() {
       stdio: ['ignore', 'ignore', 'inherit'],
       env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
     })
-    if (status === 0 && missing.every(([command]) => onPath(command))) return
+    if (status === 0 && missing.every(([, check]) => holds(check))) return
   }
   console.error(`The tests need ${packages}. On Debian, run as root:\n\n  ${install}\n`)
   process.exit(1)
 }
 
-const onPath = (command: string) => spawnSync('sh', ['-c', `command -v ${command}`]).status === 0
+const holds = (check: string) => spawnSync('sh', ['-c', check]).status === 0
 
 const places = process.argv.slice(2)
 const files = globSync('{src,test,tools}/**/*.test.ts')

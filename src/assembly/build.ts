@@ -45,14 +45,13 @@ export async function buildHouse(options: {
 }): Promise<House> {
   const { config, log, connection } = options
   const services = inOrder(options.services)
-  const pool = connect(connection, { max: config.databaseConnections })
   // pg-boss sends whole transactions as one text, which the driver allows on a pool of one only.
   const jobPool = connect(connection, { max: 1, translate: false, name: 'waypost-jobs' })
-  const db = createDb(pool, connection)
+  const db = createDb(connection, { max: config.databaseConnections })
   try {
-    const migrated = await migrate(pool, readMigrations(migrationSources(services)))
+    const migrated = await migrate(db.sql, readMigrations(migrationSources(services)))
     const masterKey = loadMasterKey(config.masterKey, config.dataDirectory)
-    const secrets = createSecrets(await loadDataKey(pool, masterKey))
+    const secrets = createSecrets(await loadDataKey(db.sql, masterKey))
     const metrics = createMetrics()
     const kit: Kit = {
       db,
@@ -71,7 +70,7 @@ export async function buildHouse(options: {
     let open = true
     const takeUp = async () => {
       try {
-        secrets.renew(await loadDataKey(pool, masterKey))
+        secrets.renew(await loadDataKey(db.sql, masterKey))
         await kit.jobs.reopen()
         for (const listener of gapListeners) await listener()
       } catch (error) {

@@ -1,3 +1,4 @@
+import gateway from '../gateway/index.ts'
 import identity from '../identity/index.ts'
 import type { AnyService } from '../kernel/define-service.ts'
 import applications from '../services/applications/index.ts'
@@ -7,6 +8,7 @@ import register from '../services/register/index.ts'
 import tenants from '../services/tenants/index.ts'
 import timeSeries from '../services/time-series/index.ts'
 import tokens from '../services/tokens/index.ts'
+import trafficLog from '../services/traffic-log/index.ts'
 
 /** The plan of the house: every service once; what each needs decides the order in which they are built. */
 export const catalogue: AnyService[] = [
@@ -16,6 +18,8 @@ export const catalogue: AnyService[] = [
   credentials,
   tokens,
   register,
+  trafficLog,
+  gateway,
   binaryData,
   timeSeries,
 ]

@@ -38,6 +38,8 @@ export async function* examine(config: Config, log: Log): AsyncGenerator<Finding
   const running = await findRunning(config)
   yield* reportRunning(running)
   yield await checkPort('WAYPOST_PORT', config.host, config.port, running?.baseUrl)
+  yield await checkPort('WAYPOST_MQTT_PORT', config.host, config.service.gateway.mqttPort, running?.mqttUrl)
+  yield await checkPort('WAYPOST_MQTTS_PORT', config.host, config.service.gateway.mqttsPort, running?.mqttsUrl)
   yield await checkPort('WAYPOST_MANAGEMENT_PORT', '127.0.0.1', config.managementPort, running?.managementUrl)
   if (!config.databaseUrl) {
     const programs = checkPrograms(config)
@@ -111,6 +113,8 @@ function* checkSecretFiles(directory: string): Generator<Finding> {
 
 interface Running {
   baseUrl: string
+  mqttUrl?: string
+  mqttsUrl?: string
   managementUrl: string
   health: HealthReport
 }

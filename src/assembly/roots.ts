@@ -4,6 +4,7 @@ export const roots: Record<string, string[]> = {
   'tenant-v1': ['/api/v1', '/tenant-manager/api/v1'],
   'tenant-v2': ['/tenant-manager/api/v2', '/api/v2'],
   application: ['/api/v1', '/tekton/api/v1'],
+  adx: ['/adx/api/v1'],
   token: ['/api/v1', '/cm/api/v1'],
   register: ['/epr/api/v1'],
   configuration: ['/ecr/api/v1'],
@@ -18,5 +19,7 @@ export const roots: Record<string, string[]> = {
   vpn: ['/vpms/api/v1'],
   rules: ['/re/api/v1'],
   assets: ['/am'],
+  // Devices speak on topics below it (gateway/http): its own routes are none of people's.
+  device: ['/kp1', '/kpc/kp1'],
   lorawan: ['/api/v1', '/netc/api/v1', '/ttnc/api/v1'],
 }

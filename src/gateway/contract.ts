@@ -8,10 +8,16 @@ import type { DeviceEndpoint, DeviceMessage, Push } from '../kernel/device.ts'
 export type Delivery = 'sent' | 'queued' | 'offline'
 
 export interface Gateway {
-  /** To the endpoint's current connection, wherever that is. */
+  /**
+   * To the endpoint's current connection, wherever that is. What the device asked not to get (`observe: false`) stays here
+   * and is `offline`: the device asks for it.
+   */
   send(endpointId: string, push: Push): Promise<Delivery>
   isConnected(endpointId: string): boolean
-  /** Says what stands behind an extension that the gateway speaks itself; until then it answers as if there were nothing. */
+  /**
+   * Says what stands behind an extension that the gateway speaks itself; until then it answers as if there were nothing.
+   * Samples (dcx) may have several receivers, all others have one.
+   */
   attach(behind: Partial<Behind>): void
 }
 export const Gateway = contract<Gateway>('gateway')
@@ -37,6 +43,27 @@ export interface Configuration {
   config: unknown
 }
 
+/** As it goes to a device: what `send` takes when an effective configuration or target version has changed. */
+export const configurationPush = (extension: 'cmx' | 'cmx_ota', configuration: Configuration): Push => ({
+  extension,
+  resourcePath:
+    (configuration.name ?? defaultConfiguration) === defaultConfiguration
+      ? '/config/json'
+      : `/config/json/${configuration.name}`,
+  payload: configurationPayload(configuration),
+})
+
+/** The name of the one that has none on the wire. */
+export const defaultConfiguration = 'default'
+
+/** Existing firmware ignores a configuration without these words (document 3, 2.C). */
+export const configurationPayload = ({ configId, config }: Pick<Configuration, 'configId' | 'config'>) => ({
+  configId,
+  config,
+  statusCode: 200,
+  reasonPhrase: 'ok',
+})
+
 export interface Configurations {
   current(endpoint: DeviceEndpoint, name: string | undefined): Promise<Configuration | undefined>
   /** False for a `configId` that this endpoint was never to apply; it is not recorded then. */
@@ -53,6 +80,18 @@ export interface OutstandingCommand {
   type: string
   payload?: unknown
 }
+
+/** As they go to a device: what `send` takes when commands of a type were invoked. */
+export const commandPush = (type: string, commands: Omit<OutstandingCommand, 'type'>[]): Push => ({
+  extension: 'cex',
+  resourcePath: `/command/${type}`,
+  payload: commands.map(commandPayload),
+})
+
+export const commandPayload = ({ id, payload }: Omit<OutstandingCommand, 'type'>) => ({
+  id,
+  ...(payload !== undefined && { payload }),
+})
 
 export interface Commands {
   /** All types without one. */

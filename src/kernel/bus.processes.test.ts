@@ -15,7 +15,7 @@ interface Told {
 const Told = defineEvent<Told>('test.node.told', { description: 'for tests' })
 
 async function aNode(connection: ConnectionOptions) {
-  const db = createDb(connect(connection, { max: 3 }))
+  const db = createDb(connection, { max: 3 })
   const log = await createLog({ level: 'silent', format: 'json' })
   const bus = createBus({ db, transport: postgresTransport(db), nodeId: newId(), log, metrics: createMetrics() })
   const heard: string[] = []

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eventually } from '../../test/harness/eventually.ts'
 import { openHouse } from '../../test/harness/house.ts'
-import { defineEvent } from './bus.ts'
+import { defineEvent, inParts } from './bus.ts'
 import { contract } from './contract.ts'
 import type { Kit } from './define-service.ts'
 import { defineService } from './define-service.ts'
@@ -101,4 +101,18 @@ test('a listener is called after the commit and before the transaction returns',
     assert.deepEqual(heard, [])
   })
   assert.deepEqual(heard, [7])
+})
+
+test('many are told in parts that a message takes, all of them and in their order', () => {
+  const ids = Array.from({ length: 1000 }, (_, n) => `${n}-${'é'.repeat(n % 40)}`)
+  const parts = [...inParts(ids)]
+  assert.deepEqual(parts.flat(), ids)
+  const bytes = parts.map((part) => Buffer.byteLength(JSON.stringify(part)))
+  assert.ok(Math.max(...bytes) <= 6001 && Math.min(...bytes.slice(0, -1)) > 5900, `${bytes}`)
+  assert.deepEqual(
+    [...inParts(['x'.repeat(7000), 'y'])].map(({ length }) => length),
+    [1, 1],
+    'one alone is not cut',
+  )
+  assert.deepEqual([...inParts([])], [])
 })

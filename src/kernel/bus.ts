@@ -28,6 +28,28 @@ export function defineEvent<P extends { tenantId: string }>(
   return event
 }
 
+/** What fits into one message of NOTIFY, which takes 8000 bytes. */
+const messageBytes = 7900
+/** Of a list within a message: the rest is for the event's name and what else its payload says. */
+const listBytes = 6000
+
+/** For an event that tells of many: so few at once that it reaches the other processes whole, and not as a gap. */
+export function* inParts<T>(items: Iterable<T>): Generator<T[]> {
+  let part: T[] = []
+  let bytes = 0
+  for (const item of items) {
+    const size = Buffer.byteLength(JSON.stringify(item)) + 1
+    if (part.length > 0 && bytes + size > listBytes) {
+      yield part
+      part = []
+      bytes = 0
+    }
+    part.push(item)
+    bytes += size
+  }
+  if (part.length > 0) yield part
+}
+
 export interface Bus {
   publish<P>(sql: Sql, event: EventType<P>, payload: P): Promise<void>
   hear<P>(event: EventType<P>, listener: (payload: P) => void): void
@@ -149,7 +171,7 @@ export function createBus(deps: { db: Db; transport: Transport; nodeId: string; 
       }
       if (hearers.has(event.name)) {
         const whole = JSON.stringify({ node: nodeId, event: event.name, payload })
-        const fits = Buffer.byteLength(whole) < 7900
+        const fits = Buffer.byteLength(whole) < messageBytes
         await transport.send(sql, fits ? whole : JSON.stringify({ node: nodeId, event: event.name }))
       }
       db.afterCommit(sql, () => {

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import net from 'node:net'
+import { suite, test } from 'node:test'
 import { freshDatabase } from '../../test/harness/database.ts'
-import { connect, createDb, isUniqueViolation, likePart } from './db.ts'
+import { sleep } from './clock.ts'
+import { type ConnectionOptions, createDb, isConnectionTrouble, isUniqueViolation, likePart, type Sql } from './db.ts'
 
-async function aDb() {
-  const db = createDb(connect(await freshDatabase(), { max: 4 }))
+async function aDb(connection?: ConnectionOptions) {
+  const db = createDb(connection ?? (await freshDatabase()), { max: 4 })
   await db.sql`create table t (id int primary key, user_data jsonb, some_text text)`
   await db.sql`insert into t (id, user_data) values (1, '{"snake_case": 1, "camelCase": 2}'), (2, null)`
   return db
@@ -72,3 +74,101 @@ test('a partial match takes the text of the caller literally', async () => {
   }
   await db.close()
 })
+
+test('what was acknowledged is there, however many statements wait on a connection when a transaction begins', async () => {
+  const db = await aDb()
+  await db.sql`create table written (n int)`
+  let acknowledged = 0
+  for (let round = 0; round < 20; round++) {
+    const work: Promise<unknown>[] = []
+    // The driver sends a hundred statements at once on each connection: somewhere here the transaction is the hundredth.
+    for (let n = 0; n < 190 + (round % 20); n++) work.push(db.sql`select 1`.execute())
+    const insert = () => void acknowledged++
+    work.push(db.tx((sql) => sql`insert into written values (1)`).then(insert))
+    for (let n = 0; n < 50; n++) work.push(db.sql`insert into written values (2)`.then(insert))
+    await Promise.all(work)
+  }
+  const [row] = await db.tx((sql) => sql`select count(*) from written`)
+  assert.equal(row?.count, acknowledged)
+  await db.close()
+})
+
+suite('a connection that breaks inside a transaction', () => {
+  const breaking = {
+    'while it waits for something else': async (_: Sql, cut: () => Promise<void>) => {
+      await cut()
+      await sleep(50)
+    },
+    'while a statement runs': async (sql: Sql, cut: () => Promise<void>) => {
+      await Promise.all([sql`select pg_sleep(5)`, sleep(20).then(cut)])
+    },
+    'while it throws something of its own': async (sql: Sql, cut: () => Promise<void>) => {
+      await Promise.all([sql`select pg_sleep(5)`.catch(() => {}), sleep(20).then(cut)])
+      throw new Error('of its own')
+    },
+    'inside a savepoint': async (sql: Sql, cut: () => Promise<void>) => {
+      const { savepoint } = sql as Sql & { savepoint(work: (sql: Sql) => Promise<unknown>): Promise<unknown> }
+      await savepoint((inner) => Promise.all([inner`select pg_sleep(5)`, sleep(20).then(cut)]))
+    },
+    'while one part of it goes on': async (sql: Sql, cut: () => Promise<void>) => {
+      const goesOn = sleep(100).then(() => sql`insert into t (id) values (77)`)
+      await Promise.all([sql`select pg_sleep(5)`, sleep(20).then(cut), goesOn.catch(() => {})])
+    },
+  }
+  for (const [when, work] of Object.entries(breaking))
+    for (const how of ['without a word', 'with a last word'])
+      test(`${when}, ${how}, is an error of this transaction, and the next one succeeds`, async () => {
+        const line = await aLine(await freshDatabase())
+        const db = await aDb(line.connection)
+        const attempt = db.tx(async (sql) => {
+          await sql`insert into t (id) values (99)`
+          const [own] = await sql`select pg_backend_pid() as pid`
+          await work(sql, async () => {
+            if (how === 'without a word') line.cut()
+            else await db.sql`select pg_terminate_backend(${own?.pid})`
+          })
+        })
+        await assert.rejects(attempt, (error) => isConnectionTrouble(error) || /of its own/.test(String(error)))
+        await db.tx((sql) => sql`insert into t (id) values (100)`)
+        await sleep(120)
+        const rows = await db.tx((sql) => sql`select id from t where id > 50`)
+        assert.deepEqual(
+          rows.map(({ id }) => id),
+          [100],
+        )
+        await db.close()
+        line.close()
+      })
+})
+
+/** A way to the database that can be cut, as when its machine goes. */
+async function aLine(connection: ConnectionOptions) {
+  const sockets = new Set<net.Socket>()
+  const { host, port } = connection as { host: string; port: number }
+  const server = net.createServer((near) => {
+    const far = host.startsWith('/') ? net.connect(`${host}/.s.PGSQL.${port}`) : net.connect(port, host)
+    for (const socket of [near, far]) {
+      sockets.add(socket)
+      socket
+        .on('error', () => {})
+        .on('close', () => {
+          sockets.delete(socket)
+          near.destroy()
+          far.destroy()
+        })
+    }
+    near.pipe(far).pipe(near)
+  })
+  await new Promise<void>((done) => void server.listen(0, '127.0.0.1', done))
+  const cut = () => {
+    for (const socket of sockets) socket.destroy()
+  }
+  return {
+    connection: { ...connection, host: '127.0.0.1', port: (server.address() as net.AddressInfo).port },
+    cut,
+    close() {
+      cut()
+      server.close()
+    },
+  }
+}

@@ -63,37 +63,62 @@ const attemptsMax = 3
 const isCollision = (error: unknown) =>
   error instanceof postgres.PostgresError && (error.code === '40P01' || error.code === '40001')
 
-/** `connection`: for those who open further ones. */
-export function createDb(pool: Pool, connection?: ConnectionOptions): Db {
-  return createDbWith(pool, connection, new WeakMap())
+/**
+ * Plain statements and transactions never share a connection: where many statements wait on one, the driver (3.4.9) can give a
+ * connection back whose BEGIN was the last that it took, and what others then write there is acknowledged and rolled back.
+ */
+export function createDb(connection: ConnectionOptions, options: { max: number; name?: string }): Db {
+  return createDbWith(connection, options, new WeakMap())
 }
 
 function createDbWith(
-  pool: Pool,
-  connection: ConnectionOptions | undefined,
+  connection: ConnectionOptions,
+  { max, name }: { max: number; name?: string },
   effects: WeakMap<object, (() => void)[]>,
 ): Db {
+  const called = name === undefined ? {} : { name }
+  const forTransactions = Math.max(1, Math.ceil(max / 2))
+  const pool = connect(connection, { max: Math.max(1, max - forTransactions), ...called })
+  const open = () => connect(connection, { max: forTransactions, ...called })
+  let transactions = open()
   const beside: Db[] = []
+
+  /** The driver may never use a connection again that broke while something was on its way to it. */
+  function replace(broken: Pool) {
+    if (transactions !== broken) return
+    transactions = open()
+    void broken.end({ timeout: 5 })
+  }
+
+  async function attempt<T>(work: (sql: Sql) => Promise<T>, done: (() => void)[]): Promise<T> {
+    const own = transactions
+    try {
+      return (await own.begin(async (sql) => {
+        effects.set(sql, done)
+        return await work(sql)
+      })) as T
+    } catch (error) {
+      if (isConnectionTrouble(error)) replace(own)
+      throw error
+    }
+  }
+
   return {
     sql: pool,
     open(options) {
-      if (!connection) throw new Error('this database was not given how to open further connections')
-      const other = createDbWith(connect(connection, options), connection, effects)
+      const other = createDbWith(connection, options, effects)
       beside.push(other)
       return other
     },
     async tx(work) {
-      for (let attempt = 1; ; attempt++) {
+      for (let tried = 1; ; tried++) {
         const done: (() => void)[] = []
         try {
-          const result = await pool.begin(async (sql) => {
-            effects.set(sql, done)
-            return await work(sql)
-          })
+          const result = await attempt(work, done)
           for (const effect of done) effect()
-          return result as Awaited<ReturnType<typeof work>>
+          return result
         } catch (error) {
-          if (attempt === attemptsMax || !isCollision(error)) throw error
+          if (tried === attemptsMax || !isCollision(error)) throw error
         }
       }
     },
@@ -103,7 +128,8 @@ function createDbWith(
       list.push(effect)
     },
     async close() {
-      await Promise.all([...beside.splice(0).map((other) => other.close()), pool.end({ timeout: 5 })])
+      const own = [pool.end({ timeout: 5 }), transactions.end({ timeout: 5 })]
+      await Promise.all([...beside.splice(0).map((other) => other.close()), ...own])
     },
   }
 }

@@ -29,7 +29,7 @@ export interface DeviceAnswer {
   payload?: unknown
   /**
    * Whether it goes out also when the device gave no request id: "get" resources, whose clients wait for it all the same.
-   * Errors always go out.
+   * Errors always go out, and where a device waits for its answer (HTTP), every answer does.
    */
   always?: boolean
 }

@@ -58,7 +58,11 @@ export const InvalidRequest = defineError<{ problem: string }>('invalid_request'
 /** 400 that names the field and what was expected. */
 export const invalidField = (name: string, problem: string) =>
   InvalidRequest({ problem: `${name}: ${problem}` }, { fields: { [name]: [problem] } })
-export const Unauthenticated = defineError('unauthenticated', 401, 'A valid access token or API key is required')
+export const Unauthenticated = defineError(
+  'unauthenticated',
+  401,
+  'A valid access token or API key is required: none came, or it is wrong or has expired',
+)
 export const Forbidden = defineError<{ scope: string; resource: string }>(
   'forbidden',
   403,

@@ -3,6 +3,8 @@ import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 export interface QuickHistogram {
   /** The values of the labels in their order. */
   observe(value: number, ...labels: (string | number)[]): void
+  /** For who observes the same labels again and again. */
+  of(...labels: (string | number)[]): (value: number) => void
 }
 
 export interface Metrics {
@@ -72,18 +74,29 @@ function createQuickHistogram(name: string, help: string, labelNames: string[], 
     ]
   }
 
+  function seriesOf(labels: (string | number)[]): Series {
+    const key = labels.join(' ')
+    let series = known.get(key)
+    if (!series) {
+      series = { labels, counts: buckets.map(() => 0), sum: 0, count: 0 }
+      known.set(key, series)
+    }
+    return series
+  }
+
+  function add(series: Series, value: number) {
+    let index = 0
+    while (index < buckets.length && value > buckets[index]!) index++
+    if (index < buckets.length) series.counts[index]!++
+    series.sum += value
+    series.count++
+  }
+
   return {
-    observe(value: number, ...labels: (string | number)[]) {
-      const key = labels.join(' ')
-      let series = known.get(key)
-      if (!series) {
-        series = { labels, counts: buckets.map(() => 0), sum: 0, count: 0 }
-        known.set(key, series)
-      }
-      const index = buckets.findIndex((limit) => value <= limit)
-      if (index >= 0) series.counts[index]!++
-      series.sum += value
-      series.count++
+    observe: (value: number, ...labels: (string | number)[]) => add(seriesOf(labels), value),
+    of(...labels: (string | number)[]) {
+      const series = seriesOf(labels)
+      return (value: number) => add(series, value)
     },
     text: () =>
       [`# HELP ${name} ${help}`, `# TYPE ${name} histogram`, ...[...known.values()].flatMap(linesOf), ''].join('\n'),

@@ -1,23 +1,29 @@
 /** The three ways in which the specification pages a list; each is a query shape plus an answer shape. */
 import { type TSchema, Type } from './schema.ts'
 
-const integer = (minimum: number, fallback: number, maximum = 2_147_483_647) =>
-  Type.Integer({ minimum, maximum, default: fallback })
+const integer = (description: string, minimum: number, fallback: number, maximum = 2_147_483_647) =>
+  Type.Integer({ minimum, maximum, default: fallback, description })
 
 /** `offset` and `limit` → `{totalElements, content}`; with `all`, limit 0 returns everything. */
 export const offsetQuery = (
   defaultLimit: number,
   { all = true, maximum }: { all?: boolean; maximum?: number } = {},
 ) => ({
-  offset: integer(0, 0),
-  limit: integer(all ? 0 : 1, defaultLimit, maximum),
+  offset: integer('How many to pass over', 0, 0),
+  limit: integer(`How many to answer with${all ? '; 0: all' : ''}`, all ? 0 : 1, defaultLimit, maximum),
 })
 
 /** `page` and `size`, counted from 0 → `{totalElements, content}`. */
-export const pageQuery = (defaultSize = 100) => ({ page: integer(0, 0), size: integer(1, defaultSize, 10_000) })
+export const pageQuery = (defaultSize = 100) => ({
+  page: integer('Counted from 0', 0, 0),
+  size: integer('How many on a page', 1, defaultSize, 10_000),
+})
 
 /** `page` and `pageSize`, counted from 1 → `{data, count, page, pageSize}`. */
-export const numberedQuery = (defaultSize = 100) => ({ page: integer(1, 1), pageSize: integer(1, defaultSize, 10_000) })
+export const numberedQuery = (defaultSize = 100) => ({
+  page: integer('Counted from 1', 1, 1),
+  pageSize: integer('How many on a page', 1, defaultSize, 10_000),
+})
 
 export const contentPage = <T extends TSchema>(item: T) =>
   Type.Object({ totalElements: Type.Integer(), content: Type.Array(item) })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { freshDatabase, kernelMigrated } from '../../test/harness/database.ts'
 import { eventually } from '../../test/harness/eventually.ts'
-import { connect, createDb } from './db.ts'
+import { createDb } from './db.ts'
 import { createLog } from './log.ts'
 import { createPeriodic } from './periodic.ts'
 
@@ -13,7 +13,7 @@ test('many nodes do the work once in a period, and again in the next', async () 
   let time = new Date('2026-01-01T00:00:00Z')
   const runs: number[] = []
   const nodes = Array.from({ length: 3 }, (_, node) => {
-    const db = createDb(connect(connection, { max: 2 }))
+    const db = createDb(connection, { max: 2 })
     const task = { name: 'sweep', everySeconds: 1, run: async () => void runs.push(node) }
     return { db, task, periodic: createPeriodic({ db, log, now: () => time }) }
   })
@@ -30,7 +30,7 @@ test('a run that fails is tried again and leaves nothing behind', async () => {
   const connection = await freshDatabase()
   await kernelMigrated(connection)
   const log = await createLog({ level: 'silent', format: 'json' })
-  const db = createDb(connect(connection, { max: 2 }))
+  const db = createDb(connection, { max: 2 })
   const periodic = createPeriodic({ db, log, now: () => new Date() })
   let attempts = 0
   await periodic.start([

@@ -29,10 +29,11 @@ export const DateTimeText = (options: { description?: string } = {}) =>
   Type.String({ format: 'date-time', pattern: keepable, maxLength: 40, ...options })
 
 /** Any JSON value, kept as it came. */
-export const AnyJson = (options: { description?: string } = {}) => Type.Unsafe<unknown>({ ...options })
+export const AnyJson = (options: { description?: string; examples?: unknown[] } = {}) =>
+  Type.Unsafe<unknown>({ ...options })
 
 /** A JSON object with keys of the caller's choosing. */
-export const JsonObject = (options: { description?: string } = {}) =>
+export const JsonObject = (options: { description?: string; examples?: unknown[] } = {}) =>
   Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true, ...options })
 
 /** An identifier that PostgreSQL counts: fits `integer`. */
@@ -72,7 +73,7 @@ export interface OperationSchema {
   query?: TSchema
   headers?: TSchema
   body?: TSchema
-  /** For the reference, where the body is not JSON. */
+  /** For the reference, where the body is not application/json. */
   bodyType?: string
   response: Record<number, TSchema>
   /** Failures of its own beside the common ones (400, 401, 403, 404, 413, 415, 429, 503): 409, 412, … */

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { atTheEnd, freshDatabase } from '../../test/harness/database.ts'
 import { eventually } from '../../test/harness/eventually.ts'
-import { connect, createDb } from './db.ts'
+import { createDb } from './db.ts'
 
 test('a transaction that has lost its connection fails, and what it does later reaches nobody', async () => {
   const connection = await freshDatabase()
-  const db = createDb(connect(connection, { max: 1 }))
-  const other = createDb(connect(connection, { max: 1 }))
+  const db = createDb(connection, { max: 1 })
+  const other = createDb(connection, { max: 1 })
   atTheEnd(() => db.close())
   atTheEnd(() => other.close())
   await other.sql`create table notes (text text)`

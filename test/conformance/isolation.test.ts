@@ -87,11 +87,15 @@ async function furnish() {
   const certificate = await created(asService, 'POST /api/v1/x509-credentials', { commonName: `${marker}-device` })
   const epr = '/epr/api/v1'
   const endpointId = `${marker}-endpoint`
+  const endpointToken = `${marker}-secret`
   await created(asService, `POST ${epr}/endpoints`, {
     appVersion: { name: `${app}-v1` },
     endpointId,
+    endpointToken,
     metadata: { city: marker },
   })
+  await speak(endpointToken, 200)
+  await speak('wrong', 401)
   const filters = `${epr}/applications/${app}/filters`
   const query = { 'metadata.city': marker }
   const filterId = await created(asService, `POST ${filters}`, { name: `${marker}-filter`, documentQuery: query })
@@ -101,6 +105,7 @@ async function furnish() {
   parameters['tenant-v1'] = { tenantId, id: '1' }
   parameters['tenant-v2'] = { tenant_pk: pk, pk: '1' }
   parameters.application = { appName: app, appVersionName: `${app}-v1`, serviceInstanceName: 'epts' }
+  parameters.adx = parameters.application
   parameters.register = { applicationName: app, filterId, endpointId, key: 'city' }
   parameters.token = { endpointId, endpointTokenId: `${marker}-token` }
   const filename = `${marker}-file`
@@ -122,6 +127,13 @@ async function furnish() {
   powerless = client(platform.baseUrl, bearer(await tokenOf(platform.baseUrl, tenantId, password)))
 }
 let byPath: Record<string, string> = {}
+
+/** As a device of the owner: what it said, or that it was refused, is the owner's to know. */
+async function speak(token: string, status: number) {
+  const url = `${platform.baseUrl}/kp1/${marker}-app-v1/dcx/${token}/json`
+  const answer = await fetch(url, { method: 'POST', body: JSON.stringify({ place: marker }) })
+  assert.equal(answer.status, status, await answer.text())
+}
 
 const urlOf = ({ service, path }: SpecifiedOperation) =>
   path.replace(/\{([^}]+)\}/g, (_, name: string) => {
@@ -199,6 +211,16 @@ before(async () => {
   await furnish()
   await forge()
   snapshot = await everythingOfTheOwner()
+})
+
+/** Or nobody could be shown it by mistake. */
+test('the owner sees what its devices said and who was refused', async () => {
+  for (const path of ['endpoint-traffic', 'refusals'])
+    await eventually(async () => {
+      const { status, body, text } = await owner.asService(`GET /api/v1/al/${path}`)
+      assert.equal(status, 200, text)
+      assert.ok(body.totalElements > 0 && text.includes(marker), text)
+    })
 })
 
 let snapshot = ''

@@ -5,10 +5,12 @@ export const served = [
   'tenant-v1',
   'tenant-v2',
   'application',
+  'adx',
   'identity',
   'credentials',
   'token',
   'register',
+  'traffic',
   'binary',
 ]
 

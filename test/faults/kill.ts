@@ -23,7 +23,7 @@ export interface KillReport {
 }
 
 /** A small generator with a seed, so that a failure can be repeated. */
-function randomOf(seed: number) {
+export function randomOf(seed: number) {
   let state = seed
   return () => {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0
@@ -56,7 +56,7 @@ export async function killRounds(options: { rounds: number; seed: number; direct
   }
 }
 
-async function killAll(platform: RunningPlatform) {
+export async function killAll(platform: RunningPlatform) {
   const ended = new Promise((done) => platform.process.once('close', done))
   for (const pid of treeOf(platform.process.pid!)) process.kill(pid, 'SIGKILL')
   await ended

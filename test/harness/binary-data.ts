@@ -1,16 +1,20 @@
 /** What the tests of binary data share: the service over a real database and real sockets, with the services that it stands on. */
+
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
+import gateway from '../../src/gateway/index.ts'
 import identity from '../../src/identity/index.ts'
 import applications from '../../src/services/applications/index.ts'
 import { BinaryData } from '../../src/services/binary-data/contract.ts'
 import { uploads } from '../../src/services/binary-data/device.ts'
 import binaryData from '../../src/services/binary-data/index.ts'
+import credentials from '../../src/services/credentials/index.ts'
 import register from '../../src/services/register/index.ts'
 import tokens from '../../src/services/tokens/index.ts'
+import trafficLog from '../../src/services/traffic-log/index.ts'
 import { aTenantAdmin } from './builders.ts'
 import { type Ask, type HouseOptions, openHouse } from './house.ts'
 import { addRealms } from './realm-state.ts'
@@ -41,7 +45,7 @@ export async function openBinaryData(options: Partial<HouseOptions> = {}) {
     authenticate: () => async (headers) =>
       headers.authorization === asAdmin.authorization ? aTenantAdmin() : undefined,
     ...options,
-    services: [identity, applications, tokens, register, binaryData],
+    services: [identity, applications, tokens, register, credentials, trafficLog, gateway, binaryData],
   })
   await addRealms(house, 'default', 'other', 'doomed')
   await house.http.app.listen({ host: '127.0.0.1', port: 0 })

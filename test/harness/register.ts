@@ -14,7 +14,8 @@ import { addRealms } from './realm-state.ts'
 export const root = '/epr/api/v1'
 
 export async function openRegister(options: Partial<HouseOptions> = {}) {
-  const house = await openHouse({ ...options, services: [identity, applications, tokens, register] })
+  const services = [identity, applications, tokens, register, ...(options.services ?? [])]
+  const house = await openHouse({ ...options, services })
   await addRealms(house, 'platform', 'default', 'other', 'doomed')
   const admin = house.as(aTenantAdmin())
   // biome-ignore lint/suspicious/noExplicitAny: tests look at payloads of every event

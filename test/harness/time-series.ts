@@ -1,11 +1,14 @@
 /** What the tests of time series share: the service over a real database, with those that it asks beside it. */
+
 import assert from 'node:assert/strict'
+import gateway from '../../src/gateway/index.ts'
 import identity from '../../src/identity/index.ts'
 import { defineService } from '../../src/kernel/define-service.ts'
 import type { DeviceEndpoint, DeviceMessage } from '../../src/kernel/device.ts'
 import { newId, newShortToken } from '../../src/kernel/ids.ts'
 import { Applications } from '../../src/services/applications/contract.ts'
 import applications from '../../src/services/applications/index.ts'
+import credentials from '../../src/services/credentials/index.ts'
 import register from '../../src/services/register/index.ts'
 import { TimeSeries } from '../../src/services/time-series/contract.ts'
 import timeSeries from '../../src/services/time-series/index.ts'
@@ -15,6 +18,7 @@ import { createTimeSeries, type TimeSeriesService } from '../../src/services/tim
 import { createRetention } from '../../src/services/time-series/write/retention.ts'
 import { valuesOf } from '../../src/services/time-series/write/rows.ts'
 import tokens from '../../src/services/tokens/index.ts'
+import trafficLog from '../../src/services/traffic-log/index.ts'
 import { aTenantAdmin } from './builders.ts'
 import { type HouseOptions, openHouse } from './house.ts'
 import { addRealms } from './realm-state.ts'
@@ -47,7 +51,10 @@ export async function openTimeSeries(options: Partial<HouseOptions> = {}) {
       }
     },
   })
-  const house = await openHouse({ ...options, services: [identity, applications, tokens, register, quiet] })
+  const house = await openHouse({
+    ...options,
+    services: [identity, applications, tokens, register, credentials, trafficLog, gateway, quiet],
+  })
   if (!options.connection) await addRealms(house, 'platform', 'default', 'other')
   const admin = house.as(aTenantAdmin())
   const api = house.ask(TimeSeries)

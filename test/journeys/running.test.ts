@@ -157,9 +157,25 @@ test('the addresses are printed, and no secret is in the output', async () => {
   const platform = await startPlatform({ environment: { WAYPOST_LOG_LEVEL: 'trace' } })
   const ask = await platform.asService(platform.bootstrap.default)
   await ask('GET /api/v1/applications')
+  await ask('POST /api/v1/applications', { name: 'pumps' })
+  await ask('POST /api/v1/applications/pumps/app-versions', { nameSuffix: 'v1' })
+  const endpointToken = 'what-only-the-pump-knows'
+  const pump = (endpointId: string) => ({ endpointId, endpointToken, appVersion: { name: 'pumps-v1' } })
+  const register = async (endpointId: string) => (await ask('POST /epr/api/v1/endpoints', pump(endpointId))).status
+  assert.deepEqual([await register('one'), await register('two'), await register('one')], [201, 409, 409])
+  const again = { token: endpointToken, applicationName: 'pumps' }
+  assert.equal((await ask('POST /api/v1/endpoints/one/tokens', again)).status, 409)
+  const { appVersion, ...third } = pump('three')
+  const batch = await ask('POST /epr/api/v1/endpoints/batch', { appVersion, endpoints: [third] })
+  await eventually(async () => {
+    const { body } = await ask(`GET /epr/api/v1/endpoints/batch/status?taskId=${batch.body.taskId}`)
+    assert.equal(body.failedCount, 1)
+  })
   await platform.kill('SIGTERM')
   const output = platform.output()
   assert.ok(output.includes(platform.baseUrl))
+  assert.match(output, /epr\/api\/v1\/endpoints.*409/, 'the refusals are in the output')
+  assert.ok(!output.includes(endpointToken), 'the token of an endpoint was logged')
   const bootstrap = readFileSync(join(platform.directory, 'bootstrap.json'), 'utf8')
   for (const [, secret] of bootstrap.matchAll(/"(?:secret|password)": "([^"]+)"/g))
     assert.ok(!output.includes(secret!), 'a secret was logged')

@@ -27,6 +27,8 @@ export interface Message {
   qos: Qos
   retain?: boolean
   properties?: MessageProperties
+  /** Whose it is, in the host's own words: kept with it for `mayDeliver`, and never sent. */
+  about?: string
 }
 
 /** What a client says in CONNECT, and where it comes from. */
@@ -77,8 +79,11 @@ export interface Connection<S = unknown> {
   readonly sessionKey: string
   readonly open: boolean
   state: S
-  /** QoS above 0 is kept until it is acknowledged, and beyond the connection when the session is. */
-  send(message: Message): void
+  /**
+   * QoS above 0 is kept until it is acknowledged, and beyond the connection when the session is. False: nothing was kept, because
+   * the client does not keep up and its queue is full, or it is gone.
+   */
+  send(message: Message): boolean
   close(reason: CloseReason, why: string): void
   /** Back-pressure: nothing more is read until `resume`. */
   pause(): void
@@ -100,9 +105,14 @@ export interface Host<S = unknown> {
   /** The granted QoS or a reason code (0x80 and above) for each. */
   subscribe(connection: Connection<S>, subscriptions: Subscription[]): number[]
   unsubscribe(connection: Connection<S>, filters: string[]): void
+  /**
+   * Asked before what waited in a session is sent to a client that is back, and by `Sessions.recheck`; an answer for each
+   * message. What may not be delivered is dropped.
+   */
+  mayDeliver?(client: Client, messages: Message[]): Promise<boolean[]>
   /** `graceful`: by DISCONNECT, and its will is void. */
   disconnected(connection: Connection<S>, how: { graceful: boolean; why: string }): void
-  /** Whoever was turned away before it was a connection. */
+  /** Whoever was turned away before it was a connection, by `connect` too. */
   refused(client: Partial<Client> & { transport: Transport; address: string }, reason: string, detail?: string): void
 }
 
@@ -121,6 +131,8 @@ export interface Sessions {
    * subscription, durable when this resolves). `full`: the queue is, and nothing was kept.
    */
   deliver(sessionKey: string, message: Message): Promise<'sent' | 'queued' | 'full' | 'gone'>
+  /** Rights ended: what waits for clients that are connected is asked about soon (`Host.mayDeliver`). */
+  recheck(): void
   /** Open connections; those whose CONNECT is still to come are counted too. */
   count(): number
   /** Stops accepting, acknowledges what was stored, says goodbye and closes. */

@@ -7,6 +7,8 @@ interface DocumentInfo {
   version: string
   /** Names for the tags, in order. */
   titles: Record<string, string>
+  /** Where each is served: the first is in the document, the others are as good. */
+  roots: Record<string, string[]>
 }
 
 const reasons: Record<number, string> = {
@@ -44,11 +46,12 @@ export function openapi(operations: Operation[], info: DocumentInfo) {
       title: 'Waypost',
       version: info.version,
       description:
-        'Every operation of the platform. Bodies are JSON; unknown fields are ignored unless an operation says otherwise.',
+        'Every operation of the platform. Bodies are JSON; unknown fields are ignored unless an operation says otherwise. ' +
+        'Errors are JSON with a message. Texts that can be one or several come with commas, repeated, or both.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: info.baseUrl }],
-    tags: Object.entries(info.titles).map(([name, description]) => ({ name, description })),
+    tags: Object.entries(info.titles).map(([name, title]) => ({ name, description: title + alsoAt(info.roots[name]) })),
     paths,
     components: {
       securitySchemes: {
@@ -56,9 +59,14 @@ export function openapi(operations: Operation[], info: DocumentInfo) {
           type: 'http',
           scheme: 'bearer',
           bearerFormat: 'JWT',
-          description: 'An access token of a tenant realm',
+          description: 'An access token of a tenant realm: POST /auth/realms/{tenant_id}/protocol/openid-connect/token',
         },
-        apiKey: { type: 'apiKey', in: 'header', name: 'X-Identity-API-Key', description: 'A long-lived key' },
+        apiKey: {
+          type: 'apiKey',
+          in: 'header',
+          name: 'X-Identity-API-Key',
+          description: 'A long-lived key: POST /iam/api/v1/api-keys. The header x-iamcore-api-key is as good',
+        },
         ...Object.fromEntries(
           operations.flatMap(({ access: { keyHeader: name } }) =>
             name === undefined ? [] : [[name, { type: 'apiKey', in: 'header', name }]],
@@ -68,6 +76,8 @@ export function openapi(operations: Operation[], info: DocumentInfo) {
     },
   }
 }
+
+const alsoAt = ([, ...aliases]: string[] = []) => (aliases.length > 0 ? `; also at ${aliases.join(' and ')}` : '')
 
 function describe({ door, method, path, schema, access, face }: Operation) {
   const success = Object.entries(schema.response).map(([status, shape]) => [status, answer(Number(status), shape)])
@@ -80,7 +90,7 @@ function describe({ door, method, path, schema, access, face }: Operation) {
   return {
     tags: [door],
     operationId: operationId(door, method, path),
-    summary: schema.summary ?? summaryOf(method, path),
+    ...(schema.summary && { summary: schema.summary }),
     ...(schema.description && { description: schema.description }),
     parameters: [
       ...parametersOf(schema.params, 'path'),
@@ -90,7 +100,7 @@ function describe({ door, method, path, schema, access, face }: Operation) {
     ],
     ...(schema.body && {
       requestBody: {
-        required: (schema.body as { type?: string }).type === 'object',
+        required: access.bodyOptional !== true,
         content: json(schema.body, schema.bodyType),
       },
     }),
@@ -171,11 +181,3 @@ const operationId = (door: string, method: string, path: string) =>
       .filter(Boolean)
       .map((step) => step.replace(/^:/, 'by-')),
   ].join('-')
-
-const verbs: Record<string, string> = { GET: 'Read', POST: 'Create', PUT: 'Replace', PATCH: 'Change', DELETE: 'Delete' }
-const summaryOf = (method: string, path: string) =>
-  `${verbs[method]} ${path
-    .split('/')
-    .filter((step) => step !== '' && !step.startsWith(':'))
-    .join(' ')
-    .replaceAll('-', ' ')}`

@@ -14,8 +14,10 @@ export interface Access {
   on?: 'platform' | 'tenant' | 'resource'
   /** Another permission that is as good. */
   or?: { scope: string; on: 'platform' | 'tenant' }
-  /** The body is the user's own JSON: `__proto__` is a key like any other. */
-  anyJson?: boolean
+  /** The body, or what is inside it, is the user's own JSON: `__proto__` is a key like any other. */
+  anyJson?: boolean | 'inside'
+  /** No body is one without fields: where nothing has to be said, existing clients send none. */
+  bodyOptional?: boolean
   /** The body is of any type and size and is handed over unread: its shape is `Bytes`. */
   streamBody?: boolean
   /** With scope `none`: the header whose key the service checks itself, for the API reference. */
@@ -67,6 +69,8 @@ export interface Operation {
 declare module 'fastify' {
   interface FastifyRequest {
     ctx: Ctx
+    /** No body came, or one without content: it arrives as null, which is also a value. */
+    emptyBody: boolean
   }
   interface FastifyContextConfig extends Partial<Access> {
     root?: string
@@ -87,6 +91,11 @@ function checkSystemAccess(ctx: Ctx, access: Access) {
   )
     return
   for (const scope of scopesOf(access)) authorize(ctx, scope, resource)
+}
+
+function completeBody(request: FastifyRequest, _: unknown, done: () => void) {
+  if (request.emptyBody && (request.body === undefined || request.body === null)) request.body = {}
+  done()
 }
 
 export function mountRoutes(
@@ -131,6 +140,7 @@ export function mountRoutes(
           request.ctx = await authenticate(request, door.name)
           checkSystemAccess(request.ctx, config)
         },
+        ...(config.bodyOptional && { preValidation: completeBody }),
       }
       if (!config.streamBody) app.route({ ...route, handler: (request, reply) => answer(request, reply, request.body) })
       else

@@ -16,6 +16,7 @@ const body = Type.Object({
   name: Name({ maxLength: 8 }),
   kind: Type.Enum(['small', 'large']),
   note: Type.Optional(Text()),
+  code: Type.Optional(Name({ pattern: '^[a-z]+$', description: 'Lower-case letters' })),
   inner: Type.Optional(Type.Object({ count: Type.Integer({ minimum: 1, maximum: 9 }) })),
 })
 
@@ -94,6 +95,7 @@ const bad: [string, unknown, number, RegExp, Record<string, string>?][] = [
   ['too long', { ...good, name: 'x'.repeat(9) }, 400, /^name: expected at most 8 characters/],
   ['empty', { ...good, name: '' }, 400, /^name: must not be empty/],
   ['unknown word', { ...good, kind: 'huge' }, 400, /^kind: expected one of small, large/],
+  ['no match', { ...good, code: 'X' }, 400, /^code: expected text that matches \^\[a-z\]\+\$ \(Lower-case letters\)$/],
   ['wrong inner field', { ...good, inner: { count: 'many' } }, 400, /^inner\.count: expected an integer/],
   ['a text for a number', { ...good, inner: { count: '3' } }, 400, /^inner\.count: expected an integer/],
   ['out of range', { ...good, inner: { count: 10 } }, 400, /^inner\.count: expected a number <= 9/],

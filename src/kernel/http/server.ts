@@ -80,7 +80,8 @@ export function createHttpServer(options: HttpOptions): HttpServer {
     // A logger for each request costs 5 µs and is hardly ever used: whoever logs adds the correlation id.
     childLoggerFactory: (logger) => logger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'correlationId' }),
-    frameworkErrors: (error, request, reply) => answerError(error, request as never, reply as never, messageFace),
+    frameworkErrors: (error, request, reply) =>
+      answerError(error, request as never, reply as never, faceAt(request.url)),
     bodyLimit: bodyLimitBytes,
     trustProxy: options.trustProxy,
     forceCloseConnections: 'idle',
@@ -102,6 +103,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
   readJsonBodies(app)
   compileLazily(app)
   app.decorateRequest('ctx')
+  app.decorateRequest('emptyBody', true)
 
   // Hooks with a callback: on the hottest path of all, four promises for each request can be measured.
   app.addHook('onRequest', (request, reply, done) => {
@@ -132,6 +134,13 @@ export function createHttpServer(options: HttpOptions): HttpServer {
   })
   app.setErrorHandler((error, request, reply) => answerError(error, request, reply, messageFace))
 
+  /** By root: what is refused before a route is found is worded as that root's routes do. Null: they do not agree. */
+  const faces = new Map<string, Face | null>()
+  function faceAt(url: string): Face {
+    const roots = [...faces.keys()].filter((root) => url.startsWith(`${root}/`)).sort((a, b) => b.length - a.length)
+    return faces.get(roots[0] ?? '') ?? messageFace
+  }
+
   function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply, face: Face) {
     const known = understand(error, request)
     if (known.status >= 500)
@@ -159,7 +168,8 @@ export function createHttpServer(options: HttpOptions): HttpServer {
     operations,
     mount(door, roots) {
       const face = door.face ?? messageFace
-      for (const [index, root] of (door.at ?? roots).entries())
+      for (const [index, root] of (door.at ?? roots).entries()) {
+        faces.set(root, faces.has(root) && faces.get(root) !== face ? null : face)
         app.register(
           async (scope) => {
             scope.setErrorHandler((error, request, reply) => answerError(error, request, reply, face))
@@ -172,6 +182,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
           },
           { prefix: root },
         )
+      }
       // A plugin of its own: its body parsers and error handler stay its own.
       if (door.raw) app.register(async (scope) => door.raw?.(scope, (operation) => operations.push(operation)))
     },

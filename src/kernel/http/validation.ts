@@ -2,7 +2,7 @@
  * Validators and serializers, compiled when a route is first used: hundreds of routes cost nothing at start-up.
  * Bodies are strict; URL parts arrive as text and are coerced (Fastify's stock setting turns null into "" in bodies).
  */
-import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
+import { Ajv, type AnySchemaObject, type ErrorObject, type ValidateFunction } from 'ajv'
 import formats from 'ajv-formats'
 import fastJsonStringify from 'fast-json-stringify'
 import type { FastifyInstance } from 'fastify'
@@ -23,8 +23,9 @@ const withFormats = (ajv: Ajv) => {
 const strict = withFormats(new Ajv(common))
 const coercing = withFormats(new Ajv({ ...common, coerceTypes: 'array' }))
 /** Names everything that is wrong: for the messages of small bodies, never for a million bad items. */
-const thorough = withFormats(new Ajv({ ...common, allErrors: true }))
-const thoroughCoercing = withFormats(new Ajv({ ...common, coerceTypes: 'array', allErrors: true }))
+const everything = { ...common, allErrors: true, verbose: true } as const
+const thorough = withFormats(new Ajv(everything))
+const thoroughCoercing = withFormats(new Ajv({ ...everything, coerceTypes: 'array' }))
 
 const compiled = (choose: (part: string) => Ajv) => {
   const validators = new WeakMap<object, ValidateFunction>()
@@ -37,8 +38,10 @@ const compiled = (choose: (part: string) => Ajv) => {
     return validate
   }
 }
-const quickOf = compiled((part) => (part === 'body' ? strict : coercing))
-const thoroughOf = compiled((part) => (part === 'body' ? thorough : thoroughCoercing))
+/** What arrives as JSON; all else is part of a URL. */
+const isJson = (part: string) => part === 'body' || part === 'payload'
+const quickOf = compiled((part) => (isJson(part) ? strict : coercing))
+const thoroughOf = compiled((part) => (isJson(part) ? thorough : thoroughCoercing))
 
 const smallNodes = 500
 
@@ -72,15 +75,21 @@ function refuseOddIntegers(schema: TSchema, parts: Record<string, unknown>) {
 
 const serializers = new WeakMap<object, (data: unknown) => string>()
 
+/** Throws a 400 that names what is wrong. Defaults are filled in, and parts of a URL become what their shape says. */
+export function checkShape(schema: TSchema, data: unknown, part: string) {
+  if (!isJson(part)) refuseOddIntegers(schema, data as Record<string, unknown>)
+  const quick = quickOf(schema, part)
+  if (quick(data)) return
+  if (!isSmall(data)) throw invalid(quick.errors ?? [], part)
+  const validate = thoroughOf(schema, part)
+  validate(data)
+  throw invalid(validate.errors ?? quick.errors ?? [], part)
+}
+
 export function compileLazily(app: FastifyInstance) {
   app.setValidatorCompiler<TSchema>(({ schema, httpPart = 'body' }) => (data: unknown) => {
-    if (httpPart !== 'body') refuseOddIntegers(schema, data as Record<string, unknown>)
-    const quick = quickOf(schema, httpPart)
-    if (quick(data)) return { value: data }
-    if (!isSmall(data)) throw invalid(quick.errors ?? [], httpPart)
-    const validate = thoroughOf(schema, httpPart)
-    validate(data)
-    throw invalid(validate.errors ?? quick.errors ?? [], httpPart)
+    checkShape(schema, data, httpPart)
+    return { value: data }
   })
   app.setSerializerCompiler<TSchema>(({ schema }) => (data: unknown) => {
     let serialize = serializers.get(schema)
@@ -127,6 +136,9 @@ const articles: Record<string, string> = {
   null: 'null',
 }
 
+/** A pattern says little to who does not read it well; its description says the same in words. */
+const inWords = (schema: AnySchemaObject | undefined) => (schema?.description ? ` (${schema.description})` : '')
+
 function expectation({ keyword, params, parentSchema, message }: ErrorObject): string | undefined {
   switch (keyword) {
     case 'required':
@@ -152,7 +164,7 @@ function expectation({ keyword, params, parentSchema, message }: ErrorObject): s
     case 'maximum':
       return `expected a number ${params.comparison} ${params.limit}`
     case 'pattern':
-      return `expected text that matches ${params.pattern}`
+      return `expected text that matches ${params.pattern}${inWords(parentSchema)}`
     case 'format':
       return params.format === 'date-time' ? 'expected an ISO 8601 date and time' : `expected a valid ${params.format}`
     case 'additionalProperties':

@@ -454,3 +454,42 @@ test('a second node forgets what the first one changes, and a restarted one find
   assert.deepEqual(await restarted.ask.configuration(of), { value: 2 })
   await restarted.close()
 })
+
+suite("the attribute dictionary's own door", () => {
+  const doorOf = (name: string, version: string) =>
+    `/adx/api/v1/app-configs/applications/${name}/app-versions/${version}`
+
+  test('reads and replaces the adx configuration of a version', async () => {
+    const name = await anApplication()
+    const version = `${name}-v1`
+    const door = doorOf(name, version)
+    assert.deepEqual((await admin(`GET ${door}`)).body, {})
+    const attributes = '{"limits":{"high":[1,null]},"versions":{"a":1},"__proto__":{"b":2}}'
+    const put = await admin(`PUT ${door}`, attributes)
+    assert.equal(put.status, 204, put.text)
+    assert.deepEqual(JSON.parse((await admin(`GET ${door}`)).text), JSON.parse(attributes))
+    const { body } = await admin(`GET ${pathOf(name, version)}?serviceInstanceName=adx`)
+    assert.deepEqual(body, ofVersion('adx', name, version, JSON.parse(attributes)))
+    assert.deepEqual((await admin(`GET ${doorOf(name, `${name}-v2`)}`)).body, {})
+    await eventually(() => assert.ok(heard.some((event) => 'versionName' in event && event.versionName === version)))
+    assert.equal((await admin(`PUT ${door}`, { q: 1 })).status, 204)
+    assert.deepEqual((await admin(`GET ${door}`)).body, { q: 1 })
+  })
+
+  test('refuses what is no object, whom it does not concern, and what is not there', async () => {
+    const name = await anApplication()
+    const door = doorOf(name, `${name}-v1`)
+    for (const body of ['[]', '1', '"x"', 'null', '', '{'])
+      assert.equal((await admin(`PUT ${door}`, body)).status, 400, body)
+    for (const door of [doorOf(name, `${name}-v9`), doorOf('nothing', 'nothing-v1')])
+      for (const operation of [`GET ${door}`, `PUT ${door}`])
+        assert.equal((await admin(operation, operation.startsWith('PUT') ? {} : undefined)).status, 404, operation)
+    const stranger = house.as(aTenantAdmin('other'))
+    assert.equal((await stranger(`GET ${door}`)).status, 404)
+    assert.equal((await stranger(`PUT ${door}`, {})).status, 404)
+    const reader = house.as(aCaller({ on: { [`application-${name}`]: ['application:read'] } }))
+    assert.equal((await reader(`GET ${door}`)).status, 200)
+    assert.equal((await reader(`PUT ${door}`, {})).status, 403)
+    assert.equal((await house.as(undefined)(`GET ${door}`)).status, 401)
+  })
+})

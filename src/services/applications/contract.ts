@@ -8,10 +8,13 @@ export interface ApplicationVersionRef {
 }
 
 export interface Applications {
-  /** Whether the tenant of the context has this application. */
-  exists(ctx: Ctx, application: { name: string }): Promise<boolean>
+  /**
+   * Whether the tenant of the context has this application. `sql`: whoever holds a transaction asks with it, here and
+   * below. A second connection might never come free, and the answer is what is stored, not what is remembered.
+   */
+  exists(ctx: Ctx, application: { name: string }, sql?: Sql): Promise<boolean>
   /** Version names are unique on the platform; a device names one before its tenant is known. */
-  findVersion(versionName: string): Promise<ApplicationVersionRef | undefined>
+  findVersion(versionName: string, sql?: Sql): Promise<ApplicationVersionRef | undefined>
   /** The effective configuration of a service instance: application level, overridden key by key by the version's. */
   configuration(of: {
     tenantId: string

@@ -1,8 +1,9 @@
 import { Identity } from '../../identity/contract.ts'
 import { defineService } from '../../kernel/define-service.ts'
 import { Applications } from './contract.ts'
+import { attributeDictionary } from './device.ts'
 import { reactions } from './reactions.ts'
-import { routes } from './routes.ts'
+import { attributeRoutes, routes } from './routes.ts'
 import { createApplications } from './service.ts'
 
 export default defineService({
@@ -13,6 +14,13 @@ export default defineService({
   build(kit, { identity }) {
     const service = createApplications(kit, identity)
     reactions(kit.bus, service)
-    return { api: service.api, http: [{ name: 'application', routes: (http) => routes(http, service) }] }
+    return {
+      api: service.api,
+      http: [
+        { name: 'application', routes: (http) => routes(http, service) },
+        { name: 'adx', routes: (http) => attributeRoutes(http, service) },
+      ],
+      device: [attributeDictionary(service.api)],
+    }
   },
 })

@@ -234,3 +234,22 @@ function configurationRoutes(http: Http, { configurations }: ApplicationsService
       send(request, reply, await configurations.readForTenant(request.ctx, tenantPlace(request.query))),
   )
 }
+
+/** The attribute dictionary's own door (document 3, 2.8): the configuration of its instance, as it is. */
+export function attributeRoutes(http: Http, { configurations }: ApplicationsService) {
+  const path = '/app-configs/applications/:appName/app-versions/:appVersionName'
+  const placeOf = ({ appName, appVersionName }: { appName: string; appVersionName: string }) => ({
+    instance: 'adx',
+    applicationName: appName,
+    versionName: appVersionName,
+  })
+
+  http.put(path, { schema: schemas.replaceAttributes, config: configure }, async ({ ctx, params, body }, reply) => {
+    await configurations.replaceOne(ctx, placeOf(params), body)
+    return reply.code(204).send()
+  })
+
+  http.get(path, { schema: schemas.readAttributes, config: read }, async (request, reply) =>
+    send(request, reply, await configurations.readOne(request.ctx, placeOf(request.params))),
+  )
+}

@@ -33,8 +33,9 @@ const TenantEnvelope = JsonObject({ description: '{<instance>: {platform: {tenan
 // ── parts
 
 const nameLengthMax = 128
-const ofApplication = Type.Object({ appName: Name() })
-const ofVersion = Type.Object({ appName: Name(), appVersionName: Name() })
+const appName = Name({ description: 'The name of an application' })
+const ofApplication = Type.Object({ appName })
+const ofVersion = Type.Object({ appName, appVersionName: Name({ description: '<application>-<suffix>' }) })
 const tenantId = Type.Optional(Name({ description: "Default: the caller's tenant" }))
 const serviceInstanceName = Type.Optional(TextList({ description: 'One or several service instances' }))
 const include = Type.Optional(
@@ -45,11 +46,14 @@ const none = { 204: Empty() }
 // ── service instances
 
 export const listInstances = {
+  summary: 'List service instances',
+  description: 'What can be configured for applications, with the schemas when asked for.',
   query: Type.Object({ include }),
   response: { 200: Type.Array(ServiceInstance) },
 }
 export const readInstance = {
-  params: Type.Object({ serviceInstanceName: Name() }),
+  summary: 'Read a service instance',
+  params: Type.Object({ serviceInstanceName: Name({ description: 'The name of a service instance' }) }),
   query: Type.Object({ include }),
   response: { 200: ServiceInstance },
 }
@@ -57,72 +61,155 @@ export const readInstance = {
 // ── applications
 
 export const createApplication = {
+  summary: 'Create an application',
   query: Type.Object({ tenantId }),
-  body: Type.Object({
-    // Empty where names are generated, which is a setting.
-    name: Type.Optional(
-      Type.String({
-        pattern: '^[a-z0-9_-]*$',
-        maxLength: nameLengthMax,
-        description: 'Unique on the platform; empty or absent where names are generated',
-      }),
-    ),
-    ...naming,
-  }),
+  body: Type.Object(
+    {
+      // Empty where names are generated, which is a setting.
+      name: Type.Optional(
+        Type.String({
+          pattern: '^[a-z0-9_-]*$',
+          maxLength: nameLengthMax,
+          description:
+            'Lower-case letters, digits, _ and -, unique on the platform; empty or absent where names are generated',
+        }),
+      ),
+      ...naming,
+    },
+    { examples: [{ name: 'greenhouse', displayName: 'Greenhouse' }] },
+  ),
   response: { 201: Empty('Created, see Location') },
   fails: [409],
 }
 export const listApplications = {
+  summary: 'List applications with their versions',
   query: Type.Object({ tenantId }),
   response: { 200: Type.Array(Application), 304: Empty() },
 }
 export const readApplication = {
+  summary: 'Read an application with its versions',
   params: ofApplication,
   query: Type.Object({ tenantId }),
   response: { 200: Application, 304: Empty() },
 }
-export const updateApplication = { params: ofApplication, body: Type.Object(naming), response: none, fails: [412] }
-export const deleteApplication = { params: ofApplication, response: none, fails: [409, 412] }
+const renaming = Type.Object(naming, { examples: [{ displayName: 'Greenhouse north' }] })
+export const updateApplication = {
+  summary: 'Change the display name and the description of an application',
+  params: ofApplication,
+  body: renaming,
+  response: none,
+  fails: [412],
+}
+export const deleteApplication = {
+  summary: 'Delete an application that nothing uses any more',
+  params: ofApplication,
+  response: none,
+  fails: [409, 412],
+}
 
 // ── versions
 
 export const createVersion = {
+  summary: 'Create a version of an application',
   params: ofApplication,
-  body: Type.Object({
-    nameSuffix: Name({ pattern: '^[a-z0-9]+$', maxLength: 64, description: 'The name is <application>-<suffix>' }),
-    ...naming,
-  }),
+  body: Type.Object(
+    {
+      nameSuffix: Name({
+        pattern: '^[a-z0-9]+$',
+        maxLength: 64,
+        description: 'Lower-case letters and digits; the name is <application>-<suffix>',
+      }),
+      ...naming,
+    },
+    { examples: [{ nameSuffix: 'v1' }] },
+  ),
   response: { 201: Empty('Created, see Location') },
   fails: [409],
 }
-export const listVersions = { params: ofApplication, response: { 200: Type.Array(Version), 304: Empty() } }
-export const readVersion = { params: ofVersion, response: { 200: Version, 304: Empty() } }
-export const updateVersion = { params: ofVersion, body: Type.Object(naming), response: none, fails: [412] }
-export const deleteVersion = { params: ofVersion, response: none, fails: [409, 412] }
+export const listVersions = {
+  summary: 'List the versions of an application',
+  params: ofApplication,
+  response: { 200: Type.Array(Version), 304: Empty() },
+}
+export const readVersion = {
+  summary: 'Read a version of an application',
+  params: ofVersion,
+  response: { 200: Version, 304: Empty() },
+}
+export const updateVersion = {
+  summary: 'Change the display name and the description of a version',
+  params: ofVersion,
+  body: renaming,
+  response: none,
+  fails: [412],
+}
+export const deleteVersion = {
+  summary: 'Delete a version that nothing uses any more',
+  params: ofVersion,
+  response: none,
+  fails: [409, 412],
+}
 
 // ── configurations
 
 const byInstance = Type.Object({ serviceInstanceName })
 const patch = AnyJson({ description: 'The bare configuration, merged as RFC 7396 says' })
 
-export const loadConfigurations = { body: Envelope, response: { 201: Envelope }, fails: [409] }
-export const readAllConfigurations = { query: byInstance, response: { 200: Envelope } }
+export const loadConfigurations = {
+  summary: 'Load configurations into a platform that has none',
+  body: Envelope,
+  response: { 201: Envelope },
+  fails: [409],
+}
+export const readAllConfigurations = {
+  summary: 'Read the configurations of all applications',
+  query: byInstance,
+  response: { 200: Envelope },
+}
 
-const configurationsOf = <P extends typeof ofApplication | typeof ofVersion>(params: P) => ({
-  replace: { params, body: Envelope, response: none },
-  read: { params, query: byInstance, response: { 200: Envelope, 304: Empty() } },
-  merge: { params, query: byInstance, body: patch, response: none },
+const configurationsOf = <P extends typeof ofApplication | typeof ofVersion>(params: P, whose: string) => ({
+  replace: { summary: `Replace the configurations of ${whose}`, params, body: Envelope, response: none },
+  read: {
+    summary: `Read the configurations of ${whose}`,
+    params,
+    query: byInstance,
+    response: { 200: Envelope, 304: Empty() },
+  },
+  merge: { summary: `Merge into a configuration of ${whose}`, params, query: byInstance, body: patch, response: none },
 })
-export const applicationConfigurations = configurationsOf(ofApplication)
-export const versionConfigurations = configurationsOf(ofVersion)
+export const applicationConfigurations = configurationsOf(ofApplication, 'an application')
+export const versionConfigurations = configurationsOf(ofVersion, 'a version')
+
+const Attributes = JsonObject({ description: 'What devices look up with adx; any object' })
+export const replaceAttributes = {
+  summary: 'Replace the attributes of a version',
+  params: ofVersion,
+  body: Attributes,
+  response: none,
+}
+export const readAttributes = {
+  summary: 'Read the attributes of a version',
+  params: ofVersion,
+  response: { 200: Attributes, 304: Empty() },
+}
 
 const ofTenant = Type.Object({ serviceInstanceName, tenantId })
-export const replaceTenantConfigurations = { query: ofTenant, body: TenantEnvelope, response: none }
-export const readTenantConfigurations = { query: ofTenant, response: { 200: TenantEnvelope, 304: Empty() } }
+export const replaceTenantConfigurations = {
+  summary: 'Replace the configurations of a tenant',
+  query: ofTenant,
+  body: TenantEnvelope,
+  response: none,
+}
+export const readTenantConfigurations = {
+  summary: 'Read the configurations of a tenant',
+  query: ofTenant,
+  response: { 200: TenantEnvelope, 304: Empty() },
+}
 
 // ── everything
 
 export const readBulk = {
+  summary: 'Read all service instances, applications and configurations at once',
   query: Type.Object({
     serviceInstanceName,
     include,

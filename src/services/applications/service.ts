@@ -7,6 +7,7 @@ import { type ApplicationRules, createApplicationRules, documentsOf, inArray } f
 import { type ConfigurationRules, createConfigurationRules } from './service/configurations.ts'
 import { createUsages } from './service/usages.ts'
 import { createVersionRules, type VersionRules } from './service/versions.ts'
+import { findApplication } from './store.ts'
 
 export interface ApplicationsService {
   applications: ApplicationRules
@@ -39,7 +40,10 @@ export function createApplications(kit: Kit, identity: Identity): ApplicationsSe
       yield '}'
     },
     api: {
-      exists: async (ctx, { name }) => (await applications.find(name))?.tenantId === ctx.tenantId,
+      async exists(ctx, { name }, sql) {
+        const found = sql ? await findApplication(sql, name) : await applications.find(name)
+        return found?.tenantId === ctx.tenantId
+      },
       findVersion: versions.findOwner,
       configuration: configurations.effective,
       tenantConfiguration: configurations.effectiveForTenant,

@@ -1,9 +1,11 @@
+import { Gateway } from '../../gateway/contract.ts'
 import { Identity } from '../../identity/contract.ts'
 import { defineService } from '../../kernel/define-service.ts'
 import { Applications } from '../applications/contract.ts'
 import { Register } from '../register/contract.ts'
 import { Tokens } from '../tokens/contract.ts'
 import { BinaryData } from './contract.ts'
+import { uploads } from './device.ts'
 import { reactions } from './reactions.ts'
 import { downloadRoutes } from './routes/downloads.ts'
 import { listRoutes } from './routes/lists.ts'
@@ -13,12 +15,12 @@ import { createBinaryData } from './service.ts'
 export default defineService({
   name: 'binary-data',
   provides: BinaryData,
-  // With the gateway: `gateway: Gateway` here, and `gateway.attach({ bcx: uploads(service.api) })` in build (device.ts).
-  needs: { identity: Identity, applications: Applications, register: Register, tokens: Tokens },
+  needs: { identity: Identity, applications: Applications, register: Register, tokens: Tokens, gateway: Gateway },
   migrations: new URL('./migrations/', import.meta.url),
-  build(kit, given) {
+  build(kit, { gateway, ...given }) {
     const service = createBinaryData(kit, given)
     reactions(kit.bus, service.endings)
+    gateway.attach({ bcx: uploads(service.api) })
     const door = { name: 'binary' }
     return {
       api: service.api,

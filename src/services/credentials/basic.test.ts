@@ -37,6 +37,13 @@ suite('creating basic credentials', () => {
     assert.equal(given.username, 'only the name')
   })
 
+  test('takes no body at all as one without fields, but null is no object', async () => {
+    const { status, body } = await admin(`POST ${root}/basic-credentials`)
+    assert.equal(status, 201)
+    assert.ok(body.username && body.password)
+    assert.equal((await admin(`POST ${root}/basic-credentials`, 'null')).status, 400)
+  })
+
   test('keeps the password only as bcrypt, and shows it nowhere again', async () => {
     const { id, password } = await aBasicCredential({ password: 'findme-4711' })
     const [row] = await house.kit.db.sql`select * from credentials.basic where id = ${id}`
@@ -173,7 +180,11 @@ suite('the state of basic credentials', () => {
           assert.deepEqual(after, before, `${from} → ${to}`)
           assert.deepEqual(heard, [])
           if (!good)
-            assert.deepEqual(answer.body, { message: `state: credentials that are ${from} cannot become ${to}` })
+            assert.deepEqual(answer.body, {
+              message: `state: credentials that are ${from} cannot become ${to}: ${
+                from === 'Revoked' ? 'Revoked is the end' : 'they can become Active by their first use or Revoked'
+              }`,
+            })
         }
       }
   })

@@ -12,10 +12,10 @@ export const UsernameTaken = defineError<{ username: string }>(
   409,
   'Username {username} already exists',
 )
-export const MoveRefused = defineError<{ from: string; to: string }>(
+export const MoveRefused = defineError<{ from: string; to: string; possible: string }>(
   'credential_move_refused',
   400,
-  'state: credentials that are {from} cannot become {to}',
+  'state: credentials that are {from} cannot become {to}: {possible}',
 )
 export const HashingBusy = defineError(
   'credentials_busy',

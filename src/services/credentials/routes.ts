@@ -32,17 +32,21 @@ export function routes(http: Http, { basic, certificates }: CredentialsService) 
     reply.type(json).send(Readable.from(inArray(basic.list(ctx)))),
   )
 
-  http.post('/basic-credentials', { schema: schemas.createBasic, config: createBasic }, async (request, reply) => {
-    const { username, password } = request.body
-    const created = await basic.create(request.ctx, {
-      ...(username !== undefined && { username }),
-      ...(password !== undefined && { password }),
-    })
-    return reply
-      .code(201)
-      .header('location', http.link(request, `/basic-credentials/${created.id}`))
-      .send(created)
-  })
+  http.post(
+    '/basic-credentials',
+    { schema: schemas.createBasic, config: { ...createBasic, bodyOptional: true } },
+    async (request, reply) => {
+      const { username, password } = request.body
+      const created = await basic.create(request.ctx, {
+        ...(username !== undefined && { username }),
+        ...(password !== undefined && { password }),
+      })
+      return reply
+        .code(201)
+        .header('location', http.link(request, `/basic-credentials/${created.id}`))
+        .send(created)
+    },
+  )
 
   http.get('/basic-credentials/:id', { schema: schemas.readBasic, config: readBasic }, async ({ ctx, params }, reply) =>
     reply.send(await basic.read(ctx, params.id)),
@@ -59,7 +63,7 @@ export function routes(http: Http, { basic, certificates }: CredentialsService) 
 
   http.patch(
     '/basic-credentials/:id/password',
-    { schema: schemas.changePassword, config: updateBasic },
+    { schema: schemas.changePassword, config: { ...updateBasic, bodyOptional: true } },
     async ({ ctx, params, body }, reply) =>
       reply.send({ password: await basic.changePassword(ctx, params.id, body.password) }),
   )
@@ -77,17 +81,21 @@ export function routes(http: Http, { basic, certificates }: CredentialsService) 
     reply.type(json).send(Readable.from(inArray(certificates.list(ctx)))),
   )
 
-  http.post('/x509-credentials', { schema: schemas.issueCertificate, config: createX509 }, async (request, reply) => {
-    const { commonName, ttl } = request.body
-    const issued = await certificates.issue(request.ctx, {
-      ...(commonName !== undefined && { commonName }),
-      ...(ttl !== undefined && { ttl }),
-    })
-    return reply
-      .code(201)
-      .header('location', http.link(request, `/x509-credentials/${issued.id}`))
-      .send(issued)
-  })
+  http.post(
+    '/x509-credentials',
+    { schema: schemas.issueCertificate, config: { ...createX509, bodyOptional: true } },
+    async (request, reply) => {
+      const { commonName, ttl } = request.body
+      const issued = await certificates.issue(request.ctx, {
+        ...(commonName !== undefined && { commonName }),
+        ...(ttl !== undefined && { ttl }),
+      })
+      return reply
+        .code(201)
+        .header('location', http.link(request, `/x509-credentials/${issued.id}`))
+        .send(issued)
+    },
+  )
 
   http.get(
     '/x509-credentials/:id',

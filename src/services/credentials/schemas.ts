@@ -20,7 +20,9 @@ const password = Name({
 
 // ── resources
 
-const state = Type.Enum([...credentialStates])
+const state = Type.Enum([...credentialStates], {
+  description: 'Inactive: never used; the first use makes it Active. Suspended: refused for now. Revoked: for ever',
+})
 const dates = {
   createdDate: DateTime(),
   updatedDate: DateTime(),
@@ -39,7 +41,10 @@ const pem = (description: string) => Type.String({ description: `PEM: ${descript
 
 export const BasicCredential = Type.Object(basic, { title: 'BasicCredential' })
 export type BasicCredential = Static<typeof BasicCredential>
-const NewBasicCredential = Type.Object({ ...basic, password: Type.String() }, { title: 'NewBasicCredential' })
+const NewBasicCredential = Type.Object(
+  { ...basic, password: Type.String({ description: 'Shown here only' }) },
+  { title: 'NewBasicCredential' },
+)
 export type NewBasicCredential = Static<typeof NewBasicCredential>
 export const CertificateCredential = Type.Object(certificate, { title: 'X509Credential' })
 export type CertificateCredential = Static<typeof CertificateCredential>
@@ -58,47 +63,83 @@ export type IssuedCertificate = Static<typeof IssuedCertificate>
 
 // ── operations
 
-const one = Type.Object({ id: Name() })
+const one = Type.Object({ id: Name({ description: 'The id of the credentials' }) })
 const none = { 204: Empty() }
-const moveTo = Type.Object({ state: Type.Enum([...targetStates]) })
+const moveTo = Type.Object({ state: Type.Enum([...targetStates]) }, { examples: [{ state: 'Revoked' }] })
+const moves =
+  'Active ⇄ Suspended, and anything → Revoked, which is the end. Any other move is 400; the state that they have is no move.'
 
-export const listBasic = { response: { 200: Type.Array(BasicCredential) } }
-export const readBasic = { params: one, response: { 200: BasicCredential } }
+export const listBasic = {
+  summary: 'List the basic credentials of the tenant',
+  response: { 200: Type.Array(BasicCredential) },
+}
+export const readBasic = { summary: 'Read basic credentials', params: one, response: { 200: BasicCredential } }
 export const createBasic = {
-  body: Type.Object({ username: Type.Optional(username), password: Type.Optional(password) }),
+  summary: 'Create basic credentials',
+  description: 'With an empty object both are generated. An MQTT client sends <username>@<tenant> as its username.',
+  body: Type.Object(
+    { username: Type.Optional(username), password: Type.Optional(password) },
+    { examples: [{ username: 'gateway-1' }] },
+  ),
   response: { 201: NewBasicCredential },
   fails: [409],
 }
-export const moveBasic = { params: one, body: moveTo, response: none }
-export const changePassword = {
+export const moveBasic = {
+  summary: 'Suspend, resume or revoke basic credentials',
+  description: moves,
   params: one,
-  body: Type.Object({ password: Type.Optional(password) }),
-  response: { 200: Type.Object({ password: Type.String() }) },
+  body: moveTo,
+  response: none,
 }
-export const deleteBasic = { params: one, response: none }
+export const changePassword = {
+  summary: 'Change the password of basic credentials',
+  description: 'With an empty object it is generated.',
+  params: one,
+  body: Type.Object({ password: Type.Optional(password) }, { examples: [{}] }),
+  response: { 200: Type.Object({ password: Type.String({ description: 'Shown here only' }) }) },
+}
+export const deleteBasic = { summary: 'Delete basic credentials', params: one, response: none }
 
 /** X.509 cannot say a date after the year 9999. */
 const ttlMax = 250_000_000_000
 
-export const listCertificates = { response: { 200: Type.Array(CertificateCredential) } }
-export const readCertificate = { params: one, response: { 200: CertificateCredential } }
+export const listCertificates = {
+  summary: 'List the X.509 credentials of the tenant',
+  response: { 200: Type.Array(CertificateCredential) },
+}
+export const readCertificate = {
+  summary: 'Read X.509 credentials',
+  params: one,
+  response: { 200: CertificateCredential },
+}
 export const issueCertificate = {
-  body: Type.Object({
-    commonName: Type.Optional(
-      Name({ pattern: printable, description: 'Up to 255 printable ASCII characters; a UUID when absent' }),
-    ),
-    ttl: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: ttlMax,
-        default: 31_536_000,
-        description: 'Seconds from now until the certificate expires',
-      }),
-    ),
-  }),
+  summary: 'Issue a client certificate with its private key',
+  description: 'The key is shown here only and not kept. The certificate names the address of its revocation list.',
+  body: Type.Object(
+    {
+      commonName: Type.Optional(
+        Name({ pattern: printable, description: 'Up to 255 printable ASCII characters; a UUID when absent' }),
+      ),
+      ttl: Type.Optional(
+        Type.Integer({
+          minimum: 1,
+          maximum: ttlMax,
+          default: 31_536_000,
+          description: 'Seconds from now until the certificate expires',
+        }),
+      ),
+    },
+    { examples: [{ commonName: 'gateway-1', ttl: 31_536_000 }] },
+  ),
   response: { 201: IssuedCertificate },
 }
-export const moveCertificate = { params: one, body: moveTo, response: none }
+export const moveCertificate = {
+  summary: 'Suspend, resume or revoke X.509 credentials',
+  description: `${moves} Revoked and suspended certificates are on the revocation list.`,
+  params: one,
+  body: moveTo,
+  response: none,
+}
 
 // ── for whoever verifies our certificates
 
@@ -113,6 +154,6 @@ export const readRootList = {
 }
 export const readTenantList = {
   summary: "Download the revocation list of a tenant's certificate authority",
-  params: Type.Object({ authorityId: Name() }),
+  params: Type.Object({ authorityId: Name({ description: 'As the certificate names it' }) }),
   response: { 200: list, 304: Empty() },
 }

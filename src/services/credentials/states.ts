@@ -27,5 +27,13 @@ export const moves: readonly Move[] = [
 export const mayMove = (from: CredentialState, to: CredentialState, by: Mover): boolean =>
   moves.some((move) => move.from === from && move.to === to && move.by === by)
 
+/** What to tell who asked for a move that there is not. */
+export function possibleFrom(from: CredentialState): string {
+  const targets = moves
+    .filter((move) => move.from === from)
+    .map(({ to, by }) => (by === 'use' ? `${to} by their first use` : to))
+  return targets.length > 0 ? `they can become ${targets.join(' or ')}` : `${from} is the end`
+}
+
 /** Whether a client that presents these credentials is let in. */
 export const mayAuthenticate = (state: CredentialState) => state === 'Active' || state === 'Inactive'

@@ -41,7 +41,7 @@ suite('a batch of registrations', () => {
       endpointToken: 'taken',
       metadata: { b: 1 },
       status: 'FAILED',
-      statusReason: `Token taken already exists in application ${app}`,
+      statusReason: `Application ${app} already has this endpointToken`,
     })
     const reasons = failed.map(({ statusReason }: { statusReason: string }) => statusReason)
     assert.deepEqual(reasons.slice(0, 1), [`Endpoint ${taken} already exists`])
@@ -71,7 +71,8 @@ suite('a batch of registrations', () => {
 
   test('keeps the tokens sealed', async () => {
     const { version } = await anApplication()
-    await finished(await start(version, [{ endpointToken: 'a very secret token' }]), 1)
+    const twice = [{ endpointToken: 'a very secret token' }, { endpointToken: 'a very secret token' }]
+    await finished(await start(version, twice), 2)
     const rows = await house.kit.db.sql.unsafe('select * from register.batch_items')
     assert.equal(JSON.stringify(rows).includes('very secret'), false)
   })

@@ -24,8 +24,10 @@ export const endpointResource = ({ tenantId, applicationName, endpointId }: Omit
 
 /** What a device does to its own metadata (10/EPMP). */
 export type MetadataChange =
-  /** All keys but those that `keep` names. */
-  { replace: Record<string, unknown>; keep?: string[] } | { merge: Record<string, unknown> } | { remove: string[] }
+  /** All keys but those that `keep` names; `only`: none but these, whatever else there is by then. */
+  | { replace: Record<string, unknown>; keep?: string[]; only?: string[] }
+  | { merge: Record<string, unknown> }
+  | { remove: string[] }
 
 export interface Connectivity {
   endpointId: string

@@ -70,7 +70,7 @@ suite('registering an endpoint', () => {
       endpointToken: 'taken token',
     })
     assert.equal(token.status, 409)
-    assert.match(token.body.message, /taken token/)
+    assert.match(token.body.message, /already has this endpointToken/)
     assert.equal((await admin(`GET ${endpoints}/unborn`)).status, 404)
     const { body } = await admin(`GET ${endpoints}${query({ applicationVersionName: version })}`)
     assert.equal(body.totalElements, 1)
@@ -253,6 +253,20 @@ suite('deleting endpoints', () => {
     })
     for (const body of [{}, { endpointIds: [] }, { endpointIds: 'x' }, { endpointIds: Array(1001).fill('x') }])
       assert.equal((await admin(`POST ${endpoints}/delete`, body)).status, 400)
+  })
+
+  test('of a thousand is told in parts that reach the other processes whole', async () => {
+    const { app, version } = await anApplication()
+    await house.kit.db.sql`
+      insert into register.endpoints (endpoint_id, tenant_id, application_name, version_name, version_registered_date,
+        created_date) select ${app} || '-' || n, 'default', ${app}, ${version}, now(), now() from generate_series(1, 1000) n`
+    const endpointIds = Array.from({ length: 1000 }, (_, n) => `${app}-${n + 1}`)
+    assert.equal((await admin(`POST ${endpoints}/delete`, { endpointIds })).body.deletedCount, 1000)
+    const told = heard.filter(
+      ({ event, payload }) => event.endsWith('.unregistered') && payload.applicationName === app,
+    )
+    assert.deepEqual(told.flatMap(({ payload }) => payload.endpointIds).sort(), endpointIds.sort())
+    for (const one of told) assert.ok(JSON.stringify(one).length < 7000)
   })
 })
 

@@ -11,10 +11,11 @@ export const EndpointIdTaken = defineError<{ endpointId: string }>(
   409,
   'Endpoint {endpointId} already exists',
 )
-export const EndpointTokenTaken = defineError<{ token: string; applicationName: string }>(
+/** Without the token: it is a secret, and the reasons of a batch are stored as they are. */
+export const EndpointTokenTaken = defineError<{ applicationName: string }>(
   'endpoint_token_taken',
   409,
-  'Token {token} already exists in application {applicationName}',
+  'Application {applicationName} already has this endpointToken',
 )
 export const NoApplicationHere = defineError<{ name: string }>(
   'no_such_application_here',

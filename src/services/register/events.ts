@@ -15,15 +15,18 @@ const byEndpoint = ({ endpointId }: OfEndpoint) => endpointId
 
 export const EndpointRegistered = defineEvent<OfApplication & { versionName: string; endpointIds: string[] }>(
   'register.endpoint.registered',
-  { description: 'Endpoints were registered in a version (9/ELCE), up to 1000 in one event', key: byApplication },
+  {
+    description: 'Endpoints were registered in a version (9/ELCE), as many in one event as a message takes',
+    key: byApplication,
+  },
 )
 
 export const EndpointUnregistered = defineEvent<OfApplication & { endpointIds: string[]; unregisteredDate: string }>(
   'register.endpoint.unregistered',
   {
     description:
-      'Endpoints were unregistered (9/ELCE), up to 1000 in one event: whatever a service keeps of them goes too, but an ' +
-      'endpoint that was registered anew under the id since `unregisteredDate` stays',
+      'Endpoints were unregistered (9/ELCE), as many in one event as a message takes: whatever a service keeps of them ' +
+      'goes too, but an endpoint that was registered anew under the id since `unregisteredDate` stays',
     key: byApplication,
   },
 )
@@ -71,13 +74,13 @@ export const FilterDeleted = defineEvent<OfFilter>('register.filter.deleted', {
 })
 
 export const EndpointsMatched = defineEvent<OfFilter & { endpointIds: string[] }>('register.filter.matched', {
-  description: 'Endpoints came to match an active filter (18/EFE), up to 100 in one event',
+  description: 'Endpoints came to match an active filter (18/EFE), as many in one event as a message takes',
   key: byFilter,
 })
 
 export const EndpointsUnmatched = defineEvent<OfFilter & { endpointIds: string[] }>('register.filter.unmatched', {
   description:
-    'Endpoints match an active filter no more, or were unregistered (18/EFE), up to 100 in one event; when a filter gets a ' +
-    'new query, its new endpoints are told as a whole by its activation',
+    'Endpoints match an active filter no more, or were unregistered (18/EFE), as many in one event as a message takes; ' +
+    'when a filter gets a new query, its new endpoints are told as a whole by its activation',
   key: byFilter,
 })

@@ -4,6 +4,7 @@ import { Applications } from '../applications/contract.ts'
 import { Tokens } from '../tokens/contract.ts'
 import { createChanges } from './changes.ts'
 import { Register } from './contract.ts'
+import { endpointMetadata } from './device.ts'
 import { reactions } from './reactions.ts'
 import { batchRoutes, endpointRoutes } from './routes/endpoints.ts'
 import { filterRoutes } from './routes/filters.ts'
@@ -29,6 +30,7 @@ export default defineService({
     return {
       api: service.api,
       http: [{ name: 'register', routes: (http) => routes.forEach((add) => void add(http, service)) }],
+      device: [endpointMetadata(service.api, given.applications)],
       periodic: [
         { name: 'register.fold-counts', everySeconds: 10, run: foldAll },
         { name: 'register.forget-batches', everySeconds: 3600, run: service.batches.forgetOld },

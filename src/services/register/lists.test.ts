@@ -155,7 +155,18 @@ suite('metadataFilter', () => {
   })
 
   test('refuses what it cannot read', async () => {
-    for (const text of ['{', '[]', '7', 'null', '{"a-b":1}', '{"a..b":1}', '{"a":"\\u0000"}', 'x'.repeat(8193)]) {
+    for (const text of [
+      '{"city":1e400}',
+      '{"city":[-1e999]}',
+      '{',
+      '[]',
+      '7',
+      'null',
+      '{"a-b":1}',
+      '{"a..b":1}',
+      '{"a":"\\u0000"}',
+      'x'.repeat(8193),
+    ]) {
       const answer = await admin(`GET ${root}/endpoints?metadataFilter=${encodeURIComponent(text)}`)
       assert.equal(answer.status, 400, text)
       assert.match(answer.body.message, /^metadataFilter/)

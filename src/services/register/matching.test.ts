@@ -133,7 +133,7 @@ suite('a matching that was interrupted', () => {
   test('goes on where the last part ended', async () => {
     const { app, version } = await anApplication()
     await someEndpoints(app, version, 5000)
-    const hold = await heldAt(`${app}4002`)
+    const hold = await heldAt(`${app}2002`)
     const filterId = await aFilter(app, { 'metadata.half': true })
     await hold.isReached()
     const [{ until, found } = { until: 0, found: 0 }] = await sql`

@@ -84,6 +84,40 @@ suite('replacing metadata', () => {
   })
 })
 
+suite('a value without a body', () => {
+  test('is 400, whether its end or its length is announced, and null is a value', async () => {
+    const id = await aDevice()
+    for (const headers of [{ 'transfer-encoding': 'chunked' }, {}] as Record<string, string>[])
+      assert.equal((await admin(`PUT ${at(id, 'a')}`, '', headers)).status, 400)
+    assert.deepEqual(await metadataOf(id), {})
+    assert.equal((await admin(`PUT ${at(id, 'a')}`, 'null')).status, 204)
+    assert.deepEqual(await metadataOf(id), { a: null })
+  })
+})
+
+suite('names that every object has', () => {
+  const metadata = '{"__proto__":{"a":1},"constructor":2,"x":{"__proto__":[3]}}'
+  const same = (text: string) => assert.deepEqual(Object.entries(JSON.parse(text)).sort(), given)
+  const given = Object.entries(JSON.parse(metadata)).sort()
+
+  test('are data from the registration on, and in what they are compared with', async () => {
+    const registration = `{"appVersion":{"name":"${version}"},"metadata":${metadata}}`
+    const registered = await admin(`POST ${root}/endpoints`, registration)
+    assert.equal(registered.status, 201, registered.text)
+    const id = registered.body.endpointId
+    same((await admin(`GET ${at(id)}`)).text)
+    assert.equal((await admin(`PUT ${at(id)}`, metadata)).status, 204)
+    same((await admin(`GET ${at(id)}`)).text)
+    const value = '{"__proto__":[3]}'
+    const search = `{"and":[{"key":"x","operator":"IN","values":[${value}]}],"endpointIds":["${id}"]}`
+    assert.equal((await admin(`POST ${root}/endpoints/search`, search)).body.totalElements, 1)
+    const filter = `{"name":"by proto","documentQuery":{"metadata.x":${value}}}`
+    const created = await admin(`POST ${root}/applications/${app}/filters`, filter)
+    assert.equal(created.status, 201, created.text)
+    assert.ok(created.text.includes(value))
+  })
+})
+
 suite('patching metadata', () => {
   test('follows RFC 6902, all operations or none', async () => {
     const id = await aDevice({ a: 1, list: [1, 2], nested: { x: { y: 1 } } })
@@ -120,6 +154,9 @@ suite('patching metadata', () => {
     assert.equal((await patch(id, operations)).status, 409)
     assert.equal((await patch(id, operations, { 'content-type': 'application/json' })).status, 415)
     assert.equal((await patch(id, operations, { 'content-type': 'text/plain' })).status, 415)
+    const merge = await patch(id, { a: 2 }, { 'content-type': 'application/merge-patch+json' })
+    assert.equal(merge.status, 415)
+    assert.match(merge.body.message, /send application\/json-patch\+json/)
     assert.equal((await patch(id, operations, { 'content-type': 'application/json' }, other)).status, 404)
   })
 
@@ -158,6 +195,23 @@ suite('patching metadata', () => {
     const id = await aDevice({ a: 'x'.repeat(30_000) })
     const doubling = Array.from({ length: 60 }, (_, i) => ({ op: 'copy', from: '', path: `/c${i}` }))
     assert.equal((await patch(id, doubling)).status, 400)
+    const deepening = Array.from({ length: 70 }, () => ({ op: 'copy', from: '', path: '/a' }))
+    const small = await aDevice()
+    assert.equal((await patch(small, deepening)).status, 400)
+    assert.match((await patch(small, deepening)).body.message, /nested deeper than 64 levels/)
+    assert.equal((await patch(small, deepening.slice(0, 63))).status, 204)
+    assert.equal((await patch(small, deepening.slice(0, 1))).status, 400)
+    assert.deepEqual(Object.keys(await metadataOf(small)), ['a'])
+  })
+
+  test('answers whatever its pointers lead through', async () => {
+    const id = await aDevice({ city: 'Kyiv' })
+    for (const path of ['/city/district', '/city/0', '/toString/a'])
+      assert.equal((await patch(id, [{ op: 'add', path, value: 1 }])).status, 400, path)
+    const proto = '[{"op":"add","path":"/x","value":{"__proto__":{"p":1}}},{"op":"copy","from":"/x","path":"/y"}]'
+    assert.equal((await patch(id, proto)).status, 204)
+    const { text } = await admin(`GET ${at(id)}`)
+    assert.equal(text.split('"__proto__":{"p":1}').length, 3, text)
   })
 
   test('twenty at once with the same tag: one wins, the others hear of it', async () => {
@@ -281,6 +335,8 @@ suite('what an endpoint does to its own metadata', () => {
     const id = await aDevice({ a: 1, locked: 2 })
     assert.equal(await register.updateMetadata(id, { replace: { b: 1 }, keep: ['locked'] }), true)
     assert.deepEqual(await register.metadataOf(id), { b: 1, locked: 2 })
+    assert.equal(await register.updateMetadata(id, { replace: { c: 1, d: 1 }, only: ['b', 'c'] }), true)
+    assert.deepEqual(await register.metadataOf(id), { c: 1, locked: 2 })
     await register.updateMetadata(id, { merge: { b: 2, c: 3 } })
     await register.updateMetadata(id, { remove: ['locked', 'nothing'] })
     assert.deepEqual(await register.metadataOf(id), { b: 2, c: 3 })

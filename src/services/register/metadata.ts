@@ -1,9 +1,8 @@
 /** The rules of metadata, pure: which keys and sizes, what differs, what a patch makes of it. */
 import { isDeepStrictEqual } from 'node:util'
-import { applyPatch, type Operation } from 'rfc6902'
 import { InvalidRequest, invalidField } from '../../kernel/errors.ts'
-import { PatchTestFailed } from './errors.ts'
 import type { MetadataDifference } from './events.ts'
+import { patched } from './json-patch.ts'
 
 export type Metadata = Record<string, unknown>
 
@@ -11,6 +10,8 @@ export const keyPattern = '^[a-zA-Z0-9_]+$'
 export const keyLengthMax = 128
 export const bytesMax = 64 * 1024
 export const keysMax = 500
+/** As deep as a body may be: a patch could put one into the other again and again. */
+export const depthMax = 64
 
 /** Maintained by the platform: they survive every change that people and devices make, and cannot be set by them. */
 export const connectivityKeys = ['connected', 'connectivity_ts']
@@ -32,14 +33,20 @@ export function checkOwnKey(key: string, field = 'metadata') {
   if (isConnectivity(key)) throw invalidField(field, `key ${key} is maintained by the platform`)
 }
 
-/** Keys, number and size; the connectivity keys must be gone already. */
+/** Keys, number, depth and size; the connectivity keys must be gone already. */
 export function checkMetadata(metadata: Metadata, field = 'metadata') {
   const keys = Object.keys(metadata)
   if (keys.length > keysMax) throw invalidField(field, `expected at most ${keysMax} keys`)
   for (const key of keys) checkOwnKey(key, field)
+  if (isDeeper(metadata, depthMax)) throw invalidField(field, `nested deeper than ${depthMax} levels`)
   if (Buffer.byteLength(JSON.stringify(metadata)) > bytesMax)
     throw invalidField(field, `expected at most ${bytesMax} bytes of JSON`)
 }
+
+const isDeeper = (value: unknown, levels: number): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  (levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1)))
 
 export const withoutConnectivity = (metadata: Metadata): Metadata => pick(metadata, (key) => !isConnectivity(key))
 
@@ -72,81 +79,10 @@ export function differenceOf(before: Metadata, after: Metadata): MetadataDiffere
   }
 }
 
-/** Names that the library walks past: a patch that addresses them would do something else than it says. */
-const unreachable = ['__proto__', 'constructor', 'prototype']
-const arrayIndex = /^(?:0|[1-9][0-9]{0,8})$/
-const growthMax = 4 * bytesMax
-
-const invalidPatch = (position: number, problem: string) =>
-  InvalidRequest({ problem: `body: operation ${position} of the patch: ${problem}` })
-
 /** RFC 6902. Applied whole or not at all: the metadata that is given stays as it is. */
-export function patched(metadata: Metadata, operations: unknown[]): Metadata {
-  // One level deeper, so that an operation on the whole document has a place to happen.
-  const holder = { whole: structuredClone(metadata) as unknown }
-  for (const [position, given] of operations.entries()) {
-    const operation = checkOperation(position, given)
-    checkIndexes(position, holder.whole, operation)
-    const [problem] = applyPatch(holder, [deeper(operation)])
-    if (problem?.name === 'TestError') throw PatchTestFailed({ position, path: operation.path })
-    if (problem) throw invalidPatch(position, `there is nothing to ${operation.op} at ${operation.path || 'the root'}`)
-    // Copies of copies double with each operation.
-    if (operation.op === 'copy' && JSON.stringify(holder.whole).length > growthMax)
-      throw invalidPatch(position, `the metadata grows beyond ${bytesMax} bytes`)
-  }
-  const { whole } = holder
+export function patchedMetadata(metadata: Metadata, operations: unknown[]): Metadata {
+  const whole = patched(metadata, operations)
   if (typeof whole !== 'object' || whole === null || Array.isArray(whole))
     throw InvalidRequest({ problem: 'body: the patch leaves something else than an object' })
   return whole as Metadata
-}
-
-function deeper(operation: Operation): Operation {
-  const moved = { ...operation, path: `/whole${operation.path}` }
-  return 'from' in moved ? { ...moved, from: `/whole${moved.from}` } : moved
-}
-
-const needsValue = ['add', 'replace', 'test']
-const needsFrom = ['move', 'copy']
-
-function checkOperation(position: number, given: unknown): Operation {
-  if (typeof given !== 'object' || given === null || Array.isArray(given))
-    throw invalidPatch(position, 'expected an object')
-  const { op, path, from } = given as { op?: unknown; path?: unknown; from?: unknown }
-  if (typeof op !== 'string' || ![...needsValue, ...needsFrom, 'remove'].includes(op))
-    throw invalidPatch(position, 'op: expected one of add, remove, replace, move, copy, test')
-  checkPointer(position, 'path', path)
-  if (needsFrom.includes(op)) checkPointer(position, 'from', from)
-  if (needsValue.includes(op) && !Object.hasOwn(given, 'value')) throw invalidPatch(position, 'value: is required')
-  return given as Operation
-}
-
-function checkPointer(position: number, name: string, pointer: unknown) {
-  if (typeof pointer !== 'string' || !/^(?:\/(?:[^~]|~[01])*)?$/.test(pointer) || pointer.length > 4096)
-    throw invalidPatch(position, `${name}: expected a JSON pointer such as /city`)
-  const steps = pointer.split('/')
-  const odd = steps.find((step) => unreachable.includes(step))
-  if (odd !== undefined) throw invalidPatch(position, `${name}: ${odd} cannot be addressed by a patch`)
-}
-
-/** The library takes any text as an index, and one beyond the end for the end. */
-function checkIndexes(position: number, whole: unknown, operation: Operation) {
-  for (const [name, pointer] of Object.entries({
-    path: operation.path,
-    ...('from' in operation && { from: operation.from }),
-  })) {
-    let value: unknown = whole
-    const steps = pointer.split('/').slice(1)
-    for (const [depth, escaped] of steps.entries()) {
-      const step = escaped.replaceAll('~1', '/').replaceAll('~0', '~')
-      if (Array.isArray(value)) {
-        const last = depth === steps.length - 1
-        const grows = last && name === 'path' && ['add', 'move', 'copy'].includes(operation.op)
-        if (grows && step === '-') break
-        if (!arrayIndex.test(step) || Number(step) > value.length - (grows ? 0 : 1))
-          throw invalidPatch(position, `${name}: ${step} is no index of the array there`)
-        value = value[Number(step)]
-      } else if (typeof value === 'object' && value !== null) value = (value as Metadata)[step]
-      else break
-    }
-  }
 }

@@ -25,6 +25,8 @@ export interface EndpointQuery {
   versionNames?: string[] | undefined
   endpointIds?: string[] | undefined
   filterIds?: string[] | undefined
+  /** How many endpoints the first of the filters has. */
+  membersOfFirst?: number | undefined
   conditions: Condition[]
   /** As PostgreSQL reads it. */
   regex?: string | undefined
@@ -156,6 +158,8 @@ function readJson(text: string, field: string): Record<string, unknown> {
 /** What PostgreSQL cannot compare with, and what would exhaust the stack. */
 function refuseBadText(value: unknown, field: string, depth: number) {
   if (depth > 32) throw invalidField(field, 'nested deeper than 32 levels')
+  // As JSON again it would be null, and match what is null.
+  if (typeof value === 'number' && !Number.isFinite(value)) throw invalidField(field, 'a number is out of range')
   if (typeof value === 'string' && (value.includes('\0') || !value.isWellFormed()))
     throw invalidField(field, 'expected text without NUL and lone surrogates')
   if (typeof value !== 'object' || value === null) return

@@ -3,7 +3,7 @@
  * process), in the database PostgreSQL's own; both get a text written from one tree (regex-syntax.ts) with every class of
  * characters spelled out.
  */
-import { RE2JS } from 're2js'
+import { RE2Set } from 're2js'
 import { type CharacterSet, complement } from './regex-characters.ts'
 import { type Flags, type Place, RegexError, readRegex, type Tree } from './regex-syntax.ts'
 
@@ -14,21 +14,30 @@ export interface Regex {
   options: string
   /** Whether some part of the text matches. */
   test(text: string): boolean
+  /** Atoms after repetitions are written out: a test takes at most so many steps for each character. 0: a piece of text. */
+  size: number
   /** For `~` in SQL, and for `like_regex … flag "s"` in jsonpath. */
   sqlPattern: string
 }
 
 const greatestLength = 500
-/** Atoms after repetitions are written out: about what the engines keep of it. */
 const greatestSize = 1500
+/** What the engine may keep in mind of one pattern. Its own default, 8 MB, times a thousand filters is all there is. */
+const engineBytes = 32 * 1024
 
 /** Throws a RegexError with a sentence for the author. */
 export function compileRegex(pattern: string, options = ''): Regex {
   if (pattern.length > greatestLength) throw new RegexError(`a pattern may have ${greatestLength} characters`)
   if (!pattern.isWellFormed() || pattern.includes('\0')) throw new RegexError('the pattern is not valid text')
   const tree = readRegex(pattern, readOptions(options))
-  if (sizeOf(tree) > greatestSize) throw new RegexError('the pattern is too complex: its repetitions multiply')
-  return { pattern, options, test: testOf(tree), sqlPattern: write(tree, postgres) }
+  const size = sizeOf(tree)
+  if (size > greatestSize || timesOf(tree) > greatestTimes)
+    throw new RegexError('the pattern is too complex: its repetitions multiply')
+  const simple = literalTestOf(tree)
+  const sqlPattern = write(tree, postgres)
+  return simple
+    ? { pattern, options, size: 0, test: simple, sqlPattern }
+    : { pattern, options, size, test: engineOf(tree), sqlPattern }
 }
 
 function readOptions(options: string): Flags {
@@ -53,6 +62,15 @@ function sizeOf(tree: Tree): number {
     default:
       return 1 + tree.of.reduce((sum, part) => sum + sizeOf(part), 0)
   }
+}
+
+/** Counted repetitions within counted repetitions, multiplied: RE2 refuses more. */
+const greatestTimes = 1000
+
+function timesOf(tree: Tree): number {
+  if (tree.is === 'set' || tree.is === 'place') return 1
+  if (tree.is !== 'repeat') return Math.max(1, ...tree.of.map(timesOf))
+  return Math.max(1, tree.min, Number.isFinite(tree.max) ? tree.max : 0) * timesOf(tree.of)
 }
 
 interface Dialect {
@@ -130,7 +148,7 @@ function writeSet(set: CharacterSet, dialect: Dialect): string {
 }
 
 /** Most patterns of people are a piece of text, perhaps anchored: the engine is not needed for those. */
-function testOf(tree: Tree): (text: string) => boolean {
+function literalTestOf(tree: Tree): ((text: string) => boolean) | undefined {
   const parts = tree.is === 'sequence' ? [...tree.of] : [tree]
   const isPlace = (part: Tree | undefined, place: Place) => part?.is === 'place' && part.place === place
   const fromStart = isPlace(parts[0], 'start')
@@ -138,7 +156,7 @@ function testOf(tree: Tree): (text: string) => boolean {
   const toEnd = isPlace(parts.at(-1), 'end')
   if (toEnd) parts.pop()
   const literal = literalOf(parts)
-  if (literal === undefined) return engineOf(tree)
+  if (literal === undefined) return undefined
   if (fromStart && toEnd) return (text) => text === literal
   if (fromStart) return (text) => text.startsWith(literal)
   if (toEnd) return (text) => text.endsWith(literal)
@@ -154,12 +172,14 @@ function literalOf(parts: Tree[]): string | undefined {
   return literal
 }
 
+/** Made when it is first needed: of a thousand filters a change asks few. */
 function engineOf(tree: Tree): (text: string) => boolean {
-  let engine: RE2JS
-  try {
-    engine = RE2JS.compile(write(tree, re2))
-  } catch {
-    throw new RegexError('the pattern is too complex')
+  let engine: RE2Set | undefined
+  return (text) => {
+    if (!engine) {
+      engine = new RE2Set(RE2Set.UNANCHORED, 0, engineBytes)
+      engine.add(write(tree, re2))
+    }
+    return engine.match(text).length > 0
   }
-  return (text) => engine.test(text)
 }

@@ -14,6 +14,38 @@ const unlink = (...relations: object[]) => admin(`PUT ${root}/relations/unlink`,
 const related = async (id: string, relation = 'contains', ask = admin) =>
   (await ask(`GET ${root}/endpoints/${id}/relations?relation=${relation}`)).body
 
+suite('linking many endpoints', () => {
+  test('below many levels and across them takes no longer than a moment', { timeout: 20_000 }, async () => {
+    const batch = { appVersion: { name: version }, endpoints: Array.from({ length: 400 }, () => ({})) }
+    const { taskId } = (await admin(`POST ${root}/endpoints/batch`, batch)).body
+    const ids = await eventually(async () => {
+      const { body } = await admin(`GET ${root}/endpoints/batch/status?taskId=${taskId}`)
+      assert.equal(body.createdCount, 400)
+      return body.created.map(({ endpointId }: { endpointId: string }) => endpointId) as string[]
+    })
+    const apart = (steps: number) => ids.slice(steps).map((id, index) => contains(ids[index]!, id))
+    for (const steps of [1, 2, 3, 4]) assert.equal((await link(...apart(steps))).status, 204)
+    const closing = await link(...apart(4), contains(ids.at(-1)!, ids[0]!), contains(ids[0]!, ids[9]!))
+    assert.deepEqual([closing.body.successful.length, closing.body.failed.length], [1, 397])
+    assert.match(closing.body.failed.at(-1).reason, /circle/)
+  })
+
+  test('above more than can be looked at is refused', async () => {
+    const [top, bottom] = (await some(2)) as [string, string]
+    await house.kit.db.sql`
+      insert into register.relations (from_id, to_id, type, tenant_id, created_date)
+      select case n when 1001 then ${top} else 'level-' || n end, 'level-' || n - 1, 'contains', 'default', now()
+      from generate_series(1, 1001) n`
+    await house.kit.db.sql`
+      insert into register.relations (from_id, to_id, type, tenant_id, created_date)
+      values ('level-0', ${bottom}, 'contains', 'default', now())`
+    const [member] = (await some(1)) as [string]
+    const answer = await link(contains(bottom, member))
+    assert.equal(answer.status, 400)
+    assert.match(answer.body.message, /more than 1000 levels/)
+  })
+})
+
 suite('linking endpoints', () => {
   test('makes relations that are listed from both ends', async () => {
     const [a, b, c] = (await some(3)).sort() as [string, string, string]

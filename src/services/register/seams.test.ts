@@ -33,6 +33,9 @@ const filters: FilterIndex = {
   members: (sql, _tenantId, filterIds) => sql`
     select seq from public.members where filter_id = any(${filterIds}::text[])
     group by seq having count(*) = ${filterIds.length}`,
+  among: (sql, tenantId, filterIds) => ({
+    condition: sql`e.seq in (${filters.members(sql, tenantId, filterIds)})`,
+  }),
   page: (sql, tenantId, filterIds, { after, offset, limit }) => sql`
     select seq from (${filters.members(sql, tenantId, filterIds)}) m where seq > ${after}
     order by seq offset ${offset} limit ${limit}`,

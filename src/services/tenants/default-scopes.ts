@@ -76,6 +76,7 @@ export const defaultScopes: ReadonlyMap<string, Holders> = new Map<string, Holde
   ['application:timeseries-config:read', endpointReaders],
   ['time-series:read', endpointReaders],
   ['time-series:update', endpointAdmins],
+  ['tenant:refusal:read', tenant],
 
   // Credentials and VPN clients
   ...family('tenant:basic-credentials', ['create', 'read', 'update'], tenant),

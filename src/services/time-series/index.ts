@@ -1,3 +1,4 @@
+import { Gateway } from '../../gateway/contract.ts'
 import { defineService } from '../../kernel/define-service.ts'
 import { Applications } from '../applications/contract.ts'
 import { Register } from '../register/contract.ts'
@@ -8,12 +9,12 @@ import { createTimeSeries } from './service.ts'
 export default defineService({
   name: 'time-series',
   provides: TimeSeries,
-  needs: { applications: Applications, register: Register },
+  needs: { applications: Applications, register: Register, gateway: Gateway },
   migrations: new URL('./migrations/', import.meta.url),
-  build(kit, { applications, register }) {
+  build(kit, { applications, register, gateway }) {
     const service = createTimeSeries(kit, { applications, register })
     reactions(kit.bus, service)
-    // GATEWAY: when it is there, `needs: { gateway: Gateway }` and `gateway.attach({ dcx: service.api })`.
+    gateway.attach({ dcx: service.api })
     return { api: service.api, start: service.start, stop: service.stop }
   },
 })

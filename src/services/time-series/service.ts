@@ -39,7 +39,7 @@ export function createTimeSeries(
   { applications, register }: { applications: Applications; register: Register },
 ): TimeSeriesService {
   const { bus, jobs, log, metrics, now } = kit
-  const db = kit.db.open({ max: writesAtOnce + 1, name: 'waypost-series' })
+  const db = kit.db.open({ max: writesAtOnce * 2, name: 'waypost-series' })
   const background = kit.db.open({ max: 2, name: 'waypost-series-packing' })
   const names = createNames(kit.db, kit.settings.timeSeries)
   const plans = createPlans(kit, applications)

@@ -22,8 +22,8 @@ export const TooManyTokens = defineError<{ endpointId: string; limit: number }>(
   409,
   'Endpoint {endpointId} has {limit} tokens, which is the most that an endpoint can have: delete some first',
 )
-export const StatusMoveRefused = defineError<{ from: string; to: string }>(
+export const StatusMoveRefused = defineError<{ from: string; to: string; possible: string }>(
   'token_status_move_refused',
   409,
-  'A token that is {from} cannot become {to}',
+  'A token that is {from} cannot become {to}: {possible}',
 )

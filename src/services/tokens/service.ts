@@ -1,3 +1,4 @@
+import { inParts } from '../../kernel/bus.ts'
 import type { Ctx } from '../../kernel/contract.ts'
 import type { Sql } from '../../kernel/db.ts'
 import type { Kit } from '../../kernel/define-service.ts'
@@ -11,7 +12,7 @@ import { NoEndpoint, NoToken, StatusMoveRefused, TokenTaken, TooManyTokens } fro
 import { TenantTokensDeleted, TokenStatusChanged, TokensDeleted } from './events.ts'
 import { createLookupKey } from './lookup-key.ts'
 import { createMemory } from './memory.ts'
-import { isValid, mayMove, type TargetStatus, type TokenStatus, tokenStatuses } from './states.ts'
+import { isValid, mayMove, possibleFrom, type TargetStatus, type TokenStatus, tokenStatuses } from './states.ts'
 import * as store from './store.ts'
 
 export interface TokenView {
@@ -133,7 +134,8 @@ export function createTokens(kit: Kit, applications: Applications): TokensServic
       await db.tx(async (sql) => {
         const token = permitted(ctx, 'endpoint:update', await store.lockToken(sql, place), () => NoToken({ ...place }))
         if (token.status === to) return
-        if (!mayMove(token.status, to, 'people')) throw StatusMoveRefused({ from: token.status, to })
+        if (!mayMove(token.status, to, 'people'))
+          throw StatusMoveRefused({ from: token.status, to, possible: possibleFrom(token.status) })
         await move(sql, token, to)
       })
     },
@@ -163,7 +165,8 @@ export function createTokens(kit: Kit, applications: Applications): TokensServic
       mayTalk: (endpointId) => store.hasToken(db.sql, endpointId, tokenStatuses.filter(isValid)),
 
       async validate({ token, versionName }) {
-        if (token.length > tokenLengthMax) return undefined
+        // Characters, as in the shapes: a character may be two units long.
+        if (token.length > 2 * tokenLengthMax || [...token].length > tokenLengthMax) return undefined
         const version = await applications.findVersion(versionName)
         if (!version) return undefined
         const { applicationName } = version
@@ -199,22 +202,3 @@ const viewOf = ({ endpointTokenId, status, createdDate, applicationName, updated
   applicationName,
   ...(updatedDate !== null && { updatedDate }),
 })
-
-/** Less than what fits into one message between processes. */
-const partBytes = 6000
-
-function* inParts(tokens: store.DeletedToken[]): Generator<store.DeletedToken[]> {
-  let part: store.DeletedToken[] = []
-  let bytes = 0
-  for (const token of tokens) {
-    const size = JSON.stringify(token).length
-    if (bytes + size > partBytes) {
-      yield part
-      part = []
-      bytes = 0
-    }
-    part.push(token)
-    bytes += size
-  }
-  if (part.length > 0) yield part
-}

@@ -21,5 +21,13 @@ export const moves: readonly { from: TokenStatus; to: TokenStatus; by: Mover }[]
 export const mayMove = (from: TokenStatus, to: TokenStatus, by: Mover): boolean =>
   moves.some((move) => move.from === from && move.to === to && move.by === by)
 
+/** What to tell who asked for a move that there is not. */
+export function possibleFrom(from: TokenStatus): string {
+  const targets = moves
+    .filter((move) => move.from === from)
+    .map(({ to, by }) => (by === 'use' ? `${to} by its first use` : to))
+  return targets.length > 0 ? `it can become ${targets.join(' or ')}` : `${from} is the end`
+}
+
 /** Whether an endpoint that presents the token is let in. */
 export const isValid = (status: TokenStatus) => status === 'Active' || mayMove(status, 'Active', 'use')

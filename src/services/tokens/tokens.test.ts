@@ -233,7 +233,11 @@ suite('the status of a token', () => {
         assert.deepEqual(status.body, { status: after.status })
         if (answer.status === 204) assert.equal(answer.headers.etag, status.headers.etag)
         if (answer.status === 409)
-          assert.deepEqual(answer.body, { message: `A token that is ${from} cannot become ${to}` })
+          assert.deepEqual(answer.body, {
+            message: `A token that is ${from} cannot become ${to}: ${
+              from === 'Revoked' ? 'Revoked is the end' : 'it can become Active by its first use or Revoked'
+            }`,
+          })
       })
 
   test('a malformed body is 400', async () => {

@@ -23,6 +23,16 @@ const aPlace = async () => {
 const changes = () => heard.filter(({ event }) => event === 'tokens.token.status-changed')
 
 suite('validating a token', () => {
+  test('knows every text that can be provisioned, also of characters that take two units', async () => {
+    const { app, version, endpointId } = await aPlace()
+    for (const token of ['😀'.repeat(255), 'x'.repeat(255), ' ', 'a\nb', '"', '\u202e']) {
+      const made = await admin(`POST /api/v1/endpoints/${endpointId}/tokens`, { applicationName: app, token })
+      assert.equal(made.status, 201, made.text)
+      assert.equal((await api.validate({ token, versionName: version }))?.endpointId, endpointId)
+    }
+    assert.equal(await api.validate({ token: '😀'.repeat(256), versionName: version }), undefined)
+  })
+
   test('the first use makes it Active and is told once; every use names the endpoint', async () => {
     const { app, version, endpointId, token } = await aPlace()
     heard.length = 0

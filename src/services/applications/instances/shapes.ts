@@ -39,6 +39,18 @@ export const TimeSeriesConfiguration = Type.Object({
   ),
 })
 
+/** Request status (document 3, 2.C). */
+export const RequestStatusConfiguration = Type.Object({
+  outcomes: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 10_000,
+      default: 1000,
+      description: 'How many of the last requests of an endpoint to an extension are remembered',
+    }),
+  ),
+})
+
 /** Which extensions a device may talk to; absent: all of them. */
 export const GatewayConfiguration = Type.Object({
   'allowed-extension-instances': Type.Optional(

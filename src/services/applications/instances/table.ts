@@ -86,7 +86,10 @@ const all: Instance[] = [
   instance('netc', 'Communication', { description: 'LoRaWAN connector', urlPrefix: '/netc' }),
   instance('otao', 'Software updates', { description: 'Software versions', urlPrefix: '/otao' }),
   instance('re', 'Command invocation', { description: 'Rules engine', urlPrefix: '/re' }),
-  instance('rsx', 'Communication', { description: 'Request status extension' }),
+  instance('rsx', 'Communication', {
+    description: 'Request status extension',
+    schemas: onBoth(shapes.RequestStatusConfiguration),
+  }),
   instance('tekton', 'Configuration management', { description: 'Application manager', urlPrefix: '/tekton' }),
   instance('tenant-manager', 'Identity management', { description: 'Tenant manager', urlPrefix: '/tenant-manager' }),
   instance('tsx', 'Communication', { description: 'Time synchronization extension' }),

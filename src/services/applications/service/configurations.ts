@@ -30,6 +30,9 @@ export interface ConfigurationRules {
   replace(ctx: Ctx, place: Place, envelope: unknown): Promise<void>
   merge(ctx: Ctx, place: Place & { instances: string[] | undefined }, patch: unknown): Promise<void>
   read(ctx: Ctx, place: Place & { instances: string[] | undefined }): Promise<Document>
+  /** Of one instance, without the envelope; nothing is configured: `{}`. */
+  replaceOne(ctx: Ctx, place: Place & { instance: string }, config: unknown): Promise<void>
+  readOne(ctx: Ctx, place: Place & { instance: string }): Promise<Document>
   /** The initial load, for a platform where nothing is configured. */
   load(envelope: unknown): Promise<void>
   all(of: { instances: string[] | undefined; applicationNames?: string[] | undefined }): AsyncIterable<string>
@@ -139,6 +142,21 @@ export function createConfigurationRules(
       await requireVersion(db.sql, { applicationName, versionName })
       const found = await store.findConfigurations(db.sql, { tenantId, applicationName, versionName, instances })
       return documentOf(writeEnvelope(found, { applicationName, versionName }))
+    },
+
+    async replaceOne(ctx, { instance, applicationName, versionName }, config) {
+      await db.tx(async (sql) => {
+        const tenantId = await lockPlace(ctx, sql, { applicationName, versionName })
+        await save(sql, tenantId, { instance, applicationName, versionName, config, path: 'body' })
+      })
+    },
+
+    async readOne(ctx, { instance, applicationName, versionName }) {
+      const { tenantId } = permitted(ctx, applicationName, await applications.find(applicationName))
+      await requireVersion(db.sql, { applicationName, versionName })
+      const of = { tenantId, applicationName, versionName, instances: [instance] }
+      const [found] = await store.findConfigurations(db.sql, of)
+      return documentOf(JSON.stringify(found?.config ?? {}))
     },
 
     async load(envelope) {

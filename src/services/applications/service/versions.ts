@@ -1,4 +1,5 @@
 import type { Ctx } from '../../../kernel/contract.ts'
+import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { checkIfMatch } from '../../../kernel/etag.ts'
 import type { ApplicationVersionRef } from '../contract.ts'
@@ -23,7 +24,7 @@ export interface VersionRules {
   read(ctx: Ctx, of: Place): Promise<Document>
   update(ctx: Ctx, of: Place, change: store.Naming, ifMatch: string | undefined): Promise<void>
   delete(ctx: Ctx, of: Place, ifMatch: string | undefined): Promise<void>
-  findOwner(versionName: string): Promise<ApplicationVersionRef | undefined>
+  findOwner(versionName: string, sql?: Sql): Promise<ApplicationVersionRef | undefined>
 }
 
 /** Every change writes the application's text anew, and every reader of the application gets all its versions. */
@@ -89,7 +90,10 @@ export function createVersionRules(
       })
     },
 
-    findOwner: (versionName) => memory.versions.read(versionName, () => store.findVersionOwner(db.sql, versionName)),
+    findOwner: (versionName, sql) =>
+      sql
+        ? store.findVersionOwner(sql, versionName)
+        : memory.versions.read(versionName, () => store.findVersionOwner(db.sql, versionName)),
   }
 }
 

@@ -9,6 +9,7 @@ export const limits = {
   sourceLength: 100_000,
   literalParts: 500,
   pathParts: 16,
+  patternSize: 500,
 }
 
 /** The caller answers 400 with this sentence. */

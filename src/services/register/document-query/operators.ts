@@ -25,6 +25,7 @@ export interface Target {
 
 interface Help {
   count(path: string): void
+  weigh(patternSize: number, path: string): void
   checkDepth(depth: number, path: string): void
   elementWhere(given: unknown, target: Target, path: string, depth: number): { objects: boolean; where: Node }
 }
@@ -54,7 +55,9 @@ export function operatorsReader(help: Help) {
       const options = siblings.$options ?? ''
       if (typeof options !== 'string') throw new DocumentQueryError(path, '$options is a text of i, m, s and x')
       try {
-        return target.test({ is: 'regex', regex: compileRegex(given, options) })
+        const regex = compileRegex(given, options)
+        help.weigh(regex.size, path)
+        return target.test({ is: 'regex', regex })
       } catch (error) {
         throw error instanceof RegexError ? new DocumentQueryError(path, error.message) : error
       }

@@ -11,7 +11,7 @@ export { DocumentQueryError } from './limits.ts'
 export function parse(given: unknown): Query {
   const source = typeof given === 'string' ? fromText(given) : given
   if (!isObject(source)) throw new DocumentQueryError('', 'the query is not a JSON object')
-  return { source, where: readDocument(source) }
+  return { source, ...readDocument(source) }
 }
 
 function fromText(text: string): unknown {
@@ -26,11 +26,17 @@ function fromText(text: string): unknown {
 /** What the fields of an object mean: they differ between the document, a member and an element of a value. */
 type Scope = (name: string, path: string) => Target
 
-function readDocument(source: JsonObject): Node {
+function readDocument(source: JsonObject): Pick<Query, 'where' | 'patternSize'> {
   let operators = 0
+  let patternSize = 0
   const count = (path: string) => {
     if (++operators > limits.operators)
       throw new DocumentQueryError(path, `a query may have ${limits.operators} operators`)
+  }
+  const weigh = (size: number, path: string) => {
+    patternSize += size
+    if (patternSize > limits.patternSize)
+      throw new DocumentQueryError(path, 'the patterns are too complex together: their repetitions multiply')
   }
   const checkDepth = (depth: number, path: string) => {
     if (depth > limits.depth) throw new DocumentQueryError(path, `nested deeper than ${limits.depth}`)
@@ -53,7 +59,7 @@ function readDocument(source: JsonObject): Node {
     )
   }
 
-  const readCondition = operatorsReader({ count, checkDepth, elementWhere })
+  const readCondition = operatorsReader({ count, weigh, checkDepth, elementWhere })
 
   /** The inside of $elemMatch: operators on the element itself, or a query on its fields. */
   function elementWhere(given: unknown, target: Target, path: string, depth: number) {
@@ -69,7 +75,7 @@ function readDocument(source: JsonObject): Node {
     return { objects, where: readFilter(given, target.ofMembers ? memberScope : elementScope, path, depth) }
   }
 
-  return readFilter(source, documentScope, '', 0)
+  return { where: readFilter(source, documentScope, '', 0), patternSize }
 }
 
 const version: Target = { test: (test) => ({ node: 'version', test }) }

@@ -45,6 +45,8 @@ export interface Query {
   /** As given, for storing and showing. */
   source: JsonObject
   where: Node
+  /** The sizes of its patterns together: see regex.ts. */
+  patternSize: number
 }
 
 export const constant = (holds: boolean): Node => ({ node: 'constant', holds })

@@ -12,8 +12,11 @@ import { sendDocument } from './send.ts'
 const read = { scope: 'endpoint:read' }
 const update = { scope: 'endpoint:update' }
 const remove = { scope: 'endpoint:delete' }
-const create = { scope: 'application:endpoint:create' }
-const register = { scope: ['application:endpoint:create', 'endpoint:update'] }
+/** Metadata is the user's own JSON, and so are the values that it is compared with. */
+const anyJson = 'inside' as const
+const search = { ...read, anyJson }
+const create = { scope: 'application:endpoint:create', anyJson }
+const register = { scope: ['application:endpoint:create', 'endpoint:update'], anyJson }
 
 export function endpointRoutes(http: Http, { endpoints, lists, registration }: RegisterService) {
   http.post('/endpoints', { schema: schemas.registerEndpoint, config: register }, async (request, reply) => {
@@ -36,7 +39,7 @@ export function endpointRoutes(http: Http, { endpoints, lists, registration }: R
     sendDocument(request, reply, await lists.list(request.ctx, questionOfQuery(request.query))),
   )
 
-  http.post('/endpoints/search', { schema: schemas.searchEndpoints, config: read }, async ({ ctx, body }, reply) =>
+  http.post('/endpoints/search', { schema: schemas.searchEndpoints, config: search }, async ({ ctx, body }, reply) =>
     sendDocument({ headers: {} }, reply, await lists.list(ctx, questionOfBody(body))),
   )
 

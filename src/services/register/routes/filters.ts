@@ -4,7 +4,8 @@ import * as schemas from '../schemas/filters.ts'
 import type { FilterRules } from '../service/filters.ts'
 import { sendDocument, sendText } from './send.ts'
 
-const scope = (action: string) => ({ scope: `application:endpoint-filter:${action}` })
+/** A query compares with any JSON of the user's. */
+const scope = (action: string) => ({ scope: `application:endpoint-filter:${action}`, anyJson: 'inside' as const })
 
 export function filterRoutes(http: Http, { filters }: { filters: FilterRules }) {
   const all = '/applications/:applicationName/filters'

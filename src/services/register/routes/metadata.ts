@@ -11,12 +11,6 @@ const read = { scope: 'endpoint:read' }
 const update = { scope: 'endpoint:update', anyJson: true }
 const readKeys = { scope: 'application:endpoints-metadata-keys:read' }
 
-/** An absent body arrives as null, which is also a value. */
-const isEmpty = (headers: { 'content-length'?: string | undefined; 'transfer-encoding'?: string | undefined }) =>
-  headers['transfer-encoding'] === undefined && (headers['content-length'] ?? '0') === '0'
-
-const patchType = 'application/json-patch+json'
-
 export function metadataRoutes(http: Http, { metadata }: RegisterService) {
   const all = '/endpoints/:endpointId/metadata'
   const one = `${all}/:key`
@@ -35,11 +29,12 @@ export function metadataRoutes(http: Http, { metadata }: RegisterService) {
 
   http.patch(all, { schema: schemas.patchMetadata, config: update }, async ({ ctx, params, body, headers }, reply) => {
     const given = headers['content-type'] ?? 'none'
-    if (!given.toLowerCase().startsWith(patchType)) {
+    if (!given.toLowerCase().startsWith(schemas.patchType)) {
       // What the caller may not read is not there, whatever was sent.
       await metadata.read(ctx, params.endpointId)
-      throw UnsupportedMediaType({ given, accepted: patchType })
+      throw UnsupportedMediaType({ given, accepted: schemas.patchType })
     }
+    if (!Array.isArray(body)) throw invalidField('body', 'expected an array of operations')
     const etag = await metadata.patch(ctx, params.endpointId, body, headers['if-match'])
     return reply.code(204).header('etag', etag).send()
   })
@@ -48,8 +43,8 @@ export function metadataRoutes(http: Http, { metadata }: RegisterService) {
     sendText(reply, JSON.stringify(await metadata.readKey(ctx, params.endpointId, params.key))),
   )
 
-  http.put(one, { schema: schemas.setKey, config: update }, async ({ ctx, params, body, headers }, reply) => {
-    if (isEmpty(headers)) throw invalidField('body', 'expected a JSON value')
+  http.put(one, { schema: schemas.setKey, config: update }, async ({ ctx, params, body, headers, raw }, reply) => {
+    if (raw.emptyBody) throw invalidField('body', 'expected a JSON value')
     const etag = await metadata.setKey(ctx, params.endpointId, params.key, body, headers['if-match'])
     return reply.code(204).header('etag', etag).send()
   })

@@ -1,17 +1,22 @@
 import { DateTime, Empty, JsonObject, Name, Type } from '../../../kernel/schema.ts'
 import { tokenLengthMax, tokenPattern } from '../../tokens/contract.ts'
 
-export const ofEndpoint = Type.Object({ endpointId: Name() })
+export const endpointId = Name({ description: 'The id of an endpoint' })
+export const applicationName = Name({ description: 'The name of an application' })
+export const ofEndpoint = Type.Object({ endpointId })
 export const none = { 204: Empty() }
 
 /** Fits into one step of a URL. */
 export const EndpointId = () =>
-  Name({ pattern: '^[a-zA-Z0-9._~-]+$', description: 'Unique on the platform; generated when absent' })
+  Name({
+    pattern: '^[a-zA-Z0-9._~-]+$',
+    description: 'Letters, digits and . _ ~ -, unique on the platform; generated when absent',
+  })
 export const EndpointToken = () =>
   Name({
     pattern: tokenPattern,
     maxLength: tokenLengthMax,
-    description: 'Unique within the application; generated when absent',
+    description: 'Without + # / . and unique within the application; generated when absent',
   })
 
 const EndpointVersion = Type.Object({ name: Name(), registeredDate: DateTime() })
@@ -21,15 +26,19 @@ export const Endpoint = Type.Object(
     createdDate: DateTime(),
     appName: Name(),
     appVersion: EndpointVersion,
-    metadata: Type.Optional(JsonObject()),
+    metadata: Type.Optional(JsonObject({ description: 'When it was asked for' })),
     metadataUpdatedDate: Type.Optional(DateTime()),
-    filters: Type.Array(Name()),
+    filters: Type.Array(Name(), { description: 'Ids of the filters that it matches; empty unless asked for' }),
     poolIds: Type.Optional(Type.Array(Name())),
   },
   { title: 'Endpoint' },
 )
 
-const ends = { type: Type.Literal('contains'), from: Name(), to: Name() }
+const ends = {
+  type: Type.Literal('contains'),
+  from: Name({ description: 'The endpoint that contains' }),
+  to: Name({ description: 'The endpoint that is contained' }),
+}
 export const Relation = Type.Object(ends, { title: 'Relation' })
 export const FailedRelation = Type.Object({ ...ends, reason: Type.String() }, { title: 'FailedRelation' })
 export const LinkOutcome = Type.Object({

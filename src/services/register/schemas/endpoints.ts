@@ -5,31 +5,45 @@ import { Endpoint, EndpointId, EndpointToken, LinkOutcome, none, ofEndpoint } fr
 const tenantId = Type.Optional(Name({ description: "Default: the caller's tenant" }))
 const include = Type.Optional(TextList({ description: 'metadata, filters, or both; by default neither' }))
 const regexLengthMax = 500
+const versionName = Name({ description: 'The name of an application version' })
+const metadata = JsonObject({
+  description: 'Keys of letters, digits and _ with any JSON; up to 500 keys and 64 KiB',
+  examples: [{ city: 'Kyiv', floor: 1 }],
+})
 
 // ── one
 
 export const registerEndpoint = {
   summary: 'Register an endpoint',
-  body: Type.Object({
-    appVersion: Type.Object({ name: Name() }),
-    metadata: Type.Optional(JsonObject()),
-    endpointToken: Type.Optional(EndpointToken()),
-    endpointId: Type.Optional(EndpointId()),
-    relations: Type.Optional(
-      Type.Array(
-        Type.Object(
-          { type: Type.Literal('contains'), from: Type.Optional(Name()), to: Type.Optional(Name()) },
-          { description: 'with either from or to' },
+  description:
+    'The token is shown here only. A relation with from puts the new endpoint below another, with to above it.',
+  body: Type.Object(
+    {
+      appVersion: Type.Object({ name: versionName }),
+      metadata: Type.Optional(metadata),
+      endpointToken: Type.Optional(EndpointToken()),
+      endpointId: Type.Optional(EndpointId()),
+      relations: Type.Optional(
+        Type.Array(
+          Type.Object(
+            { type: Type.Literal('contains'), from: Type.Optional(Name()), to: Type.Optional(Name()) },
+            { description: 'with either from or to' },
+          ),
+          { maxItems: 1000 },
         ),
-        { maxItems: 1000 },
       ),
-    ),
-    resourceGroupIds: Type.Optional(Type.Array(Name(), { maxItems: 100 })),
-  }),
+      resourceGroupIds: Type.Optional(Type.Array(Name(), { maxItems: 100 })),
+    },
+    {
+      examples: [
+        { appVersion: { name: 'greenhouse-v1' }, endpointId: 'thermo-1', metadata: { city: 'Kyiv', floor: 1 } },
+      ],
+    },
+  ),
   response: {
     201: Type.Object({
       endpointId: Name(),
-      token: Type.String(),
+      token: Type.String({ description: 'What the endpoint authenticates with' }),
       status: Type.Literal('Inactive'),
       relations: Type.Optional(LinkOutcome),
     }),
@@ -38,20 +52,33 @@ export const registerEndpoint = {
   },
 }
 export const readEndpoint = {
+  summary: 'Read an endpoint',
   params: ofEndpoint,
   query: Type.Object({ include, tenantId }),
   response: { 200: Endpoint, 304: Empty() },
 }
-export const deleteEndpoint = { params: ofEndpoint, response: none }
+export const deleteEndpoint = {
+  summary: 'Unregister an endpoint, with all that belongs to it',
+  params: ofEndpoint,
+  response: none,
+}
 export const readVersion = {
+  summary: 'Read the application version of an endpoint',
   params: ofEndpoint,
   response: { 200: Type.Object({ name: Name(), registeredDate: DateTime() }) },
 }
-export const updateVersion = { params: ofEndpoint, body: Type.Object({ name: Name() }), response: none }
+export const updateVersion = {
+  summary: 'Move an endpoint to another version of its application',
+  params: ofEndpoint,
+  body: Type.Object({ name: versionName }, { examples: [{ name: 'greenhouse-v2' }] }),
+  response: none,
+}
 
 // ── several
 
 export const listEndpoints = {
+  summary: 'List endpoints',
+  description: 'Oldest first unless multiFilter sorts. All conditions have to hold.',
   query: Type.Object({
     endpointId: Type.Optional(TextList({ description: 'One or several endpoints' })),
     applicationName: Type.Optional(TextList({ description: 'One or several applications' })),
@@ -59,7 +86,10 @@ export const listEndpoints = {
     tenantId,
     ...offsetQuery(100),
     metadataFilter: Type.Optional(
-      Type.String({ maxLength: 8192, description: 'JSON object of metadata key to required value' }),
+      Type.String({
+        maxLength: 8192,
+        description: 'JSON object of metadata key to required value, such as {"city":"Kyiv"}',
+      }),
     ),
     multiFilter: Type.Optional(
       Type.String({
@@ -72,7 +102,8 @@ export const listEndpoints = {
     regex: Type.Optional(
       Type.String({
         maxLength: regexLengthMax,
-        description: 'Matched against the id, metadata keys and values, and the application version name',
+        description:
+          'Found anywhere in the id, a metadata key or value, or the application version name; as RE2 understands it',
       }),
     ),
     filterId: Type.Optional(
@@ -84,32 +115,49 @@ export const listEndpoints = {
   response: { 200: contentPage(Endpoint), 304: Empty() },
 }
 
-const Criteria = Type.Array(
-  AnyJson({ description: '{key, operator: IN, NOT_IN, IN_REGEX or NOT_IN_REGEX, values}, or {or: [such]} in and' }),
-  { maxItems: 100 },
-)
+const Criteria = (description: string) =>
+  Type.Array(
+    AnyJson({ description: '{key, operator: IN, NOT_IN, IN_REGEX or NOT_IN_REGEX, values}, or {or: [such]} in and' }),
+    { maxItems: 100, description },
+  )
+const searchExample = {
+  and: [{ key: 'city', operator: 'IN', values: ['Kyiv', 'Lviv'] }],
+  applicationName: 'greenhouse',
+  include: ['metadata'],
+  sort: 'floor',
+}
 export const searchEndpoints = {
   summary: 'Search endpoints',
-  body: Type.Object({
-    and: Criteria,
-    or: Type.Optional(Criteria),
-    applicationName: Type.Optional(TextList({ description: 'a text or an array of texts' })),
-    applicationVersionName: Type.Optional(TextList({ description: 'a text or an array of texts' })),
-    endpointIds: Type.Optional(Type.Array(Name(), { maxItems: 1000 })),
-    filterIds: Type.Optional(Type.Array(Name(), { maxItems: 100 })),
-    regex: Type.Optional(Type.String({ maxLength: regexLengthMax })),
-    include: Type.Optional(TextList({ description: 'metadata, filters, or both' })),
-    metadataKeys: Type.Optional(Type.Array(Name({ pattern: '^[a-zA-Z0-9_]+$' }), { maxItems: 500 })),
-    sort: Type.Optional(Name()),
-    sortOrder: Type.Optional(Type.Enum(['asc', 'desc'])),
-    offset: Type.Optional(Type.Integer({ minimum: 0, maximum: 2_147_483_647, default: 0 })),
-    limit: Type.Optional(Type.Integer({ minimum: 0, maximum: 2_147_483_647, default: 100, description: '0: all' })),
-  }),
+  description:
+    'As the list, with the conditions in the body. A key is endpointId, appName, appVersion.name, createdDate, or a ' +
+    'metadata key with a path into its value, such as location.lat.',
+  body: Type.Object(
+    {
+      and: Criteria('All of them hold; may be empty'),
+      or: Type.Optional(Criteria('At least one of them holds')),
+      applicationName: Type.Optional(TextList({ description: 'a text or an array of texts' })),
+      applicationVersionName: Type.Optional(TextList({ description: 'a text or an array of texts' })),
+      endpointIds: Type.Optional(Type.Array(Name(), { maxItems: 1000 })),
+      filterIds: Type.Optional(Type.Array(Name(), { maxItems: 100, description: 'Active filters; all of them match' })),
+      regex: Type.Optional(Type.String({ maxLength: regexLengthMax, description: 'As in the list' })),
+      include: Type.Optional(TextList({ description: 'metadata, filters, or both' })),
+      metadataKeys: Type.Optional(Type.Array(Name({ pattern: '^[a-zA-Z0-9_]+$' }), { maxItems: 500 })),
+      sort: Type.Optional(Name({ description: 'A key as in the conditions' })),
+      sortOrder: Type.Optional(Type.Enum(['asc', 'desc'])),
+      offset: Type.Optional(Type.Integer({ minimum: 0, maximum: 2_147_483_647, default: 0 })),
+      limit: Type.Optional(Type.Integer({ minimum: 0, maximum: 2_147_483_647, default: 100, description: '0: all' })),
+    },
+    { examples: [searchExample] },
+  ),
   response: { 200: contentPage(Endpoint) },
 }
 export const deleteEndpoints = {
   summary: 'Unregister several endpoints',
-  body: Type.Object({ endpointIds: Type.Array(Name(), { minItems: 1, maxItems: 1000 }) }),
+  description: 'Those that cannot be unregistered are in failed, with the reason; the others are gone.',
+  body: Type.Object(
+    { endpointIds: Type.Array(Name(), { minItems: 1, maxItems: 1000 }) },
+    { examples: [{ endpointIds: ['thermo-1', 'thermo-2'] }] },
+  ),
   response: {
     200: Type.Object({
       deletedCount: Type.Integer(),
@@ -123,26 +171,38 @@ export const deleteEndpoints = {
 // ── batches
 
 const batchMax = 1000
+const batchExample = {
+  appVersion: { name: 'greenhouse-v1' },
+  endpoints: [{ endpointId: 'thermo-2', metadata: { city: 'Kyiv' } }, { endpointToken: 'SENSOR-3' }],
+}
 export const startBatch = {
-  summary: 'Register up to 1000 endpoints',
-  body: Type.Object({
-    appVersion: Type.Object({ name: Name() }),
-    endpoints: Type.Array(
-      Type.Object({
-        endpointToken: Type.Optional(EndpointToken()),
-        endpointId: Type.Optional(EndpointId()),
-        metadata: Type.Optional(JsonObject()),
-      }),
-      { minItems: 1, maxItems: batchMax },
-    ),
-  }),
+  summary: 'Register up to 1000 endpoints in the background',
+  description: 'The status of the batch has all of them when createdCount and failedCount add up to what was sent.',
+  body: Type.Object(
+    {
+      appVersion: Type.Object({ name: versionName }),
+      endpoints: Type.Array(
+        Type.Object({
+          endpointToken: Type.Optional(EndpointToken()),
+          endpointId: Type.Optional(EndpointId()),
+          metadata: Type.Optional(metadata),
+        }),
+        { minItems: 1, maxItems: batchMax },
+      ),
+    },
+    { examples: [batchExample] },
+  ),
   response: {
     202: Type.Object({ taskId: Name() }),
     404: Type.Object({ message: Type.String() }, { description: 'There is no such application version' }),
   },
 }
 export const readBatch = {
-  query: Type.Object({ appName: Type.Optional(Name()), taskId: Name() }),
+  summary: 'Read how far a batch of registrations is',
+  query: Type.Object({
+    appName: Type.Optional(Name({ description: 'The application of the batch' })),
+    taskId: Name({ description: 'As the batch was answered with' }),
+  }),
   response: {
     200: Type.Object({
       createdCount: Type.Integer(),

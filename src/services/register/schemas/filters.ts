@@ -1,9 +1,9 @@
 import { contentPage, offsetQuery } from '../../../kernel/paging.ts'
 import { DateTime, Empty, JsonObject, Name, Text, Type } from '../../../kernel/schema.ts'
-import { none } from './common.ts'
+import { applicationName, none } from './common.ts'
 
-const inApplication = Type.Object({ applicationName: Name() })
-const ofFilter = Type.Object({ applicationName: Name(), filterId: Name() })
+const inApplication = Type.Object({ applicationName })
+const ofFilter = Type.Object({ applicationName, filterId: Name({ description: 'The id of a filter' }) })
 
 const Filter = Type.Object(
   {
@@ -24,21 +24,26 @@ const Query = (description: string) =>
 /** Existing clients have three words for it (document 3, 1.1). */
 const queries = {
   documentQuery: Query(
-    'An object, or a text that holds one; exactly one of the three words is needed to create a filter',
+    'A MongoDB find filter over application_version and metadata, as an object or a text that holds one; ' +
+      'metadata.city is short for the value of the key city. Exactly one of the three words is needed to create a filter',
   ),
   mongoQuery: Query('Another word for documentQuery'),
   query: Query('Another word for documentQuery'),
 }
 const description = Type.Optional(Text({ maxLength: 4096 }))
 
+const example = { name: 'upstairs', documentQuery: { 'metadata.city': 'Kyiv', 'metadata.floor': { $gte: 1 } } }
 export const createFilter = {
   summary: 'Create an endpoint filter',
   params: inApplication,
-  body: Type.Object({ name: Name(), description, ...queries }),
+  description:
+    'It is pending until its endpoints are found, then active; from then on every change of an endpoint keeps it.',
+  body: Type.Object({ name: Name(), description, ...queries }, { examples: [example] }),
   response: { 201: Filter },
   fails: [409],
 }
 export const listFilters = {
+  summary: 'List the endpoint filters of an application',
   params: inApplication,
   query: Type.Object({
     name: Type.Optional(Text({ description: 'A part of the name' })),
@@ -46,11 +51,22 @@ export const listFilters = {
   }),
   response: { 200: contentPage(Filter), 304: Empty() },
 }
-export const readFilter = { params: ofFilter, response: { 200: Filter, 304: Empty() } }
-export const updateFilter = {
+export const readFilter = {
+  summary: 'Read an endpoint filter',
   params: ofFilter,
-  body: Type.Object({ name: Type.Optional(Name()), description, ...queries }),
+  response: { 200: Filter, 304: Empty() },
+}
+export const updateFilter = {
+  summary: 'Change an endpoint filter',
+  description: 'With another query it is pending again.',
+  params: ofFilter,
+  body: Type.Object({ name: Type.Optional(Name()), description, ...queries }, { examples: [{ name: 'ground floor' }] }),
   response: { 200: Filter },
   fails: [409, 412],
 }
-export const deleteFilter = { params: ofFilter, response: none, fails: [412] }
+export const deleteFilter = {
+  summary: 'Delete an endpoint filter',
+  params: ofFilter,
+  response: none,
+  fails: [412],
+}

@@ -1,37 +1,65 @@
 import { AnyJson, Empty, JsonObject, Name, TextList, Type } from '../../../kernel/schema.ts'
-import { none, ofEndpoint } from './common.ts'
+import { applicationName, endpointId, none, ofEndpoint } from './common.ts'
 
-const ofKey = Type.Object({ endpointId: Name(), key: Name() })
-const outdated = Type.Object({ message: Type.String() }, { description: 'If-Match does not hold the current ETag' })
+const ofKey = Type.Object({ endpointId, key: Name({ description: 'A metadata key: letters, digits and _' }) })
 const conflict = Type.Object({ message: Type.String() }, { description: 'A test of the patch failed' })
 
 export const readMetadata = {
+  summary: 'Read the metadata of an endpoint',
   params: ofEndpoint,
   query: Type.Object({ include: Type.Optional(TextList({ description: 'Only these keys' })) }),
   response: { 200: JsonObject(), 304: Empty() },
 }
 export const replaceMetadata = {
+  summary: 'Replace the metadata of an endpoint',
+  description: 'connected and connectivity_ts belong to the platform and stay.',
   params: ofEndpoint,
   query: Type.Object({
     inheritedMetadata: Type.Optional(Type.String({ maxLength: 255, description: 'Has no effect' })),
   }),
-  body: JsonObject(),
-  response: { ...none, 412: outdated },
-}
-export const patchMetadata = {
-  params: ofEndpoint,
-  body: Type.Array(AnyJson({ description: 'An operation of RFC 6902' }), {
-    maxItems: 1000,
-    description: 'Sent as application/json-patch+json',
+  body: JsonObject({
+    description: 'Keys of letters, digits and _ with any JSON; up to 500 keys and 64 KiB',
+    examples: [{ city: 'Kyiv', floor: 1 }],
   }),
-  response: { ...none, 409: conflict, 412: outdated },
+  response: none,
+  fails: [412],
 }
-export const readKey = { params: ofKey, response: { 200: AnyJson() } }
-export const setKey = { params: ofKey, body: AnyJson({ description: 'Any JSON value' }), response: none }
-export const deleteKey = { params: ofKey, response: none }
-export const listKeys = { params: ofEndpoint, response: { 200: Type.Array(Type.String()) } }
+export const patchType = 'application/json-patch+json'
+export const patchMetadata = {
+  summary: 'Change the metadata of an endpoint by a JSON Patch',
+  description: 'All operations are applied, or none.',
+  params: ofEndpoint,
+  // Without a type: to another content type the answer is 415, whatever its body.
+  body: Type.Unsafe<unknown>({
+    items: { description: 'An operation of RFC 6902: add, remove, replace, move, copy or test' },
+    maxItems: 1000,
+    examples: [[{ op: 'replace', path: '/city', value: 'Lviv' }]],
+  }),
+  bodyType: patchType,
+  response: { ...none, 409: conflict },
+  fails: [412],
+}
+export const readKey = {
+  summary: 'Read the value of a metadata key',
+  params: ofKey,
+  response: { 200: AnyJson({ description: 'The value' }) },
+}
+export const setKey = {
+  summary: 'Set the value of a metadata key',
+  params: ofKey,
+  body: AnyJson({ description: 'Any JSON value; a text is in quotes', examples: ['Kyiv'] }),
+  response: none,
+  fails: [412],
+}
+export const deleteKey = { summary: 'Delete a metadata key', params: ofKey, response: none, fails: [412] }
+export const listKeys = {
+  summary: 'List the metadata keys of an endpoint',
+  params: ofEndpoint,
+  response: { 200: Type.Array(Type.String()) },
+}
 export const listApplicationKeys = {
-  params: Type.Object({ applicationName: Name() }),
+  summary: 'List the metadata keys in use in each version of an application',
+  params: Type.Object({ applicationName }),
   response: {
     200: Type.Unsafe<Record<string, string[]>>({
       type: 'object',

@@ -2,11 +2,14 @@ import { contentPage } from '../../../kernel/paging.ts'
 import { Name, Type } from '../../../kernel/schema.ts'
 import { FailedRelation, none, ofEndpoint, Relation } from './common.ts'
 
-const body = Type.Array(Relation, { maxItems: 1000 })
+const body = Type.Array(Relation, {
+  maxItems: 1000,
+  examples: [[{ type: 'contains', from: 'gateway-1', to: 'thermo-1' }]],
+})
 const missing = Type.Object({ message: Type.String() }, { description: 'An endpoint was not found' })
 
 export const link = {
-  summary: 'Link endpoints',
+  summary: 'Link endpoints: one contains another',
   body,
   response: {
     ...none,
@@ -23,11 +26,17 @@ export const link = {
 }
 export const unlink = { summary: 'Unlink endpoints', body, response: { ...none, 404: missing } }
 export const listRelations = {
+  summary: 'List the endpoints that an endpoint contains, or that contain it',
   params: ofEndpoint,
   query: Type.Object({
     relation: Name({ maxLength: 32, description: 'contains (children) or is_contained_by (parents)' }),
-    offset: Type.Integer({ minimum: 0, maximum: 2_147_483_647, default: 0 }),
-    limit: Type.Integer({ minimum: 0, maximum: 2_147_483_647, default: 0, description: '0: all' }),
+    offset: Type.Integer({ minimum: 0, maximum: 2_147_483_647, default: 0, description: 'How many to pass over' }),
+    limit: Type.Integer({
+      minimum: 0,
+      maximum: 2_147_483_647,
+      default: 0,
+      description: 'How many to answer with; 0: all',
+    }),
   }),
   response: { 200: contentPage(Relation) },
 }

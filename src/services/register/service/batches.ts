@@ -75,7 +75,7 @@ export function createBatchRules(
           }
         const refusal =
           one?.outcome === 'token taken'
-            ? EndpointTokenTaken({ token: one.token ?? '', applicationName })
+            ? EndpointTokenTaken({ applicationName })
             : EndpointIdTaken({ endpointId: one?.endpointId ?? '' })
         return {
           position,

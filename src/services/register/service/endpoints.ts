@@ -1,4 +1,5 @@
 import type { Identity } from '../../../identity/contract.ts'
+import { inParts } from '../../../kernel/bus.ts'
 import type { Ctx } from '../../../kernel/contract.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
@@ -62,18 +63,25 @@ export function createEndpointRules(
         ofTenant.map(({ endpointId }) => identity.forgetResource(sql, tenantId, endpointResourceName(endpointId))),
       )
       for (const [applicationName, rows] of groupedBy(ofTenant, 'applicationName')) {
-        const payload = { tenantId, applicationName, endpointIds: rows.map(({ endpointId }) => endpointId) }
-        await bus.publish(sql, EndpointUnregistered, { ...payload, unregisteredDate })
+        for (const endpointIds of inParts(rows.map(({ endpointId }) => endpointId)))
+          await bus.publish(sql, EndpointUnregistered, { tenantId, applicationName, endpointIds, unregisteredDate })
       }
     }
     return ids
+  }
+
+  /** The deletion of a version waits for us, or we for it: then it is not there any more. */
+  async function lockToMove(sql: Sql, endpointId: string): Promise<store.EndpointRow | undefined> {
+    const ref = await store.findRef(sql, endpointId)
+    if (ref) await store.holdApplication(sql, ref.applicationName)
+    return await store.lockEndpoint(sql, endpointId)
   }
 
   /** False when the version is none of the endpoint's application. */
   async function move(sql: Sql, row: store.EndpointRow, versionName: string): Promise<boolean> {
     const { endpointId, tenantId, applicationName, versionName: previousVersionName, seq } = row
     if (versionName === previousVersionName) return true
-    const version = await applications.findVersion(versionName)
+    const version = await applications.findVersion(versionName, sql)
     if (version?.tenantId !== tenantId || version.applicationName !== applicationName) return false
     await store.saveVersion(sql, row, versionName, now())
     if (changes.heard()) {
@@ -136,7 +144,7 @@ export function createEndpointRules(
 
     async setVersion(ctx, endpointId, versionName) {
       await db.tx(async (sql) => {
-        const row = permitted(ctx, endpointId, await store.lockEndpoint(sql, endpointId), update)
+        const row = permitted(ctx, endpointId, await lockToMove(sql, endpointId), update)
         if (!(await move(sql, row, versionName)))
           throw invalidField('name', `application ${row.applicationName} has no version ${versionName}`)
       })
@@ -144,7 +152,7 @@ export function createEndpointRules(
 
     followVersion: (endpointId, versionName) =>
       db.tx(async (sql) => {
-        const row = await store.lockEndpoint(sql, endpointId)
+        const row = await lockToMove(sql, endpointId)
         return row !== undefined && (await move(sql, row, versionName))
       }),
 

@@ -10,11 +10,13 @@ import { holds } from '../../../kernel/permissions.ts'
 import type { Applications } from '../../applications/contract.ts'
 import { contentText, type Document, documentOf } from '../document.ts'
 import { DocumentQueryError, parse } from '../document-query/parse.ts'
-import type { JsonObject } from '../document-query/query.ts'
+import type { Query } from '../document-query/query.ts'
 import { FilterNameTaken, NoApplicationHere, NoFilter } from '../errors.ts'
 import { FilterDeleted } from '../events.ts'
 import { holdApplication } from '../store/endpoints.ts'
+import { tryQuery } from '../store/filter-questions.ts'
 import * as store from '../store/filters.ts'
+import { limitTime } from '../store/list.ts'
 import { onApplication } from './access.ts'
 import type { Matching } from './matching.ts'
 
@@ -49,6 +51,10 @@ const scopeFor = (action: Action) => `application:endpoint-filter:${action}`
 /** Each of them is asked at each registration in the application. */
 const filtersMax = 1000
 const queryLengthMax = 100_000
+/** Of all filters of an application: what the process keeps of them, and reads whenever one changes, stays within bounds. */
+const patternSizeMax = 20_000
+const queryLengthsMax = 2_000_000
+const tryMilliseconds = 2000
 
 export function createFilterRules(
   { db, bus, now, newId }: Kit,
@@ -77,15 +83,19 @@ export function createFilterRules(
     async create(ctx, applicationName, { name, description = '', documentQuery: given }) {
       const within = await enter(ctx, applicationName, 'create')
       if (given === undefined) throw invalidField('documentQuery', 'is required')
-      const documentQuery = readQuery(given)
+      const query = readQuery(given)
+      const { source: documentQuery, patternSize } = query
       const filter = { ...within, filterId: newId() }
       return await db.tx(async (sql) => {
         // Its deletion waits for us, or we for it: then it is not there any more.
         await holdApplication(sql, applicationName)
-        if (!(await applications.exists(ctx, { name: applicationName })))
+        if (!(await applications.exists(ctx, { name: applicationName }, sql)))
           throw NoApplicationHere({ name: applicationName })
-        const memberSet = await store.insertFilter(sql, { ...filter, name, description, documentQuery, at: now() })
+        await tryPatterns(sql, query)
+        const written = { name, description, documentQuery, patternSize, at: now() }
+        const memberSet = await store.insertFilter(sql, { ...filter, ...written })
         if (memberSet === undefined) throw taken(name, within)
+        await checkTogether(sql, within)
         if ((await store.countFilters(sql, within)) > filtersMax)
           throw InvalidRequest({ problem: `An application can have ${filtersMax} filters` })
         await matching.begin(sql, { ...filter, memberSet })
@@ -118,11 +128,13 @@ export function createFilterRules(
           const row = found(await store.lockFilter(sql, filter), filterId)
           checkIfMatch(ifMatch, present(row).etag)
           const { name = row.name, description = row.description } = fields
-          const isOther = query !== undefined && !isDeepStrictEqual(query, row.documentQuery)
+          const isOther = query !== undefined && !isDeepStrictEqual(query.source, row.documentQuery)
           if (!isOther && name === row.name && description === row.description) return present(row)
-          const documentQuery = isOther ? query : row.documentQuery
-          await store.updateFilter(sql, filter, { name, description, documentQuery, at: now() })
+          if (isOther) await tryPatterns(sql, query)
+          const { source: documentQuery, patternSize } = isOther ? query : parse(row.documentQuery)
+          await store.updateFilter(sql, filter, { name, description, documentQuery, patternSize, at: now() })
           if (isOther) {
+            await checkTogether(sql, within)
             await matching.clear(sql, row)
             await matching.begin(sql, { ...filter, memberSet: await store.restartFilter(sql, filter, now()) })
           }
@@ -161,11 +173,41 @@ export function createFilterRules(
   }
 }
 
-function readQuery(given: unknown): JsonObject {
+/** What the database cannot read would never be matched. */
+async function tryPatterns(sql: Sql, query: Query) {
+  if (query.patternSize === 0) return
+  await limitTime(sql, tryMilliseconds)
   try {
-    const { source } = parse(given)
-    if (JSON.stringify(source).length > queryLengthMax) throw new DocumentQueryError('', 'the query is too long')
-    return source
+    await tryQuery(sql, query)
+  } catch (error) {
+    const { code } = error as { code?: unknown }
+    throw code === refusedPattern || code === outOfTime
+      ? invalidField('documentQuery', 'a pattern is too complex: its repetitions multiply')
+      : error
+  }
+  await limitTime(sql, 0)
+}
+
+/** PostgreSQL's words for a regular expression that it does not take, and for a statement that ran out of time. */
+const refusedPattern = '2201B'
+const outOfTime = '57014'
+
+async function checkTogether(sql: Sql, within: store.OfApplication) {
+  const { patternSize, queryLength } = await store.sumFilters(sql, within)
+  if (patternSize > patternSizeMax)
+    throw invalidField('documentQuery', "the patterns of the application's filters are too complex together")
+  if (queryLength > queryLengthsMax)
+    throw invalidField(
+      'documentQuery',
+      `the queries of the application's filters are longer than ${queryLengthsMax} characters together`,
+    )
+}
+
+function readQuery(given: unknown): Query {
+  try {
+    const query = parse(given)
+    if (JSON.stringify(query.source).length > queryLengthMax) throw new DocumentQueryError('', 'the query is too long')
+    return query
   } catch (error) {
     throw error instanceof DocumentQueryError ? invalidField('documentQuery', error.message) : error
   }

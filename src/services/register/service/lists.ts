@@ -50,7 +50,9 @@ export function createListRules({ db }: Kit, filters: FilterIndex): ListRules {
           return await work(sql)
         })
       } catch (error) {
-        if ((error as { code?: unknown }).code !== canceled) throw error
+        const { code } = error as { code?: unknown }
+        if (code === refusedPattern) throw invalidField(field, 'a pattern is too complex: its repetitions multiply')
+        if (code !== canceled) throw error
         throw invalidField(
           field,
           `the search took longer than ${scanMilliseconds / 1000} s and was given up; narrow it`,
@@ -65,7 +67,8 @@ export function createListRules({ db }: Kit, filters: FilterIndex): ListRules {
     for (const filterId of filterIds) {
       const filter = known.find((one) => one.filterId === filterId)
       if (!filter) throw invalidField('filterId', `there is no filter ${filterId}`)
-      if (filter.status !== 'active') throw invalidField('filterId', `filter ${filterId} is still being matched`)
+      if (filter.status !== 'active')
+        throw invalidField('filterId', `filter ${filterId} is still being matched, ask again when its status is active`)
     }
     return known
   }
@@ -157,7 +160,9 @@ export function createListRules({ db }: Kit, filters: FilterIndex): ListRules {
       }
       const known = await checkFilters(query)
       // The first is walked, the others are only asked.
-      if (known.length > 1) query.filterIds = known.sort(bySize).map(({ filterId }) => filterId)
+      known.sort(bySize)
+      if (known.length > 0) query.filterIds = known.map(({ filterId }) => filterId)
+      query.membersOfFirst = known[0]?.matchedEndpointsCount
       if (!short) return await streamOf(query, question)
       const found = await pageOf(query, known, question)
       return documentOf(contentText(found.total, [await present(found, question)]))
@@ -169,6 +174,8 @@ const bySize = (one: KnownFilter, other: KnownFilter) => one.matchedEndpointsCou
 
 /** PostgreSQL's word for a statement that ran out of time. */
 const canceled = '57014'
+/** And for a regular expression that it does not take. */
+const refusedPattern = '2201B'
 
 const unique = (values: string[] | undefined) => {
   if (values && values.length > 1000)

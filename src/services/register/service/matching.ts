@@ -2,16 +2,21 @@
  * Who matches which filter: found in the background for a new query, then kept by each change of an endpoint. Both may work
  * on the same endpoint at once; the migration says why the result is right.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { inParts } from '../../../kernel/bus.ts'
 import { monotonicMs } from '../../../kernel/clock.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
+import { invalidField } from '../../../kernel/errors.ts'
 import type { Changes, EndpointChange } from '../changes.ts'
 import { parse } from '../document-query/parse.ts'
 import { EndpointsMatched, EndpointsUnmatched, FilterActivated, FilterPending } from '../events.ts'
-import { createFilterSet, type FilterMove, type FilterSet } from '../filter-set.ts'
+import { type AskedFilter, createFilterSet, type FilterMove, type FilterSet } from '../filter-set.ts'
 import * as members from '../store/filter-members.ts'
+import { findKnown, findMatching } from '../store/filter-questions.ts'
 import * as store from '../store/filters.ts'
 import { limitTime } from '../store/list.ts'
+import { createGate } from './gate.ts'
 
 export interface Matching {
   /** The filter has an empty set of members: tells that it is pending, and finds its endpoints after the commit. */
@@ -35,11 +40,12 @@ const partAtFirst = 2000
 const part = { least: 100, most: 20_000, milliseconds: 200, millisecondsMax: 60_000 }
 const clearedAtOnce = 5000
 const stalledMinutes = 10
-/** Of an event, so that it travels whole. */
-const idsAtOnce = 100
+/** What the patterns of filters may take of one change: here, and then in the database, where few of a tenant are at once. */
+const patterns = { milliseconds: 20, millisecondsThere: 5000, atOnce: 2 }
 
 export function createMatching({ db, bus, jobs, now, log }: Kit, changes: Changes): Matching {
   const compiled = createCompiled()
+  const gate = createGate(patterns.atOnce)
   let stopped = false
 
   /** Asks the next endpoints. A filter that was deleted or edited meanwhile has another set, or none: it is gone. */
@@ -124,7 +130,8 @@ export function createMatching({ db, bus, jobs, now, log }: Kit, changes: Change
     const set = await compiled.read(applicationName, revision, () =>
       store.findQueries(sql, { tenantId, applicationName }),
     )
-    const moves = told.flatMap(set.movesOf)
+    const { moves, costly } = await movesOf(set, told)
+    if (costly.size > 0) moves.push(...(await gate.pass(tenantId, () => askDatabase(sql, tenantId, costly))))
     if (moves.length > 0)
       await members.saveMoves(
         sql,
@@ -135,6 +142,50 @@ export function createMatching({ db, bus, jobs, now, log }: Kit, changes: Change
     if (gone.size > 0) moves.push(...(await forget(sql, tenantId, set, gone)))
     await tellMoves(sql, { tenantId, applicationName }, moves)
   }
+
+  /** Whatever the patterns of one tenant take, between two endpoints the others have their turn. */
+  async function movesOf(set: FilterSet, told: EndpointChange[]) {
+    const moves: FilterMove[] = []
+    const costly = new Map<AskedFilter, EndpointChange[]>()
+    for (const change of told) {
+      const began = monotonicMs()
+      const found = set.movesOf(change, () => monotonicMs() - began < patterns.milliseconds)
+      moves.push(...found.moves)
+      for (const filter of found.costly) costly.set(filter, [...(costly.get(filter) ?? []), change])
+      if (told.length > 1 && monotonicMs() - began > patterns.milliseconds / 4) await nextTurn()
+    }
+    return { moves, costly }
+  }
+
+  /** The database sees the endpoints as they are after the change. What it says of a pending filter always has its place. */
+  async function askDatabase(sql: Sql, tenantId: string, costly: Map<AskedFilter, EndpointChange[]>) {
+    const moves: FilterMove[] = []
+    const began = monotonicMs()
+    for (const [filter, changed] of costly) {
+      const left = Math.ceil(patterns.millisecondsThere - (monotonicMs() - began))
+      if (left <= 0) throw tooSlow()
+      await limitTime(sql, left)
+      const seqs = changed.map(({ seq }) => seq)
+      try {
+        const known = await findKnown(sql, { tenantId, memberSet: filter.memberSet, seqs })
+        const matching = await findMatching(sql, filter.query, tenantId, seqs)
+        for (const { seq, endpointId } of changed) {
+          const matched = matching.has(seq)
+          if (filter.pending || matched !== known.has(seq)) moves.push({ filter, endpointId, seq, matched })
+        }
+      } catch (error) {
+        throw (error as { code?: unknown }).code === outOfTime ? tooSlow() : error
+      }
+    }
+    await limitTime(sql, 0)
+    return moves
+  }
+
+  const tooSlow = () =>
+    invalidField(
+      'metadata',
+      `the patterns of the application's filters took longer than ${patterns.millisecondsThere / 1000} s on it`,
+    )
 
   async function forget(sql: Sql, tenantId: string, set: FilterSet, gone: Map<number, string>): Promise<FilterMove[]> {
     const pendingSets = set.filters.filter(({ pending }) => pending).map(({ memberSet }) => memberSet)
@@ -153,11 +204,9 @@ export function createMatching({ db, bus, jobs, now, log }: Kit, changes: Change
     )
     for (const group of told.values()) {
       const [{ filter, matched }] = group as [FilterMove]
-      for (let at = 0; at < group.length; at += idsAtOnce) {
-        const endpointIds = group.slice(at, at + idsAtOnce).map(({ endpointId }) => endpointId)
-        const event = matched ? EndpointsMatched : EndpointsUnmatched
+      const event = matched ? EndpointsMatched : EndpointsUnmatched
+      for (const endpointIds of inParts(group.map(({ endpointId }) => endpointId)))
         await bus.publish(sql, event, { ...of, filterId: filter.filterId, endpointIds })
-      }
     }
   }
 
@@ -189,24 +238,26 @@ const nextPart = (limit: number, took: number) => {
   return Math.min(part.most, Math.max(part.least, Math.floor(wanted)))
 }
 
-const applicationsKept = 200
+const kept = { applications: 200, patternSize: 60_000 }
 
 /** The filters of applications as this process last needed them; a number that never comes again says whether they are still so. */
 function createCompiled() {
-  const kept = new Map<string, { revision: number; set: FilterSet }>()
+  const sets = new Map<string, { revision: number; set: FilterSet }>()
+  const patternSize = () => [...sets.values()].reduce((sum, { set }) => sum + set.patternSize, 0)
   return {
     async read(applicationName: string, revision: number, load: () => Promise<store.StoredQuery[]>) {
-      const known = kept.get(applicationName)
+      const known = sets.get(applicationName)
       // A Map keeps the order of insertion: what was used last goes last.
-      kept.delete(applicationName)
+      sets.delete(applicationName)
       const set =
         known?.revision === revision
           ? known.set
           : createFilterSet((await load()).map(({ status, ...row }) => ({ ...row, pending: status === 'pending' })))
       // Whoever was slower has not necessarily the newer ones.
-      const other = kept.get(applicationName)
-      if (!other || other.revision <= revision) kept.set(applicationName, { revision, set })
-      if (kept.size > applicationsKept) kept.delete(kept.keys().next().value!)
+      const other = sets.get(applicationName)
+      if (!other || other.revision <= revision) sets.set(applicationName, { revision, set })
+      while (sets.size > kept.applications || (sets.size > 1 && patternSize() > kept.patternSize))
+        sets.delete(sets.keys().next().value!)
       return set
     },
   }

@@ -16,7 +16,7 @@ import {
   differenceOf,
   has,
   type Metadata,
-  patched,
+  patchedMetadata,
   pick,
   withKey,
   withoutConnectivity,
@@ -101,7 +101,7 @@ export function createMetadataRules(
       changeAs(ctx, endpointId, ifMatch, (row) => {
         const taken = operations.flatMap(keysWritten).find((key) => connectivityKeys.includes(key))
         if (taken !== undefined) checkOwnKey(taken, 'body')
-        return withoutConnectivity(patched(wholeMetadata(row), operations))
+        return withoutConnectivity(patchedMetadata(wholeMetadata(row), operations))
       }),
 
     setKey(ctx, endpointId, key, value, ifMatch) {
@@ -190,6 +190,8 @@ function changed(metadata: Metadata, change: MetadataChange): Metadata {
     for (const key of Object.keys(change.merge)) checkOwnKey(key)
     return { ...metadata, ...change.merge }
   }
-  const kept = pick(metadata, (key) => change.keep?.includes(key) ?? false)
-  return { ...kept, ...withoutConnectivity(change.replace) }
+  const { keep, only, replace } = change
+  const concerns = (key: string) => only?.includes(key) ?? true
+  const kept = pick(metadata, (key) => !concerns(key) || (keep?.includes(key) ?? false))
+  return { ...kept, ...pick(withoutConnectivity(replace), concerns) }
 }

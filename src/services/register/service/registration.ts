@@ -1,4 +1,5 @@
 import type { Identity } from '../../../identity/contract.ts'
+import { inParts } from '../../../kernel/bus.ts'
 import type { Ctx } from '../../../kernel/contract.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
@@ -91,8 +92,8 @@ export function createRegistrationRules(
           after: { versionName, metadata },
         })),
       )
-    const endpointIds = admitted.map(({ endpointId }) => endpointId)
-    await bus.publish(sql, EndpointRegistered, { tenantId, applicationName, versionName, endpointIds })
+    for (const endpointIds of inParts(admitted.map(({ endpointId }) => endpointId)))
+      await bus.publish(sql, EndpointRegistered, { tenantId, applicationName, versionName, endpointIds })
     return outcomes
   }
 
@@ -107,20 +108,22 @@ export function createRegistrationRules(
       const links = wanted.map((request): Relation => relationOf(request, endpointId))
       const related = [...new Set(links.flatMap(({ from, to }) => [from, to]))].filter((id) => id !== endpointId)
 
-      return await db.tx(async (sql) => {
-        if (links.length > 0) {
-          await lockRelations(sql, into.tenantId)
-          await relations.holdRelated(sql, ctx, into.tenantId, related)
-        }
-        const { endpointToken: token, resourceGroupIds } = registration
-        const creator = needsGrant(ctx, into) ? ctx : undefined
-        const [outcome] = await admit(sql, ctx, into, [{ endpointId, metadata, token, resourceGroupIds }], creator)
-        if (outcome === 'token taken')
-          throw EndpointTokenTaken({ token: token ?? '', applicationName: into.applicationName })
-        if (typeof outcome !== 'object') throw EndpointIdTaken({ endpointId })
-        const made = links.length > 0 ? await relations.connect(sql, into.tenantId, links) : undefined
-        return { endpointId, ...outcome, ...(made && made.failed.length > 0 && { relations: made }) }
-      })
+      const inTurn = <T>(work: () => Promise<T>) => (links.length > 0 ? relations.inLine(into.tenantId, work) : work())
+      return await inTurn(() =>
+        db.tx(async (sql) => {
+          if (links.length > 0) {
+            await lockRelations(sql, into.tenantId)
+            await relations.holdRelated(sql, ctx, into.tenantId, related)
+          }
+          const { endpointToken: token, resourceGroupIds } = registration
+          const creator = needsGrant(ctx, into) ? ctx : undefined
+          const [outcome] = await admit(sql, ctx, into, [{ endpointId, metadata, token, resourceGroupIds }], creator)
+          if (outcome === 'token taken') throw EndpointTokenTaken({ applicationName: into.applicationName })
+          if (typeof outcome !== 'object') throw EndpointIdTaken({ endpointId })
+          const made = links.length > 0 ? await relations.connect(sql, into.tenantId, links) : undefined
+          return { endpointId, ...outcome, ...(made && made.failed.length > 0 && { relations: made }) }
+        }),
+      )
     },
   }
 }

@@ -2,6 +2,7 @@ import type { Ctx } from '../../../kernel/contract.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { InvalidRequest } from '../../../kernel/errors.ts'
+import { type Ancestry, createAncestry } from '../ancestry.ts'
 import type { EndpointRef, Relation } from '../contract.ts'
 import { contentOf, contentText } from '../document.ts'
 import { NoEndpoint } from '../errors.ts'
@@ -9,6 +10,7 @@ import { RelationsUpdated } from '../events.ts'
 import * as endpoints from '../store/endpoints.ts'
 import * as store from '../store/relations.ts'
 import { mayUse, permitted, sightOf, update } from './access.ts'
+import { createLine } from './gate.ts'
 
 export interface LinkOutcome {
   successful: Relation[]
@@ -22,6 +24,8 @@ export interface RelationRules {
     ctx: Ctx,
     of: { endpointId: string; direction: store.Direction; offset: number; limit: number },
   ): Promise<string | AsyncIterable<string>>
+  /** Around a transaction that takes the lock of the tenant's relations: those who wait hold no connection. */
+  inLine<T>(tenantId: string, work: () => Promise<T>): Promise<T>
   /** The endpoints that a registration wants relations with; one that the caller may not use is a 404. */
   holdRelated(sql: Sql, ctx: Ctx, tenantId: string, endpointIds: string[]): Promise<void>
   /** Under the lock of the tenant's relations, in the order in which they stand. */
@@ -29,25 +33,56 @@ export interface RelationRules {
 }
 
 const pageMax = 1000
+/** What a new relation is checked against; no house, plant or fleet comes near. */
+const levelsMax = 1000
+const aboveMax = 20_000
+const waitingMax = 200
 
 export function createRelationRules({ db, bus, now }: Kit): RelationRules {
+  const line = createLine(waitingMax)
   async function connect(sql: Sql, tenantId: string, relations: Relation[]): Promise<LinkOutcome> {
-    const of = { tenantId, at: now() }
-    // Sent together, done one after the other: each sees those before it.
-    const outcomes = await Promise.all(
-      relations.map(async (relation) =>
-        relation.from === relation.to ? 'self' : await store.insertRelation(sql, relation, of),
-      ),
-    )
+    const ancestry = await ancestryOf(sql, [...new Set(relations.map(({ from }) => from))])
+    const wanted = new Map<string, Relation>()
+    // In their order: each sees those before it.
+    const verdicts = relations.map((relation): Verdict => {
+      const { from, to } = relation
+      if (from === to) return 'self'
+      if (ancestry.contains(to, from)) return 'circle'
+      if (wanted.has(nameOf(relation))) return 'duplicate'
+      wanted.set(nameOf(relation), relation)
+      ancestry.add(relation)
+      return 'made'
+    })
+    const inserted = await store.insertRelations(sql, [...wanted.values()], { tenantId, at: now() })
+    const made = new Set(inserted.map(nameOf))
     const outcome: LinkOutcome = { successful: [], failed: [] }
     for (const [index, relation] of relations.entries()) {
-      const reason = reasons[outcomes[index]!]
+      const verdict = verdicts[index]!
+      const reason = reasons[verdict === 'made' && !made.has(nameOf(relation)) ? 'duplicate' : verdict]
       if (reason === undefined) outcome.successful.push(relation)
       else outcome.failed.push({ ...relation, reason })
     }
     if (outcome.successful.length > 0)
       await bus.publish(sql, RelationsUpdated, { tenantId, linked: outcome.successful, unlinked: [] })
     return outcome
+  }
+
+  /** What lies above these endpoints, level by level: few contain one, but it can contain a million. */
+  async function ancestryOf(sql: Sql, endpointIds: string[]): Promise<Ancestry> {
+    const known = new Set(endpointIds)
+    const found: { from: string; to: string }[] = []
+    let next = endpointIds
+    for (let level = 0; next.length > 0; level++) {
+      const above = await store.findRelationsAbove(sql, next, aboveMax + 1 - found.length)
+      found.push(...above)
+      if (level > levelsMax || found.length > aboveMax)
+        throw InvalidRequest({
+          problem: `relations: more than ${levelsMax} levels or ${aboveMax} relations lie above these endpoints`,
+        })
+      next = [...new Set(above.map(({ from }) => from))].filter((id) => !known.has(id))
+      for (const id of next) known.add(id)
+    }
+    return createAncestry(found)
   }
 
   /** All of them the caller's to change, and all of one tenant: 404 before 403. */
@@ -63,6 +98,7 @@ export function createRelationRules({ db, bus, now }: Kit): RelationRules {
 
   return {
     connect,
+    inLine: line.pass,
 
     async holdRelated(sql, ctx, tenantId, endpointIds) {
       const held = new Map<string, EndpointRef>()
@@ -75,12 +111,14 @@ export function createRelationRules({ db, bus, now }: Kit): RelationRules {
 
     async link(ctx, relations) {
       if (relations.length === 0) return { successful: [], failed: [] }
-      return await db.tx(async (sql) => {
-        await store.lockRelations(sql, ctx.tenantId)
-        const tenantId = await holdEnds(sql, ctx, relations)
-        if (tenantId !== ctx.tenantId) await store.lockRelations(sql, tenantId)
-        return await connect(sql, tenantId, relations)
-      })
+      return await line.pass(ctx.tenantId, () =>
+        db.tx(async (sql) => {
+          await store.lockRelations(sql, ctx.tenantId)
+          const tenantId = await holdEnds(sql, ctx, relations)
+          if (tenantId !== ctx.tenantId) await store.lockRelations(sql, tenantId)
+          return await connect(sql, tenantId, relations)
+        }),
+      )
     },
 
     async unlink(ctx, relations) {
@@ -119,12 +157,17 @@ export function createRelationRules({ db, bus, now }: Kit): RelationRules {
   }
 }
 
-const reasons: Record<'made' | 'self' | 'circle' | 'duplicate', string | undefined> = {
+type Verdict = 'made' | 'self' | 'circle' | 'duplicate'
+
+const reasons: Record<Verdict, string | undefined> = {
   made: undefined,
   self: 'An endpoint cannot contain itself',
   circle: 'This would make a circle: the one contains the other already',
   duplicate: 'This relation exists already',
 }
+
+/** Ids hold no space. */
+const nameOf = ({ type, from, to }: Relation) => `${type} ${from} ${to}`
 
 const asText = ({ type, from, to }: Relation) => JSON.stringify({ type, from, to })
 

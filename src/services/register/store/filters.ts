@@ -72,10 +72,23 @@ export async function countFilters(sql: Sql, of: OfApplication & { name?: string
   return row?.count
 }
 
+/** Of all filters of the application together. */
+export async function sumFilters(
+  sql: Sql,
+  { tenantId, applicationName }: OfApplication,
+): Promise<{ patternSize: number; queryLength: number }> {
+  const [row] = await sql<[{ patternSize: number; queryLength: number }]>`
+    select coalesce(sum(pattern_size), 0)::bigint as pattern_size,
+      coalesce(sum(length(document_query::text)), 0)::bigint as query_length
+    from register.filters where tenant_id = ${tenantId} and application_name = ${applicationName}`
+  return row
+}
+
 interface Written {
   name: string
   description: string
   documentQuery: JsonObject
+  patternSize: number
   at: Date
 }
 
@@ -83,20 +96,21 @@ const jsonText = (query: JsonObject) => JSON.stringify(query)
 
 /** The number of its set; undefined when the name is taken. */
 export async function insertFilter(sql: Sql, filter: OfFilter & Written): Promise<number | undefined> {
-  const { tenantId, filterId, applicationName, name, description, documentQuery, at } = filter
+  const { tenantId, filterId, applicationName, name, description, documentQuery, patternSize, at } = filter
   const [row] = await sql`
     insert into register.filters (tenant_id, filter_id, application_name, name, description, document_query,
-      matched_date, created_date, updated_date)
+      pattern_size, matched_date, created_date, updated_date)
     values (${tenantId}, ${filterId}, ${applicationName}, ${name}, ${description},
-      ${jsonText(documentQuery)}::text::json, ${at}, ${at}, ${at})
+      ${jsonText(documentQuery)}::text::json, ${patternSize}, ${at}, ${at}, ${at})
     on conflict on constraint filter_name do nothing returning member_set`
   return row?.memberSet
 }
 
-export async function updateFilter(sql: Sql, of: OfFilter, { name, description, documentQuery, at }: Written) {
+export async function updateFilter(sql: Sql, of: OfFilter, written: Written) {
+  const { name, description, documentQuery, patternSize, at } = written
   await sql`
     update register.filters f set name = ${name}, description = ${description},
-      document_query = ${jsonText(documentQuery)}::text::json, updated_date = ${at}
+      document_query = ${jsonText(documentQuery)}::text::json, pattern_size = ${patternSize}, updated_date = ${at}
     where ${addressed(sql, of)}`
 }
 

@@ -7,7 +7,7 @@ import type { FilterIndex } from '../filter-index.ts'
 import type { EndpointQuery, Sight } from '../query.ts'
 import { conditionsSql, jsonOf, regexSql } from './conditions.ts'
 import { countedEndpoints } from './counts.ts'
-import { separator, textOf, type View } from './endpoint-text.ts'
+import { textsOf, type View } from './endpoint-text.ts'
 import type { Fragment } from './fragment.ts'
 
 export interface Page {
@@ -76,42 +76,39 @@ function walksOf(sql: Sql, query: EndpointQuery): Walk[] {
   return [...(whole?.length === 0 ? [] : (walks ?? [])), ...alone]
 }
 
-function source(sql: Sql, query: EndpointQuery): Fragment {
-  const part = (where: Fragment) => sql`select e.*, e.ctid as place from register.endpoints e where ${where}`
-  const parts = partsOf(sql, query).map(part)
-  if (parts.length === 0) return sql`(${part(sql`false`)}) e`
-  return sql`(${unionOf(sql, parts)}) e`
-}
-
 const unionOf = (sql: Sql, parts: Fragment[]) => parts.reduce((before, part) => sql`${before} union all ${part}`)
 
-/** Where the first rows of all parts together lie: of each part no more are looked at than could be among them. */
-function firstPlaces(
+/**
+ * `from … order by …`: the first rows of all parts together. Of one part they are walked along; of several, no more of each
+ * are looked at than could be among them, and those that are found by where they lie: within one statement no row moves.
+ */
+function firstOf(
   sql: Sql,
   query: EndpointQuery,
-  { offset, limit, after = -1 }: Page & { after?: number | undefined },
+  { offset, limit, after }: Page & { after?: number | undefined },
 ): Fragment {
   const walks = walksOf(sql, query)
-  const walk = ({ where, name }: Walk, window: Fragment) => sql`
-    select e.seq, e.ctid as place from register.endpoints e
-    where ${where} and e.seq > ${after} order by ${name}, e.seq ${window}`
+  const along = ({ where, name }: Walk, window: Fragment) => sql`
+    from register.endpoints e where ${where} ${after === undefined ? sql`` : sql`and e.seq > ${after}`}
+    order by ${name}, e.seq ${window}`
   const window = sql`offset ${offset}::bigint limit ${limit}::bigint`
-  if (walks.length === 0) return sql`select null::tid where false`
-  if (walks.length === 1) return sql`select place from (${walk(walks[0]!, window)}) part`
-  const parts = walks.map((one) => sql`(${walk(one, sql`limit ${offset + limit}::bigint`)})`)
-  return sql`select place from (${unionOf(sql, parts)}) parts order by seq ${window}`
+  if (walks.length === 0) return sql`from register.endpoints e where false`
+  if (walks.length === 1) return along(walks[0]!, window)
+  const parts = walks.map(
+    (walk) => sql`(select e.seq, e.ctid as place ${along(walk, sql`limit ${offset + limit}::bigint`)})`,
+  )
+  return lyingAt(sql, sql`select place from (${unionOf(sql, parts)}) parts order by seq ${window}`)
 }
 
 /** Nothing but applications and versions is asked for. */
 export const isPlain = ({ endpointIds, filterIds, conditions, regex, sort }: EndpointQuery) =>
   !endpointIds && !filterIds && conditions.length === 0 && regex === undefined && !sort
 
-function filterSql(sql: Sql, query: EndpointQuery, filters: FilterIndex): Fragment {
+function conditionSql(sql: Sql, query: EndpointQuery): Fragment {
   const parts = conditionsSql(sql, query.conditions).map((condition) => sql`and (${condition})`)
   if (query.endpointIds) parts.push(sql`and e.endpoint_id = any(${query.endpointIds}::text[])`)
-  if (query.filterIds) parts.push(sql`and e.seq in (${filters.members(sql, query.tenantId, query.filterIds)})`)
   if (query.regex !== undefined) parts.push(sql`and ${regexSql(sql, query.regex)}`)
-  return parts.reduce((before, part) => sql`${before} ${part}`, sql`true`)
+  return parts.reduce((before, part) => sql`${before} ${part}`, sql``)
 }
 
 /** A number, without counting endpoints but those that the caller may see one by one. */
@@ -122,9 +119,12 @@ function countedPlain(sql: Sql, query: EndpointQuery): Fragment {
   const single: EndpointQuery = { ...query, sight: { applicationNames: [], endpointIds: sight.endpointIds } }
   const counts = [
     ...(whole.length > 0 ? [countedEndpoints(sql, { tenantId, applicationNames: whole, versionNames })] : []),
-    sql`(select count(*) from ${source(sql, single)} where e.application_name <> all(${whole}::text[]))`,
+    ...partsOf(sql, single).map(
+      (part) => sql`(select count(*) from register.endpoints e
+        where ${part} and e.application_name <> all(${whole}::text[]))`,
+    ),
   ]
-  return counts.reduce((before, one) => sql`${before} + ${one}`)
+  return counts.reduce<Fragment>((before, one) => sql`${before} + ${one}`, sql`0::bigint`)
 }
 
 export async function countPlain(sql: Sql, query: EndpointQuery): Promise<number> {
@@ -135,9 +135,21 @@ export async function countPlain(sql: Sql, query: EndpointQuery): Promise<number
 const ordering = (sql: Sql, { sort }: EndpointQuery) =>
   sort ? sql`sorted_by ${sort.descending ? sql`desc` : sql`asc`} nulls last, seq` : sql`seq`
 
-const matched = (sql: Sql, query: EndpointQuery, filters: FilterIndex) => sql`
-  select e.seq, e.place ${query.sort ? sql`, ${jsonOf(sql, query.sort.key)} as sorted_by` : sql``}
-  from ${source(sql, query)} where ${filterSql(sql, query, filters)}`
+/** `matched as …`: the number and the place of each that matches. */
+function matched(sql: Sql, query: EndpointQuery, filters: FilterIndex): Fragment {
+  const { tenantId, filterIds, membersOfFirst = 0, sort } = query
+  const among = filterIds && filters.among(sql, tenantId, filterIds, membersOfFirst)
+  const also = among && 'condition' in among ? sql`and ${among.condition}` : sql``
+  const parts = partsOf(sql, query)
+  const found = (parts.length > 0 ? parts : [sql`false`]).map(
+    (part) => sql`
+      select e.seq, e.ctid as place ${sort ? sql`, ${jsonOf(sql, sort.key)} as sorted_by` : sql``}
+      from register.endpoints e where ${part} ${also} ${conditionSql(sql, query)}`,
+  )
+  if (!among || 'condition' in among) return sql`matched as materialized (${unionOf(sql, found)})`
+  return sql`candidates as materialized (${unionOf(sql, found)}),
+    matched as materialized (${among.of(sql`candidates`)})`
+}
 
 export interface Texts {
   /** JSON texts of endpoints, joined by `separator`; null when there are none. */
@@ -148,21 +160,14 @@ export interface Texts {
 }
 export type Counted = Texts & { total: number }
 
-/** As one text, in the order of their numbers: one row for the driver, and nothing to be parsed. */
-const texts = (sql: Sql, view: View, where: Fragment) => sql`
-  select string_agg(${textOf(sql, view)}, ${separator} order by e.seq) as content, count(*) as count, max(e.seq) as last
-  from register.endpoints e where ${where}`
-
-/** Found by where they lie: within one statement no row moves, and no index is asked twice. */
-const lyingAt = (sql: Sql, places: Fragment) => sql`e.ctid = any(array(${places}))`
-const numbered = (sql: Sql, tenantId: string, numbers: Fragment) =>
-  sql`e.tenant_id = ${tenantId} and e.seq = any(array(${numbers}))`
+/** No index is asked twice. */
+const lyingAt = (sql: Sql, places: Fragment) =>
+  sql`from register.endpoints e where e.ctid = any(array(${places})) order by e.seq`
 
 /** The page and its total as of one moment. */
 export async function findPlain(sql: Sql, query: EndpointQuery, page: Page, view: View): Promise<Counted> {
   const [found] = await sql<[Counted]>`
-    select ${countedPlain(sql, query)} as total, found.*
-    from (${texts(sql, view, lyingAt(sql, firstPlaces(sql, query, page)))}) found`
+    ${textsOf(sql, view, firstOf(sql, query, page), countedPlain(sql, query))}`
   return found
 }
 
@@ -173,7 +178,7 @@ export async function findNext(
   page: Page & { after: number },
   view: View,
 ): Promise<Texts> {
-  const [found] = await sql<[Texts]>`${texts(sql, view, lyingAt(sql, firstPlaces(sql, query, page)))}`
+  const [found] = await sql<[Texts]>`${textsOf(sql, view, firstOf(sql, query, page))}`
   return found
 }
 
@@ -189,7 +194,9 @@ export async function findMembers(
   view: View,
 ): Promise<Texts> {
   const numbers = firstMembers(sql, query, filters, page)
-  const [found] = await sql<[Texts]>`${texts(sql, view, numbered(sql, query.tenantId, numbers))}`
+  const from = sql`from register.endpoints e
+    where e.tenant_id = ${query.tenantId} and e.seq = any(array(${numbers})) order by e.seq`
+  const [found] = await sql<[Texts]>`${textsOf(sql, view, from)}`
   return found
 }
 
@@ -207,23 +214,21 @@ export async function findMatching(
 ): Promise<Counted> {
   const places = sql`
     select place from matched order by ${ordering(sql, query)} offset ${page.offset}::bigint limit ${page.limit}::bigint`
-  const inOrder = query.sort ? sortedTexts(sql, view, places) : texts(sql, view, lyingAt(sql, places))
   const [found] = await sql<[Counted]>`
-    with matched as materialized (${matched(sql, query, filters)})
-    select (select count(*) from matched) as total, found.* from (${inOrder}) found`
+    with ${matched(sql, query, filters)}
+      ${query.sort ? sql`, page as materialized (select place, row_number() over () as position from (${places}) p)` : sql``}
+    ${textsOf(sql, view, query.sort ? ofPage(sql) : lyingAt(sql, places), sql`(select count(*) from matched)`)}`
   return found
 }
 
-const sortedTexts = (sql: Sql, view: View, places: Fragment) => sql`
-  with page as materialized (select place, row_number() over () as position from (${places}) p)
-  select string_agg(${textOf(sql, view)}, ${separator} order by page.position) as content, count(*) as count,
-    max(e.seq) as last
-  from register.endpoints e join page on page.place = e.ctid where ${lyingAt(sql, sql`select place from page`)}`
+const ofPage = (sql: Sql) => sql`
+  from register.endpoints e join page on page.place = e.ctid
+  where e.ctid = any(array(select place from page)) order by page.position`
 
 /** For an answer without end: the numbers of all that match as one text, `3,17,18`; a million take 8 MB. */
 export async function findNumbers(sql: Sql, query: EndpointQuery, filters: FilterIndex, offset: number) {
   const [row] = await sql<{ total: number; numbers: string | null }[]>`
-    with matched as materialized (${matched(sql, query, filters)}),
+    with ${matched(sql, query, filters)},
     ordered as (select seq, row_number() over (order by ${ordering(sql, query)}) as position from matched)
     select (select count(*) from matched) as total,
       (select string_agg(seq::text, ',' order by position) from ordered where position > ${offset}) as numbers`
@@ -232,11 +237,10 @@ export async function findNumbers(sql: Sql, query: EndpointQuery, filters: Filte
 
 /** In the order in which they are given; those that went meanwhile are missing. */
 export async function findByNumbers(sql: Sql, tenantId: string, numbers: number[], view: View): Promise<Texts> {
-  const [found] = await sql<[Texts]>`
-    select string_agg(${textOf(sql, view)}, ${separator} order by page.position) as content, count(*) as count,
-      max(e.seq) as last
+  const from = sql`
     from register.endpoints e join unnest(${numbers}::bigint[]) with ordinality as page(seq, position) on page.seq = e.seq
-    where e.tenant_id = ${tenantId} and e.seq = any(${numbers}::bigint[])`
+    where e.tenant_id = ${tenantId} and e.seq = any(${numbers}::bigint[]) order by page.position`
+  const [found] = await sql<[Texts]>`${textsOf(sql, view, from)}`
   return found
 }
 

@@ -7,23 +7,25 @@ export async function lockRelations(sql: Sql, tenantId: string) {
   await sql`select pg_advisory_xact_lock(hashtextextended(${`register.relations\n${tenantId}`}, 0))`
 }
 
-/** Under the lock. Looked for upwards: an endpoint has few that contain it, but can contain a million. */
-export async function insertRelation(
+/** The relations that contain these endpoints directly. */
+export async function findRelationsAbove(sql: Sql, endpointIds: string[], limit: number) {
+  return await sql<{ from: string; to: string }[]>`
+    select from_id as "from", to_id as "to" from register.relations
+    where to_id = any(${endpointIds}::text[]) and type = 'contains' limit ${limit}`
+}
+
+/** Those that were not there before. */
+export async function insertRelations(
   sql: Sql,
-  { type, from, to }: Relation,
+  relations: Relation[],
   of: { tenantId: string; at: Date },
-): Promise<'made' | 'circle' | 'duplicate'> {
-  const [row] = await sql`
-    with recursive above(id) as (
-      select ${from}::text collate "C"
-      union select r.from_id from register.relations r join above on r.to_id = above.id and r.type = ${type}),
-    circle as (select exists (select from above where id = ${to}) as found),
-    inserted as (
-      insert into register.relations (from_id, to_id, type, tenant_id, created_date)
-      select ${from}, ${to}, ${type}, ${of.tenantId}, ${of.at} from circle where not found
-      on conflict do nothing returning 1)
-    select found as circle, exists (select from inserted) as made from circle`
-  return row?.circle ? 'circle' : row?.made ? 'made' : 'duplicate'
+): Promise<Relation[]> {
+  return await sql<Relation[]>`
+    insert into register.relations (from_id, to_id, type, tenant_id, created_date)
+    select from_id, to_id, type, ${of.tenantId}, ${of.at}
+    from unnest(${relations.map(({ type }) => type)}::text[], ${relations.map(({ from }) => from)}::text[],
+      ${relations.map(({ to }) => to)}::text[]) as g(type, from_id, to_id)
+    on conflict do nothing returning type, from_id as "from", to_id as "to"`
 }
 
 /** Those that were there. */

@@ -1,0 +1,110 @@
+import {
+  aedes,
+  type Contender,
+  echo,
+  gatewayCore,
+  mosquitto,
+  sessionLayer,
+  wholePlatform,
+} from './gateway/contenders.ts'
+import { type Generator, startGenerator } from './gateway/generator.ts'
+import { type Idle, idle, type Load, loads, type Measured, measure } from './gateway/measure.ts'
+import { ensureMosquitto } from './gateway/servers.ts'
+import { prepareGround, startSite } from './gateway/site.ts'
+import { storm } from './gateway/storm.ts'
+import { removeDirectory } from './platform.ts'
+import { type Figure, median } from './report.ts'
+
+/** Of one load; fewer for a quick look. */
+const seconds = Number(process.env.BENCH_SECONDS ?? 6)
+/** Turns at 1,000 connections, where the limits are. */
+const turns = 3
+const thousand = loads.find(({ connections }) => connections === 1000)!
+
+interface Outcome {
+  idle: Idle
+  byLoad: Measured[]
+}
+
+/**
+ * QoS 1, 200 bytes of JSON, PUBACK and one answer: the limit (an echo), what we made, and others, under the same load in the
+ * same run. Each has the first core, the load the second. Rates are for a second of processor time of the server.
+ */
+export async function gateway(): Promise<Figure[]> {
+  ensureMosquitto()
+  const generator = startGenerator()
+  const ground = await prepareGround()
+  const core = gatewayCore(ground)
+  const platform = wholePlatform(ground)
+  try {
+    const outcomes = new Map<Contender, Outcome>()
+    for (const contender of [echo, sessionLayer, core, platform, aedes, mosquitto])
+      outcomes.set(contender, await measureAll(generator, contender))
+    for (let turn = 1; turn < turns; turn++)
+      for (const contender of [echo, sessionLayer, core, aedes])
+        outcomes.get(contender)!.byLoad.push(...(await measureSome(generator, contender, [thousand])))
+    const site = await startSite(platform.name, ground)
+    const comingBack = await storm(generator, site).finally(site.stop)
+    return [
+      ...limitsOf(outcomes, core),
+      ...comingBack,
+      ...[...outcomes].flatMap(([contender, outcome]) => figuresOf(contender, outcome)),
+    ]
+  } finally {
+    generator.stop()
+    removeDirectory(ground.directory)
+  }
+}
+
+/** A fresh process for what is idle: its heap has not grown under load yet. */
+async function measureAll(generator: Generator, contender: Contender): Promise<Outcome> {
+  const server = await contender.start()
+  const found = await idle(generator, server).finally(server.stop)
+  return { idle: found, byLoad: await measureSome(generator, contender, loads) }
+}
+
+async function measureSome(generator: Generator, contender: Contender, some: Load[]): Promise<Measured[]> {
+  const server = await contender.start()
+  try {
+    const measured: Measured[] = []
+    for (const load of some) measured.push(await measure(generator, server, load, seconds))
+    return measured
+  } finally {
+    await server.stop()
+  }
+}
+
+const of = ({ byLoad }: Outcome, load: Load, what: 'perCore' | 'p50Ms' | 'p99Ms') =>
+  median(byLoad.filter((measured) => measured.load === load).map((measured) => measured[what]))
+
+function limitsOf(outcomes: Map<Contender, Outcome>, core: Contender): Figure[] {
+  const rate = (contender: Contender) => of(outcomes.get(contender)!, thousand, 'perCore')
+  const { kilobytes, connectsPerSecond } = outcomes.get(sessionLayer)!.idle
+  const times = (name: string, value: number, least: number) => ({ name, value, unit: 'times', limit: { least } })
+  return [
+    times('Session layer against the echo, 1,000 connections', rate(sessionLayer) / rate(echo), 0.6),
+    times(
+      'Gateway with an extension that does nothing against the echo, 1,000 connections',
+      rate(core) / rate(echo),
+      0.6,
+    ),
+    times('Session layer against Aedes, 1,000 connections', rate(sessionLayer) / rate(aedes), 1.8),
+    times(
+      'Gateway with an extension that does nothing against Aedes, 1,000 connections',
+      rate(core) / rate(aedes),
+      1.8,
+    ),
+    { name: 'Session layer: an idle connection', value: kilobytes, unit: 'KB', limit: { most: 14 } },
+    { name: 'Session layer: connects', value: connectsPerSecond, unit: '/s', limit: { least: 2500 } },
+  ]
+}
+
+const figuresOf = ({ name }: Contender, outcome: Outcome): Figure[] => [
+  ...loads.flatMap((load): Figure[] => [
+    { name: `${name}, ${load.name}: messages for one core`, value: of(outcome, load, 'perCore'), unit: '/s' },
+    { name: `${name}, ${load.name}: p50`, value: of(outcome, load, 'p50Ms'), unit: 'ms' },
+    { name: `${name}, ${load.name}: p99`, value: of(outcome, load, 'p99Ms'), unit: 'ms' },
+  ]),
+  { name: `${name}: an idle connection`, value: outcome.idle.kilobytes, unit: 'KB' },
+  { name: `${name}: connects`, value: outcome.idle.connectsPerSecond, unit: '/s' },
+]

@@ -1,0 +1,216 @@
+/**
+ * Many connections that cost as little as they can: bytes built beforehand, one read buffer for all, one write for all that
+ * a read has set free. Packet identifiers and request ids are those of the place in the window, so the bytes never change.
+ */
+import net from 'node:net'
+import { connect, publish, sample, subscribe } from './packets.ts'
+
+/** `echo`: the packet itself comes back. `answered`: PUBACK and one PUBLISH, which is acknowledged together with the next message. */
+export type Expecting = 'echo' | 'acknowledged' | 'answered'
+
+export interface FleetOptions {
+  port: number
+  host?: string
+  count: number
+  expecting: Expecting
+  /** Most messages in flight on a connection. */
+  window: number
+  /** Of connection n, without the request id. */
+  topic(n: number): string
+  clientId(n: number): string
+  /** To where answers come, for brokers that send nothing otherwise. */
+  subscribes?: boolean
+}
+
+export interface Device {
+  socket: net.Socket
+  /** What was expected has come `done` times of `sent`. */
+  sent: number
+  done: number
+  acknowledged: number
+  answered: number
+  /** When the messages in flight were sent (or should have been), by their place in the window. */
+  since: Float64Array
+  /** Twice the window, so that any run of messages is one slice. */
+  bytes: Buffer
+  size: number
+  owed: Buffer[]
+  rest: Buffer | undefined
+  ready(): void
+  /** Whoever minds that the connection ends; nobody: it counts as lost. */
+  onLost: (() => void) | undefined
+}
+
+export interface Fleet {
+  devices: Device[]
+  /** Sends the next messages of a device, at most as many as its window has room for. */
+  send(device: Device, count: number, now: number): void
+  /** Called when messages of a device were answered. */
+  onDone: (device: Device, count: number) => void
+  lost(): number
+  /** Answers that were errors. */
+  refused(): number
+  close(): Promise<void>
+}
+
+/** A loopback address has fewer ports than this. */
+const perAddress = 20_000
+/** Of the topic of an answer that is no error. */
+const lastOfStatus = 's'.charCodeAt(0)
+const readBuffer = Buffer.allocUnsafe(64 * 1024)
+
+export function createFleet({ window, expecting, ...options }: FleetOptions) {
+  const payload = sample()
+  let lost = 0
+  let refused = 0
+  let closing = false
+  const fleet: Fleet = {
+    devices: [],
+    send,
+    onDone: () => {},
+    lost: () => lost,
+    refused: () => refused,
+    async close() {
+      closing = true
+      const open = fleet.devices.map(({ socket }) => socket).filter(({ closed }) => !closed)
+      const closed = open.map((socket) => new Promise<void>((done) => void socket.once('close', done)))
+      // A reset leaves no port waiting behind.
+      for (const socket of open) socket.resetAndDestroy()
+      await Promise.all(closed)
+    },
+  }
+
+  /** Resolves when the connection may be used. */
+  function open(n: number): Promise<Device> {
+    return new Promise((resolve, reject) => {
+      const host = options.host ?? '127.0.0.1'
+      const elsewhere = n >= perAddress && { localAddress: `127.0.0.${1 + Math.floor(n / perAddress)}` }
+      const socket = net.connect({
+        port: options.port,
+        host,
+        noDelay: true,
+        ...elsewhere,
+        onread: {
+          buffer: readBuffer,
+          callback(length) {
+            take(device, length)
+            return true
+          },
+        },
+      })
+      const topic = options.topic(n)
+      const each = Array.from({ length: window }, (_, place) =>
+        publish(`${topic}/${10_000 + place}`, place + 1, payload),
+      )
+      const device: Device = {
+        socket,
+        sent: 0,
+        done: 0,
+        acknowledged: 0,
+        answered: 0,
+        since: new Float64Array(window),
+        bytes: Buffer.concat([...each, ...each]),
+        size: each[0]!.length,
+        owed: [],
+        rest: undefined,
+        ready: () => {},
+        onLost: undefined,
+      }
+      socket.on('connect', () => {
+        const ready = () => {
+          fleet.devices.push(device)
+          resolve(device)
+        }
+        if (expecting === 'echo') return ready()
+        socket.write(connect(options.clientId(n)))
+        device.ready = () => {
+          if (!options.subscribes) return ready()
+          device.ready = ready
+          socket.write(subscribe(`${topic}/+/status`))
+        }
+      })
+      socket.on('error', (error) => {
+        if (!closing) reject(error)
+      })
+      socket.on('close', () => {
+        if (closing) return
+        const place = fleet.devices.indexOf(device)
+        if (place >= 0 && device.onLost) {
+          fleet.devices.splice(place, 1)
+          device.onLost()
+        } else if (place >= 0) lost++
+        reject(new Error(`connection ${n} was closed`))
+      })
+    })
+  }
+
+  function send(device: Device, count: number, now: number) {
+    const room = Math.min(count, window - (device.sent - device.done))
+    if (room <= 0) return
+    const place = device.sent % window
+    for (let n = 0; n < room; n++) device.since[(place + n) % window] = now
+    device.sent += room
+    const bytes = device.bytes.subarray(place * device.size, (place + room) * device.size)
+    device.socket.write(device.owed.length === 0 ? bytes : Buffer.concat([...device.owed, bytes]))
+    if (device.owed.length > 0) device.owed = []
+  }
+
+  function take(device: Device, length: number) {
+    let bytes = readBuffer
+    let end = length
+    if (device.rest) {
+      bytes = Buffer.concat([device.rest, readBuffer.subarray(0, length)])
+      end = bytes.length
+      device.rest = undefined
+    }
+    let at = 0
+    while (end - at >= 2) {
+      let size = bytes[at + 1]!
+      let head = 2
+      if (size > 127) {
+        if (end - at < 3) break
+        size = (size & 127) | (bytes[at + 2]! << 7)
+        head = 3
+      }
+      const next = at + head + size
+      if (next > end) break
+      receive(device, bytes, at, head)
+      at = next
+    }
+    if (at < end) device.rest = Buffer.from(bytes.subarray(at, end))
+    const { acknowledged, answered } = device
+    const done =
+      expecting === 'answered' ? Math.min(acknowledged, answered) : expecting === 'echo' ? answered : acknowledged
+    const count = done - device.done
+    if (count > 0) {
+      device.done = done
+      fleet.onDone(device, count)
+      if (device.owed.length > 0) device.socket.write(Buffer.concat(device.owed.splice(0)))
+    }
+  }
+
+  function receive(device: Device, bytes: Buffer, at: number, head: number) {
+    const first = bytes[at]!
+    switch (first >> 4) {
+      case 3: {
+        device.answered++
+        if ((first & 6) === 0 || expecting === 'echo') return
+        const id = at + head + 2 + bytes.readUInt16BE(at + head)
+        if (bytes[id - 1] !== lastOfStatus) refused++
+        device.owed.push(Buffer.from([0x40, 2, bytes[id]!, bytes[id + 1]!]))
+        return
+      }
+      case 4:
+        device.acknowledged++
+        return
+      case 2:
+        if (bytes[at + 3] !== 0) device.socket.destroy(new Error(`CONNACK ${bytes[at + 3]}`))
+        else device.ready()
+        return
+      case 9:
+        device.ready()
+    }
+  }
+
+  return { fleet, open }
+}

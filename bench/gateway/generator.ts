@@ -1,0 +1,44 @@
+/** The load as a process of its own, so that its processor time is apart from the server's. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { join } from 'node:path'
+import type { Connected, ConnectOrder, Ran, RunOrder } from './load.ts'
+
+export interface Generator {
+  connect(order: ConnectOrder): Promise<Connected>
+  run(order: RunOrder): Promise<Ran>
+  close(): Promise<void>
+  stop(): void
+}
+
+export const serverCore = 0
+export const loadCore = 1
+
+/** On one core, with as many files as it may have at most. */
+export const onCore = (core: number, command: string[]) =>
+  ['sh', '-c', 'ulimit -n "$(ulimit -Hn)"; exec taskset -c "$0" "$@"', String(core), ...command] as const
+
+export function startGenerator(): Generator {
+  const [command, ...args] = onCore(loadCore, [process.execPath, join(import.meta.dirname, 'load.ts')])
+  const child = spawn(command, args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+  const order = async <T>(message: object): Promise<T> => (await asked(child, message)) as T
+  return {
+    connect: (connect) => order({ connect }),
+    run: (run) => order({ run }),
+    close: () => order({ close: true }),
+    stop: () => child.disconnect(),
+  }
+}
+
+/** One message there, one back. */
+export function asked(child: ChildProcess, message: object): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const ended = (code: number | null) => reject(new Error(`a process of the bench ended with ${code}`))
+    child.once('exit', ended)
+    child.once('message', (answer: { done?: unknown; failed?: string }) => {
+      child.off('exit', ended)
+      if (answer.failed) reject(new Error(answer.failed))
+      else resolve(answer.done)
+    })
+    child.send(message)
+  })
+}

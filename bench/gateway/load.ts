@@ -1,0 +1,186 @@
+/** The process that loads a server; it is told what to do by messages from its parent (generator.ts). */
+import { sleep } from '../../src/kernel/clock.ts'
+import { cpuSeconds } from '../../test/harness/processes.ts'
+import { createFleet, type Device, type Expecting, type Fleet } from './fleet.ts'
+import { createHistogram } from './histogram.ts'
+
+export interface ConnectOrder {
+  port: number
+  count: number
+  expecting: Expecting
+  window: number
+  /** Connections being made at a time. */
+  atOnce: number
+  versionName: string
+  /** Of the endpoints; made up where the server does not ask. */
+  tokens?: string[]
+  subscribes?: boolean
+  /** Each sends its first message at once and counts as served when that is answered. */
+  greets?: boolean
+}
+
+export interface Connected {
+  seconds: number
+  p50Ms: number
+  p99Ms: number
+  slowestMs: number
+  /** Devices that were refused or cut off before their first message was answered, and came again a moment later. */
+  again: number
+}
+
+export interface RunOrder {
+  seconds: number
+  warmUpSeconds: number
+  /** Messages a second over all connections; without it every connection sends as soon as it may. */
+  rate?: number
+  /** Whose processor time is measured meanwhile, each apart. */
+  pids: number[]
+}
+
+export interface Ran {
+  messages: number
+  seconds: number
+  p50Ms: number
+  p99Ms: number
+  cpuSeconds: number[]
+  /** Of this process, to see which of both was the bottleneck. */
+  loadCpuSeconds: number
+  lost: number
+  refused: number
+}
+
+type Order = { connect: ConnectOrder } | { run: RunOrder } | { close: true }
+
+const times = createHistogram()
+let fleet: Fleet | undefined
+let windowSize = 1
+
+async function connect(order: ConnectOrder): Promise<Connected> {
+  windowSize = order.window
+  const token = (n: number) => order.tokens?.[n] ?? `token${n}`
+  const made = createFleet({
+    ...order,
+    topic: (n) => `kp1/${order.versionName}/dcx/${token(n)}/json`,
+    clientId: (n) => `bench-${process.pid}-${n}`,
+  })
+  fleet = made.fleet
+  times.clear()
+  let slowestMs = 0
+  let next = 0
+  let again = 0
+  const began = performance.now()
+  const greeted = new Map<object, () => void>()
+  fleet.onDone = (device) => greeted.get(device)?.()
+  /** False: the connection ended before the answer. */
+  const greet = (device: Device, started: number) =>
+    new Promise<boolean>((done) => {
+      device.onLost = () => done(false)
+      greeted.set(device, () => done(true))
+      fleet!.send(device, 1, started)
+    })
+  const served = async (n: number, started: number): Promise<boolean> => {
+    if (!order.greets) return Boolean(await made.open(n))
+    const device = await made.open(n).catch(() => undefined)
+    if (!device || !(await greet(device, started))) return false
+    device.onLost = undefined
+    return true
+  }
+  const one = async () => {
+    while (next < order.count) {
+      const n = next++
+      const started = performance.now()
+      while (!(await served(n, started))) {
+        if (again++ > order.count) throw new Error('devices are refused or cut off again and again')
+        await sleep(200 + Math.random() * 800)
+      }
+      const taken = performance.now() - started
+      times.add(taken * 1000)
+      slowestMs = Math.max(slowestMs, taken)
+    }
+  }
+  await Promise.all(Array.from({ length: order.atOnce }, one))
+  const seconds = (performance.now() - began) / 1000
+  if (fleet.refused() > 0) throw new Error(`${fleet.refused()} first messages were refused`)
+  return { seconds, p50Ms: times.quantileMs(0.5), p99Ms: times.quantileMs(0.99), slowestMs, again }
+}
+
+async function run({ seconds, warmUpSeconds, rate, pids }: RunOrder): Promise<Ran> {
+  const devices = fleet!.devices
+  let running = true
+  let messages = 0
+  fleet!.onDone = (device, count) => {
+    const now = performance.now()
+    const first = device.done - count
+    for (let n = 0; n < count; n++) times.add((now - device.since[(first + n) % windowSize]!) * 1000)
+    messages += count
+    if (running && rate === undefined) fleet!.send(device, count, now)
+  }
+  const pace = rate === undefined ? startAll() : steadily(rate)
+  await sleep(warmUpSeconds * 1000)
+  times.clear()
+  messages = 0
+  const before = pids.map(cpuSeconds)
+  const own = process.cpuUsage()
+  const began = performance.now()
+  await sleep(seconds * 1000)
+  const taken = (performance.now() - began) / 1000
+  const after = pids.map(cpuSeconds)
+  const { user, system } = process.cpuUsage(own)
+  const result: Ran = {
+    messages,
+    seconds: taken,
+    p50Ms: times.quantileMs(0.5),
+    p99Ms: times.quantileMs(0.99),
+    cpuSeconds: after.map((value, index) => value - before[index]!),
+    loadCpuSeconds: (user + system) / 1e6,
+    lost: fleet!.lost(),
+    refused: fleet!.refused(),
+  }
+  running = false
+  clearInterval(pace)
+  const deadline = performance.now() + 10_000
+  while (devices.some(({ sent, done }) => sent > done) && performance.now() < deadline) await sleep(20)
+  return result
+}
+
+function startAll(): undefined {
+  for (const device of fleet!.devices) fleet!.send(device, windowSize, performance.now())
+}
+
+/** Late answers do not slow it down: a message counts from when it was due. */
+function steadily(rate: number): NodeJS.Timeout {
+  const devices = fleet!.devices
+  const began = performance.now()
+  let sent = 0
+  let turn = 0
+  return setInterval(() => {
+    const due = Math.floor(((performance.now() - began) / 1000) * rate)
+    let passed = 0
+    while (sent < due && passed < devices.length) {
+      const device = devices[turn++ % devices.length]!
+      if (device.sent - device.done >= windowSize) {
+        passed++
+        continue
+      }
+      fleet!.send(device, 1, began + (sent / rate) * 1000)
+      sent++
+      passed = 0
+    }
+  }, 1)
+}
+
+async function obey(order: Order): Promise<unknown> {
+  if ('connect' in order) return await connect(order.connect)
+  if ('run' in order) return await run(order.run)
+  await fleet?.close()
+  fleet = undefined
+  return null
+}
+
+process.on('message', (order: Order) => {
+  obey(order).then(
+    (done) => process.send!({ done }),
+    (error: Error) => process.send!({ failed: error.message }),
+  )
+})
+process.on('disconnect', () => process.exit())

@@ -1,0 +1,41 @@
+/** The bytes of MQTT 3.1.1 packets, built before the clock runs. */
+
+const text = (value: string) => {
+  const bytes = Buffer.from(value)
+  return Buffer.concat([Buffer.from([bytes.length >> 8, bytes.length & 255]), bytes])
+}
+
+function packet(first: number, ...parts: Buffer[]): Buffer {
+  const body = Buffer.concat(parts)
+  const length: number[] = []
+  for (let left = body.length; left > 0 || length.length === 0; left >>= 7)
+    length.push((left & 127) | (left > 127 ? 128 : 0))
+  return Buffer.concat([Buffer.from([first, ...length]), body])
+}
+
+const number = (value: number) => Buffer.from([value >> 8, value & 255])
+
+const keepAliveSeconds = 900
+
+/** Clean session, no user name. */
+export const connect = (clientId: string) =>
+  packet(0x10, text('MQTT'), Buffer.from([4, 2]), number(keepAliveSeconds), text(clientId))
+
+export const subscribe = (filter: string) => packet(0x82, number(1), text(filter), Buffer.from([1]))
+
+/** QoS 1. */
+export const publish = (topic: string, id: number, payload: Buffer) => packet(0x32, text(topic), number(id), payload)
+
+/** A sample as devices send them, 200 bytes long. */
+export function sample(): Buffer {
+  const values = {
+    timestamp: 1_760_000_000_000,
+    temperature: 21.57,
+    humidity: 43.2,
+    battery: 87,
+    latitude: 50.4501,
+    longitude: 30.5234,
+  }
+  const head = JSON.stringify({ ...values, note: '' }).length
+  return Buffer.from(JSON.stringify({ ...values, note: 'x'.repeat(200 - head) }))
+}

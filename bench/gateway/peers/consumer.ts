@@ -1,0 +1,43 @@
+/** What has to stand beside a broker written in C: takes every message from it and publishes the answer. */
+import net from 'node:net'
+import { connect, publish, subscribe } from '../packets.ts'
+
+const [port] = process.argv.slice(2)
+const socket = net.connect({ host: '127.0.0.1', port: Number(port), noDelay: true })
+socket.write(connect('consumer'))
+// `+` in place of version and token; answers do not match.
+socket.write(subscribe('kp1/+/dcx/+/json/+'))
+
+const nothing = Buffer.alloc(0)
+let rest = nothing
+let id = 0
+socket.on('data', (chunk) => {
+  const bytes = rest.length > 0 ? Buffer.concat([rest, chunk]) : chunk
+  const out: Buffer[] = []
+  let at = 0
+  while (bytes.length - at >= 2) {
+    let size = bytes[at + 1]!
+    let head = 2
+    if (size > 127) {
+      if (bytes.length - at < 3) break
+      size = (size & 127) | (bytes[at + 2]! << 7)
+      head = 3
+    }
+    const next = at + head + size
+    if (next > bytes.length) break
+    const type = bytes[at]! >> 4
+    if (type === 9) process.send!({ done: null })
+    if (type === 3) {
+      const length = bytes.readUInt16BE(at + head)
+      const end = at + head + 2 + length
+      const topic = bytes.toString('latin1', at + head + 2, end)
+      out.push(Buffer.from([0x40, 2, bytes[end]!, bytes[end + 1]!]))
+      id = (id % 65_535) + 1
+      out.push(publish(`${topic}/status`, id, nothing))
+    }
+    at = next
+  }
+  rest = bytes.subarray(at)
+  if (out.length > 0) socket.write(Buffer.concat(out))
+})
+process.on('disconnect', () => process.exit())

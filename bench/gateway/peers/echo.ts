@@ -1,0 +1,7 @@
+/** The limit: one read and one write for what arrives, and nothing else. */
+import { serve } from './serve.ts'
+
+serve((socket) => {
+  socket.on('data', (bytes) => void socket.write(bytes))
+  socket.on('error', () => socket.destroy())
+})

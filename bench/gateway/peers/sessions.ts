@@ -1,0 +1,25 @@
+/** Our session layer with nothing behind it but the answer. */
+import type { Host } from '../../../src/gateway/mqtt/host.ts'
+import { defaultLimits } from '../../../src/gateway/mqtt/limits.ts'
+import { createMemoryStore } from '../../../src/gateway/mqtt/memory-store.ts'
+import { createSessions } from '../../../src/gateway/mqtt/sessions.ts'
+import { systemClock } from '../../../src/kernel/clock.ts'
+import { createLog } from '../../../src/kernel/log.ts'
+import { serve } from './serve.ts'
+
+const nothing = Buffer.alloc(0)
+const host: Host = {
+  connect: async () => ({ accepted: true, owner: 'bench' }),
+  connected() {},
+  publish(connection, { topic, qos }) {
+    connection.send({ topic: `${topic}/status`, payload: nothing, qos })
+    return undefined
+  },
+  subscribe: (_, subscriptions) => subscriptions.map(({ qos }) => qos),
+  unsubscribe() {},
+  disconnected() {},
+  refused: (_, reason) => console.error(`refused: ${reason}`),
+}
+const log = await createLog({ level: 'error', format: 'json' })
+const sessions = createSessions(host, { store: createMemoryStore(defaultLimits, systemClock), log })
+serve((socket) => sessions.accept(socket, { transport: 'mqtt', address: '127.0.0.1' }))

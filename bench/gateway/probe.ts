@@ -1,0 +1,50 @@
+/** Asks the API at a steady pace, as people do while devices come back. */
+import { sleep } from '../../src/kernel/clock.ts'
+import { quantile } from '../register/measure.ts'
+import { openWire } from '../register/wire.ts'
+
+export interface Probe {
+  /** Ends it. */
+  stop(): Promise<{ asked: number; p99Ms: number; slowestMs: number }>
+}
+
+const everyMs = 20
+const wires = 16
+
+/** A request counts from when it was due: one that could not be sent because the others wait is late all the same. */
+export async function startProbe(baseUrl: string, path: string, token: string): Promise<Probe> {
+  const free = await Promise.all(Array.from({ length: wires }, () => openWire(baseUrl)))
+  const all = [...free]
+  const times: number[] = []
+  const due: number[] = []
+  const failures: Error[] = []
+  let pending = 0
+  const next = () => {
+    while (due.length > 0 && free.length > 0) {
+      const [wire, since] = [free.pop()!, due.shift()!]
+      pending++
+      wire
+        .ask('GET', path, token)
+        .then(() => void times.push(performance.now() - since))
+        .catch((error: Error) => void failures.push(error))
+        .finally(() => {
+          pending--
+          free.push(wire)
+          next()
+        })
+    }
+  }
+  const pace = setInterval(() => {
+    due.push(performance.now())
+    next()
+  }, everyMs)
+  return {
+    async stop() {
+      clearInterval(pace)
+      while (pending > 0 || due.length > 0) await sleep(5)
+      for (const wire of all) wire.close()
+      if (failures[0]) throw failures[0]
+      return { asked: times.length, p99Ms: quantile(times, 0.99), slowestMs: Math.max(...times) }
+    },
+  }
+}

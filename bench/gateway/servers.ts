@@ -1,0 +1,134 @@
+/** What is measured, each as a process (or two) of its own on the first core. */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import net from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { sleep } from '../../src/kernel/clock.ts'
+import type { Expecting } from './fleet.ts'
+import { asked, onCore, serverCore } from './generator.ts'
+
+export interface Server {
+  name: string
+  port: number
+  /** Whose processor time and memory count. */
+  pids: number[]
+  expecting: Expecting
+  subscribes?: boolean
+  versionName?: string
+  tokens?: string[]
+  /** Collects garbage, where it can be asked to. */
+  collect(): Promise<void>
+  stop(): Promise<void>
+}
+
+const ended = (child: ChildProcess) =>
+  child.exitCode !== null ? Promise.resolve() : new Promise<void>((done) => void child.once('exit', () => done()))
+
+/** A file of peers/ on a Node.js of its own. */
+export async function startPeer(
+  name: string,
+  file: string,
+  expecting: Expecting,
+  environment: Record<string, string> = {},
+): Promise<Server> {
+  const path = join(import.meta.dirname, 'peers', file)
+  const [command, ...args] = onCore(serverCore, [process.execPath, '--expose-gc', path])
+  const child = spawn(command, args, {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    env: { ...process.env, ...environment },
+  })
+  const port = await new Promise<number>((resolve, reject) => {
+    child.once('message', ({ done }: { done: number }) => resolve(done))
+    child.once('exit', (code) => reject(new Error(`${name} ended with ${code}`)))
+  })
+  return {
+    name,
+    port,
+    pids: [child.pid!],
+    expecting,
+    collect: async () => void (await asked(child, { collect: true })),
+    async stop() {
+      child.disconnect()
+      await ended(child)
+    },
+  }
+}
+
+const onPath = (command: string) => spawnSync('sh', ['-c', `command -v ${command}`]).status === 0
+
+/** From Debian; as root it is installed like the tools of the tests. */
+export function ensureMosquitto() {
+  if (onPath('mosquitto')) return
+  const install = 'apt-get update && apt-get install -y --no-install-recommends mosquitto'
+  if (process.getuid?.() === 0 && existsSync('/etc/debian_version')) {
+    console.error('Installing mosquitto…')
+    const { status } = spawnSync('sh', ['-c', install], {
+      stdio: ['ignore', 'ignore', 'inherit'],
+      env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+    })
+    if (status === 0 && onPath('mosquitto')) return
+  }
+  throw new Error(`the bench needs mosquitto; on Debian, run as root: ${install}`)
+}
+
+/** Mosquitto and, since it answers nothing by itself, a Node.js process that takes each message and answers it. */
+export async function startMosquitto(): Promise<Server> {
+  ensureMosquitto()
+  const directory = mkdtempSync(join(tmpdir(), 'waypost-mosquitto-'))
+  const port = await freePort()
+  const settings = [
+    `listener ${port} 127.0.0.1`,
+    'allow_anonymous true',
+    'persistence false',
+    'set_tcp_nodelay true',
+    'max_inflight_messages 0',
+    'max_queued_messages 0',
+    'log_type error',
+    ...(process.getuid?.() === 0 ? ['user root'] : []),
+  ]
+  writeFileSync(join(directory, 'mosquitto.conf'), `${settings.join('\n')}\n`)
+  const [command, ...args] = onCore(serverCore, ['mosquitto', '-c', join(directory, 'mosquitto.conf')])
+  const broker = spawn(command, args, { stdio: 'ignore' })
+  await reachable(port)
+  const consuming = [process.execPath, join(import.meta.dirname, 'peers/consumer.ts'), String(port)]
+  const [first, ...others] = onCore(serverCore, consuming)
+  const consumer = spawn(first, others, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+  await new Promise<void>((done) => void consumer.once('message', () => done()))
+  return {
+    name: 'Mosquitto with a Node.js consumer',
+    port,
+    pids: [broker.pid!, consumer.pid!],
+    expecting: 'answered',
+    subscribes: true,
+    collect: async () => {},
+    async stop() {
+      consumer.disconnect()
+      await ended(consumer)
+      broker.kill()
+      await ended(broker)
+      rmSync(directory, { recursive: true, force: true })
+    },
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = net.createServer()
+  await new Promise<void>((done) => void server.listen(0, '127.0.0.1', done))
+  const { port } = server.address() as net.AddressInfo
+  await new Promise((done) => server.close(done))
+  return port
+}
+
+async function reachable(port: number) {
+  for (let tries = 0; tries < 200; tries++) {
+    const socket = net.connect({ port, host: '127.0.0.1' })
+    const open = await new Promise<boolean>((done) => {
+      socket.once('connect', () => done(true)).once('error', () => done(false))
+    })
+    socket.destroy()
+    if (open) return
+    await sleep(25)
+  }
+  throw new Error(`nothing listens on port ${port}`)
+}

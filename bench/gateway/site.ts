@@ -1,0 +1,78 @@
+/** A data directory with an application and the endpoints of 10,000 devices, made through the API, and the platform on it. */
+import { sleep } from '../../src/kernel/clock.ts'
+import { type Ask, bearer, client } from '../../test/harness/client.ts'
+import { nameOf, treeOf } from '../../test/harness/processes.ts'
+import { pin } from '../load.ts'
+import { freshDirectory, type Measured, serviceToken, start } from '../platform.ts'
+import { loadCore, serverCore } from './generator.ts'
+import type { Server } from './servers.ts'
+
+export const applicationName = 'bench'
+export const versionName = 'bench-v1'
+
+export interface Ground {
+  directory: string
+  tokens: string[]
+}
+
+export interface Site extends Server {
+  platform: Measured
+  token(): Promise<string>
+}
+
+/** What is measured is how fast it can be: one connection and one tenant are not held back. */
+export const withoutLimits = {
+  WAYPOST_DEVICE_MESSAGES_PER_CONNECTION: '0',
+  WAYPOST_DEVICE_MESSAGES_PER_TENANT: '0',
+}
+
+const perBatch = 1000
+const register = '/epr/api/v1/endpoints/batch'
+
+export async function prepareGround(devices = 10_000): Promise<Ground> {
+  const directory = freshDirectory()
+  const platform = await start(directory)
+  const ask = client(platform.baseUrl, bearer(await serviceToken(platform, platform.bootstrap.default)))
+  await made(ask, 'POST /api/v1/applications', { name: applicationName }, 201)
+  await made(ask, `POST /api/v1/applications/${applicationName}/app-versions`, { nameSuffix: 'v1' }, 201)
+  const tokens = Array.from({ length: devices }, (_, n) => `device${String(n).padStart(6, '0')}`)
+  for (let from = 0; from < devices; from += perBatch) await registerAll(ask, tokens.slice(from, from + perBatch))
+  await platform.stop()
+  return { directory, tokens }
+}
+
+/** The platform alone on the first core; its database joins the load on the second. */
+export async function startSite(name: string, { directory, tokens }: Ground): Promise<Site> {
+  const platform = await start(directory, withoutLimits)
+  const isDatabase = (pid: number) => nameOf(pid).startsWith('postgres')
+  for (const pid of treeOf(platform.pid)) pin(pid, isDatabase(pid) ? loadCore : serverCore)
+  return {
+    name,
+    port: Number(new URL(platform.mqttUrl).port),
+    pids: [platform.pid],
+    expecting: 'answered',
+    versionName,
+    tokens,
+    collect: async () => {},
+    platform,
+    token: () => serviceToken(platform, platform.bootstrap.default),
+    stop: async () => void (await platform.stop()),
+  }
+}
+
+async function made(ask: Ask, operation: string, body: unknown, expected: number) {
+  const answer = await ask(operation, body)
+  if (answer.status !== expected) throw new Error(`${operation}: ${answer.status} ${answer.text}`)
+  return answer.body
+}
+
+async function registerAll(ask: Ask, tokens: string[]) {
+  const endpoints = tokens.map((token) => ({ endpointId: `bench-${token}`, endpointToken: token }))
+  const { taskId } = await made(ask, `POST ${register}`, { appVersion: { name: versionName }, endpoints }, 202)
+  for (;;) {
+    const { body } = await ask(`GET ${register}/status?taskId=${taskId}`)
+    if (body.failedCount > 0) throw new Error(body.failed[0].statusReason)
+    if (body.createdCount === tokens.length) return
+    await sleep(50)
+  }
+}

@@ -1,0 +1,43 @@
+/** All devices lose their connection at once and come back at once, each with a message, while people use the API. */
+import { cpuSeconds } from '../../test/harness/processes.ts'
+import type { Figure } from '../report.ts'
+import type { Generator } from './generator.ts'
+import { startProbe } from './probe.ts'
+import { applicationName, type Site } from './site.ts'
+
+const devices = 10_000
+
+export async function storm(generator: Generator, site: Site): Promise<Figure[]> {
+  const order = {
+    port: site.port,
+    count: devices,
+    expecting: site.expecting,
+    window: 1,
+    versionName: site.versionName!,
+    tokens: site.tokens!,
+    greets: true,
+  }
+  await generator.connect({ ...order, atOnce: 200 })
+  const probe = await startProbe(site.platform.baseUrl, `/api/v1/applications/${applicationName}`, await site.token())
+  await generator.close()
+  const before = cpuSeconds(site.platform.pid)
+  const back = await generator.connect({ ...order, atOnce: devices })
+  const milliseconds = ((cpuSeconds(site.platform.pid) - before) * 1000) / devices
+  const { asked, p99Ms, slowestMs } = await probe.stop()
+  await generator.close()
+  console.error(
+    `${devices} came back in ${back.seconds.toFixed(1)} s (p50 ${Math.round(back.p50Ms)} ms, slowest ${Math.round(back.slowestMs)} ms, ${back.again} tried again); ` +
+      `${asked} requests meanwhile, p99 ${p99Ms.toFixed(1)} ms, slowest ${slowestMs.toFixed(1)} ms`,
+  )
+  return [
+    {
+      name: `${devices} devices come back at once: the last is served after`,
+      value: back.seconds,
+      unit: 's',
+      limit: { most: 30 },
+    },
+    { name: 'Connections of theirs that were refused or cut off meanwhile', value: back.again, unit: '' },
+    { name: 'Processor time of the platform for each of them', value: milliseconds, unit: 'ms' },
+    { name: 'Meanwhile GET one application: p99', value: p99Ms, unit: 'ms', limit: { most: 500 } },
+  ]
+}

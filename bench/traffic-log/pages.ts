@@ -1,0 +1,93 @@
+import type { PendingQuery, Row } from 'postgres'
+import type { Found, Kind } from '../register/measure.ts'
+import type { Site } from '../register/site.ts'
+import type { Figure } from '../report.ts'
+import { endpointOf, rareVersion } from './filling.ts'
+
+type Fragment = PendingQuery<Row[]>
+
+const root = '/api/v1/al/endpoint-traffic'
+const hourMs = 3_600_000
+
+export function pagesOf({ sql, tenantId }: Site, until: Date): Kind[] {
+  const found = (rows: Iterable<{ endpointId: string }>, total?: number): Found => ({
+    total,
+    ids: [...rows].map(({ endpointId }) => endpointId),
+  })
+  const counted = new Map<string, number>()
+  /** The total is not what is timed: it is asked for once. */
+  async function totalOf(key: string, ask: () => Promise<readonly { count?: number }[]>) {
+    const known = counted.get(key) ?? (await ask())[0]?.count
+    counted.set(key, known!)
+    return known
+  }
+  const hour = (round: number) => {
+    const from = new Date(until.getTime() - ((round % 100) + 2) * hourMs)
+    return { from, to: new Date(from.getTime() + hourMs) }
+  }
+  const columns = sql`
+    created_at, request_id, outbound, tenant_id, endpoint_id, version_name, extension, correlation_id, resource_path,
+    additional_metadata, payload`
+  const order = sql`order by created_at desc, correlation_id desc, outbound desc`
+  const ofTenant = sql`from traffic_log.records where tenant_id = ${tenantId}`
+  const ofEndpoint = (round: number) => sql`
+    ${ofTenant} and hashtextextended(endpoint_id, 0) = hashtextextended(${endpointOf(round * 37)}, 0)
+    and endpoint_id = ${endpointOf(round * 37)}`
+  const page = async (key: string, from: Fragment, offset = 0) => {
+    const total = await totalOf(key, () => sql<{ count: number }[]>`select count(*) ${from}`)
+    return {
+      total,
+      rows: () => sql<{ endpointId: string }[]>`select ${columns} ${from} ${order} offset ${offset} limit 100`,
+    }
+  }
+  const plain =
+    (name: string, from: (round: number) => Fragment, offset = (_round: number) => 0) =>
+    async (round: number) => {
+      const { total, rows } = await page(name, from(round), offset(round))
+      return found(await rows(), total)
+    }
+  return [
+    { name: 'Newest', path: () => root, plain: plain('all', () => ofTenant), limited: true },
+    {
+      name: 'Newest of an extension',
+      path: () => `${root}?extension=cex`,
+      plain: plain('cex', () => sql`${ofTenant} and extension = 'cex'`),
+    },
+    {
+      name: 'Newest of a version with one of a thousand',
+      path: () => `${root}?appVersionName=${rareVersion}`,
+      plain: plain('rare', () => sql`${ofTenant} and version_name = ${rareVersion}`),
+    },
+    {
+      name: 'Newest of an endpoint',
+      path: (round) => `${root}?endpointIds=${endpointOf((round % 5) * 37)}`,
+      plain: (round) => plain(`endpoint ${round % 5}`, () => ofEndpoint(round % 5))(round),
+    },
+    {
+      name: 'Page 5000',
+      path: () => `${root}?page=5000`,
+      plain: plain(
+        'all',
+        () => ofTenant,
+        () => 500_000,
+      ),
+    },
+    {
+      name: 'An hour',
+      path: (round) =>
+        `${root}?fromCreatedAt=${hour(round % 5).from.toISOString()}&toCreatedAt=${hour(round % 5).to.toISOString()}`,
+      plain: (round) => {
+        const { from, to } = hour(round % 5)
+        const within = sql`${ofTenant} and created_at >= ${from} and created_at < ${new Date(to.getTime() + 1)}`
+        return plain(`hour ${round % 5}`, () => within)(round)
+      },
+    },
+  ]
+}
+
+/** What the total alone would cost without the counting. */
+export async function plainTotal({ sql, tenantId }: Site): Promise<Figure> {
+  const began = performance.now()
+  await sql`select count(*) from traffic_log.records where tenant_id = ${tenantId}`
+  return { name: 'count(*) of the tenant, for comparison', value: performance.now() - began, unit: 'ms' }
+}

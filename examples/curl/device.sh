@@ -1,0 +1,17 @@
+#!/bin/sh
+# A device that speaks HTTP, with nothing but curl.
+#   examples/curl/device.sh <application version> <endpoint token> [address]
+# Sends one sample, asks for a command of type "blink" until there is one (HTTP has no push), answers it.
+set -eu
+version=$1 token=$2 base=${3:-http://127.0.0.1:8080}
+post() { curl --silent --show-error --fail-with-body --data "$2" "$base/kp1/$version/$1"; }
+
+post "dcx/$token/json" '{"temperature": 21.5, "battery": 87}'
+echo 'sent a sample'
+
+while commands=$(post "cex/$token/command/blink" '{}') && [ "$commands" = '[]' ]; do sleep 2; done
+echo "received $commands"
+
+id=$(echo "$commands" | grep -o '"id": *[0-9]*' | head -n 1 | grep -o '[0-9]*$')
+post "cex/$token/result/blink" "[{\"id\": $id, \"statusCode\": 200, \"payload\": \"done by curl\"}]"
+echo "answered command $id"

@@ -1,0 +1,21 @@
+#!/bin/sh
+# A device made of mosquitto_pub and mosquitto_sub (Debian: mosquitto-clients).
+#   examples/mosquitto/device.sh <application version> <endpoint token> [host] [port]
+# Sends one sample, waits for a command, answers it.
+set -eu
+version=$1 token=$2 host=${3:-127.0.0.1} port=${4:-1883}
+
+# QoS 1: the command ends when the platform has stored the sample and said so.
+mosquitto_pub -h "$host" -p "$port" -q 1 -t "kp1/$version/dcx/$token/json" -m '{"temperature": 21.5, "battery": 87}'
+echo 'sent a sample'
+
+# The platform pushes commands to the endpoint's connection; mosquitto_sub wants a topic all the same. What was invoked
+# before we came is pushed now.
+command=$(mosquitto_sub -h "$host" -p "$port" -q 1 -C 1 -F '%t %p' -t "kp1/$version/cex/$token/command/+/status")
+echo "received $command"
+
+type=$(echo "$command" | cut -d/ -f6)
+id=$(echo "$command" | grep -o '"id": *[0-9]*' | head -n 1 | grep -o '[0-9]*$')
+mosquitto_pub -h "$host" -p "$port" -q 1 -t "kp1/$version/cex/$token/result/$type" \
+  -m "[{\"id\": $id, \"statusCode\": 200, \"payload\": \"done by mosquitto_pub\"}]"
+echo "answered command $id"

@@ -1,0 +1,119 @@
+/** A connection of a simulated device: just enough of MQTT 3.1.1 to publish with QoS 1 and to hear what comes. */
+import net from 'node:net'
+import tls from 'node:tls'
+import mqtt from 'mqtt-packet'
+
+export interface LinkOptions {
+  /** `mqtt://` or `mqtts://`, with user name and password where the tenant asks for them. */
+  url: URL
+  clientId: string
+  onMessage(topic: string, payload: Buffer): void
+  onClose(why: string): void
+}
+
+export interface Link {
+  /** Resolves when the platform has acknowledged it. */
+  publish(topic: string, payload: string): Promise<void>
+  /** Says goodbye; what is not acknowledged yet stays so. */
+  disconnect(): void
+  /** As a device that lost its power. */
+  drop(): void
+  /** Sent and not acknowledged. */
+  pending(): number
+}
+
+const keepAliveSeconds = 60
+const connectTimeoutMs = 20_000
+const idMax = 0xffff
+
+export function openLink({ url, clientId, onMessage, onClose }: LinkOptions): Promise<Link> {
+  return new Promise((resolve, reject) => {
+    const secure = url.protocol === 'mqtts:'
+    const host = url.hostname.replace(/^\[|\]$/g, '')
+    const port = Number(url.port) || (secure ? 8883 : 1883)
+    const socket = secure
+      ? tls.connect({ host, port, ...(!net.isIP(host) && { servername: host }) })
+      : net.connect({ host, port, noDelay: true })
+    const waiting = new Map<number, { resolve(): void; reject(error: Error): void }>()
+    let why = 'the platform closed the connection'
+    let open = false
+    let id = 0
+    const send = (packet: mqtt.Packet) => void socket.write(mqtt.generate(packet))
+
+    const parser = mqtt.parser({ protocolVersion: 4 })
+    parser.on('packet', (packet) => {
+      switch (packet.cmd) {
+        case 'connack':
+          if (packet.returnCode !== 0) {
+            fail(`the platform refused the connection (CONNACK ${packet.returnCode})`)
+            return
+          }
+          open = true
+          clearTimeout(late)
+          resolve(link)
+          return
+        case 'publish':
+          if (packet.qos === 1) send({ cmd: 'puback', messageId: packet.messageId! })
+          onMessage(packet.topic, packet.payload as Buffer)
+          return
+        case 'puback':
+          waiting.get(packet.messageId!)?.resolve()
+          waiting.delete(packet.messageId!)
+      }
+    })
+    parser.on('error', (error: Error) => fail(error.message))
+
+    const fail = (reason: string) => {
+      why = reason
+      socket.destroy()
+    }
+    const late = setTimeout(() => fail('the platform did not answer CONNECT'), connectTimeoutMs)
+    const beat = setInterval(() => open && send({ cmd: 'pingreq' }), (keepAliveSeconds * 1000) / 2)
+    socket.on(secure ? 'secureConnect' : 'connect', () =>
+      send({
+        cmd: 'connect',
+        clientId,
+        protocolId: 'MQTT',
+        protocolVersion: 4,
+        clean: true,
+        keepalive: keepAliveSeconds,
+        ...(url.username !== '' && { username: decodeURIComponent(url.username) }),
+        ...(url.password !== '' && { password: Buffer.from(decodeURIComponent(url.password)) }),
+      }),
+    )
+    socket.on('data', (bytes: Buffer) => void parser.parse(bytes))
+    socket.on('error', (error) => {
+      why = error.message
+    })
+    socket.on('close', () => {
+      clearTimeout(late)
+      clearInterval(beat)
+      for (const { reject } of waiting.values()) reject(new Error(why))
+      waiting.clear()
+      if (open) onClose(why)
+      else reject(new Error(why))
+    })
+
+    const nextId = () => {
+      do id = (id % idMax) + 1
+      while (waiting.has(id))
+      return id
+    }
+    const link: Link = {
+      publish: (topic, payload) =>
+        new Promise((resolve, reject) => {
+          if (socket.destroyed || waiting.size === idMax) return reject(new Error('not sent'))
+          const messageId = nextId()
+          waiting.set(messageId, { resolve, reject })
+          send({ cmd: 'publish', topic, payload, qos: 1, messageId, dup: false, retain: false })
+        }),
+      disconnect() {
+        why = 'disconnected'
+        socket.end(mqtt.generate({ cmd: 'disconnect' }))
+        socket.destroySoon()
+      },
+      drop: () => fail('dropped'),
+      pending: () => waiting.size,
+    }
+  })
+}

@@ -1,0 +1,70 @@
+import { parseArgs } from 'node:util'
+
+export interface SimulateOptions {
+  devices: number
+  rate: number
+  application: string
+  url: URL | undefined
+  reconnectEverySeconds: number
+  /** Undefined: until a signal. */
+  seconds: number | undefined
+}
+
+export const usage = `usage: waypost simulate [--devices 10] [options]
+
+  --devices <n>           how many devices, 1 to 10000; 10 when not given
+  --rate <n>              messages a second of each device, 0.001 to 100; 0.2 when not given
+  --application <name>    the application of their endpoints, made when it is not there; simulator when not given
+  --url <address>         mqtt://[user:password@]host[:port] or mqtts://…; the one in bootstrap.json when not given
+  --reconnect-every <s>   seconds on average until a device loses its connection and comes back; 300, 0 is never
+  --seconds <s>           stop after so long; without it Ctrl-C does
+
+Devices send temperature, humidity, battery and location, answer commands (a "reboot" makes them reconnect), and apply
+configurations ({"reportEverySeconds": 1} changes their pace). The credentials are those of bootstrap.json in the data
+directory (WAYPOST_DATA).
+`
+
+/** A mistake of whoever typed. */
+export class OptionError extends Error {
+  override readonly name = 'OptionError'
+}
+
+export function readOptions(args: string[]): SimulateOptions {
+  const { values } = parseArgs({
+    args,
+    options: {
+      devices: { type: 'string', default: '10' },
+      rate: { type: 'string', default: '0.2' },
+      application: { type: 'string', default: 'simulator' },
+      url: { type: 'string' },
+      'reconnect-every': { type: 'string', default: '300' },
+      seconds: { type: 'string' },
+    },
+  })
+  const devices = numberOf('devices', values.devices, 1, 10_000)
+  if (!Number.isInteger(devices)) throw new OptionError('--devices: expected a whole number')
+  if (!/^[a-z0-9][a-z0-9_-]{0,100}$/i.test(values.application))
+    throw new OptionError('--application: expected letters, digits, - and _')
+  return {
+    devices,
+    rate: numberOf('rate', values.rate, 0.001, 100),
+    application: values.application,
+    url: values.url === undefined ? undefined : addressOf(values.url),
+    reconnectEverySeconds: numberOf('reconnect-every', values['reconnect-every'], 0, 1e6),
+    seconds: values.seconds === undefined ? undefined : numberOf('seconds', values.seconds, 0.1, 1e6),
+  }
+}
+
+function numberOf(option: string, text: string, least: number, most: number): number {
+  const value = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN
+  if (!(value >= least && value <= most))
+    throw new OptionError(`--${option}: expected a number from ${least} to ${most}`)
+  return value
+}
+
+function addressOf(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (!url || !['mqtt:', 'mqtts:'].includes(url.protocol) || url.hostname === '')
+    throw new OptionError('--url: expected mqtt://host:port or mqtts://host:port')
+  return url
+}

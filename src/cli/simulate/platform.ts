@@ -1,0 +1,163 @@
+/** Makes what the simulated devices need, through the API; what is there already stays. */
+import { createHmac } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { monotonicMs, sleep } from '../../kernel/clock.ts'
+
+export interface Bootstrap {
+  baseUrl: string
+  mqttUrl?: string
+  default: { tenantId: string; backendClient: { id: string; secret: string } }
+}
+
+/** Said in one line. */
+export class SimulationError extends Error {
+  override readonly name = 'SimulationError'
+}
+
+export function readBootstrap(dataDirectory: string): Bootstrap {
+  const file = join(dataDirectory, 'bootstrap.json')
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'))
+  } catch (error) {
+    throw new SimulationError(
+      `${file} cannot be read (${(error as NodeJS.ErrnoException).code ?? 'not JSON'}): start the platform first; WAYPOST_DATA names its data directory`,
+    )
+  }
+}
+
+export interface SimulatedEndpoint {
+  endpointId: string
+  token: string
+}
+
+export interface Prepared {
+  versionName: string
+  endpoints: SimulatedEndpoint[]
+  /** A token that the platform does not know, though its endpoint is there. */
+  introduce(endpoint: SimulatedEndpoint): Promise<void>
+}
+
+const versionSuffix = 'v1'
+const batchMost = 1000
+const batchWaitMs = 60_000
+const tokenMargin = 0.8
+
+export async function prepare(bootstrap: Bootstrap, application: string, devices: number): Promise<Prepared> {
+  const ask = createAsk(bootstrap)
+  const versionName = `${application}-${versionSuffix}`
+  const applications = '/api/v1/applications'
+  const there = await ask('GET', `${applications}/${application}`, undefined, [200, 404])
+  if (there.status === 404)
+    await ask('POST', applications, { name: application, displayName: 'Simulated devices' }, [201, 409])
+  const versions: { name: string }[] = there.body?.versions ?? []
+  if (!versions.some(({ name }) => name === versionName))
+    await ask('POST', `${applications}/${application}/app-versions`, { nameSuffix: versionSuffix }, [201, 409])
+
+  const endpoints = Array.from({ length: devices }, (_, index) => endpointOf(bootstrap, application, index + 1))
+  const known = await knownIds(ask, application)
+  const missing = endpoints.filter(({ endpointId }) => !known.has(endpointId))
+  for (let from = 0; from < missing.length; from += batchMost)
+    await register(ask, application, versionName, missing.slice(from, from + batchMost))
+  return {
+    versionName,
+    endpoints,
+    introduce: async ({ endpointId, token }) =>
+      void (await ask(
+        'POST',
+        `/api/v1/endpoints/${endpointId}/tokens`,
+        { applicationName: application, token },
+        [201, 409],
+      )),
+  }
+}
+
+/** The same token each time, that nobody can guess who does not know the secret of the backend client. */
+function endpointOf({ default: realm }: Bootstrap, application: string, number: number): SimulatedEndpoint {
+  const endpointId = `${application}-${String(number).padStart(4, '0')}`
+  const token = createHmac('sha256', realm.backendClient.secret).update(endpointId).digest('hex').slice(0, 24)
+  return { endpointId, token }
+}
+
+async function knownIds(ask: Ask, application: string): Promise<Set<string>> {
+  const query = new URLSearchParams({ applicationName: application, limit: '0' })
+  const { body } = await ask('GET', `/epr/api/v1/endpoints?${query}`)
+  return new Set(body.content.map(({ endpointId }: { endpointId: string }) => endpointId))
+}
+
+async function register(ask: Ask, application: string, versionName: string, endpoints: SimulatedEndpoint[]) {
+  const { body } = await ask(
+    'POST',
+    '/epr/api/v1/endpoints/batch',
+    {
+      appVersion: { name: versionName },
+      endpoints: endpoints.map(({ endpointId, token }) => ({
+        endpointId,
+        endpointToken: token,
+        metadata: { name: `Simulated ${endpointId}`, model: 'simulator' },
+      })),
+    },
+    [202],
+  )
+  const query = new URLSearchParams({ appName: application, taskId: body.taskId })
+  const deadline = monotonicMs() + batchWaitMs
+  for (;;) {
+    const { body: batch } = await ask('GET', `/epr/api/v1/endpoints/batch/status?${query}`)
+    const [failed] = batch.failed
+    if (failed) throw new SimulationError(`endpoint ${failed.endpointId} was not registered: ${failed.statusReason}`)
+    if (batch.createdCount === endpoints.length) return
+    if (monotonicMs() > deadline)
+      throw new SimulationError(`only ${batch.createdCount} of ${endpoints.length} endpoints were registered in time`)
+    await sleep(50)
+  }
+}
+
+interface Answer {
+  status: number
+  // biome-ignore lint/suspicious/noExplicitAny: answers of many shapes, of which a few fields are used
+  body: any
+}
+
+type Ask = (method: string, path: string, body?: unknown, expected?: number[]) => Promise<Answer>
+
+function createAsk({ baseUrl, default: realm }: Bootstrap): Ask {
+  let [token, until] = ['', 0]
+  const request = async (path: string, init: RequestInit, expected: number[]): Promise<Answer> => {
+    let response: Response
+    try {
+      response = await fetch(baseUrl + path, init)
+    } catch {
+      throw new SimulationError(`there is no answer from ${baseUrl}; is the platform running?`)
+    }
+    const text = await response.text()
+    if (!expected.includes(response.status))
+      throw new SimulationError(`${init.method} ${path}: ${response.status} ${text.slice(0, 500)}`)
+    return {
+      status: response.status,
+      body: text.startsWith('{') || text.startsWith('[') ? JSON.parse(text) : undefined,
+    }
+  }
+  const authorization = async () => {
+    if (monotonicMs() < until) return token
+    const { id, secret } = realm.backendClient
+    const grant = new URLSearchParams({ grant_type: 'client_credentials', client_id: id, client_secret: secret })
+    const path = `/auth/realms/${realm.tenantId}/protocol/openid-connect/token`
+    const { body } = await request(path, { method: 'POST', body: grant }, [200])
+    token = body.access_token
+    until = monotonicMs() + body.expires_in * 1000 * tokenMargin
+    return token
+  }
+  return async (method, path, body, expected = [200]) =>
+    request(
+      path,
+      {
+        method,
+        headers: {
+          authorization: `Bearer ${await authorization()}`,
+          ...(body !== undefined && { 'content-type': 'application/json' }),
+        },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      },
+      expected,
+    )
+}

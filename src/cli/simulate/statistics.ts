@@ -1,0 +1,59 @@
+/** What happened, for the line that is printed every few seconds. */
+import { amount } from '../sentences.ts'
+
+export interface Counts {
+  acknowledged: number
+  commands: number
+  configurations: number
+  reconnections: number
+  errors: number
+}
+
+export interface Statistics {
+  count(what: keyof Counts): void
+  /** How long a message took to be acknowledged. */
+  took(milliseconds: number): void
+  /** Since the line before. */
+  line(connected: number, devices: number, seconds: number): string
+  totals(): Counts
+}
+
+/** Enough for a quantile, however many messages there are. */
+const keptTimes = 10_000
+
+export function createStatistics(): Statistics {
+  const totals: Counts = { acknowledged: 0, commands: 0, configurations: 0, reconnections: 0, errors: 0 }
+  let before = { ...totals }
+  let times: number[] = []
+  return {
+    count(what) {
+      totals[what]++
+    },
+    took(milliseconds) {
+      if (times.length < keptTimes) times.push(milliseconds)
+      else times[Math.floor(Math.random() * keptTimes)] = milliseconds
+    },
+    line(connected, devices, seconds) {
+      const acknowledged = totals.acknowledged - before.acknowledged
+      const sorted = times.toSorted((a, b) => a - b)
+      const quantile = (share: number) => `${Math.round(sorted[Math.floor(sorted.length * share)] ?? 0)} ms`
+      before = { ...totals }
+      times = []
+      return [
+        `${connected} of ${amount(devices, 'device')} connected`,
+        `${(acknowledged / seconds).toFixed(1)} messages/s${sorted.length > 0 ? ` (p50 ${quantile(0.5)}, p99 ${quantile(0.99)})` : ''}`,
+        totalsText(totals),
+      ].join('; ')
+    },
+    totals: () => totals,
+  }
+}
+
+export const totalsText = ({ acknowledged, commands, configurations, reconnections, errors }: Counts) =>
+  [
+    `${amount(acknowledged, 'message')} acknowledged`,
+    `${amount(commands, 'command')} answered`,
+    `${amount(configurations, 'configuration')} applied`,
+    amount(reconnections, 'reconnection'),
+    amount(errors, 'error'),
+  ].join(', ')

@@ -1,0 +1,115 @@
+/**
+ * Which connection represents an endpoint. A PUBLISH moves it to its own connection (roaming); a SUBSCRIBE binds it only while it
+ * has none. Whatever ends the right to speak ends the binding, and a connection that represents nobody else goes with it.
+ */
+import type { Kit } from '../kernel/define-service.ts'
+import { EndpointUnregistered, VersionUpdated } from '../services/register/events.ts'
+import { TokenStatusChanged, TokensDeleted } from '../services/tokens/events.ts'
+import { EndpointsConnected } from './events.ts'
+import type { Identified } from './identify.ts'
+import { absent, type Device, forgetRoutes, type Presence } from './peers.ts'
+
+export interface Bindings {
+  find(endpointId: string): Presence | undefined
+  all(): IterableIterator<Presence>
+  count(): number
+  /** `moves`: also away from another connection. Undefined: it stays where it is. */
+  bind(connection: Device, who: Identified, moves: boolean): Presence | undefined
+  /** The connection ended. */
+  release(connection: Device): void
+  /** It may not speak any more. */
+  expel(presence: Presence, why: string): void
+}
+
+export interface Watch {
+  bound(presence: Presence): void
+  unbound(presence: Presence, connection: Device): void
+}
+
+export function createBindings(kit: Pick<Kit, 'bus' | 'now'> & { nodeId: string }, watch: Watch): Bindings {
+  const { bus, now, nodeId } = kit
+  const presences = new Map<string, Presence>()
+
+  function unbind(presence: Presence) {
+    const { connection } = presence
+    if (!connection) return
+    presence.connection = undefined
+    connection.state.endpoints.delete(presence)
+    if (presences.get(presence.endpointId) === presence) presences.delete(presence.endpointId)
+    watch.unbound(presence, connection)
+  }
+
+  function expel(presence: Presence, why: string) {
+    const { connection } = presence
+    if (!connection) return
+    forgetRoutes(connection.state)
+    unbind(presence)
+    if (connection.state.endpoints.size === 0) connection.close('not_authorized', why)
+  }
+
+  function endToken(endpointId: string, endpointTokenId: string, why: string) {
+    const presence = presences.get(endpointId)
+    if (!presence) return
+    // It may have spoken with several tokens: what was decided by this one must not hold any longer.
+    if (presence.connection) forgetRoutes(presence.connection.state)
+    if (presence.endpointTokenId === endpointTokenId) expel(presence, why)
+  }
+
+  bus.hear(TokenStatusChanged, ({ endpointId, endpointTokenId, to }) => {
+    if (to === 'Suspended' || to === 'Revoked')
+      endToken(endpointId, endpointTokenId, `its token was ${to.toLowerCase()}`)
+  })
+  bus.hear(TokensDeleted, ({ tokens }) => {
+    for (const { endpointId, endpointTokenId } of tokens) endToken(endpointId, endpointTokenId, 'its token was deleted')
+  })
+  bus.hear(EndpointUnregistered, ({ endpointIds }) => {
+    for (const endpointId of endpointIds) {
+      const presence = presences.get(endpointId)
+      if (presence) expel(presence, 'its endpoint was unregistered')
+    }
+  })
+  // What was decided for the version that it had does not hold: the device's next word decides anew.
+  bus.hear(VersionUpdated, ({ endpointId, versionName }) => {
+    const presence = presences.get(endpointId)
+    if (presence) presence.versionName = versionName
+  })
+
+  // It speaks to another process now: the last word decides, and of two at the same time the greater name.
+  bus.hear(EndpointsConnected, ({ nodeId: there, endpointIds, at }) => {
+    if (there === nodeId) return
+    const since = Date.parse(at)
+    for (const endpointId of endpointIds) {
+      const presence = presences.get(endpointId)
+      if (!presence) continue
+      if (presence.boundAt < since || (presence.boundAt === since && nodeId < there)) unbind(presence)
+    }
+  })
+
+  return {
+    find: (endpointId) => presences.get(endpointId),
+    all: () => presences.values(),
+    count: () => presences.size,
+
+    bind(connection, who, moves) {
+      const { endpointId, tenant, versionName, token, endpointTokenId } = who
+      const known = presences.get(endpointId)
+      if (known && known.connection === connection && known.tenant === tenant) {
+        Object.assign(known, { versionName, token, endpointTokenId })
+        return known
+      }
+      if (known && !moves) return undefined
+      if (known) unbind(known)
+      const presence: Presence = { ...absent(who), connection, boundAt: now().getTime() }
+      presences.set(endpointId, presence)
+      connection.state.endpoints.add(presence)
+      watch.bound(presence)
+      return presence
+    },
+
+    release(connection) {
+      for (const presence of [...connection.state.endpoints]) unbind(presence)
+    },
+
+    expel,
+  }
+}

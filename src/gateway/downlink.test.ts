@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { freshDatabase } from '../../test/harness/database.ts'
+import { eventually } from '../../test/harness/eventually.ts'
+import { openGateway } from '../../test/harness/gateway.ts'
+import { Register } from '../services/register/contract.ts'
+import { EndpointsConnected, EndpointsDisconnected } from './events.ts'
+
+const gate = await openGateway()
+const { house, device, aPlace, gateway, metadataOf, test: extension } = gate
+const told: string[] = []
+house.kit.bus.hear(EndpointsConnected, ({ endpointIds }) => told.push(...endpointIds.map((id) => `${id} connected`)))
+house.kit.bus.hear(EndpointsDisconnected, ({ endpointIds }) => told.push(...endpointIds.map((id) => `${id} gone`)))
+const toldOf = (endpointId: string) =>
+  told.filter((line) => line.startsWith(endpointId)).map((line) => line.split(' ')[1])
+
+const push = { extension: 'test', resourcePath: '/command/reboot', payload: [{ id: 1 }] }
+
+test('a push needs no subscription, comes once, and with the QoS that was granted', async () => {
+  const { prefix, endpointId } = await aPlace()
+  assert.equal(await gateway.send(endpointId, push), 'offline')
+  const sensor = await device()
+  await sensor.publish(`${prefix}/json`, '1')
+  assert.equal(await gateway.send(endpointId, push), 'sent')
+  const first = await sensor.hears(`${prefix}/command/reboot/status`)
+  assert.deepEqual([first.json, first.qos], [[{ id: 1 }], 0])
+  for (const filter of [`${prefix}/#`, '#', `${prefix}/command/+/status`])
+    await sensor.client.subscribeAsync(filter, { qos: 2 })
+  assert.equal(await gateway.send(endpointId, push), 'sent')
+  assert.equal((await sensor.hears(`${prefix}/command/reboot/status`)).qos, 1)
+  await sensor.hearsNothing()
+  await sensor.client.unsubscribeAsync([`${prefix}/#`, '#', `${prefix}/command/+/status`])
+  await gateway.send(endpointId, push)
+  assert.equal((await sensor.hears(`${prefix}/command/reboot/status`)).qos, 0)
+  await sensor.end()
+  await eventually(async () => assert.equal(await gateway.send(endpointId, push), 'offline'))
+})
+
+test('a subscription binds an endpoint that has no connection, a message moves it', async () => {
+  const { prefix, endpointId } = await aPlace()
+  const listener = await device()
+  await listener.client.subscribeAsync(`${prefix}/command/+/status`)
+  await eventually(() => assert.ok(gateway.isConnected(endpointId)))
+  const second = await device()
+  await second.client.subscribeAsync(`${prefix}/command/+/status`)
+  await gateway.send(endpointId, push)
+  await listener.hears(`${prefix}/command/reboot/status`)
+  await second.hearsNothing(50)
+
+  await second.publish(`${prefix}/json/1`, '1')
+  await second.hears(`${prefix}/json/1/status`)
+  await gateway.send(endpointId, push)
+  await second.hears(`${prefix}/command/reboot/status`)
+  await listener.hearsNothing(50)
+  assert.ok(listener.client.connected)
+  await listener.end()
+  assert.ok(gateway.isConnected(endpointId))
+  await eventually(() => assert.deepEqual(toldOf(endpointId), ['connected', 'gone', 'connected']))
+  await second.end()
+  await eventually(() => assert.deepEqual(toldOf(endpointId), ['connected', 'gone', 'connected', 'gone']))
+})
+
+test('what waits is sent when an endpoint connects', async () => {
+  const { prefix } = await aPlace()
+  extension.pushes = [push]
+  try {
+    for (let i = 0; i < 2; i++) {
+      const sensor = await device()
+      await sensor.publish(`${prefix}/json`, '1')
+      await sensor.hears(`${prefix}/command/reboot/status`)
+      await sensor.end()
+    }
+  } finally {
+    extension.pushes = []
+  }
+})
+
+test('the register knows who is connected, and since when', async () => {
+  const { prefix, endpointId } = await aPlace()
+  assert.deepEqual(await metadataOf(endpointId), {})
+  const sensor = await device()
+  await sensor.publish(`${prefix}/json`, '1')
+  const since = await eventually(async () => {
+    const { connected, connectivity_ts } = await metadataOf(endpointId)
+    assert.equal(connected, true)
+    return connectivity_ts
+  })
+  sensor.client.stream.destroy()
+  await eventually(async () => {
+    const { connected, connectivity_ts } = await metadataOf(endpointId)
+    assert.equal(connected, false)
+    assert.ok(connectivity_ts > since)
+  })
+})
+
+test('a persistent session is kept for its client over a restart of the platform, and pushes wait in it', async () => {
+  const options = { connection: await freshDatabase(), environment: { WAYPOST_MASTER_KEY: 'k'.repeat(40) } }
+  const before = await openGateway(options)
+  const { prefix, endpointId } = await before.aPlace()
+  const session = { clientId: 'keeper', clean: false }
+  const sensor = await before.device(session)
+  await sensor.client.subscribeAsync(`${prefix}/command/+/status`, { qos: 1 })
+  await sensor.publish(`${prefix}/json`, '1')
+  await eventually(async () => assert.equal((await before.metadataOf(endpointId)).connected, true))
+  await sensor.end()
+  await eventually(() => assert.ok(!before.gateway.isConnected(endpointId)))
+  assert.equal(await before.gateway.send(endpointId, push), 'queued')
+  // Nothing subscribed asks for this one.
+  assert.equal(await before.gateway.send(endpointId, { ...push, resourcePath: '/config' }), 'offline')
+  await before.house.close()
+
+  const after = await openGateway(options)
+  assert.equal(await after.gateway.send(endpointId, { ...push, payload: 'second' }), 'queued')
+  const again = await after.device(session)
+  assert.deepEqual((await again.hears(`${prefix}/command/reboot/status`)).json, [{ id: 1 }])
+  assert.equal((await again.hears(`${prefix}/command/reboot/status`)).json, 'second')
+  // Its subscription names the endpoint: it is there again without a further word.
+  await eventually(() => assert.ok(after.gateway.isConnected(endpointId)))
+  assert.equal(await after.gateway.send(endpointId, push), 'sent')
+  assert.equal((await again.hears(`${prefix}/command/reboot/status`)).qos, 1)
+  await again.end()
+  await after.setTokenStatus(endpointId, 'Revoked')
+  await eventually(async () => assert.equal(await after.gateway.send(endpointId, push), 'offline'))
+})
+
+test('endpoints that a dead process left behind are told to be gone', async () => {
+  const { endpointId, app, version } = await aPlace()
+  const { db } = house.kit
+  await house.ask(Register).setConnectivity([{ endpointId, connected: true, at: new Date(Date.now() - 60_000) }])
+  await db.sql`insert into gateway.nodes values ('dead', now() - interval '1 minute')`
+  await db.sql`
+    insert into gateway.bindings (endpoint_id, tenant_id, application_name, version_name, node_id, bound_at)
+    values (${endpointId}, 'default', ${app}, ${version}, 'dead', now() - interval '1 minute')`
+  const [sweep] = house.built.get('gateway')!.periodic!
+  await sweep!.run(db.sql)
+  assert.equal((await metadataOf(endpointId)).connected, false)
+  assert.deepEqual(toldOf(endpointId), ['gone'])
+  const rows = await db.sql`select from gateway.bindings where endpoint_id = ${endpointId}`
+  assert.equal(rows.length, 0)
+})
+
+test('a push reaches an endpoint that is connected to another process', async () => {
+  const options = { connection: await freshDatabase(), environment: { WAYPOST_MASTER_KEY: 'k'.repeat(40) } }
+  const [one, two] = [await openGateway(options), await openGateway(options)]
+  const { prefix, endpointId } = await one.aPlace()
+  const sensor = await one.device()
+  await sensor.publish(`${prefix}/json`, '1')
+  await eventually(async () => assert.equal(await two.gateway.send(endpointId, push), 'sent'))
+  await sensor.hears(`${prefix}/command/reboot/status`)
+  // Roaming from process to process: the last one that spoke is the one.
+  const moved = await two.device()
+  await moved.publish(`${prefix}/json`, '1')
+  await eventually(async () => assert.equal((await two.metadataOf(endpointId)).connected, true))
+  await eventually(() => assert.ok(!one.gateway.isConnected(endpointId)))
+  for (const from of [one, two]) {
+    await eventually(async () => assert.equal(await from.gateway.send(endpointId, push), 'sent'))
+    await moved.hears(`${prefix}/command/reboot/status`)
+  }
+  await sensor.hearsNothing(0)
+  assert.ok(sensor.client.connected)
+})

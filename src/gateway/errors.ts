@@ -1,0 +1,20 @@
+import { defineError } from '../kernel/errors.ts'
+
+// What a device hears tells nothing that it could not know itself.
+export const TopicMalformed = defineError<{ problem: string }>('device_topic_malformed', 400, '{problem}')
+export const DeviceUnknown = defineError('device_not_authorized', 401, 'The token is not valid here')
+export const VersionUnknown = defineError<{ versionName: string }>(
+  'device_version_unknown',
+  404,
+  'There is no application version {versionName}',
+)
+export const ExtensionUnknown = defineError<{ extension: string }>(
+  'device_extension_unknown',
+  404,
+  'There is no extension {extension} for this version',
+)
+export const MethodNotAllowed = defineError<{ method: string }>(
+  'device_method_not_allowed',
+  405,
+  'Devices speak with POST here, not with {method}',
+)

@@ -1,0 +1,35 @@
+import { defineEvent } from '../kernel/bus.ts'
+import type { Push } from '../kernel/device.ts'
+
+interface OfEndpoints {
+  tenantId: string
+  applicationName: string
+  endpointIds: string[]
+  /** ISO 8601. */
+  at: string
+  /** The process that has, or had, the connections. */
+  nodeId: string
+}
+
+// What happens to one endpoint is told in order; applications do not wait for each other.
+const key = ({ applicationName }: OfEndpoints) => applicationName
+
+export const EndpointsConnected = defineEvent<OfEndpoints>('gateway.endpoints.connected', {
+  description: 'Endpoints have a connection now, or moved to another one (9/ELCE), up to 100 in one event',
+  key,
+})
+
+export const EndpointsDisconnected = defineEvent<OfEndpoints>('gateway.endpoints.disconnected', {
+  description:
+    'Endpoints have no connection any more (9/ELCE): it ended, or the token did, or they speak over another one; up to 100 ' +
+    'in one event',
+  key,
+})
+
+export const PushForwarded = defineEvent<{ tenantId: string; endpointId: string; nodeId: string; push: Push }>(
+  'gateway.push.forwarded',
+  {
+    description: 'For the process that has the connection of the endpoint: what it is to say',
+    key: ({ endpointId }) => endpointId,
+  },
+)

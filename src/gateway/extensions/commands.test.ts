@@ -1,0 +1,254 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import fc from 'fast-check'
+import { aDeviceEndpoint, refused, sayTo } from '../../../test/harness/device-messages.ts'
+import { observationOf, openExtensions } from '../../../test/harness/extensions.ts'
+import { newId } from '../../kernel/ids.ts'
+import { type Commands, commandPush, type OutstandingCommand } from '../contract.ts'
+import { commands } from './commands.ts'
+
+const { house, gateway, extension: builtIn } = await openExtensions()
+const observation = observationOf(house)
+
+type Result = Parameters<Commands['results']>[2][number]
+
+function aDevice(...waiting: OutstandingCommand[]) {
+  const stored: (Result & { type: string })[] = []
+  const calls: Result[][] = []
+  const behind: Commands = {
+    outstanding: async (_endpoint, type) => waiting.filter((command) => type === undefined || command.type === type),
+    async results(_endpoint, type, results) {
+      calls.push(results)
+      await new Promise(setImmediate)
+      let known = 0
+      for (const result of results) {
+        const index = waiting.findIndex((command) => command.type === type && command.id === result.id)
+        if (index < 0) continue
+        waiting.splice(index, 1)
+        stored.push({ type, ...result })
+        known++
+      }
+      return known
+    },
+  }
+  const extension = commands({ receivers: [], cex: behind }, observation)
+  const endpoint = aDeviceEndpoint({ endpointId: newId() })
+  return { extension, endpoint, stored, calls, say: sayTo(extension, endpoint) }
+}
+
+const reboot = { id: 1, type: 'reboot' }
+const light = { id: 2, type: 'light', payload: { on: true } }
+const light2 = { id: 3, type: 'light', payload: null }
+
+suite('a request for commands', () => {
+  test('of a type is answered with all that wait, with or without a request id', async () => {
+    const { say } = aDevice(reboot, light, light2)
+    const lights = [
+      { id: 2, payload: { on: true } },
+      { id: 3, payload: null },
+    ]
+    for (const payload of ['', {}, { observe: null }])
+      assert.deepEqual(await say('/command/light', payload), { payload: lights, always: true })
+    assert.deepEqual(await say('/command/reboot', '', { requestId: 0 }), { payload: [{ id: 1 }], always: true })
+  })
+
+  test('of all types names the type of each', async () => {
+    const { say } = aDevice(reboot, light)
+    assert.deepEqual(await say('/command'), {
+      payload: [
+        { id: 1, type: 'reboot' },
+        { id: 2, payload: { on: true }, type: 'light' },
+      ],
+      always: true,
+    })
+  })
+
+  test('is answered with [] for who gave a request id, and not at all else', async () => {
+    for (const say of [aDevice().say, sayTo(builtIn('cex'))])
+      for (const path of ['/command/light', '/command']) {
+        assert.deepEqual(await say(path, '', { requestId: 7 }), { payload: [], always: false })
+        assert.deepEqual(await say(path), { payload: [], always: false })
+      }
+  })
+})
+
+suite('a result', () => {
+  test('is handed on, and never answered but to a request id', async () => {
+    const { say, stored } = aDevice(reboot, light, light2)
+    assert.deepEqual(await say('/result/reboot', [{ id: 1, statusCode: 200 }]), {})
+    const lights = [
+      { id: 2, statusCode: 500, reasonPhrase: 'no bulb', payload: null, extra: 1 },
+      { id: 3, statusCode: 100, reasonPhrase: null, payload: { deep: [1, 'x'] } },
+    ]
+    assert.deepEqual(await say('/result/light', lights, { requestId: 3 }), {})
+    assert.deepEqual(stored, [
+      { type: 'reboot', id: 1, statusCode: 200 },
+      { type: 'light', id: 2, statusCode: 500, reasonPhrase: 'no bulb', payload: null },
+      { type: 'light', id: 3, statusCode: 100, payload: { deep: [1, 'x'] } },
+    ])
+  })
+
+  test('may come as an object', async () => {
+    const { say, stored } = aDevice(reboot)
+    assert.deepEqual(await say('/result/reboot', ' \n\t{"id": 1, "statusCode": 599}', { requestId: 3 }), {})
+    assert.deepEqual(stored, [{ type: 'reboot', id: 1, statusCode: 599 }])
+  })
+
+  test('may be an empty list', async () => {
+    for (const { say, calls } of [aDevice(reboot)])
+      for (const message of [{}, { requestId: 1 }]) {
+        assert.deepEqual(await say('/result/reboot', [], message), {})
+        assert.deepEqual(calls, [])
+      }
+    assert.deepEqual(await sayTo(builtIn('cex'))('/result/reboot', [], { requestId: 1 }), {})
+  })
+
+  test('of something unknown is ignored beside one that is known', async () => {
+    const { say, stored } = aDevice(reboot)
+    const results = [
+      { id: 9, statusCode: 200 },
+      { id: 1, statusCode: 200 },
+    ]
+    assert.deepEqual(await say('/result/reboot', results, { requestId: 1 }), {})
+    assert.deepEqual(stored, [{ type: 'reboot', id: 1, statusCode: 200 }])
+  })
+
+  test('of nothing but unknown commands is an error for who gave a request id, and dropped else', async () => {
+    const unknown = [{ id: 9, statusCode: 200 }]
+    for (const say of [aDevice(reboot).say, sayTo(builtIn('cex'))]) {
+      const error = await refused(say('/result/reboot', unknown, { requestId: 0 }), 400)
+      assert.match(error.message, /no command of type reboot waits/)
+      assert.deepEqual(await say('/result/reboot', unknown), {})
+    }
+    // Of another type, and finished already.
+    const { say } = aDevice(reboot)
+    await refused(say('/result/light', [{ id: 1, statusCode: 200 }], { requestId: 1 }), 400)
+    await say('/result/reboot', [{ id: 1, statusCode: 200 }], { requestId: 1 })
+    await refused(say('/result/reboot', [{ id: 1, statusCode: 200 }], { requestId: 1 }), 400)
+  })
+
+  test('counts once: the first of a command', async () => {
+    const { say, stored } = aDevice(reboot)
+    await say('/result/reboot', [
+      { id: 1, statusCode: 200 },
+      { id: 1, statusCode: 500 },
+    ])
+    assert.deepEqual(stored, [{ type: 'reboot', id: 1, statusCode: 200 }])
+  })
+
+  test('with an id that no command can have does not reach the service', async () => {
+    const { say, calls } = aDevice(reboot)
+    const odd = [-1, 2 ** 31, 1e300].map((id) => ({ id, statusCode: 200 }))
+    assert.deepEqual(await say('/result/reboot', odd), {})
+    await refused(say('/result/reboot', odd, { requestId: 1 }), 400)
+    assert.deepEqual(calls, [])
+  })
+
+  test('is there before the next request is answered', async () => {
+    const { say } = aDevice(reboot)
+    const [, next] = await Promise.all([
+      say('/result/reboot', [{ id: 1, statusCode: 200 }]),
+      say('/command/reboot', '', { requestId: 1 }),
+    ])
+    assert.deepEqual(next?.payload, [])
+  })
+
+  test('is one of each id, in order, whatever comes', () =>
+    fc.assert(
+      fc.asyncProperty(
+        fc.array(
+          fc
+            .tuple(fc.integer({ min: -2, max: 6 }), fc.integer({ min: 100, max: 599 }))
+            .map(([id, statusCode]) => ({ id, statusCode })),
+        ),
+        async (results) => {
+          const { say, calls } = aDevice()
+          await say('/result/light', results)
+          const expected = results.filter(
+            ({ id }, index) => id >= 0 && results.findIndex((other) => other.id === id) === index,
+          )
+          assert.deepEqual(calls[0] ?? [], expected)
+        },
+      ),
+    ))
+})
+
+suite('refused', () => {
+  const result = (fields: object) => [{ id: 1, statusCode: 200, ...fields }]
+  const bad: [path: string, payload: unknown, problem: RegExp][] = [
+    ['/command/reboot', '{', /malformed/],
+    ['/command/reboot', '[]', /payload: expected an object/],
+    ['/command/reboot', { observe: 1 }, /observe: expected true or false/],
+    ['/command/re boot', '', /type: expected/],
+    ['/result/re.boot', [], /type: expected/],
+    ['/result/reboot', '', /payload: expected JSON/],
+    ['/result/reboot', '5', /payload: expected an array/],
+    ['/result/reboot', '[{]', /malformed/],
+    ['/result/reboot', [5], /0: expected an object/],
+    ['/result/reboot', [{ statusCode: 200 }], /0\.id: is required/],
+    ['/result/reboot', [{ id: 1 }], /0\.statusCode: is required/],
+    ['/result/reboot', { id: 1 }, /^statusCode: is required/],
+    ['/result/reboot', result({ id: '1' }), /0\.id: expected an integer/],
+    ['/result/reboot', result({ id: 1.5 }), /0\.id: expected an integer/],
+    ['/result/reboot', result({ statusCode: 99 }), /0\.statusCode: expected a number >= 100/],
+    ['/result/reboot', result({ statusCode: 600 }), /0\.statusCode: expected a number <= 599/],
+    ['/result/reboot', result({ statusCode: '200' }), /0\.statusCode: expected an integer/],
+    ['/result/reboot', result({ reasonPhrase: {} }), /0\.reasonPhrase: expected a string/],
+    ['/result/reboot', [...result({}), { id: 2, statusCode: 7 }], /1\.statusCode/],
+  ]
+  for (const [path, payload, problem] of bad)
+    test(`${path} ${JSON.stringify(payload).slice(0, 50)}`, async () => {
+      const { say, calls } = aDevice(reboot)
+      const error = await refused(say(path, payload), 400)
+      assert.match(error.message, problem)
+      assert.deepEqual(calls, [])
+    })
+
+  for (const path of ['', '/command/', '/command/a/b', '/result', '/result/', '/commands', '/status'])
+    test(`a resource that is not there: ${path}`, async () => void (await refused(aDevice().say(path), 404)))
+})
+
+suite('pushes', () => {
+  test('are lists of one type', () => {
+    assert.deepEqual(commandPush('light', [light, light2]), {
+      extension: 'cex',
+      resourcePath: '/command/light',
+      payload: [
+        { id: 2, payload: { on: true } },
+        { id: 3, payload: null },
+      ],
+    })
+  })
+
+  test('wait for the connection, grouped by type', async () => {
+    const { extension, endpoint } = aDevice(light, reboot, light2)
+    assert.deepEqual(await extension.connected!(endpoint), [
+      commandPush('light', [light, light2]),
+      commandPush('reboot', [reboot]),
+    ])
+    assert.deepEqual(await aDevice().extension.connected!(endpoint), [])
+    assert.deepEqual(await builtIn('cex').connected!(endpoint), [])
+  })
+
+  test('stop for a type with observe: false, and begin again with observe: true', async () => {
+    const { extension, endpoint, say } = aDevice(reboot, light)
+    const state = async () => ({
+      onConnect: (await extension.connected!(endpoint)).map(({ resourcePath }) => resourcePath),
+      reboot: await gateway.wants(endpoint.endpointId, commandPush('reboot', [reboot])),
+      light: await gateway.wants(endpoint.endpointId, commandPush('light', [light])),
+    })
+    assert.deepEqual((await say('/command/reboot', { observe: false }))?.payload, [{ id: 1 }])
+    assert.deepEqual(await state(), { onConnect: ['/command/light'], reboot: false, light: true })
+    await say('/command/reboot', { observe: true })
+    assert.deepEqual(await state(), { onConnect: ['/command/reboot', '/command/light'], reboot: true, light: true })
+    // All types, then one of them again, then all again.
+    await say('/command', { observe: false })
+    assert.deepEqual(await state(), { onConnect: [], reboot: false, light: false })
+    await say('/command/light', { observe: true })
+    assert.deepEqual(await state(), { onConnect: ['/command/light'], reboot: false, light: true })
+    await say('/command', { observe: false })
+    assert.deepEqual(await state(), { onConnect: [], reboot: false, light: false })
+    await say('/command', { observe: true })
+    assert.deepEqual(await state(), { onConnect: ['/command/reboot', '/command/light'], reboot: true, light: true })
+  })
+})

@@ -1,0 +1,227 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import fc from 'fast-check'
+import { aDeviceEndpoint, refused, sayTo } from '../../../test/harness/device-messages.ts'
+import { observationOf, openExtensions } from '../../../test/harness/extensions.ts'
+import { newId } from '../../kernel/ids.ts'
+import { type Configuration, type Configurations, configurationPush } from '../contract.ts'
+import { configurations } from './configurations.ts'
+
+const { house, gateway, extension: builtIn } = await openExtensions()
+const observation = observationOf(house)
+
+type Report = Parameters<Configurations['applied']>[1]
+
+/** Configurations by name, of which every `configId` is known that begins with `c`. */
+function somethingBehind(current: Record<string, Omit<Configuration, 'name'>> = {}) {
+  const reports: Report[] = []
+  const asked: (string | undefined)[] = []
+  const named = (name: string): Configuration => ({ ...current[name]!, ...(name !== 'default' && { name }) })
+  const behind: Configurations = {
+    async current(_endpoint, name) {
+      asked.push(name)
+      return current[name ?? 'default'] && named(name ?? 'default')
+    },
+    async applied(_endpoint, report) {
+      await new Promise(setImmediate)
+      if (report.configId.startsWith('c')) reports.push(report)
+      return report.configId.startsWith('c')
+    },
+    outdated: async () => Object.keys(current).map(named),
+  }
+  return { behind, reports, asked }
+}
+
+/** A device whose extension has this behind it. */
+function aDevice(current?: Record<string, Omit<Configuration, 'name'>>, name: 'cmx' | 'cmx_ota' = 'cmx') {
+  const back = somethingBehind(current)
+  const extension = configurations(name, { receivers: [], [name]: back.behind }, observation)
+  const endpoint = aDeviceEndpoint({ endpointId: newId() })
+  return { ...back, endpoint, extension, say: sayTo(extension, endpoint) }
+}
+
+const c1 = { configId: 'c1', config: { interval: 5 } }
+const night = { configId: 'c2', config: [1, null] }
+const full = (configuration: object) => ({ ...configuration, statusCode: 200, reasonPhrase: 'ok' })
+
+suite('a request for a configuration', () => {
+  test('is answered with it, with or without a request id', async () => {
+    const { say } = aDevice({ default: c1 })
+    for (const payload of ['', {}, { configId: null }, { configId: 'old' }, { configId: '', observe: null, more: 1 }])
+      assert.deepEqual(await say('/config/json', payload), { payload: full(c1), always: true })
+    assert.deepEqual(await say('/config/json', '', { requestId: 0 }), { payload: full(c1), always: true })
+  })
+
+  test('is answered with exactly {} when the device has it', async () => {
+    const { say } = aDevice({ default: c1 })
+    assert.deepEqual(await say('/config/json', { configId: 'c1' }), { payload: {}, always: true })
+  })
+
+  test('asks by name, where the default one may be named too', async () => {
+    const { say, asked } = aDevice({ default: c1, night })
+    assert.deepEqual((await say('/config/json/night'))?.payload, full(night))
+    assert.deepEqual((await say('/config/json/default'))?.payload, full(c1))
+    assert.deepEqual((await say('/config/json/none'))?.payload, full({ configId: '', config: null }))
+    assert.deepEqual(asked, ['night', undefined, 'none'])
+  })
+
+  test('says so when there is none, also when nothing is behind', async () => {
+    const none = { payload: full({ configId: '', config: null }), always: true }
+    assert.deepEqual(await aDevice().say('/config/json', { configId: 'c1' }), none)
+    assert.deepEqual(await aDevice().say('/config/json', { configId: '' }), none)
+    assert.deepEqual(await sayTo(builtIn('cmx'))('/config/json'), none)
+  })
+
+  test('of software is answered with {} when there is nothing newer', async () => {
+    const nothing = { payload: {}, always: true }
+    assert.deepEqual(await aDevice({}, 'cmx_ota').say('/config/json', { configId: '1.0.0' }), nothing)
+    assert.deepEqual(await sayTo(builtIn('cmx_ota'))('/config/json'), nothing)
+    const newer = { configId: '1.1.0', config: { link: 'https://…' } }
+    const { say } = aDevice({ default: newer }, 'cmx_ota')
+    assert.deepEqual((await say('/config/json', { configId: '1.0.0' }))?.payload, full(newer))
+    assert.deepEqual(await say('/config/json', { configId: '1.1.0' }), nothing)
+  })
+})
+
+suite('a report', () => {
+  test('is handed on, applied unless it says otherwise, and answered with nothing', async () => {
+    const { say, reports } = aDevice({ default: c1 })
+    assert.deepEqual(await say('/applied/json', { configId: 'c1' }, { requestId: 1 }), {})
+    assert.deepEqual(await say('/applied/json/night', { configId: 'c2', statusCode: 400, reasonPhrase: 'no' }), {})
+    assert.deepEqual(await say('/applied/json/default', { configId: 'c3', reasonPhrase: null, statusCode: 0 }), {})
+    assert.deepEqual(reports, [
+      { configId: 'c1', statusCode: 200 },
+      { name: 'night', configId: 'c2', statusCode: 400, reasonPhrase: 'no' },
+      { configId: 'c3', statusCode: 0 },
+    ])
+  })
+
+  test('of something unknown is an error for who gave a request id, and dropped else', async () => {
+    for (const name of ['cmx', 'cmx_ota'] as const) {
+      const { say, reports } = aDevice({}, name)
+      const error = await refused(say('/applied/json', { configId: 'x9' }, { requestId: 0 }), 404)
+      assert.match(error.message, /x9/)
+      assert.deepEqual(await say('/applied/json', { configId: 'x9' }), {})
+      assert.deepEqual(reports, [])
+      const nothing = sayTo(builtIn(name))
+      await refused(nothing('/applied/json', { configId: 'c1' }, { requestId: 0 }), 404)
+      assert.deepEqual(await nothing('/applied/json', { configId: 'c1' }), {})
+    }
+  })
+
+  test('follows those before it', async () => {
+    const { say, reports } = aDevice()
+    const ids = Array.from({ length: 20 }, (_, n) => `c${n}`)
+    await Promise.all(ids.map((configId) => say('/applied/json', { configId })))
+    assert.deepEqual(
+      reports.map(({ configId }) => configId),
+      ids,
+    )
+  })
+})
+
+suite('refused', () => {
+  const bad: [path: string, payload: unknown, problem: RegExp][] = [
+    ['/config/json', '{', /malformed/],
+    ['/config/json', '[]', /payload: expected an object/],
+    ['/config/json', 'true', /payload: expected an object/],
+    ['/config/json', { configId: 5 }, /configId: expected a string or null/],
+    ['/config/json', { configId: 'x'.repeat(1025) }, /configId: expected at most/],
+    ['/config/json', { observe: 'false' }, /observe: expected true or false/],
+    ['/config/json/a b', '', /name: expected/],
+    ['/config/json/ключ', '', /name: expected/],
+    [`/config/json/${'x'.repeat(256)}`, '', /name: expected/],
+    ['/applied/json/a.b', { configId: 'c1' }, /name: expected/],
+    ['/applied/json', '', /payload: expected JSON/],
+    ['/applied/json', {}, /configId: is required/],
+    ['/applied/json', { configId: null }, /configId: expected a string/],
+    ['/applied/json', { configId: 'c1', statusCode: '200' }, /statusCode: expected an integer/],
+    ['/applied/json', { configId: 'c1', statusCode: 1e12 }, /statusCode: expected a number/],
+    ['/applied/json', { configId: 'c1', reasonPhrase: 5 }, /reasonPhrase: expected a string/],
+  ]
+  for (const [path, payload, problem] of bad)
+    test(`${path.slice(0, 40)} ${JSON.stringify(payload).slice(0, 40)}`, async () => {
+      const { say, reports } = aDevice({ default: c1 })
+      const error = await refused(say(path, payload), 400)
+      assert.match(error.message, problem)
+      assert.deepEqual(reports, [])
+    })
+
+  for (const path of [
+    '',
+    '/config',
+    '/config/json/',
+    '/config/json/a/b',
+    '/applied',
+    '/json',
+    '/config/xml',
+    '/status',
+  ])
+    test(`a resource that is not there: ${path}`, async () => void (await refused(aDevice().say(path), 404)))
+
+  test('or taken is every name, by its characters alone', () =>
+    fc.assert(
+      fc.asyncProperty(fc.string({ unit: 'binary', minLength: 1, maxLength: 12 }), async (name) => {
+        const status = await aDevice({})
+          .say(`/config/json/${name}`)
+          .then(
+            () => 200,
+            (error) => error.status,
+          )
+        assert.equal(status, /^[a-zA-Z0-9_-]+$/.test(name) ? 200 : name.includes('/') ? 404 : 400)
+      }),
+      { numRuns: 200 },
+    ))
+})
+
+suite('pushes', () => {
+  test('go to the topic of the name, with the words that firmware waits for', () => {
+    assert.deepEqual(configurationPush('cmx', c1), {
+      extension: 'cmx',
+      resourcePath: '/config/json',
+      payload: full(c1),
+    })
+    assert.deepEqual(configurationPush('cmx_ota', { ...night, name: 'night' }), {
+      extension: 'cmx_ota',
+      resourcePath: '/config/json/night',
+      payload: full(night),
+    })
+    assert.equal(configurationPush('cmx', { ...c1, name: 'default' }).resourcePath, '/config/json')
+  })
+
+  test('wait for the connection of whoever is not up to date', async () => {
+    const { extension, endpoint } = aDevice({ default: c1, night })
+    assert.deepEqual(await extension.connected!(endpoint), [
+      configurationPush('cmx', c1),
+      configurationPush('cmx', { ...night, name: 'night' }),
+    ])
+    assert.deepEqual(await aDevice().extension.connected!(endpoint), [])
+    assert.deepEqual(await builtIn('cmx').connected!(endpoint), [])
+  })
+
+  test('stop for a name with observe: false, and begin again with observe: true', async () => {
+    const { extension, endpoint, say } = aDevice({ default: c1, night })
+    const pushed = async () => (await extension.connected!(endpoint)).map(({ resourcePath }) => resourcePath)
+    const wants = (name?: string) =>
+      gateway.wants(endpoint.endpointId, configurationPush('cmx', { ...c1, ...(name && { name }) }))
+
+    // It is an answer all the same.
+    assert.deepEqual((await say('/config/json', { observe: false }))?.payload, full(c1))
+    assert.deepEqual([await pushed(), await wants(), await wants('night')], [['/config/json/night'], false, true])
+    await say('/config/json/night', { observe: false })
+    assert.deepEqual([await pushed(), await wants('night')], [[], false])
+    // A request that does not speak of it changes nothing.
+    await say('/config/json', { configId: 'c1' })
+    assert.deepEqual(await pushed(), [])
+    await say('/config/json/default', { observe: true })
+    assert.deepEqual([await pushed(), await wants(), await wants('night')], [['/config/json'], true, false])
+    assert.equal(await gateway.wants(endpoint.endpointId, configurationPush('cmx_ota', { ...c1, name: 'night' })), true)
+  })
+
+  test('of one extension have nothing to do with the other', async () => {
+    const { endpoint, say } = aDevice({ default: c1 }, 'cmx_ota')
+    await say('/config/json', { observe: false })
+    assert.equal(await gateway.wants(endpoint.endpointId, configurationPush('cmx_ota', c1)), false)
+    assert.equal(await gateway.wants(endpoint.endpointId, configurationPush('cmx', c1)), true)
+  })
+})

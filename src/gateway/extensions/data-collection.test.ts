@@ -1,0 +1,272 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import fc from 'fast-check'
+import { aDeviceEndpoint, refused, sayTo } from '../../../test/harness/device-messages.ts'
+import { eventually } from '../../../test/harness/eventually.ts'
+import { openExtensions } from '../../../test/harness/extensions.ts'
+import type { DeviceMessage } from '../../kernel/device.ts'
+import { Unavailable } from '../../kernel/errors.ts'
+import { Register } from '../../services/register/contract.ts'
+import type { DataCollection } from '../contract.ts'
+import { dataCollection, plainSample } from './data-collection.ts'
+
+const { house, gateway, extension, admin, anApplication, anEndpoint } = await openExtensions()
+
+function receiver(outcome: () => Promise<void> = async () => {}) {
+  const collected: unknown[] = []
+  const messages: DeviceMessage[] = []
+  const behind: DataCollection = {
+    async collect(message, samples) {
+      messages.push(message)
+      await outcome()
+      collected.push(...samples)
+    },
+  }
+  return { behind, collected, messages }
+}
+
+function aDevice(...receivers: DataCollection[]) {
+  const own = receiver()
+  const receive = dataCollection({ receivers: [own.behind, ...receivers] }, async (_endpoint, samples) => samples)
+  return { ...own, say: sayTo(receive) }
+}
+
+suite('/json', () => {
+  const cases: [payload: string, samples: unknown[]][] = [
+    ['{"t": 21}', [{ t: 21 }]],
+    ['[{"t": 21}, {"t": 22}]', [{ t: 21 }, { t: 22 }]],
+    ['[85,34]', [85, 34]],
+    ['[[85,34]]', [[85, 34]]],
+    ['[null, "x", true, 5.5, {}]', [null, 'x', true, 5.5, {}]],
+    ['5', [5]],
+    ['"text"', ['text']],
+    ['null', [null]],
+    ['false', [false]],
+    ['[]', []],
+    ['[[]]', [[]]],
+    ['{"at": 1784112000123456789, "id": -9223372036854775808}', [{ at: 1784112000123456800, id: -(2 ** 63) }]],
+    ['[12345678901234567890]', [12345678901234567000]],
+  ]
+  for (const [payload, samples] of cases)
+    test(`${payload} is ${samples.length} samples`, async () => {
+      const { say, collected } = aDevice()
+      assert.deepEqual(await say('/json', payload, { requestId: 5 }), {})
+      assert.deepEqual(collected, samples)
+    })
+
+  test('takes any text after it', async () => {
+    const { say, collected } = aDevice()
+    for (const path of ['/json/abc', '/json/', '/json/a/b', '/json/json']) assert.deepEqual(await say(path, '1'), {})
+    assert.deepEqual(collected, [1, 1, 1, 1])
+  })
+
+  test('keeps the time of arrival and who it was', async () => {
+    const { say, messages } = aDevice()
+    const receivedAt = new Date('2026-05-05T05:05:05.005Z')
+    await say('/json', '[1,2]', { receivedAt })
+    assert.deepEqual(
+      messages.map((message) => [message.receivedAt, message.endpoint.endpointId]),
+      [[receivedAt, 'ep-1']],
+    )
+  })
+
+  test('is any JSON, as it was sent', () =>
+    fc.assert(
+      fc.asyncProperty(fc.jsonValue({ maxDepth: 4 }), async (value) => {
+        const text = JSON.stringify(value)
+        if (text.includes('\\u')) return
+        const { say, collected } = aDevice()
+        await say('/json', text)
+        assert.deepEqual(collected, Array.isArray(value) ? JSON.parse(text) : [JSON.parse(text)])
+      }),
+    ))
+
+  const bad: [payload: unknown, problem: RegExp][] = [
+    ['', /payload: expected JSON/],
+    ['{"t": }', /malformed/],
+    ['[1, 2', /malformed/],
+    ['NaN', /malformed/],
+    ['{"t": 1} {"t": 2}', /malformed/],
+    ['{"t": "\\u0000"}', /t: expected text without NUL/],
+    [Buffer.from([0x22, 0xb0, 0x22]), /UTF-8/],
+    [JSON.stringify(Array.from({ length: 10_001 }, () => 0)), /at most 10000 samples/],
+    ['['.repeat(100), /deeper/],
+    ['{"t": 1e400}', /t: 1e400 is not a number/],
+  ]
+  for (const [payload, problem] of bad)
+    test(`refuses ${JSON.stringify(payload).slice(0, 40)} as a whole`, async () => {
+      const { say, messages } = aDevice()
+      const error = await refused(say('/json', payload), 400)
+      assert.match(error.message, problem)
+      assert.deepEqual(messages, [])
+    })
+
+  test('takes ten thousand samples', async () => {
+    const { say, collected } = aDevice()
+    await say('/json', JSON.stringify(Array.from({ length: 10_000 }, (_, n) => n)))
+    assert.equal(collected.length, 10_000)
+  })
+})
+
+suite('/plain', () => {
+  const cases: [payload: string, value: number, unit: string][] = [
+    ['47', 47, 'number'],
+    ['47%', 47, '%'],
+    ['2061m', 2061, 'm'],
+    ['-3.5°C', -3.5, '°C'],
+    ['+2', 2, 'number'],
+    ['.5', 0.5, 'number'],
+    ['5.', 5, 'number'],
+    ['1e3', 1000, 'number'],
+    ['1e-3 V', 0.001, 'V'],
+    ['5eV', 5, 'eV'],
+    ['5e', 5, 'e'],
+    ['007', 7, 'number'],
+    [' 47 %\n', 47, '%'],
+    ['12km/h', 12, 'km/h'],
+    ['1 2', 1, '2'],
+    ['1784112000123456789ns', 1784112000123456800, 'ns'],
+  ]
+  for (const [payload, value, unit] of cases)
+    test(`${JSON.stringify(payload)} is ${value} ${unit}`, async () => {
+      const { say, collected } = aDevice()
+      assert.deepEqual(await say('/plain/altitude', payload), {})
+      assert.deepEqual(collected, [{ 'altitude-value': value, 'altitude-unit': unit }])
+    })
+
+  const bad = ['', ' ', 'm', 'abc47', '--5', '%47', 'NaN', 'Infinity', '1e999', '{"a":1}', '5\0', '-']
+  for (const payload of [...bad, `1${' '.repeat(300)}`, '9'.repeat(1_000_000), Buffer.from([0x35, 0xb0])])
+    test(`refuses ${JSON.stringify(payload).slice(0, 30)}`, async () => {
+      const { say, messages } = aDevice()
+      await refused(say('/plain/altitude', payload), 400)
+      assert.deepEqual(messages, [])
+    })
+
+  test('has a metric of one level', async () => {
+    const { say } = aDevice()
+    for (const path of ['/plain', '/plain/', '/plain/a/b']) await refused(say(path, '5'), 404)
+    await refused(say(`/plain/${'x'.repeat(256)}`, '5'), 400)
+    await refused(say('/plain/a\0b', '5'), 400)
+    assert.deepEqual(plainSample('__proto__', Buffer.from('1')), { '__proto__-value': 1, '__proto__-unit': 'number' })
+  })
+
+  test('is a number of any size with any unit', () =>
+    fc.assert(
+      fc.property(
+        fc.double({ noNaN: true, noDefaultInfinity: true }),
+        fc.constantFrom('', '%', 'm', 'kWh', '°C'),
+        (value, unit) => {
+          const sample = plainSample('m', Buffer.from(`${value}${unit}`))
+          assert.deepEqual(sample, { 'm-value': value === 0 ? Number(`${value}`) : value, 'm-unit': unit || 'number' })
+        },
+      ),
+    ))
+})
+
+suite('a message', () => {
+  test('is done when every receiver has stored it', async () => {
+    let release = () => {}
+    const held = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    const slow = receiver(() => held)
+    const { say, collected } = aDevice(slow.behind)
+    let isDone = false
+    const work = say('/json', '[1]').then(() => {
+      isDone = true
+    })
+    await eventually(async () => assert.deepEqual(collected, [1]))
+    assert.equal(isDone, false)
+    release()
+    await work
+    assert.deepEqual(slow.collected, [1])
+  })
+
+  test('fails as a whole when one receiver fails, after the others are done', async () => {
+    const slow = receiver(() => new Promise((resolve) => void setImmediate(resolve)))
+    const failing = receiver(async () => {
+      throw Unavailable()
+    })
+    const { say } = aDevice(failing.behind, slow.behind)
+    await refused(say('/json', '[1]'), 503)
+    assert.deepEqual(slow.collected, [1])
+  })
+
+  test('is accepted where nobody receives', async () => {
+    const say = sayTo(dataCollection({ receivers: [] }, async (_endpoint, samples) => samples))
+    assert.deepEqual(await say('/json', '[1]', { requestId: 1 }), {})
+    await refused(say('/json', '['), 400)
+  })
+
+  test('to another resource is a 404', async () => {
+    const { say } = aDevice()
+    for (const path of ['', '/', '/jsonx', '/data', '/JSON']) await refused(say(path, '1'), 404)
+  })
+})
+
+suite('enrichment', () => {
+  const one = receiver()
+  const two = receiver()
+  gateway.attach({ dcx: one.behind })
+  gateway.attach({ dcx: two.behind })
+
+  async function aSpeaker(config: object | undefined, metadata: object) {
+    const { app, version } = await anApplication()
+    if (config) {
+      const envelope = { dcx: { platform: { applications: { [app]: { 'metadata-enrichment': config } } } } }
+      const answer = await admin(`PUT /api/v1/app-configs/applications/${app}`, envelope)
+      assert.equal(answer.status, 204, answer.text)
+    }
+    const endpointId = await anEndpoint(version, { metadata })
+    const endpoint = aDeviceEndpoint({ endpointId, applicationName: app, versionName: version })
+    const say = sayTo(extension('dcx'), endpoint)
+    return {
+      endpointId,
+      async send(payload: unknown) {
+        one.collected.splice(0)
+        two.collected.splice(0)
+        await say('/json', payload)
+        assert.deepEqual(one.collected, two.collected)
+        return one.collected
+      },
+    }
+  }
+
+  test('is off unless the application asks for it', async () => {
+    for (const config of [undefined, {}, { enabled: false }]) {
+      const { send } = await aSpeaker(config, { city: 'Kyiv' })
+      assert.deepEqual(await send([{ t: 1 }]), [{ t: 1 }])
+    }
+  })
+
+  test('adds the metadata to samples that are objects', async () => {
+    const { send } = await aSpeaker({ enabled: true }, { city: 'Kyiv' })
+    const sample = { t: 1, '~ep-metadata': { city: 'Kyiv' } }
+    assert.deepEqual(await send([{ t: 1 }, 5, null, [{ t: 1 }], 'x']), [sample, 5, null, [{ t: 1 }], 'x'])
+    assert.deepEqual(await send({ t: 1, '~ep-metadata': 'made up' }), [sample])
+    assert.deepEqual(await send([1, 2]), [1, 2])
+  })
+
+  test('puts it where the application wants it', async () => {
+    const { send } = await aSpeaker({ enabled: true, path: 'about' }, { city: 'Kyiv' })
+    assert.deepEqual(await send({ t: 1 }), [{ t: 1, about: { city: 'Kyiv' } }])
+  })
+
+  test('knows of changes at once', async () => {
+    const { send, endpointId } = await aSpeaker({ enabled: true }, { city: 'Kyiv' })
+    await send({ t: 1 })
+    await house.ask(Register).updateMetadata(endpointId, { merge: { city: 'Lviv' } })
+    assert.deepEqual(await send({ t: 2 }), [{ t: 2, '~ep-metadata': { city: 'Lviv' } }])
+    const at = new Date('2026-01-01T00:00:00.000Z')
+    await house.ask(Register).setConnectivity([{ endpointId, connected: true, at }])
+    const metadata = { city: 'Lviv', connected: true, connectivity_ts: at.toISOString() }
+    assert.deepEqual(await send({ t: 3 }), [{ t: 3, '~ep-metadata': metadata }])
+  })
+
+  test('does not make gigabytes of small samples', async () => {
+    const { send } = await aSpeaker({ enabled: true }, { text: 'x'.repeat(60_000) })
+    const error = await refused(send(Array.from({ length: 1000 }, () => ({}))), 400)
+    assert.match(error.message, /expected at most \d+ samples/)
+    assert.equal((await send(Array.from({ length: 100 }, () => ({})))).length, 100)
+  })
+})

@@ -1,0 +1,58 @@
+/** Samples that are objects get the endpoint's metadata, where the application asks for it (instance `dcx`). */
+import type { Bus } from '../../kernel/bus.ts'
+import { createCache } from '../../kernel/cache.ts'
+import type { DeviceEndpoint } from '../../kernel/device.ts'
+import { invalidField } from '../../kernel/errors.ts'
+import type { Applications } from '../../services/applications/contract.ts'
+import type { Register } from '../../services/register/contract.ts'
+import { EndpointUnregistered, MetadataUpdated } from '../../services/register/events.ts'
+
+export type Enrichment = (endpoint: DeviceEndpoint, samples: unknown[]) => Promise<unknown[]>
+
+interface Known {
+  metadata: Record<string, unknown>
+  bytes: number
+}
+
+const mebibyte = 1024 * 1024
+/** Of metadata in all samples of a message: a million small samples must not become gigabytes. */
+const addedBytesMax = 32 * mebibyte
+
+export function createEnrichment(
+  bus: Pick<Bus, 'hear' | 'onGap'>,
+  register: Pick<Register, 'metadataOf'>,
+  applications: Pick<Applications, 'configuration'>,
+): Enrichment {
+  const cache = createCache<Known>({ bytesMax: 32 * mebibyte, sizeOf: ({ bytes }) => 4 * bytes })
+  bus.hear(MetadataUpdated, ({ endpointId }) => cache.drop(endpointId))
+  bus.hear(EndpointUnregistered, ({ endpointIds }) => {
+    for (const endpointId of endpointIds) cache.drop(endpointId)
+  })
+  bus.onGap(() => cache.clear())
+
+  const metadataOf = (endpointId: string) =>
+    cache.read(endpointId, async () => {
+      const metadata = await register.metadataOf(endpointId)
+      return metadata && { metadata, bytes: Buffer.byteLength(JSON.stringify(metadata)) }
+    })
+
+  return async ({ tenantId, applicationName, versionName, endpointId }, samples) => {
+    const config = await applications.configuration({ tenantId, instance: 'dcx', applicationName, versionName })
+    const { enabled = false, path = '~ep-metadata' } = (config['metadata-enrichment'] ?? {}) as {
+      enabled?: boolean
+      path?: string
+    }
+    if (!enabled || !samples.some(isObject)) return samples
+    const known = await metadataOf(endpointId)
+    if (!known) return samples
+    if (known.bytes * samples.length > addedBytesMax)
+      throw invalidField(
+        'payload',
+        `expected at most ${Math.floor(addedBytesMax / known.bytes)} samples, each of which gets the endpoint's metadata`,
+      )
+    return samples.map((sample) => (isObject(sample) ? { ...sample, [path]: known.metadata } : sample))
+  }
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -1,0 +1,60 @@
+/**
+ * Who asked not to be pushed what. Everything is pushed without being asked for; `observe: false` stops it until
+ * `observe: true`, and both outlive connections.
+ */
+import type { Kit } from '../../kernel/define-service.ts'
+import type { DeviceEndpoint } from '../../kernel/device.ts'
+import { invalidField } from '../../kernel/errors.ts'
+import { EndpointUnregistered } from '../../services/register/events.ts'
+import { TenantDeleted } from '../../services/tenants/events.ts'
+import * as store from '../store/observe.ts'
+
+/** The name that stands for all of an extension. */
+export const everything = ''
+
+/** Names of one endpoint in one extension: a device cannot fill the table. */
+const namesMax = 200
+
+export interface Observation {
+  /** Durable when it resolves. `everything` takes back what was said of single names. */
+  set(endpoint: DeviceEndpoint, extension: string, name: string, observed: boolean): Promise<void>
+  /** Which names the endpoint wants to be pushed. */
+  of(endpointId: string, extension: string): Promise<(name: string) => boolean>
+}
+
+export function createObservation({ db, bus, jobs, now }: Pick<Kit, 'db' | 'bus' | 'jobs' | 'now'>): Observation {
+  bus.react('gateway.forget-observations', EndpointUnregistered, (sql, { endpointIds, unregisteredDate }) =>
+    store.deleteObservationsOf(sql, endpointIds, new Date(unregisteredDate)),
+  )
+  const forgetTenant = 'gateway.forget-observations-of-tenant'
+  jobs.define<{ tenantId: string }>({
+    name: forgetTenant,
+    timeoutSeconds: 3600,
+    async run({ tenantId }) {
+      while ((await store.deleteObservationsOfTenant(db.sql, tenantId, 5000)) > 0);
+    },
+  })
+  bus.react(forgetTenant, TenantDeleted, (sql, { tenantId }) => jobs.send(sql, forgetTenant, { tenantId }))
+
+  return {
+    async set({ endpointId, tenantId }, extension, name, observed) {
+      const place = { endpointId, extension }
+      const rows = await store.findObservations(db.sql, place)
+      // Devices repeat it whenever they connect: nothing is written where nothing changes.
+      const onlyIt = name !== everything || rows.every((row) => row.name === everything)
+      if (onlyIt && wantedBy(rows)(name) === observed) return
+      if (rows.length >= namesMax && name !== everything && !rows.some((row) => row.name === name))
+        throw invalidField('observe', `at most ${namesMax} names of ${extension} can be told apart`)
+      const row = { ...place, name, tenantId, observed, setAt: now() }
+      await db.tx(async (sql) => {
+        if (name === everything) await store.deleteObservations(sql, place)
+        if (name !== everything || !observed) await store.saveObservation(sql, row)
+      })
+    },
+
+    of: async (endpointId, extension) => wantedBy(await store.findObservations(db.sql, { endpointId, extension })),
+  }
+}
+
+const wantedBy = (rows: store.ObservationRow[]) => (name: string) =>
+  (rows.find((row) => row.name === name) ?? rows.find((row) => row.name === everything))?.observed ?? true

@@ -1,0 +1,18 @@
+/** Shapes that several extensions share. A field of null is a field that is not there: many clients write it so. */
+import { invalidField } from '../../kernel/errors.ts'
+import { Type } from '../../kernel/schema.ts'
+
+export const optional = {
+  text: (maxLength: number) => Type.Optional(Type.Unsafe<string | null>({ type: ['string', 'null'], maxLength })),
+  flag: () => Type.Optional(Type.Unsafe<boolean | null>({ type: ['boolean', 'null'] })),
+}
+
+export const reasonPhrase = () => optional.text(4096)
+
+const names = /^[a-zA-Z0-9_-]{1,255}$/
+
+/** A name or type in a path. */
+export function checkName(field: string, name: string): string {
+  if (!names.test(name)) throw invalidField(field, 'expected up to 255 letters, digits, _ and -')
+  return name
+}

@@ -1,0 +1,53 @@
+/** tsx: what time it is. */
+import type { Clock } from '../../kernel/clock.ts'
+import type { Extension } from '../../kernel/device.ts'
+import { jsonPayload, resources } from '../../kernel/device-resources.ts'
+import { invalidField } from '../../kernel/errors.ts'
+import { Type } from '../../kernel/schema.ts'
+import { optional } from './payloads.ts'
+
+const request = jsonPayload(Type.Object({ timezone: optional.text(64) }), { empty: () => ({}) })
+
+export const timeSynchronisation = (now: Clock): Extension => ({
+  name: 'tsx',
+  unrecorded: true,
+  receive: resources({
+    '': async ({ payload }) => {
+      const timezone = request(payload).timezone ?? 'UTC'
+      const zone = zoneOf(timezone)
+      const at = now()
+      return { payload: { timestamp: at.getTime(), time: inZone(at, zone), timezone }, always: true }
+    },
+  }),
+})
+
+/** Making one costs far more than using it. */
+const zones = new Map<string, Intl.DateTimeFormat>()
+const zonesMax = 1000
+
+function zoneOf(timezone: string): Intl.DateTimeFormat {
+  const known = zones.get(timezone)
+  if (known) return known
+  const made = makeZone(timezone)
+  if (zones.size >= zonesMax) zones.clear()
+  zones.set(timezone, made)
+  return made
+}
+
+function makeZone(timeZone: string) {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone, timeZoneName: 'longOffset' })
+  } catch {
+    throw invalidField('timezone', 'expected a time zone such as Europe/Kyiv')
+  }
+}
+
+/** ISO 8601 with the offset of the zone at that moment. */
+function inZone(at: Date, zone: Intl.DateTimeFormat): string {
+  const name = zone.formatToParts(at).find(({ type }) => type === 'timeZoneName')?.value ?? ''
+  // `GMT-05:00`, and `GMT` alone for none.
+  const [, sign = '+', hours = '00', minutes = '00'] = name.match(/^GMT([+-])(\d\d):(\d\d)/) ?? []
+  const offsetMinutes = (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes))
+  const local = new Date(at.getTime() + offsetMinutes * 60_000).toISOString()
+  return `${local.slice(0, -1)}${sign}${hours}:${minutes}`
+}

@@ -1,0 +1,134 @@
+/** The extensions as devices meet them: over real MQTT without a subscription, and over HTTP. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { eventually } from '../../../test/harness/eventually.ts'
+import { openGateway } from '../../../test/harness/gateway.ts'
+import { someCommands } from '../../../test/harness/some-commands.ts'
+import { type Configuration, configurationPush } from '../contract.ts'
+
+const { gateway, device, aPlace, admin, httpUrl, metadataOf } = await openGateway()
+const commands = someCommands(gateway)
+const samples: unknown[] = []
+const current = new Map<string, Configuration>()
+const applied = new Map<string, string>()
+gateway.attach({
+  dcx: { collect: async (_message, given) => void samples.push(...given) },
+  cmx: {
+    current: async ({ endpointId }) => current.get(endpointId),
+    async applied({ endpointId }, { configId }) {
+      if (current.get(endpointId)?.configId !== configId) return false
+      applied.set(endpointId, configId)
+      return true
+    },
+    async outdated({ endpointId }) {
+      const configuration = current.get(endpointId)
+      return configuration && applied.get(endpointId) !== configuration.configId ? [configuration] : []
+    },
+  },
+  bcx: { issue: async ({ endpointId }) => `up-${endpointId}` },
+})
+
+/** An endpoint, its topics, and how it speaks over HTTP. */
+async function aThing() {
+  const place = await aPlace()
+  const topic = (extension: string, rest = '') => `kp1/${place.version}/${extension}/${place.token}${rest}`
+  const post = async (extension: string, rest: string, payload: unknown = '') => {
+    const body = typeof payload === 'string' ? payload : JSON.stringify(payload)
+    const answer = await fetch(`${httpUrl}/${topic(extension, rest)}`, { method: 'POST', body })
+    const text = await answer.text()
+    return [answer.status, text === '' ? '' : JSON.parse(text)]
+  }
+  return { ...place, topic, post }
+}
+const config = { configId: 'c1', config: { interval: 5 } }
+const full = { ...config, statusCode: 200, reasonPhrase: 'ok' }
+
+test('over HTTP every answer comes at once', async () => {
+  const { post, app, endpointId } = await aThing()
+  current.set(endpointId, config)
+  const [status, time] = await post('tsx', '', { timezone: 'Pacific/Easter' })
+  assert.equal(status, 200)
+  assert.match(time.time, /^20\d\d-.*-0[56]:00$/)
+  assert.equal((await post('tsx', ''))[1].timezone, 'UTC')
+  assert.deepEqual(await post('epmx', '/update/keys', { city: 'Kyiv' }), [200, ''])
+  assert.deepEqual(await post('epmx', '/get/5'), [200, { city: 'Kyiv' }])
+  assert.deepEqual(await post('cmx', '/config/json'), [200, full])
+  assert.deepEqual(await post('cmx', '/config/json', { configId: 'c1' }), [200, {}])
+  assert.deepEqual(await post('cmx_ota', '/config/json'), [200, {}])
+  assert.deepEqual(await post('cex', '/command/reboot'), [200, []])
+  assert.deepEqual(await post('cex', '/result/reboot', [{ id: 9, statusCode: 200 }]), [200, ''])
+  assert.deepEqual(await post('bcx', '/token'), [200, { token: `up-${endpointId}` }])
+  assert.deepEqual(await post('dcx', '/json', [{ http: 1 }]), [200, ''])
+  assert.deepEqual(samples.at(-1), { http: 1 })
+  assert.deepEqual(await post('dcx', '/plain/altitude', '2061m'), [200, ''])
+  assert.deepEqual(samples.at(-1), { 'altitude-value': 2061, 'altitude-unit': 'm' })
+  const adx = { adx: { platform: { applications: { [app]: { limits: { high: null } } } } } }
+  assert.equal((await admin(`PUT /api/v1/app-configs/applications/${app}`, adx)).status, 204)
+  assert.deepEqual(await post('adx', '/json', { q: 'limits' }), [200, { high: null }])
+  assert.deepEqual(await post('adx', '/json', { q: 'limits.high' }), [200, null])
+  assert.deepEqual((await post('adx', '/json', { q: 'nothing' }))[0], 404)
+  const [refusedWith, error] = await post('dcx', '/json', '{')
+  assert.deepEqual([refusedWith, error.statusCode], [400, 400])
+  assert.match(error.reasonPhrase, /payload: malformed JSON/)
+  assert.deepEqual((await post('epmx', '/update/keys', { connected: true }))[0], 403)
+})
+
+test('over MQTT "get" is answered without a request id, and the rest is not', async () => {
+  const { topic, endpointId } = await aThing()
+  const sensor = await device()
+  await sensor.publish(topic('cmx', '/config/json'))
+  const none = { configId: '', config: null, statusCode: 200, reasonPhrase: 'ok' }
+  assert.deepEqual((await sensor.hears(topic('cmx', '/config/json/status'))).json, none)
+  await sensor.publish(topic('bcx', '/token'))
+  assert.deepEqual((await sensor.hears(topic('bcx', '/token/status'))).json, { token: `up-${endpointId}` })
+  // The register is told by the batch.
+  await eventually(async () => assert.equal((await metadataOf(endpointId)).connected, true))
+  await sensor.publish(topic('epmx', '/get'))
+  assert.equal((await sensor.hears(topic('epmx', '/get/status'))).json.connected, true)
+  await sensor.publish(topic('tsx'))
+  assert.equal((await sensor.hears(topic('tsx', '/status'))).json.timezone, 'UTC')
+  for (const [extension, path, payload] of [
+    ['dcx', '/json', '[1]'],
+    ['epmx', '/update/keys', '{"city": "Kyiv"}'],
+    ['cex', '/command/reboot', ''],
+    ['cex', '/result/reboot', '[{"id": 9, "statusCode": 200}]'],
+    ['cmx_ota', '/applied/json', '{"configId": "c1"}'],
+  ] as const)
+    await sensor.publish(topic(extension, path), payload)
+  await sensor.hearsNothing()
+  assert.equal((await metadataOf(endpointId)).city, 'Kyiv')
+  await sensor.publish(topic('cex', '/command/reboot/0'))
+  assert.deepEqual((await sensor.hears(topic('cex', '/command/reboot/0/status'))).json, [])
+  await sensor.publish(topic('cex', '/result/reboot/1'), [{ id: 9, statusCode: 200 }])
+  assert.equal((await sensor.hears(topic('cex', '/result/reboot/1/error'))).json.statusCode, 400)
+  await sensor.publish(topic('cmx_ota', '/applied/json/2'), { configId: 'c1' })
+  assert.equal((await sensor.hears(topic('cmx_ota', '/applied/json/2/error'))).json.statusCode, 404)
+  await sensor.publish(topic('dcx', '/json'), '[')
+  assert.equal((await sensor.hears(topic('dcx', '/json/error'))).json.statusCode, 400)
+})
+
+test('what waits comes with the connection, what is new at once, and nothing of what the device does not want', async () => {
+  const { topic, endpointId } = await aThing()
+  current.set(endpointId, config)
+  const first = await commands.invoke(endpointId, 'reboot')
+  const sensor = await device()
+  await sensor.publish(topic('dcx', '/json'), '1')
+  assert.deepEqual((await sensor.hears(topic('cmx', '/config/json/status'))).json, full)
+  assert.deepEqual((await sensor.hears(topic('cex', '/command/reboot/status'))).json, [{ id: first }])
+  await sensor.publish(topic('cmx', '/applied/json/1'), { configId: 'c1' })
+  assert.equal((await sensor.hears(topic('cmx', '/applied/json/1/status'))).text, '')
+  await sensor.publish(topic('cex', '/result/reboot'), [{ id: first, statusCode: 200, payload: 'done' }])
+  assert.deepEqual(commands.results.at(-1), { endpointId, type: 'reboot', id: first, statusCode: 200, payload: 'done' })
+
+  const second = await commands.invoke(endpointId, 'light', { on: true })
+  assert.deepEqual((await sensor.hears(topic('cex', '/command/light/status'))).json, [
+    { id: second, payload: { on: true } },
+  ])
+  assert.equal(await gateway.send(endpointId, configurationPush('cmx', config)), 'sent')
+  assert.deepEqual((await sensor.hears(topic('cmx', '/config/json/status'))).json, full)
+
+  await sensor.publish(topic('cmx', '/config/json/3'), { observe: false, configId: 'c1' })
+  assert.deepEqual((await sensor.hears(topic('cmx', '/config/json/3/status'))).json, {})
+  assert.equal(await gateway.send(endpointId, configurationPush('cmx', config)), 'offline')
+  await sensor.hearsNothing()
+})

@@ -1,0 +1,193 @@
+/** Puts the parts of the devices' door together. */
+import type { Identity } from '../identity/contract.ts'
+import type { Kit, OpenDoors } from '../kernel/define-service.ts'
+import type { Extension } from '../kernel/device.ts'
+import type { PeriodicTask } from '../kernel/periodic.ts'
+import type { Applications } from '../services/applications/contract.ts'
+import type { Credentials } from '../services/credentials/contract.ts'
+import type { Register } from '../services/register/contract.ts'
+import { EndpointUnregistered } from '../services/register/events.ts'
+import { TenantDeleted } from '../services/tenants/events.ts'
+import type { Tokens } from '../services/tokens/contract.ts'
+import type { TrafficLog } from '../services/traffic-log/contract.ts'
+import { createBindings } from './bindings.ts'
+import { createClients } from './clients.ts'
+import { createConnectivity } from './connectivity.ts'
+import type { Gateway } from './contract.ts'
+import { createDispatch } from './dispatch.ts'
+import { type DoorDeps, openMqtt, openMqtts } from './doors.ts'
+import { createDownlink, type Downlink } from './downlink.ts'
+import { createExtensions } from './extensions/index.ts'
+import { createHost } from './host.ts'
+import type { BindingDeps } from './http/binding.ts'
+import type { WebSocketDeps } from './http/websocket.ts'
+import { createIdentify } from './identify.ts'
+import { createGuesses, createStrangers } from './limits.ts'
+import { createGatewayMetrics } from './metrics.ts'
+import type { Sessions } from './mqtt/host.ts'
+import { defaultLimits } from './mqtt/limits.ts'
+import { createSessions } from './mqtt/sessions.ts'
+import { createOwed } from './owed.ts'
+import { createRecheck } from './recheck.ts'
+import { createServerCertificate } from './server-certificate.ts'
+import * as store from './store/bindings.ts'
+import { createSessionStore, sweepSessions } from './store/sessions.ts'
+import { createTenants } from './tenants.ts'
+import { createWelcome, type Welcome } from './welcome.ts'
+
+export interface GatewayService {
+  api: Gateway
+  extensions: Extension[]
+  binding: BindingDeps
+  webSockets: WebSocketDeps
+  periodic: PeriodicTask[]
+  start(): Promise<void>
+  open(extensions: Extension[]): Promise<OpenDoors>
+  stop(): Promise<void>
+}
+
+export interface Given {
+  identity: Identity
+  applications: Applications
+  register: Register
+  tokens: Tokens
+  credentials: Credentials
+  trafficLog: TrafficLog
+}
+
+/** A token is not a password: neighbours of a device with an old one are not locked out by it. */
+const wrongTokensPerAddress = 10
+
+export function createGateway(kit: Kit, given: Given): GatewayService {
+  const { bus, log, newId } = kit
+  const { identity, applications, register, tokens, credentials, trafficLog } = given
+  const settings = kit.settings.gateway
+  const { address, windowSeconds, lockSeconds } = kit.settings.loginLockout
+  const nodeId = newId()
+  const named = new Map<string, Extension>()
+  let sessions: Sessions | undefined
+
+  const metrics = createGatewayMetrics(kit.metrics)
+  const strangers = createStrangers(settings.strangersPerAddress)
+  const wrongCredentials = createGuesses({ limit: address, windowSeconds, lockSeconds })
+  const guesses = createGuesses({ limit: address * wrongTokensPerAddress, windowSeconds, lockSeconds })
+  const own = createExtensions({ kit, register, applications })
+
+  const tenants = createTenants(bus, identity, applications, settings.messagesPerTenant)
+  const identify = createIdentify({ bus, tokens, register, applications, tenants, extensions: () => named })
+  const clients = createClients({ bus, credentials, tenants, guesses: wrongCredentials })
+  const connectivity = createConnectivity({ ...kit, nodeId }, register)
+  let welcome: Welcome | undefined
+  const bindings = createBindings(
+    { ...kit, nodeId },
+    {
+      bound(presence) {
+        connectivity.bound(presence)
+        welcome?.(presence)
+      },
+      unbound: connectivity.unbound,
+    },
+  )
+  const downlink: Downlink = createDownlink(
+    { ...kit, nodeId },
+    {
+      bindings,
+      identify,
+      tenants,
+      tokens,
+      trafficLog,
+      metrics,
+      sessions: () => sessions,
+      wants: own.wants,
+    },
+  )
+  welcome = createWelcome(log, { extensions: () => named, identify, find: bindings.find, push: downlink.push })
+  const recheck = createRecheck(kit, {
+    clients,
+    tenants,
+    bindings,
+    identify,
+    again: () => connectivity.again(bindings.all()),
+  })
+  const dispatch = createDispatch(kit, trafficLog, metrics)
+  const host = createHost({
+    settings,
+    log,
+    clients,
+    identify,
+    bindings,
+    dispatch,
+    strangers,
+    guesses,
+    trafficLog,
+    metrics,
+    mayDeliver: createOwed(kit, { applications, register, tokens, tenants, clients, sessions: () => sessions }),
+    opened: recheck.opened,
+    closed: recheck.closed,
+  })
+  const certificate = createServerCertificate(kit, credentials)
+
+  bus.react('gateway.forget-endpoints', EndpointUnregistered, async (sql, { endpointIds }) => {
+    await store.deleteBindings(sql, endpointIds)
+  })
+  bus.react('gateway.forget-tenant', TenantDeleted, async (sql, { tenantId }) => {
+    await store.deleteBindingsOfTenant(sql, tenantId)
+  })
+
+  const refused = (transport: string, from: string, reason: string, detail?: string) => {
+    metrics.refused(reason)
+    trafficLog.refuse({ transport, address: from, reason, ...(detail !== undefined && { detail }) })
+  }
+
+  return {
+    api: {
+      send: downlink.send,
+      isConnected: (endpointId) => bindings.find(endpointId) !== undefined,
+      attach: own.attach,
+    },
+    extensions: own.extensions,
+    binding: { settings, identify, dispatch, guesses, trafficLog, metrics },
+    webSockets: {
+      trustProxy: settings.trustProxy,
+      sessions: () => sessions,
+      strangers,
+      refused: (from, reason) => refused('websocket', from, reason),
+    },
+    periodic: [
+      { name: 'gateway.left-behind', everySeconds: 5, run: () => connectivity.sweep() },
+      { name: 'gateway.expired-sessions', everySeconds: 60, run: (sql) => sweepSessions(sql, kit.now()) },
+    ],
+    start: connectivity.start,
+
+    async open(extensions) {
+      for (const extension of extensions) named.set(extension.name, extension)
+      const limits = {
+        ...defaultLimits,
+        connectTimeoutSeconds: settings.connectTimeoutSeconds,
+        queuedMessagesMax: settings.queuedMessagesMax,
+      }
+      const made = createSessions(host, { store: createSessionStore(kit, limits), log, now: kit.now, limits })
+      sessions = made
+      const deps: DoorDeps = { host: settings.host, sessions: made, strangers, refused, log }
+      const mqtt = await openMqtt(deps, settings.mqttPort)
+      const mqtts = await openMqtts(deps, settings.mqttsPort, certificate).catch(async (error) => {
+        await mqtt.close()
+        throw error
+      })
+      return {
+        addresses: { mqttUrl: mqtt.url, mqttsUrl: mqtts.url },
+        async close() {
+          sessions = undefined
+          await Promise.all([mqtt.close(), mqtts.close()])
+          await made.close()
+          mqtts.cut?.()
+        },
+      }
+    },
+
+    async stop() {
+      await welcome?.settled()
+      await connectivity.stop()
+    },
+  }
+}

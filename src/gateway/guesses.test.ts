@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { eventually } from '../../test/harness/eventually.ts'
+import { openGateway } from '../../test/harness/gateway.ts'
+import { connected } from '../../test/harness/mqtt-raw.ts'
+
+// A hundred wrong tokens or ten wrong passwords lock an address; everybody here comes from the same one.
+const open = () =>
+  openGateway({ environment: { WAYPOST_LOG_LEVEL: 'fatal', WAYPOST_LOGIN_ATTEMPTS_PER_ADDRESS: '10' } })
+
+type Gate = Awaited<ReturnType<typeof open>>
+
+const portOf = (url: string) => Number(new URL(url).port)
+const post = async ({ httpUrl }: Gate, topic: string) =>
+  (await fetch(`${httpUrl}/${topic}`, { method: 'POST', body: '{}' })).status
+
+test('who speaks for an endpoint cannot try out tokens of others, and locks nobody out who was right before', async () => {
+  const gate = await open()
+  const [own, neighbour, overHttp, late] = await Promise.all(Array.from({ length: 4 }, () => gate.aPlace()))
+  const sensor = await gate.device()
+  await sensor.publish(`${own!.prefix}/json`)
+  const other = await gate.device()
+  await other.publish(`${neighbour!.prefix}/json`)
+  await other.end()
+  assert.equal(await post(gate, `${overHttp!.prefix}/json`), 200)
+
+  await Promise.all(Array.from({ length: 120 }, (_, index) => sensor.publish(`${own!.prefix}${index}/json`)))
+  await sensor.publish(`${late!.prefix}/json/1`)
+  assert.equal((await sensor.hears(`${late!.prefix}/json/1/error`)).json.statusCode, 429)
+  assert.equal(await post(gate, `${late!.prefix}/json`), 429)
+  const stranger = await gate.device()
+  stranger.publish(`${late!.prefix}/json`).catch(() => {})
+  await stranger.closed()
+
+  await sensor.publish(`${own!.prefix}/json/2`)
+  await sensor.hears(`${own!.prefix}/json/2/status`)
+  assert.equal(await post(gate, `${overHttp!.prefix}/json`), 200)
+  const again = await gate.device()
+  await again.publish(`${neighbour!.prefix}/json/3`)
+  await again.hears(`${neighbour!.prefix}/json/3/status`)
+})
+
+test('subscriptions are guesses too', async () => {
+  const gate = await open()
+  const { prefix } = await gate.aPlace()
+  const client = await connected(portOf(gate.mqttUrl))
+  const subscriptions = Array.from({ length: 120 }, (_, index) => ({
+    topic: `${prefix}${index}/json`,
+    qos: 0 as const,
+  }))
+  client.send({ cmd: 'subscribe', messageId: 1, subscriptions })
+  await client.next('suback')
+  await eventually(async () => assert.equal(await post(gate, `${prefix}new/json`), 429))
+})
+
+test('a device that repeats an old token or password does not lock its neighbours out', async () => {
+  const gate = await open()
+  const { prefix } = await gate.aPlace()
+  for (let i = 0; i < 120; i++) assert.equal(await post(gate, `${prefix}old/json`), 401)
+  assert.equal(await post(gate, `${prefix}/json`), 200)
+
+  const { username, password } = await gate.aBasicCredential()
+  const login = (secret: string) => gate.device({ username: `${username}@default`, password: secret })
+  for (let i = 0; i < 12; i++) await assert.rejects(login('old'), /Bad username or password/i)
+  await (await login(password)).end()
+  for (let i = 0; i < 10; i++) await assert.rejects(login(`guess ${i}`))
+  const late = await gate.aBasicCredential()
+  await assert.rejects(gate.device({ username: `${late.username}@default`, password: late.password }))
+  await (await login(password)).end()
+})
+
+test('who subscribes faster than endpoints can be looked up is read more slowly', async () => {
+  const gate = await open()
+  const { prefix } = await gate.aPlace()
+  const packets = Array.from({ length: 40 }, (_, packet) =>
+    Array.from({ length: 100 }, (_, index) => `${prefix}${packet}-${index}/json`),
+  ).flatMap((filters, packet) => [
+    {
+      cmd: 'subscribe' as const,
+      messageId: 2 * packet + 1,
+      subscriptions: filters.map((topic) => ({ topic, qos: 0 as const })),
+    },
+    { cmd: 'unsubscribe' as const, messageId: 2 * packet + 2, unsubscriptions: filters },
+  ])
+  const client = await connected(portOf(gate.mqttUrl))
+  const acknowledged = () => client.received.filter(({ cmd }) => cmd === 'suback').length
+  await gate.house.kit.db.tx(async (sql) => {
+    await sql`lock table tokens.tokens in access exclusive mode`
+    client.send(...packets)
+    await eventually(() => assert.ok(acknowledged() >= 10))
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    assert.ok(acknowledged() < 20, `${acknowledged()} subscriptions were taken while nobody could look them up`)
+  })
+  await eventually(() => assert.equal(acknowledged(), 40))
+})
+
+test('a refusal never shows a token, also where the topic only slipped', async () => {
+  const gate = await open()
+  const { version, token } = await gate.aPlace()
+  const sensor = await gate.device({ clientId: 'slipped' })
+  for (const topic of [`${token}/json`, `/kp1/${version}/dcx/${token}/json`, `KP1/${version}/dcx/${token}/json`])
+    await sensor.publish(topic)
+  await sensor.publish(`kp1/${version}/${token}`)
+  await eventually(async () => {
+    const rows = await gate.house.kit.db.sql`
+      select count, detail, refusals::text as all from traffic_log.refusals where client_id = 'slipped'`
+    assert.equal(
+      rows.reduce((sum, { count }) => sum + Number(count), 0),
+      4,
+    )
+    assert.deepEqual(
+      rows.filter(({ all }) => all.includes(token)),
+      [],
+    )
+  })
+})

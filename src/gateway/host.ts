@@ -1,0 +1,361 @@
+/** MQTT's end of the gateway: packets become messages for dispatch.ts, and what it answers becomes packets. */
+import { monotonicMs } from '../kernel/clock.ts'
+import type { Kit } from '../kernel/define-service.ts'
+import { TooManyRequests } from '../kernel/errors.ts'
+import type { TrafficLog } from '../services/traffic-log/contract.ts'
+import type { Bindings } from './bindings.ts'
+import type { Clients } from './clients.ts'
+import { type Dispatch, errorPayload, type Reply, understand } from './dispatch.ts'
+import { TopicMalformed } from './errors.ts'
+import { type Identified, type Identify, isRefused, type Refused } from './identify.ts'
+import { draw, type Guesses, type Strangers } from './limits.ts'
+import type { GatewayMetrics } from './metrics.ts'
+import type { Host, Message, PublishCode, Qos, Subscription } from './mqtt/host.ts'
+import { absent, type Device, forgetRoutes, newPeer, type Peer, type Route, routeFor } from './peers.ts'
+import {
+  endpointOfFilter,
+  prefixEnd,
+  readTail,
+  readTopic,
+  shownIn,
+  type Topic,
+  type TopicProblem,
+  topicProblems,
+} from './topic.ts'
+
+export interface HostDeps {
+  settings: Kit['settings']['gateway']
+  log: Kit['log']
+  clients: Clients
+  identify: Identify
+  bindings: Bindings
+  dispatch: Dispatch
+  strangers: Strangers
+  guesses: Guesses
+  trafficLog: Pick<TrafficLog, 'refuse'>
+  metrics: GatewayMetrics
+  mayDeliver: NonNullable<Host['mayDeliver']>
+  /** It was opened: whoever watches connections looks after it. */
+  opened(connection: Device): void
+  closed(connection: Device): void
+}
+
+type Acknowledged = Promise<PublishCode | undefined>
+
+const routesMax = 20_000
+const refusedMax = 64
+const slowestMs = 1000
+/** Of the endpoints that a client's subscriptions name: it is not read while so many are still looked up. */
+const lookupsMax = 1000
+const notRouted = 0x10
+const tooManyGuesses = 'too_many_guesses'
+/** MQTT 5 clients read it. */
+const authenticationRequired = 'clients have to authenticate here'
+
+export function createHost(deps: HostDeps): Host<Peer> {
+  const { settings, log, clients, identify, bindings, dispatch, strangers, guesses, metrics } = deps
+  const perConnection = settings.messagesPerConnection
+  const perTenant = settings.messagesPerTenant
+
+  /** What comes later is read later: back-pressure is the only answer that MQTT 3.1.1 has. */
+  function slowDown(connection: Device, ms: number) {
+    const peer = connection.state
+    if (peer.slowed) return
+    peer.slowed = true
+    connection.pause()
+    setTimeout(
+      () => {
+        peer.slowed = false
+        if (connection.open && peer.lookups < lookupsMax) connection.resume()
+      },
+      Math.min(slowestMs, Math.max(5, ms)),
+    )
+  }
+
+  function refuse(connection: Device, { reason, detail, tenantId }: Omit<Refused, 'error'>, topic?: Topic) {
+    const { client, state } = connection
+    const known = tenantId ?? state.shown?.tenantId
+    metrics.refused(reason)
+    deps.trafficLog.refuse({
+      transport: client.transport,
+      address: client.address,
+      clientId: client.clientId,
+      reason,
+      ...(known !== undefined && { tenantId: known }),
+      ...(client.username !== undefined && { username: client.username }),
+      ...(topic && { versionName: topic.versionName }),
+      ...(detail !== undefined && { detail }),
+    })
+  }
+
+  /** Somebody may be trying out tokens: each counts once. */
+  function guessed({ state: peer, client }: Device, topic: Topic) {
+    const shown = shownIn(topic)
+    if (peer.refused?.has(shown)) return
+    guesses.wrong(client.address, shown)
+    peer.refused ??= new Set()
+    if (peer.refused.size < refusedMax) peer.refused.add(shown)
+  }
+
+  function turnAway(connection: Device, message: Message, refused: Refused, topic?: Topic): PublishCode {
+    refuse(connection, refused, topic)
+    if (refused.guess && topic) guessed(connection, topic)
+    const error = understand(refused.error)
+    connection.send({ topic: `${message.topic}/error`, payload: errorPayload(error), qos: message.qos })
+    if (refused.close) connection.close('not_authorized', authenticationRequired)
+    return codeOf(error.statusCode)
+  }
+
+  function turnAwayTopic(connection: Device, message: Message, problem: TopicProblem): PublishCode {
+    if (problem !== 'foreign')
+      return turnAway(connection, message, {
+        error: TopicMalformed({ problem: topicProblems[problem] }),
+        reason: `topic_${problem}`,
+      })
+    // Not a broker: nothing is routed, and nobody is told on a topic that is not ours.
+    // Without the topic: where only its start is a slip, there is a token in it.
+    refuse(connection, { reason: 'topic_foreign', detail: topicProblems.foreign })
+    return notRouted
+  }
+
+  /** Who speaks on this topic, bound to this connection. */
+  async function route(connection: Device, topic: Topic): Promise<Route | Refused> {
+    const { state: peer, client } = connection
+    const known = routeFor(connection, topic.prefix, topic.prefix.length)
+    if (known) return known
+    for (;;) {
+      const who = await identify(topic, { transport: client.transport, shown: peer.shown })
+      if (isRefused(who)) return who
+      if (!identify.isCurrent(who)) continue
+      // It said what it had to say and went: that is heard, but nobody is there.
+      if (!connection.open) return routeOf(absent(who), who, topic)
+      const presence = bindings.bind(connection, who, true)!
+      introduce(connection, topic)
+      const made = routeOf(presence, who, topic)
+      // Names of extensions that nobody has are not remembered: they are the peer's to make up.
+      if (who.extension) {
+        if (peer.routes.size >= routesMax) forgetRoutes(peer)
+        peer.routes.set(topic.prefix, made)
+        peer.lastRoute = made
+      }
+      return made
+    }
+  }
+
+  /** Somebody knows now who is there. */
+  function introduce({ state: peer, client }: Device, topic: Topic) {
+    guesses.right(client.address, shownIn(topic))
+    if (peer.known) return
+    peer.known = true
+    strangers.known(client.address)
+  }
+
+  /** Behind all that came before on this connection and is not identified yet. */
+  function inTurn<T>(connection: Device, work: () => Promise<T>): Promise<T> {
+    const peer = connection.state
+    const turn = peer.waiting ? peer.waiting.then(work) : work()
+    const cleared = turn.then(clear, clear)
+    peer.waiting = cleared
+    function clear() {
+      if (peer.waiting === cleared) peer.waiting = undefined
+    }
+    return turn
+  }
+
+  /** A code: it was turned away. */
+  async function resolve(connection: Device, message: Message): Promise<Route | PublishCode> {
+    const topic = readTopic(message.topic)
+    if (typeof topic === 'string') return turnAwayTopic(connection, message, topic)
+    const seconds = guesses.lockedFor(connection.client.address, shownIn(topic))
+    if (seconds > 0) {
+      const code = turnAway(connection, message, { error: TooManyRequests({ seconds }), reason: tooManyGuesses }, topic)
+      if (!connection.state.known) connection.close('not_authorized', 'too many wrong tokens from this address')
+      return code
+    }
+    const found = await route(connection, topic)
+    return 'error' in found ? turnAway(connection, message, found, topic) : found
+  }
+
+  async function handle(connection: Device, found: Route, message: Message, end: number): Acknowledged {
+    const tail = readTail(message.topic, end)
+    if (typeof tail === 'string') return turnAwayTopic(connection, message, tail)
+    const { client } = connection
+    let reply: Reply
+    try {
+      reply = await dispatch({
+        endpoint: found.endpoint,
+        extensionName: found.extensionName,
+        extension: found.extension,
+        tail,
+        payload: message.payload,
+        transport: client.transport,
+      })
+    } catch (error) {
+      // Not even the traffic log could be written.
+      const known = understand(error)
+      reply = { statusCode: known.statusCode, payload: errorPayload(known), wanted: true }
+    }
+    answer(connection, found, message, reply)
+    if (reply.statusCode < 400) return undefined
+    // A client that cannot be told sends again what was not stored, on a connection of its own making. 500 is acknowledged: such
+    // a message would come again for ever.
+    if (reply.statusCode === 503 && message.qos > 0 && client.protocolVersion < 5)
+      throw new Error('what the device sent could not be stored')
+    return codeOf(reply.statusCode)
+  }
+
+  function answer(connection: Device, { prefix, endpointTokenId: about }: Route, message: Message, reply: Reply) {
+    const { topic, qos, properties } = message
+    const failed = reply.statusCode >= 400
+    // MQTT 5: only to topics that are the endpoint's own.
+    const asked = properties?.responseTopic?.startsWith(`${prefix}/`) ? properties.responseTopic : undefined
+    if (!reply.wanted && (asked === undefined || failed)) return
+    const to = failed ? `${topic}/error` : (asked ?? `${topic}/status`)
+    const correlationData = properties?.correlationData
+    connection.send(
+      correlationData === undefined
+        ? { topic: to, payload: reply.payload, qos, about }
+        : { topic: to, payload: reply.payload, qos, properties: { correlationData }, about },
+    )
+  }
+
+  /** A subscription to what comes to one endpoint: somebody waits for it here. */
+  async function bindSubscriber(connection: Device, topic: Topic): Promise<void> {
+    const { state: peer, client } = connection
+    while (connection.open) {
+      if (guesses.lockedFor(client.address, shownIn(topic)) > 0) {
+        refuse(connection, { reason: tooManyGuesses }, topic)
+        return
+      }
+      const who = await identify(topic, { transport: client.transport, shown: peer.shown })
+      if (isRefused(who)) {
+        refuse(connection, who, topic)
+        if (who.guess) guessed(connection, topic)
+        if (who.close) connection.close('not_authorized', authenticationRequired)
+        return
+      }
+      if (!connection.open) return
+      if (!identify.isCurrent(who)) continue
+      introduce(connection, topic)
+      bindings.bind(connection, who, false)
+      return
+    }
+  }
+
+  function awaitPushes(connection: Device, subscriptions: Subscription[]) {
+    const peer = connection.state
+    peer.subscriptions ??= new Map()
+    const named = new Map<string, Topic>()
+    for (const { filter, qos } of subscriptions) {
+      peer.subscriptions.set(filter, grantedQos(qos))
+      const topic = endpointOfFilter(filter)
+      if (topic) named.set(`${topic.versionName}/${topic.token}`, topic)
+    }
+    for (const topic of named.values())
+      inTurn(connection, () => bindSubscriber(connection, topic))
+        .catch((error) => log.warn({ err: error }, 'who subscribes could not be looked up'))
+        .finally(() => {
+          if (--peer.lookups === lookupsMax / 2 && !peer.slowed && connection.open) connection.resume()
+        })
+    peer.lookups += named.size
+    if (peer.lookups >= lookupsMax) connection.pause()
+  }
+
+  return {
+    connect: (client) => clients.admit(client),
+
+    connected(connection, { subscriptions }) {
+      connection.state = newPeer(clients.shownBy(connection.client), perConnection)
+      if (connection.state.known) strangers.known(connection.client.address)
+      metrics.connected(connection.client.transport, 1)
+      deps.opened(connection)
+      if (subscriptions.length > 0) awaitPushes(connection, subscriptions)
+    },
+
+    publish(connection, message) {
+      const peer = connection.state
+      const at = monotonicMs()
+      const wait = draw(peer.messages, perConnection, at)
+      if (wait > 0) slowDown(connection, wait)
+      const { topic } = message
+      const end = prefixEnd(topic)
+      if (peer.waiting === undefined && end > 0) {
+        const known = routeFor(connection, topic, end)
+        if (known !== undefined) return accept(connection, known, message, end, at)
+      }
+      return inTurn(connection, () => resolve(connection, message)).then((found) =>
+        typeof found === 'object' ? accept(connection, found, message, end, monotonicMs()) : found,
+      )
+    },
+
+    subscribe(connection, subscriptions) {
+      awaitPushes(connection, subscriptions)
+      return subscriptions.map(({ qos }) => grantedQos(qos))
+    },
+
+    unsubscribe(connection, filters) {
+      for (const filter of filters) connection.state.subscriptions?.delete(filter)
+    },
+
+    mayDeliver: deps.mayDeliver,
+
+    disconnected(connection) {
+      const { state: peer, client } = connection
+      bindings.release(connection)
+      if (peer.known) strangers.forget(client.address)
+      metrics.connected(client.transport, -1)
+      deps.closed(connection)
+    },
+
+    refused({ transport, address, clientId, username }, reason, detail) {
+      metrics.refused(reason)
+      deps.trafficLog.refuse({
+        transport,
+        address,
+        reason,
+        ...(clientId !== undefined && { clientId }),
+        ...(username !== undefined && { username }),
+        ...(detail !== undefined && { detail }),
+        ...tenantOf(username),
+      })
+    },
+  }
+
+  function accept(connection: Device, found: Route, message: Message, end: number, at: number): Acknowledged {
+    const wait = draw(found.presence.tenant.messages, perTenant, at)
+    if (wait > 0) slowDown(connection, wait)
+    return handle(connection, found, message, end)
+  }
+}
+
+/** Pushes are sent once or at least once; more is not promised. */
+const grantedQos = (asked: Qos): Qos => (asked > 1 ? 1 : asked)
+
+const routeOf = (presence: Route['presence'], who: Identified, { prefix, extension: extensionName }: Topic): Route => ({
+  presence,
+  endpointTokenId: who.endpointTokenId,
+  generation: who.generation,
+  endpoint: {
+    tenantId: who.tenant.tenantId,
+    applicationName: who.applicationName,
+    versionName: who.versionName,
+    endpointId: who.endpointId,
+  },
+  extension: who.extension,
+  extensionName,
+  prefix,
+})
+
+/** Who tried to log in as a client of a tenant is that tenant's to know of. */
+function tenantOf(username: string | undefined): { tenantId?: string } {
+  const at = username?.lastIndexOf('@') ?? -1
+  return at < 1 ? {} : { tenantId: username!.slice(at + 1) }
+}
+
+/** MQTT 5 only; older clients get an acknowledgement without one. */
+function codeOf(status: number): PublishCode {
+  if (status >= 500) return 0x80
+  if (status === 401 || status === 403) return 0x87
+  if (status === 404) return 0x90
+  return status === 429 ? 0x97 : 0x99
+}

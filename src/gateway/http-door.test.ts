@@ -1,0 +1,189 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { test } from 'node:test'
+import { aDevice } from '../../test/harness/device.ts'
+import { aNotingExtension, openGateway } from '../../test/harness/gateway.ts'
+import { Forbidden, InvalidRequest, Unavailable } from '../kernel/errors.ts'
+
+const replying = aNotingExtension('replying')
+replying.receive = async ({ resourcePath, payload, requestId }) => {
+  if (resourcePath === '/fails-400') throw InvalidRequest({ problem: 'not like this' })
+  if (resourcePath === '/fails-403') throw Forbidden({ scope: 'write', resource: 'a key' })
+  if (resourcePath === '/fails-500') throw new Error('a secret detail')
+  if (resourcePath === '/fails-503') throw Unavailable()
+  return { payload: { echo: payload.toString(), requestId } }
+}
+const rsx = aNotingExtension('rsx')
+rsx.receive = replying.receive
+const gate = await openGateway({
+  doors: [replying, rsx],
+  environment: { WAYPOST_LOG_LEVEL: 'fatal', WAYPOST_LOGIN_ATTEMPTS_PER_ADDRESS: '10' },
+})
+const { httpUrl, aPlace, admin, test: extension } = gate
+
+async function post(path: string, body: string | Buffer = '', headers: Record<string, string> = {}) {
+  const response = await fetch(`${httpUrl}/${path}`, { method: 'POST', body: body as never, headers })
+  const text = await response.text()
+  return { status: response.status, text, json: text ? JSON.parse(text) : undefined, headers: response.headers }
+}
+
+test('POST is a message, whatever its Content-Type says, and the answer is exactly 200', async () => {
+  const { prefix, version, token, endpointId } = await aPlace()
+  for (const root of ['', 'kpc/'])
+    for (const contentType of ['application/json', 'application/x-www-form-urlencoded', 'text/plain', 'nonsense', ''])
+      for (const rest of ['/json', '/json/42']) {
+        const answer = await post(`${root}${prefix}${rest}`, '{"a":1}', { 'content-type': contentType })
+        assert.deepEqual([answer.status, answer.text], [200, ''])
+        const { endpoint, ...note } = extension.notes.at(-1)!
+        assert.deepEqual(note, { resourcePath: '/json', requestId: undefined, text: '{"a":1}' })
+        assert.equal(endpoint.endpointId, endpointId)
+      }
+  assert.equal((await post(`${prefix}/json`)).status, 200)
+  assert.equal(extension.notes.at(-1)!.text, '')
+  const answer = await post(`kp1/${version}/replying/${token}/get/7?ignored=1`, 'x')
+  assert.deepEqual(answer.json, { echo: 'x' })
+  assert.match(answer.headers.get('content-type')!, /^application\/json/)
+  // rsx asks for what the number names.
+  assert.deepEqual((await post(`kp1/${version}/rsx/${token}/dcx/7`)).json, { echo: '', requestId: 7 })
+})
+
+test('slashes are significant, escapes are not', async () => {
+  const { prefix } = await aPlace()
+  for (const [rest, path] of [
+    ['/json/', '/json/'],
+    ['/json//a', '/json//a'],
+    ['', ''],
+    ['/', '/'],
+    ['/a%20b', '/a b'],
+  ]) {
+    assert.equal((await post(`${prefix}${rest}`)).status, 200, rest)
+    assert.equal(extension.notes.at(-1)!.resourcePath, path)
+  }
+})
+
+test('errors have the status and say why in the words of the protocol', async () => {
+  const { prefix, version, token, app } = await aPlace()
+  const speaks = `kp1/${version}/replying/${token}`
+  const cases: [string, number][] = [
+    [`${speaks}/fails-400`, 400],
+    [`${speaks}/fails-403`, 403],
+    [`${speaks}/fails-500`, 500],
+    [`${speaks}/fails-503`, 503],
+    [`kp1/${version}/replying`, 400],
+    [`${prefix}/a%00b`, 400],
+    [`${prefix}/%zz`, 400],
+    [`kpc/${prefix}/%e0%a4%a`, 400],
+    [`${prefix}/%80`, 400],
+    [`kp1/${version}/replying/wrong/get`, 401],
+    [`kp1/${app}-v9/replying/${token}/get`, 404],
+    [`kp1/${version}/nothing/${token}/get`, 404],
+  ]
+  for (const [path, status] of cases) {
+    const answer = await post(path, '{}')
+    assert.equal(answer.status, status, `${path}: ${answer.text}`)
+    assert.deepEqual(Object.keys(answer.json), ['statusCode', 'reasonPhrase'])
+    assert.equal(answer.json.statusCode, status)
+    assert.doesNotMatch(answer.text, /secret/)
+  }
+  const large = await post(`${prefix}/json`, Buffer.alloc(1024 * 1024 + 1, 0x20))
+  assert.deepEqual([large.status, large.json.statusCode], [413, 413])
+  assert.equal((await post(`${prefix}/json`, Buffer.alloc(1024 * 1024, 0x20))).status, 200)
+})
+
+test('other methods are 405', async () => {
+  const { prefix } = await aPlace()
+  for (const method of ['GET', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'HEAD']) {
+    const response = await fetch(`${httpUrl}/${prefix}/json`, { method })
+    assert.equal(response.status, 405, method)
+    assert.equal(response.headers.get('allow'), 'POST')
+  }
+})
+
+test('a version may not use every extension, and an endpoint follows its version', async () => {
+  const { app } = await gate.anApplication(['v1', 'v2'])
+  const { endpointId, token } = await gate.anEndpoint(`${app}-v1`)
+  assert.equal((await post(`kp1/${app}-v2/test/${token}/json`)).status, 200)
+  assert.equal((await admin(`GET /epr/api/v1/endpoints/${endpointId}/app-version`)).body.name, `${app}-v2`)
+  await admin(`PUT /api/v1/app-configs/applications/${app}`, {
+    kpc: { platform: { applications: { [app]: { 'allowed-extension-instances': ['dcx'] } } } },
+  })
+  assert.equal((await post(`kp1/${app}-v2/test/${token}/json`)).status, 404)
+})
+
+test('too many messages of a tenant are told to come later', async () => {
+  const slow = await openGateway({ environment: { WAYPOST_DEVICE_MESSAGES_PER_TENANT: '5' } })
+  const { prefix } = await slow.aPlace()
+  const statuses = []
+  for (let i = 0; i < 8; i++) {
+    const response = await fetch(`${slow.httpUrl}/${prefix}/json`, { method: 'POST' })
+    statuses.push(response.status)
+    if (response.status === 429) assert.equal(response.headers.get('retry-after'), '1')
+  }
+  assert.ok(statuses.includes(200) && statuses.includes(429), statuses.join())
+})
+
+test('MQTT over WebSocket at /mqtt and /ws; any other upgrade is 404', async () => {
+  const { prefix } = await aPlace()
+  for (const [path, options] of [
+    ['/mqtt', {}],
+    ['/ws', { protocolVersion: 5 }],
+    ['/mqtt', { protocolId: 'MQIsdp', protocolVersion: 3 }],
+  ] as const) {
+    const sensor = await aDevice(gate.wsUrl + path, options)
+    await sensor.publish(`${prefix}/json/1`, Buffer.alloc(200_000, 0x31))
+    await sensor.hears(`${prefix}/json/1/status`)
+    assert.equal(extension.notes.at(-1)!.text.length, 200_000)
+    await sensor.end()
+  }
+  const upgrade = (path: string, protocol: string) =>
+    new Promise<string>((resolve, reject) => {
+      const socket = connect(Number(new URL(httpUrl).port), '127.0.0.1', () =>
+        socket.write(
+          `GET ${path} HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n` +
+            `Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n${protocol}\r\n`,
+        ),
+      )
+      socket.once('data', (bytes) => {
+        resolve(bytes.toString())
+        socket.destroy()
+      })
+      socket.on('error', reject)
+    })
+  assert.match(await upgrade('/elsewhere', ''), /^HTTP\/1.1 404 /)
+  assert.match(await upgrade('/mqtt', ''), /^HTTP\/1.1 101 /)
+  assert.match(await upgrade('/ws', 'Sec-WebSocket-Protocol: mqttv3.1\r\n'), /^HTTP\/1.1 101 [\s\S]*Protocol: mqttv3.1/)
+})
+
+test('pings over WebSocket are answered, but not piled up for who does not read', async () => {
+  const socket = connect(Number(new URL(httpUrl).port), '127.0.0.1')
+  const frame = (bytes: number) => Buffer.from([0x89, 0x80 | bytes, 0, 0, 0, 0, ...Buffer.alloc(bytes)])
+  socket.write(
+    'GET /mqtt HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n' +
+      'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n',
+  )
+  assert.match(String((await once(socket, 'data'))[0]), / 101 /)
+  socket.write(frame(5))
+  assert.deepEqual((await once(socket, 'data'))[0], Buffer.from([0x8a, 5, 0, 0, 0, 0, 0]))
+  socket.pause()
+  const many = Buffer.concat(Array<Buffer>(8000).fill(frame(125)))
+  for (let i = 0; i < 20; i++) await new Promise((resolve) => socket.write(many, resolve))
+  let bytes = 0
+  socket.on('data', (chunk) => {
+    bytes += chunk.length
+  })
+  socket.resume()
+  socket.end()
+  await once(socket, 'close')
+  assert.ok(bytes < 0.9 * 20 * 8000 * 127, `${bytes} bytes of pongs were kept`)
+})
+
+test('who tries out tokens is not listened to for a while', async () => {
+  const { prefix } = await aPlace()
+  const statuses = new Set<number>()
+  for (let i = 0; i < 110; i++) statuses.add((await post(`${prefix}${i}/json`)).status)
+  assert.deepEqual([...statuses], [401, 429])
+  const locked = await post(`${prefix}/json`)
+  assert.equal(locked.status, 429)
+  assert.ok(Number(locked.headers.get('retry-after')) > 0)
+})

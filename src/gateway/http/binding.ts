@@ -1,0 +1,185 @@
+/**
+ * Devices over HTTP (document 3, 2.B): POST, the topic as the path, the payload as the body whatever its Content-Type, the answer
+ * at once. Exactly 200, or the error's status; no client authentication, no pushes.
+ */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { monotonicMs } from '../../kernel/clock.ts'
+import type { Kit } from '../../kernel/define-service.ts'
+import { PlatformError, TooManyRequests } from '../../kernel/errors.ts'
+import type { Face } from '../../kernel/faces.ts'
+import { bodyLimitBytes } from '../../kernel/http/body.ts'
+import type { Operation } from '../../kernel/http/routes.ts'
+import { Text, Type } from '../../kernel/schema.ts'
+import type { TrafficLog } from '../../services/traffic-log/contract.ts'
+import { type Dispatch, empty, errorPayload, type Reply, understand } from '../dispatch.ts'
+import { MethodNotAllowed, TopicMalformed } from '../errors.ts'
+import { type Identify, isRefused, type Refused } from '../identify.ts'
+import { draw, type Guesses, giveBack } from '../limits.ts'
+import type { GatewayMetrics } from '../metrics.ts'
+import { plainAddress } from '../peers.ts'
+import { prefixEnd, readTail, readTopic, shownIn, type Topic, topicProblems } from '../topic.ts'
+
+export interface BindingDeps {
+  settings: Kit['settings']['gateway']
+  identify: Identify
+  dispatch: Dispatch
+  guesses: Guesses
+  trafficLog: Pick<TrafficLog, 'refuse'>
+  metrics: GatewayMetrics
+}
+
+const roots = ['/kp1/*', '/kpc/kp1/*']
+const methods = ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
+
+export function mountBinding(app: FastifyInstance, deps: BindingDeps) {
+  const { settings, identify, dispatch, guesses, metrics } = deps
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: bodyLimitBytes }, (_request, body, done) =>
+    done(null, body),
+  )
+  // Also one that is no media type at all: curl and small modules send what they like.
+  app.addHook('onRequest', (request, _reply, done) => {
+    request.headers['content-type'] = 'application/octet-stream'
+    done()
+  })
+  app.setErrorHandler((error, request, reply) => {
+    const code = (error as { code?: string }).code
+    if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
+      refuse(request, 'packet_too_large')
+      return send(reply, failure({ statusCode: 413, reasonPhrase: `The body is larger than ${bodyLimitBytes} bytes` }))
+    }
+    const status = (error as { statusCode?: number }).statusCode
+    if (error instanceof PlatformError) reply.headers(error.headers ?? {})
+    else if (status !== undefined && status >= 400 && status < 500)
+      return send(reply, failure({ statusCode: status, reasonPhrase: (error as Error).message }))
+    return send(reply, failure(understand(error)))
+  })
+  for (const url of roots) {
+    app.route({ method: 'POST', url, handler: (request, reply) => serve(request, reply) })
+    app.route({
+      method: methods,
+      url,
+      exposeHeadRoute: false,
+      handler: (request, reply) => {
+        reply.header('allow', 'POST')
+        return send(reply, failure(understand(MethodNotAllowed({ method: request.method }))))
+      },
+    })
+  }
+
+  function refuse(request: FastifyRequest, reason: string, refused: Partial<Refused> = {}, topic?: Topic) {
+    metrics.refused(reason)
+    deps.trafficLog.refuse({
+      transport: 'http',
+      address: plainAddress(request.ip),
+      reason,
+      ...(refused.tenantId !== undefined && { tenantId: refused.tenantId }),
+      ...(refused.detail !== undefined && { detail: refused.detail }),
+      ...(topic && { versionName: topic.versionName }),
+    })
+  }
+
+  async function serve(request: FastifyRequest, reply: FastifyReply) {
+    const text = topicOf(request.raw.url ?? '')
+    const topic = readTopic(text)
+    const tail = typeof topic === 'string' ? topic : readTail(text, prefixEnd(text))
+    if (typeof topic === 'string' || typeof tail === 'string') {
+      const problem = typeof topic === 'string' ? topic : (tail as keyof typeof topicProblems)
+      refuse(request, `topic_${problem}`)
+      throw TopicMalformed({ problem: topicProblems[problem] })
+    }
+    const address = plainAddress(request.ip)
+    const shown = shownIn(topic)
+    const seconds = guesses.lockedFor(address, shown)
+    if (seconds > 0) {
+      refuse(request, 'too_many_guesses', {}, topic)
+      throw tooMany(seconds)
+    }
+    let who = await identify(topic, { transport: 'http', shown: undefined })
+    while (!isRefused(who) && !identify.isCurrent(who))
+      who = await identify(topic, { transport: 'http', shown: undefined })
+    if (isRefused(who)) {
+      if (who.guess) guesses.wrong(address, shown)
+      refuse(request, who.reason, who, topic)
+      throw who.error
+    }
+    guesses.right(address, shown)
+    const wait = draw(who.tenant.messages, settings.messagesPerTenant, monotonicMs())
+    if (wait > 0) {
+      giveBack(who.tenant.messages)
+      refuse(request, 'too_many_messages', { tenantId: who.tenant.tenantId }, topic)
+      throw tooMany(Math.ceil(wait / 1000))
+    }
+    const { applicationName, versionName, endpointId, tenant, extension } = who
+    // A request id is for answers that come later; only rsx asks for what it names.
+    const requestId = topic.extension === 'rsx' ? tail.requestId : undefined
+    const answered = await dispatch({
+      endpoint: { tenantId: tenant.tenantId, applicationName, versionName, endpointId },
+      extensionName: topic.extension,
+      extension,
+      tail: { resourcePath: tail.resourcePath, requestId },
+      payload: (request.body as Buffer | undefined) ?? empty,
+      transport: 'http',
+    })
+    return send(reply, answered)
+  }
+}
+
+const tooMany = (seconds: number) => TooManyRequests({ seconds }, { headers: { 'retry-after': String(seconds) } })
+
+const failure = (error: { statusCode: number; reasonPhrase: string }): Pick<Reply, 'statusCode' | 'payload'> => ({
+  statusCode: error.statusCode,
+  payload: errorPayload(error),
+})
+
+function send(reply: FastifyReply, { statusCode, payload }: Pick<Reply, 'statusCode' | 'payload'>) {
+  reply.code(statusCode)
+  if (payload.length > 0) reply.header('content-type', 'application/json; charset=utf-8')
+  return reply.send(payload)
+}
+
+/** As it was sent: slashes are significant here, and the router does not care for them. */
+function topicOf(url: string): string {
+  const at = url.indexOf('?')
+  const path = at < 0 ? url : url.slice(0, at)
+  const topic = path.startsWith('/kpc/') ? path.slice(5) : path.slice(1)
+  if (!topic.includes('%')) return topic
+  try {
+    return decodeURIComponent(topic)
+  } catch {
+    throw TopicMalformed({ problem: 'The path holds a % that is not followed by two hexadecimal digits' })
+  }
+}
+
+/** `{statusCode, reasonPhrase}`, as over MQTT. */
+export const deviceFace: Face = {
+  name: 'device',
+  body: (error) => ({ statusCode: error.status, reasonPhrase: error.message }),
+  schema: Type.Object({ statusCode: Type.Integer(), reasonPhrase: Type.String() }, { title: 'DeviceError' }),
+}
+
+const level = (description: string) => Text({ description })
+
+/** For the API reference. */
+export const deviceOperation: Operation = {
+  door: 'device',
+  method: 'POST',
+  path: '/:appVersionName/:extension/:token/:resource',
+  root: '/kp1',
+  access: { scope: 'none' },
+  face: deviceFace,
+  schema: {
+    summary: 'Send a message as a device',
+    params: Type.Object({
+      appVersionName: level('The application version'),
+      extension: level('dcx, epmx, cmx, cmx_ota, cex, bcx, rsx, adx, tsx'),
+      token: level('The endpoint token'),
+      resource: level('The resource path of the extension, of one or several levels'),
+    }),
+    body: Type.Unknown({ description: 'The payload of the extension; the Content-Type does not matter' }),
+    response: Object.fromEntries([
+      [200, Type.Unknown({ description: 'The payload of the answer; often empty' })],
+      ...[400, 401, 403, 404, 405, 413, 429, 503].map((status) => [status, deviceFace.schema]),
+    ]),
+  },
+}

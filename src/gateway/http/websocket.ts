@@ -1,0 +1,69 @@
+/** MQTT over WebSocket, on the HTTP server: /mqtt and /ws, subprotocol `mqtt`, `mqttv3.1` or none. */
+import type { IncomingMessage, Server } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { createWebSocketStream, type WebSocket, WebSocketServer } from 'ws'
+import { bodyLimitBytes } from '../../kernel/http/body.ts'
+import type { Strangers } from '../limits.ts'
+import type { Sessions } from '../mqtt/host.ts'
+import { plainAddress } from '../peers.ts'
+
+export interface WebSocketDeps {
+  trustProxy: boolean
+  /** Undefined: the door is not open, or not any more. */
+  sessions: () => Sessions | undefined
+  strangers: Strangers
+  refused(address: string, reason: string): void
+}
+
+const paths = new Set(['/mqtt', '/ws'])
+const protocols = ['mqtt', 'mqttv3.1']
+/** A frame may hold several packets, and a packet may come in several frames. */
+const frameBytesMax = 2 * bodyLimitBytes
+/** Who does not read what it is sent gets no pongs either: they would pile up behind the stream, where nobody counts them. */
+const unsentForPongMax = 65_536
+
+export function acceptWebSockets(server: Server, deps: WebSocketDeps) {
+  const accepting = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    maxPayload: frameBytesMax,
+    perMessageDeflate: false,
+    autoPong: false,
+    handleProtocols: (offered) => protocols.find((protocol) => offered.has(protocol)) ?? false,
+  })
+
+  server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    socket.on('error', () => socket.destroy())
+    const path = request.url?.split('?')[0]?.replace(/(?<=.)\/$/, '') ?? ''
+    if (!paths.has(path)) return answer(socket, '404 Not Found', 'There is nothing here; MQTT is at /mqtt and /ws')
+    const sessions = deps.sessions()
+    if (!sessions) return answer(socket, '503 Service Unavailable', 'The platform is starting or stopping')
+    const address = addressOf(request, deps.trustProxy)
+    if (!deps.strangers.arrive(address)) {
+      deps.refused(address, 'too_many_strangers')
+      return answer(socket, '503 Service Unavailable', 'Too many connections from this address')
+    }
+    socket.once('close', () => deps.strangers.leave(address))
+    accepting.handleUpgrade(request, socket, head, (webSocket: WebSocket) => {
+      webSocket.on('ping', (data) => {
+        if (webSocket.bufferedAmount < unsentForPongMax) webSocket.pong(data)
+      })
+      const stream = createWebSocketStream(webSocket, { allowHalfOpen: false })
+      sessions.accept(stream, { transport: 'websocket', address })
+    })
+  })
+}
+
+function answer(socket: Duplex, status: string, message: string) {
+  const body = JSON.stringify({ message })
+  socket.end(
+    `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
+      `Connection: close\r\n\r\n${body}`,
+  )
+}
+
+/** As the HTTP server sees it: behind a trusted proxy, what that proxy was told. */
+function addressOf(request: IncomingMessage, trustProxy: boolean): string {
+  const forwarded = trustProxy ? request.headers['x-forwarded-for']?.toString().split(',')[0]?.trim() : undefined
+  return plainAddress(forwarded || request.socket.remoteAddress)
+}

@@ -1,0 +1,48 @@
+import { Identity } from '../identity/contract.ts'
+import { defineService } from '../kernel/define-service.ts'
+import { Applications } from '../services/applications/contract.ts'
+import { Credentials } from '../services/credentials/contract.ts'
+import { Register } from '../services/register/contract.ts'
+import { Tokens } from '../services/tokens/contract.ts'
+import { TrafficLog } from '../services/traffic-log/contract.ts'
+import { Gateway } from './contract.ts'
+import { createGateway } from './gateway.ts'
+import { deviceFace, deviceOperation, mountBinding } from './http/binding.ts'
+import { acceptWebSockets } from './http/websocket.ts'
+
+export default defineService({
+  name: 'gateway',
+  provides: Gateway,
+  needs: {
+    identity: Identity,
+    applications: Applications,
+    register: Register,
+    tokens: Tokens,
+    credentials: Credentials,
+    trafficLog: TrafficLog,
+  },
+  migrations: new URL('./migrations/', import.meta.url),
+  build(kit, given) {
+    const gateway = createGateway(kit, given)
+    return {
+      api: gateway.api,
+      device: gateway.extensions,
+      http: [
+        {
+          name: 'device',
+          face: deviceFace,
+          routes() {},
+          raw(app, record) {
+            record(deviceOperation)
+            mountBinding(app, gateway.binding)
+            acceptWebSockets(app.server, gateway.webSockets)
+          },
+        },
+      ],
+      periodic: gateway.periodic,
+      start: gateway.start,
+      open: gateway.open,
+      stop: gateway.stop,
+    }
+  },
+})

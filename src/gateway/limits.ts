@@ -1,0 +1,128 @@
+/**
+ * Nobody slows the others. Messages: a bucket that may be overdrawn, since what was read is handled; who owes is read later
+ * (MQTT) or told to come later (HTTP). Strangers: connections that have shown neither credentials nor a token yet. Wrong
+ * credentials and tokens: counted for each address, apart from people's logins.
+ */
+import { monotonicMs } from '../kernel/clock.ts'
+
+export interface Bucket {
+  level: number
+  at: number
+}
+
+export const newBucket = (perSecond: number): Bucket => ({ level: perSecond, at: monotonicMs() })
+
+/** Milliseconds until the bucket is even again: 0 while it holds something. A second's worth at once; 0 a second is no limit. */
+export function draw(bucket: Bucket, perSecond: number, at: number): number {
+  if (perSecond === 0) return 0
+  const level = bucket.level + ((at - bucket.at) / 1000) * perSecond
+  bucket.level = (level > perSecond ? perSecond : level) - 1
+  bucket.at = at
+  return bucket.level >= 0 ? 0 : (-bucket.level / perSecond) * 1000
+}
+
+/** Gives back what was drawn for something that is not done. */
+export function giveBack(bucket: Bucket) {
+  bucket.level++
+}
+
+export interface Strangers {
+  /** A socket from there; false: too many of them are unknown, close it. */
+  arrive(address: string): boolean
+  leave(address: string): void
+  /** One of them has shown who it is. */
+  known(address: string): void
+  /** That one went. */
+  forget(address: string): void
+}
+
+export function createStrangers(max: number): Strangers {
+  const counts = new Map<string, { open: number; known: number }>()
+  const change = (address: string, open: number, known: number) => {
+    const count = counts.get(address)
+    if (!count) return
+    count.open += open
+    count.known += known
+    if (count.open <= 0 && count.known <= 0) counts.delete(address)
+  }
+  return {
+    arrive(address) {
+      const count = counts.get(address)
+      if (!count) {
+        if (max <= 0) return false
+        counts.set(address, { open: 1, known: 0 })
+        return true
+      }
+      if (count.open - count.known >= max) return false
+      count.open++
+      return true
+    },
+    leave: (address) => change(address, -1, 0),
+    known: (address) => change(address, 0, 1),
+    forget: (address) => change(address, 0, -1),
+  }
+}
+
+/** `what` was shown: a token, a password; the same again is no guess. */
+export interface Guesses {
+  /** Seconds until this address is listened to again; 0: now. What was right from there before is listened to all the time. */
+  lockedFor(address: string, what: string): number
+  wrong(address: string, what: string): void
+  right(address: string, what: string): void
+}
+
+interface Record {
+  failures: number
+  since: number
+  lockedUntil: number
+  locks: number
+  /** The first of them, not counted again within the window: a device that repeats one does not lock its neighbours out. */
+  repeated: Set<string>
+}
+
+const addressesMax = 20_000
+const repeatedMax = 16
+/** Longer ones are nobody's token. */
+const repeatedLengthMax = 200
+const provenMax = 100_000
+const dayMs = 86_400_000
+
+/** So many wrong ones within the window lock an address, each time for twice as long. In memory: each process counts its own. */
+export function createGuesses(rule: { limit: number; windowSeconds: number; lockSeconds: number }): Guesses {
+  const records = new Map<string, Record>()
+  const proven = new Set<string>()
+  return {
+    lockedFor(address, what) {
+      const record = records.get(address)
+      if (!record) return 0
+      const seconds = Math.max(0, Math.ceil((record.lockedUntil - monotonicMs()) / 1000))
+      return seconds > 0 && proven.has(`${address} ${what}`) ? 0 : seconds
+    },
+    right(address, what) {
+      const entry = `${address} ${what}`
+      // Inserted anew: the one that was not shown for longest is forgotten first.
+      proven.delete(entry)
+      proven.add(entry)
+      if (proven.size > provenMax) proven.delete(proven.values().next().value!)
+    },
+    wrong(address, what) {
+      const at = monotonicMs()
+      const record = records.get(address) ?? { failures: 0, since: at, lockedUntil: 0, locks: 0, repeated: new Set() }
+      // Inserted anew: the one that was quiet for longest is forgotten first.
+      records.delete(address)
+      records.set(address, record)
+      if (records.size > addressesMax) records.delete(records.keys().next().value!)
+      if (at - record.since > rule.windowSeconds * 1000) {
+        record.failures = 0
+        record.since = at
+        record.repeated.clear()
+      }
+      if (record.repeated.has(what)) return
+      if (record.repeated.size < repeatedMax && what.length <= repeatedLengthMax) record.repeated.add(what)
+      if (at - record.lockedUntil > dayMs) record.locks = 0
+      if (++record.failures < rule.limit) return
+      record.failures = 0
+      record.lockedUntil = at + rule.lockSeconds * 1000 * 2 ** Math.min(record.locks++, 10)
+    },
+  }
+}

@@ -1,0 +1,289 @@
+import assert from 'node:assert/strict'
+import { connect as connectSocket } from 'node:net'
+import { test } from 'node:test'
+import { eventually } from '../../test/harness/eventually.ts'
+import { aNotingExtension, openGateway } from '../../test/harness/gateway.ts'
+import { InvalidRequest } from '../kernel/errors.ts'
+
+const second = aNotingExtension('second')
+const replying = aNotingExtension('replying')
+replying.receive = async ({ resourcePath, payload }) => {
+  if (resourcePath === '/fails') throw InvalidRequest({ problem: 'not like this' })
+  if (resourcePath === '/breaks') throw new Error('a secret detail')
+  if (resourcePath === '/slow') await new Promise((resolve) => setTimeout(resolve, 50))
+  return { payload: { echo: payload.toString() }, always: resourcePath === '/get' }
+}
+const gate = await openGateway({ doors: [second, replying] })
+const { house, device, admin, other, aPlace, anApplication, anEndpoint, test: extension } = gate
+
+test('a first message reaches its extension and is answered', async () => {
+  const { prefix, endpointId, version, app } = await aPlace()
+  const sensor = await device()
+  await sensor.publish(`${prefix}/json/42`, { temperature: 21 })
+  const answer = await sensor.hears(`${prefix}/json/42/status`)
+  assert.equal(answer.text, '')
+  assert.deepEqual(extension.notes.at(-1), {
+    endpoint: { tenantId: 'default', applicationName: app, versionName: version, endpointId },
+    resourcePath: '/json',
+    requestId: 42,
+    text: '{"temperature":21}',
+  })
+})
+
+test('request id 0 is answered, no request id is not, unless the resource always answers; errors always', async () => {
+  const { version, token, prefix } = await aPlace()
+  const sensor = await device()
+  await sensor.publish(`${prefix}/json/0`, '1')
+  await sensor.hears(`${prefix}/json/0/status`)
+  await sensor.publish(`${prefix}/json`, '1')
+  const speaks = `kp1/${version}/replying/${token}`
+  await sensor.publish(`${speaks}/other`, 'x')
+  await sensor.hearsNothing()
+  await sensor.publish(`${speaks}/get`, 'x')
+  assert.deepEqual((await sensor.hears(`${speaks}/get/status`)).json, { echo: 'x' })
+  await sensor.publish(`${speaks}/fails`, 'x')
+  assert.deepEqual((await sensor.hears(`${speaks}/fails/error`)).json, {
+    statusCode: 400,
+    reasonPhrase: 'not like this',
+  })
+  await sensor.publish(`${speaks}/fails/7`, 'x')
+  assert.equal((await sensor.hears(`${speaks}/fails/7/error`)).json.statusCode, 400)
+  await sensor.publish(`${speaks}/breaks`, 'x')
+  const { text } = await sensor.hears(`${speaks}/breaks/error`)
+  assert.match(text, /"statusCode":500/)
+  assert.doesNotMatch(text, /secret/)
+})
+
+for (const qos of [0, 1, 2] as const)
+  test(`an answer has the QoS of its request: ${qos}`, async () => {
+    const { prefix, endpointId } = await aPlace()
+    const sensor = await device()
+    await sensor.publish(`${prefix}/json/1`, '1', { qos })
+    assert.equal((await sensor.hears(`${prefix}/json/1/status`)).qos, qos)
+    assert.equal(extension.notes.filter(({ endpoint }) => endpoint.endpointId === endpointId).length, 1)
+  })
+
+test('messages keep their order, also those that come before anybody knows who speaks', async () => {
+  const { prefix } = await aPlace()
+  const sensor = await device({ clientId: 'counter' })
+  const before = extension.notes.length
+  await Promise.all(Array.from({ length: 200 }, (_, index) => sensor.publish(`${prefix}/json/${index}`, String(index))))
+  assert.deepEqual(
+    extension.notes.slice(before).map(({ text }) => Number(text)),
+    Array.from({ length: 200 }, (_, index) => index),
+  )
+})
+
+test('what nobody knows is refused on its error topic and tells nothing', async () => {
+  const { prefix, version, token } = await aPlace()
+  const sensor = await device()
+  const cases: [string, number][] = [
+    [`kp1/nowhere-v1/test/${token}/json/1`, 404],
+    [`kp1/${version}/test/wrong/json/1`, 401],
+    [`kp1/${version}/nothing/${token}/json`, 404],
+    [`kp1/${version}/nothing/wrong/json`, 401],
+    [`kp1/${version}/test`, 400],
+    [`kp1/${version}/test//json`, 400],
+    [`${prefix}${'/a'.repeat(40)}`, 400],
+    [`${prefix}/json/99999999999999999999`, 400],
+  ]
+  for (const [topic, statusCode] of cases) {
+    await sensor.publish(topic, '{}')
+    const { json } = await sensor.hears(`${topic}/error`)
+    assert.equal(json.statusCode, statusCode, topic)
+    assert.equal(typeof json.reasonPhrase, 'string')
+  }
+  await sensor.publish(`${prefix}/json/1`, '1')
+  await sensor.hears(`${prefix}/json/1/status`)
+})
+
+test('it is no broker: other topics are acknowledged and go nowhere', async () => {
+  const listener = await device({ protocolVersion: 5 })
+  const [granted] = await listener.client.subscribeAsync('#', { qos: 2 })
+  assert.equal(granted!.qos, 1)
+  const talker = await device({ protocolVersion: 5 })
+  const codes: unknown[] = []
+  talker.client.on('packetreceive', (packet) => codes.push(packet.cmd === 'puback' && packet.reasonCode))
+  await talker.publish('home/kitchen', 'hello')
+  assert.deepEqual(codes, [0x10])
+  const { prefix } = await aPlace()
+  await talker.publish(`${prefix}/json/1`, '1')
+  await talker.hears(`${prefix}/json/1/status`)
+  await talker.hearsNothing()
+  await listener.hearsNothing(0)
+})
+
+test('subscriptions never show what belongs to others, and never double', async () => {
+  const { prefix, version } = await aPlace()
+  const sensor = await device()
+  for (const filter of ['#', 'kp1/#', `${prefix}/#`, `kp1/${version}/+/+/json/+/status`])
+    await sensor.client.subscribeAsync(filter, { qos: 1 })
+  const spy = await device()
+  await spy.client.subscribeAsync({ '#': { qos: 1 }, [`kp1/${version}/+/+/#`]: { qos: 1 } })
+  await sensor.publish(`${prefix}/json/1`, '1')
+  await sensor.hears(`${prefix}/json/1/status`)
+  await sensor.hearsNothing()
+  await spy.hearsNothing(0)
+})
+
+test('MQTT 5: answers carry the correlation data and go to a response topic of the endpoint itself only', async () => {
+  const { prefix } = await aPlace()
+  const foreign = await aPlace()
+  const sensor = await device({ protocolVersion: 5 })
+  const correlationData = Buffer.from('c-1')
+  const ask = (responseTopic: string, topic = `${prefix}/json/1`) =>
+    sensor.publish(topic, '1', { qos: 1, properties: { responseTopic, correlationData } })
+  await ask(`${prefix}/replies`)
+  assert.deepEqual((await sensor.hears(`${prefix}/replies`)).packet.properties?.correlationData, correlationData)
+  await ask(`${prefix}/replies`, `${prefix}/json`)
+  await sensor.hears(`${prefix}/replies`)
+  await ask(`${foreign.prefix}/replies`)
+  assert.deepEqual((await sensor.hears(`${prefix}/json/1/status`)).packet.properties?.correlationData, correlationData)
+  await assert.rejects(sensor.publish(`kp1/nowhere/test/x/json`, '1'), { code: 0x90 })
+})
+
+test('an application says which extensions its versions may use', async () => {
+  const { app, version } = await anApplication(['v1', 'v2'])
+  const { token } = await anEndpoint(version)
+  const sensor = await device()
+  const say = async (extensionName: string, versionName = version) => {
+    const topic = `kp1/${versionName}/${extensionName}/${token}/json/5`
+    await sensor.publish(topic, '1')
+    return Promise.race([
+      sensor.hears(`${topic}/status`).then(() => 200),
+      sensor.hears(`${topic}/error`).then(({ json }) => json.statusCode as number),
+    ])
+  }
+  assert.equal(await say('second'), 200)
+  const put = await admin(`PUT /api/v1/app-configs/applications/${app}`, {
+    kpc: { platform: { applications: { [app]: { 'allowed-extension-instances': ['dcx'] } } } },
+  })
+  assert.equal(put.status, 204, put.text)
+  assert.equal(await say('second'), 404)
+  assert.equal(await say('dcx'), 200)
+})
+
+test('an endpoint follows the version that its device names', async () => {
+  const { app } = await anApplication(['v1', 'v2'])
+  const { endpointId, token } = await anEndpoint(`${app}-v1`)
+  const sensor = await device()
+  const versionOf = async () => (await admin(`GET /epr/api/v1/endpoints/${endpointId}/app-version`)).body.name
+  for (const versionName of [`${app}-v1`, `${app}-v2`, `${app}-v2`, `${app}-v1`]) {
+    await sensor.publish(`kp1/${versionName}/test/${token}/json/1`, '1')
+    await sensor.hears(`kp1/${versionName}/test/${token}/json/1/status`)
+    assert.equal(await versionOf(), versionName)
+    assert.equal(extension.notes.at(-1)!.endpoint.versionName, versionName)
+  }
+  await admin(`PUT /epr/api/v1/endpoints/${endpointId}/app-version`, { name: `${app}-v2` })
+  assert.equal(await versionOf(), `${app}-v2`)
+  await sensor.publish(`kp1/${app}-v1/test/${token}/json/1`, '1')
+  assert.equal(await versionOf(), `${app}-v1`)
+})
+
+test('one connection speaks for fifty endpoints', async () => {
+  const { version } = await anApplication()
+  const endpoints = await Promise.all(Array.from({ length: 50 }, () => anEndpoint(version)))
+  const hub = await device()
+  await Promise.all(endpoints.map(({ token }) => hub.publish(`kp1/${version}/test/${token}/json/1`, token)))
+  for (const { token, endpointId } of endpoints) {
+    await hub.hears(`kp1/${version}/test/${token}/json/1/status`)
+    assert.equal(extension.notes.find(({ text }) => text === token)?.endpoint.endpointId, endpointId)
+    assert.ok(gate.gateway.isConnected(endpointId))
+  }
+  await hub.end()
+  await eventually(() => assert.ok(endpoints.every(({ endpointId }) => !gate.gateway.isConnected(endpointId))))
+})
+
+test('clients with the same id and different owners leave each other alone', async () => {
+  const mine = await gate.aBasicCredential()
+  const theirs = await gate.aBasicCredential(other)
+  const as = ({ username, password }: typeof mine, tenantId: string) =>
+    device({ clientId: 'counter-2', username: `${username}@${tenantId}`, password })
+  const first = await as(mine, 'default')
+  const stranger = await device({ clientId: 'counter-2' })
+  const foreigner = await as(theirs, 'other')
+  await first.hearsNothing(50)
+  assert.ok(first.client.connected && stranger.client.connected && foreigner.client.connected)
+  const again = await as(mine, 'default')
+  await first.closed()
+  assert.ok(stranger.client.connected && foreigner.client.connected && again.client.connected)
+})
+
+test('a client of one tenant does not speak for endpoints of another', async () => {
+  const theirs = await gate.aBasicCredential(other)
+  const { prefix } = await aPlace()
+  const client = await device({ username: `${theirs.username}@other`, password: theirs.password })
+  await client.publish(`${prefix}/json/1`, '1')
+  assert.equal((await client.hears(`${prefix}/json/1/error`)).json.statusCode, 401)
+  assert.ok(client.client.connected)
+})
+
+test('wrong credentials are refused', async () => {
+  const { username, password } = await gate.aBasicCredential()
+  for (const [name, secret] of [
+    [`${username}@default`, 'wrong'],
+    [`${username}@other`, password],
+    [`${username}@nowhere`, password],
+    [username, password],
+    [`${username}@default`, undefined],
+  ] as const)
+    await assert.rejects(device({ username: name, ...(secret && { password: secret }) }), { code: 4 })
+})
+
+test('a last word is heard, also of who has gone before anybody knew who it was', async () => {
+  const { prefix, endpointId } = await aPlace()
+  const sensor = await device()
+  await Promise.all([sensor.publish(`${prefix}/json`, 'farewell', { qos: 0 }), sensor.client.endAsync()])
+  await eventually(() => assert.ok(extension.notes.some(({ text }) => text === 'farewell')))
+  await eventually(() => assert.ok(!gate.gateway.isConnected(endpointId)))
+})
+
+test('garbage ends a connection and nothing else', async () => {
+  const { prefix } = await aPlace()
+  const sensor = await device()
+  for (const bytes of [
+    Buffer.alloc(300, 0xff),
+    Buffer.from('GET / HTTP/1.1\r\n\r\n'),
+    Buffer.from([0x10, 0xff, 0xff, 0xff, 0xff]),
+  ])
+    await new Promise<void>((resolve) => {
+      const socket = connectSocket(Number(new URL(gate.mqttUrl).port), '127.0.0.1', () => socket.write(bytes))
+      socket.on('error', () => {})
+      socket.on('close', () => resolve())
+    })
+  await sensor.publish(`${prefix}/json/1`, '1')
+  await sensor.hears(`${prefix}/json/1/status`)
+})
+
+test('who sends more than the rate is read later and loses nothing', async () => {
+  const slow = await openGateway({ environment: { WAYPOST_DEVICE_MESSAGES_PER_CONNECTION: '200' } })
+  const { prefix } = await slow.aPlace()
+  const sensor = await slow.device()
+  const started = performance.now()
+  await Promise.all(Array.from({ length: 500 }, (_, index) => sensor.publish(`${prefix}/json`, String(index))))
+  assert.ok(performance.now() - started > 1200, `${performance.now() - started} ms`)
+  assert.equal(slow.test.notes.length, 500)
+})
+
+test('traffic and refusals are written down', async () => {
+  const { prefix, endpointId } = await aPlace()
+  const sensor = await device({ clientId: 'written-down' })
+  await sensor.publish(`${prefix}/json/3`, 'payload')
+  await sensor.hears(`${prefix}/json/3/status`)
+  await sensor.publish(`${prefix}x/json/3`, 'payload')
+  await eventually(async () => {
+    const records = await house.kit.db.sql`
+      select outbound, request_id, resource_path, payload, extension from traffic_log.records
+      where endpoint_id = ${endpointId} order by outbound`
+    assert.deepEqual(
+      records.map((record) => ({ ...record })),
+      [
+        { outbound: false, requestId: 3, resourcePath: '/json', payload: 'payload', extension: 'test' },
+        { outbound: true, requestId: 3, resourcePath: '/json', payload: '', extension: 'test' },
+      ],
+    )
+    const [refusal] = await house.kit.db.sql`select * from traffic_log.refusals where client_id = 'written-down'`
+    assert.equal(refusal?.reason, 'token_unknown')
+    assert.equal(refusal?.tenantId, 'default')
+  })
+})

@@ -1,0 +1,49 @@
+/** MQTT 5's reason codes that this layer sends; what 3.1.1 knows of them is in `oldConnectCode`. */
+export const Code = {
+  success: 0x00,
+  noSubscriptionExisted: 0x11,
+  unspecified: 0x80,
+  malformed: 0x81,
+  protocolError: 0x82,
+  unsupportedVersion: 0x84,
+  clientIdInvalid: 0x85,
+  badCredentials: 0x86,
+  notAuthorized: 0x87,
+  unavailable: 0x88,
+  busy: 0x89,
+  banned: 0x8a,
+  shuttingDown: 0x8b,
+  badAuthenticationMethod: 0x8c,
+  keepAliveTimeout: 0x8d,
+  takenOver: 0x8e,
+  filterInvalid: 0x8f,
+  topicInvalid: 0x90,
+  packetIdNotFound: 0x92,
+  receiveMaximum: 0x93,
+  topicAlias: 0x94,
+  tooLarge: 0x95,
+  quotaExceeded: 0x97,
+  administrative: 0x98,
+  sharedNotSupported: 0x9e,
+} as const
+
+/** Ends the connection with a code; the text is for the record and, where the peer asked for it, for the peer. */
+export class MqttError extends Error {
+  readonly code: number
+  constructor(code: number, message: string) {
+    super(message)
+    this.code = code
+  }
+}
+
+export const malformed = (problem: string) => new MqttError(Code.malformed, problem)
+export const protocolError = (problem: string) => new MqttError(Code.protocolError, problem)
+
+/** CONNACK of MQTT 3.1 and 3.1.1 knows five refusals. */
+export function oldConnectCode(code: number): number {
+  if (code === Code.unsupportedVersion) return 1
+  if (code === Code.clientIdInvalid) return 2
+  if (code === Code.badCredentials || code === Code.badAuthenticationMethod) return 4
+  if (code === Code.notAuthorized || code === Code.banned) return 5
+  return 3
+}

@@ -1,0 +1,174 @@
+/** CONNECT: from the first packet to an open connection with its session. */
+import { newId } from '../../kernel/ids.ts'
+import { Code } from './codes.ts'
+import type { Connect } from './decode.ts'
+import { end, refuse } from './ending.ts'
+import type { Client, Verdict } from './host.ts'
+import { sendQueued } from './outbound.ts'
+import type { Properties } from './properties.ts'
+import { newSession, restore, sendAgain, subscriptionsOf } from './session.ts'
+import { Pause, type Peer, Phase, type Session, ticksPerSecond } from './state.ts'
+import { withhold } from './withhold.ts'
+import { writeConnack } from './writer.ts'
+
+const verdictCodes: Record<Extract<Verdict, { accepted: false }>['code'], number> = {
+  bad_credentials: Code.badCredentials,
+  not_authorized: Code.notAuthorized,
+  busy: Code.busy,
+  banned: Code.banned,
+}
+
+export function connect(peer: Peer, packet: Connect) {
+  const { limits, closing } = peer.layer
+  const { version, properties, clientId } = packet
+  peer.version = version
+  peer.phase = Phase.connecting
+  peer.paused |= Pause.connecting
+  peer.stream.pause()
+  peer.receiveMaximum = Math.min(Number(properties.receiveMaximum ?? 0xffff), limits.inFlightMax)
+  peer.packetBytesMax = Number(properties.maximumPacketSize ?? Infinity)
+  peer.aliasesOutMax = Math.min(Number(properties.topicAliasMaximum ?? 0), limits.topicAliasMaximum)
+  peer.problemInformation = properties.requestProblemInformation !== false
+  peer.client = clientOf(peer, packet)
+  if (closing) refuse(peer, Code.unavailable, 'the platform is stopping')
+  else if (properties.authenticationMethod !== undefined)
+    refuse(peer, Code.badAuthenticationMethod, 'extended authentication is not supported')
+  // MQTT-3.1.3-8: without an id there is nothing to come back to. MQTT 3.1 wants one always.
+  else if (clientId === '' && (version === 3 || (version === 4 && !packet.cleanStart)))
+    refuse(peer, Code.clientIdInvalid, 'no client id')
+  else if (Buffer.byteLength(clientId) > limits.clientIdBytesMax)
+    refuse(peer, Code.clientIdInvalid, 'the client id is too long')
+  else void admit(peer, packet)
+}
+
+function clientOf(peer: Peer, packet: Connect): Client {
+  const { version, properties, username, password, will } = packet
+  const { transport, address, certificate } = peer.from
+  return {
+    clientId: packet.clientId || newId(),
+    protocolVersion: version,
+    cleanStart: packet.cleanStart,
+    sessionExpirySeconds: expirySeconds(peer, packet, properties),
+    keepAliveSeconds: keepAliveSeconds(peer, packet),
+    transport,
+    address,
+    ...(username === undefined ? {} : { username }),
+    ...(password === undefined ? {} : { password: Buffer.from(password) }),
+    ...(certificate === undefined ? {} : { certificate }),
+    ...(will === undefined ? {} : { will }),
+  }
+}
+
+function expirySeconds({ layer }: Peer, { version, cleanStart }: Connect, properties: Properties): number {
+  const asked = version < 5 ? (cleanStart ? 0 : Infinity) : Number(properties.sessionExpiryInterval ?? 0)
+  return Math.min(asked === 0xffff_ffff ? Infinity : asked, layer.limits.sessionExpiryMaxSeconds)
+}
+
+/** Only MQTT 5 clients can be told of another keep-alive than theirs. */
+function keepAliveSeconds({ layer }: Peer, { version, keepAliveSeconds: asked }: Connect): number {
+  const most = layer.limits.keepAliveMaxSeconds
+  return version === 5 && (asked === 0 || asked > most) ? most : asked
+}
+
+async function admit(peer: Peer, packet: Connect) {
+  const { layer, client } = peer
+  try {
+    const verdict = await layer.host.connect(client)
+    delete client.password
+    if (peer.phase !== Phase.connecting) return
+    if (!verdict.accepted) refuse(peer, verdictCodes[verdict.code], verdict.why)
+    else if (layer.closing) refuse(peer, Code.unavailable, 'the platform is stopping')
+    else {
+      // No client id holds a control character, so that the last one parts the two.
+      peer.sessionKey = `${verdict.owner}\u001f${client.clientId}`
+      await open(peer, packet)
+    }
+  } catch (error) {
+    layer.log.error({ err: error, clientId: client.clientId }, 'a client could not be admitted')
+    if (peer.phase === Phase.open) end(peer, Code.unspecified, 'the platform failed')
+    else refuse(peer, Code.unavailable, 'the platform failed')
+  }
+}
+
+async function open(peer: Peer, packet: Connect) {
+  const { layer, client, sessionKey } = peer
+  const before = layer.sessions.get(sessionKey)
+  if (before?.peer) takeOver(before.peer)
+  const continued = !packet.cleanStart && before && before.expirySeconds > 0
+  const session = continued ? before : newSession(sessionKey)
+  session.peer = peer
+  peer.session = session
+  layer.sessions.set(sessionKey, session)
+  let present = continued === true
+  let opened = () => {}
+  const loading = continued ? session.loading : undefined
+  session.loading = new Promise((resolve) => {
+    opened = resolve
+  })
+  try {
+    if (loading) await loading
+    if (continued) sendAgain(session)
+    else if (packet.cleanStart) await layer.store.discard(sessionKey)
+    else {
+      const state = await layer.store.load(sessionKey)
+      if (state) restore(session, state)
+      present = state !== undefined
+    }
+    await withhold(layer, session, client)
+    session.expirySeconds = client.sessionExpirySeconds
+    if (session.expirySeconds > 0 && peer.phase === Phase.connecting) {
+      const subscriptions = subscriptionsOf(session)
+      await layer.store.save(sessionKey, { expirySeconds: session.expirySeconds, subscriptions })
+      session.kept = true
+    }
+    if (peer.phase === Phase.connecting) begin(peer, session, packet, present)
+  } finally {
+    if (session.peer === peer) session.loading = undefined
+    opened()
+  }
+}
+
+/** Its session stays, for the newcomer. */
+function takeOver(old: Peer) {
+  old.session = undefined
+  end(old, Code.takenOver, 'another connection has taken over the session')
+}
+
+function begin(peer: Peer, session: Session, packet: Connect, present: boolean) {
+  const { layer, client } = peer
+  if (!writeConnack(peer, present && peer.version > 3, Code.success, offered(peer, packet))) {
+    end(peer, Code.tooLarge, 'no answer is small enough for this client')
+    return
+  }
+  peer.phase = Phase.open
+  peer.open = true
+  peer.seen = layer.tick
+  // One and a half times as long as the client said (MQTT-3.1.2-22), and a tick because the sweep may be about to come.
+  peer.keepAliveTicks = client.keepAliveSeconds > 0 ? Math.ceil(client.keepAliveSeconds * 1.5 * ticksPerSecond) + 1 : 0
+  sendQueued(peer)
+  layer.host.connected(peer, { present, subscriptions: subscriptionsOf(session) })
+  peer.paused &= ~Pause.connecting
+  layer.proceed(peer)
+}
+
+function offered(peer: Peer, packet: Connect): Properties {
+  if (peer.version < 5) return {}
+  const { limits, offers } = peer.layer
+  const { client } = peer
+  const asked = Number(packet.properties.sessionExpiryInterval ?? 0)
+  const properties: Properties = {
+    topicAliasMaximum: limits.topicAliasMaximum,
+    receiveMaximum: limits.receiveMaximum,
+    maximumPacketSize: limits.packetBytesMax,
+  }
+  if (packet.clientId === '') properties.assignedClientIdentifier = client.clientId
+  if (client.keepAliveSeconds !== packet.keepAliveSeconds) properties.serverKeepAlive = client.keepAliveSeconds
+  if (client.sessionExpirySeconds !== (asked === 0xffff_ffff ? Infinity : asked))
+    properties.sessionExpiryInterval = client.sessionExpirySeconds
+  if (!offers.retainedMessages) properties.retainAvailable = false
+  if (!offers.sharedSubscriptions) properties.sharedSubscriptionAvailable = false
+  if (!offers.subscriptionIdentifiers) properties.subscriptionIdentifiersAvailable = false
+  if (offers.responseInformation !== undefined && packet.properties.requestResponseInformation === true)
+    properties.responseInformation = offers.responseInformation
+  return properties
+}

@@ -1,0 +1,60 @@
+/** Sessions for as long as the process lives: for suites of other brokers, and for tests that need no database. */
+import type { Clock } from '../../kernel/clock.ts'
+import { messageBytes, owedQos, type QueueLimits, type SessionState, type SessionStore } from './session-store.ts'
+
+interface Kept extends SessionState {
+  expiresAt: number
+}
+
+export function createMemoryStore(limits: QueueLimits, now: Clock): SessionStore {
+  const sessions = new Map<string, Kept>()
+  let names = 0
+
+  const expiry = (seconds: number) => now().getTime() + seconds * 1000
+  const find = (key: string) => {
+    const kept = sessions.get(key)
+    if (kept && kept.expiresAt <= now().getTime()) sessions.delete(key)
+    return sessions.get(key)
+  }
+
+  return {
+    async load(key) {
+      const kept = find(key)
+      return kept && structured(kept)
+    },
+    async save(key, { expirySeconds, subscriptions }) {
+      const { received = [], messages = [] } = find(key) ?? {}
+      sessions.set(key, { expirySeconds, subscriptions, received, messages, expiresAt: Infinity })
+    },
+    async leave(key, state) {
+      const messages = state.messages.map((owed) => ({ ...owed, stored: owed.stored ?? String(++names) }))
+      sessions.set(key, { ...state, messages, expiresAt: expiry(state.expirySeconds) })
+    },
+    async discard(key) {
+      sessions.delete(key)
+    },
+    async enqueue(key, message) {
+      const kept = find(key)
+      const qos = kept ? owedQos(kept.subscriptions, message) : 0
+      if (!kept || qos === 0) return 'gone'
+      const bytes = kept.messages.reduce((sum, owed) => sum + messageBytes(owed.message), messageBytes(message))
+      if (kept.messages.length >= limits.queuedMessagesMax || bytes > limits.queuedBytesMax) return 'full'
+      const own = { ...message, payload: Buffer.from(message.payload), qos }
+      kept.messages.push({ stored: String(++names), message: own, packetId: 0, released: false, at: now().getTime() })
+      return 'queued'
+    },
+    forget(key, stored) {
+      const kept = sessions.get(key)
+      if (kept) kept.messages = kept.messages.filter((owed) => owed.stored !== stored)
+    },
+    async touch() {},
+    async close() {},
+  }
+}
+
+const structured = ({ expirySeconds, subscriptions, received, messages }: Kept): SessionState => ({
+  expirySeconds,
+  subscriptions: [...subscriptions],
+  received: [...received],
+  messages: messages.map((owed) => ({ ...owed })),
+})

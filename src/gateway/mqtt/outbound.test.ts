@@ -1,0 +1,222 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Packet } from 'mqtt-packet'
+import { eventually } from '../../../test/harness/eventually.ts'
+import { connected } from '../../../test/harness/mqtt-raw.ts'
+import { sleep } from '../../kernel/clock.ts'
+import type { Message, Qos } from './host.ts'
+import { openHouse } from './test-house.ts'
+
+const message = (topic: string, qos: Qos = 0, more: Partial<Message> = {}): Message => ({
+  topic,
+  payload: Buffer.from(topic),
+  qos,
+  ...more,
+})
+
+async function withClient(options: Parameters<typeof connected>[1] = {}, house: Parameters<typeof openHouse>[0] = {}) {
+  const opened = await openHouse(house)
+  const client = await connected(opened.port, options)
+  return { house: opened, client, connection: opened.connections.get('client')! }
+}
+
+test('sends messages of every QoS, with their properties', async () => {
+  const { client, connection } = await withClient({ protocolVersion: 5 })
+  const properties = {
+    payloadFormatIndicator: true,
+    messageExpiryInterval: 60,
+    contentType: 'application/json',
+    responseTopic: 'answers/here',
+    correlationData: Buffer.from('id'),
+    userProperties: { a: ['1', '2'], b: 'ü' },
+    subscriptionIdentifier: [1, 300],
+  }
+  connection.send(message('ä', 0, { properties, retain: true }))
+  connection.send(message('b', 1))
+  connection.send(message('c', 2))
+  const first = await client.next('publish')
+  assert.deepEqual([first.topic, first.retain, first.qos], ['ä', true, 0])
+  const { userProperties, ...others } = first.properties!
+  assert.deepEqual({ ...others, userProperties: { ...userProperties } }, properties)
+  const [second, third] = [await client.next('publish'), await client.next('publish')]
+  assert.deepEqual([second.messageId, third.messageId], [1, 2])
+  client.send({ cmd: 'puback', messageId: 1 }, { cmd: 'pubrec', messageId: 2 })
+  assert.equal((await client.next('pubrel')).messageId, 2)
+  client.send({ cmd: 'pubcomp', messageId: 2 })
+  connection.send(message('d', 1))
+  assert.equal((await client.next('publish')).messageId, 3)
+})
+
+test('messages of one turn leave in one write', async () => {
+  const { client, connection } = await withClient()
+  let chunks = 0
+  client.socket.on('data', () => chunks++)
+  for (let index = 0; index < 100; index++) connection.send(message('t', 1))
+  for (let index = 0; index < 32; index++) await client.next('publish')
+  assert.equal(chunks, 1)
+})
+
+test('has no more unacknowledged messages out than the client wants, and keeps their order', async () => {
+  const { client, connection } = await withClient({ protocolVersion: 5, properties: { receiveMaximum: 2 } })
+  for (let index = 1; index <= 6; index++) connection.send(message(`${index}`, index % 2 ? 1 : 2))
+  const [one, two] = [await client.next('publish'), await client.next('publish')]
+  await sleep(30)
+  assert.equal(client.received.length, 3)
+  client.send({ cmd: 'puback', messageId: one.messageId! })
+  assert.equal((await client.next('publish')).topic, '3')
+  client.send({ cmd: 'pubrec', messageId: two.messageId!, reasonCode: 0x97 })
+  assert.equal((await client.next('publish')).topic, '4')
+})
+
+test('an acknowledgement of another kind than the message ends the connection, an unknown one does not', async () => {
+  const { house, client, connection } = await withClient({ protocolVersion: 5 })
+  client.send({ cmd: 'puback', messageId: 77 }, { cmd: 'pubcomp', messageId: 77 }, { cmd: 'pubrec', messageId: 77 })
+  assert.equal((await client.next('pubrel')).reasonCode, 0x92)
+  connection.send(message('t', 2))
+  const { messageId } = await client.next('publish')
+  client.send({ cmd: 'puback', messageId: messageId! })
+  assert.equal((await client.next('disconnect')).reasonCode, 0x82)
+  assert.equal(house.disconnected.length, 1)
+})
+
+test('never sends more than the client takes at a time', async () => {
+  const { client, connection } = await withClient({ protocolVersion: 5, properties: { maximumPacketSize: 40 } })
+  connection.send(message('large', 1, { payload: Buffer.alloc(40) }))
+  connection.send(message('large', 0, { payload: Buffer.alloc(40) }))
+  connection.send(message('small', 1))
+  assert.equal((await client.next('publish')).topic, 'small')
+  client.send('30 04 0001 01 00')
+  const { reasonCode, properties } = await client.next('disconnect')
+  assert.deepEqual([reasonCode, properties?.reasonString], [0x81, undefined])
+})
+
+test('uses as many topic aliases as the client has room for', async () => {
+  const { client, connection } = await withClient({
+    protocolVersion: 5,
+    properties: { topicAliasMaximum: 1, maximumPacketSize: 50 },
+  })
+  connection.send(message('too-large', 0, { payload: Buffer.alloc(100) }))
+  for (const topic of ['a', 'b', 'a', 'b']) connection.send(message(topic))
+  const seen: unknown[] = []
+  for (let index = 0; index < 4; index++) {
+    const { topic, properties } = await client.next('publish')
+    seen.push([topic, properties?.topicAlias])
+  }
+  assert.deepEqual(seen, [
+    ['a', 1],
+    ['b', undefined],
+    ['', 1],
+    ['b', undefined],
+  ])
+})
+
+test('drops what expires while it waits, and says how much is left of the others', async () => {
+  const { client, connection } = await withClient({ protocolVersion: 5, properties: { receiveMaximum: 1 } })
+  const expiring = (topic: string, messageExpiryInterval: number) =>
+    connection.send(message(topic, 1, { properties: { messageExpiryInterval } }))
+  expiring('first', 10)
+  expiring('short', 1)
+  expiring('long', 10)
+  const first = await client.next('publish')
+  assert.equal(first.properties?.messageExpiryInterval, 10)
+  await sleep(1100)
+  client.send({ cmd: 'puback', messageId: first.messageId! })
+  const { topic, properties } = await client.next('publish')
+  assert.deepEqual([topic, properties?.messageExpiryInterval], ['long', 9])
+})
+
+test('says when a queue is full, and has room again when messages are acknowledged', async () => {
+  const { client, house, connection } = await withClient({}, { limits: { inFlightMax: 1, queuedMessagesMax: 3 } })
+  const sent = [1, 2, 3, 4].map((index) => connection.send(message(`${index}`, 1)))
+  assert.deepEqual(sent, [true, true, true, false])
+  assert.equal(await house.sessions.deliver(connection.sessionKey, message('5', 1)), 'full')
+  client.send({ cmd: 'puback', messageId: (await client.next('publish')).messageId! })
+  await client.next('publish')
+  assert.equal(await house.sessions.deliver(connection.sessionKey, message('6', 1)), 'sent')
+  assert.equal(connection.send(message('large', 1, { payload: Buffer.alloc(5_000_000) })), false)
+})
+
+test('a client that does not read is sent no more, and not for long', async () => {
+  const { client, house, connection } = await withClient(
+    {},
+    { limits: { unsentBytesMax: 100_000, slowReaderSeconds: 1 } },
+  )
+  client.socket.pause()
+  const payload = Buffer.alloc(20_000)
+  let dropped = 0
+  await eventually(
+    () => {
+      for (let index = 0; index < 10; index++) if (!connection.send(message('t', 0, { payload }))) dropped++
+      assert.ok(dropped > 0)
+    },
+    { everyMs: 1 },
+  )
+  const held = house.sockets[0]!.writableLength
+  assert.ok(held < 500_000, `${held} bytes are held`)
+  await eventually(() => assert.equal(connection.open, false))
+  assert.match(house.disconnected[0]!.why, /does not read/)
+  await eventually(() => assert.equal(house.sessions.count(), 0))
+})
+
+test('a client that reads again gets what it missed', async () => {
+  const { client, connection } = await withClient({}, { limits: { unsentBytesMax: 100_000, inFlightMax: 1000 } })
+  client.socket.pause()
+  const payload = Buffer.alloc(20_000)
+  let sent = 0
+  while (sent < 200 && connection.send(message('t', 1, { payload }))) {
+    sent++
+    if (sent % 10 === 0) await new Promise(setImmediate)
+  }
+  client.socket.resume()
+  for (let index = 0; index < sent; index++) await client.next('publish')
+})
+
+test('the host may close a connection with a reason', async () => {
+  const codes = {
+    taken_over: 0x8e,
+    not_authorized: 0x87,
+    administrative: 0x98,
+    shutting_down: 0x8b,
+    quota_exceeded: 0x97,
+    protocol_error: 0x82,
+  } as const
+  for (const [reason, code] of Object.entries(codes)) {
+    const { client, house, connection } = await withClient({ protocolVersion: 5 })
+    connection.close(reason as keyof typeof codes, 'because')
+    const { reasonCode, properties } = await client.next('disconnect')
+    assert.deepEqual([reasonCode, properties?.reasonString], [code, reason.replaceAll('_', ' ')])
+    await client.closed()
+    assert.equal(connection.open, false)
+    assert.equal(connection.send(message('t')), false)
+    assert.deepEqual(house.disconnected, [{ clientId: 'client', graceful: false, why: 'because' }])
+  }
+})
+
+test('a host that fails when it is told of a connection does not take others with it', async () => {
+  const fail = () => {
+    throw new Error('a bug')
+  }
+  const house = await openHouse({ host: { connected: fail, disconnected: fail, refused: fail } })
+  const client = await connected(house.port, { protocolVersion: 5 })
+  assert.equal((await client.next('disconnect')).reasonCode, 0x80)
+  await client.closed()
+  const other = await openHouse({ host: { subscribe: () => [], unsubscribe: fail } })
+  for (const packet of [
+    { cmd: 'subscribe', messageId: 1, subscriptions: [{ topic: 't', qos: 0 }] },
+    { cmd: 'unsubscribe', messageId: 1, unsubscriptions: ['t'] },
+  ] satisfies Packet[]) {
+    const client = await connected(other.port, { protocolVersion: 5 })
+    client.send(packet)
+    assert.equal((await client.next('disconnect')).reasonCode, 0x80)
+  }
+})
+
+test('a host that sends without end within one turn does not fill the memory', async () => {
+  const { connection, house, client } = await withClient({}, { limits: { unsentBytesMax: 200_000 } })
+  client.socket.pause()
+  const payload = Buffer.alloc(50_000)
+  let kept = 0
+  for (let index = 0; index < 1000; index++) if (connection.send(message('t', 0, { payload }))) kept++
+  assert.ok(kept < 100, `${kept} were kept`)
+  assert.ok(house.sockets[0]!.writableLength < 1_000_000)
+})

@@ -1,0 +1,109 @@
+/** Messages to a client: a window of unacknowledged ones, a bounded queue behind it. */
+import { Code, protocolError } from './codes.ts'
+import type { Message, MessageProperties } from './host.ts'
+import { Packet } from './properties.ts'
+import { messageBytes } from './session-store.ts'
+import { type Outgoing, Pause, type Peer, type Session } from './state.ts'
+import { writeAcknowledgement, writePublish } from './writer.ts'
+
+/** `Connection.send`. False: nothing was kept of it, because the client does not keep up or is gone. */
+export function send(this: Peer, message: Message): boolean {
+  const { session, layer } = this
+  if (!this.open || !session) return false
+  if (message.qos === 0) {
+    if (this.paused & Pause.unsent) return false
+    writePublish(this, message, 0, false, message.properties)
+    return true
+  }
+  const { queuedMessagesMax, queuedBytesMax } = layer.limits
+  const bytes = messageBytes(message)
+  const count = (session.inFlight?.size ?? 0) + (session.queue?.length ?? 0)
+  if (count >= queuedMessagesMax || session.owedBytes + bytes > queuedBytesMax) return false
+  session.owedBytes += bytes
+  const expires = message.properties?.messageExpiryInterval !== undefined
+  const outgoing: Outgoing = {
+    message,
+    packetId: 0,
+    released: false,
+    again: false,
+    at: expires ? layer.now().getTime() : 0,
+    bytes,
+    stored: undefined,
+  }
+  if (!session.queue?.length && mayTransmit(this, session)) transmit(this, session, outgoing)
+  else {
+    session.queue ??= []
+    session.queue.push(outgoing)
+  }
+  return true
+}
+
+const mayTransmit = (peer: Peer, session: Session) =>
+  (peer.paused & Pause.unsent) === 0 && (session.inFlight?.size ?? 0) < peer.receiveMaximum
+
+/** As much of the queue as the client takes at a time. */
+export function sendQueued(peer: Peer) {
+  const { session } = peer
+  if (!session) return
+  while (session.queue && session.queue.length > 0 && mayTransmit(peer, session))
+    transmit(peer, session, session.queue.shift()!)
+  if (session.queue?.length === 0) session.queue = undefined
+}
+
+function transmit(peer: Peer, session: Session, outgoing: Outgoing) {
+  if (outgoing.packetId === 0) outgoing.packetId = nextPacketId(session)
+  session.inFlight ??= new Map()
+  session.inFlight.set(outgoing.packetId, outgoing)
+  if (outgoing.released) {
+    writeAcknowledgement(peer, 0x62, outgoing.packetId, 0)
+    return
+  }
+  const { message, at } = outgoing
+  let properties: MessageProperties | undefined = message.properties
+  if (at > 0 && properties) {
+    const waited = Math.floor((peer.layer.now().getTime() - at) / 1000)
+    const left = properties.messageExpiryInterval! - waited
+    if (left <= 0) {
+      completed(peer, session, outgoing)
+      return
+    }
+    if (waited > 0) properties = { ...properties, messageExpiryInterval: left }
+  }
+  // MQTT-3.1.2-25: what is too large for the client counts as sent.
+  if (!writePublish(peer, message, outgoing.packetId, outgoing.again, properties)) completed(peer, session, outgoing)
+}
+
+function nextPacketId(session: Session): number {
+  let id = session.lastPacketId
+  do id = id >= 0xffff ? 1 : id + 1
+  while (session.inFlight?.has(id) || session.queue?.some(({ packetId }) => packetId === id))
+  session.lastPacketId = id
+  return id
+}
+
+function completed(peer: Peer, session: Session, outgoing: Outgoing) {
+  session.inFlight?.delete(outgoing.packetId)
+  session.owedBytes -= outgoing.bytes
+  if (outgoing.stored !== undefined) peer.layer.store.forget(session.key, outgoing.stored)
+}
+
+/** PUBACK, PUBREC or PUBCOMP has come. */
+export function acknowledged(peer: Peer, type: number, packetId: number, code: number) {
+  const session = peer.session!
+  const outgoing = session.inFlight?.get(packetId)
+  if (!outgoing) {
+    // The client remembers what we do not: it may stop.
+    if (type === Packet.pubrec && code < 0x80) writeAcknowledgement(peer, 0x62, packetId, Code.packetIdNotFound)
+    return
+  }
+  const { qos } = outgoing.message
+  const expected = qos === 1 ? Packet.puback : outgoing.released ? Packet.pubcomp : Packet.pubrec
+  if (type === Packet.pubrec && qos === 2 && code < 0x80) {
+    outgoing.released = true
+    writeAcknowledgement(peer, 0x62, packetId, 0)
+    return
+  }
+  if (type !== expected) throw protocolError('an acknowledgement of another kind than the message has')
+  completed(peer, session, outgoing)
+  if (session.queue) sendQueued(peer)
+}

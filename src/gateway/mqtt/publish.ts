@@ -1,0 +1,194 @@
+/** PUBLISH: parsed in place, handed to the host, acknowledged in the order of arrival once the host is done. */
+import { isUtf8 } from 'node:buffer'
+import { Code, MqttError, malformed, protocolError } from './codes.ts'
+import { end } from './ending.ts'
+import type { Message, MessageProperties, PublishCode, Qos } from './host.ts'
+import type { Limits } from './limits.ts'
+import { Packet, readProperties } from './properties.ts'
+import { doneReading, readFrom, where } from './reader.ts'
+import { type Acknowledgement, Pause, type Peer, Phase, type Session } from './state.ts'
+import { writeAcknowledgement, writeCodes } from './writer.ts'
+
+const slash = 0x2f
+const plus = 0x2b
+const hash = 0x23
+
+function readTopic(buffer: Buffer, start: number, stop: number, limits: Limits): string {
+  if (stop - start > limits.topicBytesMax) throw new MqttError(Code.topicInvalid, 'the topic is too long')
+  let levels = 1
+  let ascii = true
+  for (let index = start; index < stop; index++) {
+    const unit = buffer[index]!
+    if (unit === slash) levels++
+    else if (unit < 0x20 || unit === 0x7f) throw malformed('the topic holds a control character')
+    else if (unit === plus || unit === hash) throw malformed('the topic holds a wildcard')
+    else if (unit >= 0x80) ascii = false
+  }
+  if (levels > limits.topicLevelsMax) throw new MqttError(Code.topicInvalid, 'the topic is too deep')
+  if (ascii) return buffer.toString('latin1', start, stop)
+  if (!isUtf8(buffer.subarray(start, stop))) throw malformed('the topic is not UTF-8')
+  const topic = buffer.toString('utf8', start, stop)
+  if (/[\u0080-\u009f]/.test(topic)) throw malformed('the topic holds a control character')
+  return topic
+}
+
+export function receivePublish(peer: Peer, header: number, buffer: Buffer, start: number, stop: number) {
+  const { layer } = peer
+  const { limits } = layer
+  const qos = ((header >> 1) & 3) as Qos
+  if ((qos as number) === 3) throw malformed('QoS 3')
+  if (qos === 0 && header & 8) throw malformed('a duplicate of QoS 0')
+  if (stop - start < (qos > 0 ? 4 : 2)) throw malformed('the packet is too short')
+  let position = start + 2 + ((buffer[start]! << 8) | buffer[start + 1]!)
+  if (position + (qos > 0 ? 2 : 0) > stop) throw malformed('the packet is too short')
+  let topic = readTopic(buffer, start + 2, position, limits)
+  let packetId = 0
+  if (qos > 0) {
+    packetId = (buffer[position]! << 8) | buffer[position + 1]!
+    if (packetId === 0) throw protocolError('packet id 0')
+    position += 2
+  }
+  let properties: MessageProperties | undefined
+  if (peer.version === 5) {
+    if (position < stop && buffer[position] === 0) position++
+    else {
+      readFrom(buffer, position, stop)
+      const found = readProperties(Packet.publish, limits)
+      position = where()
+      doneReading()
+      if (found) {
+        const { topicAlias, ...others } = found
+        if (topicAlias !== undefined) topic = resolveAlias(peer, topicAlias as number, topic)
+        properties = others as MessageProperties
+        if (properties.responseTopic !== undefined && /[+#]|^$/.test(properties.responseTopic))
+          throw protocolError('the response topic holds a wildcard')
+      }
+    }
+  }
+  if (topic === '') throw peer.version === 5 ? protocolError('no topic') : malformed('no topic')
+  const retain = (header & 1) === 1
+  const payload = buffer.subarray(position, stop)
+  const message: Message = properties ? { topic, payload, qos, retain, properties } : { topic, payload, qos, retain }
+  if (qos === 2 && !isNew(peer, packetId)) return
+  const outcome = layer.host.publish(peer, message)
+  if (outcome === undefined) {
+    if (qos === 2) peer.session!.received = (peer.session!.received ?? new Set()).add(packetId)
+    if (qos > 0) acknowledge(peer, qos === 1 ? 0x40 : 0x50, packetId, 0)
+  } else pend(peer, qos, packetId, payload.length, outcome)
+}
+
+function resolveAlias(peer: Peer, alias: number, topic: string): string {
+  if (alias === 0 || alias > peer.layer.limits.topicAliasMaximum)
+    throw new MqttError(Code.topicAlias, 'a topic alias that was not offered')
+  if (topic === '') {
+    const known = peer.aliasesIn?.[alias]
+    if (known === undefined) throw protocolError('an unknown topic alias')
+    return known
+  }
+  peer.aliasesIn ??= []
+  peer.aliasesIn[alias] = topic
+  return topic
+}
+
+/** Whether a QoS 2 message is not one that we have already; if we have, its PUBREC leaves again, or is still to leave. */
+function isNew(peer: Peer, packetId: number): boolean {
+  const { received } = peer.session!
+  if (received?.has(packetId)) {
+    acknowledge(peer, 0x50, packetId, 0)
+    return false
+  }
+  let unreleased = received?.size ?? 0
+  for (const { header, done, packetId: other } of peer.acknowledgements ?? []) {
+    if (header !== 0x50 || done) continue
+    if (other === packetId) return false
+    unreleased++
+  }
+  const { receiveMaximum, unreleasedMax } = peer.layer.limits
+  if (unreleased >= (peer.version === 5 ? receiveMaximum : unreleasedMax))
+    throw new MqttError(Code.receiveMaximum, 'more unacknowledged messages than the receive maximum')
+  return true
+}
+
+/** At once when nothing waits before it. */
+export function acknowledge(peer: Peer, header: number, packetId: number, code: number, codes?: number[]) {
+  const waiting = peer.acknowledgements
+  const entry: Acknowledgement | undefined =
+    waiting && waiting.length > 0
+      ? { header, packetId, code, bytes: 0, done: true, ...(codes ? { codes } : {}) }
+      : undefined
+  if (entry) waiting!.push(entry)
+  else if (codes) writeCodes(peer, header, packetId, codes)
+  else writeAcknowledgement(peer, header, packetId, code)
+}
+
+function pend(peer: Peer, qos: number, packetId: number, bytes: number, outcome: Promise<PublishCode | undefined>) {
+  const { session } = peer
+  const entry: Acknowledgement = {
+    header: qos === 0 ? 0 : qos === 1 ? 0x40 : 0x50,
+    packetId,
+    code: 0,
+    bytes,
+    done: false,
+  }
+  waitFor(peer, entry)
+  outcome.then(
+    (code) => {
+      entry.code = code ?? 0
+      if (qos === 2 && session && (entry.code < 0x80 || peer.version < 5))
+        session.received = (session.received ?? new Set()).add(packetId)
+      settled(peer, entry)
+    },
+    (error) => failed(peer, entry, error),
+  )
+}
+
+/** Takes its place in the row; reading stops when the row gets long. */
+export function waitFor(peer: Peer, entry: Acknowledgement) {
+  const { receiveMaximum, pendingBytesMax } = peer.layer.limits
+  peer.acknowledgements ??= []
+  peer.acknowledgements.push(entry)
+  peer.pending++
+  peer.pendingBytes += entry.bytes
+  if (peer.pending >= receiveMaximum || peer.pendingBytes >= pendingBytesMax) {
+    peer.paused |= Pause.pending
+    peer.stream.pause()
+  }
+}
+
+export function settled(peer: Peer, entry: Acknowledgement) {
+  const { receiveMaximum, pendingBytesMax } = peer.layer.limits
+  entry.done = true
+  peer.pending--
+  peer.pendingBytes -= entry.bytes
+  if (peer.phase !== Phase.open) return
+  const waiting = peer.acknowledgements!
+  while (waiting.length > 0 && waiting[0]!.done) {
+    const { header, packetId, code, codes } = waiting.shift()!
+    if (codes) writeCodes(peer, header, packetId, codes)
+    else if (header !== 0) writeAcknowledgement(peer, header, packetId, code)
+  }
+  if (peer.ended && peer.pending === 0) peer.layer.proceed(peer)
+  else if (
+    peer.paused & Pause.pending &&
+    peer.pending <= receiveMaximum / 2 &&
+    peer.pendingBytes <= pendingBytesMax / 2
+  ) {
+    peer.paused &= ~Pause.pending
+    // Not at once: with a host that answers within the turn, one peer could have the turn for itself.
+    setImmediate(peer.layer.proceed, peer)
+  }
+}
+
+export function failed(peer: Peer, entry: Acknowledgement, error: unknown) {
+  entry.done = true
+  peer.pending--
+  peer.pendingBytes -= entry.bytes
+  peer.layer.log.error({ err: error, clientId: peer.client.clientId }, 'a message of a device could not be taken')
+  end(peer, Code.unspecified, 'the message could not be taken')
+}
+
+/** PUBREL. */
+export function released(peer: Peer, session: Session, packetId: number) {
+  const known = session.received?.delete(packetId)
+  writeAcknowledgement(peer, 0x70, packetId, known ? 0 : Code.packetIdNotFound)
+}

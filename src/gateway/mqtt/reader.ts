@@ -1,0 +1,97 @@
+/**
+ * Reads the parts of a packet in place. One cursor serves all connections: a packet is read to its end without a pause, and a
+ * reader for each would be garbage at the rate of packets.
+ */
+import { isUtf8 } from 'node:buffer'
+import { Code, MqttError, malformed } from './codes.ts'
+
+let buffer: Buffer = Buffer.alloc(0)
+let position = 0
+let end = 0
+
+export function readFrom(source: Buffer, start: number, stop: number) {
+  buffer = source
+  position = start
+  end = stop
+}
+
+/** A packet that is kept whole somewhere else must not be kept here too. */
+export const doneReading = () => readFrom(empty, 0, 0)
+const empty = Buffer.alloc(0)
+
+export const left = () => end - position
+export const where = () => position
+
+/** Nothing is read beyond the next `length` bytes until `widen` is given what this returns. */
+export function narrow(length: number): number {
+  const before = end
+  if (length > end - position) throw malformed('a part reaches beyond the packet')
+  end = position + length
+  return before
+}
+export function widen(before: number) {
+  end = before
+}
+
+function take(bytes: number): number {
+  const start = position
+  if (bytes > end - start) throw malformed('the packet is too short')
+  position = start + bytes
+  return start
+}
+
+export const byte = () => buffer[take(1)]!
+export function uint16(): number {
+  const start = take(2)
+  return (buffer[start]! << 8) | buffer[start + 1]!
+}
+export const uint32 = () => buffer.readUInt32BE(take(4))
+
+export function variableInteger(): number {
+  let value = 0
+  for (let shift = 0; shift < 28; shift += 7) {
+    const digit = byte()
+    value |= (digit & 0x7f) << shift
+    if (digit >= 0x80) continue
+    if (digit === 0 && shift > 0) throw malformed('a variable byte integer is longer than it need be')
+    return value
+  }
+  throw malformed('a variable byte integer has more than four bytes')
+}
+
+/** A view: whoever keeps it beyond this turn copies it. */
+export function binary(): Buffer {
+  const length = uint16()
+  const start = take(length)
+  return buffer.subarray(start, start + length)
+}
+
+export function rest(): Buffer {
+  const start = take(end - position)
+  return buffer.subarray(start, end)
+}
+
+export function text(bytesMax = 65_535): string {
+  const length = uint16()
+  const start = take(length)
+  if (length > bytesMax) throw new MqttError(Code.quotaExceeded, `a text has more than ${bytesMax} bytes`)
+  return decode(buffer, start, start + length)
+}
+
+/**
+ * MQTT's texts: UTF-8 without U+0000 and without surrogates (MQTT-1.5.4-1, -2). Control characters may be refused too, and are:
+ * they have no use in a topic or a name and much in an attack on a log.
+ */
+export function decode(source: Buffer, start: number, stop: number): string {
+  let ascii = true
+  for (let index = start; index < stop; index++) {
+    const unit = source[index]!
+    if (unit < 0x20 || unit === 0x7f) throw malformed('a text holds a control character')
+    if (unit >= 0x80) ascii = false
+  }
+  if (ascii) return source.toString('latin1', start, stop)
+  if (!isUtf8(source.subarray(start, stop))) throw malformed('a text is not UTF-8')
+  const decoded = source.toString('utf8', start, stop)
+  if (/[\u0080-\u009f]/.test(decoded)) throw malformed('a text holds a control character')
+  return decoded
+}

@@ -1,0 +1,223 @@
+/** Bytes of a stream into packets, packets to their handlers. */
+import { Code, MqttError, malformed, protocolError } from './codes.ts'
+import { connect } from './connect.ts'
+import { readAcknowledgement, readConnect, readDisconnect, readSubscribe, readUnsubscribe } from './decode.ts'
+import { end, refuse, releaseRest } from './ending.ts'
+import { acknowledged } from './outbound.ts'
+import { Packet } from './properties.ts'
+import { receivePublish, released } from './publish.ts'
+import { doneReading, readFrom } from './reader.ts'
+import { Pause, type Peer, Phase } from './state.ts'
+import { subscribe, unsubscribe } from './subscribe.ts'
+import { flush, writePingResponse } from './writer.ts'
+
+/** A peer that keeps talking after our goodbye is cut off. */
+const discardedMax = 4_194_304
+
+export function receive(peer: Peer, chunk: Buffer) {
+  if (peer.phase >= Phase.closing) {
+    peer.discarded += chunk.length
+    if (peer.discarded > discardedMax) peer.stream.destroy()
+    return
+  }
+  if (peer.rest) {
+    if (!append(peer, chunk) || peer.restLength < peer.restNeeds || peer.paused !== 0) return
+    parseRest(peer)
+  } else parse(peer, chunk, chunk.length)
+}
+
+function parseRest(peer: Peer) {
+  const { rest, restLength } = peer
+  if (!rest) return
+  releaseRest(peer)
+  parse(peer, rest, restLength)
+}
+
+/** Goes on with what has been read already, then with the stream. */
+export function proceed(peer: Peer) {
+  if (peer.parsing || peer.paused !== 0 || peer.phase >= Phase.closing) return
+  parseRest(peer)
+  if (peer.paused !== 0) return
+  if (!peer.ended) peer.stream.resume()
+  else if (peer.pending === 0) end(peer, Code.success, 'the client closed the connection')
+}
+
+function parse(peer: Peer, buffer: Buffer, length: number) {
+  let position = 0
+  let packets = 0
+  peer.parsing = true
+  try {
+    while (position < length && peer.paused === 0 && peer.phase < Phase.closing) {
+      const size = packetSize(peer, buffer, position, length)
+      if (size === 0 || position + size > length) {
+        peer.restNeeds = size
+        break
+      }
+      const body = position + 1 + lengthBytes(size)
+      position += size
+      peer.seen = peer.layer.tick
+      handle(peer, buffer[position - size]!, buffer, body, position)
+      if (++packets === packetsAtOnce && position < length) letOthersFirst(peer)
+    }
+  } catch (error) {
+    fail(peer, error)
+  }
+  peer.parsing = false
+  if (position < length && peer.phase < Phase.closing) keep(peer, buffer, position, length)
+  flush(peer)
+}
+
+/** A chunk can hold tens of thousands of tiny packets: nobody is served for so long at a time. */
+const packetsAtOnce = 500
+
+function letOthersFirst(peer: Peer) {
+  peer.paused |= Pause.turn
+  peer.stream.pause()
+  setImmediate(nextTurn, peer)
+}
+
+function nextTurn(peer: Peer) {
+  peer.paused &= ~Pause.turn
+  proceed(peer)
+}
+
+const lengthBytes = (size: number) => (size < 130 ? 1 : size < 16_387 ? 2 : size < 2_097_156 ? 3 : 4)
+
+/** Of the packet that begins here; 0 when not even that is known. */
+function packetSize(peer: Peer, buffer: Buffer, position: number, length: number): number {
+  const { limits } = peer.layer
+  const first = buffer[position]!
+  if (peer.phase === Phase.fresh && first >> 4 !== Packet.connect)
+    throw protocolError('the first packet is not CONNECT')
+  let value = 0
+  for (let digits = 0; ; digits++) {
+    if (digits === 4) throw malformed('the remaining length has more than four bytes')
+    const index = position + 1 + digits
+    if (index >= length) return 0
+    const digit = buffer[index]!
+    value |= (digit & 0x7f) << (digits * 7)
+    if (digit >= 0x80) continue
+    if (digits > 0 && digit === 0) throw malformed('the remaining length is longer than it need be')
+    const most = peer.phase === Phase.fresh ? limits.connectBytesMax : limits.packetBytesMax
+    const size = value + digits + 2
+    if (size > most) throw new MqttError(Code.tooLarge, `a packet of more than ${most} bytes`)
+    return size
+  }
+}
+
+function handle(peer: Peer, first: number, buffer: Buffer, start: number, stop: number) {
+  const type = first >> 4
+  if (type === Packet.publish) {
+    receivePublish(peer, first, buffer, start, stop)
+    return
+  }
+  const flags = first & 15
+  if (type === Packet.pingreq) {
+    if (flags !== 0 || start !== stop) throw malformed('PINGREQ has a body or flags')
+    writePingResponse(peer)
+    return
+  }
+  readFrom(buffer, start, stop)
+  try {
+    handleOther(peer, type, flags)
+  } finally {
+    doneReading()
+  }
+}
+
+const { puback, pubrec, pubrel, pubcomp } = Packet
+const fromClients = [puback, pubrec, pubrel, pubcomp, Packet.subscribe, Packet.unsubscribe, Packet.disconnect].reduce(
+  (bits, type) => bits | (1 << type),
+  0,
+)
+
+function handleOther(peer: Peer, type: number, flags: number) {
+  const { version, layer } = peer
+  const { limits } = layer
+  if (type === Packet.connect) {
+    if (peer.phase !== Phase.fresh) throw protocolError('a second CONNECT')
+    connect(peer, readConnect(flags, limits))
+    return
+  }
+  // AUTH too: only a CONNECT with an authentication method, which is refused, could begin such an exchange.
+  if ((fromClients & (1 << type)) === 0) throw protocolError('a packet that clients do not send')
+  const wanted = type === Packet.pubrel || type === Packet.subscribe || type === Packet.unsubscribe ? 2 : 0
+  if (flags !== wanted) throw malformed('reserved bits are set')
+  switch (type) {
+    case Packet.puback:
+    case Packet.pubrec:
+    case Packet.pubcomp:
+    case Packet.pubrel: {
+      const { packetId, code } = readAcknowledgement(type, version, limits)
+      if (type === Packet.pubrel) released(peer, peer.session!, packetId)
+      else acknowledged(peer, type, packetId, code)
+      return
+    }
+    case Packet.subscribe:
+      subscribe(peer, readSubscribe(version, limits))
+      return
+    case Packet.unsubscribe: {
+      const { packetId, filters } = readUnsubscribe(version, limits)
+      unsubscribe(peer, packetId, filters)
+      return
+    }
+    default:
+      disconnect(peer)
+  }
+}
+
+function disconnect(peer: Peer) {
+  const { code, sessionExpirySeconds } = readDisconnect(peer.version, peer.layer.limits)
+  const { session, client, layer } = peer
+  if (sessionExpirySeconds !== undefined && session) {
+    // MQTT-3.1.2.11.2: a session that was to end with the connection cannot be made to stay.
+    if (session.expirySeconds === 0 && sessionExpirySeconds > 0)
+      throw protocolError('a session of no length cannot grow')
+    session.expirySeconds = Math.min(sessionExpirySeconds, layer.limits.sessionExpiryMaxSeconds)
+    client.sessionExpirySeconds = session.expirySeconds
+  }
+  // MQTT-3.14.4-3: any other code leaves the will in force. To a client that sends one of the server's there is no more to say.
+  end(peer, Code.success, `the client disconnected with code ${code}`, { graceful: code === Code.success })
+}
+
+function fail(peer: Peer, error: unknown) {
+  if (!(error instanceof MqttError)) {
+    peer.layer.log.error({ err: error }, 'a packet could not be handled')
+    end(peer, Code.unspecified, 'the platform failed')
+  } else if (peer.phase < Phase.open && error.code === Code.unsupportedVersion) refuse(peer, error.code, error.message)
+  else end(peer, error.code, error.message)
+}
+
+/**
+ * What is left is copied: a slice would hold the whole chunk. It grows by doubling as bytes come in, never to the length that the
+ * peer has only announced.
+ */
+function keep(peer: Peer, buffer: Buffer, position: number, length: number) {
+  hold(peer, length - position)
+  buffer.copy(peer.rest!, 0, position, length)
+  peer.restLength = length - position
+  peer.restSince = peer.layer.tick
+}
+
+function hold(peer: Peer, bytes: number) {
+  peer.rest = Buffer.allocUnsafeSlow(bytes)
+  peer.layer.partialBytes += bytes
+}
+
+function append(peer: Peer, chunk: Buffer): boolean {
+  const { rest, restLength, layer } = peer
+  const needed = restLength + chunk.length
+  if (needed > rest!.length) {
+    const size = Math.max(needed, Math.min(rest!.length * 2, peer.restNeeds))
+    if (layer.partialBytes + size - rest!.length > layer.limits.partialBytesMax) {
+      end(peer, Code.quotaExceeded, 'too many incomplete packets at a time')
+      return false
+    }
+    layer.partialBytes -= rest!.length
+    hold(peer, size)
+    rest!.copy(peer.rest!, 0, 0, restLength)
+  }
+  chunk.copy(peer.rest!, restLength)
+  peer.restLength = needed
+  return true
+}

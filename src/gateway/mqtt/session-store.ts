@@ -1,0 +1,63 @@
+import type { Message, Qos, Subscription } from './host.ts'
+import { matches } from './topics.ts'
+
+/** A message that a session owes its client. */
+export interface OwedMessage {
+  /** The store's name for it; absent when only this process knows of it. */
+  stored?: string
+  message: Message
+  /** 0: not sent yet. */
+  packetId: number
+  /** QoS 2: PUBREC has come, PUBREL is owed. */
+  released: boolean
+  /** When it was taken in, milliseconds since the epoch: what is left of its expiry interval is counted from here. */
+  at: number
+}
+
+export interface SessionState {
+  /** Infinity: never. */
+  expirySeconds: number
+  subscriptions: Subscription[]
+  /** Packet ids of QoS 2 messages from the client that it has not released. */
+  received: number[]
+  /** In the order in which they are to be sent. */
+  messages: OwedMessage[]
+}
+
+/**
+ * Sessions beyond a connection, and beyond the process. What is asked for one session happens in the order of the calls. While a
+ * client is connected the truth is in memory, except for messages that were queued before: they stay here until acknowledged.
+ */
+export interface SessionStore {
+  /** Undefined: there is none, or it has expired. */
+  load(key: string): Promise<SessionState | undefined>
+  /** At CONNECT and when subscriptions change. */
+  save(key: string, session: Pick<SessionState, 'expirySeconds' | 'subscriptions'>): Promise<void>
+  /** When the connection ends. Messages that the store has already are updated, the others are added. */
+  leave(key: string, session: SessionState): Promise<void>
+  discard(key: string): Promise<void>
+  /** For a client that is away: `gone` when there is no session or no subscription of it that asks for this with a QoS above 0. */
+  enqueue(key: string, message: Message): Promise<'queued' | 'full' | 'gone'>
+  /** The client has acknowledged it. */
+  forget(key: string, stored: string): void
+  /** These are connected: their expiry starts anew. */
+  touch(keys: string[]): Promise<void>
+  /** Resolves when all that was asked has been written. */
+  close(): Promise<void>
+}
+
+export interface QueueLimits {
+  queuedMessagesMax: number
+  queuedBytesMax: number
+}
+
+/** The QoS at which a session's subscriptions ask for a message; 0 when none does. */
+export function owedQos(subscriptions: Iterable<Subscription>, message: Message): Qos {
+  let granted: Qos = 0
+  for (const { filter, qos } of subscriptions) if (qos > granted && matches(filter, message.topic)) granted = qos
+  return Math.min(granted, message.qos) as Qos
+}
+
+/** What a message weighs in a queue, roughly: enough for a bound. */
+export const messageBytes = ({ topic, payload, properties }: Message) =>
+  topic.length + payload.length + (properties ? 256 : 0)

@@ -1,0 +1,80 @@
+/** What a session owes its client, on a connection and beyond it. */
+import type { Subscription } from './host.ts'
+import { messageBytes, type OwedMessage, type SessionState } from './session-store.ts'
+import { type Outgoing, type Peer, Phase, type Session } from './state.ts'
+
+export const newSession = (key: string): Session => ({
+  key,
+  peer: undefined,
+  expirySeconds: 0,
+  kept: false,
+  subscriptions: undefined,
+  inFlight: undefined,
+  queue: undefined,
+  owedBytes: 0,
+  received: undefined,
+  lastPacketId: 0,
+  loading: undefined,
+})
+
+export function restore(session: Session, state: SessionState) {
+  session.kept = true
+  if (state.subscriptions.length > 0)
+    session.subscriptions = new Map(state.subscriptions.map((subscription) => [subscription.filter, subscription]))
+  if (state.received.length > 0) session.received = new Set(state.received)
+  if (state.messages.length > 0) session.queue = state.messages.map(toOutgoing)
+  for (const { bytes, packetId } of session.queue ?? []) {
+    session.owedBytes += bytes
+    session.lastPacketId = Math.max(session.lastPacketId, packetId)
+  }
+}
+
+const toOutgoing = ({ message, packetId, released, at, stored }: OwedMessage): Outgoing => ({
+  message,
+  packetId,
+  released,
+  again: packetId > 0,
+  at: message.properties?.messageExpiryInterval === undefined ? 0 : at,
+  bytes: messageBytes(message),
+  stored,
+})
+
+/** What was sent and not acknowledged is to be sent again first, in its order (MQTT-4.6.0-1). */
+export function sendAgain(session: Session) {
+  if (!session.inFlight || session.inFlight.size === 0) return
+  for (const outgoing of session.inFlight.values()) outgoing.again = true
+  session.queue = [...session.inFlight.values(), ...(session.queue ?? [])]
+  session.inFlight = undefined
+}
+
+export const subscriptionsOf = (session: Session): Subscription[] => [...(session.subscriptions?.values() ?? [])]
+
+/** Parts the session from its connection: kept where it outlives it, else dropped. */
+export function leaveSession(peer: Peer, phase: number) {
+  const { session, layer } = peer
+  peer.session = undefined
+  if (!session || session.peer !== peer) return
+  session.peer = undefined
+  if (layer.sessions.get(session.key) === session) layer.sessions.delete(session.key)
+  // Before it was open nothing has changed of what the store has.
+  if (phase !== Phase.open) return
+  const failed = (error: unknown) => layer.log.error({ err: error }, 'the session of a client that left was not kept')
+  if (session.expirySeconds > 0) layer.store.leave(session.key, stateOf(session, layer.now().getTime())).catch(failed)
+  else if (session.kept) layer.store.discard(session.key).catch(failed)
+}
+
+function stateOf(session: Session, now: number): SessionState {
+  const owed = [...(session.inFlight?.values() ?? []), ...(session.queue ?? [])]
+  return {
+    expirySeconds: session.expirySeconds,
+    subscriptions: subscriptionsOf(session),
+    received: [...(session.received ?? [])],
+    messages: owed.map(({ message, packetId, released, at, stored }) => ({
+      message,
+      packetId,
+      released,
+      at: at || now,
+      ...(stored === undefined ? {} : { stored }),
+    })),
+  }
+}

@@ -1,0 +1,367 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { pino } from 'pino'
+import { atTheEnd, freshDatabase } from '../../../test/harness/database.ts'
+import { eventually } from '../../../test/harness/eventually.ts'
+import { connected, type RawClient } from '../../../test/harness/mqtt-raw.ts'
+import { sleep, systemClock } from '../../kernel/clock.ts'
+import { connect as connectDatabase, createDb } from '../../kernel/db.ts'
+import { migrate, readMigrations } from '../../kernel/migrate.ts'
+import { createSecrets } from '../../kernel/secrets.ts'
+import { createSessionStore, sweepSessions } from '../store/sessions.ts'
+import type { Host, Message, Qos } from './host.ts'
+import { defaultLimits, type Limits } from './limits.ts'
+import type { SessionStore } from './session-store.ts'
+import { openHouse } from './test-house.ts'
+
+const message = (topic: string, qos: Qos = 1, more: Partial<Message> = {}): Message => ({
+  topic,
+  payload: Buffer.from(`${topic}!`),
+  qos,
+  ...more,
+})
+
+async function openDatabase() {
+  const connection = await freshDatabase()
+  const pool = connectDatabase(connection, { max: 1 })
+  const directory = fileURLToPath(new URL('../migrations/', import.meta.url))
+  await migrate(pool, readMigrations([{ module: 'gateway', directory }]))
+  await pool.end()
+  const database = createDb(connection, { max: 4 })
+  atTheEnd(database.close)
+  return database
+}
+
+const db = await openDatabase()
+const secrets = createSecrets(Buffer.alloc(32, 7))
+let now = systemClock
+
+/** As after a restart of the process: nothing but the database is known of what was before. */
+const aNewProcess = (limits: Partial<Limits> = {}, host: Partial<Host> = {}) =>
+  openHouse({
+    host,
+    store: createSessionStore(
+      { db, secrets, now: () => now(), log: pino({ level: 'silent' }) },
+      { ...defaultLimits, ...limits },
+    ),
+    limits,
+  })
+
+let names = 0
+const aName = () => `client-${++names}`
+const key = (clientId: string) => `owner\u001f${clientId}`
+
+async function subscribe(client: RawClient, topic: string, qos: Qos = 1) {
+  client.send({ cmd: 'subscribe', messageId: 999, subscriptions: [{ topic, qos }] })
+  await client.next('suback')
+}
+
+async function leave(client: RawClient, house: { connections: Map<string, { open: boolean }> }, clientId: string) {
+  client.cut()
+  await eventually(() => assert.equal(house.connections.get(clientId)!.open, false))
+}
+
+test('a session survives the connection and the process: subscriptions, unacknowledged and queued messages', async () => {
+  const clientId = aName()
+  const options = { clientId, clean: false }
+  const before = await aNewProcess({ inFlightMax: 2 })
+  const client = await connected(before.port, options)
+  assert.equal(client.connack.sessionPresent, false)
+  await subscribe(client, 'kp1/+/secret-token/#', 2)
+  const properties = { contentType: 'text/plain', correlationData: Buffer.from('c'), userProperties: { a: '1' } }
+  for (const [index, qos] of ([1, 2, 2, 1] as const).entries())
+    before.connections.get(clientId)!.send(message(`kp1/a/secret-token/${index}`, qos, { properties }))
+  const [, second] = [await client.next('publish'), await client.next('publish')]
+  client.send({ cmd: 'pubrec', messageId: second.messageId! })
+  await client.next('pubrel')
+  await leave(client, before, clientId)
+  assert.equal(await before.sessions.deliver(key(clientId), message('kp1/a/secret-token/4', 2)), 'queued')
+  await before.close()
+
+  const after = await aNewProcess()
+  assert.equal(await after.sessions.deliver(key(clientId), message('kp1/a/secret-token/5', 1)), 'queued')
+  const again = await connected(after.port, options)
+  assert.equal(again.connack.sessionPresent, true)
+  assert.deepEqual(after.present.get(clientId), { present: true, subscriptions: ['kp1/+/secret-token/#'] })
+  const first = await again.next('publish')
+  assert.deepEqual([first.topic, first.dup, first.messageId], ['kp1/a/secret-token/0', true, 1])
+  assert.equal((await again.next('pubrel')).messageId, 2)
+  const rest = [2, 3, 4, 5].map(() => again.next('publish'))
+  const seen = (await Promise.all(rest)).map(({ topic, dup, qos, payload }) => [topic.at(-1), dup, qos, `${payload}`])
+  assert.deepEqual(seen, [
+    ['2', false, 2, 'kp1/a/secret-token/2!'],
+    ['3', false, 1, 'kp1/a/secret-token/3!'],
+    ['4', false, 2, 'kp1/a/secret-token/4!'],
+    ['5', false, 1, 'kp1/a/secret-token/5!'],
+  ])
+  assert.equal(new Set(again.received.flatMap((packet) => packet.messageId ?? [])).size, 6)
+})
+
+test('what the host does not let through any more is dropped, whether its client comes back or is there', async () => {
+  const clientId = aName()
+  const options = { clientId, clean: false }
+  const withdrawn = new Set<string>()
+  const mayDeliver = async (_: unknown, messages: Message[]) => messages.map(({ about }) => !withdrawn.has(about ?? ''))
+  const before = await aNewProcess({ inFlightMax: 2 }, { mayDeliver })
+  const client = await connected(before.port, options)
+  await subscribe(client, '#')
+  const connection = before.connections.get(clientId)!
+  for (const [index, about] of ['x', 'y', 'x', 'y', 'x'].entries())
+    connection.send(message(`live/${index}`, 1, { about }))
+  const sent = [await client.next('publish'), await client.next('publish')]
+  withdrawn.add('x')
+  before.sessions.recheck()
+  await sleep(150)
+  client.send({ cmd: 'puback', messageId: sent[1]!.messageId! })
+  assert.equal((await client.next('publish')).topic, 'live/3')
+  withdrawn.clear()
+  await leave(client, before, clientId)
+  for (const about of ['x', 'y'])
+    assert.equal(await before.sessions.deliver(key(clientId), message(`away/${about}`, 1, { about })), 'queued')
+  await before.close()
+
+  // live/0, which was sent and never acknowledged, is not sent again either.
+  withdrawn.add('x')
+  const after = await aNewProcess({}, { mayDeliver })
+  const again = await connected(after.port, options)
+  assert.deepEqual([(await again.next('publish')).topic, (await again.next('publish')).topic], ['live/3', 'away/y'])
+  await eventually(async () => {
+    const [row] = await db.sql`select count(*) from gateway.session_messages where session_key = ${key(clientId)}`
+    assert.equal(row!.count, 2)
+  })
+})
+
+test('what was acknowledged is not sent again, what was not is, even after a crash', async () => {
+  const clientId = aName()
+  const options = { clientId, clean: false }
+  const crashing = await aNewProcess()
+  const client = await connected(crashing.port, options)
+  await subscribe(client, '#')
+  await leave(client, crashing, clientId)
+  for (const topic of ['a', 'b']) assert.equal(await crashing.sessions.deliver(key(clientId), message(topic)), 'queued')
+  const returned = await connected(crashing.port, options)
+  const first = await returned.next('publish')
+  await returned.next('publish')
+  returned.send({ cmd: 'puback', messageId: first.messageId! })
+  await eventually(async () => {
+    const [row] = await db.sql`select count(*) from gateway.session_messages where session_key = ${key(clientId)}`
+    assert.equal(row!.count, 1)
+  })
+  // The connection is still open for the old process: for the new one it has never been.
+  const after = await aNewProcess()
+  const again = await connected(after.port, options)
+  assert.equal((await again.next('publish')).topic, 'b')
+})
+
+test('nothing in the tables can be read without the key', async () => {
+  const clientId = aName()
+  const house = await aNewProcess()
+  const client = await connected(house.port, { clientId, clean: false })
+  await subscribe(client, 'kp1/v1/dcx/very-secret/#')
+  await leave(client, house, clientId)
+  await house.sessions.deliver(key(clientId), message('kp1/v1/dcx/very-secret/json', 1))
+  const rows = [
+    ...(await db.sql`select * from gateway.sessions`),
+    ...(await db.sql`select * from gateway.session_messages`),
+  ]
+  assert.ok(rows.length >= 2)
+  assert.doesNotMatch(JSON.stringify(rows), /very-secret|kp1/)
+})
+
+test('only what a subscription asks for is queued, with the granted QoS, and within bounds', async () => {
+  const clientId = aName()
+  const house = await aNewProcess({ queuedMessagesMax: 3, queuedBytesMax: 1000 })
+  const { deliver } = house.sessions
+  const client = await connected(house.port, { clientId, clean: false })
+  await subscribe(client, 'a/+', 1)
+  await subscribe(client, 'zero', 0)
+  await leave(client, house, clientId)
+  assert.equal(await deliver(key('nobody'), message('a/b')), 'gone')
+  assert.equal(await deliver(key(clientId), message('b')), 'gone')
+  assert.equal(await deliver(key(clientId), message('zero')), 'gone')
+  assert.equal(await deliver(key(clientId), message('a/b', 0)), 'gone')
+  assert.equal(await deliver(key(clientId), message('a/b', 1, { payload: Buffer.alloc(1000) })), 'full')
+  const outcomes = await Promise.all([1, 2, 3, 4].map((index) => deliver(key(clientId), message(`a/${index}`, 2))))
+  assert.deepEqual(outcomes, ['queued', 'queued', 'queued', 'full'])
+  const again = await connected(house.port, { clientId, clean: false })
+  for (const index of [1, 2, 3]) {
+    const { topic, qos } = await again.next('publish')
+    assert.deepEqual([topic, qos], [`a/${index}`, 1])
+  }
+})
+
+test('a clean start forgets what was there', async () => {
+  const clientId = aName()
+  const house = await aNewProcess()
+  const client = await connected(house.port, { clientId, clean: false })
+  await subscribe(client, '#')
+  await leave(client, house, clientId)
+  await house.sessions.deliver(key(clientId), message('a'))
+  const clean = await connected(house.port, { clientId, clean: true })
+  assert.equal(clean.connack.sessionPresent, false)
+  await leave(clean, house, clientId)
+  assert.equal(await house.sessions.deliver(key(clientId), message('a')), 'gone')
+  assert.equal((await connected(house.port, { clientId, clean: false })).connack.sessionPresent, false)
+})
+
+test('the expiry of a session counts from the end of its connection, and can be changed with DISCONNECT', async () => {
+  const clientId = aName()
+  const house = await aNewProcess()
+  const join = (sessionExpiryInterval: number) =>
+    connected(house.port, { clientId, clean: false, protocolVersion: 5, properties: { sessionExpiryInterval } })
+  const goodbye = async (client: RawClient, sessionExpiryInterval?: number) => {
+    const properties = sessionExpiryInterval === undefined ? {} : { properties: { sessionExpiryInterval } }
+    client.send({ cmd: 'disconnect', reasonCode: 0, ...properties })
+    await client.closed()
+  }
+  const offset = { seconds: 0 }
+  now = () => new Date(Date.now() + offset.seconds * 1000)
+  await goodbye(await join(100))
+  offset.seconds = 90
+  const second = await join(100)
+  assert.equal(second.connack.sessionPresent, true)
+  await goodbye(second, 1000)
+  offset.seconds = 1000
+  const third = await join(100)
+  assert.equal(third.connack.sessionPresent, true)
+  await goodbye(third, 0)
+  const fourth = await join(0)
+  assert.equal(fourth.connack.sessionPresent, false)
+  fourth.send({ cmd: 'disconnect', reasonCode: 0, properties: { sessionExpiryInterval: 5 } })
+  assert.equal((await fourth.next('disconnect')).reasonCode, 0x82)
+  now = systemClock
+})
+
+test('what has expired is swept from the tables', async () => {
+  const clientId = aName()
+  const house = await aNewProcess()
+  const options = { clientId, clean: false, protocolVersion: 5 as const, properties: { sessionExpiryInterval: 100 } }
+  const client = await connected(house.port, options)
+  await subscribe(client, '#')
+  await leave(client, house, clientId)
+  await house.sessions.deliver(key(clientId), message('a', 1, { properties: { messageExpiryInterval: 10 } }))
+  const count = async () => {
+    const [row] = await db.sql`
+      select (select count(*) from gateway.sessions where session_key = ${key(clientId)}) as sessions,
+        (select count(*) from gateway.session_messages where session_key = ${key(clientId)}) as messages`
+    return [row!.sessions, row!.messages]
+  }
+  assert.deepEqual(await count(), [1, 1])
+  await sweepSessions(db.sql, new Date(Date.now() + 20_000))
+  assert.deepEqual(await count(), [1, 0])
+  await sweepSessions(db.sql, new Date(Date.now() + 200_000))
+  assert.deepEqual(await count(), [0, 0])
+})
+
+test('a QoS 2 message is taken once although the connection and the process change in between', async () => {
+  const clientId = aName()
+  const publish = { cmd: 'publish', topic: 't', payload: 'x', qos: 2, messageId: 5, retain: false } as const
+  const before = await aNewProcess()
+  const client = await connected(before.port, { clientId, clean: false })
+  client.send({ ...publish, dup: false })
+  await client.next('pubrec')
+  await leave(client, before, clientId)
+  await before.close()
+  const after = await aNewProcess()
+  const again = await connected(after.port, { clientId, clean: false })
+  again.send({ ...publish, dup: true }, { cmd: 'pubrel', messageId: 5 })
+  await again.next('pubrec')
+  await again.next('pubcomp')
+  assert.deepEqual([before.published.length, after.published.length], [1, 0])
+  await leave(again, after, clientId)
+  const last = await connected(after.port, { clientId, clean: false })
+  last.send({ ...publish, dup: false })
+  await last.next('pubrec')
+  assert.equal(after.published.length, 1)
+})
+
+test('a newcomer with the same key takes over, with all that the session owes', async () => {
+  const clientId = aName()
+  const house = await aNewProcess()
+  const old = await connected(house.port, {
+    clientId,
+    clean: false,
+    protocolVersion: 5,
+    properties: { sessionExpiryInterval: 60 },
+  })
+  house.connections.get(clientId)!.send(message('a'))
+  await old.next('publish')
+  const fresh = await connected(house.port, { clientId, clean: false })
+  assert.equal(fresh.connack.sessionPresent, true)
+  assert.equal((await old.next('disconnect')).reasonCode, 0x8e)
+  await old.closed()
+  assert.deepEqual(
+    house.disconnected.map(({ graceful }) => graceful),
+    [false],
+  )
+  assert.equal((await fresh.next('publish')).dup, true)
+  assert.equal(await house.sessions.deliver(key(clientId), message('b')), 'sent')
+  assert.equal((await fresh.next('publish')).topic, 'b')
+})
+
+test('many that come at once with one key leave one connection, and lose nothing', async () => {
+  const clientId = aName()
+  const house = await aNewProcess()
+  const first = await connected(house.port, { clientId, clean: false })
+  await subscribe(first, '#')
+  await leave(first, house, clientId)
+  await house.sessions.deliver(key(clientId), message('kept'))
+  const all = await Promise.allSettled(
+    Array.from({ length: 10 }, () => connected(house.port, { clientId, clean: false })),
+  )
+  const open = () => [...house.sockets].filter((socket) => !socket.destroyed).length
+  await eventually(() => assert.equal(house.sessions.count(), 1), { withinMs: 5000 })
+  assert.equal(open(), 1)
+  const winner = all.find(
+    (one) => one.status === 'fulfilled' && !one.value.socket.destroyed && !one.value.socket.readableEnded,
+  )
+  assert.ok(winner?.status === 'fulfilled')
+  assert.equal((await winner.value.next('publish')).topic, 'kept')
+})
+
+test('nobody takes over the session of another owner', async () => {
+  let owner = 'first'
+  const { port, disconnected, sessions } = await openHouse({
+    host: { connect: async () => ({ accepted: true, owner }) },
+  })
+  await connected(port, { clientId: 'counter' })
+  owner = 'second'
+  await connected(port, { clientId: 'counter' })
+  assert.equal(sessions.count(), 2)
+  assert.deepEqual(disconnected, [])
+})
+
+test('a client whose session cannot be loaded is turned away for now', async () => {
+  const broken: SessionStore = {
+    load: () => Promise.reject(new Error('away')),
+    save: () => Promise.reject(new Error('away')),
+    leave: () => Promise.reject(new Error('away')),
+    discard: () => Promise.reject(new Error('away')),
+    enqueue: () => Promise.reject(new Error('away')),
+    forget() {},
+    touch: () => Promise.reject(new Error('away')),
+    close: async () => {},
+  }
+  const { port, sessions } = await openHouse({ store: broken })
+  const { connack, closed } = await connected(port, { clean: false })
+  assert.equal(connack.returnCode, 3)
+  await closed()
+  await assert.rejects(sessions.deliver(key('client'), message('a')))
+})
+
+test('a message for a session that is just being opened waits for it', async () => {
+  const clientId = aName()
+  const house = await aNewProcess()
+  const first = await connected(house.port, { clientId, clean: false })
+  await subscribe(first, '#')
+  await leave(first, house, clientId)
+  const opening = connected(house.port, { clientId, clean: false })
+  const outcomes: string[] = []
+  while (outcomes.at(-1) !== 'sent') {
+    outcomes.push(await house.sessions.deliver(key(clientId), message(`${outcomes.length}`)))
+    await sleep(0)
+  }
+  const client = await opening
+  for (const index of outcomes.keys()) assert.equal((await client.next('publish')).topic, `${index}`)
+})

@@ -1,0 +1,180 @@
+/** MQTT over streams: 3.1, 3.1.1 and 5.0. What is supported is listed in docs/guides/mqtt.md. */
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { type Clock, sleep, systemClock } from '../../kernel/clock.ts'
+import type { Log } from '../../kernel/log.ts'
+import { Code } from './codes.ts'
+import { closeConnection, end, gone } from './ending.ts'
+import type { Client, From, Host, Sessions } from './host.ts'
+import { defaultLimits, type Limits } from './limits.ts'
+import { send, sendQueued } from './outbound.ts'
+import { proceed, receive } from './receive.ts'
+import type { SessionStore } from './session-store.ts'
+import { type Layer, type Offers, Pause, type Peer, Phase } from './state.ts'
+import { sweep, sweepEveryMs } from './sweep.ts'
+import { createRecheck } from './withhold.ts'
+
+export interface SessionOptions {
+  store: SessionStore
+  log: Log
+  now?: Clock
+  limits?: Partial<Limits>
+  offers?: Partial<Offers>
+}
+
+const defaultOffers: Offers = {
+  retainedMessages: false,
+  sharedSubscriptions: false,
+  subscriptionIdentifiers: true,
+  reasonStrings: true,
+}
+
+const peerOf = Symbol('peer')
+type Stream = Duplex & { [peerOf]?: Peer }
+
+// One function for all streams: listeners of its own would cost each connection a closure for each event.
+function onData(this: Stream, chunk: Buffer) {
+  receive(this[peerOf]!, chunk)
+}
+function onEnd(this: Stream) {
+  const peer = this[peerOf]!
+  // What it has said before is still to be heard.
+  peer.ended = true
+  proceed(peer)
+}
+function onError(this: Stream, error: Error) {
+  this[peerOf]!.failure ??= error.message
+}
+function onClose(this: Stream) {
+  gone(this[peerOf]!)
+}
+function onDrain(this: Stream) {
+  const peer = this[peerOf]!
+  if ((peer.paused & Pause.unsent) === 0) return
+  peer.paused &= ~Pause.unsent
+  if (peer.phase !== Phase.open) return
+  sendQueued(peer)
+  proceed(peer)
+}
+
+function pause(this: Peer) {
+  this.paused |= Pause.host
+  this.stream.pause()
+}
+function resume(this: Peer) {
+  this.paused &= ~Pause.host
+  proceed(this)
+}
+
+function newPeer(layer: Layer, stream: Duplex, from: From): Peer {
+  return {
+    // Known once CONNECT is; nobody gets to see the record before.
+    client: undefined as unknown as Client,
+    sessionKey: '',
+    open: false,
+    state: undefined,
+    send,
+    close: closeConnection,
+    pause,
+    resume,
+    layer,
+    stream,
+    from,
+    session: undefined,
+    phase: Phase.fresh,
+    version: 4,
+    paused: 0,
+    parsing: false,
+    ended: false,
+    rest: undefined,
+    restLength: 0,
+    restNeeds: 0,
+    restSince: 0,
+    out: undefined,
+    outLength: 0,
+    unflushed: false,
+    seen: layer.tick,
+    keepAliveTicks: 0,
+    slowSince: 0,
+    acknowledgements: undefined,
+    pending: 0,
+    pendingBytes: 0,
+    aliasesIn: undefined,
+    aliasesOut: undefined,
+    aliasesOutMax: 0,
+    packetBytesMax: Infinity,
+    receiveMaximum: 0,
+    problemInformation: false,
+    discarded: 0,
+    failure: undefined,
+  }
+}
+
+function accept(layer: Layer, stream: Stream, from: From) {
+  if (layer.closing) {
+    stream.destroy()
+    return
+  }
+  const socket = stream as Socket
+  socket.setNoDelay?.(true)
+  // Clients may do without a keep-alive of their own.
+  socket.setKeepAlive?.(true, 60_000)
+  // A device may say all it has to say, close its side and wait for the acknowledgements.
+  stream.allowHalfOpen = true
+  const peer = newPeer(layer, stream, from)
+  stream[peerOf] = peer
+  layer.peers.add(peer)
+  stream.on('error', onError)
+  stream.on('close', onClose)
+  stream.on('end', onEnd)
+  stream.on('drain', onDrain)
+  stream.on('data', onData)
+}
+
+export function createSessions<S>(host: Host<S>, options: SessionOptions): Sessions {
+  const layer: Layer = {
+    host,
+    store: options.store,
+    limits: { ...defaultLimits, ...options.limits },
+    offers: { ...defaultOffers, ...options.offers },
+    log: options.log,
+    now: options.now ?? systemClock,
+    peers: new Set(),
+    sessions: new Map(),
+    unflushed: [],
+    partialBytes: 0,
+    tick: 1,
+    closing: false,
+    proceed,
+  }
+  const timer = setInterval(sweep, sweepEveryMs, layer).unref()
+
+  return {
+    accept: (stream, from) => accept(layer, stream, from),
+    async deliver(sessionKey, message) {
+      for (let session = layer.sessions.get(sessionKey); session; session = layer.sessions.get(sessionKey)) {
+        if (session.peer?.open) return session.peer.send(message) ? 'sent' : 'full'
+        await (session.loading ?? nextTurn())
+      }
+      return message.qos === 0 ? 'gone' : layer.store.enqueue(sessionKey, message)
+    },
+    recheck: createRecheck(layer),
+    count: () => layer.peers.size,
+    async close() {
+      layer.closing = true
+      for (const peer of layer.peers) if (peer.phase < Phase.closing) peer.pause()
+      await until(() => [...layer.peers].every(({ pending }) => pending === 0), 5000)
+      for (const peer of layer.peers) end(peer, Code.shuttingDown, 'the platform is stopping')
+      await until(() => layer.peers.size === 0, layer.limits.lingerSeconds * 1000)
+      for (const peer of layer.peers) peer.stream.destroy()
+      clearInterval(timer)
+      await options.store.close()
+    },
+  }
+}
+
+const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve))
+
+async function until(holds: () => boolean, withinMs: number) {
+  for (let waited = 0; waited < withinMs && !holds(); waited += 20) await sleep(20)
+}

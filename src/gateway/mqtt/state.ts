@@ -1,0 +1,131 @@
+/**
+ * The records that the layer works on. Plain records and module functions, maps made when first needed: an idle connection is what
+ * this process has most of.
+ */
+import type { Duplex } from 'node:stream'
+import type { Clock } from '../../kernel/clock.ts'
+import type { Log } from '../../kernel/log.ts'
+import type { Connection, From, Host, Message, Subscription } from './host.ts'
+import type { Limits } from './limits.ts'
+import type { SessionStore } from './session-store.ts'
+
+/** What MQTT 5 clients are told of in CONNACK. */
+export interface Offers {
+  retainedMessages: boolean
+  sharedSubscriptions: boolean
+  subscriptionIdentifiers: boolean
+  /** For clients that ask where answers should go. */
+  responseInformation?: string
+  /** Texts beside the codes, for peers that did not decline them. */
+  reasonStrings: boolean
+}
+
+/** All that the connections of one `createSessions` share. */
+export interface Layer {
+  // biome-ignore lint/suspicious/noExplicitAny: the host alone knows its state
+  host: Host<any>
+  store: SessionStore
+  limits: Limits
+  offers: Offers
+  log: Log
+  now: Clock
+  peers: Set<Peer>
+  /** Sessions with a connection, by key. */
+  sessions: Map<string, Session>
+  /** Have something to write at the end of this turn. */
+  unflushed: Peer[]
+  partialBytes: number
+  /** Grows by one with each sweep: the only clock that connections look at. */
+  tick: number
+  closing: boolean
+  /** Goes on reading where nothing speaks against it any more. */
+  proceed(peer: Peer): void
+}
+
+export const Phase = { fresh: 0, connecting: 1, open: 2, closing: 3, closed: 4 } as const
+
+/** Why nothing is read; bits of `Peer.paused`. */
+export const Pause = { host: 1, pending: 2, unsent: 4, connecting: 8, turn: 16 } as const
+
+/** An acknowledgement that waits for its turn. */
+export interface Acknowledgement {
+  /** First byte of the packet; 0: nothing is sent (QoS 0). */
+  header: number
+  packetId: number
+  code: number
+  /** SUBACK's and UNSUBACK's codes. */
+  codes?: number[]
+  bytes: number
+  done: boolean
+}
+
+export interface Outgoing {
+  message: Message
+  packetId: number
+  released: boolean
+  /** Sent on an earlier connection. */
+  again: boolean
+  /** Milliseconds since the epoch, or 0 where nothing expires. */
+  at: number
+  bytes: number
+  stored: string | undefined
+}
+
+export interface Session {
+  key: string
+  peer: Peer | undefined
+  expirySeconds: number
+  /** The store has a row of it. */
+  kept: boolean
+  subscriptions: Map<string, Subscription> | undefined
+  /** Sent on this connection, by packet id. */
+  inFlight: Map<number, Outgoing> | undefined
+  queue: Outgoing[] | undefined
+  owedBytes: number
+  /** QoS 2 from the client, acknowledged by PUBREC and not released yet. */
+  received: Set<number> | undefined
+  lastPacketId: number
+  loading: Promise<void> | undefined
+}
+
+export interface Peer extends Connection {
+  client: Connection['client']
+  sessionKey: string
+  open: boolean
+  layer: Layer
+  stream: Duplex
+  from: From
+  session: Session | undefined
+  phase: number
+  version: number
+  paused: number
+  parsing: boolean
+  /** The peer has closed its side. */
+  ended: boolean
+  /** Bytes that are not parsed yet: `rest[0, restLength)`. */
+  rest: Buffer | undefined
+  restLength: number
+  /** Length of the packet at the start of `rest`, once it is known. */
+  restNeeds: number
+  restSince: number
+  out: Buffer | undefined
+  outLength: number
+  unflushed: boolean
+  /** Tick of the last packet, of the beginning, of the end: what time-outs count from. */
+  seen: number
+  keepAliveTicks: number
+  slowSince: number
+  acknowledgements: Acknowledgement[] | undefined
+  pending: number
+  pendingBytes: number
+  aliasesIn: string[] | undefined
+  aliasesOut: Map<string, number> | undefined
+  aliasesOutMax: number
+  packetBytesMax: number
+  receiveMaximum: number
+  problemInformation: boolean
+  discarded: number
+  failure: string | undefined
+}
+
+export const ticksPerSecond = 2

@@ -1,0 +1,57 @@
+/** SUBSCRIBE and UNSUBSCRIBE: the host decides, the session remembers; where it outlives the connection, before the answer. */
+import { Code } from './codes.ts'
+import type { Subscribe } from './decode.ts'
+import type { Qos, Subscription } from './host.ts'
+import { acknowledge, failed, settled, waitFor } from './publish.ts'
+import { subscriptionsOf } from './session.ts'
+import type { Acknowledgement, Peer, Session } from './state.ts'
+import { isShared } from './topics.ts'
+
+const identifiersNotSupported = 0xa1
+
+export function subscribe(peer: Peer, { packetId, subscriptions }: Subscribe) {
+  const session = peer.session!
+  const codes = subscriptions.map((subscription) => refusal(peer, session, subscription))
+  const asked = subscriptions.filter((_, index) => codes[index] === undefined)
+  const granted = asked.length > 0 ? peer.layer.host.subscribe(peer, asked) : []
+  if (granted.length !== asked.length) throw new Error('a host has to answer each subscription')
+  let next = 0
+  const answer = codes.map((code) => code ?? granted[next++]!)
+  for (const [index, subscription] of subscriptions.entries()) {
+    const code = answer[index]!
+    if (code > 2) continue
+    session.subscriptions ??= new Map()
+    session.subscriptions.set(subscription.filter, { ...subscription, qos: code as Qos })
+  }
+  keepAndAnswer(peer, session, 0x90, packetId, answer)
+}
+
+function refusal(peer: Peer, session: Session, { filter, subscriptionIdentifier }: Subscription): number | undefined {
+  const { offers, limits } = peer.layer
+  if (isShared(filter) && !offers.sharedSubscriptions) return Code.sharedNotSupported
+  if (subscriptionIdentifier !== undefined && !offers.subscriptionIdentifiers) return identifiersNotSupported
+  const known = session.subscriptions
+  if (known && known.size >= limits.subscriptionsMax && !known.has(filter)) return Code.quotaExceeded
+  return undefined
+}
+
+export function unsubscribe(peer: Peer, packetId: number, filters: string[]) {
+  const session = peer.session!
+  const answer = filters.map((filter) => (session.subscriptions?.delete(filter) ? 0 : Code.noSubscriptionExisted))
+  peer.layer.host.unsubscribe(peer, filters)
+  keepAndAnswer(peer, session, 0xb0, packetId, answer)
+}
+
+function keepAndAnswer(peer: Peer, session: Session, header: number, packetId: number, codes: number[]) {
+  if (!session.kept) {
+    acknowledge(peer, header, packetId, 0, codes)
+    return
+  }
+  const entry: Acknowledgement = { header, packetId, code: 0, codes, bytes: 0, done: false }
+  waitFor(peer, entry)
+  const { expirySeconds } = session
+  peer.layer.store.save(session.key, { expirySeconds, subscriptions: subscriptionsOf(session) }).then(
+    () => settled(peer, entry),
+    (error) => failed(peer, entry, error),
+  )
+}

@@ -1,0 +1,37 @@
+/** All time-outs, looked at twice a second: a timer for each connection would cost more than the connection. */
+import { Code } from './codes.ts'
+import { end, refuse } from './ending.ts'
+import { type Layer, Pause, type Peer, Phase, ticksPerSecond } from './state.ts'
+
+export const sweepEveryMs = 1000 / ticksPerSecond
+const touchEveryTicks = 60 * ticksPerSecond
+
+export function sweep(layer: Layer) {
+  layer.tick++
+  for (const peer of layer.peers) sweepPeer(peer, layer)
+  if (layer.tick % touchEveryTicks !== 0) return
+  const kept = [...layer.sessions.values()].filter((session) => session.kept).map(({ key }) => key)
+  if (kept.length > 0)
+    layer.store.touch(kept).catch((error) => layer.log.error({ err: error }, 'sessions could not be kept alive'))
+}
+
+function sweepPeer(peer: Peer, { tick, limits }: Layer) {
+  const since = (then: number, seconds: number) => tick - then > seconds * ticksPerSecond
+  if (peer.phase === Phase.closing) {
+    if (since(peer.seen, limits.lingerSeconds)) peer.stream.destroy()
+  } else if (peer.phase < Phase.open) {
+    if (!since(peer.seen, limits.connectTimeoutSeconds)) return
+    if (peer.phase === Phase.fresh) end(peer, Code.keepAliveTimeout, 'CONNECT took too long')
+    else refuse(peer, Code.unavailable, 'the platform took too long')
+  } else if (peer.paused & Pause.unsent && since(peer.slowSince, limits.slowReaderSeconds)) {
+    peer.failure = 'it does not read what it is sent'
+    peer.stream.destroy()
+  } else if (peer.paused !== 0) {
+    // It is we who do not read.
+    peer.seen = tick
+    peer.restSince = tick
+  } else if (peer.rest && since(peer.restSince, limits.packetTimeoutSeconds))
+    end(peer, Code.keepAliveTimeout, 'a packet took too long')
+  else if (peer.keepAliveTicks > 0 && tick - peer.seen > peer.keepAliveTicks)
+    end(peer, Code.keepAliveTimeout, 'no sign of life in one and a half keep-alive times')
+}

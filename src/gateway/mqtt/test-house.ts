@@ -1,0 +1,82 @@
+/** The session layer on a free port, with a host that a test can bend. */
+import { createServer, type Socket } from 'node:net'
+import { pino } from 'pino'
+import { atTheEnd } from '../../../test/harness/database.ts'
+import { systemClock } from '../../kernel/clock.ts'
+import type { Client, Connection, Host, Message } from './host.ts'
+import { defaultLimits, type Limits } from './limits.ts'
+import { createMemoryStore } from './memory-store.ts'
+import type { SessionStore } from './session-store.ts'
+import { createSessions } from './sessions.ts'
+import type { Offers } from './state.ts'
+
+export interface House {
+  port: number
+  sessions: ReturnType<typeof createSessions>
+  /** Open connections by client id. */
+  connections: Map<string, Connection>
+  published: (Message & { from: string })[]
+  refused: { reason: string; detail: string | undefined; client: Partial<Client> }[]
+  disconnected: { clientId: string; graceful: boolean; why: string }[]
+  present: Map<string, { present: boolean; subscriptions: string[] }>
+  sockets: Socket[]
+  close(): Promise<void>
+}
+
+export interface HouseOptions {
+  host?: Partial<Host>
+  limits?: Partial<Limits>
+  offers?: Partial<Offers>
+  store?: SessionStore
+}
+
+export async function openHouse({ host = {}, limits = {}, offers = {}, store }: HouseOptions = {}): Promise<House> {
+  const house: Omit<House, 'port' | 'sessions' | 'close'> = {
+    connections: new Map(),
+    published: [],
+    refused: [],
+    disconnected: [],
+    present: new Map(),
+    sockets: [],
+  }
+  const whole: Host = {
+    connect: async () => ({ accepted: true, owner: 'owner' }),
+    connected(connection, { present, subscriptions }) {
+      const { clientId } = connection.client
+      house.connections.set(clientId, connection)
+      house.present.set(clientId, { present, subscriptions: subscriptions.map(({ filter }) => filter) })
+    },
+    publish(connection, message) {
+      house.published.push({ ...message, from: connection.client.clientId })
+      return undefined
+    },
+    subscribe: (_, subscriptions) => subscriptions.map(({ qos }) => qos),
+    unsubscribe() {},
+    disconnected({ client }, how) {
+      house.disconnected.push({ clientId: client.clientId, ...how })
+    },
+    refused(client, reason, detail) {
+      house.refused.push({ reason, detail, client })
+    },
+    ...host,
+  }
+  const all = { ...defaultLimits, lingerSeconds: 1, ...limits }
+  const sessions = createSessions(whole, {
+    store: store ?? createMemoryStore(all, systemClock),
+    log: pino({ level: 'silent' }),
+    limits: all,
+    offers,
+  })
+  const server = createServer((socket) => {
+    house.sockets.push(socket)
+    sessions.accept(socket, { transport: 'mqtt', address: '127.0.0.1' })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  let closing: Promise<void> | undefined
+  const close = () => {
+    closing ??= Promise.all([sessions.close(), new Promise((resolve) => server.close(resolve))]).then(() => {})
+    return closing
+  }
+  atTheEnd(close)
+  return { ...house, sessions, port: (server.address() as { port: number }).port, close }
+}

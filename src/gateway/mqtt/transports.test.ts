@@ -1,0 +1,52 @@
+/** A client that many devices use, over the streams that the doors hand in. */
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import { test } from 'node:test'
+import mqtt from 'mqtt'
+import { createWebSocketStream, WebSocketServer } from 'ws'
+import { atTheEnd } from '../../../test/harness/database.ts'
+import { eventually } from '../../../test/harness/eventually.ts'
+import { openHouse } from './test-house.ts'
+
+async function withWebSockets() {
+  const house = await openHouse()
+  const server = createServer()
+  new WebSocketServer({ server, handleProtocols: () => 'mqtt' }).on('connection', (socket) =>
+    house.sessions.accept(createWebSocketStream(socket), { transport: 'websocket', address: '127.0.0.1' }),
+  )
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  atTheEnd(() => server.closeAllConnections())
+  atTheEnd(() => void server.close())
+  return { house, url: `ws://127.0.0.1:${(server.address() as { port: number }).port}/ws` }
+}
+
+async function withTcp() {
+  const house = await openHouse()
+  return { house, url: `mqtt://127.0.0.1:${house.port}` }
+}
+
+for (const [transport, start] of Object.entries({ tcp: withTcp, websocket: withWebSockets }))
+  for (const protocolVersion of [4, 5] as const)
+    test(`a usual client speaks MQTT ${protocolVersion} over ${transport}`, async () => {
+      const { house, url } = await start()
+      const client = await mqtt.connectAsync(url, { clientId: 'usual', protocolVersion, reconnectPeriod: 0 })
+      const arrived: string[] = []
+      client.on('message', (topic, payload) => arrived.push(`${topic} ${payload}`))
+      await client.subscribeAsync('answers/#', { qos: 2 })
+      for (const qos of [0, 1, 2] as const) await client.publishAsync('questions', Buffer.alloc(100_000, 'x'), { qos })
+      assert.deepEqual(
+        house.published.map(({ qos, payload }) => [qos, payload.length]),
+        [0, 1, 2].map((qos) => [qos, 100_000]),
+      )
+      for (const qos of [0, 1, 2] as const)
+        house.connections.get('usual')!.send({ topic: `answers/${qos}`, payload: Buffer.from('yes'), qos })
+      await eventually(() => assert.deepEqual(arrived, ['answers/0 yes', 'answers/1 yes', 'answers/2 yes']))
+      await client.endAsync()
+      await eventually(() =>
+        assert.deepEqual(
+          house.disconnected.map(({ graceful }) => graceful),
+          [true],
+        ),
+      )
+      await eventually(() => assert.equal(house.sessions.count(), 0))
+    })

@@ -1,0 +1,178 @@
+/** Packets to a client. All of one turn go into one buffer and leave with one write. */
+import { oldConnectCode } from './codes.ts'
+import type { Message, MessageProperties } from './host.ts'
+import { type Properties, propertyBytes, variableIntegerBytes } from './properties.ts'
+import { type Layer, Pause, type Peer, Phase } from './state.ts'
+
+const flushBytes = 65_536
+
+/** Room for a packet; returns where it begins in `peer.out`. */
+function room(peer: Peer, bytes: number): number {
+  // A host that sends without end within one turn must run into the bounds of the stream too.
+  if (peer.outLength + bytes > flushBytes) flush(peer)
+  const used = peer.outLength
+  const needed = used + bytes
+  const out = peer.out
+  if (!out) peer.out = Buffer.allocUnsafe(Math.max(64, bytes))
+  else if (out.length < needed) {
+    const larger = Buffer.allocUnsafe(Math.max(needed, out.length * 2))
+    out.copy(larger, 0, 0, used)
+    peer.out = larger
+  }
+  peer.outLength = needed
+  if (!peer.unflushed && !peer.parsing) {
+    peer.unflushed = true
+    const { unflushed } = peer.layer
+    if (unflushed.push(peer) === 1) process.nextTick(flushAll, peer.layer)
+  }
+  return used
+}
+
+// After the promises of this turn: what settles together leaves together.
+function flushAll(layer: Layer) {
+  const peers = layer.unflushed
+  layer.unflushed = []
+  for (const peer of peers) {
+    peer.unflushed = false
+    flush(peer)
+  }
+}
+
+export function flush(peer: Peer) {
+  const { out, outLength, stream } = peer
+  if (outLength === 0) return
+  peer.out = undefined
+  peer.outLength = 0
+  if (stream.destroyed || stream.writableEnded) return
+  if (!stream.write(out!.length === outLength ? out! : out!.subarray(0, outLength))) checkUnsent(peer)
+}
+
+function checkUnsent(peer: Peer) {
+  const unsent = peer.stream.writableLength
+  const { unsentBytesMax } = peer.layer.limits
+  if (unsent <= unsentBytesMax) return
+  if (unsent > unsentBytesMax * 4) {
+    peer.failure = 'it does not read what it is sent'
+    peer.stream.destroy()
+  } else if ((peer.paused & Pause.unsent) === 0 && peer.phase < Phase.closing) {
+    // Its own messages only make more answers: nothing is read either.
+    peer.paused |= Pause.unsent
+    peer.slowSince = peer.layer.tick
+    peer.stream.pause()
+  }
+}
+
+function variable(out: Buffer, at: number, value: number): number {
+  let position = at
+  let remaining = value
+  while (remaining > 0x7f) {
+    out[position++] = (remaining & 0x7f) | 0x80
+    remaining >>>= 7
+  }
+  out[position++] = remaining
+  return position
+}
+
+/** PUBACK, PUBREC, PUBREL, PUBCOMP; a code only where the version has codes. */
+export function writeAcknowledgement(peer: Peer, header: number, packetId: number, code: number) {
+  const coded = code !== 0 && peer.version === 5
+  const at = room(peer, coded ? 5 : 4)
+  const out = peer.out!
+  out[at] = header
+  out[at + 1] = coded ? 3 : 2
+  out[at + 2] = packetId >> 8
+  out[at + 3] = packetId & 0xff
+  if (coded) out[at + 4] = code
+}
+
+export function writePingResponse(peer: Peer) {
+  const at = room(peer, 2)
+  peer.out![at] = 0xd0
+  peer.out![at + 1] = 0
+}
+
+function writeBody(peer: Peer, header: number, body: Buffer) {
+  const at = room(peer, 1 + variableIntegerBytes(body.length) + body.length)
+  peer.out![at] = header
+  body.copy(peer.out!, variable(peer.out!, at + 1, body.length))
+}
+
+/** False when the peer could not take a packet of this size. */
+export function writeConnack(peer: Peer, sessionPresent: boolean, code: number, properties: Properties): boolean {
+  const flags = sessionPresent ? 1 : 0
+  const body =
+    peer.version === 5
+      ? Buffer.concat([Buffer.from([flags, code]), propertyBytes(properties)])
+      : Buffer.from([flags, code === 0 ? 0 : oldConnectCode(code)])
+  if (body.length + 2 > peer.packetBytesMax) return false
+  writeBody(peer, 0x20, body)
+  return true
+}
+
+/** SUBACK and UNSUBACK; UNSUBACK of 3.1.1 has no codes. */
+export function writeCodes(peer: Peer, header: number, packetId: number, codes: number[]) {
+  const id = [packetId >> 8, packetId & 0xff]
+  if (peer.version === 5) writeBody(peer, header, Buffer.from([...id, 0, ...codes]))
+  else writeBody(peer, header, Buffer.from(header === 0x90 ? [...id, ...codes.map(oldSubscribeCode)] : id))
+}
+
+const oldSubscribeCode = (code: number) => (code >= 0x80 ? 0x80 : code)
+
+export function writeDisconnect(peer: Peer, code: number, reason: string | undefined) {
+  if (reason === undefined) writeBody(peer, 0xe0, Buffer.from([code]))
+  else {
+    const body = Buffer.concat([Buffer.from([code]), propertyBytes({ reasonString: reason })])
+    writeBody(peer, 0xe0, body.length + 4 > peer.packetBytesMax ? Buffer.from([code]) : body)
+  }
+}
+
+/** False when the packet is larger than the peer takes: then nothing is written, as if it had been. */
+export function writePublish(
+  peer: Peer,
+  message: Message,
+  packetId: number,
+  again: boolean,
+  properties: MessageProperties | undefined,
+): boolean {
+  const alias = peer.aliasesOutMax > 0 ? aliasFor(peer, message.topic) : 0
+  const topic = alias < 0 ? '' : message.topic
+  const topicBytes = Buffer.byteLength(topic)
+  const { payload, qos } = message
+  let extra: Buffer | undefined
+  if (peer.version === 5)
+    extra = propertyBytes(alias === 0 ? (properties as Properties) : { ...properties, topicAlias: Math.abs(alias) })
+  const length = 2 + topicBytes + (qos > 0 ? 2 : 0) + (extra ? extra.length : 0) + payload.length
+  const whole = 1 + variableIntegerBytes(length) + length
+  if (whole > peer.packetBytesMax) {
+    if (alias > 0) peer.aliasesOut!.delete(message.topic)
+    return false
+  }
+  const at = room(peer, whole)
+  const out = peer.out!
+  out[at] = 0x30 | (again ? 8 : 0) | (qos << 1) | (message.retain ? 1 : 0)
+  let position = variable(out, at + 1, length)
+  out[position] = topicBytes >> 8
+  out[position + 1] = topicBytes & 0xff
+  position += 2
+  out.write(topic, position)
+  position += topicBytes
+  if (qos > 0) {
+    out[position] = packetId >> 8
+    out[position + 1] = packetId & 0xff
+    position += 2
+  }
+  if (extra) position += extra.copy(out, position)
+  payload.copy(out, position)
+  return true
+}
+
+/** 0: none; below 0: known to the peer already. A topic that comes after the last alias is taken goes without. */
+function aliasFor(peer: Peer, topic: string): number {
+  peer.aliasesOut ??= new Map()
+  const known = peer.aliasesOut.get(topic)
+  if (known !== undefined) return -known
+  if (peer.aliasesOut.size >= peer.aliasesOutMax) return 0
+  const alias = peer.aliasesOut.size + 1
+  peer.aliasesOut.set(topic, alias)
+  return alias
+}

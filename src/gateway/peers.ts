@@ -1,0 +1,119 @@
+/** What the gateway keeps of a connection, and of an endpoint that speaks over one. */
+import type { DeviceEndpoint, Extension } from '../kernel/device.ts'
+import { type Bucket, newBucket } from './limits.ts'
+import type { Connection, Qos } from './mqtt/host.ts'
+import type { Method, Tenant } from './tenants.ts'
+
+/** What a client has shown of itself. */
+export interface Shown {
+  tenantId: string
+  credentialIds: string[]
+  methods: Method[]
+  /** Asks again: after something may have been missed. */
+  holds(): Promise<boolean>
+}
+
+export interface Peer {
+  /** Absent for anonymous clients. */
+  shown: Shown | undefined
+  /** Whether anybody knows by now who is there: by credentials or by a token. */
+  known: boolean
+  /** By `kp1/<version>/<extension>/<token>`: what was decided for messages that begin so. */
+  routes: Map<string, Route>
+  /** The one that was used last: most devices never use another. */
+  lastRoute: Route | undefined
+  endpoints: Set<Presence>
+  subscriptions: Map<string, Qos> | undefined
+  /** Until messages before have been identified: what comes behind keeps its order. */
+  waiting: Promise<unknown> | undefined
+  messages: Bucket
+  /** Wrong tokens that were counted already: a device that repeats one does not lock its neighbours out. */
+  refused: Set<string> | undefined
+  slowed: boolean
+  /** Endpoints that subscriptions name and nobody has looked up yet. */
+  lookups: number
+}
+
+export type Device = Connection<Peer>
+
+/** An endpoint with a connection: this one represents it, and no other. */
+export interface Presence {
+  readonly endpointId: string
+  readonly applicationName: string
+  readonly tenant: Tenant
+  /** The one that the register has. */
+  versionName: string
+  /** What the device spoke with last: answers of our own go to topics with it. */
+  token: string
+  endpointTokenId: string
+  /** Undefined: it has gone, or speaks over another one. */
+  connection: Device | undefined
+  /** Milliseconds since the epoch. */
+  boundAt: number
+}
+
+/** For a last word of somebody who has gone. */
+export const absent = (who: Omit<Presence, 'connection' | 'boundAt'>): Presence => ({
+  endpointId: who.endpointId,
+  applicationName: who.applicationName,
+  tenant: who.tenant,
+  versionName: who.versionName,
+  token: who.token,
+  endpointTokenId: who.endpointTokenId,
+  connection: undefined,
+  boundAt: 0,
+})
+
+export interface Route {
+  presence: Presence
+  /** Of the token in the prefix. */
+  endpointTokenId: string
+  generation: number
+  endpoint: DeviceEndpoint
+  /** Undefined: there is none, or this version may not use it. */
+  extension: Extension | undefined
+  extensionName: string
+  prefix: string
+}
+
+export const newPeer = (shown: Shown | undefined, messagesPerSecond: number): Peer => ({
+  shown,
+  known: shown !== undefined,
+  routes: new Map(),
+  lastRoute: undefined,
+  endpoints: new Set(),
+  subscriptions: undefined,
+  waiting: undefined,
+  messages: newBucket(messagesPerSecond),
+  refused: undefined,
+  slowed: false,
+  lookups: 0,
+})
+
+/** What was decided for messages that begin so, as long as it holds. */
+export function routeFor(connection: Device, topic: string, end: number): Route | undefined {
+  const peer = connection.state
+  let route = peer.lastRoute
+  // Without a look into the map: the text of a prefix would have to be made and hashed for it, with every message.
+  if (route === undefined || route.prefix.length !== end || !topic.startsWith(route.prefix)) {
+    route = peer.routes.get(topic.slice(0, end))
+    if (route === undefined) return undefined
+    peer.lastRoute = route
+  }
+  return holds(route, connection) ? route : undefined
+}
+
+/** What was decided has to be decided anew. */
+export function forgetRoutes(peer: Peer) {
+  peer.routes.clear()
+  peer.lastRoute = undefined
+}
+
+/** Whether what was decided still holds. */
+const holds = ({ presence, generation, endpoint }: Route, connection: Device): boolean =>
+  presence.connection === connection &&
+  generation === presence.tenant.generation &&
+  presence.versionName === endpoint.versionName
+
+/** IPv4 as such, also where the system shows it as IPv6. */
+export const plainAddress = (address: string | undefined) => (address ?? '').replace(/^::ffff:(?=\d+\.)/i, '')

@@ -1,0 +1,273 @@
+/** Whatever ends the right to speak takes effect within a second, on open connections too. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { aDevice } from '../../test/harness/device.ts'
+import { eventually } from '../../test/harness/eventually.ts'
+import { openGateway } from '../../test/harness/gateway.ts'
+import { tellGap } from '../kernel/bus.ts'
+
+const gate = await openGateway()
+const { house, device, admin, aPlace, anApplication, anEndpoint, setTokenStatus, test: extension } = gate
+const quick = 1000
+
+/** A connection that represents two endpoints. */
+async function aHub() {
+  const { version } = await anApplication()
+  const [first, second] = [await anEndpoint(version), await anEndpoint(version)]
+  const hub = await device()
+  const say = async ({ token }: { token: string }) => {
+    const topic = `kp1/${version}/test/${token}/json/1`
+    await hub.publish(topic, '1')
+    return Promise.race([
+      hub.hears(`${topic}/status`).then(() => 200),
+      hub.hears(`${topic}/error`).then(({ json }) => json.statusCode as number),
+    ])
+  }
+  assert.deepEqual([await say(first), await say(second)], [200, 200])
+  return { hub, first, second, say }
+}
+
+const push = { extension: 'test', resourcePath: '/wake', payload: 1 }
+
+for (const status of ['Suspended', 'Revoked'])
+  test(`a ${status} token: 401, nothing is delivered, the others of the connection go on`, async () => {
+    const { hub, first, second, say } = await aHub()
+    assert.equal(await gate.gateway.send(first.endpointId, push), 'sent')
+    await setTokenStatus(first.endpointId, status)
+    assert.equal(await gate.gateway.send(first.endpointId, push), 'offline')
+    assert.equal(await say(first), 401)
+    assert.equal(await say(second), 200)
+    assert.ok(hub.client.connected)
+    if (status === 'Suspended') {
+      await setTokenStatus(first.endpointId, 'Active')
+      assert.equal(await say(first), 200)
+    }
+  })
+
+test('a connection that represents nobody else is closed', async () => {
+  const endings: ((endpointId: string) => Promise<unknown>)[] = [
+    (endpointId) => setTokenStatus(endpointId, 'Revoked'),
+    async (endpointId) => {
+      const id = await gate.tokenIdOf(endpointId)
+      assert.equal((await admin(`DELETE /api/v1/endpoints/${endpointId}/tokens/${id}`)).status, 204)
+    },
+    async (endpointId) => assert.equal((await admin(`DELETE /epr/api/v1/endpoints/${endpointId}`)).status, 204),
+  ]
+  for (const end of endings) {
+    const { prefix, endpointId } = await aPlace()
+    const sensor = await device()
+    await sensor.publish(`${prefix}/json`, '1')
+    const before = extension.notes.length
+    await end(endpointId)
+    await sensor.closed(quick)
+    const again = await device()
+    await again.publish(`${prefix}/json`, '1')
+    assert.equal((await again.hears(`${prefix}/json/error`)).json.statusCode, 401)
+    assert.equal(extension.notes.length, before)
+  }
+})
+
+test('a second token of an endpoint goes on when the first is revoked', async () => {
+  const { version, prefix, endpointId, app } = await aPlace()
+  const made = await admin(`POST /api/v1/endpoints/${endpointId}/tokens`, { applicationName: app, token: `t2-${app}` })
+  assert.equal(made.status, 201, made.text)
+  const second = `kp1/${version}/test/t2-${app}`
+  const first = await gate.tokenIdOf(endpointId)
+  const sensor = await device()
+  for (const place of [prefix, second]) {
+    await sensor.publish(`${place}/json/1`, '1')
+    await sensor.hears(`${place}/json/1/status`)
+  }
+  const tokens = (await admin(`GET /api/v1/endpoints/${endpointId}/tokens?order=ASC`)).body.content
+  assert.notEqual(tokens[0].endpointTokenId, first)
+  await admin(`PUT /api/v1/endpoints/${endpointId}/tokens/${tokens[0].endpointTokenId}/status`, { status: 'Revoked' })
+  await sensor.publish(`${prefix}/json/1`, '1')
+  assert.equal((await sensor.hears(`${prefix}/json/1/error`)).json.statusCode, 401)
+  await sensor.publish(`${second}/json/1`, '1')
+  await sensor.hears(`${second}/json/1/status`)
+})
+
+/** Two endpoints of a client that is away, and what waits for it of each. */
+async function aSleepingHub(clientId: string, ask = admin) {
+  const { version, app } = await anApplication(['v1'], ask)
+  const [first, second] = [await anEndpoint(version, ask), await anEndpoint(version, ask)]
+  const session = { clientId, clean: false }
+  const hub = await device(session)
+  const topicOf = ({ token }: { token: string }) => `kp1/${version}/test/${token}/wake/status`
+  for (const endpoint of [first, second]) await hub.client.subscribeAsync(topicOf(endpoint), { qos: 1 })
+  for (const { endpointId } of [first, second])
+    await eventually(async () => assert.equal((await gate.metadataOf(endpointId, ask)).connected, true))
+  await hub.end()
+  for (const { endpointId } of [first, second])
+    await eventually(async () => assert.equal(await gate.gateway.send(endpointId, push), 'queued'))
+  return { first, second, app, version, topicOf, wake: () => device(session) }
+}
+
+const deleteToken = async (endpointId: string) => {
+  const id = await gate.tokenIdOf(endpointId)
+  assert.equal((await admin(`DELETE /api/v1/endpoints/${endpointId}/tokens/${id}`)).status, 204)
+}
+const unregister = async (endpointId: string) =>
+  assert.equal((await admin(`DELETE /epr/api/v1/endpoints/${endpointId}`)).status, 204)
+type Ended = { endpointId: string; token: string; version: string }
+const endings: [name: string, (ended: Ended) => Promise<unknown>][] = [
+  ['its token was suspended', ({ endpointId }) => setTokenStatus(endpointId, 'Suspended')],
+  ['its token was revoked', ({ endpointId }) => setTokenStatus(endpointId, 'Revoked')],
+  ['its token was deleted', ({ endpointId }) => deleteToken(endpointId)],
+  ['its endpoint was unregistered', ({ endpointId }) => unregister(endpointId)],
+  [
+    'its endpoint was unregistered, although one with the same id and token was registered since',
+    async ({ endpointId, token, version }) => {
+      await unregister(endpointId)
+      const again = { appVersion: { name: version }, endpointId, endpointToken: token }
+      const { status, text } = await admin('POST /epr/api/v1/endpoints', again)
+      assert.equal(status, 201, text)
+    },
+  ],
+]
+for (const [index, [name, end]] of endings.entries())
+  test(`what waited for an endpoint is not delivered after ${name}`, async () => {
+    const { first, second, version, topicOf, wake } = await aSleepingHub(`sleeper-${index}`)
+    await end({ ...first, version })
+    const hub = await wake()
+    await hub.hears(topicOf(second))
+    await hub.hearsNothing()
+  })
+
+test('what waited for the endpoints of a suspended tenant is not delivered', async () => {
+  const { topicOf, first, second, wake } = await aSleepingHub('sleeper-of-other', gate.other)
+  await gate.setTenantStatus('other', 'SUSPENDED')
+  const hub = await wake()
+  await hub.hearsNothing()
+  await gate.setTenantStatus('other', 'AVAILABLE')
+  await hub.end()
+  for (const { endpointId } of [first, second])
+    await eventually(async () => assert.notEqual(await gate.gateway.send(endpointId, push), 'offline'))
+  const later = await wake()
+  for (const endpoint of [first, second]) await later.hears(topicOf(endpoint))
+  await later.hearsNothing()
+})
+
+test('suspended, revoked or deleted credentials end their connections, and only theirs', async () => {
+  for (const end of [
+    (id: string) => admin(`PATCH /api/v1/basic-credentials/${id}/state`, { state: 'Suspended' }),
+    (id: string) => admin(`PATCH /api/v1/basic-credentials/${id}/state`, { state: 'Revoked' }),
+    (id: string) => admin(`DELETE /api/v1/basic-credentials/${id}`),
+  ]) {
+    const [ending, staying] = [await gate.aBasicCredential(), await gate.aBasicCredential()]
+    const as = ({ username, password }: typeof ending) => device({ username: `${username}@default`, password })
+    const [one, two] = [await as(ending), await as(staying)]
+    assert.equal((await end(ending.id)).status, 204)
+    await one.closed(quick)
+    assert.ok(two.client.connected)
+    await assert.rejects(as(ending), { code: 4 })
+  }
+})
+
+test('X.509: a certificate of ours opens the TLS door, and its suspension closes it', async () => {
+  const issued = (await admin('POST /api/v1/x509-credentials', { commonName: 'sensor', ttl: 3600 })).body
+  const root = (await admin('GET /kpc/api/v1/certificates/root')).text
+  const { prefix } = await aPlace()
+  const tls = { ca: root, rejectUnauthorized: true, servername: 'localhost' }
+  const open = () => aDevice(gate.mqttsUrl, { ...tls, cert: issued.certificateChain, key: issued.privateKey })
+  const sensor = await open()
+  await sensor.publish(`${prefix}/json/1`, '1')
+  await sensor.hears(`${prefix}/json/1/status`)
+  assert.equal((await admin(`GET /api/v1/x509-credentials/${issued.id}`)).body.state, 'Active')
+  // The certificate alone, without the chain, does too.
+  const alone = await aDevice(gate.mqttsUrl, { ...tls, cert: issued.certificate, key: issued.privateKey })
+  assert.ok(alone.client.connected)
+
+  await admin(`PATCH /api/v1/x509-credentials/${issued.id}/state`, { state: 'Suspended' })
+  await sensor.closed(quick)
+  await alone.closed(quick)
+  await assert.rejects(open(), { code: 4 })
+  await admin(`PATCH /api/v1/x509-credentials/${issued.id}/state`, { state: 'Active' })
+  assert.ok((await open()).client.connected)
+  // Without any certificate: anonymous, as everywhere.
+  assert.ok((await aDevice(gate.mqttsUrl, tls)).client.connected)
+})
+
+test('a suspended tenant: connections end, nobody connects, messages are refused', async () => {
+  const { username, password } = await gate.aBasicCredential(gate.other)
+  const { prefix, endpointId } = await gate.aPlace(gate.other)
+  const ours = await aPlace()
+  const known = await device({ username: `${username}@other`, password })
+  const anonymous = await device()
+  await anonymous.publish(`${prefix}/json`, '1')
+  const neighbour = await device()
+  await neighbour.publish(`${ours.prefix}/json`, '1')
+  await gate.setTenantStatus('other', 'SUSPENDED')
+  await Promise.all([known.closed(quick), anonymous.closed(quick)])
+  assert.equal(await gate.gateway.send(endpointId, push), 'offline')
+  await assert.rejects(device({ username: `${username}@other`, password }), { code: 4 })
+  const again = await device()
+  await again.publish(`${prefix}/json`, '1')
+  assert.equal((await again.hears(`${prefix}/json/error`)).json.statusCode, 401)
+  const overHttp = await fetch(`${gate.httpUrl}/${prefix}/json`, { method: 'POST' })
+  assert.equal(overHttp.status, 401)
+  assert.ok(neighbour.client.connected)
+  await gate.setTenantStatus('other', 'AVAILABLE')
+  await again.publish(`${prefix}/json/1`, '1')
+  await again.hears(`${prefix}/json/1/status`)
+})
+
+test('a tenant may require its clients to show who they are, for each transport', async () => {
+  const { prefix } = await aPlace()
+  const { username, password } = await gate.aBasicCredential()
+  const login = { username: `${username}@default`, password }
+  const [anonymous, known] = [await device(), await device(login)]
+  await known.publish(`${prefix}/json`, '1')
+  await anonymous.publish(`${prefix}/json`, '1')
+  const require = async (transports: object) => {
+    const tenants = { default: { config: { transports } } }
+    const answer = await admin('PUT /api/v1/tenant-configs', { kpc: { platform: { tenants } } })
+    assert.equal(answer.status, 204, answer.text)
+  }
+  await require({ mqtt: { tcp: { 'basic-auth': { required: true } } } })
+  await anonymous.closed(quick)
+  assert.ok(known.client.connected)
+
+  const stranger = await device()
+  await stranger.publish(`${prefix}/json`, '1', { qos: 0 })
+  await stranger.closed(quick)
+  const subscriber = await device()
+  subscriber.client.subscribe(`${prefix}/#`)
+  await subscriber.closed(quick)
+  await known.publish(`${prefix}/json/1`, '1')
+  await known.hears(`${prefix}/json/1/status`)
+  const overWebSocket = await aDevice(`${gate.wsUrl}/mqtt`)
+  await overWebSocket.publish(`${prefix}/json/1`, '1')
+  await overWebSocket.hears(`${prefix}/json/1/status`)
+  const post = async () => (await fetch(`${gate.httpUrl}/${prefix}/json`, { method: 'POST' })).status
+  assert.equal(await post(), 200)
+
+  await require({ http: { 'basic-auth': { required: true } }, mqtt: { ws: { 'basic-auth': { required: true } } } })
+  await overWebSocket.closed(quick)
+  assert.equal(await post(), 401)
+  await require({})
+  assert.equal(await post(), 200)
+  await eventually(async () => {
+    const [row] = await house.kit.db.sql`
+      select tenant_id, detail from traffic_log.refusals where reason = 'authentication_required' limit 1`
+    assert.deepEqual({ ...row }, { tenantId: 'default', detail: 'default requires basic authentication over mqtt' })
+  })
+})
+
+test('after a gap everything that let a connection in is asked again', async () => {
+  const { db } = house.kit
+  const lost = await aPlace()
+  const kept = await aPlace()
+  const { id, username, password } = await gate.aBasicCredential()
+  const [one, two] = [await device(), await device()]
+  const three = await device({ username: `${username}@default`, password })
+  await one.publish(`${lost.prefix}/json`, '1')
+  await two.publish(`${kept.prefix}/json`, '1')
+  // Changed without a word, as a restore does.
+  await db.sql`update tokens.tokens set status = 'Revoked' where endpoint_id = ${lost.endpointId}`
+  await db.sql`update credentials.basic set state = 'Revoked' where id = ${id}`
+  await tellGap(db.sql)
+  await Promise.all([one.closed(quick), three.closed(quick)])
+  await two.publish(`${kept.prefix}/json/1`, '1')
+  await two.hears(`${kept.prefix}/json/1/status`)
+})

@@ -1,0 +1,73 @@
+/**
+ * The certificate of the TLS door: the operator's files, read again when they change, or one that the platform's own authority
+ * issues and issues anew long before it ends. Open connections keep what they began with.
+ */
+import { readFileSync, statSync } from 'node:fs'
+import type { SecureContextOptions } from 'node:tls'
+import type { Kit } from '../kernel/define-service.ts'
+import type { Credentials } from '../services/credentials/contract.ts'
+
+export interface ServerCertificate {
+  current(): Promise<SecureContextOptions>
+  /** Looks every so often until the returned function is called. */
+  onRenewal(take: (context: SecureContextOptions) => void): () => void
+}
+
+const ttlSeconds = 90 * 24 * 3600
+const renewBeforeMs = 30 * 24 * 3600 * 1000
+const lookEveryMs = 3600 * 1000
+
+export function createServerCertificate(
+  { settings, baseUrl, log, now }: Pick<Kit, 'settings' | 'baseUrl' | 'log' | 'now'>,
+  credentials: Pick<Credentials, 'rootCertificate' | 'issueServerCertificate'>,
+): ServerCertificate {
+  const { certificateFile, keyFile, host } = settings.gateway
+  let version: string | undefined
+  let invalidAfter = new Date(0)
+
+  function versionOfFiles(): string {
+    return [certificateFile!, keyFile!].map((file) => statSync(file).mtimeMs).join(' ')
+  }
+
+  async function context(): Promise<SecureContextOptions> {
+    // Named in the handshake, so that clients know which of their certificates is meant.
+    const ca = await credentials.rootCertificate()
+    if (certificateFile !== undefined || keyFile !== undefined) {
+      if (certificateFile === undefined || keyFile === undefined)
+        throw new Error('WAYPOST_MQTTS_CERTIFICATE_FILE and WAYPOST_MQTTS_KEY_FILE belong together: set both or none')
+      version = versionOfFiles()
+      return { ca, cert: readFileSync(certificateFile), key: readFileSync(keyFile) }
+    }
+    const issued = await credentials.issueServerCertificate({ hosts: hostsOf(baseUrl(), host), ttlSeconds })
+    invalidAfter = issued.invalidAfter
+    return { ca, cert: issued.certificateChain, key: issued.privateKey }
+  }
+
+  const isDue = () =>
+    certificateFile === undefined
+      ? invalidAfter.getTime() - now().getTime() < renewBeforeMs
+      : versionOfFiles() !== version
+
+  return {
+    current: context,
+    onRenewal(take) {
+      const look = async () => {
+        try {
+          if (isDue()) take(await context())
+        } catch (error) {
+          log.error({ err: error }, 'the certificate of MQTT over TLS could not be renewed; trying again in an hour')
+        }
+      }
+      const timer = setInterval(() => void look(), lookEveryMs)
+      timer.unref()
+      return () => clearInterval(timer)
+    },
+  }
+}
+
+/** What devices may call us: the public name first. */
+export function hostsOf(baseUrl: string, host: string): string[] {
+  const listening = host === '0.0.0.0' || host === '::' ? [] : [host]
+  const all = [new URL(baseUrl).hostname.replace(/^\[|\]$/g, ''), ...listening, 'localhost', '127.0.0.1', '::1']
+  return [...new Set(all)]
+}

@@ -1,0 +1,48 @@
+import type { Sql } from '../../kernel/db.ts'
+
+export interface ObservationPlace {
+  endpointId: string
+  extension: string
+}
+
+export interface ObservationRow {
+  /** Empty: all names that have no row of their own. */
+  name: string
+  observed: boolean
+}
+
+export async function findObservations(
+  sql: Sql,
+  { endpointId, extension }: ObservationPlace,
+): Promise<ObservationRow[]> {
+  return await sql<ObservationRow[]>`
+    select name, observed from gateway.observations where endpoint_id = ${endpointId} and extension = ${extension}`
+}
+
+export async function saveObservation(
+  sql: Sql,
+  row: ObservationPlace & ObservationRow & { tenantId: string; setAt: Date },
+) {
+  await sql`
+    insert into gateway.observations ${sql({ ...row })}
+    on conflict (endpoint_id, extension, name)
+    do update set observed = excluded.observed, tenant_id = excluded.tenant_id, set_at = excluded.set_at`
+}
+
+export async function deleteObservations(sql: Sql, { endpointId, extension }: ObservationPlace) {
+  await sql`delete from gateway.observations where endpoint_id = ${endpointId} and extension = ${extension}`
+}
+
+/** Not those of an endpoint that was registered anew under the id since. */
+export async function deleteObservationsOf(sql: Sql, endpointIds: string[], before: Date) {
+  await sql`
+    delete from gateway.observations where endpoint_id = any(${endpointIds}::text[]) and set_at <= ${before}`
+}
+
+/** Some of them; how many they were. */
+export async function deleteObservationsOfTenant(sql: Sql, tenantId: string, limit: number): Promise<number> {
+  const { count } = await sql`
+    delete from gateway.observations where ctid = any(array(
+      select ctid from gateway.observations where tenant_id = ${tenantId} limit ${limit}))`
+  return count
+}

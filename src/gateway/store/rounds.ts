@@ -1,0 +1,71 @@
+/**
+ * Small writes of many made into few: what comes while a transaction runs waits for the next one. What is asked for one key happens in
+ * the order of asking, because a round has at most one kind of step for each key.
+ */
+export interface Step<K extends string> {
+  kind: K
+  key: string
+}
+
+interface Waiting<S> {
+  step: S
+  resolve(answer: unknown): void
+  reject(error: unknown): void
+}
+
+export interface Rounds<S> {
+  ask<A>(step: S): Promise<A>
+  /** Resolves when nothing is left to do. */
+  settled(): Promise<void>
+}
+
+/** Steps that can stand in one round although they have the same key. */
+export function intoRounds<S extends Step<string>>(steps: S[], together: Set<string>): S[][] {
+  const rounds: S[][] = []
+  const last = new Map<string, { round: number; kind: string }>()
+  for (const step of steps) {
+    const before = last.get(step.key)
+    const joins = before && before.kind === step.kind && together.has(step.kind)
+    const round = before ? before.round + (joins ? 0 : 1) : 0
+    last.set(step.key, { round, kind: step.kind })
+    rounds[round] ??= []
+    rounds[round].push(step)
+  }
+  return rounds
+}
+
+export function createRounds<S extends Step<string>>(
+  run: (steps: S[]) => Promise<Map<S, unknown>>,
+  { atOnce, waitingMax }: { atOnce: number; waitingMax: number },
+): Rounds<S> {
+  const waiting: Waiting<S>[] = []
+  let working: Promise<void> | undefined
+
+  async function work() {
+    // Whatever else this turn asks for comes along.
+    await Promise.resolve()
+    while (waiting.length > 0) {
+      const batch = waiting.splice(0, atOnce)
+      try {
+        const answers = await run(batch.map(({ step }) => step))
+        for (const { step, resolve } of batch) resolve(answers.get(step))
+      } catch (error) {
+        for (const { reject } of batch) reject(error)
+      }
+    }
+    working = undefined
+  }
+
+  return {
+    ask<A>(step: S): Promise<A> {
+      if (waiting.length >= waitingMax) return Promise.reject(new Error('Too many sessions wait for the database'))
+      return new Promise<A>((resolve, reject) => {
+        waiting.push({ step, resolve: resolve as (answer: unknown) => void, reject })
+        working ??= work()
+      })
+    },
+    async settled() {
+      await working
+    },
+  }
+}

@@ -1,0 +1,76 @@
+/** Sessions as they stand in the tables, and back. */
+import type { Secrets } from '../../kernel/secrets.ts'
+import type { Message, Qos, Subscription } from '../mqtt/host.ts'
+import { messageBytes, type OwedMessage, type SessionState } from '../mqtt/session-store.ts'
+
+export interface SessionRow {
+  sessionKey: string
+  expirySeconds: number | null
+  expiresAt: Date | null
+  subscriptions: string
+}
+
+export interface MessageRow {
+  sessionKey: string
+  sequence: number
+  qos: number
+  packetId: number
+  released: boolean
+  takenAt: Date
+  bytes: number
+  sealed: string
+}
+
+export const expiresAt = (seconds: number, now: Date) =>
+  Number.isFinite(seconds) ? new Date(now.getTime() + seconds * 1000) : null
+
+export const toSessionRow = (
+  secrets: Secrets,
+  key: string,
+  { expirySeconds, subscriptions }: Pick<SessionState, 'expirySeconds' | 'subscriptions'>,
+  now: Date,
+): SessionRow => ({
+  sessionKey: key,
+  expirySeconds: Number.isFinite(expirySeconds) ? expirySeconds : null,
+  expiresAt: expiresAt(expirySeconds, now),
+  subscriptions: secrets.seal(JSON.stringify(subscriptions)),
+})
+
+export const toSubscriptions = (secrets: Secrets, sealed: string) => JSON.parse(secrets.open(sealed)) as Subscription[]
+
+export function toMessageRow(secrets: Secrets, key: string, owed: Omit<OwedMessage, 'stored'>) {
+  const { message, packetId, released, at } = owed
+  const { topic, payload, qos, retain, properties, about } = message
+  const interval = properties?.messageExpiryInterval
+  const correlationData = properties?.correlationData?.toString('base64')
+  const text = {
+    topic,
+    about,
+    payload: payload.toString('base64'),
+    retain,
+    properties: { ...properties, correlationData },
+  }
+  return {
+    sessionKey: key,
+    qos,
+    packetId,
+    released,
+    takenAt: new Date(at),
+    expiresAt: interval === undefined ? null : new Date(at + interval * 1000),
+    bytes: messageBytes(message),
+    sealed: secrets.seal(JSON.stringify(properties ? text : { ...text, properties: undefined })),
+  }
+}
+
+export function toOwedMessage(secrets: Secrets, row: MessageRow): OwedMessage {
+  const { topic, about, payload, retain, properties } = JSON.parse(secrets.open(row.sealed))
+  const message: Message = { topic, payload: Buffer.from(payload, 'base64'), qos: row.qos as Qos }
+  if (retain) message.retain = true
+  if (about !== undefined) message.about = about
+  if (properties) {
+    message.properties = properties
+    if (properties.correlationData) properties.correlationData = Buffer.from(properties.correlationData, 'base64')
+  }
+  const { packetId, released, takenAt } = row
+  return { stored: String(row.sequence), message, packetId, released, at: takenAt.getTime() }
+}

@@ -1,0 +1,142 @@
+/**
+ * What the door must know of a tenant with every message, kept for as long as devices of the tenant come: whether it may talk,
+ * how its clients have to show who they are, and a number that grows whenever decisions made for its devices have to be made anew.
+ */
+import type { Identity } from '../identity/contract.ts'
+import { RealmStatusChanged } from '../identity/events.ts'
+import type { Bus } from '../kernel/bus.ts'
+import type { Applications } from '../services/applications/contract.ts'
+import { ConfigurationChanged, VersionDeleted } from '../services/applications/events.ts'
+import { TenantTokensDeleted } from '../services/tokens/events.ts'
+import { type Bucket, newBucket } from './limits.ts'
+
+/** As the tenant's configuration of the gateway names it (document 3, 1.16). */
+export type Transport = 'mqtt' | 'mqtts' | 'websocket' | 'http'
+export type Method = 'basic' | 'x509'
+
+export interface Tenant {
+  readonly tenantId: string
+  generation: number
+  available: boolean
+  required: Record<Transport, readonly Method[]>
+  messages: Bucket
+}
+
+export interface Tenants {
+  /** Undefined: there is no such tenant. */
+  get(tenantId: string): Promise<Tenant | undefined>
+  /** Something was decided anew: whoever holds connections looks at those of this tenant, or at all of them. */
+  onChange(listener: (tenantId: string | undefined) => void): void
+}
+
+/** The name of the gateway among the service instances. */
+export const instance = 'kpc'
+
+export function createTenants(
+  bus: Bus,
+  identity: Pick<Identity, 'realm'>,
+  applications: Pick<Applications, 'tenantConfiguration'>,
+  messagesPerSecond: number,
+): Tenants {
+  const tenants = new Map<string, Tenant>()
+  /** What has to be read anew, or for the first time. */
+  const fresh = new WeakSet<Tenant>()
+  const loading = new Map<string, Promise<Tenant | undefined>>()
+  const listeners: ((tenantId: string | undefined) => void)[] = []
+
+  function changed(tenantId: string) {
+    const tenant = tenants.get(tenantId)
+    if (!tenant) return
+    tenant.generation++
+    fresh.delete(tenant)
+    for (const listener of listeners) listener(tenantId)
+  }
+  bus.hear(RealmStatusChanged, ({ tenantId, status }) => {
+    const tenant = tenants.get(tenantId)
+    if (tenant) tenant.available = status === 'AVAILABLE'
+    changed(tenantId)
+  })
+  bus.hear(ConfigurationChanged, ({ tenantId, instance: which }) => {
+    if (which === instance) changed(tenantId)
+  })
+  bus.hear(VersionDeleted, ({ tenantId }) => changed(tenantId))
+  bus.hear(TenantTokensDeleted, ({ tenantId }) => changed(tenantId))
+  bus.onGap(() => {
+    for (const tenant of tenants.values()) {
+      tenant.generation++
+      fresh.delete(tenant)
+    }
+    for (const listener of listeners) listener(undefined)
+  })
+
+  /** Once for all who ask at the same time: a fleet comes back at once. */
+  function loadOnce(tenantId: string): Promise<Tenant | undefined> {
+    const running = loading.get(tenantId)
+    if (running) return running
+    const promise = load(tenantId).finally(() => loading.delete(tenantId))
+    loading.set(tenantId, promise)
+    return promise
+  }
+
+  async function load(tenantId: string): Promise<Tenant | undefined> {
+    for (;;) {
+      const before = tenants.get(tenantId)?.generation
+      const [realm, configuration] = await Promise.all([
+        identity.realm(tenantId),
+        applications.tenantConfiguration({ tenantId, instance }),
+      ])
+      if (!realm) return undefined
+      const known = tenants.get(tenantId)
+      // What was heard meanwhile is newer than what was read.
+      if (known && known.generation !== before) continue
+      const tenant = known ?? newTenant(tenantId)
+      tenant.available = realm.status === 'AVAILABLE'
+      tenant.required = requiredOf(configuration)
+      tenants.set(tenantId, tenant)
+      fresh.add(tenant)
+      return tenant
+    }
+  }
+
+  const newTenant = (tenantId: string): Tenant => ({
+    tenantId,
+    generation: 0,
+    available: false,
+    required: requiredOf({}),
+    messages: newBucket(messagesPerSecond),
+  })
+
+  return {
+    async get(tenantId) {
+      const known = tenants.get(tenantId)
+      return known && fresh.has(known) ? known : loadOnce(tenantId)
+    },
+    onChange: (listener) => void listeners.push(listener),
+  }
+}
+
+/**
+ * `{ transports: { mqtt: { tcp: { 'basic-auth': { required } }, tls: { 'basic-auth', 'x509-auth' }, ws }, http } }`. HTTP has no
+ * client authentication: whoever requires any there closes that door.
+ */
+export function requiredOf(configuration: Record<string, unknown>): Tenant['required'] {
+  const methods = (...path: string[]): readonly Method[] => {
+    const found = at(configuration, 'transports', ...path)
+    return (['basic', 'x509'] as const).filter((method) => at(found, `${method}-auth`, 'required') === true)
+  }
+  return {
+    mqtt: methods('mqtt', 'tcp'),
+    mqtts: methods('mqtt', 'tls'),
+    websocket: methods('mqtt', 'ws'),
+    http: methods('http'),
+  }
+}
+
+function at(value: unknown, ...path: string[]): unknown {
+  let found = value
+  for (const key of path) {
+    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, key)) return undefined
+    found = (found as Record<string, unknown>)[key]
+  }
+  return found
+}

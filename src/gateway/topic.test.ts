@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import fc from 'fast-check'
+import { covers, endpointOfFilter, prefixEnd, readTail, readTopic, requestIdMax, tailLevelsMax } from './topic.ts'
+
+const whole = (topic: string) => {
+  const read = readTopic(topic)
+  return typeof read === 'string' ? read : { ...read, ...(readTail(topic, prefixEnd(topic)) as object) }
+}
+const tail = (rest: string) => readTail(`kp1/v/dcx/t${rest}`, 'kp1/v/dcx/t'.length)
+
+suite('a topic', () => {
+  test('names version, extension, token, resource and request id', () => {
+    assert.deepEqual(whole('kp1/app-v1/dcx/tok/json/42'), {
+      versionName: 'app-v1',
+      extension: 'dcx',
+      token: 'tok',
+      prefix: 'kp1/app-v1/dcx/tok',
+      resourcePath: '/json',
+      requestId: 42,
+    })
+  })
+
+  test('has a request id only where the last level is all digits; 0 is one, a sign or a fraction is none', () => {
+    const cases: [string, string, number | undefined][] = [
+      ['', '', undefined],
+      ['/', '/', undefined],
+      ['/0', '', 0],
+      ['/json', '/json', undefined],
+      ['/json/0', '/json', 0],
+      ['/json/007', '/json', 7],
+      ['/json/99999', '/json', 99999],
+      ['/json/-1', '/json/-1', undefined],
+      ['/json/1.5', '/json/1.5', undefined],
+      ['/json/a1', '/json/a1', undefined],
+      ['/json/1a', '/json/1a', undefined],
+      ['/json/1/', '/json/1/', undefined],
+      ['/json//1', '/json/', 1],
+      ['/config/json/name/5', '/config/json/name', 5],
+      ['/json/1/status', '/json/1/status', undefined],
+      ['/json/٣', '/json/٣', undefined],
+      [`/json/${requestIdMax}`, '/json', requestIdMax],
+    ]
+    for (const [rest, resourcePath, requestId] of cases) assert.deepEqual(tail(rest), { resourcePath, requestId }, rest)
+    assert.equal(tail(`/json/${requestIdMax + 1}`), 'request_id_too_large')
+    assert.equal(tail(`/json/${'9'.repeat(500)}`), 'request_id_too_large')
+  })
+
+  test('never takes the token itself for a request id', () => {
+    assert.deepEqual(whole('kp1/v/tsx/123'), {
+      versionName: 'v',
+      extension: 'tsx',
+      token: '123',
+      prefix: 'kp1/v/tsx/123',
+      resourcePath: '',
+      requestId: undefined,
+    })
+  })
+
+  test('that is none says why', () => {
+    for (const foreign of ['', '/', 'kp1', '/kp1/v/dcx/t', 'KP1/v/dcx/t', 'kp2/v/dcx/t', 'devices/1', 'kp1x/v/dcx/t'])
+      assert.equal(whole(foreign), 'foreign', foreign)
+    for (const malformed of [
+      'kp1/',
+      'kp1/v',
+      'kp1/v/',
+      'kp1/v/dcx',
+      'kp1/v/dcx/',
+      'kp1//dcx/t',
+      'kp1/v//t',
+      'kp1/v/dcx//json',
+    ])
+      assert.equal(whole(malformed), 'malformed', malformed)
+    assert.equal(readTopic(`kp1/v/dcx/${'t'.repeat(3000)}`), 'too_long')
+    assert.equal(tail('/a'.repeat(tailLevelsMax + 1)), 'too_deep')
+    assert.equal(tail('/'.repeat(tailLevelsMax + 1)), 'too_deep')
+    assert.notEqual(tail('/a'.repeat(tailLevelsMax)), 'too_deep')
+  })
+
+  test('is read as splitting at every slash would', () => {
+    const level = fc.string({ unit: fc.constantFrom('a', '1', '0', '-', 'é', ' '), maxLength: 4 })
+    fc.assert(
+      fc.property(fc.array(level, { minLength: 1, maxLength: 8 }), (levels) => {
+        const topic = `kp1/${levels.join('/')}`
+        const [versionName, extension, token, ...rest] = levels
+        const read = readTopic(topic)
+        if (!versionName || !extension || !token) return assert.equal(read, 'malformed')
+        assert.deepEqual(read, { versionName, extension, token, prefix: `kp1/${versionName}/${extension}/${token}` })
+        const last = rest.at(-1)
+        const hasId = last !== undefined && /^[0-9]+$/.test(last)
+        const path = hasId ? rest.slice(0, -1) : rest
+        assert.deepEqual(readTail(topic, prefixEnd(topic)), {
+          resourcePath: path.map((part) => `/${part}`).join(''),
+          requestId: hasId ? Number(last) : undefined,
+        })
+      }),
+    )
+  })
+})
+
+suite('a filter', () => {
+  test('covers what MQTT says', () => {
+    const yes = [
+      ['a/b', 'a/b'],
+      ['#', 'a/b/c'],
+      ['a/#', 'a'],
+      ['a/#', 'a/b/c'],
+      ['+/b', 'a/b'],
+      ['a/+/c', 'a//c'],
+      ['+/+', 'a/'],
+      ['kp1/+/dcx/tok/json/#', 'kp1/v/dcx/tok/json/1/status'],
+      ['kp1/v/cex/tok/command/+/status', 'kp1/v/cex/tok/command/reboot/status'],
+    ]
+    const no = [
+      ['a', 'a/b'],
+      ['a/b', 'a'],
+      ['a/b', 'a/c'],
+      ['+', 'a/b'],
+      ['a/+', 'a'],
+      ['a/b/#', 'a'],
+      ['a/b/c/#', 'a/b'],
+      ['kp1/+/dcx/tok/json/#', 'kp1/v/dcx/other/json'],
+    ]
+    for (const [filter, topic] of yes) assert.ok(covers(filter!, topic!), `${filter} covers ${topic}`)
+    for (const [filter, topic] of no) assert.ok(!covers(filter!, topic!), `${filter} does not cover ${topic}`)
+  })
+
+  test('covers as splitting at every slash would', () => {
+    const level = fc.constantFrom('a', 'b', '', '+')
+    const filters = fc.tuple(fc.array(level, { minLength: 1, maxLength: 4 }), fc.boolean())
+    const topics = fc.array(fc.constantFrom('a', 'b', ''), { minLength: 1, maxLength: 5 })
+    fc.assert(
+      fc.property(filters, topics, ([levels, open], topic) => {
+        const expected =
+          levels.every((one, index) => index < topic.length && (one === '+' || one === topic[index])) &&
+          (open || topic.length === levels.length)
+        assert.equal(covers([...levels, ...(open ? ['#'] : [])].join('/'), topic.join('/')), expected)
+      }),
+    )
+  })
+
+  test('names an endpoint when version and token are literal', () => {
+    assert.equal(endpointOfFilter('kp1/v/+/tok/#')?.token, 'tok')
+    assert.equal(endpointOfFilter('kp1/v/cex/tok/command/+/status')?.versionName, 'v')
+    for (const none of ['#', 'kp1/#', 'kp1/+/cex/tok/#', 'kp1/v/cex/+/x', 'kp1/v/cex/#', 'kp1/v/cex', 'x/v/cex/tok'])
+      assert.equal(endpointOfFilter(none), undefined, none)
+  })
+})

@@ -1,0 +1,137 @@
+/**
+ * The topics of devices (1/KP): `kp1/<version>/<extension>/<token>[/<resource path…>][/<request id>]`. Pure, and on the path of
+ * every message: a few walks over the text and no arrays. Slashes are significant, wherever they stand.
+ */
+export interface Topic {
+  versionName: string
+  extension: string
+  token: string
+  /** `kp1/<version>/<extension>/<token>`. */
+  prefix: string
+}
+
+export interface Tail {
+  /** What follows the token, without the request id: `/json`; empty when nothing follows. */
+  resourcePath: string
+  requestId: number | undefined
+}
+
+/** Why it is no topic of a device. */
+export type TopicProblem = 'foreign' | 'malformed' | 'too_long' | 'too_deep' | 'request_id_too_large'
+
+/** In words, for the device. */
+export const topicProblems: Record<TopicProblem, string> = {
+  foreign: 'Devices speak on topics that begin with kp1/',
+  malformed: 'Expected kp1/<application version>/<extension>/<token>, then the resource',
+  too_long: 'The topic is too long',
+  too_deep: 'The topic has too many levels',
+  request_id_too_large: 'The request id is too large',
+}
+
+export const topicLengthMax = 2048
+export const tailLevelsMax = 32
+/** 4/ESP has 32 bits; clients that count milliseconds are let in too, as far as numbers are exact. */
+export const requestIdMax = Number.MAX_SAFE_INTEGER
+
+const start = 'kp1/'
+const slash = 47
+const zero = 48
+const nine = 57
+
+/** Where `kp1/<version>/<extension>/<token>` ends; -1 when the topic does not begin so. */
+export function prefixEnd(topic: string): number {
+  if (!topic.startsWith(start)) return -1
+  const version = topic.indexOf('/', 4)
+  if (version < 5) return -1
+  const extension = topic.indexOf('/', version + 1)
+  if (extension < version + 2) return -1
+  const token = topic.indexOf('/', extension + 1)
+  const end = token < 0 ? topic.length : token
+  return end === extension + 1 ? -1 : end
+}
+
+/** Who and what a topic names, up to the token. */
+export function readTopic(topic: string): Topic | TopicProblem {
+  if (!topic.startsWith(start)) return 'foreign'
+  if (topic.length > topicLengthMax) return 'too_long'
+  const end = prefixEnd(topic)
+  if (end < 0) return 'malformed'
+  const version = topic.indexOf('/', 4)
+  const extension = topic.indexOf('/', version + 1)
+  return {
+    versionName: topic.slice(4, version),
+    extension: topic.slice(version + 1, extension),
+    token: topic.slice(extension + 1, end),
+    prefix: topic.slice(0, end),
+  }
+}
+
+/** What somebody who tries out tokens would have to hit. */
+export const shownIn = ({ versionName, token }: Topic) => `${versionName}/${token}`
+
+/** What stands behind the prefix. The last level is a request id when it consists of digits only; 0 is one too. */
+export function readTail(topic: string, end: number): Tail | TopicProblem {
+  const { length } = topic
+  if (length > topicLengthMax) return 'too_long'
+  // So many levels do not fit into less.
+  if (length - end > tailLevelsMax && levels(topic, end) > tailLevelsMax) return 'too_deep'
+  let at = length
+  while (at > end && isDigit(topic.charCodeAt(at - 1))) at--
+  if (at === length || at <= end || topic.charCodeAt(at - 1) !== slash)
+    return { resourcePath: topic.slice(end), requestId: undefined }
+  const requestId = Number(topic.slice(at))
+  return requestId > requestIdMax ? 'request_id_too_large' : { resourcePath: topic.slice(end, at - 1), requestId }
+}
+
+const isDigit = (code: number) => code >= zero && code <= nine
+
+function levels(topic: string, from: number): number {
+  let count = 0
+  for (let at = from; at < topic.length; at++) if (topic.charCodeAt(at) === slash) count++
+  return count
+}
+
+/** Whether a filter of a SUBSCRIBE covers the topic: `+` is one level, `#` all that follow, the parent included. */
+export function covers(filter: string, topic: string): boolean {
+  let f = 0
+  let t = 0
+  for (;;) {
+    const filterEnd = levelEnd(filter, f)
+    const topicEnd = levelEnd(topic, t)
+    const wildcard = filterEnd - f === 1 ? filter.charCodeAt(f) : 0
+    if (wildcard === hash) return true
+    if (wildcard !== plus && !sameLevel(filter, f, filterEnd, topic, t, topicEnd)) return false
+    const filterDone = filterEnd === filter.length
+    if (topicEnd === topic.length) return filterDone || filter.slice(filterEnd) === '/#'
+    if (filterDone) return false
+    f = filterEnd + 1
+    t = topicEnd + 1
+  }
+}
+
+const plus = 43
+const hash = 35
+
+function levelEnd(text: string, from: number): number {
+  const at = text.indexOf('/', from)
+  return at < 0 ? text.length : at
+}
+
+function sameLevel(a: string, aFrom: number, aTo: number, b: string, bFrom: number, bTo: number): boolean {
+  if (aTo - aFrom !== bTo - bFrom) return false
+  for (let i = 0; i < aTo - aFrom; i++) if (a.charCodeAt(aFrom + i) !== b.charCodeAt(bFrom + i)) return false
+  return true
+}
+
+/**
+ * The endpoint that a filter names literally, whatever it says of the extension; undefined where version or token are not
+ * literal. Who subscribes so waits for what comes to this endpoint.
+ */
+export function endpointOfFilter(filter: string): Topic | undefined {
+  if (filter.length > topicLengthMax) return undefined
+  const topic = readTopic(filter)
+  if (typeof topic === 'string') return undefined
+  return [topic.versionName, topic.token].some((level) => level.includes('+') || level.includes('#'))
+    ? undefined
+    : topic
+}

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict'
+import { before, suite, test } from 'node:test'
+import { aTenantAdmin } from '../../../test/harness/builders.ts'
+import { aDeviceEndpoint, refused, sayTo } from '../../../test/harness/device-messages.ts'
+import { openHouse } from '../../../test/harness/house.ts'
+import { addRealms } from '../../../test/harness/realm-state.ts'
+import identity from '../../identity/index.ts'
+import applications from './index.ts'
+
+const house = await openHouse({ services: [identity, applications] })
+const admin = house.as(aTenantAdmin())
+const [adx] = house.built.get('applications')!.device!
+
+const say = sayTo(adx!)
+const ask = async (q: unknown) => await say('/json', { q }, { requestId: 1 })
+
+before(async () => {
+  await addRealms(house, 'default')
+  await admin('POST /api/v1/applications', { name: 'app' })
+  for (const nameSuffix of ['v1', 'v2']) await admin('POST /api/v1/applications/app/app-versions', { nameSuffix })
+  const level = (config: object) => ({ adx: { platform: { applications: { app: config } } } })
+  const answer = await admin('PUT /api/v1/app-configs/applications/app', {
+    ...level({ limits: { low: 1, high: 9 }, colour: 'red', nothing: null, rooms: [{ id: 'a' }, { id: 'b' }] }),
+  })
+  assert.equal(answer.status, 204, answer.text)
+  const version = await admin(
+    'PUT /api/v1/app-configs/applications/app/app-versions/app-v2',
+    level({ versions: { 'app-v2': { limits: { low: 2 } } } }),
+  )
+  assert.equal(version.status, 204, version.text)
+})
+
+suite('adx', () => {
+  test('answers the value at the path, with or without a request id', async () => {
+    assert.deepEqual(await ask('limits.high'), { payload: 9, always: true })
+    assert.deepEqual(await say('/json', { q: 'limits' }), { payload: { low: 1, high: 9 }, always: true })
+    assert.deepEqual(await ask('rooms.#.id'), { payload: ['a', 'b'], always: true })
+    assert.deepEqual(await ask('nothing'), { payload: null, always: true })
+  })
+
+  test("takes the version's word before the application's, key by key at the top", async () => {
+    const v2 = sayTo(adx!, aDeviceEndpoint({ versionName: 'app-v2' }))
+    assert.deepEqual((await v2('/json', { q: '@this' }))?.payload, {
+      limits: { low: 2 },
+      colour: 'red',
+      nothing: null,
+      rooms: [{ id: 'a' }, { id: 'b' }],
+    })
+    await refused(v2('/json', { q: 'limits.high' }), 404)
+  })
+
+  test('says when there is nothing', async () => {
+    const error = await refused(ask('limits.middle'), 404)
+    assert.match(error.message, /limits\.middle/)
+    await refused(
+      sayTo(adx!, aDeviceEndpoint({ applicationName: 'other', versionName: 'other-v1' }))('/json', { q: 'a' }),
+      404,
+    )
+  })
+
+  test('shows another tenant nothing', async () => {
+    await refused(sayTo(adx!, aDeviceEndpoint({ tenantId: 'another' }))('/json', { q: 'colour' }), 404)
+  })
+
+  const bad: [payload: unknown, problem: RegExp][] = [
+    ['', /payload: expected JSON/],
+    ['{"q": ', /malformed/],
+    ['"colour"', /payload: expected an object/],
+    [{}, /q: is required/],
+    [{ q: 5 }, /q: expected a string/],
+    [{ q: 'x'.repeat(1025) }, /q: expected at most 1024/],
+    [{ q: 'rooms.#(id=="a")' }, /a query of GJSON is not supported/],
+    ['{"q": "\\u0000"}', /NUL/],
+  ]
+  for (const [payload, problem] of bad)
+    test(`refuses ${JSON.stringify(payload).slice(0, 40)}`, async () => {
+      const error = await refused(say('/json', payload, { requestId: 1 }), 400)
+      assert.match(error.message, problem)
+    })
+
+  test('has one resource', async () => {
+    for (const path of ['', '/', '/json/', '/json/x', '/jso']) await refused(say(path, { q: 'colour' }), 404)
+  })
+})

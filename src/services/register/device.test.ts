@@ -1,0 +1,259 @@
+import assert from 'node:assert/strict'
+import { before, suite, test } from 'node:test'
+import fc from 'fast-check'
+import { aDeviceEndpoint, refused, sayTo } from '../../../test/harness/device-messages.ts'
+import { openRegister, root } from '../../../test/harness/register.ts'
+import { Applications } from '../applications/contract.ts'
+import { Register } from './contract.ts'
+import { endpointMetadata } from './device.ts'
+
+const { house, admin, heard, anApplication, anEndpoint } = await openRegister()
+const [epmx] = house.built.get('register')!.device!
+const register = house.ask(Register)
+
+let open: { app: string; version: string }
+let listed: { app: string; version: string }
+
+before(async () => {
+  open = await anApplication()
+  listed = await anApplication()
+  const keys = { serial: {}, city: { 'write-enabled': true }, floor: { 'write-enabled': true }, connected: {} }
+  const config = { epmx: { platform: { applications: { [listed.app]: { 'metadata-keys': keys } } } } }
+  const answer = await admin(`PUT /api/v1/app-configs/applications/${listed.app}`, config)
+  assert.equal(answer.status, 204, answer.text)
+})
+
+/** An endpoint with this metadata: how it speaks, and what the platform knows of it. */
+async function aDevice(metadata: object = {}, { app, version } = open) {
+  const endpointId = await anEndpoint(version, { metadata })
+  const say = sayTo(epmx!, aDeviceEndpoint({ endpointId, applicationName: app, versionName: version }))
+  return { endpointId, say, known: () => register.metadataOf(endpointId) }
+}
+const at = new Date('2026-01-01T00:00:00.000Z')
+const connectivity = { connected: true, connectivity_ts: at.toISOString() }
+const connect = (endpointId: string) => register.setConnectivity([{ endpointId, connected: true, at }])
+
+suite('epmx reads', () => {
+  test('keys, whatever the payload', async () => {
+    const { say } = await aDevice({ city: 'Kyiv', floor: 3 })
+    for (const payload of ['', '{}', 'not JSON', Buffer.from([0xff])])
+      assert.deepEqual(await say('/get/keys', payload), { payload: ['city', 'floor'], always: true })
+  })
+
+  test('everything, or the keys that are asked for and there', async () => {
+    const { say } = await aDevice({ city: 'Kyiv', floor: 3, place: { lat: 50.4 } })
+    const everything = { city: 'Kyiv', floor: 3, place: { lat: 50.4 } }
+    for (const payload of ['', {}, { keys: null }])
+      assert.deepEqual(await say('/get', payload, { requestId: 0 }), { payload: everything, always: true })
+    assert.deepEqual((await say('/get', { keys: ['floor', 'missing', 'floor'] }))?.payload, { floor: 3 })
+    assert.deepEqual((await say('/get', { keys: [] }))?.payload, {})
+  })
+
+  test('the connectivity keys too', async () => {
+    const { say, endpointId } = await aDevice({ city: 'Kyiv' })
+    await connect(endpointId)
+    assert.deepEqual((await say('/get'))?.payload, { city: 'Kyiv', ...connectivity })
+    assert.deepEqual((await say('/get', { keys: ['connected'] }))?.payload, { connected: true })
+    assert.deepEqual((await say('/get/keys'))?.payload, ['city', 'connected', 'connectivity_ts'])
+  })
+
+  test('nothing of an endpoint that is gone', async () => {
+    const { say, endpointId } = await aDevice()
+    await admin(`DELETE ${root}/endpoints/${endpointId}`)
+    for (const path of ['/get', '/get/keys']) await refused(say(path), 404)
+    await refused(say('/update/keys', { a: 1 }), 404)
+    await refused(say('/update', { a: 1 }), 404)
+  })
+})
+
+suite('epmx writes', () => {
+  test('/update replaces everything but what the platform maintains', async () => {
+    const { say, known, endpointId } = await aDevice({ city: 'Kyiv', floor: 3 })
+    await connect(endpointId)
+    assert.deepEqual(await say('/update', { room: null, floor: 4 }), {})
+    assert.deepEqual(await known(), { room: null, floor: 4, ...connectivity })
+    assert.deepEqual(await say('/update', { floor: 5, connected: false, connectivity_ts: 'x' }), {})
+    assert.deepEqual(await known(), { floor: 5, ...connectivity })
+  })
+
+  test('/update/keys merges by key', async () => {
+    const { say, known } = await aDevice({ city: 'Kyiv', place: { lat: 50, lon: 30 } })
+    assert.deepEqual(await say('/update/keys', { place: { lat: 51 }, floor: [1] }), {})
+    assert.deepEqual(await known(), { city: 'Kyiv', place: { lat: 51 }, floor: [1] })
+  })
+
+  test('/delete/keys removes what is there of them', async () => {
+    const { say, known } = await aDevice({ city: 'Kyiv', floor: 3 })
+    assert.deepEqual(await say('/delete/keys', ['floor', 'missing']), {})
+    assert.deepEqual(await known(), { city: 'Kyiv' })
+  })
+
+  test('__proto__ is a key like any other', async () => {
+    const { say, known } = await aDevice({ city: 'Kyiv' })
+    await say('/update/keys', '{"__proto__": {"polluted": true}}')
+    assert.deepEqual(Object.keys((await known())!), ['city', '__proto__'])
+    assert.equal(((await known()) as { polluted?: true }).polluted, undefined)
+    await say('/delete/keys', ['__proto__'])
+    assert.deepEqual(await known(), { city: 'Kyiv' })
+  })
+
+  test('are told to the others', async () => {
+    const { say, endpointId } = await aDevice({ city: 'Kyiv' })
+    await say('/update', { city: 'Lviv', floor: 1 })
+    const told = heard.find(
+      ({ event, payload }) => event.endsWith('metadata-updated') && payload.endpointId === endpointId,
+    )
+    assert.deepEqual(told?.payload.added, { floor: '1' })
+    assert.deepEqual(told?.payload.updated, { city: { newValue: '"Lviv"', oldValue: '"Kyiv"' } })
+  })
+
+  test('of one endpoint happen in their order, and reads between them see what came before', async () => {
+    const { say, known } = await aDevice({})
+    const answers = await Promise.all(
+      Array.from({ length: 30 }, (_, n) => [say('/update/keys', { n }), say('/get', { keys: ['n'] })]).flat(),
+    )
+    const read = answers.flatMap((answer) => (answer?.payload ? [(answer.payload as { n: number }).n] : []))
+    assert.deepEqual(
+      read,
+      Array.from({ length: 30 }, (_, n) => n),
+    )
+    assert.deepEqual(await known(), { n: 29 })
+  })
+
+  test('go on after one that failed', async () => {
+    const { say, known } = await aDevice({})
+    const outcomes = await Promise.allSettled([say('/update/keys', { connected: 1 }), say('/update/keys', { a: 1 })])
+    assert.deepEqual(
+      outcomes.map(({ status }) => status),
+      ['rejected', 'fulfilled'],
+    )
+    assert.deepEqual(await known(), { a: 1 })
+  })
+
+  test('what people see is what was written, whatever it was', async () => {
+    const { say, known } = await aDevice({})
+    const key = fc.stringMatching(/^[a-zA-Z0-9_]{1,20}$/)
+    await fc.assert(
+      fc.asyncProperty(
+        fc.dictionary(key, fc.jsonValue({ maxDepth: 3 }), { minKeys: 1, maxKeys: 5 }),
+        async (metadata) => {
+          const text = JSON.stringify(metadata)
+          if (text.includes('\\u')) return
+          await say('/update', text)
+          assert.deepEqual(await known(), JSON.parse(text))
+        },
+      ),
+      { numRuns: 30 },
+    )
+  })
+})
+
+suite('epmx refuses', () => {
+  const bad: [path: string, payload: unknown, problem: RegExp][] = [
+    ['/get', '{', /malformed/],
+    ['/get', [], /payload: expected an object/],
+    ['/get', { keys: 'city' }, /keys: expected an array/],
+    ['/get', { keys: [1] }, /keys\.0: expected a string/],
+    ['/get', { keys: ['a-b'] }, /key "a-b"/],
+    ['/get', { keys: [''] }, /key ""/],
+    ['/update', '', /payload: expected JSON/],
+    ['/update', {}, /payload: .*fewer than 1/],
+    ['/update', [], /payload: expected an object/],
+    ['/update', 'null', /payload: expected an object/],
+    ['/update', { 'a.b': 1 }, /key "a\.b"/],
+    ['/update', { ключ: 1 }, /key "ключ"/],
+    ['/update', { ['a'.repeat(129)]: 1 }, /up to 128/],
+    ['/update', { a: 'x'.repeat(70_000) }, /bytes of JSON/],
+    ['/update', Object.fromEntries(Array.from({ length: 501 }, (_, n) => [`k${n}`, n])), /at most 500 keys/],
+    ['/update', '{"a": "\\u0000"}', /NUL/],
+    ['/update', Buffer.from([0x7b, 0xff, 0x7d]), /UTF-8/],
+    ['/update/keys', {}, /payload: .*fewer than 1/],
+    ['/update/keys', { 'a b': 1 }, /key "a b"/],
+    ['/update/keys', '{"a": 12345678901234567890}', /a: 12345678901234567890/],
+    ['/delete/keys', '', /payload: expected JSON/],
+    ['/delete/keys', [], /payload: expected at least 1 items/],
+    ['/delete/keys', ['a', 'a'], /duplicate/],
+    ['/delete/keys', [1], /0: expected a string/],
+    ['/delete/keys', { keys: ['a'] }, /payload: expected an array/],
+    ['/delete/keys', ['a/b'], /key "a\/b"/],
+  ]
+  for (const [path, payload, problem] of bad)
+    test(`${path} ${JSON.stringify(payload).slice(0, 40)}`, async () => {
+      const { say, known } = await aDevice({ city: 'Kyiv' })
+      const error = await refused(say(path, payload, { requestId: 1 }), 400)
+      assert.match(error.message, problem)
+      assert.deepEqual(await known(), { city: 'Kyiv' })
+    })
+
+  test('the keys of the platform by name', async () => {
+    const { say, known, endpointId } = await aDevice({})
+    await connect(endpointId)
+    for (const key of ['connected', 'connectivity_ts']) {
+      await refused(say('/update/keys', { [key]: 1 }), 403)
+      await refused(say('/delete/keys', [key]), 403)
+    }
+    assert.deepEqual(await known(), connectivity)
+  })
+
+  test('resources that it does not have', async () => {
+    const { say } = await aDevice({})
+    for (const path of ['', '/', '/get/', '/get/key', '/update/key', '/delete', '/get/keys/a', '/update/keys/'])
+      await refused(say(path, { a: 1 }), 404)
+  })
+})
+
+suite('a white list', () => {
+  const all = { serial: 's-1', city: 'Kyiv', secret: 'x' }
+
+  test('hides what is not on it from answers of everything, and refuses it by name', async () => {
+    const { say, endpointId } = await aDevice(all, listed)
+    await connect(endpointId)
+    assert.deepEqual((await say('/get'))?.payload, { serial: 's-1', city: 'Kyiv', connected: true })
+    assert.deepEqual((await say('/get/keys'))?.payload, ['city', 'serial', 'connected'])
+    assert.deepEqual((await say('/get', { keys: ['city'] }))?.payload, { city: 'Kyiv' })
+    const error = await refused(say('/get', { keys: ['city', 'secret'] }), 403)
+    assert.match(error.message, /secret cannot be read/)
+    // As for a key that is not there at all: nothing is given away.
+    await refused(say('/get', { keys: ['unheard_of'] }), 403)
+    await refused(say('/get', { keys: ['toString'] }), 403)
+  })
+
+  test('refuses to write what may only be read, and what is not on it', async () => {
+    const { say, known } = await aDevice(all, listed)
+    for (const key of ['serial', 'secret', 'other', 'connected', '__proto__']) {
+      const error = await refused(say('/update/keys', `{"city": "Lviv", "${key}": 1}`), 403)
+      assert.match(error.message, new RegExp(`${key} cannot be written`))
+      await refused(say('/delete/keys', ['city', key]), 403)
+      if (key !== 'connected') await refused(say('/update', `{"city": "Lviv", "${key}": 1}`), 403)
+    }
+    assert.deepEqual(await known(), all)
+  })
+
+  test('keeps what the device may not write when it replaces everything', async () => {
+    const { say, known, endpointId } = await aDevice(all, listed)
+    await connect(endpointId)
+    assert.deepEqual(await say('/update', { floor: 2, connected: false }), {})
+    assert.deepEqual(await known(), { serial: 's-1', secret: 'x', floor: 2, ...connectivity })
+    assert.deepEqual(await say('/update/keys', { city: 'Lviv' }), {})
+    assert.deepEqual(await say('/delete/keys', ['floor']), {})
+    assert.deepEqual(await known(), { serial: 's-1', secret: 'x', city: 'Lviv', ...connectivity })
+  })
+
+  test('keeps what others write while the device replaces everything', async () => {
+    const { endpointId, known } = await aDevice(all, listed)
+    const interrupted: typeof register = {
+      ...register,
+      async updateMetadata(id, change) {
+        await register.updateMetadata(id, { merge: { provisioned: true } })
+        return await register.updateMetadata(id, change)
+      },
+    }
+    const { app: applicationName, version: versionName } = listed
+    const say = sayTo(
+      endpointMetadata(interrupted, house.ask(Applications)),
+      aDeviceEndpoint({ endpointId, applicationName, versionName }),
+    )
+    assert.deepEqual(await say('/update', { floor: 2 }), {})
+    assert.deepEqual(await known(), { serial: 's-1', secret: 'x', provisioned: true, floor: 2 })
+  })
+})

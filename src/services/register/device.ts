@@ -1,0 +1,125 @@
+/**
+ * The devices' door: epmx (10/EPMP). Which keys a device may use stands in the application configuration of the instance
+ * `epmx`, `{"metadata-keys": {"<key>": {"write-enabled": true}}}`: a white list, whose keys can be read and, with
+ * `write-enabled`, written. Without one, all keys can.
+ */
+import {
+  type DeviceAnswer,
+  type DeviceEndpoint,
+  type DeviceMessage,
+  type Extension,
+  inOrder,
+} from '../../kernel/device.ts'
+import { jsonPayload, resources } from '../../kernel/device-resources.ts'
+import { defineError } from '../../kernel/errors.ts'
+import { Type } from '../../kernel/schema.ts'
+import type { Applications } from '../applications/contract.ts'
+import type { Register } from './contract.ts'
+import { NoEndpoint } from './errors.ts'
+import { checkKey, connectivityKeys, keysMax, type Metadata, pick } from './metadata.ts'
+
+export const RestrictedKey = defineError<{ key: string; use: string }>(
+  'restricted_metadata_key',
+  403,
+  'Metadata key {key} cannot be {use} by the endpoint',
+)
+
+const keyList = { maxItems: keysMax, uniqueItems: true }
+const readGet = jsonPayload(
+  Type.Object({
+    keys: Type.Optional(
+      Type.Unsafe<string[] | null>({ type: ['array', 'null'], items: Type.String(), maxItems: keysMax }),
+    ),
+  }),
+  { empty: () => ({}) },
+)
+const readUpdate = jsonPayload(Type.Unsafe<Metadata>({ type: 'object', minProperties: 1 }))
+const readKeys = jsonPayload(Type.Array(Type.String(), { minItems: 1, ...keyList }))
+
+type WhiteList = Record<string, { 'write-enabled'?: boolean }>
+
+/** What this device may do with its keys. */
+function accessOf(list: WhiteList | undefined) {
+  const readable = (key: string) => list === undefined || Object.hasOwn(list, key)
+  /** Without a list: all. */
+  const writable = list && Object.keys(list).filter((key) => list[key]?.['write-enabled'] === true)
+  const isWritable = (key: string) => !connectivityKeys.includes(key) && (writable?.includes(key) ?? true)
+  const check = (keys: string[], allowed: (key: string) => boolean, use: string) => {
+    for (const key of keys) checkKey(key, 'payload')
+    const restricted = keys.find((key) => !allowed(key))
+    if (restricted !== undefined) throw RestrictedKey({ key: restricted, use })
+  }
+  return {
+    readable,
+    writable,
+    checkRead: (keys: string[]) => check(keys, readable, 'read'),
+    checkWrite: (keys: string[]) => check(keys, isWritable, 'written'),
+  }
+}
+type Access = ReturnType<typeof accessOf>
+
+export function endpointMetadata(
+  register: Pick<Register, 'metadataOf' | 'updateMetadata'>,
+  applications: Pick<Applications, 'configuration'>,
+): Extension {
+  const ordered = inOrder()
+
+  async function metadataOf(endpointId: string): Promise<Metadata> {
+    const metadata = await register.metadataOf(endpointId)
+    if (!metadata) throw NoEndpoint({ endpointId })
+    return metadata
+  }
+
+  async function change(endpointId: string, change: Parameters<Register['updateMetadata']>[1]): Promise<DeviceAnswer> {
+    if (!(await register.updateMetadata(endpointId, change))) throw NoEndpoint({ endpointId })
+    return {}
+  }
+
+  /** Reads wait too: a device sees what it wrote just before. */
+  const resource =
+    <T>(read: (payload: Buffer) => T, use: (of: DeviceEndpoint, access: Access, asked: T) => Promise<DeviceAnswer>) =>
+    async ({ endpoint, payload }: DeviceMessage) => {
+      const asked = read(payload)
+      const { tenantId, applicationName, versionName } = endpoint
+      return await ordered(endpoint.endpointId, async () => {
+        const config = await applications.configuration({ tenantId, instance: 'epmx', applicationName, versionName })
+        return await use(endpoint, accessOf(config['metadata-keys'] as WhiteList | undefined), asked)
+      })
+    }
+
+  return {
+    name: 'epmx',
+    receive: resources({
+      '/get/keys': resource(
+        () => undefined,
+        async ({ endpointId }, { readable }) => ({
+          payload: Object.keys(await metadataOf(endpointId)).filter(readable),
+          always: true,
+        }),
+      ),
+
+      '/get': resource(readGet, async ({ endpointId }, { readable, checkRead }, { keys }) => {
+        if (keys) checkRead(keys)
+        const wanted = keys ? new Set(keys) : undefined
+        const metadata = await metadataOf(endpointId)
+        return { payload: pick(metadata, (key) => readable(key) && (wanted?.has(key) ?? true)), always: true }
+      }),
+
+      // What was read can be written back as it is: the connectivity keys in it are passed over.
+      '/update': resource(readUpdate, async ({ endpointId }, { writable, checkWrite }, replace) => {
+        checkWrite(Object.keys(replace).filter((key) => !connectivityKeys.includes(key)))
+        return await change(endpointId, { replace, ...(writable && { only: writable }) })
+      }),
+
+      '/update/keys': resource(readUpdate, async ({ endpointId }, { checkWrite }, merge) => {
+        checkWrite(Object.keys(merge))
+        return await change(endpointId, { merge })
+      }),
+
+      '/delete/keys': resource(readKeys, async ({ endpointId }, { checkWrite }, remove) => {
+        checkWrite(remove)
+        return await change(endpointId, { remove })
+      }),
+    }),
+  }
+}

@@ -1,0 +1,69 @@
+/**
+ * With a single connection for transactions, a request that asked for a second one while it holds the first would never be
+ * answered. With a few connections, a few such requests at once stop the whole process.
+ */
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { openRegister, query, root } from '../../../test/harness/register.ts'
+
+const { admin, anApplication, anEndpoint } = await openRegister({
+  environment: { WAYPOST_DATABASE_CONNECTIONS: '2' },
+})
+
+// Two are the fewest: one for transactions, one for all else.
+suite('requests over a single connection', { timeout: 20_000 }, () => {
+  test('moving an endpoint to a version that nobody asked for before', async () => {
+    const { app, version } = await anApplication(admin, ['v1', 'v2'])
+    const endpointId = await anEndpoint(version)
+    const url = `PUT ${root}/endpoints/${endpointId}/app-version`
+    assert.equal((await admin(url, { name: `${app}-v3` })).status, 400)
+    assert.equal((await admin(url, { name: `${app}-v2` })).status, 204)
+  })
+
+  test('creating a filter while the application changes', async () => {
+    const { app } = await anApplication()
+    const answers = await Promise.all(
+      Array.from({ length: 6 }, async (_, index) => {
+        const renamed = await admin(`PATCH /api/v1/applications/${app}`, { displayName: `name ${index}` })
+        assert.ok(renamed.status < 300, renamed.text)
+        return await admin(`POST ${root}/applications/${app}/filters`, { name: `f${index}`, documentQuery: {} })
+      }),
+    )
+    assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([201]))
+  })
+
+  test('links of one tenant that wait for each other leave the connection to the others', async () => {
+    const { version } = await anApplication()
+    const ids = await Promise.all(Array.from({ length: 30 }, () => anEndpoint(version)))
+    const answers = ids
+      .slice(1)
+      .map((to, index) =>
+        index % 2 === 0
+          ? admin(`PUT ${root}/relations/link`, [{ type: 'contains', from: ids[index], to }])
+          : admin(`POST ${root}/endpoints`, { appVersion: { name: version }, relations: [{ type: 'contains', to }] }),
+      )
+    const lists = Array.from({ length: 5 }, () => admin(`GET ${root}/endpoints?limit=1`))
+    assert.deepEqual(new Set((await Promise.all(lists)).map(({ status }) => status)), new Set([200]))
+    assert.deepEqual(new Set((await Promise.all(answers)).map(({ status }) => status)), new Set([201, 204]))
+  })
+
+  test('everything else that writes', async () => {
+    const { app, version } = await anApplication()
+    const [one, other] = [await anEndpoint(version), await anEndpoint(version, { endpointToken: `${app}-token` })]
+    const relation = { type: 'contains', from: one, to: other }
+    for (const [operation, body, status] of [
+      [`POST ${root}/endpoints`, { appVersion: { name: version }, relations: [{ type: 'contains', from: one }] }, 201],
+      [`POST ${root}/endpoints/batch`, { appVersion: { name: version }, endpoints: [{}] }, 202],
+      [`PUT ${root}/endpoints/${one}/metadata`, { a: 1 }, 204],
+      [`PUT ${root}/relations/link`, [relation], 204],
+      [`PUT ${root}/relations/unlink`, [relation], 204],
+      [`GET ${root}/endpoints${query({ regex: 'a', include: 'filters' })}`, undefined, 200],
+      [`POST /api/v1/endpoints/${one}/tokens`, { applicationName: app }, 201],
+      [`POST ${root}/endpoints/delete`, { endpointIds: [one] }, 200],
+      [`DELETE ${root}/endpoints/${other}`, undefined, 204],
+    ] as const) {
+      const answer = await admin(operation, body)
+      assert.equal(answer.status, status, `${operation}: ${answer.text}`)
+    }
+  })
+})

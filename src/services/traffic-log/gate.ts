@@ -1,0 +1,74 @@
+/**
+ * Searches that scan: few at a time for a tenant and for all together, so that everybody else finds a free connection. The
+ * others wait for their turn, some of them and for a while; then it is 429.
+ */
+import { TooManyRequests } from '../../kernel/errors.ts'
+
+export interface Gate {
+  pass<T>(tenantId: string, work: () => Promise<T>): Promise<T>
+}
+
+interface Waiting {
+  tenantId: string
+  enter(): void
+}
+
+export interface GateLimits {
+  perTenant: number
+  inAll: number
+  waitingPerTenant: number
+  waitMs: number
+}
+
+export function createGate(limits: GateLimits): Gate {
+  const inside = new Map<string, number>()
+  const queue: Waiting[] = []
+  let all = 0
+
+  const mayEnter = (tenantId: string) => all < limits.inAll && (inside.get(tenantId) ?? 0) < limits.perTenant
+  const refused = () => TooManyRequests({ seconds: 1 }, { headers: { 'retry-after': '1' } })
+
+  function enter(tenantId: string) {
+    all++
+    inside.set(tenantId, (inside.get(tenantId) ?? 0) + 1)
+  }
+  function leave(tenantId: string) {
+    all--
+    const left = inside.get(tenantId)! - 1
+    if (left > 0) inside.set(tenantId, left)
+    else inside.delete(tenantId)
+    const next = queue.findIndex((waiting) => mayEnter(waiting.tenantId))
+    if (next >= 0) queue.splice(next, 1)[0]!.enter()
+  }
+
+  function turn(tenantId: string): Promise<void> {
+    if (queue.filter((waiting) => waiting.tenantId === tenantId).length >= limits.waitingPerTenant) throw refused()
+    return new Promise((done, fail) => {
+      const mine: Waiting = {
+        tenantId,
+        enter() {
+          clearTimeout(patience)
+          enter(tenantId)
+          done()
+        },
+      }
+      const patience = setTimeout(() => {
+        queue.splice(queue.indexOf(mine), 1)
+        fail(refused())
+      }, limits.waitMs)
+      queue.push(mine)
+    })
+  }
+
+  return {
+    async pass(tenantId, work) {
+      if (mayEnter(tenantId)) enter(tenantId)
+      else await turn(tenantId)
+      try {
+        return await work()
+      } finally {
+        leave(tenantId)
+      }
+    },
+  }
+}

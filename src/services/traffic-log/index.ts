@@ -1,0 +1,29 @@
+import { defineService } from '../../kernel/define-service.ts'
+import { Applications } from '../applications/contract.ts'
+import { TrafficLog } from './contract.ts'
+import { requestStatus } from './device.ts'
+import { reactions } from './reactions.ts'
+import { routes } from './routes.ts'
+import { createTrafficLog } from './service.ts'
+
+export default defineService({
+  name: 'traffic-log',
+  provides: TrafficLog,
+  needs: { applications: Applications },
+  migrations: new URL('./migrations/', import.meta.url),
+  build(kit, { applications }) {
+    const service = createTrafficLog(kit, applications)
+    reactions(kit.bus, service)
+    return {
+      api: service.api,
+      http: [{ name: 'traffic', routes: (http) => routes(http, service) }],
+      device: [requestStatus(service)],
+      periodic: [
+        { name: 'traffic-log.partitions', everySeconds: 3600, run: service.renewPartitions },
+        { name: 'traffic-log.count', everySeconds: 5, run: service.count },
+      ],
+      start: service.start,
+      stop: service.stop,
+    }
+  },
+})

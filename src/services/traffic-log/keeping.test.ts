@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { aTenantAdmin } from '../../../test/harness/builders.ts'
+import { eventually } from '../../../test/harness/eventually.ts'
+import { aRecord, openTrafficLog, root } from '../../../test/harness/traffic-log.ts'
+import { createLog } from '../../kernel/log.ts'
+import { createMetrics } from '../../kernel/metrics.ts'
+import { TenantDeleted } from '../tenants/events.ts'
+import { createRows } from './rows.ts'
+import * as records from './store/records.ts'
+import { createWriter } from './writer.ts'
+
+const dayMs = 86_400_000
+const url = `GET ${root}/endpoint-traffic`
+
+suite('retention', () => {
+  test('days are made ahead, and dropped with all that was counted once they are too old', async () => {
+    let time = Date.UTC(2031, 0, 10, 23, 59, 50)
+    const { house, record, run, log, admin } = await openTrafficLog({
+      now: () => new Date(time),
+      environment: { WAYPOST_TRAFFIC_LOG_DAYS: '2' },
+    })
+    const { sql } = house.kit.db
+    const days = async () =>
+      (
+        await sql`select c.relname::text as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
+        where i.inhparent = 'traffic_log.records'::regclass order by 1`
+      ).map(({ name }) => Number(name.slice(-2)))
+    assert.deepEqual(await days(), [10, 11, 12, 13])
+
+    for (const day of [10, 11, 12, 13, 14]) {
+      await record([{ correlationId: `d-${day}`, createdAt: new Date(time) }])
+      log.refuse({ tenantId: 'default', transport: 'mqtt', address: '192.0.2.1', reason: 'bad_credentials' })
+      await sql`insert into traffic_log.counts values ('elsewhere', 5, ${new Date(time)}, 'a', 'v', 'dcx', 1)`
+      await run('partitions')
+      const kept = Math.min(day - 9, 3)
+      const answer = await admin(url)
+      assert.equal(answer.body.totalElements, kept, answer.text)
+      const [counted] = await sql`select count(*) from traffic_log.counts`
+      assert.equal(counted?.count, kept)
+      time += dayMs
+    }
+    assert.deepEqual(await days(), [12, 13, 14, 15, 16, 17])
+    // Ten seconds on it is the next day, before the task has run.
+    time += 5 * dayMs
+    await record([{ correlationId: 'late', createdAt: new Date(time) }])
+    assert.equal((await admin(`${url}?requestId=42&size=1`)).body.content[0].correlationId, 'late')
+  })
+
+  test('a day that somebody reads is dropped the next time, and nobody has to wait', async () => {
+    let time = Date.UTC(2031, 0, 10)
+    const { house, run, record } = await openTrafficLog({ now: () => new Date(time) })
+    const { sql } = house.kit.db
+    time += 30 * dayMs
+    const there = async () => (await sql`select to_regclass('traffic_log.records_20310110') is not null as yes`)[0]?.yes
+    await sql.begin(async (reader) => {
+      await reader`select count(*) from traffic_log.records`
+      await run('partitions')
+      await record([{ createdAt: new Date(time) }])
+      assert.equal(await there(), true)
+    })
+    await run('partitions')
+    assert.equal(await there(), false)
+  })
+})
+
+suite('a deleted tenant', () => {
+  test('takes along what is its own up to then, and nothing else', async () => {
+    const { house, record, log, count } = await openTrafficLog()
+    const { sql } = house.kit.db
+    const old = new Date(Date.now() - 3_600_000)
+    const some = Array.from({ length: 25_000 }, () => ({ tenantId: 'doomed', createdAt: old }))
+    await record([...some, { tenantId: 'default', createdAt: old }])
+    log.refuse({ tenantId: 'doomed', transport: 'mqtt', address: '192.0.2.1', reason: 'bad_credentials' })
+    await eventually(async () => assert.equal((await sql`select from traffic_log.refusals`).length, 1))
+    await count()
+    await house.kit.db.tx((inner) => house.kit.bus.publish(inner, TenantDeleted, { tenantId: 'doomed' }))
+    await house.kit.bus.settled()
+    await eventually(async () => {
+      const [left] = await sql`
+        select (select count(*) from traffic_log.records where tenant_id = 'doomed')
+          + (select count(*) from traffic_log.counts where tenant_id = 'doomed')
+          + (select count(*) from traffic_log.refusals where tenant_id = 'doomed') as n`
+      assert.equal(left?.n, 0)
+    })
+    assert.equal((await house.as(aTenantAdmin())(url)).body.totalElements, 1)
+  })
+
+  test('may come back under its name', async () => {
+    const { house, record, count } = await openTrafficLog()
+    await record([{ tenantId: 'phoenix', createdAt: new Date(Date.now() - 60_000) }])
+    await count()
+    await house.kit.db.tx((inner) => house.kit.bus.publish(inner, TenantDeleted, { tenantId: 'phoenix' }))
+    await house.kit.bus.settled()
+    await record([{ tenantId: 'phoenix', correlationId: 'new', createdAt: new Date(Date.now() + 1) }])
+    const ask = house.as(aTenantAdmin('phoenix'))
+    await eventually(async () => {
+      const { body } = await ask(url)
+      assert.equal(body.totalElements, 1)
+      assert.equal(body.content[0].correlationId, 'new')
+    })
+  })
+})
+
+suite('a write', () => {
+  test('of whose commit nothing was heard is not done twice', async () => {
+    const { house } = await openTrafficLog()
+    const { db, now } = house.kit
+    let unheard = true
+    const writer = createWriter({
+      now,
+      log: await createLog({ level: 'silent', format: 'json' }),
+      metrics: createMetrics(),
+      payloadBytesMax: 1024,
+      mayPass: () => true,
+      async write(rows, again) {
+        if (again && (await records.isWritten(db.sql, again, new Date(rows.from / 1000)))) return
+        await records.copyRecords(db, rows)
+        if (unheard) {
+          unheard = false
+          throw new Error('the connection ended after the commit')
+        }
+      },
+    })
+    await Promise.all(Array.from({ length: 100 }, () => writer.add(aRecord({ tenantId: 'once' }))))
+    await writer.add(aRecord({ tenantId: 'once' }))
+    const [row] = await db.sql`select count(*) from traffic_log.records where tenant_id = 'once'`
+    assert.equal(row?.count, 101)
+  })
+
+  test('that fails at its last row leaves nothing behind, and is heard of', async () => {
+    const { house } = await openTrafficLog()
+    const { db } = house.kit
+    const rows = createRows(1024)
+    for (let n = 0; n < 5000; n++) rows.add(aRecord({ tenantId: 'whole' }), Date.now() * 1000)
+    // No partition is that far ahead; the server finds out after everything was sent.
+    rows.add(aRecord({ tenantId: 'whole' }), Date.UTC(2999, 0, 1) * 1000)
+    await assert.rejects(records.copyRecords(db, rows), /no partition/)
+    const [row] = await db.sql`select count(*) from traffic_log.records where tenant_id = 'whole'`
+    assert.equal(row?.count, 0)
+  })
+})

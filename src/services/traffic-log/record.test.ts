@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { openTrafficLog } from '../../../test/harness/traffic-log.ts'
+
+const { house, record } = await openTrafficLog({ environment: { WAYPOST_TRAFFIC_LOG_PAYLOAD_BYTES: '64' } })
+const { sql } = house.kit.db
+
+const stored = (tenantId: string) =>
+  sql`select * from traffic_log.records where tenant_id = ${tenantId} order by created_at`
+
+const metadataOf = (row: Record<string, string> | undefined) => JSON.parse(row?.additionalMetadata ?? 'null')
+
+test('a record is there when its promise resolves', async () => {
+  const createdAt = new Date()
+  await record([{ tenantId: 'one', correlationId: 'c-1', requestId: 4_294_967_295, createdAt }])
+  const [row] = await stored('one')
+  assert.equal(row?.correlationId, 'c-1')
+  assert.equal(row?.requestId, 4_294_967_295)
+  assert.equal(row?.outbound, false)
+  assert.equal(row?.payload, '{"t":21}')
+  assert.equal(row?.createdAt.getTime(), createdAt.getTime())
+  assert.deepEqual(metadataOf(row), { transport: 'mqtt' })
+})
+
+test('ten thousand in one go, in their order', async () => {
+  const createdAt = new Date()
+  await record(Array.from({ length: 10_000 }, (_, n) => ({ tenantId: 'many', correlationId: String(n), createdAt })))
+  const rows = await stored('many')
+  assert.equal(rows.length, 10_000)
+  const first = rows.slice(0, 900).map(({ correlationId }) => correlationId)
+  assert.deepEqual(
+    first,
+    Array.from({ length: 900 }, (_, n) => String(n)),
+  )
+})
+
+test('what is absent, empty, long or not ASCII is kept as it is', async () => {
+  const long = `/json/${'ä€😀'.repeat(3000)}`
+  await record([
+    {
+      tenantId: 'texts',
+      correlationId: '',
+      endpointId: 'größe',
+      resourcePath: long,
+      payload: Buffer.from('"größe 😀"'),
+      requestId: undefined as never,
+      additionalMetadata: undefined as never,
+    },
+    { tenantId: 'texts', resourcePath: 'a\0b', requestId: 0, payload: Buffer.alloc(0), direction: 'OUTBOUND' },
+  ])
+  const [one, two] = await stored('texts')
+  assert.equal(one?.endpointId, 'größe')
+  assert.equal(one?.resourcePath, long)
+  assert.equal(one?.payload, '"größe 😀"')
+  assert.equal(one?.requestId, null)
+  assert.equal(one?.additionalMetadata, null)
+  assert.equal(two?.resourcePath, 'a\ufffdb')
+  assert.equal(two?.requestId, 0)
+  assert.equal(two?.payload, '')
+  assert.equal(two?.outbound, true)
+})
+
+test('a payload that is no text is kept in base64, and says so', async () => {
+  const binary = Buffer.from([0xff, 0x00, 0xfe])
+  await record([
+    { tenantId: 'binary', payload: binary },
+    { tenantId: 'binary', payload: Buffer.from('a\0b') },
+  ])
+  const rows = await stored('binary')
+  assert.deepEqual(
+    rows.map((row) => Buffer.from(row.payload, 'base64')),
+    [binary, Buffer.from('a\0b')],
+  )
+  for (const row of rows) assert.deepEqual(metadataOf(row), { transport: 'mqtt', encoding: 'base64' })
+})
+
+test('a long payload is cut between two characters, and says so', async () => {
+  const binary = Buffer.alloc(100, 0xff)
+  await record([
+    { tenantId: 'long', payload: Buffer.from('x'.repeat(64)) },
+    { tenantId: 'long', payload: Buffer.from('x'.repeat(65)) },
+    { tenantId: 'long', payload: Buffer.from(`${'x'.repeat(62)}😀`) },
+    { tenantId: 'long', payload: binary },
+  ])
+  const rows = await stored('long')
+  assert.deepEqual(
+    rows.map((row) => row.payload),
+    ['x'.repeat(64), 'x'.repeat(64), 'x'.repeat(62), binary.subarray(0, 64).toString('base64')],
+  )
+  assert.deepEqual(rows.map(metadataOf), [
+    { transport: 'mqtt' },
+    { transport: 'mqtt', payloadTruncated: true, payloadBytes: 65 },
+    { transport: 'mqtt', payloadTruncated: true, payloadBytes: 66 },
+    { transport: 'mqtt', encoding: 'base64', payloadTruncated: true, payloadBytes: 100 },
+  ])
+})
+
+test('the caller may use its buffer for something else at once', async () => {
+  const payload = Buffer.from('before')
+  const kept = record([{ tenantId: 'copied', payload }])
+  payload.fill('x')
+  await kept
+  assert.equal((await stored('copied'))[0]?.payload, 'before')
+})
+
+test('a time that is no time, long ago or far ahead does not hold up the others', async () => {
+  const today = Date.now()
+  await record([
+    { tenantId: 'times', createdAt: new Date(Number.NaN) },
+    { tenantId: 'times', createdAt: new Date(0) },
+    { tenantId: 'times', createdAt: new Date('2999-01-01T00:00:00Z') },
+    { tenantId: 'times' },
+  ])
+  const rows = await stored('times')
+  assert.equal(rows.length, 4)
+  for (const { createdAt } of rows) assert.ok(Math.abs(createdAt.getTime() - today) < 60_000)
+})
+
+test('a partition that is missing is made', async () => {
+  await sql.unsafe(`do $$ declare name text; begin
+    for name in select inhrelid::regclass::text from pg_inherits where inhparent = 'traffic_log.records'::regclass loop
+      execute 'drop table ' || name; end loop; end $$`)
+  await record([{ tenantId: 'again' }])
+  assert.equal((await stored('again')).length, 1)
+})

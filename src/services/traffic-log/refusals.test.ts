@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { aCaller, aPlatformAdmin, aTenantAdmin } from '../../../test/harness/builders.ts'
+import { eventually } from '../../../test/harness/eventually.ts'
+import { openTrafficLog, root } from '../../../test/harness/traffic-log.ts'
+import { createLog } from '../../kernel/log.ts'
+import { type CountedRefusal, createRefusals } from './refusals.ts'
+
+const { house, log, admin } = await openTrafficLog()
+const url = `GET ${root}/refusals`
+const wrong = { transport: 'mqtt', address: '192.0.2.7', reason: 'bad_credentials' }
+
+suite('refusals', () => {
+  test('of the same kind in a second are one with a count, with all that is known and nothing else', async () => {
+    const known = { clientId: 'pump', username: 'pump@default', versionName: 'app-v1', detail: 'Wrong password' }
+    for (let n = 0; n < 1000; n++) log.refuse({ ...wrong, ...known, tenantId: 'default' })
+    log.refuse({ ...wrong, tenantId: 'default', endpointId: 'ep-1', reason: 'token_suspended' })
+    log.refuse({ ...wrong, tenantId: 'other' })
+    const { body } = await eventually(async () => {
+      const answer = await admin(url)
+      assert.equal(answer.body.totalElements, 2, answer.text)
+      return answer
+    })
+    const { createdAt, ...first } = body.content.find(({ count }: { count: number }) => count > 1)
+    assert.ok(Math.abs(Date.parse(createdAt) - Date.now()) < 60_000)
+    assert.deepEqual(first, {
+      count: 1000,
+      tenantId: 'default',
+      transport: 'mqtt',
+      address: '192.0.2.7',
+      reason: 'bad_credentials',
+      clientId: 'pump',
+      username: 'pump@default',
+      appVersionName: 'app-v1',
+      detail: 'Wrong password',
+    })
+    const asked = await admin(`${url}?reason=token_suspended&fromCreatedAt=2026-01-01T00:00:00Z`)
+    assert.equal(asked.body.totalElements, 1)
+    assert.equal(asked.body.content[0].endpointId, 'ep-1')
+    assert.equal((await admin(`${url}?toCreatedAt=2026-01-01T00:00:00Z`)).body.totalElements, 0)
+    const pages = await Promise.all([0, 1, 2].map((page) => admin(`${url}?page=${page}&size=1`)))
+    assert.deepEqual(
+      pages.map((page) => page.body.content.length),
+      [1, 1, 0],
+    )
+  })
+
+  test('are for those who may read them, each tenant its own', async () => {
+    assert.equal((await house.as(undefined)(url)).status, 401)
+    assert.equal((await house.as(aCaller())(url)).status, 403)
+    assert.equal((await house.as(aCaller({ on: { 'tenant-system': ['endpoint:read'] } }))(url)).status, 403)
+    assert.equal((await house.as(aCaller({ on: { 'tenant-system': ['tenant:refusal:read'] } }))(url)).status, 200)
+    const other = house.as(aTenantAdmin('other'))
+    assert.equal((await other(url)).body.totalElements, 1)
+    assert.equal((await other(`${url}?tenantId=default`)).status, 403)
+  })
+
+  test("nobody's are for the administrators of the platform", async () => {
+    log.refuse({ ...wrong, reason: 'token_unknown' })
+    const platform = house.as(aPlatformAdmin())
+    await eventually(async () => {
+      const { body } = await platform(url)
+      assert.deepEqual(
+        body.content.map(({ reason, tenantId }: { reason: string; tenantId?: string }) => [reason, tenantId]),
+        [['token_unknown', undefined]],
+      )
+    })
+    assert.equal((await platform(`${url}?tenantId=default`)).body.totalElements, 2)
+    assert.equal((await admin(`${url}?reason=token_unknown`)).body.totalElements, 0)
+  })
+
+  const bad = ['page=x', 'size=0', 'size=1001', 'fromCreatedAt=now', `reason=${'x'.repeat(65)}`, 'reason=%00']
+  for (const query of bad)
+    test(`${query.slice(0, 30)} is refused`, async () => {
+      const answer = await admin(`${url}?${query}`)
+      assert.equal(answer.status, 400, answer.text)
+      assert.ok(answer.body.message.includes(query.split('=')[0]), answer.text)
+    })
+})
+
+suite('a flood of refusals', () => {
+  const quiet = createLog({ level: 'silent', format: 'json' })
+  const collected = async (write: (rows: CountedRefusal[]) => Promise<void>) =>
+    createRefusals({ now: () => new Date(), log: await quiet, write })
+
+  test('takes a bounded number of rows, loses no count, and does not hide what others have', async () => {
+    const rows: CountedRefusal[] = []
+    const refusals = await collected(async (given) => void rows.push(...given))
+    for (let n = 0; n < 100_000; n++) refusals.add({ ...wrong, tenantId: 'loud', address: `10.0.${n >> 8}.${n & 255}` })
+    for (let n = 0; n < 3; n++) refusals.add({ ...wrong, tenantId: 'quiet', address: `10.1.0.${n}` })
+    for (let n = 0; n < 5000; n++) refusals.add({ ...wrong, tenantId: `t-${n}` })
+    await refusals.flush()
+    assert.ok(rows.length <= 401, String(rows.length))
+    assert.equal(
+      rows.reduce((sum, { count }) => sum + count, 0),
+      105_003,
+    )
+    assert.equal(rows.filter(({ tenantId, address }) => tenantId === 'quiet' && address).length, 3)
+  })
+
+  test('what a stranger sends is kept at no length, and without what a text cannot hold', async () => {
+    const rows: CountedRefusal[] = []
+    const refusals = await collected(async (given) => void rows.push(...given))
+    refusals.add({ ...wrong, clientId: `\0\ud800${'x'.repeat(70_000)}`, username: 'y'.repeat(70_000) })
+    await refusals.flush()
+    assert.equal(rows[0]?.clientId, `\ufffd\ufffd${'x'.repeat(253)}`)
+    assert.equal(rows[0]?.username?.length, 255)
+  })
+
+  test('what could not be stored is tried again', async () => {
+    const written: CountedRefusal[] = []
+    let away = true
+    const refusals = await collected(async (rows) => {
+      if (away) throw new Error('away')
+      written.push(...rows)
+    })
+    refusals.add(wrong)
+    refusals.add(wrong)
+    await refusals.flush()
+    away = false
+    refusals.add(wrong)
+    await refusals.flush()
+    assert.deepEqual(
+      written.map(({ count }) => count),
+      [3],
+    )
+  })
+
+  test('after the end nothing is taken, nothing is tried again, and no timer waits', async (context) => {
+    context.mock.timers.enable({ apis: ['setTimeout'] })
+    let writes = 0
+    const refusals = await collected(async () => {
+      writes++
+      throw new Error('away')
+    })
+    refusals.add(wrong)
+    await refusals.stop()
+    assert.equal(writes, 1)
+    refusals.add(wrong)
+    context.mock.timers.tick(10_000)
+    await refusals.flush()
+    assert.equal(writes, 1)
+  })
+})

@@ -1,0 +1,183 @@
+/**
+ * Records as PostgreSQL's binary COPY takes them, written when they are handed in: what is kept until the commit is the bytes
+ * that go out, and nothing else for each record.
+ */
+import { isUtf8 } from 'node:buffer'
+import type { TrafficRecord } from './contract.ts'
+
+export interface Rows {
+  readonly count: number
+  readonly bytes: number
+  /** The earliest and the latest of them, in microseconds since 1970. */
+  readonly from: number
+  readonly to: number
+  add(record: TrafficRecord, micros: number): void
+  /** All of them, as COPY wants them; none is older than this. */
+  finish(notBefore: number): Buffer
+}
+
+/** The columns in the order in which `add` writes them. */
+export const columns = [
+  'created_at',
+  'request_id',
+  'outbound',
+  'tenant_id',
+  'endpoint_id',
+  'application_name',
+  'version_name',
+  'extension',
+  'correlation_id',
+  'resource_path',
+  'additional_metadata',
+  'payload',
+]
+
+const header = Buffer.concat([Buffer.from('PGCOPY\n\xff\r\n\0', 'latin1'), Buffer.alloc(8)])
+const trailerLength = 2
+/** Field count, lengths, and what has a fixed size. */
+const fixedLength = 2 + columns.length * 4 + 8 + 8 + 1
+/** PostgreSQL counts from 2000. */
+const epochMicros = Date.UTC(2000, 0, 1) * 1000
+const high = 2 ** 32
+const shortLength = 64
+
+export function createRows(payloadBytesMax: number, capacity = 64 * 1024): Rows {
+  let buffer = Buffer.allocUnsafeSlow(capacity)
+  let at = header.copy(buffer)
+  let count = 0
+  let from = Number.POSITIVE_INFINITY
+  let to = Number.NEGATIVE_INFINITY
+
+  function reserve(bytes: number) {
+    if (at + bytes <= buffer.length) return
+    const larger = Buffer.allocUnsafeSlow(Math.max(buffer.length * 2, at + bytes))
+    buffer.copy(larger, 0, 0, at)
+    buffer = larger
+  }
+  function int32(value: number) {
+    buffer[at] = value >>> 24
+    buffer[at + 1] = value >>> 16
+    buffer[at + 2] = value >>> 8
+    buffer[at + 3] = value
+    at += 4
+  }
+  /** Whole numbers up to 2^53, also negative ones. */
+  function int64(value: number) {
+    int32(8)
+    int32(Math.floor(value / high))
+    int32(value)
+  }
+  /** Ids and names are short and ASCII: written here they cost half of what a call into the runtime does. */
+  function text(value: string) {
+    let length = 0
+    for (; length < value.length && length < shortLength; length++) {
+      const letter = value.charCodeAt(length)
+      if (letter === 0 || letter > 127) break
+      buffer[at + 4 + length] = letter
+    }
+    if (length < value.length) length = buffer.write(withoutNul(value), at + 4)
+    int32(length)
+    at += length
+  }
+  function bytes(value: Buffer, length: number) {
+    int32(length)
+    at += value.copy(buffer, at, 0, length)
+  }
+
+  return {
+    get count() {
+      return count
+    },
+    get bytes() {
+      return at
+    },
+    get from() {
+      return from
+    },
+    get to() {
+      return to
+    },
+    add(record, micros) {
+      const { payload } = record
+      const readable = isText(payload)
+      const length = payload.length <= payloadBytesMax ? payload.length : cutOf(payload, payloadBytesMax, readable)
+      const encoded = readable ? undefined : payload.toString('base64', 0, length)
+      const metadata = metadataText(record.additionalMetadata, payload.length, length, readable)
+      const texts = [
+        record.tenantId,
+        record.endpointId,
+        record.applicationName,
+        record.versionName,
+        record.extension,
+        record.correlationId,
+        record.resourcePath,
+      ]
+      let most = fixedLength + (encoded?.length ?? length) + (metadata?.length ?? 0) * 3 + trailerLength
+      for (let index = 0; index < texts.length; index++) most += texts[index]!.length * 3
+      reserve(most)
+
+      buffer[at] = 0
+      buffer[at + 1] = columns.length
+      at += 2
+      int64(micros - epochMicros)
+      if (record.requestId === undefined) int32(-1)
+      else int64(record.requestId)
+      int32(1)
+      buffer[at++] = record.direction === 'OUTBOUND' ? 1 : 0
+      for (let index = 0; index < texts.length; index++) text(texts[index]!)
+      if (metadata === undefined) int32(-1)
+      else text(metadata)
+      if (encoded === undefined) bytes(payload, length)
+      else text(encoded)
+
+      count++
+      if (micros < from) from = micros
+      if (micros > to) to = micros
+    },
+    finish(notBefore) {
+      if (from < notBefore) raise(buffer.subarray(0, at), notBefore - epochMicros)
+      reserve(trailerLength)
+      buffer.writeInt16BE(-1, at)
+      return buffer.subarray(0, at + trailerLength)
+    },
+  }
+}
+
+/** PostgreSQL's text holds any UTF-8 but NUL. */
+const isText = (payload: Buffer) => isUtf8(payload) && !payload.includes(0)
+
+const withoutNul = (text: string) => (text.includes('\0') ? text.replaceAll('\0', '\ufffd') : text)
+
+/** Never in the middle of a character. */
+function cutOf(payload: Buffer, most: number, readable: boolean): number {
+  let length = most
+  if (readable) while (length > 0 && (payload[length]! & 0xc0) === 0x80) length--
+  return length
+}
+
+function metadataText(
+  given: Record<string, unknown> | undefined,
+  whole: number,
+  kept: number,
+  readable: boolean,
+): string | undefined {
+  if (readable && whole === kept) return given && JSON.stringify(given)
+  return JSON.stringify({
+    ...given,
+    ...(!readable && { encoding: 'base64' }),
+    ...(whole !== kept && { payloadTruncated: true, payloadBytes: whole }),
+  })
+}
+
+/** Late rows are moved to this moment. The time is the first field of each. */
+function raise(rows: Buffer, least: number) {
+  for (let at = header.length; at < rows.length; ) {
+    if (rows.readInt32BE(at + 6) * high + rows.readUInt32BE(at + 10) < least) {
+      rows.writeInt32BE(Math.floor(least / high), at + 6)
+      rows.writeUInt32BE(least >>> 0, at + 10)
+    }
+    const fields = rows.readInt16BE(at)
+    at += 2
+    for (let field = 0; field < fields; field++) at += 4 + Math.max(0, rows.readInt32BE(at))
+  }
+}

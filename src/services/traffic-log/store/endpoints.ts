@@ -1,0 +1,60 @@
+/** What the log knows of single endpoints and of tenants that are no more. */
+import type { Sql } from '../../../kernel/db.ts'
+import { forgetCounts } from './counts.ts'
+
+export interface OutcomeRow {
+  additionalMetadata: string | null
+  payload: string
+}
+
+/**
+ * The newest answer with this request id among the last `outcomes` of the extension. No more of the endpoint's records than
+ * `within` are looked at, so that an extension which is seldom used does not make us walk through all of them.
+ */
+export async function findOutcome(
+  sql: Sql,
+  of: { tenantId: string; endpointId: string; extension: string; requestId: number; outcomes: number; within: number },
+): Promise<OutcomeRow | undefined> {
+  const { tenantId, endpointId } = of
+  const [row] = await sql<OutcomeRow[]>`
+    with latest as (
+      select created_at, extension, outbound, request_id, additional_metadata, payload
+      from traffic_log.records r
+      where hashtextextended(r.endpoint_id, 0) = hashtextextended(${endpointId}::text, 0) and r.endpoint_id = ${endpointId}
+        and r.tenant_id = ${tenantId} and not exists (
+          select from traffic_log.unregistered u
+          where u.tenant_id = ${tenantId} and u.endpoint_id = ${endpointId} and u.unregistered_at >= r.created_at)
+      order by created_at desc limit ${of.within}::bigint),
+    answers as (
+      select * from latest where extension = ${of.extension} and outbound and request_id is not null
+      order by created_at desc limit ${of.outcomes}::bigint)
+    select additional_metadata, payload from answers where request_id = ${of.requestId} order by created_at desc limit 1`
+  return row
+}
+
+/** The last time counts. */
+export async function insertUnregistered(sql: Sql, tenantId: string, endpointIds: string[], at: Date) {
+  await sql`
+    insert into traffic_log.unregistered as known (tenant_id, endpoint_id, unregistered_at)
+    select ${tenantId}, id, ${at} from unnest(${endpointIds}::text[]) as id
+    on conflict (tenant_id, endpoint_id)
+      do update set unregistered_at = greatest(known.unregistered_at, excluded.unregistered_at)`
+}
+
+/** Some of what the tenant has left up to this moment; false when nothing is left. */
+export async function deleteSome(sql: Sql, tenantId: string, until: Date, most: number): Promise<boolean> {
+  const [last] = await sql`
+    select created_at from traffic_log.records where tenant_id = ${tenantId} and created_at <= ${until}
+    order by created_at offset ${most} limit 1`
+  // We read milliseconds: all of the last one go.
+  const end = last ? new Date(last.createdAt.getTime() + 1) : until
+  const { count } = await sql`
+    delete from traffic_log.records where tenant_id = ${tenantId} and created_at <= ${end}`
+  return count > 0
+}
+
+export async function deleteRest(sql: Sql, tenantId: string, until: Date) {
+  await forgetCounts(sql, tenantId, until)
+  await sql`delete from traffic_log.refusals where tenant_id = ${tenantId} and created_at <= ${until}`
+  await sql`delete from traffic_log.unregistered where tenant_id = ${tenantId} and unregistered_at <= ${until}`
+}

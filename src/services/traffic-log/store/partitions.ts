@@ -1,0 +1,55 @@
+/** One partition for each day (UTC) of each table. */
+import type { Sql } from '../../../kernel/db.ts'
+
+const tables = ['records', 'refusals']
+export const dayMs = 86_400_000
+
+const isoOf = (day: number) => new Date(day * dayMs).toISOString()
+const nameOf = (table: string, day: number) => `${table}_${isoOf(day).slice(0, 10).replaceAll('-', '')}`
+
+/** The days (since 1970) for which all tables have partitions. */
+export async function findDays(sql: Sql): Promise<number[]> {
+  const rows = await sql<{ name: string }[]>`
+    select c.relname::text as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
+    where i.inhparent = any(${tables.map((table) => `traffic_log.${table}`)}::text[]::regclass[])`
+  const seen = new Map<number, number>()
+  for (const { name } of rows) {
+    const [, year, month, date] = name.match(/_(\d{4})(\d{2})(\d{2})$/) ?? []
+    if (!date) continue
+    const day = Date.UTC(Number(year), Number(month) - 1, Number(date)) / dayMs
+    seen.set(day, (seen.get(day) ?? 0) + 1)
+  }
+  return [...seen].filter(([, count]) => count === tables.length).map(([day]) => day)
+}
+
+/** Made apart and then attached: nobody who reads or writes has to wait. In a transaction. */
+export async function makeDays(sql: Sql, days: number[]) {
+  await sql`select pg_advisory_xact_lock(hashtextextended('traffic-log.partitions', 0))`
+  for (const day of days)
+    for (const table of tables) {
+      const name = `traffic_log.${nameOf(table, day)}`
+      const [there] = await sql`select to_regclass(${name}) is not null as yes`
+      if (there?.yes) continue
+      await sql.unsafe(`create table ${name} (like traffic_log.${table} including defaults including storage)`)
+      await sql.unsafe(`
+        alter table traffic_log.${table} attach partition ${name}
+        for values from ('${isoOf(day)}') to ('${isoOf(day + 1)}')`)
+    }
+}
+
+/** With what was counted of it. False when somebody reads for so long that writers would have to wait: try again later. */
+export async function dropDay(sql: Sql, day: number): Promise<boolean> {
+  const { savepoint } = sql as Sql & { savepoint(work: (sql: Sql) => Promise<unknown>): Promise<unknown> }
+  try {
+    await savepoint(async (inner) => {
+      await inner`select set_config('lock_timeout', '300', true)`
+      for (const table of tables) await inner.unsafe(`drop table if exists traffic_log.${nameOf(table, day)}`)
+    })
+  } catch (error) {
+    if ((error as { code?: string }).code === '55P03') return false
+    throw error
+  }
+  await sql`delete from traffic_log.counts where since < ${isoOf(day + 1)}`
+  await sql`delete from traffic_log.unregistered where unregistered_at < ${isoOf(day + 1)}`
+  return true
+}

@@ -1,0 +1,58 @@
+import type { Sql } from '../../../kernel/db.ts'
+import type { Window } from '../../../kernel/paging.ts'
+import type { Span } from '../question.ts'
+import type { CountedRefusal } from '../refusals.ts'
+
+export async function insertRefusals(sql: Sql, refusals: CountedRefusal[]) {
+  const rows = refusals.map((refusal) => ({
+    createdAt: refusal.createdAt,
+    count: refusal.count,
+    tenantId: refusal.tenantId ?? '',
+    reason: refusal.reason,
+    transport: refusal.transport,
+    address: refusal.address || null,
+    endpointId: refusal.endpointId ?? null,
+    versionName: refusal.versionName ?? null,
+    clientId: refusal.clientId ?? null,
+    username: refusal.username ?? null,
+    detail: refusal.detail ?? null,
+  }))
+  await sql`insert into traffic_log.refusals ${sql(rows)}`
+}
+
+export type RefusalRow = {
+  createdAt: Date
+  count: number
+  tenantId: string
+  reason: string
+  transport: string
+  address: string | null
+  endpointId: string | null
+  versionName: string | null
+  clientId: string | null
+  username: string | null
+  detail: string | null
+}
+
+export interface RefusalQuery extends Window {
+  tenantIds: string[]
+  reason?: string | undefined
+  span: Span
+}
+
+/** The newest first; both as of one moment. */
+export async function findRefusals(
+  sql: Sql,
+  { tenantIds, reason, span, offset, limit }: RefusalQuery,
+): Promise<{ total: number; rows: RefusalRow[] }> {
+  const matching = sql`
+    from traffic_log.refusals
+    where tenant_id = any(${tenantIds}::text[]) and created_at >= ${new Date(span.from)} and created_at < ${new Date(span.to)}
+    ${reason ? sql`and reason = ${reason}` : sql``}`
+  const [counted] = await sql`select count(*) as total ${matching}`
+  const rows = await sql<RefusalRow[]>`
+    select created_at, count, tenant_id, reason, transport, address, endpoint_id, version_name, client_id, username, detail
+    ${matching} order by created_at desc, tenant_id, reason, address, endpoint_id
+    offset ${offset}::bigint limit ${limit}::bigint`
+  return { total: counted?.total, rows }
+}

@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { eventually } from '../../../test/harness/eventually.ts'
+import { aRecord } from '../../../test/harness/traffic-log.ts'
+import { monotonicMs, sleep } from '../../kernel/clock.ts'
+import { createLog } from '../../kernel/log.ts'
+import { createMetrics } from '../../kernel/metrics.ts'
+import { createWriter, type WriterOptions } from './writer.ts'
+
+const log = await createLog({ level: 'silent', format: 'json' })
+
+const aWriter = (options: Partial<WriterOptions> & Pick<WriterOptions, 'write'>) =>
+  createWriter({
+    mayPass: () => true,
+    payloadBytesMax: 1024,
+    now: () => new Date(),
+    log,
+    metrics: createMetrics(),
+    ...options,
+  })
+
+suite('group commit', () => {
+  test('an idle log writes at once, and who comes meanwhile shares the next write', async () => {
+    const sizes: number[] = []
+    const writer = aWriter({
+      async write(rows) {
+        sizes.push(rows.count)
+      },
+    })
+    const first = writer.add(aRecord())
+    await eventually(() => assert.equal(sizes.length, 1), { everyMs: 1 })
+    const others = Array.from({ length: 100 }, () => writer.add(aRecord()))
+    assert.equal(new Set(others).size, 1)
+    await Promise.all([first, ...others])
+    assert.deepEqual(sizes, [1, 100])
+  })
+
+  test('two writes at a time, and no more than so many rows in each', async () => {
+    let [now, most] = [0, 0]
+    const sizes: number[] = []
+    const writer = aWriter({
+      async write(rows) {
+        most = Math.max(most, ++now)
+        sizes.push(rows.count)
+        await sleep(10)
+        now--
+      },
+    })
+    await Promise.all(Array.from({ length: 23_000 }, () => writer.add(aRecord())))
+    assert.equal(most, 2)
+    assert.deepEqual(sizes, [5000, 5000, 5000, 5000, 3000])
+  })
+
+  test('nobody is told before the commit', async () => {
+    const commit = Promise.withResolvers<void>()
+    const writer = aWriter({ write: () => commit.promise })
+    let told = false
+    const recorded = writer.add(aRecord()).then(() => {
+      told = true
+    })
+    await sleep(30)
+    assert.equal(told, false)
+    commit.resolve()
+    await recorded
+  })
+
+  test('while the database is away it is tried again, with a word on what may be there already', async () => {
+    const attempts: (string | undefined)[] = []
+    const writer = aWriter({
+      async write(_rows, again) {
+        attempts.push(again?.correlationId)
+        if (attempts.length < 3) throw Object.assign(new Error('away'), { code: 'ECONNREFUSED' })
+      },
+    })
+    await writer.add(aRecord({ correlationId: 'c-1' }))
+    assert.deepEqual(attempts, [undefined, 'c-1', 'c-1'])
+  })
+
+  test('who has waited for too long is refused with 503, and it is not tried any more', async () => {
+    let attempts = 0
+    const writer = aWriter({
+      patienceMs: 200,
+      async write() {
+        attempts++
+        throw new Error('away')
+      },
+    })
+    await assert.rejects(writer.add(aRecord()), { status: 503 })
+    await writer.drained()
+    const made = attempts
+    await sleep(300)
+    assert.equal(attempts, made)
+  })
+
+  test('also when the database does not answer at all', async () => {
+    const writer = aWriter({ patienceMs: 50, write: () => new Promise(() => {}) })
+    await assert.rejects(writer.add(aRecord()), { status: 503 })
+  })
+
+  test('what can never be written is refused at once, and the next is written', async () => {
+    let bad = true
+    const writer = aWriter({
+      mayPass: () => false,
+      async write() {
+        if (bad) throw new Error('never')
+      },
+    })
+    await assert.rejects(writer.add(aRecord()), /never/)
+    bad = false
+    await writer.add(aRecord())
+  })
+
+  test('more than the memory is for is refused', async () => {
+    const writer = aWriter({ payloadBytesMax: 1_000_000, write: () => new Promise(() => {}), patienceMs: 2000 })
+    const payload = Buffer.alloc(1_000_000, 'x')
+    const outcomes = Array.from({ length: 140 }, () => writer.add(aRecord({ payload })))
+    const began = monotonicMs()
+    await assert.rejects(outcomes.at(-1)!, { status: 503 })
+    assert.ok(monotonicMs() - began < 1000)
+    await Promise.allSettled(outcomes)
+  })
+
+  test('a stop waits for everything that was handed in', async () => {
+    let written = 0
+    const writer = aWriter({
+      async write(rows) {
+        await sleep(10)
+        written += rows.count
+      },
+    })
+    for (let n = 0; n < 12_000; n++) void writer.add(aRecord())
+    await writer.drained()
+    assert.equal(written, 12_000)
+    await eventually(() => assert.equal(written, 12_000))
+  })
+})

@@ -1,0 +1,47 @@
+/** Messages as an extension gets them, for tests beside extensions. */
+import assert from 'node:assert/strict'
+import type { DeviceEndpoint, DeviceMessage, Extension } from '../../src/kernel/device.ts'
+import { PlatformError } from '../../src/kernel/errors.ts'
+
+export const aDeviceEndpoint = (endpoint: Partial<DeviceEndpoint> = {}): DeviceEndpoint => ({
+  tenantId: 'default',
+  applicationName: 'app',
+  versionName: 'app-v1',
+  endpointId: 'ep-1',
+  ...endpoint,
+})
+
+export type AMessage = Partial<Omit<DeviceMessage, 'payload'>> & { payload?: unknown }
+
+/** A payload that is neither text nor bytes is sent as JSON. */
+export function aMessage({ payload = '', ...message }: AMessage = {}): DeviceMessage {
+  const bytes = Buffer.isBuffer(payload)
+    ? payload
+    : Buffer.from(typeof payload === 'string' ? payload : JSON.stringify(payload))
+  return {
+    endpoint: aDeviceEndpoint(),
+    extension: 'ext',
+    resourcePath: '',
+    receivedAt: new Date('2026-01-02T03:04:05.678Z'),
+    correlationId: 'c-1',
+    ...message,
+    payload: bytes,
+  }
+}
+
+/** `say('/get', { keys: [] }, { requestId: 5 })` */
+export const sayTo =
+  (extension: Extension, from: DeviceEndpoint = aDeviceEndpoint()) =>
+  (resourcePath: string, payload: unknown = '', message: Omit<AMessage, 'payload' | 'resourcePath'> = {}) =>
+    extension.receive(aMessage({ endpoint: from, extension: extension.name, resourcePath, payload, ...message }))
+
+/** The error that a promise fails with, which must have this status. */
+export async function refused(work: Promise<unknown>, status: number): Promise<PlatformError> {
+  const outcome = await work.then(
+    (value) => assert.fail(`expected a ${status}, got ${JSON.stringify(value)}`),
+    (error: unknown) => error,
+  )
+  if (!(outcome instanceof PlatformError)) throw outcome
+  assert.equal(outcome.status, status, outcome.message)
+  return outcome
+}

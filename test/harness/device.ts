@@ -1,0 +1,91 @@
+/** Devices for tests: real MQTT clients over real sockets, and POST. */
+import assert from 'node:assert/strict'
+import { connect, type IClientOptions, type IPublishPacket, type MqttClient } from 'mqtt'
+import { atTheEnd } from './database.ts'
+import { eventually } from './eventually.ts'
+
+export interface Heard {
+  topic: string
+  payload: Buffer
+  text: string
+  // biome-ignore lint/suspicious/noExplicitAny: tests look at answers of every shape
+  json: any
+  qos: number
+  packet: IPublishPacket
+}
+
+export interface TestDevice {
+  client: MqttClient
+  heard: Heard[]
+  sessionPresent: boolean
+  /** Publishes and waits for the acknowledgement; anything but text and bytes is sent as JSON. */
+  publish(topic: string, payload?: unknown, options?: Parameters<MqttClient['publish']>[2]): Promise<unknown>
+  /** The next message on this topic that nobody has taken yet. */
+  hears(topic: string, withinMs?: number): Promise<Heard>
+  /** Whatever comes next. */
+  hearsNothing(forMs?: number): Promise<void>
+  closed(withinMs?: number): Promise<void>
+  end(): Promise<void>
+}
+
+export async function aDevice(url: string, options: IClientOptions = {}): Promise<TestDevice> {
+  const heard: Heard[] = []
+  let open = true
+  let sessionPresent = false
+  const client = connect(url, { reconnectPeriod: 0, connectTimeout: 5000, ...options })
+  // What was queued comes right behind CONNACK.
+  client.on('message', (topic, payload, packet) => {
+    const text = payload.toString()
+    heard.push({ topic, payload, text, json: parsed(text), qos: packet.qos, packet })
+  })
+  client.on('close', () => {
+    open = false
+  })
+  await new Promise<void>((resolve, reject) => {
+    client.once('connect', (packet) => {
+      sessionPresent = packet.sessionPresent
+      resolve()
+    })
+    client.on('error', reject)
+    client.once('close', () => reject(new Error('closed before it was connected')))
+  })
+  const end = async () => {
+    if (open) await client.endAsync(true)
+  }
+  atTheEnd(end)
+  return {
+    client,
+    heard,
+    sessionPresent,
+    publish: (topic, payload = '', settings = { qos: 1 }) =>
+      client.publishAsync(topic, textOf(payload), settings as Parameters<MqttClient['publishAsync']>[2]),
+    hears: (topic, withinMs = 5000) =>
+      eventually(
+        () => {
+          const at = heard.findIndex((message) => message.topic === topic)
+          assert.ok(at >= 0, `nothing on ${topic}; heard ${heard.map((message) => `${message.topic} ${message.text}`)}`)
+          return heard.splice(at, 1)[0]!
+        },
+        { withinMs, everyMs: 5 },
+      ),
+    async hearsNothing(forMs = 150) {
+      await new Promise((resolve) => setTimeout(resolve, forMs))
+      assert.deepEqual(
+        heard.map(({ topic, text }) => `${topic} ${text}`),
+        [],
+      )
+    },
+    closed: (withinMs = 2000) => eventually(() => assert.ok(!open, 'still open'), { withinMs, everyMs: 5 }),
+    end,
+  }
+}
+
+const parsed = (text: string) => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+const textOf = (payload: unknown): string | Buffer =>
+  typeof payload === 'string' || Buffer.isBuffer(payload) ? payload : JSON.stringify(payload)

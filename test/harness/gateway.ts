@@ -1,0 +1,126 @@
+/** What tests of the devices' door share: a house with its doors open, an extension that notes what it gets, endpoints. */
+import assert from 'node:assert/strict'
+import { Gateway } from '../../src/gateway/contract.ts'
+import gateway from '../../src/gateway/index.ts'
+import { Identity } from '../../src/identity/contract.ts'
+import identity from '../../src/identity/index.ts'
+import type { DeviceEndpoint, DeviceMessage, Extension, Push } from '../../src/kernel/device.ts'
+import { newShortToken } from '../../src/kernel/ids.ts'
+import applications from '../../src/services/applications/index.ts'
+import credentials from '../../src/services/credentials/index.ts'
+import register from '../../src/services/register/index.ts'
+import tokens from '../../src/services/tokens/index.ts'
+import trafficLog from '../../src/services/traffic-log/index.ts'
+import { aTenantAdmin } from './builders.ts'
+import { aDevice } from './device.ts'
+import { type HouseOptions, openHouse } from './house.ts'
+import { addRealms } from './realm-state.ts'
+
+export const services = [identity, applications, credentials, tokens, register, trafficLog, gateway]
+
+export interface Note {
+  endpoint: DeviceEndpoint
+  resourcePath: string
+  requestId: number | undefined
+  text: string
+}
+
+/** An extension that notes what it gets. `receive` may be replaced. */
+export function aNotingExtension(name = 'test') {
+  const notes: Note[] = []
+  const extension: Extension & { notes: Note[]; pushes: Push[] } = {
+    name,
+    notes,
+    /** For whoever connects. */
+    pushes: [],
+    async receive({ endpoint, resourcePath, requestId, payload }: DeviceMessage) {
+      notes.push({ endpoint, resourcePath, requestId, text: payload.toString() })
+      return undefined
+    },
+    async connected() {
+      return this.pushes
+    },
+  }
+  return extension
+}
+
+export async function openGateway(options: Partial<HouseOptions> = {}) {
+  const test = aNotingExtension()
+  const house = await openHouse({ services, ...options, doors: [test, ...(options.doors ?? [])] })
+  await addRealms(house, 'platform', 'default', 'other')
+  const { port } = await listen(house)
+  const admin = house.as(aTenantAdmin())
+  const other = house.as(aTenantAdmin('other'))
+  return {
+    house,
+    test,
+    admin,
+    other,
+    gateway: house.ask(Gateway),
+    mqttUrl: house.addresses.mqttUrl!,
+    mqttsUrl: house.addresses.mqttsUrl!,
+    httpUrl: `http://127.0.0.1:${port}`,
+    wsUrl: `ws://127.0.0.1:${port}`,
+    ...furnish(admin),
+    device: (settings?: Parameters<typeof aDevice>[1]) => aDevice(house.addresses.mqttUrl!, settings),
+    async setTenantStatus(tenantId: string, status: 'AVAILABLE' | 'SUSPENDED') {
+      await house.kit.db.tx((sql) => house.ask(Identity).setRealmStatus(sql, tenantId, status))
+    },
+  }
+}
+
+async function listen(house: Awaited<ReturnType<typeof openHouse>>) {
+  await house.http.app.listen({ host: '127.0.0.1', port: 0 })
+  return house.http.app.server.address() as { port: number }
+}
+
+let count = 0
+
+/** As a house is asked, or the real program. */
+// biome-ignore lint/suspicious/noExplicitAny: answers of every shape
+type Ask = (operation: string, body?: unknown) => Promise<{ status: number; text: string; body: any }>
+
+/** Applications and endpoints by the interfaces of people. */
+export function furnish(admin: Ask) {
+  const must = async (status: number, operation: string, body?: unknown, ask: Ask = admin) => {
+    const answer = await ask(operation, body)
+    assert.equal(answer.status, status, `${operation}: ${answer.text}`)
+    return answer
+  }
+  const made = {
+    async anApplication(versions = ['v1'], ask: Ask = admin) {
+      const app = `app-${++count}-${newShortToken(6).toLowerCase()}`
+      await must(201, 'POST /api/v1/applications', { name: app }, ask)
+      for (const nameSuffix of versions)
+        await must(201, `POST /api/v1/applications/${app}/app-versions`, { nameSuffix }, ask)
+      return { app, version: `${app}-${versions[0]}` }
+    },
+    async anEndpoint(version: string, ask: Ask = admin) {
+      const { body } = await must(201, 'POST /epr/api/v1/endpoints', { appVersion: { name: version } }, ask)
+      return { endpointId: body.endpointId as string, token: body.token as string }
+    },
+    /** `kp1/<version>/test/<token>`, and what stands behind it. */
+    async aPlace(ask: Ask = admin) {
+      const { app, version } = await made.anApplication(['v1'], ask)
+      const endpoint = await made.anEndpoint(version, ask)
+      return { app, version, ...endpoint, prefix: `kp1/${version}/test/${endpoint.token}` }
+    },
+    async tokenIdOf(endpointId: string, ask: Ask = admin): Promise<string> {
+      const { body } = await must(200, `GET /api/v1/endpoints/${endpointId}/tokens`, undefined, ask)
+      return body.content[0].endpointTokenId
+    },
+    async setTokenStatus(endpointId: string, status: string, ask: Ask = admin) {
+      const id = await made.tokenIdOf(endpointId, ask)
+      await must(204, `PUT /api/v1/endpoints/${endpointId}/tokens/${id}/status`, { status }, ask)
+    },
+    async metadataOf(endpointId: string, ask: Ask = admin) {
+      return (await must(200, `GET /epr/api/v1/endpoints/${endpointId}/metadata`, undefined, ask)).body
+    },
+    async aBasicCredential(ask: Ask = admin) {
+      const [username, password] = [`user-${++count}`, newShortToken(20)]
+      const { body } = await must(201, 'POST /api/v1/basic-credentials', { username, password }, ask)
+      return { id: body.id as string, username, password }
+    },
+  }
+  return made
+}

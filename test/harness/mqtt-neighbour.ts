@@ -1,0 +1,28 @@
+/** A well-behaved client in a process of its own: sends QoS 1 at a steady rate and says, when asked, how long the answers took. */
+import { monotonicMs } from '../../src/kernel/clock.ts'
+import { connected } from './mqtt-raw.ts'
+
+const everyMs = 5
+const client = await connected(Number(process.argv[2]), { clientId: 'neighbour', keepalive: 10 })
+let times: number[] = []
+let sentAt = 0
+let messageId = 0
+
+const send = () => {
+  messageId = (messageId % 0xffff) + 1
+  sentAt = monotonicMs()
+  client.send({ cmd: 'publish', topic: 'n', payload: 'hello', qos: 1, messageId, dup: false, retain: false })
+}
+client.socket.on('data', () => {
+  times.push(monotonicMs() - sentAt)
+  client.received.length = 0
+  setTimeout(send, everyMs)
+})
+client.socket.on('close', () => process.exit(1))
+process.on('message', () => {
+  process.send!(times)
+  times = []
+})
+process.on('disconnect', () => process.exit())
+send()
+process.send!('ready')

@@ -1,0 +1,102 @@
+/** A client that says exactly what it is told to, packet by packet or byte by byte; the codec is not ours. */
+import { connect as connectSocket, type Socket } from 'node:net'
+import { generate, type IConnectPacket, type Packet, parser } from 'mqtt-packet'
+
+export interface RawClient {
+  socket: Socket
+  /** All that came, in order. */
+  received: Packet[]
+  send(...packets: (Packet | Buffer | string)[]): void
+  /** The next packet that was not taken yet. */
+  next<C extends Packet['cmd']>(cmd?: C): Promise<Extract<Packet, { cmd: C }>>
+  /** Resolves when the server has closed the connection; with what came before that and was not taken. */
+  closed(): Promise<Packet[]>
+  /** Ends it without DISCONNECT. */
+  cut(): void
+}
+
+export type ConnectOptions = Partial<Omit<IConnectPacket, 'cmd'>>
+
+export const connectPacket = (options: ConnectOptions = {}): IConnectPacket => {
+  const protocolVersion = options.protocolVersion ?? 4
+  return {
+    cmd: 'connect',
+    protocolId: protocolVersion === 3 ? 'MQIsdp' : 'MQTT',
+    clientId: 'client',
+    clean: true,
+    keepalive: 60,
+    ...options,
+    protocolVersion,
+  }
+}
+
+/** An open stream without CONNECT. */
+export async function rawClient(port: number, protocolVersion = 4, withinMs = 5000): Promise<RawClient> {
+  const socket = connectSocket({ port, host: '127.0.0.1', noDelay: true })
+  const decoder = parser({ protocolVersion } as never)
+  const received: Packet[] = []
+  let taken = 0
+  let over = false
+  let wake = () => {}
+  decoder.on('packet', (packet) => {
+    received.push(packet)
+    wake()
+  })
+  decoder.on('error', (error) => socket.destroy(error))
+  socket.on('data', (chunk) => decoder.parse(chunk))
+  socket.on('error', () => {})
+  // `end` too: our side may stay open while the server's is not.
+  for (const event of ['end', 'close'])
+    socket.on(event, () => {
+      over = true
+      wake()
+    })
+  await new Promise<void>((resolve, reject) => socket.once('connect', resolve).once('error', reject))
+
+  async function until(holds: () => boolean, what: string) {
+    const deadline = Date.now() + withinMs
+    while (!holds()) {
+      if (Date.now() > deadline) throw new Error(`${what} did not come within ${withinMs} ms`)
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, withinMs)
+        wake = () => {
+          clearTimeout(timer)
+          resolve()
+        }
+      })
+    }
+  }
+
+  return {
+    socket,
+    received,
+    send(...packets) {
+      const bytes = packets.map((packet) => {
+        if (Buffer.isBuffer(packet)) return packet
+        if (typeof packet === 'string') return Buffer.from(packet.replace(/\s/g, ''), 'hex')
+        return generate(packet, { protocolVersion } as never)
+      })
+      socket.write(Buffer.concat(bytes))
+    },
+    async next(cmd) {
+      await until(() => received.length > taken || over, cmd ?? 'a packet')
+      const packet = received[taken++]
+      if (!packet) throw new Error(`the connection was closed before ${cmd ?? 'a packet'} came`)
+      if (cmd && packet.cmd !== cmd) throw new Error(`${packet.cmd} came instead of ${cmd}: ${JSON.stringify(packet)}`)
+      return packet as never
+    },
+    async closed() {
+      await until(() => over, 'the end of the connection')
+      return received.slice(taken)
+    },
+    cut: () => socket.destroy(),
+  }
+}
+
+/** A client that has sent CONNECT and got CONNACK. */
+export async function connected(port: number, options: ConnectOptions = {}, withinMs?: number) {
+  const client = await rawClient(port, options.protocolVersion ?? 4, withinMs)
+  client.send(connectPacket(options))
+  const connack = await client.next('connack')
+  return { ...client, connack }
+}

@@ -1,0 +1,41 @@
+/** The whole platform in this process, with its doors on free ports: for journeys that also stand behind an extension. */
+import { writeBootstrapFile } from '../../src/assembly/bootstrap.ts'
+import type { House } from '../../src/assembly/build.ts'
+import { startPlatform } from '../../src/assembly/start.ts'
+import { loadConfig } from '../../src/config.ts'
+import { createLog } from '../../src/kernel/log.ts'
+import { type Ask, bearer, client, tokenOf } from './client.ts'
+import { atTheEnd, freshDatabase, throwAwayDirectory } from './database.ts'
+
+export interface PlatformHere {
+  house: House
+  baseUrl: string
+  mqttUrl: string
+  /** The data directory, with bootstrap.json in it. */
+  directory: string
+  /** As the backend client of the tenant `default`. */
+  ask: Ask
+}
+
+export async function openPlatformHere(environment: Record<string, string> = {}): Promise<PlatformHere> {
+  const directory = throwAwayDirectory()
+  const config = loadConfig({
+    WAYPOST_DATA: directory,
+    WAYPOST_PORT: '0',
+    WAYPOST_MANAGEMENT_PORT: '0',
+    WAYPOST_MQTT_PORT: '0',
+    WAYPOST_MQTTS_PORT: '0',
+    WAYPOST_LOG_LEVEL: 'error',
+    ...environment,
+  })
+  const connection = await freshDatabase()
+  const database = { connection, exited: new Promise<number>(() => {}), stop: async () => {} }
+  const platform = await startPlatform(config, await createLog(config.log), Promise.resolve(database))
+  atTheEnd(() => platform.stop())
+  const { house, baseUrl, managementUrl, addresses, bootstrap } = platform
+  writeBootstrapFile(directory, { baseUrl, ...addresses, managementUrl, ...bootstrap })
+  const { tenantId, backendClient } = bootstrap.default
+  const grant = { grant_type: 'client_credentials', client_id: backendClient.id, client_secret: backendClient.secret }
+  const ask = client(baseUrl, bearer(await tokenOf(baseUrl, tenantId, grant)))
+  return { house, baseUrl, mqttUrl: addresses.mqttUrl!, directory, ask }
+}

@@ -1,0 +1,57 @@
+/** What the tests of the traffic log share. */
+import assert from 'node:assert/strict'
+import identity from '../../src/identity/index.ts'
+import { newId } from '../../src/kernel/ids.ts'
+import applications from '../../src/services/applications/index.ts'
+import { TrafficLog, type TrafficRecord } from '../../src/services/traffic-log/contract.ts'
+import trafficLog from '../../src/services/traffic-log/index.ts'
+import { aTenantAdmin } from './builders.ts'
+import { eventually } from './eventually.ts'
+import { type HouseOptions, openHouse } from './house.ts'
+
+export const root = '/api/v1/al'
+
+export const aRecord = (over: Partial<TrafficRecord> = {}): TrafficRecord => ({
+  correlationId: newId(),
+  direction: 'INBOUND',
+  tenantId: 'default',
+  applicationName: 'app',
+  versionName: 'app-v1',
+  endpointId: 'ep-1',
+  extension: 'dcx',
+  resourcePath: '/json',
+  requestId: 42,
+  payload: Buffer.from('{"t":21}'),
+  additionalMetadata: { transport: 'mqtt' },
+  createdAt: new Date(),
+  ...over,
+})
+
+export async function openTrafficLog(options: Partial<HouseOptions> = {}) {
+  const house = await openHouse({ ...options, services: [identity, applications, trafficLog] })
+  const log = house.ask(TrafficLog)
+  const built = house.built.get('traffic-log')!
+  const task = (name: string) => built.periodic!.find((one) => one.name === `traffic-log.${name}`)!
+  const run = (name: string) => house.kit.db.tx((sql) => task(name).run(sql))
+  return {
+    house,
+    log,
+    run,
+    device: built.device![0]!,
+    admin: house.as(aTenantAdmin()),
+    /** All of them, in their order; `ids` are their correlation ids. */
+    async record(records: Partial<TrafficRecord>[]) {
+      await Promise.all(records.map((one) => log.record(aRecord(one))))
+    },
+    /** Until everything that is a few seconds old is counted: transactions of other tests may have to end first. */
+    async count() {
+      const [goal] = await house.kit.db.sql`select now() - interval '3 seconds' as moment`
+      await eventually(async () => {
+        await run('count')
+        const [state] = await house.kit.db.sql`
+          select counted_until >= ${goal?.moment} as reached from traffic_log.counting`
+        assert.ok(state?.reached)
+      })
+    },
+  }
+}

@@ -1,0 +1,178 @@
+/** Devices against the real program: every door, people's interfaces beside them, restarts and crashes. */
+import assert from 'node:assert/strict'
+import { rmSync } from 'node:fs'
+import { connect } from 'node:net'
+import { test } from 'node:test'
+import { connect as connectTls } from 'node:tls'
+import { client } from '../harness/client.ts'
+import { throwAwayDirectory } from '../harness/database.ts'
+import { aDevice } from '../harness/device.ts'
+import { eventually } from '../harness/eventually.ts'
+import { furnish } from '../harness/gateway.ts'
+import { type RunningPlatform, startPlatform } from '../harness/platform.ts'
+
+const directory = throwAwayDirectory()
+const environment = { WAYPOST_LOG_FORMAT: 'json' }
+let platform = await startPlatform({ directory, environment })
+const asAdmin = (running: RunningPlatform) => running.asService(running.bootstrap.default)
+let admin = await asAdmin(platform)
+const { aPlace, anEndpoint, metadataOf, setTokenStatus, aBasicCredential } = furnish((...call) => admin(...call))
+
+/** Metadata, since it needs no other service: `kp1/<version>/epmx/<token>`. */
+const aMetadataPlace = async () => {
+  const place = await aPlace()
+  return { ...place, prefix: `kp1/${place.version}/epmx/${place.token}` }
+}
+
+test('a device speaks over every door and the platform knows it', async () => {
+  const { prefix, endpointId } = await aMetadataPlace()
+  const root = await client(platform.baseUrl)('GET /kpc/api/v1/certificates/root')
+  const webSocket = platform.baseUrl.replace('http', 'ws')
+  for (const [url, options] of [
+    [platform.mqttUrl, {}],
+    [platform.mqttUrl, { protocolVersion: 5 }],
+    [platform.mqttsUrl, { ca: root.text }],
+    [`${webSocket}/mqtt`, {}],
+    [`${webSocket}/ws`, {}],
+  ] as const) {
+    const device = await aDevice(url, options)
+    await device.publish(`${prefix}/update/keys/0`, { via: url })
+    await device.hears(`${prefix}/update/keys/0/status`)
+    await device.publish(`${prefix}/get/1`)
+    const { json } = await device.hears(`${prefix}/get/1/status`)
+    assert.equal(json.via, url)
+    await eventually(async () => assert.equal((await metadataOf(endpointId)).connected, true))
+    await device.end()
+    await eventually(async () => assert.equal((await metadataOf(endpointId)).connected, false))
+  }
+  const overHttp = await client(platform.baseUrl)(`POST /${prefix}/get`)
+  assert.equal(overHttp.status, 200)
+  assert.equal(overHttp.body.via, `${webSocket}/ws`)
+})
+
+test('a certificate issued here opens the TLS door, and a resumed handshake shows it too', async () => {
+  const issued = (await admin('POST /api/v1/x509-credentials', { commonName: 'meter', ttl: 3600 })).body
+  const root = (await client(platform.baseUrl)('GET /kpc/api/v1/certificates/root')).text
+  const { hostname, port } = new URL(platform.mqttsUrl)
+  const identity = { ca: root, cert: issued.certificateChain, key: issued.privateKey }
+  const device = await aDevice(platform.mqttsUrl, identity)
+  const { prefix } = await aMetadataPlace()
+  await device.publish(`${prefix}/update/keys/1`, { a: 1 })
+  await device.hears(`${prefix}/update/keys/1/status`)
+
+  const handshake = (session?: Buffer) =>
+    new Promise<{ session: Buffer; resumed: boolean; answer: Buffer }>((resolve, reject) => {
+      let ticket: Buffer | undefined
+      const socket = connectTls({ host: hostname, port: Number(port), ...identity, ...(session && { session }) }, () =>
+        // CONNECT as `m`, MQTT 3.1.1, clean.
+        socket.write(Buffer.from([0x10, 13, 0, 4, 77, 81, 84, 84, 4, 2, 0, 60, 0, 1, 109])),
+      )
+      socket.on('session', (given) => {
+        ticket = given
+      })
+      socket.on('error', reject)
+      socket.once('data', (answer) => {
+        resolve({ session: ticket!, resumed: socket.isSessionReused(), answer })
+        socket.destroy()
+      })
+    })
+  const first = await handshake()
+  assert.deepEqual([...first.answer], [0x20, 2, 0, 0])
+  const second = await handshake(first.session)
+  assert.ok(second.resumed)
+  assert.deepEqual([...second.answer], [0x20, 2, 0, 0])
+  await admin(`PATCH /api/v1/x509-credentials/${issued.id}/state`, { state: 'Revoked' })
+  await device.closed(1000)
+  const third = await handshake(first.session)
+  assert.equal(third.answer[3], 4, 'a resumed handshake does not help a revoked certificate')
+})
+
+test('what people end is ended within a second, also for open connections', async () => {
+  const { version, token, endpointId, prefix } = await aMetadataPlace()
+  const neighbour = await anEndpoint(version)
+  const hub = await aDevice(platform.mqttUrl)
+  const speaks = (text: string) => `kp1/${version}/epmx/${text}/get/keys/1`
+  for (const text of [token, neighbour.token]) {
+    await hub.publish(speaks(text))
+    await hub.hears(`${speaks(text)}/status`)
+  }
+  await setTokenStatus(endpointId, 'Suspended')
+  await hub.publish(speaks(token))
+  assert.equal((await hub.hears(`${speaks(token)}/error`, 1000)).json.statusCode, 401)
+  await hub.publish(speaks(neighbour.token))
+  await hub.hears(`${speaks(neighbour.token)}/status`)
+  await setTokenStatus(neighbour.endpointId, 'Revoked')
+  await hub.closed(1000)
+
+  const { id, username, password } = await aBasicCredential()
+  const known = await aDevice(platform.mqttUrl, { username: `${username}@default`, password })
+  await admin(`PATCH /api/v1/basic-credentials/${id}/state`, { state: 'Revoked' })
+  await known.closed(1000)
+  assert.equal((await client(platform.baseUrl)(`POST /${prefix}/get`)).status, 401)
+})
+
+test('a suspended tenant is cut off at once', async () => {
+  const asPlatform = await platform.asService(platform.bootstrap.platform)
+  const person = { email: 'ada@example.org', username: 'ada', first_name: 'Ada', last_name: 'L' }
+  const made = await asPlatform('POST /tenant-manager/api/v2/tenants', {
+    name: 'Acme',
+    tenant_id: 'acme',
+    admin: person,
+  })
+  assert.equal(made.status, 202, made.text)
+  const at = `/tenant-manager/api/v2/tenants/${made.body.id}`
+  await eventually(async () => assert.equal((await asPlatform(`GET ${at}`)).body.status, 'AVAILABLE'), {
+    withinMs: 30_000,
+  })
+  const { body } = await asPlatform(`GET ${at}/credentials`)
+  const tenant = { tenantId: 'acme', backendClient: { id: body.client_backend_id, secret: body.client_backend_secret } }
+  const asAcme = await platform.asService(tenant as never)
+  const { version, token } = await furnish(asAcme).aPlace()
+  const device = await aDevice(platform.mqttUrl)
+  await device.publish(`kp1/${version}/epmx/${token}/get/1`)
+  await device.hears(`kp1/${version}/epmx/${token}/get/1/status`)
+  const suspended = await asPlatform(`PUT ${at}`, { status: 'SUSPENDED' })
+  assert.equal(suspended.status, 200, suspended.text)
+  await device.closed(1000)
+})
+
+test('a session survives a crash of everything; who was connected then is not any more', async () => {
+  const { version, token, endpointId, prefix } = await aMetadataPlace()
+  const session = { clientId: 'survivor', clean: false }
+  const device = await aDevice(platform.mqttUrl, session)
+  await device.client.subscribeAsync(`kp1/${version}/+/${token}/#`, { qos: 1 })
+  await device.publish(`${prefix}/update/keys/1`, { kept: 'yes' })
+  await device.hears(`${prefix}/update/keys/1/status`)
+  await eventually(async () => assert.equal((await metadataOf(endpointId)).connected, true))
+  await platform.kill('SIGKILL')
+  platform = await startPlatform({ directory, environment })
+  admin = await asAdmin(platform)
+  await eventually(async () => assert.equal((await metadataOf(endpointId)).connected, false), { withinMs: 20_000 })
+  assert.equal((await metadataOf(endpointId)).kept, 'yes')
+  const again = await aDevice(platform.mqttUrl, session)
+  assert.ok(again.sessionPresent)
+  // Its subscription names the endpoint: it is connected again without a further word.
+  await eventually(async () => assert.equal((await metadataOf(endpointId)).connected, true))
+})
+
+test('a stop says goodbye to devices and tells that they are gone', async () => {
+  const { prefix, endpointId } = await aMetadataPlace()
+  const device = await aDevice(platform.mqttUrl)
+  await device.publish(`${prefix}/get/1`)
+  await eventually(async () => assert.equal((await metadataOf(endpointId)).connected, true))
+  // Neither who has not even shaken hands nor who has said nothing yet keeps the platform from stopping.
+  for (const url of [platform.mqttsUrl, platform.mqttUrl])
+    await new Promise<void>((resolve) => {
+      const socket = connect(Number(new URL(url).port), '127.0.0.1', () => resolve())
+      socket.on('error', () => {})
+    })
+  const started = Date.now()
+  assert.equal(await platform.kill('SIGTERM'), 0)
+  assert.ok(Date.now() - started < 9500, `stopping took ${Date.now() - started} ms`)
+  await device.closed()
+  platform = await startPlatform({ directory, environment })
+  admin = await asAdmin(platform)
+  assert.equal((await metadataOf(endpointId)).connected, false)
+  await platform.kill('SIGTERM')
+  rmSync(directory, { recursive: true, force: true })
+})

@@ -1,0 +1,90 @@
+/** The devices of examples/, each as a newcomer runs it, against the whole platform. */
+import assert from 'node:assert/strict'
+import { execFileSync, spawn } from 'node:child_process'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { Gateway } from '../../src/gateway/contract.ts'
+import { atTheEnd } from '../harness/database.ts'
+import { eventually } from '../harness/eventually.ts'
+import { openPlatformHere } from '../harness/platform-here.ts'
+import { pythonWith } from '../harness/python.ts'
+import { someCommands } from '../harness/some-commands.ts'
+
+const { house, ask, baseUrl, mqttUrl } = await openPlatformHere()
+const gateway = house.ask(Gateway)
+const commands = someCommands(gateway)
+const { hostname, port } = new URL(mqttUrl)
+await ask('POST /api/v1/applications', { name: 'examples' })
+await ask('POST /api/v1/applications/examples/app-versions', { nameSuffix: 'v1' })
+
+async function anEndpoint(): Promise<{ endpointId: string; token: string }> {
+  const { status, body } = await ask('POST /epr/api/v1/endpoints', { appVersion: { name: 'examples-v1' } })
+  assert.equal(status, 201)
+  return body
+}
+
+function run(command: string, ...args: string[]) {
+  const child = spawn(command, args, { cwd: fileURLToPath(new URL('../..', import.meta.url)) })
+  let output = ''
+  child.stdout.on('data', (text) => (output += text))
+  child.stderr.on('data', (text) => (output += text))
+  const ended = new Promise<number | null>((done) => child.on('close', done))
+  atTheEnd(() => void child.kill('SIGKILL'))
+  return {
+    ended,
+    says: (pattern: RegExp) => eventually(() => assert.match(output, pattern), { withinMs: 20_000 }),
+    stop: () => child.kill('SIGINT'),
+  }
+}
+
+/** What the traffic log knows of an endpoint's messages. */
+const sampleOf = (endpointId: string) =>
+  eventually(async () => {
+    const { status, text } = await ask(`GET /api/v1/al/endpoint-traffic?endpointIds=${endpointId}&extension=dcx`)
+    assert.equal(status, 200, text)
+    assert.match(text, /temperature/)
+  })
+
+const isAnswered = (endpointId: string, id: number, by: string) =>
+  eventually(() => {
+    const result = commands.results.find((found) => found.endpointId === endpointId && found.id === id)
+    assert.deepEqual(result, { endpointId, type: 'blink', id, statusCode: 200, payload: `done by ${by}` })
+  })
+
+test('mosquitto_pub and mosquitto_sub make a device', async () => {
+  const { endpointId, token } = await anEndpoint()
+  const device = run('examples/mosquitto/device.sh', 'examples-v1', token, hostname, port)
+  await device.says(/sent a sample/)
+  await sampleOf(endpointId)
+  const id = await commands.invoke(endpointId, 'blink', { times: 3 })
+  await isAnswered(endpointId, id, 'mosquitto_pub')
+  assert.equal(await device.ended, 0)
+})
+
+test('curl makes a device that polls', async () => {
+  const { endpointId, token } = await anEndpoint()
+  const device = run('examples/curl/device.sh', 'examples-v1', token, baseUrl)
+  await device.says(/sent a sample/)
+  await sampleOf(endpointId)
+  const id = await commands.invoke(endpointId, 'blink', { times: 3 })
+  await isAnswered(endpointId, id, 'curl')
+  assert.equal(await device.ended, 0)
+})
+
+const python = execFileSync('sh', ['-c', pythonWith('paho.mqtt.client')], { encoding: 'utf8' }).trim()
+
+for (const [by, command, args] of [
+  ['Node.js', process.execPath, (token: string) => ['examples/node/device.mjs', 'examples-v1', token, mqttUrl]],
+  ['Python', python, (token: string) => ['examples/python/device.py', 'examples-v1', token, hostname, port]],
+] as const)
+  test(`a device in ${by} sends samples and receives a command without subscribing`, async () => {
+    const { endpointId, token } = await anEndpoint()
+    const device = run(command, ...args(token))
+    await device.says(/sample 1 is stored/)
+    await sampleOf(endpointId)
+    const id = await commands.invoke(endpointId, 'blink', { times: 3 })
+    await device.says(new RegExp(`command ${id}: blink \\{"times": ?3\\}`))
+    await isAnswered(endpointId, id, by)
+    device.stop()
+    assert.equal(await device.ended, 0)
+  })

@@ -1,0 +1,129 @@
+/** `waypost simulate` against the whole platform. */
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { Gateway } from '../../src/gateway/contract.ts'
+import { atTheEnd } from '../harness/database.ts'
+import { eventually } from '../harness/eventually.ts'
+import { runCommand } from '../harness/platform.ts'
+import { openPlatformHere } from '../harness/platform-here.ts'
+import { someCommands } from '../harness/some-commands.ts'
+
+const main = fileURLToPath(new URL('../../bin/main.mjs', import.meta.url))
+const platform = await openPlatformHere()
+const { ask, directory } = platform
+const gateway = platform.house.ask(Gateway)
+const commands = someCommands(gateway)
+const applied: object[] = []
+gateway.attach({
+  cmx: {
+    current: async () => undefined,
+    outdated: async () => [],
+    async applied({ endpointId }, report) {
+      applied.push({ endpointId, ...report })
+      return true
+    },
+  },
+})
+
+function simulate(...args: string[]) {
+  const child = spawn(process.execPath, [main, 'simulate', ...args], {
+    env: { ...process.env, WAYPOST_DATA: directory },
+  })
+  let output = ''
+  child.stdout.on('data', (text) => (output += text))
+  child.stderr.on('data', (text) => (output += text))
+  const ended = new Promise<number | null>((done) => child.on('close', done))
+  atTheEnd(() => void child.kill('SIGKILL'))
+  return {
+    output: () => output,
+    async stop(signal: NodeJS.Signals) {
+      child.kill(signal)
+      return await ended
+    },
+    ended,
+  }
+}
+
+const traffic = async (query: string) => (await ask(`GET /api/v1/al/endpoint-traffic?${query}`)).body
+const endpoints = async () => (await ask('GET /epr/api/v1/endpoints?applicationName=simulator')).body
+const areConnected = (...ids: string[]) =>
+  eventually(() => assert.deepEqual(ids.map(gateway.isConnected), Array(ids.length).fill(true)), { withinMs: 30_000 })
+
+test('simulated devices send samples, answer commands, apply configurations and say goodbye', async () => {
+  const running = simulate('--devices', '3', '--rate', '5', '--reconnect-every', '0')
+  await areConnected('simulator-0001', 'simulator-0002', 'simulator-0003')
+  await eventually(async () => {
+    const { content } = await traffic('endpointIds=simulator-0002&extension=dcx')
+    const [sample] = content.filter(({ direction }: { direction: string }) => direction === 'INBOUND')
+    const { timestamp, ...values } = JSON.parse(sample.payload)
+    assert.ok(Math.abs(timestamp - Date.now()) < 60_000)
+    assert.deepEqual(Object.keys(values), ['temperature', 'humidity', 'battery', 'latitude', 'longitude'])
+  })
+
+  const id = await commands.invoke('simulator-0001', 'blink', { times: 2 })
+  await eventually(() => {
+    const result = commands.results.find((found) => found.id === id)
+    assert.equal(result?.statusCode, 200)
+    assert.deepEqual((result.payload as { received: unknown }).received, { times: 2 })
+  })
+
+  const configuration = { configId: 'c1', config: { reportEverySeconds: 0.1 }, statusCode: 200, reasonPhrase: 'ok' }
+  await gateway.send('simulator-0003', { extension: 'cmx', resourcePath: '/config/json', payload: configuration })
+  await eventually(() =>
+    assert.deepEqual(applied, [
+      { endpointId: 'simulator-0003', configId: 'c1', statusCode: 200, reasonPhrase: 'applied' },
+    ]),
+  )
+
+  assert.equal(await running.stop('SIGINT'), 0, running.output())
+  assert.match(running.output(), /^3 devices of simulator-v1 connect to mqtt:/)
+  assert.match(running.output(), /Stopped: \d+ messages acknowledged, 1 command answered, 1 configuration applied/)
+  assert.match(running.output(), / 0 errors\.\n$/)
+  await eventually(() => assert.equal(gateway.isConnected('simulator-0001'), false))
+})
+
+test('a second time it finds what it made, and adds what is missing; a reboot reconnects', async () => {
+  const running = simulate('--devices', '4', '--rate', '2', '--reconnect-every', '0')
+  await areConnected('simulator-0001', 'simulator-0004')
+  assert.equal((await endpoints()).totalElements, 4)
+  await commands.invoke('simulator-0004', 'reboot')
+  await eventually(() => assert.match(running.output(), / [1-9]\d* reconnections?/), { withinMs: 20_000 })
+  assert.equal(await running.stop('SIGTERM'), 0, running.output())
+  assert.match(running.output(), / 0 errors\.\n$/)
+})
+
+test('devices lose their connections and come back, and it ends by itself when told how long to run', async () => {
+  const running = simulate('--devices', '4', '--rate', '5', '--reconnect-every', '1', '--seconds', '6')
+  assert.equal(await running.ended, 0, running.output())
+  assert.match(running.output(), / [1-9]\d* reconnections?, 0 errors\.\n$/)
+})
+
+test('a device whose token is gone gets it back', async () => {
+  const tokens = '/api/v1/endpoints/simulator-0001/tokens'
+  const { body } = await ask(`GET ${tokens}`)
+  for (const { endpointTokenId } of body.content) await ask(`DELETE ${tokens}/${endpointTokenId}`)
+  const running = simulate('--devices', '1', '--rate', '5', '--reconnect-every', '0')
+  await areConnected('simulator-0001')
+  assert.equal(await running.stop('SIGTERM'), 0)
+  assert.match(running.output(), /^waypost: simulator-0001: 401 /m)
+})
+
+test('mistakes are said in one line', async () => {
+  for (const [args, message, code] of [
+    [['--devices', '0'], /^waypost: --devices: expected a number from 1 to 10000\n\nusage: waypost simulate/, 2],
+    [['--devices', '2.5'], /^waypost: --devices: expected a whole number/, 2],
+    [['--rate', 'fast'], /^waypost: --rate: expected a number/, 2],
+    [['--url', 'http://127.0.0.1'], /^waypost: --url: expected mqtt:/, 2],
+    [['--application', 'a/b'], /^waypost: --application: expected/, 2],
+    [['--nonsense'], /^waypost: .*--nonsense/, 2],
+    [['surplus'], /^waypost: .*surplus/, 2],
+    [[], /^waypost: .*bootstrap\.json cannot be read \(ENOENT\): start the platform first/, 1],
+  ] as [string[], RegExp, number][]) {
+    const answer = await runCommand(['simulate', ...args])
+    assert.equal(answer.code, code, args.join(' '))
+    assert.match(answer.stderr, message)
+    assert.doesNotMatch(answer.stderr, /at .*\.ts:/, 'no stack')
+  }
+})
