@@ -31,27 +31,48 @@ export function createCollect({ plans, names, writer }: Collecting) {
     return all
   }
 
-  async function whenKnown(origin: Origin, plan: Plan | Promise<Plan>, samples: unknown[], receivedAt: number) {
-    // Stamped as it came: a later message that need not wait still counts more.
-    const written = writer.stamp(samples.length)
-    const all = extractAll(await plan, samples, receivedAt)
-    if (all.length === 0) return
+  /** Those of whom something waits to be known, until it is among the rows. */
+  const waiting = new Map<string, Promise<unknown>>()
+
+  /** When it is known; whatever the same endpoint sends meanwhile comes after it. */
+  function whenKnown(origin: Origin, samples: unknown[], receivedAt: number): Promise<void> {
+    const { endpointId } = origin
+    const work = () => addWhenKnown(origin, samples, receivedAt)
+    const before = waiting.get(endpointId)
+    const added = before ? before.then(work) : work()
+    const settled = added.then(forget, forget)
+    waiting.set(endpointId, settled)
+    function forget() {
+      if (waiting.get(endpointId) === settled) waiting.delete(endpointId)
+    }
+    return added.then(({ committed }) => committed)
+  }
+
+  async function addWhenKnown(origin: Origin, samples: unknown[], receivedAt: number) {
+    const all = extractAll(await plans.of(origin), samples, receivedAt)
+    if (all.length === 0) return { committed: nothing }
     const endpointNo = await names.endpointNo(origin)
     const sets: SeriesSet[][] = []
     for (const { fields } of all) sets.push(await names.setsOf(origin, fields))
+    return { committed: add(origin, endpointNo, all, sets) }
+  }
+
+  function add(origin: Origin, endpointNo: number, all: Extracted[], sets: SeriesSet[][]): Promise<void> {
     const rows = writer.current()
-    for (const [index, extracted] of all.entries())
-      addTo(rows, endpointNo, extracted, sets[index]!, written + index, origin)
-    await writer.committed()
+    const written = writer.stamp(all.length)
+    for (let index = 0; index < all.length; index++)
+      addTo(rows, endpointNo, all[index]!, sets[index]!, written + index, origin)
+    return writer.committed()
   }
 
   function collect({ endpoint: origin, receivedAt: received }: DeviceMessage, samples: unknown[]): Promise<void> {
     const receivedAt = received.getTime()
+    if (waiting.size > 0 && waiting.has(origin.endpointId)) return whenKnown(origin, samples, receivedAt)
     const plan = plans.of(origin)
     const endpointNo = names.endpointNo(origin)
     if (plan instanceof Promise || typeof endpointNo !== 'number') {
       if (typeof endpointNo !== 'number') endpointNo.catch(() => {})
-      return whenKnown(origin, plan, samples, receivedAt)
+      return whenKnown(origin, samples, receivedAt)
     }
     const all = extractAll(plan, samples, receivedAt)
     if (all.length === 0) return nothing
@@ -60,15 +81,11 @@ export function createCollect({ plans, names, writer }: Collecting) {
       const found = names.setsOf(origin, all[index]!.fields)
       if (found instanceof Promise) {
         found.catch(() => {})
-        return whenKnown(origin, plan, samples, receivedAt)
+        return whenKnown(origin, samples, receivedAt)
       }
       sets.push(found)
     }
-    const rows = writer.current()
-    const written = writer.stamp(all.length)
-    for (let index = 0; index < all.length; index++)
-      addTo(rows, endpointNo, all[index]!, sets[index]!, written + index, origin)
-    return writer.committed()
+    return add(origin, endpointNo, all, sets)
   }
 
   return (message: DeviceMessage, samples: unknown[]): Promise<void> => {
