@@ -8,7 +8,8 @@ import {
   wholePlatform,
 } from './gateway/contenders.ts'
 import { type Generator, startGenerator } from './gateway/generator.ts'
-import { type Idle, idle, type Load, loads, type Measured, measure } from './gateway/measure.ts'
+import { atRate, type Idle, idle, type Load, loads, type Measured, measure } from './gateway/measure.ts'
+import { neighbour } from './gateway/neighbour.ts'
 import { ensureMosquitto } from './gateway/servers.ts'
 import { prepareGround, startSite } from './gateway/site.ts'
 import { storm } from './gateway/storm.ts'
@@ -43,17 +44,33 @@ export async function gateway(): Promise<Figure[]> {
     for (let turn = 1; turn < turns; turn++)
       for (const contender of [echo, sessionLayer, core, aedes])
         outcomes.get(contender)!.byLoad.push(...(await measureSome(generator, contender, [thousand])))
+    const steady = await belowTheHighest(generator, core, outcomes.get(core)!)
     const site = await startSite(platform.name, ground)
     const comingBack = await storm(generator, site).finally(site.stop)
+    const disturbed = await neighbour()
     return [
       ...limitsOf(outcomes, core),
       ...comingBack,
+      ...disturbed,
+      ...steady,
       ...[...outcomes].flatMap(([contender, outcome]) => figuresOf(contender, outcome)),
     ]
   } finally {
     generator.stop()
     removeDirectory(ground.directory)
   }
+}
+
+/** What a message takes where the server has time left: at full load it is the time of the queue before it. */
+async function belowTheHighest(generator: Generator, contender: Contender, outcome: Outcome): Promise<Figure[]> {
+  const rate = Math.round(of(outcome, thousand, 'perSecond') * 0.7)
+  const server = await contender.start()
+  const { p50Ms, p99Ms } = await atRate(generator, server, rate, seconds).finally(server.stop)
+  const name = `${contender.name}, 1,000 connections, 70 % of the highest rate`
+  return [
+    { name: `${name}: p50`, value: p50Ms, unit: 'ms' },
+    { name: `${name}: p99`, value: p99Ms, unit: 'ms' },
+  ]
 }
 
 /** A fresh process for what is idle: its heap has not grown under load yet. */
@@ -74,7 +91,7 @@ async function measureSome(generator: Generator, contender: Contender, some: Loa
   }
 }
 
-const of = ({ byLoad }: Outcome, load: Load, what: 'perCore' | 'p50Ms' | 'p99Ms') =>
+const of = ({ byLoad }: Outcome, load: Load, what: 'perCore' | 'perSecond' | 'p50Ms' | 'p99Ms') =>
   median(byLoad.filter((measured) => measured.load === load).map((measured) => measured[what]))
 
 function limitsOf(outcomes: Map<Contender, Outcome>, core: Contender): Figure[] {

@@ -3,7 +3,8 @@
 #   examples/curl/device.sh <application version> <endpoint token> [address]
 # Sends one sample, asks for a command of type "blink" until there is one (HTTP has no push), answers it.
 set -eu
-version=$1 token=$2 base=${3:-http://127.0.0.1:8080}
+version=${1:?an application version, then an endpoint token} token=${2:?an endpoint token}
+base=${3:-http://127.0.0.1:8080}
 post() { curl --silent --show-error --fail-with-body --data "$2" "$base/kp1/$version/$1"; }
 
 post "dcx/$token/json" '{"temperature": 21.5, "battery": 87}'

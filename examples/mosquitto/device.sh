@@ -3,10 +3,11 @@
 #   examples/mosquitto/device.sh <application version> <endpoint token> [host] [port]
 # Sends one sample, waits for a command, answers it.
 set -eu
-version=$1 token=$2 host=${3:-127.0.0.1} port=${4:-1883}
+version=${1:?an application version, then an endpoint token} token=${2:?an endpoint token}
+host=${3:-127.0.0.1} port=${4:-1883}
 
-# QoS 1: the command ends when the platform has stored the sample and said so.
-mosquitto_pub -h "$host" -p "$port" -q 1 -t "kp1/$version/dcx/$token/json" -m '{"temperature": 21.5, "battery": 87}'
+# QoS 1: the command ends when the platform has stored the sample and said so. MQTT 5: it warns when the platform has refused it.
+mosquitto_pub -V 5 -h "$host" -p "$port" -q 1 -t "kp1/$version/dcx/$token/json" -m '{"temperature": 21.5, "battery": 87}'
 echo 'sent a sample'
 
 # The platform pushes commands to the endpoint's connection; mosquitto_sub wants a topic all the same. What was invoked

@@ -5,6 +5,7 @@ import { hostInUrl, listening } from '../kernel/listening.ts'
 import type { Log } from '../kernel/log.ts'
 import type { Strangers } from './limits.ts'
 import type { Sessions } from './mqtt/host.ts'
+import { readIntoOneBuffer } from './mqtt/sessions.ts'
 import { plainAddress } from './peers.ts'
 import type { ServerCertificate } from './server-certificate.ts'
 
@@ -69,7 +70,8 @@ function letIn(deps: DoorDeps, socket: Socket, transport: 'mqtt' | 'mqtts'): str
 }
 
 export function openMqtt(deps: DoorDeps, port: number): Promise<Door> {
-  const server = createServer({ noDelay: true }, (socket) => {
+  const server = createServer({ noDelay: true }, (accepted) => {
+    const socket = readIntoOneBuffer(accepted)
     const address = letIn(deps, socket, 'mqtt')
     if (address !== undefined) deps.sessions.accept(socket, { transport: 'mqtt', address })
   })

@@ -2,8 +2,9 @@
 import type { Bus } from '../kernel/bus.ts'
 import type { Extension } from '../kernel/device.ts'
 import type { PlatformError } from '../kernel/errors.ts'
+import { gather } from '../kernel/gather.ts'
 import type { Applications } from '../services/applications/contract.ts'
-import type { Register } from '../services/register/contract.ts'
+import type { EndpointRef, Register } from '../services/register/contract.ts'
 import { EndpointUnregistered, VersionUpdated } from '../services/register/events.ts'
 import type { Tokens } from '../services/tokens/contract.ts'
 import { TokenStatusChanged, TokensDeleted } from '../services/tokens/events.ts'
@@ -61,11 +62,13 @@ interface Version {
 
 /** Versions of endpoints that come over HTTP or have just connected. */
 const versionsMax = 50_000
+/** Endpoints that come back together are looked up together: one by one they would take the database from everybody else. */
+const atOnce = 200
 
 export function createIdentify(deps: {
   bus: Bus
   tokens: Pick<Tokens, 'validate'>
-  register: Pick<Register, 'find' | 'setVersion'>
+  register: Pick<Register, 'findAll' | 'setVersion'>
   applications: Pick<Applications, 'findVersion' | 'configuration'>
   tenants: Tenants
   extensions: () => ReadonlyMap<string, Extension>
@@ -90,10 +93,15 @@ export function createIdentify(deps: {
     versions.clear()
   })
 
+  const find = gather<string, EndpointRef>(async (endpointIds) => {
+    const found = await register.findAll(endpointIds)
+    return endpointIds.map((endpointId) => found.get(endpointId))
+  }, atOnce)
+
   /** False: the endpoint is gone. */
   async function follow(endpointId: string, versionName: string): Promise<boolean> {
     if (versions.get(endpointId) === versionName) return true
-    const known = await register.find(endpointId)
+    const known = await find(endpointId)
     if (!known) return false
     if (known.versionName !== versionName && !(await register.setVersion(endpointId, versionName))) return false
     if (versions.size >= versionsMax) versions.delete(versions.keys().next().value!)

@@ -52,6 +52,8 @@ export function* inParts<T>(items: Iterable<T>): Generator<T[]> {
 
 export interface Bus {
   publish<P>(sql: Sql, event: EventType<P>, payload: P): Promise<void>
+  /** Of many at once: two statements, whatever their number. */
+  publishAll<P>(sql: Sql, event: EventType<P>, payloads: P[]): Promise<void>
   hear<P>(event: EventType<P>, listener: (payload: P) => void): void
   onGap(listener: () => void): void
   /** Whether anybody would be told: for events that cost something to put together. */
@@ -67,7 +69,7 @@ export interface Bus {
 /** How events reach the other processes. PostgreSQL's NOTIFY today; NATS takes its place behind the same three calls. */
 export interface Transport {
   /** In the transaction: leaves with the commit or not at all. */
-  send(sql: Sql, message: string): Promise<void>
+  send(sql: Sql, messages: string[]): Promise<void>
   open(receive: (message: string) => void, gap: () => void): Promise<void>
   close(): Promise<void>
 }
@@ -160,25 +162,36 @@ export function createBus(deps: { db: Db; transport: Transport; nodeId: string; 
       })
   }
 
+  async function publishAll<P>(sql: Sql, event: EventType<P>, payloads: P[]) {
+    if (payloads.length === 0) return
+    const names = subscriptions.get(event.name) ?? []
+    if (names.length > 0)
+      await sql`
+        insert into kernel.outbox (subscription, event, key, payload)
+        select subscription, ${event.name}, key, payload
+        from unnest(${payloads.map(event.key)}::text[],
+            ${payloads.map((payload) => JSON.stringify(payload))}::text[]::jsonb[]) with ordinality as told(key, payload, n),
+          unnest(${names}::text[]) as subscription
+        order by n`
+    if (hearers.has(event.name))
+      await transport.send(
+        sql,
+        payloads.map((payload) => messageOf(event.name, payload)),
+      )
+    db.afterCommit(sql, () => {
+      for (const payload of payloads) callHearers(event.name, payload)
+      if (names.length > 0) wake()
+    })
+  }
+
+  function messageOf(event: string, payload: unknown): string {
+    const whole = JSON.stringify({ node: nodeId, event, payload })
+    return Buffer.byteLength(whole) < messageBytes ? whole : JSON.stringify({ node: nodeId, event })
+  }
+
   return {
-    async publish(sql, event, payload) {
-      const names = subscriptions.get(event.name) ?? []
-      if (names.length > 0) {
-        const key = event.key(payload)
-        await sql`
-          insert into kernel.outbox (subscription, event, key, payload)
-          select unnest(${names}::text[]), ${event.name}, ${key}, ${sql.json(payload as never)}`
-      }
-      if (hearers.has(event.name)) {
-        const whole = JSON.stringify({ node: nodeId, event: event.name, payload })
-        const fits = Buffer.byteLength(whole) < messageBytes
-        await transport.send(sql, fits ? whole : JSON.stringify({ node: nodeId, event: event.name }))
-      }
-      db.afterCommit(sql, () => {
-        callHearers(event.name, payload)
-        if (names.length > 0) wake()
-      })
-    },
+    publish: (sql, event, payload) => publishAll(sql, event, [payload]),
+    publishAll,
     hear(event, listener) {
       hearers.set(event.name, [...(hearers.get(event.name) ?? []), listener])
     },
@@ -226,8 +239,8 @@ export const tellGap = (sql: Sql) =>
 export function postgresTransport(db: Db): Transport {
   let subscription: { unlisten(): Promise<void> } | undefined
   return {
-    async send(sql, message) {
-      await sql`select pg_notify(${channel}, ${message})`
+    async send(sql, messages) {
+      await sql`select pg_notify(${channel}, message) from unnest(${messages}::text[]) as message`
     },
     async open(receive, gap) {
       let first = true

@@ -8,7 +8,7 @@ import { pino } from 'pino'
 import type { Connection, Host, Message, Qos, Sessions, Subscription } from '../../src/gateway/mqtt/host.ts'
 import { defaultLimits, type Limits } from '../../src/gateway/mqtt/limits.ts'
 import { createMemoryStore } from '../../src/gateway/mqtt/memory-store.ts'
-import { createSessions } from '../../src/gateway/mqtt/sessions.ts'
+import { createSessions, readIntoOneBuffer } from '../../src/gateway/mqtt/sessions.ts'
 import { isShared, matches } from '../../src/gateway/mqtt/topics.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
 import { createTopicTree } from './topic-tree.ts'
@@ -137,9 +137,10 @@ export async function startOpenBroker(port = 0, { level = 'silent', limits = {} 
     // Suites compare answers byte by byte.
     offers: { retainedMessages: true, sharedSubscriptions: true, reasonStrings: false },
   })
-  const server = createServer((socket) =>
-    sessions.accept(socket, { transport: 'mqtt', address: socket.remoteAddress ?? '' }),
-  )
+  const server = createServer((accepted) => {
+    const socket = readIntoOneBuffer(accepted)
+    sessions.accept(socket, { transport: 'mqtt', address: socket.remoteAddress ?? '' })
+  })
   await new Promise<void>((resolve) => server.listen(port, resolve))
   return {
     port: (server.address() as { port: number }).port,

@@ -67,7 +67,8 @@ export function receivePublish(peer: Peer, header: number, buffer: Buffer, start
   }
   if (topic === '') throw peer.version === 5 ? protocolError('no topic') : malformed('no topic')
   const retain = (header & 1) === 1
-  const payload = buffer.subarray(position, stop)
+  const payload = Buffer.allocUnsafe(stop - position)
+  buffer.copy(payload, 0, position, stop)
   const message: Message = properties ? { topic, payload, qos, retain, properties } : { topic, payload, qos, retain }
   if (qos === 2 && !isNew(peer, packetId)) return
   const outcome = layer.host.publish(peer, message)

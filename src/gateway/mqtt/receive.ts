@@ -14,16 +14,17 @@ import { flush, writePingResponse } from './writer.ts'
 /** A peer that keeps talking after our goodbye is cut off. */
 const discardedMax = 4_194_304
 
-export function receive(peer: Peer, chunk: Buffer) {
+/** The first `length` bytes of the chunk, which is somebody else's again when this returns. */
+export function receive(peer: Peer, chunk: Buffer, length: number) {
   if (peer.phase >= Phase.closing) {
-    peer.discarded += chunk.length
+    peer.discarded += length
     if (peer.discarded > discardedMax) peer.stream.destroy()
     return
   }
   if (peer.rest) {
-    if (!append(peer, chunk) || peer.restLength < peer.restNeeds || peer.paused !== 0) return
+    if (!append(peer, chunk, length) || peer.restLength < peer.restNeeds || peer.paused !== 0) return
     parseRest(peer)
-  } else parse(peer, chunk, chunk.length)
+  } else parse(peer, chunk, length)
 }
 
 function parseRest(peer: Peer) {
@@ -204,9 +205,9 @@ function hold(peer: Peer, bytes: number) {
   peer.layer.partialBytes += bytes
 }
 
-function append(peer: Peer, chunk: Buffer): boolean {
+function append(peer: Peer, chunk: Buffer, length: number): boolean {
   const { rest, restLength, layer } = peer
-  const needed = restLength + chunk.length
+  const needed = restLength + length
   if (needed > rest!.length) {
     const size = Math.max(needed, Math.min(rest!.length * 2, peer.restNeeds))
     if (layer.partialBytes + size - rest!.length > layer.limits.partialBytesMax) {
@@ -217,7 +218,7 @@ function append(peer: Peer, chunk: Buffer): boolean {
     hold(peer, size)
     rest!.copy(peer.rest!, 0, 0, restLength)
   }
-  chunk.copy(peer.rest!, restLength)
+  chunk.copy(peer.rest!, restLength, 0, length)
   peer.restLength = needed
   return true
 }

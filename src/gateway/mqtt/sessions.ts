@@ -1,5 +1,5 @@
 /** MQTT over streams: 3.1, 3.1.1 and 5.0. What is supported is listed in docs/guides/mqtt.md. */
-import type { Socket } from 'node:net'
+import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { type Clock, sleep, systemClock } from '../../kernel/clock.ts'
 import type { Log } from '../../kernel/log.ts'
@@ -32,9 +32,38 @@ const defaultOffers: Offers = {
 const peerOf = Symbol('peer')
 type Stream = Duplex & { [peerOf]?: Peer }
 
+/** What all plain sockets are read into, one after the other: whoever keeps something of it copies it within the turn. */
+const bytes = Buffer.allocUnsafeSlow(65_536)
+
+/**
+ * The socket of a server that has just accepted it, read into one buffer for all. Node.js offers that (`onread`) to whoever makes
+ * a socket, but not to servers, hence the handle from one to the other. Without a fresh buffer and a queue for every chunk a
+ * message costs a tenth less (30.5 µs against 34.2).
+ */
+export function readIntoOneBuffer(accepted: Socket): Socket {
+  const before = accepted as unknown as { _handle: object | null }
+  const handle = before._handle
+  before._handle = null
+  accepted.destroy()
+  const socket: Stream & Socket = new Socket({
+    handle,
+    allowHalfOpen: true,
+    onread: {
+      buffer: bytes,
+      callback(length: number) {
+        const peer = socket[peerOf]!
+        receive(peer, bytes, length)
+        // False stops reading: a stream that was resumed and paused within a turn would go on.
+        return peer.paused === 0
+      },
+    },
+  } as ConstructorParameters<typeof Socket>[0])
+  return socket
+}
+
 // One function for all streams: listeners of its own would cost each connection a closure for each event.
 function onData(this: Stream, chunk: Buffer) {
-  receive(this[peerOf]!, chunk)
+  receive(this[peerOf]!, chunk, chunk.length)
 }
 function onEnd(this: Stream) {
   const peer = this[peerOf]!

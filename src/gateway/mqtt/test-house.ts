@@ -7,7 +7,7 @@ import type { Client, Connection, Host, Message } from './host.ts'
 import { defaultLimits, type Limits } from './limits.ts'
 import { createMemoryStore } from './memory-store.ts'
 import type { SessionStore } from './session-store.ts'
-import { createSessions } from './sessions.ts'
+import { createSessions, readIntoOneBuffer } from './sessions.ts'
 import type { Offers } from './state.ts'
 
 export interface House {
@@ -67,7 +67,8 @@ export async function openHouse({ host = {}, limits = {}, offers = {}, store }: 
     limits: all,
     offers,
   })
-  const server = createServer((socket) => {
+  const server = createServer((accepted) => {
+    const socket = readIntoOneBuffer(accepted)
     house.sockets.push(socket)
     sessions.accept(socket, { transport: 'mqtt', address: '127.0.0.1' })
   })

@@ -5,8 +5,8 @@
  */
 import type { Bus } from '../../kernel/bus.ts'
 import { createCache } from '../../kernel/cache.ts'
+import { gather } from '../../kernel/gather.ts'
 import { TenantTokensDeleted, TokenStatusChanged, TokensDeleted } from './events.ts'
-import { gather } from './gather.ts'
 import type { KnownToken, Lookup } from './store.ts'
 
 export interface Memory {

@@ -4,8 +4,8 @@ import { freshDatabase } from '../../../test/harness/database.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
 import { openHouse } from '../../../test/harness/house.ts'
 import { furnish, openTokens, services } from '../../../test/harness/tokens.ts'
+import { gather } from '../../kernel/gather.ts'
 import { TenantDeleted } from '../tenants/events.ts'
-import { gather } from './gather.ts'
 
 const environment = { WAYPOST_MASTER_KEY: 'a master key that two houses share, long enough' }
 const connection = await freshDatabase()

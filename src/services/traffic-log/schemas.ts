@@ -44,7 +44,7 @@ export const listTraffic = {
     extension: Type.Optional(Type.Enum([...extensions])),
     payload: Type.Optional(Text({ maxLength: 1024, description: 'A part of it' })),
     resourcePath: Type.Optional(Text({ maxLength: 1024, description: 'A part of it' })),
-    requestId: Type.Optional(Type.Integer({ minimum: 0, maximum: 4_294_967_295 })),
+    requestId: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
     fromCreatedAt: from,
     toCreatedAt: to,
     ...page,

@@ -157,12 +157,12 @@ export function createMetadataRules(
               after: { versionName: row.versionName, metadata: wholeMetadata(row) },
             })),
           )
-        for (const row of rows) {
+        const told = rows.flatMap((row) => {
           const { tenantId, applicationName, versionName, endpointId } = row
           const difference = differenceOf(connectivityBefore(row), connectivityOf(row))
-          if (!difference) continue
-          await bus.publish(sql, MetadataUpdated, { tenantId, applicationName, versionName, endpointId, ...difference })
-        }
+          return difference ? [{ tenantId, applicationName, versionName, endpointId, ...difference }] : []
+        })
+        await bus.publishAll(sql, MetadataUpdated, told)
       })
     },
   }
