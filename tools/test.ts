@@ -48,9 +48,14 @@ if (files.length === 0) {
 ensureTools()
 const directory = throwAwayDirectory('waypost-tests-')
 const postgres = await startEmbeddedPostgres({ directory: join(directory, 'postgres'), log: () => {} })
-const child = spawn(process.execPath, ['--test', '--test-concurrency=2', '--test-timeout=240000', ...files], {
+const child = spawn(process.execPath, ['--test', '--test-concurrency=3', '--test-timeout=240000', ...files], {
   stdio: 'inherit',
-  env: { ...process.env, [sharedServerVariable]: JSON.stringify(postgres.connection) },
+  env: {
+    ...process.env,
+    // Every file is a process: what one has compiled the others need not.
+    NODE_COMPILE_CACHE: 'node_modules/.cache/waypost-tests',
+    [sharedServerVariable]: JSON.stringify(postgres.connection),
+  },
 })
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal))
 const code = await new Promise<number>((resolve) => child.on('close', (status) => resolve(status ?? 1)))

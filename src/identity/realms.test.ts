@@ -260,7 +260,7 @@ test('without the database the answer is 503, in the words of the standard', asy
   await lost.addUser('lost', 'ada')
   assert.equal((await clientOf(realm).serviceAccount()).status, 200)
   lost.kit.log.level = 'silent'
-  await lost.kit.db.sql.end({ timeout: 1 })
+  await lost.kit.db.close()
   const answers = [
     await clientOf(realm).logIn('ada'),
     await clientOf(realm).refresh('x'),

@@ -8,7 +8,9 @@ import { loadConfig } from '../../src/config.ts'
 import identity from '../../src/identity/index.ts'
 import { sleep } from '../../src/kernel/clock.ts'
 import { createLog } from '../../src/kernel/log.ts'
+import { Applications } from '../../src/services/applications/contract.ts'
 import applications from '../../src/services/applications/index.ts'
+import { Register } from '../../src/services/register/contract.ts'
 import register from '../../src/services/register/index.ts'
 import timeSeries from '../../src/services/time-series/index.ts'
 import { createTimeSeries, type TimeSeriesService } from '../../src/services/time-series/service.ts'
@@ -40,6 +42,7 @@ const house = await buildHouse({
     register,
     {
       ...timeSeries,
+      needs: { applications: Applications, register: Register },
       build(kit, given) {
         service = createTimeSeries(kit, given as never)
         return { api: service.api }

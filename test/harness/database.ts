@@ -60,6 +60,38 @@ export async function freshDatabase(): Promise<ConnectionOptions> {
   return { ...connection, database: name } as ConnectionOptions
 }
 
+/**
+ * A database of its own with everything in it that `make` makes; made once in a run of the tests for each key and copied from
+ * then on, which takes a tenth of the time.
+ */
+export async function preparedDatabase(
+  key: string,
+  make: (connection: ConnectionOptions) => Promise<void>,
+): Promise<ConnectionOptions> {
+  const connection = await testServer()
+  const admin = connect(connection, { max: 1 })
+  const template = `prepared_${key}`
+  const known = async () => (await admin`select from pg_database where datname = ${template}`).length > 0
+  if (!(await known())) {
+    // Test files run side by side.
+    await admin`select pg_advisory_lock(hashtextextended(${template}, 0))`
+    if (!(await known())) {
+      await admin.unsafe(`drop database if exists ${template}_new`)
+      await admin.unsafe(`create database ${template}_new`)
+      await make({ ...connection, database: `${template}_new` } as ConnectionOptions)
+      await admin.unsafe(`alter database ${template}_new rename to ${template}`)
+    }
+    await admin`select pg_advisory_unlock(hashtextextended(${template}, 0))`
+  }
+  const name = `t_${newShortToken(12).toLowerCase()}`
+  await admin.unsafe(`create database ${name} template ${template}`)
+  atTheEnd(async () => {
+    await admin.unsafe(`drop database if exists ${name} with (force)`)
+    await admin.end()
+  })
+  return { ...connection, database: name } as ConnectionOptions
+}
+
 /** The kernel's own tables, for tests of the kernel's parts. */
 export async function kernelMigrated(connection: ConnectionOptions) {
   const pool = connect(connection, { max: 1 })

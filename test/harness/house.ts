@@ -1,19 +1,22 @@
 /** Services in this process over a database of their own: for tests beside the code. No socket, real SQL, real routes. */
+import { createHash } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import type { InjectOptions } from 'fastify'
-import { buildHouse, type House } from '../../src/assembly/build.ts'
+import { buildHouse, type House, migrationSources } from '../../src/assembly/build.ts'
 import { roots } from '../../src/assembly/roots.ts'
 import { loadConfig } from '../../src/config.ts'
 import type { Clock } from '../../src/kernel/clock.ts'
 import type { Authenticate, Caller } from '../../src/kernel/contract.ts'
-import type { ConnectionOptions } from '../../src/kernel/db.ts'
+import { type ConnectionOptions, connect, createDb } from '../../src/kernel/db.ts'
 import type { AnyService } from '../../src/kernel/define-service.ts'
 import type { Extension } from '../../src/kernel/device.ts'
 import { Unauthenticated } from '../../src/kernel/errors.ts'
 import { createHttpServer, type HttpServer } from '../../src/kernel/http/server.ts'
 import { newId } from '../../src/kernel/ids.ts'
+import { createJobs } from '../../src/kernel/jobs.ts'
 import { createLog } from '../../src/kernel/log.ts'
-import { atTheEnd, freshDatabase, throwAwayDirectory } from './database.ts'
+import { migrate, readMigrations } from '../../src/kernel/migrate.ts'
+import { atTheEnd, preparedDatabase, throwAwayDirectory } from './database.ts'
 
 export interface Answer {
   status: number
@@ -60,7 +63,7 @@ export async function openHouse(options: HouseOptions): Promise<TestHouse> {
   const baseUrl = config.baseUrl ?? 'http://waypost.test'
   const house = await buildHouse({
     config,
-    connection: options.connection ?? (await freshDatabase()),
+    connection: options.connection ?? (await migratedDatabase(options.services)),
     log,
     services: options.services,
     baseUrl: () => baseUrl,
@@ -119,6 +122,21 @@ export async function openHouse(options: HouseOptions): Promise<TestHouse> {
         ask(http, operation, body, { ...(caller && { authorization: name }), ...headers })
     },
   }
+}
+
+/** As after the first start of these services, but for secrets and first things. */
+function migratedDatabase(services: AnyService[]): Promise<ConnectionOptions> {
+  const migrations = readMigrations(migrationSources(services))
+  const key = createHash('sha256').update(JSON.stringify(migrations)).digest('hex').slice(0, 24)
+  return preparedDatabase(key, async (connection) => {
+    const db = createDb(connection, { max: 2 })
+    const pool = connect(connection, { max: 1, translate: false })
+    await migrate(db.sql, migrations)
+    const jobs = createJobs({ db, pool, log: await createLog({ level: 'silent', format: 'json' }) })
+    await jobs.start({ workers: false })
+    await jobs.stop()
+    await Promise.all([db.close(), pool.end()])
+  })
 }
 
 async function ask(

@@ -35,9 +35,20 @@ const listQuery = Type.Object({
   sort,
 })
 
-export const listFiles = { params: ofApplication, query: listQuery, response: { 200: contentPage(FileDescriptor) } }
-export const listBlobs = { params: ofApplication, query: listQuery, response: { 200: contentPage(ListedBlob) } }
+export const listFiles = {
+  summary: 'List files of endpoints',
+  params: ofApplication,
+  query: listQuery,
+  response: { 200: contentPage(FileDescriptor) },
+}
+export const listBlobs = {
+  summary: 'List blobs of endpoints',
+  params: ofApplication,
+  query: listQuery,
+  response: { 200: contentPage(ListedBlob) },
+}
 export const groupBlobs = {
+  summary: 'List blobs of a time, by endpoint',
   description:
     'All blobs of a time, in one object for each endpoint; the same endpoint may come again in a later object.',
   params: ofApplication,
@@ -64,12 +75,36 @@ const content = {
   fails: [416],
 }
 
-export const readFile = { params: ofFile, ...content }
-export const deleteFile = { params: ofFile, response: { 204: Empty() } }
-export const readBlob = { params: ofBlob, response: { 200: Blob } }
-export const readBlobContent = { params: ofBlob, ...content }
-export const readLastBlob = { params: ofEndpoint, ...content }
-export const deleteBlob = { params: ofBlob, response: { 204: Empty() } }
+export const readFile = {
+  summary: 'Download a file',
+  params: ofFile,
+  ...content,
+}
+export const deleteFile = {
+  summary: 'Delete a file',
+  params: ofFile,
+  response: { 204: Empty() },
+}
+export const readBlob = {
+  summary: 'Read what is known of a blob',
+  params: ofBlob,
+  response: { 200: Blob },
+}
+export const readBlobContent = {
+  summary: 'Download a blob',
+  params: ofBlob,
+  ...content,
+}
+export const readLastBlob = {
+  summary: 'Download the newest blob of an endpoint',
+  params: ofEndpoint,
+  ...content,
+}
+export const deleteBlob = {
+  summary: 'Delete a blob',
+  params: ofBlob,
+  response: { 204: Empty() },
+}
 
 // ── uploads
 
@@ -83,6 +118,7 @@ const headers = Type.Object({
 })
 
 export const uploadBlob = {
+  summary: 'Upload a blob as an endpoint',
   description: 'Stores a blob of the endpoint to which the upload token belongs.',
   query: Type.Object({ name: Type.Optional(Text({ description: 'Stored with it; default: its id' })) }),
   headers,
@@ -91,6 +127,7 @@ export const uploadBlob = {
   response: { 201: Empty('Stored; Location names it') },
 }
 export const uploadFile = {
+  summary: 'Upload a file as an endpoint, or replace it',
   description: 'Stores a file of the endpoint to which the upload token belongs, or overwrites it as a whole.',
   params: Type.Object({ filename: Name() }),
   headers,
