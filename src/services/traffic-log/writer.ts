@@ -1,9 +1,6 @@
-/**
- * Group commit: whoever hands in a record within the same few milliseconds shares one COPY, one commit and one promise. An idle
- * log writes at once; a busy one begins a write every few milliseconds, two at a time at most.
- */
-import { type Clock, monotonicMs, sleep } from '../../kernel/clock.ts'
-import { Unavailable } from '../../kernel/errors.ts'
+/** Records of one moment in one COPY: the log's part of the kernel's group commit, which is their order and their bytes. */
+import type { Clock } from '../../kernel/clock.ts'
+import { createGroupCommit, type Group } from '../../kernel/group-commit.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { Metrics } from '../../kernel/metrics.ts'
 import type { TrafficRecord } from './contract.ts'
@@ -30,38 +27,21 @@ export interface WriterOptions {
   patienceMs?: number
 }
 
-interface Batch {
+interface Records extends Group {
   rows: Rows
-  first: FirstRow
-  promise: Promise<void>
-  settle(error?: unknown): void
-  /** Its callers have been told. */
-  over: boolean
+  first: FirstRow | undefined
 }
 
 const rowsMax = 5000
 const bytesMax = 4 * 1024 * 1024
-const everyMs = 5
-const atOnce = 2
 const dayMs = 86_400_000
-/** Callers wait for an answer before they hand in more, so this is reached only when they are far too many. */
-const pendingBytesMax = 128 * 1024 * 1024
+const capacityLeast = 64 * 1024
 
 export function createWriter(options: WriterOptions): Writer {
-  const { now, log, metrics, patienceMs = 30_000 } = options
-  const written = metrics.counter('waypost_traffic_log_records_total', 'Records of the traffic log that were stored')
-  const failed = metrics.counter('waypost_traffic_log_failures_total', 'Writes of the traffic log that did not succeed')
-  metrics.gauge('waypost_traffic_log_pending_bytes', 'What waits to be stored', [], (gauge) => gauge.set(pendingBytes))
-
-  let open: Batch | undefined
-  const sealed: Batch[] = []
-  const flushing = new Set<Promise<void>>()
-  let pendingBytes = 0
-  let lastBegan = Number.NEGATIVE_INFINITY
-  let scheduled = false
+  const { now, log, metrics } = options
   let [lastMs, within] = [0, 0]
   /** What a batch came to lately: one that fits is not copied as it grows. */
-  let capacity = 64 * 1024
+  let capacity = capacityLeast
 
   /** In their order also within a millisecond. A clock that is far away is not believed: there are partitions for our days only. */
   function microsOf(createdAt: Date): number {
@@ -73,91 +53,54 @@ export function createWriter(options: WriterOptions): Writer {
     return ms * 1000 + within
   }
 
-  function newBatch({ tenantId, correlationId, direction }: TrafficRecord): Batch {
-    const { promise, resolve, reject } = Promise.withResolvers<void>()
-    promise.catch(() => {}) // heard by those who wait; nobody has to
+  function newRecords(): Records {
     const rows = createRows(options.payloadBytesMax, capacity)
-    const batch: Batch = {
+    return {
       rows,
-      first: { tenantId, correlationId, direction },
-      promise,
-      over: false,
-      settle(error) {
-        if (batch.over) return
-        batch.over = true
-        clearTimeout(patience)
-        pendingBytes -= rows.bytes
-        if (error === undefined) resolve()
-        else reject(error)
+      first: undefined,
+      get count() {
+        return rows.count
+      },
+      get bytes() {
+        return rows.bytes
+      },
+      get isFull() {
+        return rows.count >= rowsMax || rows.bytes >= bytesMax
       },
     }
-    const patience = setTimeout(() => {
-      log.error({ records: rows.count }, 'the traffic log could not be written for too long: its callers were refused')
-      batch.settle(Unavailable())
-    }, patienceMs)
-    pendingBytes += rows.bytes
-    return batch
   }
 
-  function schedule() {
-    if (scheduled || flushing.size >= atOnce || (sealed.length === 0 && !open)) return
-    scheduled = true
-    const wait = sealed.length > 0 ? 0 : lastBegan + everyMs - monotonicMs()
-    if (wait > 0) setTimeout(begin, wait)
-    else setImmediate(begin)
-  }
-
-  function begin() {
-    scheduled = false
-    const batch = sealed.shift() ?? open
-    if (!batch) return
-    if (batch === open) open = undefined
-    lastBegan = monotonicMs()
-    capacity = Math.max(64 * 1024, Math.ceil((capacity + batch.rows.bytes * 1.25) / 2))
-    const flush = flushOf(batch).finally(() => {
-      flushing.delete(flush)
-      schedule()
-    })
-    flushing.add(flush)
-    schedule()
-  }
-
-  async function flushOf(batch: Batch) {
-    for (let attempt = 0; !batch.over; attempt++) {
-      try {
-        await options.write(batch.rows, attempt > 0 ? batch.first : undefined)
-        written.inc(batch.rows.count)
-        return batch.settle()
-      } catch (error) {
-        failed.inc()
-        const again = options.mayPass(error)
-        log.error({ err: error, records: batch.rows.count, again }, 'the traffic log could not be written')
-        if (!again) return batch.settle(error)
-        await sleep(Math.min(2000, 50 * 2 ** attempt))
-      }
-    }
-  }
+  const commit = createGroupCommit<Records>({
+    name: 'traffic_log',
+    create: newRecords,
+    write({ rows, first }, attempt) {
+      if (attempt === 0) capacity = Math.max(capacityLeast, Math.ceil((capacity + rows.bytes * 1.25) / 2))
+      return options.write(rows, attempt > 0 ? first : undefined)
+    },
+    mayPass: options.mayPass,
+    log,
+    metrics,
+    everyMs: 5,
+    atOnce: 2,
+    // Callers wait for an answer before they hand in more, so this is reached only when they are far too many.
+    pendingBytesMax: 128 * 1024 * 1024,
+    ...(options.patienceMs !== undefined && { patienceMs: options.patienceMs }),
+  })
 
   return {
+    // Not async: all of a batch share one promise.
     add(record) {
-      if (pendingBytes > pendingBytesMax) return Promise.reject(Unavailable())
-      const batch = open ?? newBatch(record)
-      const before = batch.rows.bytes
-      batch.rows.add(record, microsOf(record.createdAt))
-      pendingBytes += batch.rows.bytes - before
-      open = batch
-      if (batch.rows.count >= rowsMax || batch.rows.bytes >= bytesMax) {
-        sealed.push(batch)
-        open = undefined
+      let records: Records
+      try {
+        records = commit.current()
+      } catch (error) {
+        return Promise.reject(error)
       }
-      schedule()
-      return batch.promise
+      const { tenantId, correlationId, direction } = record
+      records.first ??= { tenantId, correlationId, direction }
+      records.rows.add(record, microsOf(record.createdAt))
+      return commit.committed()
     },
-    async drained() {
-      while (open || sealed.length > 0 || flushing.size > 0) {
-        begin()
-        await Promise.all(flushing)
-      }
-    },
+    drained: commit.drained,
   }
 }
