@@ -12,7 +12,7 @@ interface OfEndpoints {
 }
 
 // What happens to one endpoint is told in order; applications do not wait for each other.
-const key = ({ applicationName }: OfEndpoints) => applicationName
+const key = ({ applicationName }: { applicationName: string }) => applicationName
 
 export const EndpointsConnected = defineEvent<OfEndpoints>('gateway.endpoints.connected', {
   description: 'Endpoints have a connection now, or moved to another one (9/ELCE), up to 100 in one event',
@@ -31,5 +31,27 @@ export const PushForwarded = defineEvent<{ tenantId: string; endpointId: string;
   {
     description: 'For the process that has the connection of the endpoint: what it is to say',
     key: ({ endpointId }) => endpointId,
+  },
+)
+
+/** Some or all samples of one message. */
+export interface ReceivedSamples {
+  endpointId: string
+  versionName: string
+  /** ISO 8601. */
+  receivedAt: string
+  correlationId: string
+  /** As they were stored: with metadata where the application asks for it. */
+  samples: unknown[]
+}
+
+export const SamplesReceived = defineEvent<{ tenantId: string; applicationName: string; messages: ReceivedSamples[] }>(
+  'gateway.samples.received',
+  {
+    description:
+      'Samples of devices of an application came and were stored (13/DSTP), up to 500 in one event, before their devices got ' +
+      'the acknowledgement; put together only where somebody listens',
+    key,
+    bulky: true,
   },
 )

@@ -13,6 +13,7 @@ interface Told {
   text: string
 }
 const Told = defineEvent<Told>('test.node.told', { description: 'for tests' })
+const Much = defineEvent<Told>('test.node.much', { description: 'for tests', bulky: true })
 
 async function aNode(connection: ConnectionOptions) {
   const db = createDb(connection, { max: 3 })
@@ -22,10 +23,11 @@ async function aNode(connection: ConnectionOptions) {
   const reacted: string[] = []
   let gaps = 0
   bus.hear(Told, ({ text }) => heard.push(text))
+  bus.hear(Much, ({ text }) => heard.push(`much ${text.length}`))
   bus.onGap(() => gaps++)
   bus.react('test.told', Told, async (_, { text }) => void reacted.push(text))
   await bus.start({ workers: true })
-  const tell = (text: string) => db.tx((sql) => bus.publish(sql, Told, { tenantId: 't', text }))
+  const tell = (text: string, event = Told) => db.tx((sql) => bus.publish(sql, event, { tenantId: 't', text }))
   const stop = async () => {
     await bus.stop()
     await db.close()
@@ -44,6 +46,12 @@ test('every node hears, one node reacts, and a message too long for the wire is 
   await one.tell('x'.repeat(10_000))
   await eventually(() => assert.equal(two.gaps(), 1))
   assert.equal(one.gaps(), 0)
+  // What is bulky stays at home, where it is heard, and nobody has to start anew for it.
+  await one.tell('x'.repeat(10_000), Much)
+  await one.tell('last')
+  await eventually(() => assert.equal(two.heard.at(-1), 'last'))
+  assert.equal(one.heard.at(-2), 'much 10000')
+  assert.deepEqual([two.heard.length, two.gaps()], [11, 1])
   await Promise.all([one.stop(), two.stop()])
 })
 

@@ -12,6 +12,8 @@ export interface EventType<P> {
   name: string
   description: string
   key(payload: P): string
+  /** Too much for messages between processes: `hear` is told in the process where it happens only. */
+  bulky: boolean
 }
 
 /** Every declared event, for the generated reference. */
@@ -20,10 +22,11 @@ export const eventCatalogue = new Map<string, { name: string; description: strin
 /** Payloads carry the tenant; the key (default: the tenant) is what keeps its order. */
 export function defineEvent<P extends { tenantId: string }>(
   name: string,
-  options: { description: string; key?: (payload: P) => string },
+  options: { description: string; key?: (payload: P) => string; bulky?: boolean },
 ): EventType<P> {
   if (eventCatalogue.has(name)) throw new Error(`event ${name} is declared twice`)
-  const event = { name, description: options.description, key: options.key ?? ((payload: P) => payload.tenantId) }
+  const { description, key = ({ tenantId }: P) => tenantId, bulky = false } = options
+  const event = { name, description, key, bulky }
   eventCatalogue.set(name, event)
   return event
 }
@@ -173,7 +176,7 @@ export function createBus(deps: { db: Db; transport: Transport; nodeId: string; 
             ${payloads.map((payload) => JSON.stringify(payload))}::text[]::jsonb[]) with ordinality as told(key, payload, n),
           unnest(${names}::text[]) as subscription
         order by n`
-    if (hearers.has(event.name))
+    if (hearers.has(event.name) && !event.bulky)
       await transport.send(
         sql,
         payloads.map((payload) => messageOf(event.name, payload)),

@@ -8,6 +8,7 @@ import type { DeviceMessage } from '../../kernel/device.ts'
 import { Unavailable } from '../../kernel/errors.ts'
 import { Register } from '../../services/register/contract.ts'
 import type { DataCollection } from '../contract.ts'
+import { type ReceivedSamples, SamplesReceived } from '../events.ts'
 import { dataCollection, plainSample } from './data-collection.ts'
 
 const { house, gateway, extension, admin, anApplication, anEndpoint } = await openExtensions()
@@ -25,9 +26,12 @@ function receiver(outcome: () => Promise<void> = async () => {}) {
   return { behind, collected, messages }
 }
 
+const nobodyHears = Object.assign(async () => {}, { isHeard: () => false })
+const asTheyAre = async (_endpoint: unknown, samples: unknown[]) => samples
+
 function aDevice(...receivers: DataCollection[]) {
   const own = receiver()
-  const receive = dataCollection({ receivers: [own.behind, ...receivers] }, async (_endpoint, samples) => samples)
+  const receive = dataCollection({ receivers: [own.behind, ...receivers] }, asTheyAre, nobodyHears)
   return { ...own, say: sayTo(receive) }
 }
 
@@ -193,7 +197,7 @@ suite('a message', () => {
   })
 
   test('is accepted where nobody receives', async () => {
-    const say = sayTo(dataCollection({ receivers: [] }, async (_endpoint, samples) => samples))
+    const say = sayTo(dataCollection({ receivers: [] }, asTheyAre, nobodyHears))
     assert.deepEqual(await say('/json', '[1]', { requestId: 1 }), {})
     await refused(say('/json', '['), 400)
   })
@@ -210,13 +214,17 @@ suite('enrichment', () => {
   gateway.attach({ dcx: one.behind })
   gateway.attach({ dcx: two.behind })
 
-  async function aSpeaker(config: object | undefined, metadata: object) {
+  async function configure(app: string, config: object, version?: string) {
+    const own = { 'metadata-enrichment': config }
+    const place = version ? { versions: { [version]: own } } : own
+    const path = `/api/v1/app-configs/applications/${app}${version ? `/app-versions/${version}` : ''}`
+    return await admin(`PUT ${path}`, { dcx: { platform: { applications: { [app]: place } } } })
+  }
+
+  async function aSpeaker(config: object | undefined, metadata: object, ofVersion?: object) {
     const { app, version } = await anApplication()
-    if (config) {
-      const envelope = { dcx: { platform: { applications: { [app]: { 'metadata-enrichment': config } } } } }
-      const answer = await admin(`PUT /api/v1/app-configs/applications/${app}`, envelope)
-      assert.equal(answer.status, 204, answer.text)
-    }
+    if (config) assert.equal((await configure(app, config)).status, 204)
+    if (ofVersion) assert.equal((await configure(app, ofVersion, version)).status, 204)
     const endpointId = await anEndpoint(version, { metadata })
     const endpoint = aDeviceEndpoint({ endpointId, applicationName: app, versionName: version })
     const say = sayTo(extension('dcx'), endpoint)
@@ -252,6 +260,19 @@ suite('enrichment', () => {
     assert.deepEqual(await send({ t: 1 }), [{ t: 1, about: { city: 'Kyiv' } }])
   })
 
+  test('is what the version says, where it says something', async () => {
+    const on = await aSpeaker({ enabled: false }, { city: 'Kyiv' }, { enabled: true, path: 'about' })
+    assert.deepEqual(await on.send({ t: 1 }), [{ t: 1, about: { city: 'Kyiv' } }])
+    const off = await aSpeaker({ enabled: true }, { city: 'Kyiv' }, { enabled: false })
+    assert.deepEqual(await off.send({ t: 1 }), [{ t: 1 }])
+  })
+
+  test('cannot be configured with anything else', async () => {
+    const { app } = await anApplication()
+    for (const config of [{ enabled: 'yes' }, { enabled: true, path: '' }, { enabled: true, path: 5 }, true])
+      assert.equal((await configure(app, config as object)).status, 400, JSON.stringify(config))
+  })
+
   test('knows of changes at once', async () => {
     const { send, endpointId } = await aSpeaker({ enabled: true }, { city: 'Kyiv' })
     await send({ t: 1 })
@@ -268,5 +289,85 @@ suite('enrichment', () => {
     const error = await refused(send(Array.from({ length: 1000 }, () => ({}))), 400)
     assert.match(error.message, /expected at most \d+ samples/)
     assert.equal((await send(Array.from({ length: 100 }, () => ({})))).length, 100)
+  })
+})
+
+suite('whoever reacts to samples', () => {
+  // Last in the file: from here on somebody does.
+  const told: { applicationName: string; messages: ReceivedSamples[] }[] = []
+  const one = receiver()
+  const listen = () =>
+    house.kit.bus.react('test.samples', SamplesReceived, async (_, event) => {
+      told.push(event)
+    })
+
+  async function aSpeaker(config: object = {}) {
+    const { app, version } = await anApplication()
+    const envelope = { dcx: { platform: { applications: { [app]: { 'metadata-enrichment': config } } } } }
+    assert.equal((await admin(`PUT /api/v1/app-configs/applications/${app}`, envelope)).status, 204)
+    const endpointId = await anEndpoint(version, { metadata: { text: 'x'.repeat(30_000) } })
+    return {
+      app,
+      version,
+      endpointId,
+      say: sayTo(extension('dcx'), aDeviceEndpoint({ endpointId, applicationName: app, versionName: version })),
+    }
+  }
+  const rows = async () => (await house.kit.db.sql`select count(*)::int as n from kernel.outbox`)[0]!.n
+
+  test('does not exist yet, and nothing is put together', async () => {
+    const { say } = await aSpeaker()
+    await say('/json', '[1]')
+    assert.equal(await rows(), 0)
+    listen()
+    gateway.attach({ dcx: one.behind })
+  })
+
+  test('is told what was stored, as it was stored, before the device is', async () => {
+    const { say, app, version, endpointId } = await aSpeaker()
+    const receivedAt = new Date('2026-05-05T05:05:05.005Z')
+    await say('/json', '[{"t": 1}, "text"]', { receivedAt, correlationId: 'c-7' })
+    const message = { endpointId, versionName: version, receivedAt: receivedAt.toISOString(), correlationId: 'c-7' }
+    await eventually(() =>
+      assert.deepEqual(told.splice(0), [
+        { tenantId: 'default', applicationName: app, messages: [{ ...message, samples: [{ t: 1 }, 'text'] }] },
+      ]),
+    )
+  })
+
+  test('is told nothing of what was refused', async () => {
+    const { say } = await aSpeaker()
+    gateway.attach({
+      dcx: {
+        async collect(_message, samples) {
+          if (samples.includes('bad')) throw Unavailable()
+        },
+      },
+    })
+    await refused(say('/json', '["bad"]'), 503)
+    await refused(say('/json', '['), 400)
+    await say('/json', '["good"]')
+    await eventually(() => assert.equal(told.length, 1))
+    assert.deepEqual(told.splice(0)[0]!.messages[0]!.samples, ['good'])
+  })
+
+  test('gets many in a few events, each of a size that can be handled', async () => {
+    const many = await aSpeaker()
+    await Promise.all(Array.from({ length: 700 }, (_, n) => many.say('/json', `[${n}]`)))
+    const rich = await aSpeaker({ enabled: true })
+    await rich.say('/json', JSON.stringify(Array.from({ length: 100 }, (_, n) => ({ n }))))
+    const of = (app: string) => told.filter(({ applicationName }) => applicationName === app)
+    const samplesOf = (app: string) => of(app).flatMap(({ messages }) => messages.flatMap(({ samples }) => samples))
+    await eventually(() => assert.equal(samplesOf(rich.app).length, 100))
+    assert.deepEqual(
+      (samplesOf(many.app) as number[]).toSorted((a, b) => a - b),
+      Array.from({ length: 700 }, (_, n) => n),
+    )
+    assert.ok(of(many.app).length < 20)
+    assert.ok(of(rich.app).every((event) => JSON.stringify(event).length < 1.1 * 1024 * 1024))
+    assert.deepEqual(
+      samplesOf(rich.app).map((sample) => (sample as { n: number }).n),
+      Array.from({ length: 100 }, (_, n) => n),
+    )
   })
 })

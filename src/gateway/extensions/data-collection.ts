@@ -6,6 +6,7 @@ import { InvalidRequest, invalidField } from '../../kernel/errors.ts'
 import { AnyJson } from '../../kernel/schema.ts'
 import type { Attached } from './attached.ts'
 import type { Enrichment } from './enrichment.ts'
+import type { TellSamples } from './telling.ts'
 
 // Firmware sends nanoseconds and ids of 64 bits: the nearest double is what a series can hold of them.
 const json = jsonPayload(AnyJson(), { nearest: true })
@@ -35,14 +36,16 @@ export function plainSample(metric: string, payload: Buffer): Record<string, unk
   return { [`${metric}-value`]: value, [`${metric}-unit`]: unit === '' ? 'number' : unit }
 }
 
-export function dataCollection(attached: Attached, enriched: Enrichment): Extension {
+export function dataCollection(attached: Attached, enriched: Enrichment, tell: TellSamples): Extension {
   const collect = async (message: DeviceMessage, samples: unknown[]) => {
-    if (samples.length === 0 || attached.receivers.length === 0) return {}
+    if (samples.length === 0 || (attached.receivers.length === 0 && !tell.isHeard())) return {}
     const whole = await enriched(message.endpoint, samples)
     // One status for the batch, and none before everybody is done with the message.
     const outcomes = await Promise.allSettled(attached.receivers.map((receiver) => receiver.collect(message, whole)))
     const failure = outcomes.find((outcome) => outcome.status === 'rejected')
     if (failure) throw failure.reason
+    // What was refused is told to nobody. Who fails here sends again, which stores the same once more.
+    if (tell.isHeard()) await tell(message, whole, samples)
     return {}
   }
   return {

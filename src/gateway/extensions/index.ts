@@ -10,6 +10,7 @@ import { configurations, nameOfPush } from './configurations.ts'
 import { dataCollection } from './data-collection.ts'
 import { createEnrichment } from './enrichment.ts'
 import { createObservation } from './observation.ts'
+import { createTelling } from './telling.ts'
 import { timeSynchronisation } from './time.ts'
 import { uploads } from './uploads.ts'
 
@@ -22,7 +23,7 @@ export interface GatewayExtensions {
 }
 
 export function createExtensions(deps: {
-  kit: Pick<Kit, 'db' | 'bus' | 'jobs' | 'now'>
+  kit: Pick<Kit, 'db' | 'bus' | 'jobs' | 'now' | 'log' | 'metrics'>
   register: Pick<Register, 'metadataOf'>
   applications: Pick<Applications, 'configuration'>
 }): GatewayExtensions {
@@ -31,7 +32,7 @@ export function createExtensions(deps: {
   const observation = createObservation(kit)
   return {
     extensions: [
-      dataCollection(attached, createEnrichment(kit.bus, register, applications)),
+      dataCollection(attached, createEnrichment(kit.bus, register, applications), createTelling(kit)),
       configurations('cmx', attached, observation),
       configurations('cmx_ota', attached, observation),
       commands(attached, observation),

@@ -18,6 +18,7 @@ export const PointsStored = defineEvent<{ tenantId: string; applicationName: str
       'Points of an application were stored (14/TSTP), by devices or by PUT, up to 500 in one event; put together only where ' +
       'somebody listens',
     key: ({ applicationName }) => applicationName,
+    bulky: true,
   },
 )
 
