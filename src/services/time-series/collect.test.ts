@@ -62,10 +62,17 @@ suite('collecting samples', () => {
     const one = await endpoint()
     const names = createNames(house.kit.db, { seriesMax: 3 })
     const fields = (...list: string[]) => list.map((name) => `auto~${name}\nvalue`)
-    await names.setsOf(one, fields('a', 'b', 'c'))
-    const message = `Application ${one.applicationName} has 3 values of series, which is the most that it may have; nothing was stored`
+    const full = (series: string) => ({
+      status: 400,
+      message: `Application ${one.applicationName} may have 3 values of series, and ${series} would be one more; nothing was stored`,
+    })
+    await names.setsOf(one, fields('a', 'b'))
     for (let attempt = 0; attempt < 2; attempt++)
-      await assert.rejects(async () => names.setsOf(one, fields('a', 'd')), { status: 400, message })
+      await assert.rejects(async () => names.setsOf(one, fields('a', 'd', 'e')), full('auto~e.value'))
+    // Less than that still fits.
+    await names.setsOf(one, fields('c'))
+    for (let attempt = 0; attempt < 2; attempt++)
+      await assert.rejects(async () => names.setsOf(one, fields('a', 'd')), full('auto~d.value'))
     assert.equal((await names.setsOf(one, fields('b', 'a')))[0]!.seriesIds.length, 2)
   })
 })

@@ -1,9 +1,10 @@
 import { defineError } from '../../kernel/errors.ts'
 
-export const TooManySeries = defineError<{ applicationName: string; limit: number }>(
+/** `series`: the first for which there is no room, with the name of its value. */
+export const TooManySeries = defineError<{ applicationName: string; limit: number; series: string }>(
   'too_many_series',
   400,
-  'Application {applicationName} has {limit} values of series, which is the most that it may have; nothing was stored',
+  'Application {applicationName} may have {limit} values of series, and {series} would be one more; nothing was stored',
 )
 
 /** `problem` begins with the field. */

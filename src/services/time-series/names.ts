@@ -43,11 +43,12 @@ interface Known {
   /** By their fields, joined. */
   sets: Map<string, store.SeriesSet[]>
   count: number
-  /** It may have no more series: until then nobody asks again. */
-  fullUntil: number
+  /** It may have so many series more, as it was found a moment ago: until then nobody asks again. */
+  room: number
+  roomKnownUntil: number
 }
 
-const fullMs = 10_000
+const roomKnownMs = 10_000
 
 export function createNames(db: Db, options: { seriesMax: number }): Names {
   let endpoints = new Map<string, number>()
@@ -100,7 +101,8 @@ export function createNames(db: Db, options: { seriesMax: number }): Names {
       series: new Map([...byId].map(([seriesId, field]) => [field, seriesId])),
       sets: new Map(made),
       count: known.length,
-      fullUntil: 0,
+      room: 0,
+      roomKnownUntil: 0,
     }
   }
 
@@ -128,16 +130,21 @@ export function createNames(db: Db, options: { seriesMax: number }): Names {
   async function seriesIds(application: Application, known: Known, fields: string[]): Promise<number[]> {
     const missing = [...new Set(fields.filter((field) => !known.series.has(field)))]
     if (missing.length > 0) {
-      const full = () => TooManySeries({ applicationName: application.applicationName, limit: options.seriesMax })
-      if (known.fullUntil > monotonicMs()) throw full()
+      const full = (room: number) => {
+        const series = namesOf(missing[room]!).join('.')
+        return TooManySeries({ applicationName: application.applicationName, limit: options.seriesMax, series })
+      }
+      if (missing.length > known.room && known.roomKnownUntil > monotonicMs()) throw full(known.room)
       await db.tx(async (sql) => {
         await store.lockApplication(sql, application)
         const there = await store.findSeries(sql, application)
         const names = new Set(there.map(({ name, valueName }) => fieldOf(name, valueName)))
         const fresh = missing.filter((field) => !names.has(field))
-        if (there.length + fresh.length > options.seriesMax) {
-          known.fullUntil = monotonicMs() + fullMs
-          throw full()
+        const room = Math.max(0, options.seriesMax - there.length)
+        if (fresh.length > room) {
+          known.room = room
+          known.roomKnownUntil = monotonicMs() + roomKnownMs
+          throw full(room)
         }
         const asNames = fresh.map((field) => {
           const [name, valueName] = namesOf(field)

@@ -1,0 +1,104 @@
+/** Samples over real sockets: what a device is told, and what is in its series then. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { openGateway, services } from '../../../test/harness/gateway.ts'
+import { readPoints } from '../../../test/harness/series-reader.ts'
+import timeSeries from './index.ts'
+
+const { house, admin, anApplication, anEndpoint, device, httpUrl } = await openGateway({
+  services: [...services, timeSeries],
+  environment: { WAYPOST_SERIES_PER_APPLICATION: '3' },
+})
+
+async function aThing(instances: Record<string, object> = {}) {
+  const { app, version } = await anApplication()
+  for (const [instance, configuration] of Object.entries(instances)) {
+    const envelope = { [instance]: { platform: { applications: { [app]: configuration } } } }
+    const answer = await admin(`PUT /api/v1/app-configs/applications/${app}`, envelope)
+    assert.equal(answer.status, 204, answer.text)
+  }
+  const { endpointId, token } = await anEndpoint(version)
+  const topic = `kp1/${version}/dcx/${token}`
+  return {
+    app,
+    endpointId,
+    topic,
+    post: (path: string, body: string) => fetch(`${httpUrl}/${topic}${path}`, { method: 'POST', body }),
+    points: () => readPoints(house.kit.db.sql, endpointId),
+  }
+}
+
+test('a device that names more series than its application may have is told which, over MQTT and HTTP', async () => {
+  const { app, topic, post, points } = await aThing()
+  const sensor = await device()
+  await sensor.publish(`${topic}/json/1`, { timestamp: 1, a: 1, b: 1 })
+  assert.equal((await sensor.hears(`${topic}/json/1/status`)).text, '')
+  const error = {
+    statusCode: 400,
+    reasonPhrase: `Application ${app} may have 3 values of series, and auto~d.value would be one more; nothing was stored`,
+  }
+  for (const end of ['', '/2']) {
+    await sensor.publish(`${topic}/json${end}`, [
+      { timestamp: 2, a: 2 },
+      { timestamp: 3, a: 3, c: 3, d: 3 },
+    ])
+    assert.deepEqual((await sensor.hears(`${topic}/json${end}/error`)).json, error)
+  }
+  const answer = await post('/json', JSON.stringify({ c: 1, d: 1 }))
+  assert.deepEqual([answer.status, await answer.json()], [400, error])
+  // What it has goes on, and it learns of the refusal with MQTT 5 by the code of the acknowledgement.
+  const modern = await device({ protocolVersion: 5 })
+  await assert.rejects(modern.publish(`${topic}/json`, { c: 1, d: 1 }), { code: 0x99 })
+  await modern.publish(`${topic}/json/3`, { timestamp: 4, b: 4 })
+  assert.equal((await modern.hears(`${topic}/json/3/status`)).text, '')
+  assert.deepEqual(await points(), {
+    'auto~a/value': [[1, 1]],
+    'auto~b/value': [
+      [1, 1],
+      [4, 4],
+    ],
+  })
+})
+
+test('metadata becomes series where the application wants it so', async () => {
+  const values = [{ path: '~ep-metadata.place.floor', name: 'floor', type: 'number' }]
+  const { endpointId, post, points } = await aThing({
+    dcx: { 'metadata-enrichment': { enabled: true } },
+    epts: { 'time-series': { names: { place: { values } } } },
+  })
+  const metadata = async (floor: unknown) =>
+    assert.equal((await admin(`PUT /epr/api/v1/endpoints/${endpointId}/metadata`, { place: { floor } })).status, 204)
+  await metadata(3)
+  assert.equal((await post('/json', '{"timestamp": 1, "t": 20}')).status, 200)
+  assert.equal((await post('/plain/level', '5%')).status, 200)
+  await metadata(4)
+  assert.equal((await post('/json', '[{"timestamp": 2, "t": 21}]')).status, 200)
+  const found = await points()
+  assert.deepEqual(found['auto~t/value'], [
+    [1, 20],
+    [2, 21],
+  ])
+  const [first, second, third] = found['place/floor']!
+  assert.deepEqual([first, second, third![1]], [[1, 3], [2, 4], 3])
+  // The metadata is part of the sample: what does not fit refuses it.
+  await metadata('third')
+  const answer = await post('/json', '{"t": 1}')
+  assert.equal(answer.status, 400)
+  assert.match(((await answer.json()) as { reasonPhrase: string }).reasonPhrase, /place\.floor: expected a number/)
+})
+
+test('a sample that cannot be stored is told with its place, and nothing of its message is there', async () => {
+  const values = [{ path: 'level', type: 'number' }]
+  const { topic, points } = await aThing({ epts: { 'time-series': { names: { level: { values } } } } })
+  const sensor = await device()
+  await sensor.publish(`${topic}/json/9`, [
+    { timestamp: 1, level: 1 },
+    { timestamp: 2, level: 'high' },
+  ])
+  assert.deepEqual((await sensor.hears(`${topic}/json/9/error`)).json, {
+    statusCode: 400,
+    reasonPhrase:
+      'Sample 2: level: expected a number, found a string (series level); nothing of the message was stored',
+  })
+  assert.deepEqual(await points(), {})
+})
