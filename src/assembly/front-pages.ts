@@ -17,6 +17,7 @@ export const titles: Record<string, string> = {
   register: 'Endpoints, their metadata, relations and filters',
   credentials: 'Basic and X.509 credentials of clients',
   binary: 'Files and blobs that endpoints upload',
+  timeseries: 'Time series of what endpoints measure',
   certificates: 'The root certificate and revocation lists',
 }
 

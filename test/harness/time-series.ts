@@ -14,6 +14,7 @@ import { TimeSeries } from '../../src/services/time-series/contract.ts'
 import timeSeries from '../../src/services/time-series/index.ts'
 import type { Value } from '../../src/services/time-series/pack/chunk.ts'
 import { reactions } from '../../src/services/time-series/reactions.ts'
+import { routes } from '../../src/services/time-series/routes.ts'
 import { createTimeSeries, type TimeSeriesService } from '../../src/services/time-series/service.ts'
 import { createRetention } from '../../src/services/time-series/write/retention.ts'
 import { valuesOf } from '../../src/services/time-series/write/rows.ts'
@@ -43,6 +44,7 @@ export async function openTimeSeries(options: Partial<HouseOptions> = {}) {
       reactions(kit.bus, service)
       return {
         api: service.api,
+        http: [{ name: 'timeseries', routes: (http) => routes(http, service) }],
         async start() {
           await service.slots.current()
           await service.latest.start()

@@ -22,6 +22,17 @@ export interface Applications {
     applicationName: string
     versionName?: string
   }): Promise<Record<string, unknown>>
+  /**
+   * The applications of a tenant, or these of them, in the order of their names, page after page: what an instance is
+   * configured with at the application and at each of its versions.
+   */
+  configurationsOf(of: {
+    tenantId: string
+    instance: string
+    names?: string[] | undefined
+    after: string
+    limit: number
+  }): Promise<{ applicationName: string; configurations: Record<string, unknown>[] }[]>
   tenantConfiguration(of: { tenantId: string; instance: string }): Promise<Record<string, unknown>>
   /** While somebody uses an application or version, it cannot be deleted: services that hold such things say so here. */
   addUsage(usage: ApplicationUsage): void

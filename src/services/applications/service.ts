@@ -7,7 +7,7 @@ import { type ApplicationRules, createApplicationRules, documentsOf, inArray } f
 import { type ConfigurationRules, createConfigurationRules } from './service/configurations.ts'
 import { createUsages } from './service/usages.ts'
 import { createVersionRules, type VersionRules } from './service/versions.ts'
-import { findApplication } from './store.ts'
+import { findApplication, findConfigurationsOf } from './store.ts'
 
 export interface ApplicationsService {
   applications: ApplicationRules
@@ -46,6 +46,7 @@ export function createApplications(kit: Kit, identity: Identity): ApplicationsSe
       },
       findVersion: versions.findOwner,
       configuration: configurations.effective,
+      configurationsOf: (of) => findConfigurationsOf(kit.db.sql, of),
       tenantConfiguration: configurations.effectiveForTenant,
       addUsage: usages.add,
     },

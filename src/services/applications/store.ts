@@ -185,6 +185,23 @@ export async function findConfigurations(
     order by instance`
 }
 
+/** A page of a tenant's applications, each with the configurations of one instance on all of its levels. */
+export async function findConfigurationsOf(
+  sql: Sql,
+  of: { tenantId: string; instance: string; names?: string[] | undefined; after: string; limit: number },
+): Promise<{ applicationName: string; configurations: Config[] }[]> {
+  return await sql`
+    select a.name as application_name, coalesce(
+      jsonb_agg(c.config order by c.version_name nulls first) filter (where c.config is not null), '[]') as configurations
+    from (
+      select name from applications.applications
+      where tenant_id = ${of.tenantId} and name > ${of.after}
+        ${of.names === undefined ? sql`` : sql`and name = any(${of.names}::text[])`}
+      order by name limit ${of.limit}) a
+    left join applications.configurations c on c.application_name = a.name and c.instance = ${of.instance}
+    group by a.name order by a.name`
+}
+
 const configurationsPage = 100
 
 /** A page of everything, in the order in which an envelope is written. */

@@ -10,6 +10,8 @@ export interface NewPoint {
   /** Milliseconds since 1970. */
   timestamp: number
   values: Record<string, Value>
+  /** Where it stood in what the caller sent: a refusal names it. */
+  place?: string
 }
 
 export interface LatestValue {

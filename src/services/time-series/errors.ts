@@ -19,3 +19,28 @@ export const PointRefused = defineError<{ point: string; problem: string }>(
   400,
   '{point}: {problem}; nothing was stored',
 )
+
+// What is missing, of another tenant or not visible looks the same.
+export const NoApplication = defineError<{ applicationName: string }>(
+  'no_such_application_of_time_series',
+  404,
+  'There is no application {applicationName}',
+)
+
+export const NoVersion = defineError<{ appVersionName: string }>(
+  'no_such_version_of_time_series',
+  404,
+  'There is no application version {appVersionName}',
+)
+
+export const NoEndpoint = defineError<{ endpointId: string }>(
+  'no_such_endpoint_of_time_series',
+  404,
+  'There is no endpoint {endpointId}; nothing was stored',
+)
+
+export const OfOtherVersion = defineError<{ endpointId: string; versionName: string; appVersionName: string }>(
+  'endpoint_of_other_version',
+  400,
+  'Endpoint {endpointId} is of version {versionName}, not of {appVersionName}; nothing was stored',
+)

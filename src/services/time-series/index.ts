@@ -4,6 +4,7 @@ import { Applications } from '../applications/contract.ts'
 import { Register } from '../register/contract.ts'
 import { TimeSeries } from './contract.ts'
 import { reactions } from './reactions.ts'
+import { routes } from './routes.ts'
 import { createTimeSeries } from './service.ts'
 
 export default defineService({
@@ -15,6 +16,11 @@ export default defineService({
     const service = createTimeSeries(kit, { applications, register })
     reactions(kit.bus, service)
     gateway.attach({ dcx: service.api })
-    return { api: service.api, start: service.start, stop: service.stop }
+    return {
+      api: service.api,
+      http: [{ name: 'timeseries', routes: (http) => routes(http, service) }],
+      start: service.start,
+      stop: service.stop,
+    }
   },
 })

@@ -20,6 +20,7 @@ export function createPutPoints({ names, writer }: { names: Names; writer: Write
     const written = writer.stamp(points.length)
     const ready: { endpointNo: number; point: NewPoint; sets: SeriesSet[]; values: Value[] }[] = []
     for (const point of points) check(point)
+    await Promise.all(numbersOf(version, points, names))
     for (const point of points) {
       // In one order, whatever that of the caller: fewer sets.
       const valueNames = Object.keys(point.values).sort()
@@ -42,12 +43,15 @@ export function createPutPoints({ names, writer }: { names: Names; writer: Write
   }
 }
 
-function check({ endpointId, seriesName: name, timestamp, values }: NewPoint) {
-  const wrong = (place: string, problem: string) =>
-    PointRefused(
-      { point: `${endpointId}.${name}${place}`, problem },
-      { fields: { [`${endpointId}.${name}${place}`]: [problem] } },
-    )
+/** All at once, so that those who are not known yet are asked for together. */
+const numbersOf = (version: Version, points: NewPoint[], names: Names) =>
+  [...new Set(points.map(({ endpointId }) => endpointId))].map((endpointId) =>
+    names.endpointNo({ ...version, endpointId }),
+  )
+
+function check({ endpointId, seriesName: name, timestamp, values, place = `${endpointId}.${name}` }: NewPoint) {
+  const wrong = (below: string, problem: string) =>
+    PointRefused({ point: place + below, problem }, { fields: { [place + below]: [problem] } })
   const bare = name.startsWith(autoPrefix) ? name.slice(autoPrefix.length) : name
   if (!seriesName.test(bare)) throw wrong('', 'a name of a series has letters, digits, dash and underscore')
   if (!Number.isInteger(timestamp) || timestamp < timeMin || timestamp > timeMax)

@@ -6,7 +6,9 @@ import { createCollect } from './collect.ts'
 import type { TimeSeries } from './contract.ts'
 import { createNames, type Names } from './names.ts'
 import { createPlans, type Plans } from './plans.ts'
+import { createPointRules, type PointRules } from './points.ts'
 import { createPutPoints } from './put-points.ts'
+import { type Configured, createConfigured } from './read/configured.ts'
 import { createForget, type Forget } from './write/forget.ts'
 import { createLatest, type Latest } from './write/latest.ts'
 import { createPacker, type Packer } from './write/packer.ts'
@@ -17,6 +19,8 @@ import { createWriter, writesAtOnce } from './write/writer.ts'
 
 export interface TimeSeriesService {
   api: TimeSeries
+  configured: Configured
+  points: PointRules
   names: Names
   plans: Plans
   slots: Slots
@@ -86,10 +90,13 @@ export function createTimeSeries(
     },
   })
 
+  const putPoints = createPutPoints({ names, writer })
   return {
+    configured: createConfigured({ db: kit.db, applications }),
+    points: createPointRules({ applications, register, putPoints }),
     api: {
       collect: createCollect({ plans, names, writer }),
-      putPoints: createPutPoints({ names, writer }),
+      putPoints,
       latestOf: latest.of,
       retentionWouldDelete: retention.wouldGo,
     },

@@ -63,6 +63,18 @@ export async function findSeries(sql: Sql, { tenantId, applicationName }: Applic
     where tenant_id = ${tenantId} and application_name = ${applicationName} order by name, value_name`
 }
 
+/** Of several applications of a tenant. */
+export async function findSeriesOf(
+  sql: Sql,
+  tenantId: string,
+  applicationNames: string[],
+): Promise<(Series & { applicationName: string })[]> {
+  return await sql`
+    select application_name, series_id, name, value_name from time_series.series
+    where tenant_id = ${tenantId} and application_name = any(${applicationNames}::text[])
+    order by application_name, name, value_name`
+}
+
 /** Under a lock of the application, so that its limit is kept; those that are there already stay as they are. */
 export async function insertSeries(
   sql: Sql,

@@ -1,0 +1,15 @@
+import type { Http } from '../../../kernel/http/routes.ts'
+import * as schemas from '../schemas.ts'
+import type { TimeSeriesService } from '../service.ts'
+
+export function pointRoutes(http: Http, { points }: TimeSeriesService) {
+  http.put(
+    '/api/v1/app-versions/:appVersionName/time-series/data',
+    // Endpoint ids and names of series are keys of the body, and those are the caller's own.
+    { schema: schemas.putPoints, config: { scope: ['endpoint:update', 'time-series:update'], anyJson: true } },
+    async ({ ctx, params, body }, reply) => {
+      await points.put(ctx, params.appVersionName, body)
+      return reply.code(204).send()
+    },
+  )
+}
