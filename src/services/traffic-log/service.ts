@@ -2,13 +2,13 @@ import { STATUS_CODES } from 'node:http'
 import { type Ctx, tenantOf } from '../../kernel/contract.ts'
 import type { Sql } from '../../kernel/db.ts'
 import type { Kit } from '../../kernel/define-service.ts'
+import { createGate } from '../../kernel/gate.ts'
 import type { DeviceEndpoint } from '../../kernel/device.ts'
 import type { Window } from '../../kernel/paging.ts'
 import { holds, onPlatform, visible } from '../../kernel/permissions.ts'
 import type { Applications } from '../applications/contract.ts'
 import type { TrafficLog } from './contract.ts'
 import { NoOutcome, SearchTooLong } from './errors.ts'
-import { createGate } from './gate.ts'
 import { createPartitions } from './partitions.ts'
 import { isPlain, type Sight, type Span, type TrafficQuery } from './question.ts'
 import { type CountedRefusal, createRefusals } from './refusals.ts'
@@ -82,7 +82,7 @@ export function createTrafficLog(kit: Kit, applications: Applications): TrafficL
   const { db, jobs, log, now, metrics } = kit
   const { payloadBytesMax, retentionDays } = kit.settings.trafficLog
   const partitions = createPartitions(kit, retentionDays)
-  const gate = createGate({ perTenant: 2, inAll: 4, waitingPerTenant: 20, waitMs: 5000 })
+  const gate = createGate({ perTenant: 2, inAll: 4, waitingPerTenant: 20 })
 
   async function inPartitions(from: number, to: number, write: () => Promise<void>) {
     await partitions.cover(from, to)

@@ -2,13 +2,14 @@ import type { Ctx } from '../../../kernel/contract.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { InvalidRequest, invalidField } from '../../../kernel/errors.ts'
+import { createGate } from '../../../kernel/gate.ts'
 import { contentOf, contentText, type Document, documentOf } from '../document.ts'
 import type { FilterIndex, KnownFilter } from '../filter-index.ts'
 import type { Condition, EndpointQuery, Key } from '../query.ts'
 import { idsIn, type View, withFilters } from '../store/endpoint-text.ts'
 import * as store from '../store/list.ts'
 import { sightOf, tenantToRead } from './access.ts'
-import { createGate } from './gate.ts'
+import { type FieldNames, scanningField } from './scanning.ts'
 
 export interface Question {
   tenantId?: string | undefined
@@ -19,6 +20,7 @@ export interface Question {
   conditions: Condition[]
   regex?: string | undefined
   sort?: { key: Key; descending: boolean } | undefined
+  fields: FieldNames
   includeFilters: boolean
   view: View
   offset: number
@@ -34,14 +36,14 @@ export interface ListRules {
 /** Longer answers are not held in memory. */
 const pageMax = 1000
 const scanMilliseconds = 10_000
-const scansPerTenant = 2
+const scans = { perTenant: 2, inAll: 4, waitingPerTenant: 20 }
 
 export function createListRules({ db }: Kit, filters: FilterIndex): ListRules {
-  const gate = createGate(scansPerTenant)
+  const gate = createGate(scans)
 
-  /** A regular expression looks at every endpoint: for a limited time, and few at once. */
-  async function limited<T>(query: EndpointQuery, work: (sql: Sql) => Promise<T>): Promise<T> {
-    const field = patternField(query)
+  /** What looks at every endpoint does so for a limited time, and few at once. */
+  async function limited<T>(query: EndpointQuery, { fields }: Question, work: (sql: Sql) => Promise<T>): Promise<T> {
+    const field = scanningField(query, fields)
     if (!field) return await work(db.sql)
     return await gate.pass(query.tenantId, async () => {
       try {
@@ -99,12 +101,14 @@ export function createListRules({ db }: Kit, filters: FilterIndex): ListRules {
       ])
       return { ...found, total }
     }
-    return await limited(query, (sql) => store.findMatching(sql, query, filters, question, view))
+    return await limited(query, question, (sql) => store.findMatching(sql, query, filters, question, view))
   }
 
   async function streamOf(query: EndpointQuery, question: Question): Promise<AsyncIterable<string>> {
     if (store.isPlain(query)) return contentOf(await store.countPlain(db.sql, query), walk(query, question))
-    const { total, numbers } = await limited(query, (sql) => store.findNumbers(sql, query, filters, question.offset))
+    const { total, numbers } = await limited(query, question, (sql) =>
+      store.findNumbers(sql, query, filters, question.offset),
+    )
     return contentOf(total, byNumbers(query.tenantId, numbers, question))
   }
 
@@ -188,14 +192,4 @@ function isFilterOnly(query: EndpointQuery, known: KnownFilter[]) {
   const { sight, applicationNames, versionNames, filterIds } = query
   if (!filterIds || applicationNames || versionNames || !store.isPlain({ ...query, filterIds: undefined })) return false
   return sight === 'all' || known.every(({ applicationName }) => sight.applicationNames.includes(applicationName))
-}
-
-/** The field whose regular expressions scan, if there is one. */
-function patternField({ regex, conditions }: EndpointQuery): string | undefined {
-  if (regex !== undefined) return 'regex'
-  const scans = (condition: Condition): boolean =>
-    'operator' in condition
-      ? condition.operator.endsWith('_REGEX')
-      : ('all' in condition ? condition.all : condition.any).some(scans)
-  return conditions.some(scans) ? 'multiFilter' : undefined
 }

@@ -8,6 +8,7 @@ import { monotonicMs } from '../../../kernel/clock.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { invalidField } from '../../../kernel/errors.ts'
+import { createGate } from '../../../kernel/gate.ts'
 import type { Changes, EndpointChange } from '../changes.ts'
 import { parse } from '../document-query/parse.ts'
 import { EndpointsMatched, EndpointsUnmatched, FilterActivated, FilterPending } from '../events.ts'
@@ -16,7 +17,6 @@ import * as members from '../store/filter-members.ts'
 import { findKnown, findMatching } from '../store/filter-questions.ts'
 import * as store from '../store/filters.ts'
 import { limitTime } from '../store/list.ts'
-import { createGate } from './gate.ts'
 
 export interface Matching {
   /** The filter has an empty set of members: tells that it is pending, and finds its endpoints after the commit. */
@@ -45,7 +45,7 @@ const patterns = { milliseconds: 20, millisecondsThere: 5000, atOnce: 2 }
 
 export function createMatching({ db, bus, jobs, now, log }: Kit, changes: Changes): Matching {
   const compiled = createCompiled()
-  const gate = createGate(patterns.atOnce)
+  const gate = createGate({ perTenant: patterns.atOnce, waitingPerTenant: 0 })
   let stopped = false
 
   /** Asks the next endpoints. A filter that was deleted or edited meanwhile has another set, or none: it is gone. */

@@ -10,7 +10,7 @@ import { RelationsUpdated } from '../events.ts'
 import * as endpoints from '../store/endpoints.ts'
 import * as store from '../store/relations.ts'
 import { mayUse, permitted, sightOf, update } from './access.ts'
-import { createLine } from './gate.ts'
+import { createLine } from './line.ts'
 
 export interface LinkOutcome {
   successful: Relation[]

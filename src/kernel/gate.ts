@@ -2,7 +2,7 @@
  * Searches that scan: few at a time for a tenant and for all together, so that everybody else finds a free connection. The
  * others wait for their turn, some of them and for a while; then it is 429.
  */
-import { TooManyRequests } from '../../kernel/errors.ts'
+import { TooManyRequests } from './errors.ts'
 
 export interface Gate {
   pass<T>(tenantId: string, work: () => Promise<T>): Promise<T>
@@ -15,17 +15,24 @@ interface Waiting {
 
 export interface GateLimits {
   perTenant: number
-  inAll: number
+  /** Of all tenants together; without it as many as come. */
+  inAll?: number
+  /** 0: who cannot enter at once is refused, as those must be who hold a connection meanwhile. */
   waitingPerTenant: number
-  waitMs: number
+  waitMs?: number
 }
 
-export function createGate(limits: GateLimits): Gate {
+export function createGate({
+  perTenant,
+  inAll = Number.POSITIVE_INFINITY,
+  waitingPerTenant,
+  waitMs = 5000,
+}: GateLimits): Gate {
   const inside = new Map<string, number>()
   const queue: Waiting[] = []
   let all = 0
 
-  const mayEnter = (tenantId: string) => all < limits.inAll && (inside.get(tenantId) ?? 0) < limits.perTenant
+  const mayEnter = (tenantId: string) => all < inAll && (inside.get(tenantId) ?? 0) < perTenant
   const refused = () => TooManyRequests({ seconds: 1 }, { headers: { 'retry-after': '1' } })
 
   function enter(tenantId: string) {
@@ -42,7 +49,7 @@ export function createGate(limits: GateLimits): Gate {
   }
 
   function turn(tenantId: string): Promise<void> {
-    if (queue.filter((waiting) => waiting.tenantId === tenantId).length >= limits.waitingPerTenant) throw refused()
+    if (queue.filter((waiting) => waiting.tenantId === tenantId).length >= waitingPerTenant) throw refused()
     return new Promise((done, fail) => {
       const mine: Waiting = {
         tenantId,
@@ -55,7 +62,7 @@ export function createGate(limits: GateLimits): Gate {
       const patience = setTimeout(() => {
         queue.splice(queue.indexOf(mine), 1)
         fail(refused())
-      }, limits.waitMs)
+      }, waitMs)
       queue.push(mine)
     })
   }

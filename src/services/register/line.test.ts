@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { TooManyRequests } from '../../kernel/errors.ts'
-import { createLine } from './service/gate.ts'
+import { createLine } from './service/line.ts'
 
 suite('a line', () => {
   test('lets in one of a tenant at a time, in order, whatever becomes of the one before', async () => {
