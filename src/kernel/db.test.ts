@@ -22,6 +22,20 @@ test('column names are translated, keys of the user are not', async () => {
   await db.close()
 })
 
+test('where plans are made once, the values that a statement is asked with do not make another', async () => {
+  const db = await aDb()
+  const plans = async (of: typeof db) => {
+    const [row] = await of.sql`select id from t where id = ${1}`
+    assert.equal(row?.id, 1)
+    const [made] = await of.sql`
+      select generic_plans, custom_plans from pg_prepared_statements where statement like 'select id from t%'`
+    return made
+  }
+  assert.deepEqual(await plans(db.open({ max: 2, name: 'once', plans: 'once' })), { genericPlans: 1, customPlans: 0 })
+  assert.deepEqual(await plans(db.open({ max: 2, name: 'as usual' })), { genericPlans: 0, customPlans: 1 })
+  await db.close()
+})
+
 test('a deadlock is resolved by running the loser again', async () => {
   const db = await aDb()
   let met: () => void = () => {}

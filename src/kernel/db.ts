@@ -15,8 +15,18 @@ export interface Db {
   tx<T>(work: (sql: Sql) => Promise<T>): Promise<T>
   afterCommit(sql: Sql, effect: () => void): void
   /** Connections of their own beside the others, for work that must not wait for them; they close with the rest. */
-  open(options: { max: number; name: string }): Db
+  open(options: PoolOptions & { name: string }): Db
   close(): Promise<void>
+}
+
+export interface PoolOptions {
+  max: number
+  name?: string
+  /**
+   * Each statement is planned once for a connection, whatever its values are: for those that have one good plan only. Where
+   * PostgreSQL plans a page anew each time, that is a third of what the page takes.
+   */
+  plans?: 'once'
 }
 
 export type ConnectionOptions = postgres.Options<Record<string, never>> & { url?: string }
@@ -38,17 +48,18 @@ const bigintAsNumber = {
   parse: (text: string) => Number(text),
 }
 
-export function connect(
-  connection: ConnectionOptions,
-  options: { max: number; translate?: boolean; name?: string },
-): Pool {
+export function connect(connection: ConnectionOptions, options: PoolOptions & { translate?: boolean }): Pool {
   const { url, ...rest } = connection
   const settings = {
     max: options.max,
     idle_timeout: 30,
     connect_timeout: 10,
     types: { bigint: bigintAsNumber },
-    connection: { application_name: options.name ?? 'waypost', TimeZone: 'UTC' },
+    connection: {
+      application_name: options.name ?? 'waypost',
+      TimeZone: 'UTC',
+      ...(options.plans === 'once' && { plan_cache_mode: 'force_generic_plan' }),
+    },
     onnotice: () => {},
     onclose: connectionLost,
     ...rest,
@@ -67,19 +78,18 @@ const isCollision = (error: unknown) =>
  * Plain statements and transactions never share a connection: where many statements wait on one, the driver (3.4.9) can give a
  * connection back whose BEGIN was the last that it took, and what others then write there is acknowledged and rolled back.
  */
-export function createDb(connection: ConnectionOptions, options: { max: number; name?: string }): Db {
+export function createDb(connection: ConnectionOptions, options: PoolOptions): Db {
   return createDbWith(connection, options, new WeakMap())
 }
 
 function createDbWith(
   connection: ConnectionOptions,
-  { max, name }: { max: number; name?: string },
+  { max, ...options }: PoolOptions,
   effects: WeakMap<object, (() => void)[]>,
 ): Db {
-  const called = name === undefined ? {} : { name }
   const forTransactions = Math.max(1, Math.ceil(max / 2))
-  const pool = connect(connection, { max: Math.max(1, max - forTransactions), ...called })
-  const open = () => connect(connection, { max: forTransactions, ...called })
+  const pool = connect(connection, { max: Math.max(1, max - forTransactions), ...options })
+  const open = () => connect(connection, { max: forTransactions, ...options })
   let transactions = open()
   const beside: Db[] = []
 

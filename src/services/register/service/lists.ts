@@ -9,6 +9,7 @@ import type { Condition, EndpointQuery, Key } from '../query.ts'
 import { idsIn, type View, withFilters } from '../store/endpoint-text.ts'
 import * as store from '../store/list.ts'
 import { sightOf, tenantToRead } from './access.ts'
+import { createReading } from './reading.ts'
 import { type FieldNames, scanningField } from './scanning.ts'
 
 export interface Question {
@@ -38,13 +39,14 @@ const pageMax = 1000
 const scanMilliseconds = 10_000
 const scans = { perTenant: 2, inAll: 4, waitingPerTenant: 20 }
 
-export function createListRules({ db }: Kit, filters: FilterIndex): ListRules {
+export function createListRules({ db, log }: Kit, filters: FilterIndex): ListRules {
+  const reading = createReading(db, log)
   const gate = createGate(scans)
 
   /** What looks at every endpoint does so for a limited time, and few at once. */
   async function limited<T>(query: EndpointQuery, { fields }: Question, work: (sql: Sql) => Promise<T>): Promise<T> {
     const field = scanningField(query, fields)
-    if (!field) return await work(db.sql)
+    if (!field) return await work(reading.searching(query))
     return await gate.pass(query.tenantId, async () => {
       try {
         return await db.tx(async (sql) => {
@@ -86,18 +88,18 @@ export function createListRules({ db }: Kit, filters: FilterIndex): ListRules {
   async function pageOfFilter(query: EndpointQuery, question: Question) {
     const [[filter], found] = await Promise.all([
       checkFilters(query),
-      store.findMembers(db.sql, query, filters, question, question.view),
+      store.findMembers(reading.walking, query, filters, question, question.view),
     ])
     return { ...found, total: filter?.matchedEndpointsCount ?? 0 }
   }
 
   async function pageOf(query: EndpointQuery, known: KnownFilter[], question: Question) {
     const { view } = question
-    if (store.isPlain(query)) return await store.findPlain(db.sql, query, question, view)
+    if (store.isPlain(query)) return await store.findPlain(reading.walking, query, question, view)
     if (isFilterOnly(query, known)) {
       const [total, found] = await Promise.all([
         known.length === 1 ? known[0]!.matchedEndpointsCount : store.countMembers(db.sql, query, filters),
-        store.findMembers(db.sql, query, filters, question, view),
+        store.findMembers(reading.walking, query, filters, question, view),
       ])
       return { ...found, total }
     }
@@ -105,7 +107,7 @@ export function createListRules({ db }: Kit, filters: FilterIndex): ListRules {
   }
 
   async function streamOf(query: EndpointQuery, question: Question): Promise<AsyncIterable<string>> {
-    if (store.isPlain(query)) return contentOf(await store.countPlain(db.sql, query), walk(query, question))
+    if (store.isPlain(query)) return contentOf(await store.countPlain(reading.walking, query), walk(query, question))
     const { total, numbers } = await limited(query, question, (sql) =>
       store.findNumbers(sql, query, filters, question.offset),
     )
@@ -118,7 +120,7 @@ export function createListRules({ db }: Kit, filters: FilterIndex): ListRules {
     let [after, offset] = [-1, question.offset]
     while (left > 0) {
       const limit = Math.min(pageMax, left)
-      const found = await store.findNext(db.sql, query, { after, offset, limit }, question.view)
+      const found = await store.findNext(reading.walking, query, { after, offset, limit }, question.view)
       if (found.count > 0) yield await present(found, question)
       if (found.count < limit) return
       left -= found.count
@@ -137,7 +139,7 @@ export function createListRules({ db }: Kit, filters: FilterIndex): ListRules {
         page.push(Number(numbers.slice(at, end)))
         at = end + 1
       }
-      const found = await store.findByNumbers(db.sql, tenantId, page, question.view)
+      const found = await store.findByNumbers(reading.walking, tenantId, page, question.view)
       if (found.count > 0) yield await present(found, question)
       left -= page.length
     }

@@ -104,6 +104,10 @@ function firstOf(
 export const isPlain = ({ endpointIds, filterIds, conditions, regex, sort }: EndpointQuery) =>
   !endpointIds && !filterIds && conditions.length === 0 && regex === undefined && !sort
 
+/** Nothing but metadata is asked for, of all endpoints. */
+export const isOfWholeTenant = ({ sight, applicationNames, versionNames, endpointIds, filterIds }: EndpointQuery) =>
+  sight === 'all' && !applicationNames && !versionNames && !endpointIds && !filterIds
+
 function conditionSql(sql: Sql, query: EndpointQuery): Fragment {
   const parts = conditionsSql(sql, query.conditions).map((condition) => sql`and (${condition})`)
   if (query.endpointIds) parts.push(sql`and e.endpoint_id = any(${query.endpointIds}::text[])`)
