@@ -11,3 +11,20 @@ export async function* inChunks(pieces: AsyncIterable<string>): AsyncGenerator<s
   }
   if (chunk !== '') yield chunk
 }
+
+/** `[a,b]` of the texts of any number of items, each of which may be several joined already. */
+export async function* joined(texts: AsyncIterable<string>, begin = '[', end = ']'): AsyncGenerator<string> {
+  let separator = begin
+  for await (const text of texts) {
+    yield separator + text
+    separator = ','
+  }
+  yield separator === begin ? begin + end : end
+}
+
+/** `{totalElements, content}`, with as many items as come. */
+export const contentOf = (total: number, texts: AsyncIterable<string>) =>
+  joined(texts, `{"totalElements":${total},"content":[`, ']}')
+
+export const contentText = (total: number, texts: string[]) =>
+  `{"totalElements":${total},"content":[${texts.join(',')}]}`

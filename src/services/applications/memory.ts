@@ -4,8 +4,9 @@
  */
 import type { Bus } from '../../kernel/bus.ts'
 import { type Cache, createCache } from '../../kernel/cache.ts'
+import type { Document } from '../../kernel/http/documents.ts'
 import type { ApplicationVersionRef } from './contract.ts'
-import type { ApplicationDocument, Document } from './document.ts'
+import type { ApplicationDocument } from './document.ts'
 import {
   ApplicationCreated,
   ApplicationDeleted,

@@ -1,9 +1,6 @@
-import { Readable } from 'node:stream'
-import { notModified } from '../../kernel/etag.ts'
-import type { Http, Reply } from '../../kernel/http/routes.ts'
-import { inChunks } from '../../kernel/json-text.ts'
+import { sendDocument, sendText } from '../../kernel/http/documents.ts'
+import type { Http } from '../../kernel/http/routes.ts'
 import { listOf } from '../../kernel/schema.ts'
-import type { Document } from './document.ts'
 import { NoServiceInstance } from './errors.ts'
 import { presentInstances } from './instances/present.ts'
 import * as schemas from './schemas.ts'
@@ -33,20 +30,6 @@ const updateTenant = {
 } as const
 /** Configurations are the user's own JSON. */
 const configure = { ...update, anyJson: true }
-
-const json = 'application/json; charset=utf-8'
-
-/** As the text that it is already: nothing is serialized for each request. */
-function send(
-  request: { headers: { 'if-none-match'?: string | undefined } },
-  reply: Reply,
-  answer: Document | AsyncIterable<string>,
-) {
-  if (!('etag' in answer)) return reply.type(json).send(Readable.from(inChunks(answer)))
-  reply.header('etag', answer.etag)
-  if (notModified(request.headers, answer.etag)) return reply.code(304).send()
-  return reply.type(json).send(answer.body)
-}
 
 /** Only what may be changed; other fields of a body are ignored. */
 const namingOf = ({ displayName, description }: { displayName?: string; description?: string }) => ({
@@ -93,12 +76,12 @@ function applicationRoutes(http: Http, { applications, everything }: Application
   })
 
   http.get('/applications', { schema: schemas.listApplications, config: read }, async (request, reply) =>
-    send(request, reply, await applications.list(request.ctx, request.query)),
+    sendDocument(request, reply, await applications.list(request.ctx, request.query)),
   )
 
   http.get('/applications/:appName', { schema: schemas.readApplication, config: read }, async (request, reply) => {
     const found = await applications.read(request.ctx, { ...request.query, name: request.params.appName })
-    return send(request, reply, found)
+    return sendDocument(request, reply, found)
   })
 
   http.patch(
@@ -127,7 +110,7 @@ function applicationRoutes(http: Http, { applications, everything }: Application
       instances,
       applicationNames: listOf(appName),
     })
-    return send(request, reply, pieces)
+    return sendDocument(request, reply, pieces)
   })
 }
 
@@ -153,11 +136,11 @@ function versionRoutes(http: Http, { versions }: ApplicationsService) {
   })
 
   http.get(all, { schema: schemas.listVersions, config: read }, async (request, reply) =>
-    send(request, reply, await versions.list(request.ctx, request.params.appName)),
+    sendDocument(request, reply, await versions.list(request.ctx, request.params.appName)),
   )
 
   http.get(one, { schema: schemas.readVersion, config: read }, async (request, reply) =>
-    send(request, reply, await versions.read(request.ctx, placeOf(request.params))),
+    sendDocument(request, reply, await versions.read(request.ctx, placeOf(request.params))),
   )
 
   http.patch(one, { schema: schemas.updateVersion, config: update }, async ({ ctx, params, body, headers }, reply) => {
@@ -175,15 +158,12 @@ function configurationRoutes(http: Http, { configurations }: ApplicationsService
   http.post('/app-configs', { schema: schemas.loadConfigurations, config: loadPlatform }, async (request, reply) => {
     await configurations.load(request.body)
     // What was stored, in the word that the caller uses for the platform.
-    return reply
-      .code(201)
-      .header('location', http.link(request, '/app-configs'))
-      .type(json)
-      .send(JSON.stringify(request.body))
+    const created = reply.code(201).header('location', http.link(request, '/app-configs'))
+    return sendText(created, JSON.stringify(request.body))
   })
 
   http.get('/app-configs', { schema: schemas.readAllConfigurations, config: readPlatform }, (request, reply) =>
-    send(request, reply, configurations.all({ instances: listOf(request.query.serviceInstanceName) })),
+    sendDocument(request, reply, configurations.all({ instances: listOf(request.query.serviceInstanceName) })),
   )
 
   // The same three operations for an application and for one of its versions.
@@ -203,7 +183,11 @@ function configurationRoutes(http: Http, { configurations }: ApplicationsService
 
     http.get(path, { schema: schema.read, config: read }, async (request, reply) => {
       const instances = listOf(request.query.serviceInstanceName)
-      return send(request, reply, await configurations.read(request.ctx, { ...placeOf(request.params), instances }))
+      return sendDocument(
+        request,
+        reply,
+        await configurations.read(request.ctx, { ...placeOf(request.params), instances }),
+      )
     })
 
     http.patch(path, { schema: schema.merge, config: configure }, async ({ ctx, params, query, body }, reply) => {
@@ -231,7 +215,7 @@ function configurationRoutes(http: Http, { configurations }: ApplicationsService
     '/tenant-configs',
     { schema: schemas.readTenantConfigurations, config: readTenant },
     async (request, reply) =>
-      send(request, reply, await configurations.readForTenant(request.ctx, tenantPlace(request.query))),
+      sendDocument(request, reply, await configurations.readForTenant(request.ctx, tenantPlace(request.query))),
   )
 }
 
@@ -250,6 +234,6 @@ export function attributeRoutes(http: Http, { configurations }: ApplicationsServ
   })
 
   http.get(path, { schema: schemas.readAttributes, config: read }, async (request, reply) =>
-    send(request, reply, await configurations.readOne(request.ctx, placeOf(request.params))),
+    sendDocument(request, reply, await configurations.readOne(request.ctx, placeOf(request.params))),
   )
 }

@@ -1,6 +1,7 @@
-import { Readable } from 'node:stream'
 import { etagOf, notModified } from '../../kernel/etag.ts'
+import { sendText } from '../../kernel/http/documents.ts'
 import type { Http } from '../../kernel/http/routes.ts'
+import { joined } from '../../kernel/json-text.ts'
 import * as schemas from './schemas.ts'
 import type { RevocationList } from './service/authorities.ts'
 import type { CredentialsService } from './service.ts'
@@ -15,21 +16,14 @@ const updateX509 = { scope: 'tenant:x509-credentials:update', on } as const
 /** Whoever verifies a certificate asks: devices and servers without an account. */
 const anybody = { scope: 'none' }
 
-const json = 'application/json; charset=utf-8'
-
-/** A plain array of any length, a page at a time; a failure of the first page is still an answer of its own. */
-async function* inArray(pages: AsyncIterable<object[]>): AsyncGenerator<string> {
-  let separator = '['
-  for await (const page of pages) {
-    if (page.length > 0) yield separator + JSON.stringify(page).slice(1, -1)
-    if (page.length > 0) separator = ','
-  }
-  yield separator === '[' ? '[]' : ']'
+/** A page at a time; a failure of the first page is still an answer of its own. */
+async function* texts(pages: AsyncIterable<object[]>) {
+  for await (const page of pages) if (page.length > 0) yield JSON.stringify(page).slice(1, -1)
 }
 
 export function routes(http: Http, { basic, certificates }: CredentialsService) {
   http.get('/basic-credentials', { schema: schemas.listBasic, config: readBasic }, ({ ctx }, reply) =>
-    reply.type(json).send(Readable.from(inArray(basic.list(ctx)))),
+    sendText(reply, joined(texts(basic.list(ctx)))),
   )
 
   http.post(
@@ -78,7 +72,7 @@ export function routes(http: Http, { basic, certificates }: CredentialsService) 
   )
 
   http.get('/x509-credentials', { schema: schemas.listCertificates, config: readX509 }, ({ ctx }, reply) =>
-    reply.type(json).send(Readable.from(inArray(certificates.list(ctx)))),
+    sendText(reply, joined(texts(certificates.list(ctx)))),
   )
 
   http.post(

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { assertMoves } from '../../../test/harness/moves.ts'
 import { type CredentialState, credentialStates, type Mover, mayAuthenticate, mayMove, targetStates } from './states.ts'
 
 const allowed: [Mover, CredentialState, CredentialState][] = [
@@ -12,12 +13,7 @@ const allowed: [Mover, CredentialState, CredentialState][] = [
 ]
 
 test('credentials move only as the table says', () => {
-  for (const by of ['use', 'people'] as const)
-    for (const from of credentialStates)
-      for (const to of credentialStates) {
-        const expected = allowed.some(([mover, a, b]) => mover === by && a === from && b === to)
-        assert.equal(mayMove(from, to, by), expected, `${from} → ${to} by ${by}`)
-      }
+  assertMoves(mayMove, { states: credentialStates, movers: ['use', 'people'], allowed })
 })
 
 test('nothing leads out of Revoked, and nobody can ask for Inactive', () => {

@@ -1,4 +1,6 @@
 /** The life of client credentials, basic and X.509 alike (document 3, 1.3), as data. */
+import { movesOf } from '../../kernel/moves.ts'
+
 export const credentialStates = ['Active', 'Inactive', 'Suspended', 'Revoked'] as const
 export type CredentialState = (typeof credentialStates)[number]
 
@@ -9,29 +11,20 @@ export type TargetState = (typeof targetStates)[number]
 /** Who makes a move: people by the interface, or the client by its first successful authentication. */
 export type Mover = 'people' | 'use'
 
-interface Move {
-  from: CredentialState
-  to: CredentialState
-  by: Mover
-}
-
-export const moves: readonly Move[] = [
+const moves = movesOf<CredentialState, Mover>([
   { from: 'Inactive', to: 'Active', by: 'use' },
   { from: 'Inactive', to: 'Revoked', by: 'people' },
   { from: 'Active', to: 'Suspended', by: 'people' },
   { from: 'Active', to: 'Revoked', by: 'people' },
   { from: 'Suspended', to: 'Active', by: 'people' },
   { from: 'Suspended', to: 'Revoked', by: 'people' },
-]
+])
 
-export const mayMove = (from: CredentialState, to: CredentialState, by: Mover): boolean =>
-  moves.some((move) => move.from === from && move.to === to && move.by === by)
+export const { mayMove } = moves
 
 /** What to tell who asked for a move that there is not. */
 export function possibleFrom(from: CredentialState): string {
-  const targets = moves
-    .filter((move) => move.from === from)
-    .map(({ to, by }) => (by === 'use' ? `${to} by their first use` : to))
+  const targets = moves.from(from).map(({ to, by }) => (by === 'use' ? `${to} by their first use` : to))
   return targets.length > 0 ? `they can become ${targets.join(' or ')}` : `${from} is the end`
 }
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { assertMoves } from '../../../test/harness/moves.ts'
 import { type Mover, mayMove, type TenantStatus, tenantStatuses } from './states.ts'
 
 const allowed: [Mover, TenantStatus, TenantStatus][] = [
@@ -22,12 +23,7 @@ const allowed: [Mover, TenantStatus, TenantStatus][] = [
 ]
 
 test('a tenant moves only as the table says', () => {
-  for (const by of ['status', 'rebuild', 'build', 'deletion'] as const)
-    for (const from of tenantStatuses)
-      for (const to of tenantStatuses) {
-        const expected = allowed.some(([mover, a, b]) => mover === by && a === from && b === to)
-        assert.equal(mayMove(from, to, by), expected, `${from} → ${to} by ${by}`)
-      }
+  assertMoves(mayMove, { states: tenantStatuses, movers: ['status', 'rebuild', 'build', 'deletion'], allowed })
 })
 
 test('nothing leads out of DELETED', () => {

@@ -1,4 +1,6 @@
 /** The life of a tenant (document 3, 2.4) as data. Only AVAILABLE tenants log in and talk. */
+import { movesOf } from '../../kernel/moves.ts'
+
 export const tenantStatuses = [
   'AVAILABLE',
   'SUSPENDED',
@@ -13,15 +15,9 @@ export type TenantStatus = (typeof tenantStatuses)[number]
 /** Who makes a move: people by `status`, people by changing what the realm is built from, the building job, DELETE. */
 export type Mover = 'status' | 'rebuild' | 'build' | 'deletion'
 
-interface Move {
-  from: TenantStatus
-  to: TenantStatus
-  by: Mover
-}
-
 const deletable = tenantStatuses.filter((status) => status !== 'DELETED')
 
-export const moves: readonly Move[] = [
+export const { mayMove } = movesOf<TenantStatus, Mover>([
   { from: 'CREATING', to: 'AVAILABLE', by: 'build' },
   { from: 'CREATING', to: 'FAILED', by: 'build' },
   { from: 'AVAILABLE', to: 'UPDATING', by: 'rebuild' },
@@ -33,8 +29,5 @@ export const moves: readonly Move[] = [
   { from: 'SUSPENDED', to: 'AVAILABLE', by: 'status' },
   { from: 'AVAILABLE', to: 'DISABLED', by: 'status' },
   { from: 'DISABLED', to: 'AVAILABLE', by: 'status' },
-  ...deletable.map((from): Move => ({ from, to: 'DELETED', by: 'deletion' })),
-]
-
-export const mayMove = (from: TenantStatus, to: TenantStatus, by: Mover): boolean =>
-  moves.some((move) => move.from === from && move.to === to && move.by === by)
+  ...deletable.map((from) => ({ from, to: 'DELETED' as const, by: 'deletion' as const })),
+])

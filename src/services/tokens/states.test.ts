@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { assertMoves } from '../../../test/harness/moves.ts'
 import { isValid, type Mover, mayMove, type TokenStatus, targetStatuses, tokenStatuses } from './states.ts'
 
 const allowed: [Mover, TokenStatus, TokenStatus][] = [
@@ -12,12 +13,7 @@ const allowed: [Mover, TokenStatus, TokenStatus][] = [
 ]
 
 test('tokens move only as the table says', () => {
-  for (const by of ['use', 'people'] as const)
-    for (const from of tokenStatuses)
-      for (const to of tokenStatuses) {
-        const expected = allowed.some(([mover, a, b]) => mover === by && a === from && b === to)
-        assert.equal(mayMove(from, to, by), expected, `${from} → ${to} by ${by}`)
-      }
+  assertMoves(mayMove, { states: tokenStatuses, movers: ['use', 'people'], allowed })
 })
 
 test('nobody can ask for Inactive, and only Active and Inactive tokens let an endpoint in', () => {

@@ -1,4 +1,6 @@
 /** The life of an endpoint token (document 1, section 3; document 3, 1.9), as data. */
+import { movesOf } from '../../kernel/moves.ts'
+
 export const tokenStatuses = ['Active', 'Inactive', 'Suspended', 'Revoked'] as const
 export type TokenStatus = (typeof tokenStatuses)[number]
 
@@ -9,23 +11,20 @@ export type TargetStatus = (typeof targetStatuses)[number]
 /** Who makes a move: people by the interface, or the endpoint by its first successful validation. */
 export type Mover = 'people' | 'use'
 
-export const moves: readonly { from: TokenStatus; to: TokenStatus; by: Mover }[] = [
+const moves = movesOf<TokenStatus, Mover>([
   { from: 'Inactive', to: 'Active', by: 'use' },
   { from: 'Inactive', to: 'Revoked', by: 'people' },
   { from: 'Active', to: 'Suspended', by: 'people' },
   { from: 'Active', to: 'Revoked', by: 'people' },
   { from: 'Suspended', to: 'Active', by: 'people' },
   { from: 'Suspended', to: 'Revoked', by: 'people' },
-]
+])
 
-export const mayMove = (from: TokenStatus, to: TokenStatus, by: Mover): boolean =>
-  moves.some((move) => move.from === from && move.to === to && move.by === by)
+export const { mayMove } = moves
 
 /** What to tell who asked for a move that there is not. */
 export function possibleFrom(from: TokenStatus): string {
-  const targets = moves
-    .filter((move) => move.from === from)
-    .map(({ to, by }) => (by === 'use' ? `${to} by its first use` : to))
+  const targets = moves.from(from).map(({ to, by }) => (by === 'use' ? `${to} by its first use` : to))
   return targets.length > 0 ? `it can become ${targets.join(' or ')}` : `${from} is the end`
 }
 

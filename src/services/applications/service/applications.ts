@@ -4,8 +4,9 @@ import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { invalidField } from '../../../kernel/errors.ts'
 import { checkIfMatch, etagOf } from '../../../kernel/etag.ts'
+import { type Document, documentOf } from '../../../kernel/http/documents.ts'
 import { newName } from '../../../kernel/ids.ts'
-import { type ApplicationDocument, type Document, documentOf } from '../document.ts'
+import type { ApplicationDocument } from '../document.ts'
 import { ApplicationNameTaken, NoApplication } from '../errors.ts'
 import {
   ApplicationCreated,

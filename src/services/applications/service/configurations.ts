@@ -3,7 +3,7 @@ import { type Ctx, tenantOf } from '../../../kernel/contract.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { invalidField } from '../../../kernel/errors.ts'
-import { type Document, documentOf } from '../document.ts'
+import { type Document, documentOf } from '../../../kernel/http/documents.ts'
 import {
   type Entry,
   readEnvelope,

@@ -1,6 +1,6 @@
-import { Readable } from 'node:stream'
+import { sendText } from '../../../kernel/http/documents.ts'
 import type { Http, Reply } from '../../../kernel/http/routes.ts'
-import { inChunks } from '../../../kernel/json-text.ts'
+import { contentOf, joined } from '../../../kernel/json-text.ts'
 import { windowOf } from '../../../kernel/paging.ts'
 import { listOf } from '../../../kernel/schema.ts'
 import { blobView, fileView, listedBlobView } from '../links.ts'
@@ -11,26 +11,13 @@ import type { BinaryDataService } from '../service.ts'
 
 const read = { scope: 'endpoint:read' }
 
-/** Text by text, as fast as the reader takes it. */
-async function* array(values: AsyncIterable<object>, begin: string, end: string) {
-  let separator = begin
-  for await (const value of values) {
-    yield separator + JSON.stringify(value)
-    separator = ','
-  }
-  yield separator === begin ? begin + end : end
-}
-
-const sendLong = (reply: Reply, pieces: AsyncIterable<string>) =>
-  reply.type('application/json; charset=utf-8').send(Readable.from(inChunks(pieces)))
-
-async function* mapped<A, B>(values: AsyncIterable<A>, to: (value: A) => B) {
-  for await (const value of values) yield to(value)
+async function* textsOf<T>(values: AsyncIterable<T>, view: (value: T) => object) {
+  for await (const value of values) yield JSON.stringify(view(value))
 }
 
 function sendList(reply: Reply, { total, items }: Listed, view: (item: Item) => object) {
   if (Array.isArray(items)) return reply.send({ totalElements: total, content: items.map(view) })
-  return sendLong(reply, array(mapped(items, view), `{"totalElements":${total},"content":[`, ']}'))
+  return sendText(reply, contentOf(total, textsOf(items, view)))
 }
 
 export function listRoutes(http: Http, { lists }: BinaryDataService, baseUrl: () => string) {
@@ -54,10 +41,10 @@ export function listRoutes(http: Http, { lists }: BinaryDataService, baseUrl: ()
       const { endpointId, ...rest } = query
       const wanted = { ...rest, ...params, kind: 'blob', endpointIds: listOf(endpointId) } as const
       const groups = await lists.byEndpoint(ctx, wanted)
-      const objects = mapped(groups, (items) => ({
+      const texts = textsOf(groups, (items) => ({
         [items[0]!.endpointId]: items.map((item) => blobView(baseUrl(), item)),
       }))
-      return sendLong(reply, array(objects, '[', ']'))
+      return sendText(reply, joined(texts))
     },
   )
 }

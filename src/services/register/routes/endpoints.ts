@@ -1,4 +1,5 @@
 import { invalidField } from '../../../kernel/errors.ts'
+import { sendDocument } from '../../../kernel/http/documents.ts'
 import type { Http } from '../../../kernel/http/routes.ts'
 import { listOf, type Static } from '../../../kernel/schema.ts'
 import { checkKey } from '../metadata.ts'
@@ -7,7 +8,6 @@ import * as schemas from '../schemas/endpoints.ts'
 import type { Question } from '../service/lists.ts'
 import type { RelationRequest } from '../service/registration.ts'
 import type { RegisterService } from '../service.ts'
-import { sendDocument } from './send.ts'
 
 const read = { scope: 'endpoint:read' }
 const update = { scope: 'endpoint:update' }

@@ -1,8 +1,8 @@
 import { invalidField } from '../../../kernel/errors.ts'
+import { sendDocument, sendText } from '../../../kernel/http/documents.ts'
 import type { Http } from '../../../kernel/http/routes.ts'
 import * as schemas from '../schemas/filters.ts'
 import type { FilterRules } from '../service/filters.ts'
-import { sendDocument, sendText } from './send.ts'
 
 /** A query compares with any JSON of the user's. */
 const scope = (action: string) => ({ scope: `application:endpoint-filter:${action}`, anyJson: 'inside' as const })
@@ -15,9 +15,9 @@ export function filterRoutes(http: Http, { filters }: { filters: FilterRules }) 
     const { applicationName } = request.params
     const { name, description } = request.body
     const fields = { name, description, documentQuery: queryOf(request.body) }
-    const { id, etag, text } = await filters.create(request.ctx, applicationName, fields)
+    const { id, etag, body } = await filters.create(request.ctx, applicationName, fields)
     const address = http.link(request, `/applications/${encodeURIComponent(applicationName)}/filters/${id}`)
-    return sendText(reply.code(201).header('location', address).header('etag', etag), text)
+    return sendText(reply.code(201).header('location', address).header('etag', etag), body)
   })
 
   http.get(all, { schema: schemas.listFilters, config: scope('read') }, async (request, reply) =>
@@ -34,8 +34,8 @@ export function filterRoutes(http: Http, { filters }: { filters: FilterRules }) 
     async ({ ctx, params, body, headers }, reply) => {
       const { name, description } = body
       const fields = { name, description, documentQuery: queryOf(body) }
-      const { etag, text } = await filters.update(ctx, params, fields, headers['if-match'])
-      return sendText(reply.header('etag', etag), text)
+      const updated = await filters.update(ctx, params, fields, headers['if-match'])
+      return sendText(reply.header('etag', updated.etag), updated.body)
     },
   )
 

@@ -1,10 +1,10 @@
 import { invalidField, UnsupportedMediaType } from '../../../kernel/errors.ts'
 import { notModified } from '../../../kernel/etag.ts'
+import { sendText } from '../../../kernel/http/documents.ts'
 import type { Http } from '../../../kernel/http/routes.ts'
 import { listOf } from '../../../kernel/schema.ts'
 import * as schemas from '../schemas/metadata.ts'
 import type { RegisterService } from '../service.ts'
-import { sendText } from './send.ts'
 
 const read = { scope: 'endpoint:read' }
 /** Metadata is the user's own JSON. */

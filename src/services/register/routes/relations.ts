@@ -1,8 +1,8 @@
 import { invalidField } from '../../../kernel/errors.ts'
+import { sendText } from '../../../kernel/http/documents.ts'
 import type { Http } from '../../../kernel/http/routes.ts'
 import * as schemas from '../schemas/relations.ts'
 import type { RegisterService } from '../service.ts'
-import { sendText } from './send.ts'
 
 const read = { scope: 'endpoint:read' }
 const update = { scope: 'endpoint:update' }
