@@ -1,4 +1,7 @@
-/** `npm run bench`, or `npm run bench -- starting http`: measures, prints, and writes bench/RESULTS.md. */
+/**
+ * `npm run bench`, or `npm run bench -- starting http`: measures, prints, and writes bench/RESULTS.md. With any of the BENCH_…
+ * variables it is a quick look, of which nothing is kept.
+ */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { cpus, totalmem } from 'node:os'
 import { type Figure, holds, tableOf } from './report.ts'
@@ -14,6 +17,7 @@ const benches: Record<string, { title: string; load(): Promise<() => Promise<Fig
     title: 'Ten million records of traffic',
     load: async () => (await import('./traffic-log.ts')).trafficLog,
   },
+  'time-series': { title: 'Time series', load: async () => (await import('./time-series.ts')).timeSeries },
   gateway: { title: 'Devices', load: async () => (await import('./gateway.ts')).gateway },
 }
 
@@ -26,13 +30,14 @@ if (unknown) {
 
 const file = new URL('./RESULTS.md', import.meta.url)
 const machine = `${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB, Node.js ${process.version}, ${process.arch}`
+const isQuickLook = Object.keys(process.env).some((name) => name.startsWith('BENCH_'))
 let failed = false
 for (const name of asked.length > 0 ? asked : Object.keys(benches)) {
   const { title, load } = benches[name]!
   const figures = await (await load())()
   const table = tableOf(figures)
   console.log(`\n## ${title}\n\n${table}`)
-  keep(title, `${table}\nMeasured on ${new Date().toISOString().slice(0, 10)} (${machine}).\n`)
+  if (!isQuickLook) keep(title, `${table}\nMeasured on ${new Date().toISOString().slice(0, 10)} (${machine}).\n`)
   if (!figures.every(holds)) failed = true
 }
 process.exit(failed ? 1 : 0)

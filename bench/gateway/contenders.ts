@@ -18,13 +18,15 @@ export const aedes = peer('Aedes 1.2', 'aedes.ts', 'answered')
 export const mosquitto: Contender = { name: 'Mosquitto with a Node.js consumer', start: startMosquitto }
 
 /** Publish → dispatch → an extension that does nothing → PUBACK and the answer; no database on the way. */
-export const gatewayCore = ({ directory, tokens }: Ground): Contender => ({
+export const gatewayCore = (ground: Ground): Contender => ({
   name: 'Gateway',
-  async start() {
-    const environment = { ...onAnyPort, ...withoutLimits, WAYPOST_DATA: directory }
-    return { ...(await startPeer('Gateway', 'core.ts', 'answered', environment)), versionName, tokens }
-  },
+  start: () => startCore(ground, 'answered'),
 })
+
+export async function startCore({ directory, tokens }: Ground, expecting: Server['expecting'], core?: number | 'any') {
+  const environment = { ...onAnyPort, ...withoutLimits, WAYPOST_DATA: directory }
+  return { ...(await startPeer('Gateway', 'core.ts', expecting, environment, core)), versionName, tokens }
+}
 
 /** With the traffic log, as it is used. */
 export const wholePlatform = (ground: Ground): Contender => ({

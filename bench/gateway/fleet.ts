@@ -3,9 +3,13 @@
  * a read has set free. Packet identifiers and request ids are those of the place in the window, so the bytes never change.
  */
 import net from 'node:net'
-import { connect, publish, sample, subscribe } from './packets.ts'
+import { connect, publish, subscribe } from './packets.ts'
+import type { Payload } from './payloads.ts'
 
-/** `echo`: the packet itself comes back. `answered`: PUBACK and one PUBLISH, which is acknowledged together with the next message. */
+/**
+ * `echo`: the packet itself comes back. `acknowledged`: PUBACK. `answered`: PUBACK and one PUBLISH, because the topic has a
+ * request id; it is acknowledged together with the next message.
+ */
 export type Expecting = 'echo' | 'acknowledged' | 'answered'
 
 export interface FleetOptions {
@@ -18,11 +22,13 @@ export interface FleetOptions {
   /** Of connection n, without the request id. */
   topic(n: number): string
   clientId(n: number): string
+  payload: Payload
   /** To where answers come, for brokers that send nothing otherwise. */
   subscribes?: boolean
 }
 
 export interface Device {
+  number: number
   socket: net.Socket
   /** What was expected has come `done` times of `sent`. */
   sent: number
@@ -34,6 +40,8 @@ export interface Device {
   /** Twice the window, so that any run of messages is one slice. */
   bytes: Buffer
   size: number
+  /** Of a message, before its payload. */
+  head: number
   owed: Buffer[]
   rest: Buffer | undefined
   ready(): void
@@ -59,8 +67,7 @@ const perAddress = 20_000
 const lastOfStatus = 's'.charCodeAt(0)
 const readBuffer = Buffer.allocUnsafe(64 * 1024)
 
-export function createFleet({ window, expecting, ...options }: FleetOptions) {
-  const payload = sample()
+export function createFleet({ window, expecting, payload, ...options }: FleetOptions) {
   let lost = 0
   let refused = 0
   let closing = false
@@ -99,10 +106,12 @@ export function createFleet({ window, expecting, ...options }: FleetOptions) {
         },
       })
       const topic = options.topic(n)
+      const topicOf = (place: number) => (expecting === 'acknowledged' ? topic : `${topic}/${10_000 + place}`)
       const each = Array.from({ length: window }, (_, place) =>
-        publish(`${topic}/${10_000 + place}`, place + 1, payload),
+        publish(topicOf(place), place + 1, payload.of(n, place)),
       )
       const device: Device = {
+        number: n,
         socket,
         sent: 0,
         done: 0,
@@ -111,6 +120,7 @@ export function createFleet({ window, expecting, ...options }: FleetOptions) {
         since: new Float64Array(window),
         bytes: Buffer.concat([...each, ...each]),
         size: each[0]!.length,
+        head: each[0]!.length - payload.of(n, 0).length,
         owed: [],
         rest: undefined,
         ready: () => {},
@@ -150,7 +160,11 @@ export function createFleet({ window, expecting, ...options }: FleetOptions) {
     const place = device.sent % window
     for (let n = 0; n < room; n++) device.since[(place + n) % window] = now
     device.sent += room
-    const bytes = device.bytes.subarray(place * device.size, (place + room) * device.size)
+    const { size, head } = device
+    if (payload.renew)
+      for (let n = place; n < place + room; n++)
+        payload.renew(device.bytes.subarray(n * size + head, (n + 1) * size), device.number)
+    const bytes = device.bytes.subarray(place * size, (place + room) * size)
     device.socket.write(device.owed.length === 0 ? bytes : Buffer.concat([...device.owed, bytes]))
     if (device.owed.length > 0) device.owed = []
   }

@@ -1,5 +1,6 @@
 /** The load as a process of its own, so that its processor time is apart from the server's. */
 import { type ChildProcess, spawn } from 'node:child_process'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import type { Connected, ConnectOrder, Ran, RunOrder } from './load.ts'
 
@@ -14,11 +15,14 @@ export const serverCore = 0
 export const loadCore = 1
 
 /** On one core, with as many files as it may have at most. */
-export const onCore = (core: number, command: string[]) =>
-  ['sh', '-c', 'ulimit -n "$(ulimit -Hn)"; exec taskset -c "$0" "$@"', String(core), ...command] as const
+export const onCore = (core: number | 'any', command: string[]) => {
+  const cores = core === 'any' ? `0-${availableParallelism() - 1}` : String(core)
+  return ['sh', '-c', 'ulimit -n "$(ulimit -Hn)"; exec taskset -c "$0" "$@"', cores, ...command] as const
+}
 
-export function startGenerator(): Generator {
-  const [command, ...args] = onCore(loadCore, [process.execPath, join(import.meta.dirname, 'load.ts')])
+/** `core`: where it has to stay; by default apart from the servers. */
+export function startGenerator(core: number | 'any' = loadCore): Generator {
+  const [command, ...args] = onCore(core, [process.execPath, join(import.meta.dirname, 'load.ts')])
   const child = spawn(command, args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
   const order = async <T>(message: object): Promise<T> => (await asked(child, message)) as T
   return {

@@ -3,6 +3,7 @@ import { sleep } from '../../src/kernel/clock.ts'
 import { cpuSeconds } from '../../test/harness/processes.ts'
 import { createFleet, type Device, type Expecting, type Fleet } from './fleet.ts'
 import { createHistogram } from './histogram.ts'
+import { type PayloadName, payloads } from './payloads.ts'
 
 export interface ConnectOrder {
   port: number
@@ -12,6 +13,7 @@ export interface ConnectOrder {
   /** Connections being made at a time. */
   atOnce: number
   versionName: string
+  payload: PayloadName
   /** Of the endpoints; made up where the server does not ask. */
   tokens?: string[]
   subscribes?: boolean
@@ -60,6 +62,7 @@ async function connect(order: ConnectOrder): Promise<Connected> {
   const token = (n: number) => order.tokens?.[n] ?? `token${n}`
   const made = createFleet({
     ...order,
+    payload: payloads[order.payload](),
     topic: (n) => `kp1/${order.versionName}/dcx/${token(n)}/json`,
     clientId: (n) => `bench-${process.pid}-${n}`,
   })

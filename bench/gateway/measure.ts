@@ -3,12 +3,14 @@ import { sleep } from '../../src/kernel/clock.ts'
 import { memoryMb } from '../../test/harness/processes.ts'
 import type { Generator } from './generator.ts'
 import type { Ran } from './load.ts'
+import type { PayloadName } from './payloads.ts'
 import type { Server } from './servers.ts'
 
 export interface Load {
   name: string
   connections: number
   window: number
+  payload?: PayloadName
 }
 
 export const loads: Load[] = [
@@ -35,13 +37,17 @@ export interface Idle {
   connectsPerSecond: number
 }
 
-const orderOf = ({ port, expecting, subscribes, versionName, tokens }: Server, { connections, window }: Load) => ({
+export const orderOf = (
+  { port, expecting, subscribes, versionName, tokens }: Server,
+  { connections, window, payload }: Load,
+) => ({
   port,
   count: connections,
   expecting,
   window,
   atOnce: connectingAtOnce,
   versionName: versionName ?? 'bench-v1',
+  payload: payload ?? ('note' as const),
   // Who an endpoint is and that it is connected now is found out and written at its first message: not what is measured here.
   ...(tokens && { tokens, greets: true }),
   ...(subscribes && { subscribes }),

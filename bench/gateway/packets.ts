@@ -25,17 +25,3 @@ export const subscribe = (filter: string) => packet(0x82, number(1), text(filter
 
 /** QoS 1. */
 export const publish = (topic: string, id: number, payload: Buffer) => packet(0x32, text(topic), number(id), payload)
-
-/** A sample as devices send them, 200 bytes long. */
-export function sample(): Buffer {
-  const values = {
-    timestamp: 1_760_000_000_000,
-    temperature: 21.57,
-    humidity: 43.2,
-    battery: 87,
-    latitude: 50.4501,
-    longitude: 30.5234,
-  }
-  const head = JSON.stringify({ ...values, note: '' }).length
-  return Buffer.from(JSON.stringify({ ...values, note: 'x'.repeat(200 - head) }))
-}

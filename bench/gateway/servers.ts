@@ -22,7 +22,7 @@ export interface Server {
   stop(): Promise<void>
 }
 
-const ended = (child: ChildProcess) =>
+export const ended = (child: ChildProcess) =>
   child.exitCode !== null ? Promise.resolve() : new Promise<void>((done) => void child.once('exit', () => done()))
 
 /** A file of peers/ on a Node.js of its own. */
@@ -31,9 +31,10 @@ export async function startPeer(
   file: string,
   expecting: Expecting,
   environment: Record<string, string> = {},
+  core: number | 'any' = serverCore,
 ): Promise<Server> {
   const path = join(import.meta.dirname, 'peers', file)
-  const [command, ...args] = onCore(serverCore, [process.execPath, '--expose-gc', path])
+  const [command, ...args] = onCore(core, [process.execPath, '--expose-gc', path])
   const child = spawn(command, args, {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     env: { ...process.env, ...environment },
@@ -55,7 +56,7 @@ export async function startPeer(
   }
 }
 
-const onPath = (command: string) => spawnSync('sh', ['-c', `command -v ${command}`]).status === 0
+export const onPath = (command: string) => spawnSync('sh', ['-c', `command -v ${command}`]).status === 0
 
 /** From Debian; as root it is installed like the tools of the tests. */
 export function ensureMosquitto() {
@@ -112,7 +113,7 @@ export async function startMosquitto(): Promise<Server> {
   }
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = net.createServer()
   await new Promise<void>((done) => void server.listen(0, '127.0.0.1', done))
   const { port } = server.address() as net.AddressInfo
@@ -120,7 +121,7 @@ async function freePort(): Promise<number> {
   return port
 }
 
-async function reachable(port: number) {
+export async function reachable(port: number) {
   for (let tries = 0; tries < 200; tries++) {
     const socket = net.connect({ port, host: '127.0.0.1' })
     const open = await new Promise<boolean>((done) => {

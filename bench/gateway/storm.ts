@@ -14,6 +14,7 @@ export async function storm(generator: Generator, site: Site): Promise<Figure[]>
     expecting: site.expecting,
     window: 1,
     versionName: site.versionName!,
+    payload: 'note' as const,
     tokens: site.tokens!,
     greets: true,
   }

@@ -1,0 +1,65 @@
+/** What devices send. All messages of a kind are equally long, so that their bytes can be built before the clock runs. */
+
+export interface Payload {
+  /** Of the message at this place of the window of this device. */
+  of(device: number, place: number): Buffer
+  /** Before it is sent again: what differs from message to message. */
+  renew?(bytes: Buffer, device: number): void
+}
+
+export type PayloadName = 'note' | 'sample' | 'batch'
+
+export const valuesOfSample = 5
+export const samplesOfBatch = 100
+
+/** One that the gateway is measured with: 200 bytes, with a text. */
+function note(): Payload {
+  const values = {
+    timestamp: 1_760_000_000_000,
+    temperature: 21.57,
+    humidity: 43.2,
+    battery: 87,
+    latitude: 50.4501,
+    longitude: 30.5234,
+  }
+  const head = JSON.stringify({ ...values, note: '' }).length
+  const bytes = Buffer.from(JSON.stringify({ ...values, note: 'x'.repeat(200 - head) }))
+  return { of: () => bytes }
+}
+
+/** Two decimals, as a thermometer has them, and as many digits whatever the value is. */
+const decimals = (from: number, to: number, seed: number) =>
+  (from + (to - from) * ((Math.imul(seed, 2_654_435_761) >>> 0) / 2 ** 32)).toFixed(2)
+
+const valuesText = (seed: number) =>
+  `"temperature":${decimals(11, 40, seed)},"humidity":${decimals(20, 90, seed + 1)},` +
+  `"pressure":${decimals(1001, 1099, seed + 2)},"voltage":${decimals(3, 4, seed + 3)},"level":${decimals(10, 99, seed + 4)}`
+
+/** One sample of five values; its time is that of its arrival. */
+const sample = (): Payload => ({ of: (device, place) => Buffer.from(`{${valuesText(device * 31 + place)}}`) })
+
+const stepMs = 1000
+const timeHead = '{"timestamp":'
+const timeDigits = 13
+
+/** A hundred samples, one for each second; every message goes on where the one before ended. */
+function batch(): Payload {
+  const clocks = new Map<number, number>()
+  const began = Date.now() - 3_600_000
+  const one = (seed: number) => `${timeHead}${began},${valuesText(seed)}}`
+  const stride = one(0).length + 1
+  return {
+    of: (device, place) => {
+      const samples = Array.from({ length: samplesOfBatch }, (_, n) => one(device * 31 + place * 7 + n))
+      return Buffer.from(`[${samples.join()}]`)
+    },
+    renew(bytes, device) {
+      let time = clocks.get(device) ?? began
+      for (let n = 0; n < samplesOfBatch; n++, time += stepMs)
+        bytes.write(String(time), 1 + n * stride + timeHead.length, timeDigits, 'latin1')
+      clocks.set(device, time)
+    },
+  }
+}
+
+export const payloads: Record<PayloadName, () => Payload> = { note, sample, batch }

@@ -1,0 +1,51 @@
+/** Whose processor time a message takes: the load, the platform, and the processes of its database by what they are for. */
+import type { Ran } from '../gateway/load.ts'
+import type { Site } from './site.ts'
+
+export interface Process {
+  pid: number
+  kind: string
+}
+
+/** What a connection is for is in its name; the other processes of PostgreSQL say it themselves. */
+export async function processesOf({ platform, sql }: Site): Promise<Process[]> {
+  const rows = await sql`
+    select pid, case backend_type when 'client backend' then application_name else backend_type end::text as kind
+    from pg_stat_activity where pid <> pg_backend_pid() order by 2, 1`
+  return [
+    { pid: platform.pid, kind: node },
+    ...rows.map(({ pid, kind }) => ({ pid: pid as number, kind: kind as string })),
+  ]
+}
+
+const node = 'Node.js'
+
+export interface Cost {
+  load: number
+  node: number
+  database: number
+  /** Of the database, by kind. */
+  kinds: [kind: string, microseconds: number][]
+}
+
+/** Microseconds for each message. */
+export function costOf(processes: Process[], { messages, cpuSeconds, loadCpuSeconds }: Ran): Cost {
+  const each = (seconds: number) => (seconds * 1e6) / messages
+  const byKind = new Map<string, number>()
+  for (const [index, { kind }] of processes.entries())
+    byKind.set(kind, (byKind.get(kind) ?? 0) + each(cpuSeconds[index]!))
+  const kinds = [...byKind].filter(([kind]) => kind !== node).toSorted((a, b) => b[1] - a[1])
+  return {
+    load: each(loadCpuSeconds),
+    node: byKind.get(node)!,
+    database: kinds.reduce((sum, [, value]) => sum + value, 0),
+    kinds,
+  }
+}
+
+export const costText = ({ load, node: platform, database, kinds }: Cost) =>
+  `µs a message: load ${load.toFixed(1)}, Node.js ${platform.toFixed(1)}, PostgreSQL ${database.toFixed(1)} (` +
+  `${kinds
+    .filter(([, value]) => value >= 0.05)
+    .map(([kind, value]) => `${kind} ${value.toFixed(1)}`)
+    .join(', ')})`

@@ -1,0 +1,172 @@
+/** Samples over MQTT with QoS 1 to the platform as it is started, traffic log and all; each PUBACK after the commit. */
+import { type Generator, startGenerator } from '../gateway/generator.ts'
+import type { Load } from '../gateway/measure.ts'
+import { samplesOfBatch, valuesOfSample } from '../gateway/payloads.ts'
+import type { Ground } from '../gateway/site.ts'
+import { type Figure, median } from '../report.ts'
+import type { Cost } from './cost.ts'
+import { copyAlone, core, echo } from './limits.ts'
+import { connected, costed, type Loaded, type Pace } from './load.ts'
+import { type Site, startSite } from './site.ts'
+
+const turns = 3
+const leastRate = 15_000
+/** "70 % of that rate." */
+const steadyRate = leastRate * 0.7
+
+const thousand = (window: number, payload: Load['payload'] = 'sample'): Load => ({
+  name: `1,000 connections, at most ${window} in flight on each`,
+  connections: 1000,
+  window,
+  payload: payload!,
+})
+const several = thousand(4)
+const single = thousand(1)
+
+type Costed = Loaded & { cost: Cost }
+
+/** Without a limit, so once is enough. */
+interface Aside {
+  answered: Costed
+  busy: Costed
+}
+
+interface Turn {
+  echo: Loaded
+  core: Loaded
+  highest: Costed
+  waiting: Costed
+  steady: Costed
+  copy: number
+}
+
+export async function ingest(ground: Ground, seconds: number): Promise<Figure[]> {
+  const generator = startGenerator('any')
+  try {
+    const all: Turn[] = []
+    let aside: Aside | undefined
+    for (let turn = 0; turn < turns; turn++) {
+      const limits = {
+        echo: await echo(generator, several, seconds),
+        core: await core(generator, ground, several, seconds),
+      }
+      const site = await startSite(ground)
+      try {
+        const ours = await oneTurn(generator, site, seconds)
+        all.push({ ...limits, ...ours })
+        aside ??= await besides(generator, site, seconds, ours.highest.perSecond * 0.7)
+      } finally {
+        await site.stop()
+      }
+    }
+    return figuresOf(all, aside!)
+  } finally {
+    generator.stop()
+  }
+}
+
+async function measured(generator: Generator, site: Site, name: string, load: Load, pace: Pace): Promise<Costed> {
+  return await connected(generator, site, load, () => costed(generator, site, name, pace))
+}
+
+async function oneTurn(generator: Generator, site: Site, seconds: number) {
+  return {
+    highest: await measured(generator, site, 'highest rate', several, { seconds }),
+    waiting: await measured(generator, site, 'each waits for its PUBACK', single, { seconds }),
+    steady: await measured(generator, site, `${steadyRate}/s`, thousand(8), { seconds, rate: steadyRate }),
+    copy: await copyAlone(site, seconds / 2),
+  }
+}
+
+async function besides(generator: Generator, site: Site, seconds: number, rate: number): Promise<Aside> {
+  const asking: Site = { ...site, expecting: 'answered' }
+  return {
+    answered: await measured(generator, asking, 'with request ids', several, { seconds }),
+    busy: await measured(generator, site, '70 % of the highest', thousand(8), { seconds, rate }),
+  }
+}
+
+const of = (turns: Turn[], what: (turn: Turn) => number) => median(turns.map(what))
+
+function figuresOf(all: Turn[], { answered, busy }: Aside): Figure[] {
+  const name = 'One sample of 5 values a message'
+  const figure = (what: string, unit: string, pick: (turn: Turn) => number): Figure => ({
+    name: `${name}${what}`,
+    value: of(all, pick),
+    unit,
+  })
+  const rates = all.map(({ highest }) => highest.perSecond)
+  const costs = (what: string, pick: (turn: Turn) => Cost) => [
+    figure(`${what}: processor time of the load`, 'µs', (turn) => pick(turn).load),
+    figure(`${what}: processor time of Node.js`, 'µs', (turn) => pick(turn).node),
+    figure(`${what}: processor time of PostgreSQL`, 'µs', (turn) => pick(turn).database),
+  ]
+  return [
+    {
+      ...figure(`, ${several.name}`, 'messages/s', ({ highest }) => highest.perSecond),
+      limit: { least: leastRate },
+    },
+    { name: `${name}: the turns differ by`, value: Math.max(...rates) / Math.min(...rates), unit: 'times' },
+    figure(
+      ': against the node:net echo of the same bytes',
+      'times',
+      (turn) => turn.highest.perSecond / turn.echo.perSecond,
+    ),
+    figure(
+      ': against the gateway with an extension that does nothing',
+      'times',
+      (turn) => turn.highest.perSecond / turn.core.perSecond,
+    ),
+    figure(
+      ': values a second against COPY alone',
+      'times',
+      (turn) => (turn.highest.perSecond * valuesOfSample) / turn.copy,
+    ),
+    ...costs(', at the highest rate', ({ highest }) => highest.cost),
+    figure(', each waits for its PUBACK', 'messages/s', ({ waiting }) => waiting.perSecond),
+    figure(', with request ids: PUBACK and /status', 'messages/s', () => answered.perSecond),
+    figure(`, ${steadyRate} messages/s: p50 of the PUBACK`, 'ms', ({ steady }) => steady.p50Ms),
+    {
+      ...figure(`, ${steadyRate} messages/s: p99 of the PUBACK`, 'ms', ({ steady }) => steady.p99Ms),
+      limit: { most: 60 },
+    },
+    ...costs(`, ${steadyRate} messages/s`, ({ steady }) => steady.cost),
+    figure(', 70 % of the highest rate: p50 of the PUBACK', 'ms', () => busy.p50Ms),
+    figure(', 70 % of the highest rate: p99 of the PUBACK', 'ms', () => busy.p99Ms),
+    figure(': COPY alone', 'values/s', ({ copy }) => copy),
+  ]
+}
+
+/** A hundred samples in one message. */
+export async function batches(ground: Ground, seconds: number): Promise<Figure[]> {
+  const generator = startGenerator('any')
+  const site = await startSite(ground)
+  try {
+    const load = thousand(1, 'batch')
+    const all: (Costed & { copy: number })[] = []
+    for (let turn = 0; turn < turns; turn++) {
+      const ran = await connected(generator, site, load, () => costed(generator, site, 'batches', { seconds }))
+      all.push({ ...ran, copy: await copyAlone(site, seconds / 2) })
+    }
+    const values = samplesOfBatch * valuesOfSample
+    const name = `${samplesOfBatch} samples of 5 values a message`
+    const figure = (what: string, unit: string, pick: (one: Costed & { copy: number }) => number): Figure => ({
+      name: `${name}${what}`,
+      value: median(all.map(pick)),
+      unit,
+    })
+    return [
+      {
+        ...figure(`, ${load.name}`, 'values/s', ({ perSecond }) => perSecond * values),
+        limit: { least: 250_000 },
+      },
+      figure(': against COPY alone', 'times', ({ perSecond, copy }) => (perSecond * values) / copy),
+      figure(': processor time of the load for a value', 'µs', ({ cost }) => cost.load / values),
+      figure(': processor time of Node.js for a value', 'µs', ({ cost }) => cost.node / values),
+      figure(': processor time of PostgreSQL for a value', 'µs', ({ cost }) => cost.database / values),
+    ]
+  } finally {
+    await site.stop()
+    generator.stop()
+  }
+}

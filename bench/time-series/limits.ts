@@ -1,0 +1,75 @@
+/** What there is to reach in the same run: sockets alone, the gateway with nothing behind it, the database with nothing before it. */
+import { copyIn } from '../../src/kernel/copy-in.ts'
+import { createDb } from '../../src/kernel/db.ts'
+import { partitionOf } from '../../src/services/time-series/store/slots.ts'
+import { columns, createRows } from '../../src/services/time-series/write/rows.ts'
+import { startCore } from '../gateway/contenders.ts'
+import type { Generator } from '../gateway/generator.ts'
+import type { Load } from '../gateway/measure.ts'
+import { valuesOfSample } from '../gateway/payloads.ts'
+import { type Server, startPeer } from '../gateway/servers.ts'
+import type { Ground } from '../gateway/site.ts'
+import { connected, type Loaded, run } from './load.ts'
+import type { Site } from './site.ts'
+
+export const echo = (generator: Generator, load: Load, seconds: number) =>
+  loaded(generator, startPeer('node:net echo', 'echo.ts', 'echo', {}, 'any'), load, seconds)
+
+export const core = (generator: Generator, ground: Ground, load: Load, seconds: number) =>
+  loaded(generator, startCore(ground, 'acknowledged', 'any'), load, seconds)
+
+async function loaded(generator: Generator, starting: Promise<Server>, load: Load, seconds: number): Promise<Loaded> {
+  const server = await starting
+  try {
+    const ran = await connected(generator, server, load, () => run(generator, server, { seconds }))
+    console.error(`${server.name}, ${load.name}: ${Math.round(ran.perSecond)}/s`)
+    return ran
+  } finally {
+    await server.stop()
+  }
+}
+
+const rowsOfWrite = 1000
+const writers = 4
+const differentWrites = 16
+
+/** Values a second by COPY, each thousand samples committed, into a table like that of the samples. */
+export async function copyAlone(site: Site, seconds: number): Promise<number> {
+  const table = partitionOf(0)
+  await site.sql.unsafe(`drop table if exists ${table}`)
+  await site.sql.unsafe(`create table ${table} (like time_series.samples including all)`)
+  const db = createDb(site.connection, { max: writers })
+  try {
+    const writes = Array.from({ length: differentWrites }, (_, write) => encoded(write))
+    let [written, next] = [0, 0]
+    const began = performance.now()
+    const until = began + seconds * 1000
+    const writer = async () => {
+      while (performance.now() < until) {
+        const bytes = writes[next++ % differentWrites]!
+        await db.tx((sql) =>
+          copyIn(sql.unsafe(`copy ${table} (${columns.join(', ')}) from stdin (format binary)`), () => bytes),
+        )
+        written += rowsOfWrite * valuesOfSample
+      }
+    }
+    await Promise.all(Array.from({ length: writers }, writer))
+    const perSecond = (written / (performance.now() - began)) * 1000
+    console.error(`COPY alone: ${Math.round(perSecond)} values/s`)
+    return perSecond
+  } finally {
+    await db.close()
+    await site.sql.unsafe(`drop table ${table}`)
+  }
+}
+
+function encoded(write: number): Buffer {
+  const rows = createRows(Number.POSITIVE_INFINITY)
+  const set = { setId: 1, seriesIds: [1, 2, 3, 4, 5] }
+  const origin = { tenantId: '', applicationName: '', versionName: '', endpointId: '' }
+  for (let row = 0; row < rowsOfWrite; row++) {
+    const values = Array.from({ length: valuesOfSample }, (_, place) => Math.round(row * 37 + place * 1000) / 100)
+    rows.add(row + 1, Date.now() + write, write * rowsOfWrite + row, set, values, origin)
+  }
+  return rows.encode(0)
+}

@@ -1,0 +1,51 @@
+/** Loads a server with samples and tells what it took. */
+import { sleep } from '../../src/kernel/clock.ts'
+import type { Generator } from '../gateway/generator.ts'
+import type { Ran } from '../gateway/load.ts'
+import { type Load, orderOf } from '../gateway/measure.ts'
+import type { Server } from '../gateway/servers.ts'
+import { type Cost, costOf, costText, type Process, processesOf } from './cost.ts'
+import type { Site } from './site.ts'
+
+export interface Loaded extends Ran {
+  perSecond: number
+}
+
+const settlingMs = 1500
+
+/** Connections, and who is behind each, are made before anything is measured. */
+export async function connected<T>(generator: Generator, server: Server, load: Load, work: () => Promise<T>) {
+  await generator.connect(orderOf(server, load))
+  if (server.tokens) await sleep(settlingMs)
+  try {
+    return await work()
+  } finally {
+    await generator.close()
+  }
+}
+
+export interface Pace {
+  seconds: number
+  /** Messages a second; without it, as fast as it goes. */
+  rate?: number
+}
+
+export async function run(generator: Generator, server: Server, pace: Pace, processes: Process[] = []) {
+  const pids = processes.length > 0 ? processes.map(({ pid }) => pid) : server.pids
+  const ran = await generator.run({ ...pace, warmUpSeconds: Math.min(3, pace.seconds / 2), pids })
+  if (ran.lost > 0) throw new Error(`${server.name}: ${ran.lost} connections were lost`)
+  if (ran.refused > 0) throw new Error(`${server.name}: ${ran.refused} messages were refused`)
+  if (ran.messages === 0) throw new Error(`${server.name}: no message was answered`)
+  return { ...ran, perSecond: ran.messages / ran.seconds } satisfies Loaded
+}
+
+/** The same with what every process took; the platform says so on the way. */
+export async function costed(generator: Generator, site: Site, name: string, pace: Pace) {
+  const processes = await processesOf(site)
+  const ran = await run(generator, site, pace, processes)
+  const cost: Cost = costOf(processes, ran)
+  console.error(
+    `${name}: ${Math.round(ran.perSecond)}/s, p50 ${ran.p50Ms.toFixed(1)} ms, p99 ${ran.p99Ms.toFixed(1)} ms; ${costText(cost)}`,
+  )
+  return { ...ran, cost }
+}
