@@ -28,7 +28,7 @@ export interface Downlink {
 const forwardedBytesMax = 6000
 
 export function createDownlink(
-  kit: Pick<Kit, 'db' | 'bus' | 'secrets' | 'now' | 'log' | 'newId'> & { nodeId: string },
+  kit: Pick<Kit, 'db' | 'bus' | 'secrets' | 'now' | 'newId'> & { nodeId: string },
   deps: {
     bindings: Bindings
     identify: Identify
@@ -40,24 +40,23 @@ export function createDownlink(
     wants(endpointId: string, push: Push): Promise<boolean>
   },
 ): Downlink {
-  const { db, bus, secrets, now, log, nodeId } = kit
+  const { db, bus, secrets, now, nodeId } = kit
   const { bindings, identify, tenants, tokens, trafficLog, metrics } = deps
   const correlate = correlations(kit.newId)
 
   function record(endpoint: DeviceEndpoint, { extension, resourcePath }: Push, payload: Buffer, how: Delivery) {
-    metrics.sent(extension, 'push')
-    trafficLog
-      .record({
-        ...endpoint,
-        correlationId: correlate(),
-        direction: 'OUTBOUND',
-        extension,
-        resourcePath,
-        payload,
-        additionalMetadata: { delivery: how },
-        createdAt: now(),
-      })
-      .catch((error) => log.warn({ err: error }, 'a push is missing in the traffic log'))
+    metrics.pushed(extension)
+    // Nobody waits for it: what the log could not keep it says itself.
+    void trafficLog.record({
+      ...endpoint,
+      correlationId: correlate(),
+      direction: 'OUTBOUND',
+      extension,
+      resourcePath,
+      payload,
+      additionalMetadata: { delivery: how },
+      createdAt: now(),
+    })
   }
 
   function push(presence: Presence, what: Push): boolean {

@@ -109,7 +109,7 @@ export function createGateway(kit: Kit, given: Given): GatewayService {
     identify,
     again: () => connectivity.again(bindings.all()),
   })
-  const dispatch = createDispatch(kit, trafficLog, metrics)
+  const dispatch = createDispatch(kit, trafficLog)
   const host = createHost({
     settings,
     log,

@@ -5,7 +5,7 @@ import { TooManyRequests } from '../kernel/errors.ts'
 import type { TrafficLog } from '../services/traffic-log/contract.ts'
 import type { Bindings } from './bindings.ts'
 import type { Clients } from './clients.ts'
-import { type Dispatch, errorPayload, type Reply, understand } from './dispatch.ts'
+import { type Arrival, type Dispatch, errorPayload, type Reply, understand } from './dispatch.ts'
 import { TopicMalformed } from './errors.ts'
 import { type Identified, type Identify, isRefused, type Refused } from './identify.ts'
 import { draw, type Guesses, type Strangers } from './limits.ts'
@@ -14,7 +14,6 @@ import type { Host, Message, PublishCode, Qos, Subscription } from './mqtt/host.
 import { absent, type Device, forgetRoutes, newPeer, type Peer, type Route, routeFor } from './peers.ts'
 import {
   endpointOfFilter,
-  prefixEnd,
   readTail,
   readTopic,
   shownIn,
@@ -40,7 +39,14 @@ export interface HostDeps {
   closed(connection: Device): void
 }
 
-type Acknowledged = Promise<PublishCode | undefined>
+type Acknowledged = Promise<PublishCode | undefined> | PublishCode | undefined
+
+/** What is needed to answer a message. */
+interface Arrived extends Arrival {
+  to: Route
+  connection: Device
+  message: Message
+}
 
 const routesMax = 20_000
 const refusedMax = 64
@@ -121,17 +127,17 @@ export function createHost(deps: HostDeps): Host<Peer> {
   /** Who speaks on this topic, bound to this connection. */
   async function route(connection: Device, topic: Topic): Promise<Route | Refused> {
     const { state: peer, client } = connection
-    const known = routeFor(connection, topic.prefix, topic.prefix.length)
+    const known = routeFor(connection, topic.prefix)
     if (known) return known
     for (;;) {
       const who = await identify(topic, { transport: client.transport, shown: peer.shown })
       if (isRefused(who)) return who
       if (!identify.isCurrent(who)) continue
       // It said what it had to say and went: that is heard, but nobody is there.
-      if (!connection.open) return routeOf(absent(who), who, topic)
+      if (!connection.open) return routeOf(absent(who), who, topic, countsOf(connection, who))
       const presence = bindings.bind(connection, who, true)!
       introduce(connection, topic)
-      const made = routeOf(presence, who, topic)
+      const made = routeOf(presence, who, topic, countsOf(connection, who))
       // Names of extensions that nobody has are not remembered: they are the peer's to make up.
       if (who.extension) {
         if (peer.routes.size >= routesMax) forgetRoutes(peer)
@@ -141,6 +147,9 @@ export function createHost(deps: HostDeps): Host<Peer> {
       return made
     }
   }
+
+  const countsOf = ({ client }: Device, { extension }: Identified) =>
+    metrics.messages(extension?.name, client.transport)
 
   /** Somebody knows now who is there. */
   function introduce({ state: peer, client }: Device, topic: Topic) {
@@ -176,30 +185,22 @@ export function createHost(deps: HostDeps): Host<Peer> {
     return 'error' in found ? turnAway(connection, message, found, topic) : found
   }
 
-  async function handle(connection: Device, found: Route, message: Message, end: number): Acknowledged {
+  function handle(connection: Device, found: Route, message: Message, end: number, at: number): Acknowledged {
+    const wait = draw(found.presence.tenant.messages, perTenant, at)
+    if (wait > 0) slowDown(connection, wait)
     const tail = readTail(message.topic, end)
     if (typeof tail === 'string') return turnAwayTopic(connection, message, tail)
-    const { client } = connection
-    let reply: Reply
-    try {
-      reply = await dispatch({
-        endpoint: found.endpoint,
-        extensionName: found.extensionName,
-        extension: found.extension,
-        tail,
-        payload: message.payload,
-        transport: client.transport,
-      })
-    } catch (error) {
-      // Not even the traffic log could be written.
-      const known = understand(error)
-      reply = { statusCode: known.statusCode, payload: errorPayload(known), wanted: true }
-    }
-    answer(connection, found, message, reply)
+    const { payload } = message
+    const { transport } = connection.client
+    return dispatch({ to: found, tail, payload, transport, at, connection, message }, conclude)
+  }
+
+  function conclude({ connection, to, message }: Arrived, reply: Reply): PublishCode | undefined {
+    answer(connection, to, message, reply)
     if (reply.statusCode < 400) return undefined
     // A client that cannot be told sends again what was not stored, on a connection of its own making. 500 is acknowledged: such
     // a message would come again for ever.
-    if (reply.statusCode === 503 && message.qos > 0 && client.protocolVersion < 5)
+    if (reply.statusCode === 503 && message.qos > 0 && connection.client.protocolVersion < 5)
       throw new Error('what the device sent could not be stored')
     return codeOf(reply.statusCode)
   }
@@ -277,14 +278,12 @@ export function createHost(deps: HostDeps): Host<Peer> {
       const at = monotonicMs()
       const wait = draw(peer.messages, perConnection, at)
       if (wait > 0) slowDown(connection, wait)
-      const { topic } = message
-      const end = prefixEnd(topic)
-      if (peer.waiting === undefined && end > 0) {
-        const known = routeFor(connection, topic, end)
-        if (known !== undefined) return accept(connection, known, message, end, at)
+      if (peer.waiting === undefined) {
+        const known = routeFor(connection, message.topic)
+        if (known !== undefined) return handle(connection, known, message, known.prefix.length, at)
       }
       return inTurn(connection, () => resolve(connection, message)).then((found) =>
-        typeof found === 'object' ? accept(connection, found, message, end, monotonicMs()) : found,
+        typeof found === 'object' ? handle(connection, found, message, found.prefix.length, monotonicMs()) : found,
       )
     },
 
@@ -320,18 +319,17 @@ export function createHost(deps: HostDeps): Host<Peer> {
       })
     },
   }
-
-  function accept(connection: Device, found: Route, message: Message, end: number, at: number): Acknowledged {
-    const wait = draw(found.presence.tenant.messages, perTenant, at)
-    if (wait > 0) slowDown(connection, wait)
-    return handle(connection, found, message, end)
-  }
 }
 
 /** Pushes are sent once or at least once; more is not promised. */
 const grantedQos = (asked: Qos): Qos => (asked > 1 ? 1 : asked)
 
-const routeOf = (presence: Route['presence'], who: Identified, { prefix, extension: extensionName }: Topic): Route => ({
+const routeOf = (
+  presence: Route['presence'],
+  who: Identified,
+  { prefix, extension: extensionName }: Topic,
+  counts: Route['counts'],
+): Route => ({
   presence,
   endpointTokenId: who.endpointTokenId,
   generation: who.generation,
@@ -343,6 +341,7 @@ const routeOf = (presence: Route['presence'], who: Identified, { prefix, extensi
   },
   extension: who.extension,
   extensionName,
+  counts,
   prefix,
 })
 

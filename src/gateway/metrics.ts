@@ -2,21 +2,31 @@
 import type { Metrics } from '../kernel/metrics.ts'
 import type { Transport } from './tenants.ts'
 
+/** Of one extension over one transport: looked up once, used with every message. */
+export interface MessageCounts {
+  handled(seconds: number, status: number): void
+  answered(): void
+}
+
 export interface GatewayMetrics {
   connected(transport: Transport, by: 1 | -1): void
-  handled(seconds: number, extension: string, transport: Transport, status: number): void
-  sent(extension: string, kind: 'answer' | 'push'): void
+  /** Undefined: an extension that nobody has. */
+  messages(extension: string | undefined, transport: Transport): MessageCounts
+  pushed(extension: string): void
   refused(reason: string): void
 }
 
 export function createGatewayMetrics(metrics: Metrics): GatewayMetrics {
   const open = new Map<Transport, number>()
   const unsaid = new Map<string, { extension: string; kind: string; count: number }>()
+  const known = new Map<string, MessageCounts>()
   // Declared first, so that it is asked first: what the counter below has to show is handed over then.
   metrics.gauge('waypost_device_connections', 'Open connections of devices', ['transport'], (gauge) => {
     for (const [transport, count] of open) gauge.set({ transport }, count)
-    for (const { extension, kind, count } of unsaid.values()) sent.inc({ extension, kind }, count)
-    unsaid.clear()
+    for (const said of unsaid.values()) {
+      sent.inc({ extension: said.extension, kind: said.kind }, said.count)
+      said.count = 0
+    }
   })
   const sent = metrics.counter('waypost_device_messages_sent_total', 'Messages to devices', ['extension', 'kind'])
   const refused = metrics.counter('waypost_device_refusals_total', 'Connections and messages that were turned away', [
@@ -28,25 +38,37 @@ export function createGatewayMetrics(metrics: Metrics): GatewayMetrics {
     ['extension', 'transport', 'status'],
     [0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5],
   )
-  const succeeded = new Map<string, (seconds: number) => void>()
+
+  function unsaidOf(extension: string, kind: 'answer' | 'push') {
+    const key = `${extension} ${kind}`
+    const count = unsaid.get(key) ?? { extension, kind, count: 0 }
+    unsaid.set(key, count)
+    return count
+  }
+
+  function newCounts(extension: string, transport: Transport): MessageCounts {
+    const succeeded = duration.of(extension, transport, 200)
+    const answers = unsaidOf(extension, 'answer')
+    return {
+      handled(seconds, status) {
+        if (status === 200) succeeded(seconds)
+        else duration.observe(seconds, extension, transport, status)
+      },
+      answered() {
+        answers.count++
+      },
+    }
+  }
+
   return {
     connected: (transport, by) => void open.set(transport, (open.get(transport) ?? 0) + by),
-    handled(seconds, extension, transport, status) {
-      if (status !== 200) return duration.observe(seconds, extension, transport, status)
-      const key = extension + transport
-      let observe = succeeded.get(key)
-      if (!observe) {
-        observe = duration.of(extension, transport, 200)
-        succeeded.set(key, observe)
-      }
-      observe(seconds)
+    messages(extension = 'unknown', transport) {
+      const key = `${extension} ${transport}`
+      const counts = known.get(key) ?? newCounts(extension, transport)
+      known.set(key, counts)
+      return counts
     },
-    sent(extension, kind) {
-      const key = extension + kind
-      const known = unsaid.get(key)
-      if (known) known.count++
-      else unsaid.set(key, { extension, kind, count: 1 })
-    },
+    pushed: (extension) => void unsaidOf(extension, 'push').count++,
     refused: (reason) => refused.inc({ reason }),
   }
 }

@@ -3,6 +3,7 @@ import { connect as connectSocket } from 'node:net'
 import { test } from 'node:test'
 import { eventually } from '../../test/harness/eventually.ts'
 import { aNotingExtension, openGateway } from '../../test/harness/gateway.ts'
+import type { Extension } from '../kernel/device.ts'
 import { InvalidRequest } from '../kernel/errors.ts'
 
 const second = aNotingExtension('second')
@@ -13,7 +14,17 @@ replying.receive = async ({ resourcePath, payload }) => {
   if (resourcePath === '/slow') await new Promise((resolve) => setTimeout(resolve, 50))
   return { payload: { echo: payload.toString() }, always: resourcePath === '/get' }
 }
-const gate = await openGateway({ doors: [second, replying] })
+const atOnce = (name: string, unrecorded: boolean): Extension => ({
+  name,
+  unrecorded,
+  receive({ resourcePath, payload }) {
+    if (resourcePath === '/fails') throw InvalidRequest({ problem: 'not like this' })
+    return { payload: { echo: payload.toString() } }
+  },
+})
+const gate = await openGateway({
+  doors: [second, replying, atOnce('at-once', false), atOnce('at-once-unrecorded', true)],
+})
 const { house, device, admin, other, aPlace, anApplication, anEndpoint, test: extension } = gate
 
 test('a first message reaches its extension and is answered', async () => {
@@ -52,6 +63,27 @@ test('request id 0 is answered, no request id is not, unless the resource always
   const { text } = await sensor.hears(`${speaks}/breaks/error`)
   assert.match(text, /"statusCode":500/)
   assert.doesNotMatch(text, /secret/)
+})
+
+test('an extension that answers without a promise is answered, its errors too', async () => {
+  const { version, token, endpointId } = await aPlace()
+  const sensor = await device({ protocolVersion: 5 })
+  for (const name of ['at-once', 'at-once-unrecorded']) {
+    const speaks = `kp1/${version}/${name}/${token}`
+    await sensor.publish(`${speaks}/get/1`, 'x')
+    assert.deepEqual((await sensor.hears(`${speaks}/get/1/status`)).json, { echo: 'x' })
+    await assert.rejects(sensor.publish(`${speaks}/fails/2`, 'x'), { code: 0x99 })
+    assert.equal((await sensor.hears(`${speaks}/fails/2/error`)).json.statusCode, 400)
+  }
+  await eventually(async () => {
+    const rows = await house.kit.db.sql`
+      select extension, outbound, resource_path from traffic_log.records where endpoint_id = ${endpointId} order by created_at`
+    const recorded = rows.map(({ extension, outbound, resourcePath }) => `${extension} ${outbound} ${resourcePath}`)
+    assert.deepEqual(
+      recorded.sort(),
+      ['/fails', '/get'].flatMap((path) => [`at-once false ${path}`, `at-once true ${path}`]).sort(),
+    )
+  })
 })
 
 for (const qos of [0, 1, 2] as const)

@@ -1,8 +1,9 @@
 /** What the gateway keeps of a connection, and of an endpoint that speaks over one. */
-import type { DeviceEndpoint, Extension } from '../kernel/device.ts'
+import type { Addressed } from './dispatch.ts'
 import { type Bucket, newBucket } from './limits.ts'
 import type { Connection, Qos } from './mqtt/host.ts'
 import type { Method, Tenant } from './tenants.ts'
+import { prefixEnd } from './topic.ts'
 
 /** What a client has shown of itself. */
 export interface Shown {
@@ -64,15 +65,11 @@ export const absent = (who: Omit<Presence, 'connection' | 'boundAt'>): Presence 
   boundAt: 0,
 })
 
-export interface Route {
+export interface Route extends Addressed {
   presence: Presence
   /** Of the token in the prefix. */
   endpointTokenId: string
   generation: number
-  endpoint: DeviceEndpoint
-  /** Undefined: there is none, or this version may not use it. */
-  extension: Extension | undefined
-  extensionName: string
   prefix: string
 }
 
@@ -91,17 +88,23 @@ export const newPeer = (shown: Shown | undefined, messagesPerSecond: number): Pe
 })
 
 /** What was decided for messages that begin so, as long as it holds. */
-export function routeFor(connection: Device, topic: string, end: number): Route | undefined {
+export function routeFor(connection: Device, topic: string): Route | undefined {
   const peer = connection.state
   let route = peer.lastRoute
   // Without a look into the map: the text of a prefix would have to be made and hashed for it, with every message.
-  if (route === undefined || route.prefix.length !== end || !topic.startsWith(route.prefix)) {
-    route = peer.routes.get(topic.slice(0, end))
+  if (route === undefined || !beginsWith(topic, route.prefix)) {
+    const end = prefixEnd(topic)
+    route = end < 0 ? undefined : peer.routes.get(topic.slice(0, end))
     if (route === undefined) return undefined
     peer.lastRoute = route
   }
   return holds(route, connection) ? route : undefined
 }
+
+/** A prefix has all its levels: what follows is another, or nothing. */
+const beginsWith = (topic: string, prefix: string) =>
+  topic.startsWith(prefix) && (topic.length === prefix.length || topic.charCodeAt(prefix.length) === slash)
+const slash = 47
 
 /** What was decided has to be decided anew. */
 export function forgetRoutes(peer: Peer) {

@@ -47,11 +47,11 @@ export interface Extension {
   /** Not in the traffic log (tsx). */
   unrecorded?: boolean
   /**
-   * Resolves when what the message asks to keep would survive a power cut: only then the device gets its acknowledgement.
-   * Anything thrown goes to the device as an error: a PlatformError with its status, all else as a 500 without details.
-   * Called in the order of arrival, without waiting for the one before; who needs more uses `inOrder`.
+   * Resolves when what the message asks to keep would survive a power cut: only then the device gets its acknowledgement. An
+   * answer without a promise is for messages that ask to keep nothing. Anything thrown goes to the device as an error: a
+   * PlatformError with its status, all else as a 500 without details. Called in the order of arrival, without waiting for the one before; who needs more uses `inOrder`.
    */
-  receive(message: DeviceMessage): Promise<DeviceAnswer | undefined>
+  receive(message: DeviceMessage): Promise<DeviceAnswer | undefined> | DeviceAnswer | undefined
   /** The endpoint has a connection now: what waits for it. */
   connected?(endpoint: DeviceEndpoint): Promise<Push[]>
 }

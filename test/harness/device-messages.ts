@@ -32,7 +32,7 @@ export function aMessage({ payload = '', ...message }: AMessage = {}): DeviceMes
 /** `say('/get', { keys: [] }, { requestId: 5 })` */
 export const sayTo =
   (extension: Extension, from: DeviceEndpoint = aDeviceEndpoint()) =>
-  (resourcePath: string, payload: unknown = '', message: Omit<AMessage, 'payload' | 'resourcePath'> = {}) =>
+  async (resourcePath: string, payload: unknown = '', message: Omit<AMessage, 'payload' | 'resourcePath'> = {}) =>
     extension.receive(aMessage({ endpoint: from, extension: extension.name, resourcePath, payload, ...message }))
 
 /** The error that a promise fails with, which must have this status. */

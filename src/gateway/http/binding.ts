@@ -11,7 +11,7 @@ import { bodyLimitBytes } from '../../kernel/http/body.ts'
 import type { Operation } from '../../kernel/http/routes.ts'
 import { Text, Type } from '../../kernel/schema.ts'
 import type { TrafficLog } from '../../services/traffic-log/contract.ts'
-import { type Dispatch, empty, errorPayload, type Reply, understand } from '../dispatch.ts'
+import { type Arrival, type Dispatch, empty, errorPayload, type Reply, understand } from '../dispatch.ts'
 import { MethodNotAllowed, TopicMalformed } from '../errors.ts'
 import { type Identify, isRefused, type Refused } from '../identify.ts'
 import { draw, type Guesses, giveBack } from '../limits.ts'
@@ -113,15 +113,19 @@ export function mountBinding(app: FastifyInstance, deps: BindingDeps) {
     const { applicationName, versionName, endpointId, tenant, extension } = who
     // A request id is for answers that come later; only rsx asks for what it names.
     const requestId = topic.extension === 'rsx' ? tail.requestId : undefined
-    const answered = await dispatch({
-      endpoint: { tenantId: tenant.tenantId, applicationName, versionName, endpointId },
-      extensionName: topic.extension,
-      extension,
+    const arrival: Arrival = {
+      to: {
+        endpoint: { tenantId: tenant.tenantId, applicationName, versionName, endpointId },
+        extensionName: topic.extension,
+        extension,
+        counts: metrics.messages(extension?.name, 'http'),
+      },
       tail: { resourcePath: tail.resourcePath, requestId },
       payload: (request.body as Buffer | undefined) ?? empty,
       transport: 'http',
-    })
-    return send(reply, answered)
+      at: monotonicMs(),
+    }
+    return dispatch(arrival, (_, answered) => send(reply, answered))
   }
 }
 

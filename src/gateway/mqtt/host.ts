@@ -98,10 +98,10 @@ export interface Host<S = unknown> {
   /** After CONNACK; with what was there of the session, if anything. */
   connected(connection: Connection<S>, session: { present: boolean; subscriptions: Subscription[] }): void
   /**
-   * In the order of arrival; the acknowledgement leaves once this has settled, in that order too. Undefined is done already. A
-   * rejection closes the connection without an acknowledgement: the device sends again.
+   * In the order of arrival; the acknowledgement leaves once this has settled, in that order too. Anything but a promise is done
+   * already. A rejection closes the connection without an acknowledgement: the device sends again.
    */
-  publish(connection: Connection<S>, message: Message): Promise<PublishCode | undefined> | undefined
+  publish(connection: Connection<S>, message: Message): Promise<PublishCode | undefined> | PublishCode | undefined
   /** The granted QoS or a reason code (0x80 and above) for each. */
   subscribe(connection: Connection<S>, subscriptions: Subscription[]): number[]
   unsubscribe(connection: Connection<S>, filters: string[]): void

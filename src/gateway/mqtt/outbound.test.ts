@@ -68,6 +68,23 @@ test('has no more unacknowledged messages out than the client wants, and keeps t
   assert.equal((await client.next('publish')).topic, '4')
 })
 
+test('a client may acknowledge in any order; what it has not is sent again in the order of sending', async () => {
+  const options = { clean: false }
+  const { house, client, connection } = await withClient(options)
+  for (let index = 1; index <= 6; index++) connection.send(message(`${index}`, 1))
+  const sent = []
+  for (let index = 1; index <= 6; index++) sent.push((await client.next('publish')).messageId!)
+  for (const index of [3, 0, 5]) client.send({ cmd: 'puback', messageId: sent[index]! })
+  connection.send(message('7', 1))
+  await client.next('publish')
+  client.socket.destroy()
+  await eventually(() => assert.equal(house.disconnected.length, 1))
+  const again = await connected(house.port, options)
+  const topics = []
+  for (let index = 0; index < 4; index++) topics.push((await again.next('publish')).topic)
+  assert.deepEqual(topics, ['2', '3', '5', '7'])
+})
+
 test('an acknowledgement of another kind than the message ends the connection, an unknown one does not', async () => {
   const { house, client, connection } = await withClient({ protocolVersion: 5 })
   client.send({ cmd: 'puback', messageId: 77 }, { cmd: 'pubcomp', messageId: 77 }, { cmd: 'pubrec', messageId: 77 })

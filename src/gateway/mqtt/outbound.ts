@@ -1,6 +1,7 @@
 /** Messages to a client: a window of unacknowledged ones, a bounded queue behind it. */
 import { Code, protocolError } from './codes.ts'
 import type { Message, MessageProperties } from './host.ts'
+import { addInFlight, findInFlight, removeInFlight } from './in-flight.ts'
 import { Packet } from './properties.ts'
 import { messageBytes } from './session-store.ts'
 import { type Outgoing, Pause, type Peer, type Session } from './state.ts'
@@ -17,7 +18,7 @@ export function send(this: Peer, message: Message): boolean {
   }
   const { queuedMessagesMax, queuedBytesMax } = layer.limits
   const bytes = messageBytes(message)
-  const count = (session.inFlight?.size ?? 0) + (session.queue?.length ?? 0)
+  const count = session.inFlight + (session.queue?.length ?? 0)
   if (count >= queuedMessagesMax || session.owedBytes + bytes > queuedBytesMax) return false
   session.owedBytes += bytes
   const expires = message.properties?.messageExpiryInterval !== undefined
@@ -29,6 +30,7 @@ export function send(this: Peer, message: Message): boolean {
     at: expires ? layer.now().getTime() : 0,
     bytes,
     stored: undefined,
+    next: undefined,
   }
   if (!session.queue?.length && mayTransmit(this, session)) transmit(this, session, outgoing)
   else {
@@ -39,7 +41,7 @@ export function send(this: Peer, message: Message): boolean {
 }
 
 const mayTransmit = (peer: Peer, session: Session) =>
-  (peer.paused & Pause.unsent) === 0 && (session.inFlight?.size ?? 0) < peer.receiveMaximum
+  (peer.paused & Pause.unsent) === 0 && session.inFlight < peer.receiveMaximum
 
 /** As much of the queue as the client takes at a time. */
 export function sendQueued(peer: Peer) {
@@ -52,8 +54,7 @@ export function sendQueued(peer: Peer) {
 
 function transmit(peer: Peer, session: Session, outgoing: Outgoing) {
   if (outgoing.packetId === 0) outgoing.packetId = nextPacketId(session)
-  session.inFlight ??= new Map()
-  session.inFlight.set(outgoing.packetId, outgoing)
+  addInFlight(session, outgoing)
   if (outgoing.released) {
     writeAcknowledgement(peer, 0x62, outgoing.packetId, 0)
     return
@@ -76,13 +77,13 @@ function transmit(peer: Peer, session: Session, outgoing: Outgoing) {
 function nextPacketId(session: Session): number {
   let id = session.lastPacketId
   do id = id >= 0xffff ? 1 : id + 1
-  while (session.inFlight?.has(id) || session.queue?.some(({ packetId }) => packetId === id))
+  while (findInFlight(session, id) || session.queue?.some(({ packetId }) => packetId === id))
   session.lastPacketId = id
   return id
 }
 
 function completed(peer: Peer, session: Session, outgoing: Outgoing) {
-  session.inFlight?.delete(outgoing.packetId)
+  removeInFlight(session, outgoing)
   session.owedBytes -= outgoing.bytes
   if (outgoing.stored !== undefined) peer.layer.store.forget(session.key, outgoing.stored)
 }
@@ -90,7 +91,7 @@ function completed(peer: Peer, session: Session, outgoing: Outgoing) {
 /** PUBACK, PUBREC or PUBCOMP has come. */
 export function acknowledged(peer: Peer, type: number, packetId: number, code: number) {
   const session = peer.session!
-  const outgoing = session.inFlight?.get(packetId)
+  const outgoing = findInFlight(session, packetId)
   if (!outgoing) {
     // The client remembers what we do not: it may stop.
     if (type === Packet.pubrec && code < 0x80) writeAcknowledgement(peer, 0x62, packetId, Code.packetIdNotFound)

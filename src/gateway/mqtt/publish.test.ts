@@ -106,6 +106,51 @@ test('acknowledges in the order of arrival, each once it is done', async () => {
   assert.equal((await client.next('puback')).reasonCode, 0x87)
 })
 
+test('what the host answers at once is acknowledged in its order too', async () => {
+  const { asked, host } = answeredByHand()
+  const { port } = await openHouse({
+    host: {
+      publish: (_, { topic, payload }) =>
+        topic === 'later' ? host.publish(_, { payload }) : topic === 'no' ? 0x87 : undefined,
+    },
+  })
+  const client = await connected(port, { protocolVersion: 5 })
+  client.send(publish('no', { qos: 1, messageId: 1 }), publish('now', { qos: 1, messageId: 2 }))
+  assert.deepEqual([(await client.next('puback')).reasonCode, (await client.next('puback')).messageId], [0x87, 2])
+  client.send(
+    publish('later', { qos: 1, messageId: 3 }),
+    publish('now', { qos: 1, messageId: 4 }),
+    publish('no', { qos: 2, messageId: 5 }),
+    { cmd: 'pingreq' },
+  )
+  await client.next('pingresp')
+  asked[0]!.resolve()
+  assert.deepEqual([(await client.next('puback')).messageId, (await client.next('puback')).messageId], [3, 4])
+  assert.equal((await client.next('pubrec')).reasonCode, 0x87)
+  // It was not taken, so its id is free.
+  client.send(publish('now', { qos: 2, messageId: 5 }))
+  assert.equal((await client.next('pubrec')).reasonCode ?? 0, 0)
+})
+
+test('a host that closes the connection while it takes a message says nothing more', async () => {
+  for (const qos of [0, 1, 2] as const) {
+    const { port, disconnected } = await openHouse({
+      host: {
+        publish(connection) {
+          connection.close('not_authorized', 'not any more')
+          return undefined
+        },
+      },
+    })
+    const client = await connected(port, { protocolVersion: 5 })
+    client.send(publish('t', { qos, ...(qos > 0 && { messageId: 1 }) }))
+    assert.equal((await client.next('disconnect')).reasonCode, 0x87)
+    await client.closed()
+    assert.equal(client.received.length, 2, 'CONNACK and DISCONNECT')
+    assert.equal(disconnected.length, 1)
+  }
+})
+
 test('a message that the host cannot take is not acknowledged, and the connection ends', async () => {
   for (const fail of ['reject', 'throw'] as const) {
     const { port, disconnected } = await openHouse({

@@ -72,10 +72,23 @@ export function receivePublish(peer: Peer, header: number, buffer: Buffer, start
   const message: Message = properties ? { topic, payload, qos, retain, properties } : { topic, payload, qos, retain }
   if (qos === 2 && !isNew(peer, packetId)) return
   const outcome = layer.host.publish(peer, message)
-  if (outcome === undefined) {
-    if (qos === 2) peer.session!.received = (peer.session!.received ?? new Set()).add(packetId)
-    if (qos > 0) acknowledge(peer, qos === 1 ? 0x40 : 0x50, packetId, 0)
-  } else pend(peer, qos, packetId, payload.length, outcome)
+  if (typeof outcome === 'object') {
+    void pend(peer, qos, packetId, payload.length, outcome)
+    return
+  }
+  // The host may have closed it meanwhile.
+  if (qos === 0 || peer.phase !== Phase.open) return
+  const code = outcome ?? Code.success
+  if (qos === 2) taken(peer, peer.session!, packetId, code)
+  acknowledge(peer, headers[qos]!, packetId, code)
+}
+
+/** First bytes of the acknowledgements of a PUBLISH, by its QoS; 0: there is none. */
+const headers = [0, 0x40, 0x50]
+
+/** QoS 2: its packet id is spoken for until PUBREL, unless the client was told that we do not have it. */
+function taken(peer: Peer, session: Session, packetId: number, code: number) {
+  if (code < 0x80 || peer.version < 5) session.received = (session.received ?? new Set()).add(packetId)
 }
 
 function resolveAlias(peer: Peer, alias: number, topic: string): string {
@@ -99,9 +112,9 @@ function isNew(peer: Peer, packetId: number): boolean {
     return false
   }
   let unreleased = received?.size ?? 0
-  for (const { header, done, packetId: other } of peer.acknowledgements ?? []) {
-    if (header !== 0x50 || done) continue
-    if (other === packetId) return false
+  for (let waiting = peer.firstWaiting; waiting; waiting = waiting.next) {
+    if (waiting.header !== 0x50 || waiting.done) continue
+    if (waiting.packetId === packetId) return false
     unreleased++
   }
   const { receiveMaximum, unreleasedMax } = peer.layer.limits
@@ -112,42 +125,49 @@ function isNew(peer: Peer, packetId: number): boolean {
 
 /** At once when nothing waits before it. */
 export function acknowledge(peer: Peer, header: number, packetId: number, code: number, codes?: number[]) {
-  const waiting = peer.acknowledgements
-  const entry: Acknowledgement | undefined =
-    waiting && waiting.length > 0
-      ? { header, packetId, code, bytes: 0, done: true, ...(codes ? { codes } : {}) }
-      : undefined
-  if (entry) waiting!.push(entry)
+  if (peer.firstWaiting) inRow(peer, { header, packetId, code, codes, bytes: 0, done: true, next: undefined })
   else if (codes) writeCodes(peer, header, packetId, codes)
   else writeAcknowledgement(peer, header, packetId, code)
 }
 
-function pend(peer: Peer, qos: number, packetId: number, bytes: number, outcome: Promise<PublishCode | undefined>) {
+function inRow(peer: Peer, entry: Acknowledgement) {
+  if (peer.lastWaiting) peer.lastWaiting.next = entry
+  else peer.firstWaiting = entry
+  peer.lastWaiting = entry
+}
+
+async function pend(
+  peer: Peer,
+  qos: Qos,
+  packetId: number,
+  bytes: number,
+  outcome: Promise<PublishCode | undefined>,
+): Promise<void> {
   const { session } = peer
   const entry: Acknowledgement = {
-    header: qos === 0 ? 0 : qos === 1 ? 0x40 : 0x50,
+    header: headers[qos]!,
     packetId,
     code: 0,
+    codes: undefined,
     bytes,
     done: false,
+    next: undefined,
   }
   waitFor(peer, entry)
-  outcome.then(
-    (code) => {
-      entry.code = code ?? 0
-      if (qos === 2 && session && (entry.code < 0x80 || peer.version < 5))
-        session.received = (session.received ?? new Set()).add(packetId)
-      settled(peer, entry)
-    },
-    (error) => failed(peer, entry, error),
-  )
+  try {
+    entry.code = (await outcome) ?? Code.success
+  } catch (error) {
+    failed(peer, entry, error)
+    return
+  }
+  if (qos === 2 && session) taken(peer, session, packetId, entry.code)
+  settled(peer, entry)
 }
 
 /** Takes its place in the row; reading stops when the row gets long. */
 export function waitFor(peer: Peer, entry: Acknowledgement) {
   const { receiveMaximum, pendingBytesMax } = peer.layer.limits
-  peer.acknowledgements ??= []
-  peer.acknowledgements.push(entry)
+  inRow(peer, entry)
   peer.pending++
   peer.pendingBytes += entry.bytes
   if (peer.pending >= receiveMaximum || peer.pendingBytes >= pendingBytesMax) {
@@ -162,12 +182,14 @@ export function settled(peer: Peer, entry: Acknowledgement) {
   peer.pending--
   peer.pendingBytes -= entry.bytes
   if (peer.phase !== Phase.open) return
-  const waiting = peer.acknowledgements!
-  while (waiting.length > 0 && waiting[0]!.done) {
-    const { header, packetId, code, codes } = waiting.shift()!
-    if (codes) writeCodes(peer, header, packetId, codes)
-    else if (header !== 0) writeAcknowledgement(peer, header, packetId, code)
+  let first = peer.firstWaiting
+  while (first?.done) {
+    if (first.codes) writeCodes(peer, first.header, first.packetId, first.codes)
+    else if (first.header !== 0) writeAcknowledgement(peer, first.header, first.packetId, first.code)
+    first = first.next
   }
+  peer.firstWaiting = first
+  if (!first) peer.lastWaiting = undefined
   if (peer.ended && peer.pending === 0) peer.layer.proceed(peer)
   else if (
     peer.paused & Pause.pending &&

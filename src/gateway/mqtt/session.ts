@@ -1,5 +1,6 @@
 /** What a session owes its client, on a connection and beyond it. */
 import type { Subscription } from './host.ts'
+import { clearInFlight, inFlightOf } from './in-flight.ts'
 import { messageBytes, type OwedMessage, type SessionState } from './session-store.ts'
 import { type Outgoing, type Peer, Phase, type Session } from './state.ts'
 
@@ -9,7 +10,9 @@ export const newSession = (key: string): Session => ({
   expirySeconds: 0,
   kept: false,
   subscriptions: undefined,
-  inFlight: undefined,
+  inFlight: 0,
+  firstInFlight: undefined,
+  lastInFlight: undefined,
   queue: undefined,
   owedBytes: 0,
   received: undefined,
@@ -37,14 +40,16 @@ const toOutgoing = ({ message, packetId, released, at, stored }: OwedMessage): O
   at: message.properties?.messageExpiryInterval === undefined ? 0 : at,
   bytes: messageBytes(message),
   stored,
+  next: undefined,
 })
 
 /** What was sent and not acknowledged is to be sent again first, in its order (MQTT-4.6.0-1). */
 export function sendAgain(session: Session) {
-  if (!session.inFlight || session.inFlight.size === 0) return
-  for (const outgoing of session.inFlight.values()) outgoing.again = true
-  session.queue = [...session.inFlight.values(), ...(session.queue ?? [])]
-  session.inFlight = undefined
+  if (session.inFlight === 0) return
+  const sent = inFlightOf(session)
+  for (const outgoing of sent) outgoing.again = true
+  session.queue = [...sent, ...(session.queue ?? [])]
+  clearInFlight(session)
 }
 
 export const subscriptionsOf = (session: Session): Subscription[] => [...(session.subscriptions?.values() ?? [])]
@@ -64,7 +69,7 @@ export function leaveSession(peer: Peer, phase: number) {
 }
 
 function stateOf(session: Session, now: number): SessionState {
-  const owed = [...(session.inFlight?.values() ?? []), ...(session.queue ?? [])]
+  const owed = [...inFlightOf(session), ...(session.queue ?? [])]
   return {
     expirySeconds: session.expirySeconds,
     subscriptions: subscriptionsOf(session),

@@ -53,10 +53,12 @@ export interface Acknowledgement {
   header: number
   packetId: number
   code: number
-  /** SUBACK's and UNSUBACK's codes. */
-  codes?: number[]
+  /** SUBACK's and UNSUBACK's. */
+  codes: number[] | undefined
   bytes: number
   done: boolean
+  /** The one behind it. */
+  next: Acknowledgement | undefined
 }
 
 export interface Outgoing {
@@ -69,6 +71,8 @@ export interface Outgoing {
   at: number
   bytes: number
   stored: string | undefined
+  /** Sent after this one (in-flight.ts). */
+  next: Outgoing | undefined
 }
 
 export interface Session {
@@ -78,8 +82,10 @@ export interface Session {
   /** The store has a row of it. */
   kept: boolean
   subscriptions: Map<string, Subscription> | undefined
-  /** Sent on this connection, by packet id. */
-  inFlight: Map<number, Outgoing> | undefined
+  /** Sent on this connection and not acknowledged: how many, the first and the last (in-flight.ts). */
+  inFlight: number
+  firstInFlight: Outgoing | undefined
+  lastInFlight: Outgoing | undefined
   queue: Outgoing[] | undefined
   owedBytes: number
   /** QoS 2 from the client, acknowledged by PUBREC and not released yet. */
@@ -115,7 +121,9 @@ export interface Peer extends Connection {
   seen: number
   keepAliveTicks: number
   slowSince: number
-  acknowledgements: Acknowledgement[] | undefined
+  /** Those that wait for their turn: the first of the row and the last. */
+  firstWaiting: Acknowledgement | undefined
+  lastWaiting: Acknowledgement | undefined
   pending: number
   pendingBytes: number
   aliasesIn: string[] | undefined

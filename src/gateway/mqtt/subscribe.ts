@@ -47,7 +47,7 @@ function keepAndAnswer(peer: Peer, session: Session, header: number, packetId: n
     acknowledge(peer, header, packetId, 0, codes)
     return
   }
-  const entry: Acknowledgement = { header, packetId, code: 0, codes, bytes: 0, done: false }
+  const entry: Acknowledgement = { header, packetId, code: 0, codes, bytes: 0, done: false, next: undefined }
   waitFor(peer, entry)
   const { expirySeconds } = session
   peer.layer.store.save(session.key, { expirySeconds, subscriptions: subscriptionsOf(session) }).then(

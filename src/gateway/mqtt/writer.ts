@@ -20,15 +20,25 @@ function room(peer: Peer, bytes: number): number {
     peer.out = larger
   }
   peer.outLength = needed
-  if (!peer.unflushed && !peer.parsing) {
-    peer.unflushed = true
-    const { unflushed } = peer.layer
-    if (unflushed.push(peer) === 1) process.nextTick(flushAll, peer.layer)
-  }
+  if (!peer.unflushed && !peer.parsing) flushLater(peer)
   return used
 }
 
-// After the promises of this turn: what settles together leaves together.
+/** So many leave at once: the first of them must not wait until everybody who has spoken is heard. */
+const together = 64
+
+/**
+ * What settles in one round of the event loop leaves together, for many peers in a row: to write between two reads costs a
+ * message 3 µs more, a tenth.
+ */
+function flushLater(peer: Peer) {
+  peer.unflushed = true
+  const { layer } = peer
+  const count = layer.unflushed.push(peer)
+  if (count === 1) setImmediate(flushAll, layer)
+  else if (count === together) process.nextTick(flushAll, layer)
+}
+
 function flushAll(layer: Layer) {
   const peers = layer.unflushed
   layer.unflushed = []

@@ -35,7 +35,10 @@ export interface Refusal {
 }
 
 export interface TrafficLog {
-  /** Resolves when the record is durable: thousands of neighbours share one commit. */
+  /**
+   * Resolves when the record is durable: thousands of neighbours share one commit. Nobody has to wait for it: a rejection that
+   * nobody hears is none, since the log says itself what it could not keep.
+   */
   record(record: TrafficRecord): Promise<void>
   /** Returns at once. Many of the same kind in a short time become one with a count. */
   refuse(refusal: Refusal): void

@@ -94,7 +94,9 @@ export function createWriter(options: WriterOptions): Writer {
       try {
         records = commit.current()
       } catch (error) {
-        return Promise.reject(error)
+        const refused = Promise.reject(error)
+        refused.catch(() => {}) // heard by those who wait; nobody has to
+        return refused
       }
       const { tenantId, correlationId, direction } = record
       records.first ??= { tenantId, correlationId, direction }

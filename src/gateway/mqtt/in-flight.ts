@@ -1,0 +1,44 @@
+/**
+ * What was sent on a connection and is not acknowledged yet: a list of at most some dozens, in the order of sending. Mostly it
+ * holds one message, and a map that gets and loses one with every message is a table made anew with every few of them.
+ */
+import type { Outgoing, Session } from './state.ts'
+
+export function addInFlight(session: Session, outgoing: Outgoing) {
+  outgoing.next = undefined
+  if (session.lastInFlight) session.lastInFlight.next = outgoing
+  else session.firstInFlight = outgoing
+  session.lastInFlight = outgoing
+  session.inFlight++
+}
+
+export function findInFlight(session: Session, packetId: number): Outgoing | undefined {
+  let outgoing = session.firstInFlight
+  while (outgoing && outgoing.packetId !== packetId) outgoing = outgoing.next
+  return outgoing
+}
+
+export function removeInFlight(session: Session, outgoing: Outgoing) {
+  let before: Outgoing | undefined
+  for (let at = session.firstInFlight; at !== outgoing; at = at.next) {
+    if (!at) return
+    before = at
+  }
+  if (before) before.next = outgoing.next
+  else session.firstInFlight = outgoing.next
+  if (session.lastInFlight === outgoing) session.lastInFlight = before
+  outgoing.next = undefined
+  session.inFlight--
+}
+
+export function inFlightOf(session: Session): Outgoing[] {
+  const all: Outgoing[] = []
+  for (let at = session.firstInFlight; at; at = at.next) all.push(at)
+  return all
+}
+
+export function clearInFlight(session: Session) {
+  session.firstInFlight = undefined
+  session.lastInFlight = undefined
+  session.inFlight = 0
+}
