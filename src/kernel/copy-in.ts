@@ -1,13 +1,13 @@
 import type { Writable } from 'node:stream'
 
 /** What `sql`copy … from stdin`` is before anybody waits for it. */
-interface CopyQuery {
+export interface CopyQuery {
   writable(): Promise<Writable>
 }
 
 /**
- * Sends one COPY … FROM STDIN and resolves when the server has said that all of it is there. Only within a transaction: on a
- * connection of the pool, the driver would put other queries between the data.
+ * Sends one COPY … FROM STDIN and resolves when the server has said that all of it is there. Within a transaction, or by `db.copyIn`:
+ * else the driver would put other queries between the data.
  *
  * The driver forgets the stream once all was sent: an error that the server finds after that reaches nobody but the query,
  * which has been resolved with the stream long ago. So listen there.

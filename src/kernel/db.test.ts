@@ -107,6 +107,68 @@ test('what was acknowledged is there, however many statements wait on a connecti
   await db.close()
 })
 
+suite('a copy that is a transaction of its own', () => {
+  const copy = 'copy t (id, some_text) from stdin'
+  const lines = (from: number, count: number) =>
+    Buffer.from(Array.from({ length: count }, (_, index) => `${from + index}\tcopied\n`).join(''))
+
+  test('is there as a whole or not at all, whatever stands before it', async () => {
+    const db = await aDb()
+    const count = async () => (await db.sql`select count(*) as n from t`)[0]?.n
+    await db.copyIn(copy, () => lines(10, 5000))
+    assert.equal(await count(), 5002)
+    await assert.rejects(
+      db.copyIn(copy, () => lines(6000, 5).fill('x', 0, 1)),
+      { code: '22P02' },
+    )
+    await assert.rejects(
+      db.copyIn(`insert into t (id) values (-1); select 1 / 0; ${copy}`, () => lines(6000, 5)),
+      { code: '22012' },
+    )
+    await assert.rejects(
+      db.copyIn(`insert into t (id) values (-1); ${copy}`, () => {
+        throw new Error('no content')
+      }),
+      /no content/,
+    )
+    assert.equal(await count(), 5002)
+    await db.copyIn(`insert into t (id) values (-1); ${copy}`, () => lines(6000, 5))
+    assert.equal(await count(), 5008)
+    await db.close()
+  })
+
+  test('many at once, among transactions: nothing comes between the data of one', async () => {
+    const db = await aDb()
+    await Promise.all(
+      Array.from({ length: 40 }, (_, turn) =>
+        turn % 2 === 0
+          ? db.copyIn(copy, () => lines(1000 + turn * 100, 100))
+          : db.tx(async (sql) => {
+              await sql`insert into t (id) values (${-turn})`
+              await sql`update t set some_text = 'own' where id = ${-turn}`
+            }),
+      ),
+    )
+    const [row] =
+      await db.sql`select count(*) filter (where id > 2) as copied, count(*) filter (where id < 0) as own from t`
+    assert.deepEqual({ ...row }, { copied: 2000, own: 20 })
+    await db.close()
+  })
+
+  test('fails where its connection breaks, and the next one has another', async () => {
+    const db = await aDb()
+    const victims = `pg_stat_activity where datname = current_database() and query like '%pg_sleep%' and pid <> pg_backend_pid()`
+    const broken = db.copyIn(`select pg_sleep(20); ${copy}`, () => lines(10, 5))
+    broken.catch(() => {})
+    for (let found = 0; found === 0; await sleep(5))
+      found = (await db.sql.unsafe(`select pg_terminate_backend(pid) from ${victims}`)).length
+    await assert.rejects(broken, isConnectionTrouble)
+    await db.copyIn(copy, () => lines(10, 5))
+    assert.equal((await db.sql`select count(*) as n from t`)[0]?.n, 7)
+    await db.close()
+  })
+})
+
 suite('a connection that breaks inside a transaction', () => {
   const breaking = {
     'while it waits for something else': async (_: Sql, cut: () => Promise<void>) => {

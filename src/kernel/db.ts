@@ -1,4 +1,5 @@
 import postgres from 'postgres'
+import { type CopyQuery, copyIn } from './copy-in.ts'
 import { connectionLost, withSafeTransactions } from './transactions.ts'
 
 /** The pool or an open transaction: store functions take it first, the caller decides. */
@@ -14,6 +15,11 @@ export interface Db {
    */
   tx<T>(work: (sql: Sql) => Promise<T>): Promise<T>
   afterCommit(sql: Sql, effect: () => void): void
+  /**
+   * One `copy … from stdin`, and the statements that stand before it in the same text, as a transaction of its own: two ways to
+   * the database and back, where `tx` needs four. On a busy process each of them waits for everything else that arrived.
+   */
+  copyIn(text: string, content: () => Buffer): Promise<void>
   /** Connections of their own beside the others, for work that must not wait for them; they close with the rest. */
   open(options: PoolOptions & { name: string }): Db
   close(): Promise<void>
@@ -137,12 +143,28 @@ function createDbWith(
       if (!list) throw new Error('afterCommit needs the sql of an open db.tx')
       list.push(effect)
     },
+    async copyIn(text, content) {
+      const own = transactions
+      try {
+        await copyIn(ownTransaction(own, text), content)
+      } catch (error) {
+        if (isConnectionTrouble(error)) replace(own)
+        throw error
+      }
+    },
     async close() {
       const own = [pool.end({ timeout: 5 }), transactions.end({ timeout: 5 })]
       await Promise.all([...beside.splice(0).map((other) => other.close()), ...own])
     },
   }
 }
+
+/** A text without parameters is a transaction for PostgreSQL; `onexecute` keeps the driver from sending anything else with it. */
+const ownTransaction = (pool: Pool, text: string) =>
+  (pool.unsafe as (text: string, args: unknown[], options: object) => CopyQuery)(text, [], {
+    simple: true,
+    onexecute: () => false,
+  })
 
 /** PostgreSQL's code for "this key is taken". */
 export const isUniqueViolation = (error: unknown, constraint?: string) =>

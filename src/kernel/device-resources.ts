@@ -15,7 +15,7 @@ export const NoSuchResource = defineError<{ extension: string; path: string }>(
 export type Resource = (
   message: DeviceMessage,
   parts: Record<string, string | undefined>,
-) => Promise<DeviceAnswer | undefined>
+) => Promise<DeviceAnswer | undefined> | DeviceAnswer | undefined
 
 /**
  * By pattern: `/config/json[/<name>]`, where `<name>` is one level that is not empty, `[…]` may be missing and `<*>` is all
@@ -23,7 +23,7 @@ export type Resource = (
  */
 export function resources(table: Record<string, Resource>): Extension['receive'] {
   const rows = Object.entries(table).map(([pattern, resource]) => ({ expression: compiled(pattern), resource }))
-  return async (message) => {
+  return (message) => {
     for (const { expression, resource } of rows) {
       const match = expression.exec(message.resourcePath)
       if (match) return resource(message, match.groups ?? {})

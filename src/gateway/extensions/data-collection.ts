@@ -36,23 +36,37 @@ export function plainSample(metric: string, payload: Buffer): Record<string, unk
   return { [`${metric}-value`]: value, [`${metric}-unit`]: unit === '' ? 'number' : unit }
 }
 
+const nothing = {}
+const toNothing = () => nothing
+
 export function dataCollection(attached: Attached, enriched: Enrichment, tell: TellSamples): Extension {
-  const collect = async (message: DeviceMessage, samples: unknown[]) => {
-    if (samples.length === 0 || (attached.receivers.length === 0 && !tell.isHeard())) return {}
-    const whole = await enriched(message.endpoint, samples)
-    // One status for the batch, and none before everybody is done with the message.
+  /** One status for the batch, and none before everybody is done with the message. */
+  async function toAll(message: DeviceMessage, samples: unknown[], enriching: unknown[] | Promise<unknown[]>) {
+    const whole = await enriching
     const outcomes = await Promise.allSettled(attached.receivers.map((receiver) => receiver.collect(message, whole)))
     const failure = outcomes.find((outcome) => outcome.status === 'rejected')
     if (failure) throw failure.reason
     // What was refused is told to nobody. Who fails here sends again, which stores the same once more.
     if (tell.isHeard()) await tell(message, whole, samples)
-    return {}
+    return nothing
   }
+
+  function collect(message: DeviceMessage, samples: unknown[]) {
+    const { receivers } = attached
+    const isHeard = tell.isHeard()
+    if (samples.length === 0 || (receivers.length === 0 && !isHeard)) return nothing
+    const whole = enriched(message.endpoint, samples)
+    // Mostly there is one who wants them, and nothing to add: no promise is made but that of the commit.
+    return receivers.length === 1 && !isHeard && !(whole instanceof Promise)
+      ? receivers[0]!.collect(message, whole).then(toNothing)
+      : toAll(message, samples, whole)
+  }
+
   return {
     name: 'dcx',
     receive: resources({
-      '/json[/<*>]': async (message) => collect(message, samplesIn(message.payload)),
-      '/plain/<metric>': async (message, { metric = '' }) => collect(message, [plainSample(metric, message.payload)]),
+      '/json[/<*>]': (message) => collect(message, samplesIn(message.payload)),
+      '/plain/<metric>': (message, { metric = '' }) => collect(message, [plainSample(metric, message.payload)]),
     }),
   }
 }

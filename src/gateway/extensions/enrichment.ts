@@ -7,7 +7,13 @@ import type { Applications } from '../../services/applications/contract.ts'
 import type { Register } from '../../services/register/contract.ts'
 import { EndpointUnregistered, MetadataUpdated } from '../../services/register/events.ts'
 
-export type Enrichment = (endpoint: DeviceEndpoint, samples: unknown[]) => Promise<unknown[]>
+/** At once where nothing is to be added, which is nearly always. */
+export type Enrichment = (endpoint: DeviceEndpoint, samples: unknown[]) => unknown[] | Promise<unknown[]>
+
+interface Settings {
+  enabled: boolean
+  path: string
+}
 
 interface Known {
   metadata: Record<string, unknown>
@@ -21,7 +27,7 @@ const addedBytesMax = 32 * mebibyte
 export function createEnrichment(
   bus: Pick<Bus, 'hear' | 'onGap'>,
   register: Pick<Register, 'metadataOf'>,
-  applications: Pick<Applications, 'configuration'>,
+  applications: Pick<Applications, 'follow'>,
 ): Enrichment {
   const cache = createCache<Known>({ bytesMax: 32 * mebibyte, sizeOf: ({ bytes }) => 4 * bytes })
   bus.hear(MetadataUpdated, ({ endpointId }) => cache.drop(endpointId))
@@ -36,22 +42,25 @@ export function createEnrichment(
       return metadata && { metadata, bytes: Buffer.byteLength(JSON.stringify(metadata)) }
     })
 
-  return async ({ tenantId, applicationName, versionName, endpointId }, samples) => {
-    const config = await applications.configuration({ tenantId, instance: 'dcx', applicationName, versionName })
-    const { enabled = false, path = '~ep-metadata' } = (config['metadata-enrichment'] ?? {}) as {
-      enabled?: boolean
-      path?: string
-    }
-    if (!enabled || !samples.some(isObject)) return samples
-    const known = await metadataOf(endpointId)
+  const settingsOf = applications.follow('dcx', (config): Settings | undefined => {
+    const { enabled = false, path = '~ep-metadata' } = (config['metadata-enrichment'] ?? {}) as Partial<Settings>
+    return enabled ? { enabled, path } : undefined
+  })
+
+  async function enriched(endpoint: DeviceEndpoint, samples: unknown[]) {
+    const settings = await settingsOf(endpoint)
+    if (!settings || !samples.some(isObject)) return samples
+    const known = await metadataOf(endpoint.endpointId)
     if (!known) return samples
     if (known.bytes * samples.length > addedBytesMax)
       throw invalidField(
         'payload',
         `expected at most ${Math.floor(addedBytesMax / known.bytes)} samples, each of which gets the endpoint's metadata`,
       )
-    return samples.map((sample) => (isObject(sample) ? { ...sample, [path]: known.metadata } : sample))
+    return samples.map((sample) => (isObject(sample) ? { ...sample, [settings.path]: known.metadata } : sample))
   }
+
+  return (endpoint, samples) => (settingsOf(endpoint) === undefined ? samples : enriched(endpoint, samples))
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> =>

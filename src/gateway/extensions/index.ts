@@ -25,7 +25,7 @@ export interface GatewayExtensions {
 export function createExtensions(deps: {
   kit: Pick<Kit, 'db' | 'bus' | 'jobs' | 'now' | 'log' | 'metrics'>
   register: Pick<Register, 'metadataOf'>
-  applications: Pick<Applications, 'configuration'>
+  applications: Pick<Applications, 'follow'>
 }): GatewayExtensions {
   const { kit, register, applications } = deps
   const attached: Attached = { receivers: [] }

@@ -23,6 +23,14 @@ export interface Applications {
     versionName?: string
   }): Promise<Record<string, unknown>>
   /**
+   * What the configuration of an instance means for a version, for those who ask for every message: read once, remembered until
+   * it changes, and given at once where it is known.
+   */
+  follow<T>(
+    instance: string,
+    read: (config: Record<string, unknown>, of: ApplicationVersionRef) => T,
+  ): (of: ApplicationVersionRef) => T | Promise<T>
+  /**
    * The applications of a tenant, or these of them, in the order of their names, page after page: what an instance is
    * configured with at the application and at each of its versions.
    */

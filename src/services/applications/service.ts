@@ -2,6 +2,7 @@
 import type { Identity } from '../../identity/contract.ts'
 import type { Kit } from '../../kernel/define-service.ts'
 import type { Applications } from './contract.ts'
+import { createFollow } from './following.ts'
 import { createMemory } from './memory.ts'
 import { type ApplicationRules, createApplicationRules, documentsOf, inArray } from './service/applications.ts'
 import { type ConfigurationRules, createConfigurationRules } from './service/configurations.ts'
@@ -46,6 +47,7 @@ export function createApplications(kit: Kit, identity: Identity): ApplicationsSe
       },
       findVersion: versions.findOwner,
       configuration: configurations.effective,
+      follow: createFollow(kit.bus, configurations.effective),
       configurationsOf: (of) => findConfigurationsOf(kit.db.sql, of),
       tenantConfiguration: configurations.effectiveForTenant,
       addUsage: usages.add,

@@ -1,59 +1,25 @@
-/** The plan of each version that talks, as this process remembers it. */
-import type { Bus } from '../../kernel/bus.ts'
+/** The plan of each version that talks. */
 import type { Log } from '../../kernel/log.ts'
-import type { Applications } from '../applications/contract.ts'
-import { ConfigurationChanged } from '../applications/events.ts'
+import type { Applications, ApplicationVersionRef } from '../applications/contract.ts'
 import { type Plan, planOf } from './plan.ts'
 
 export const instance = 'epts'
 
-interface OfVersion {
-  tenantId: string
-  applicationName: string
-  versionName: string
-}
-
 export interface Plans {
   /** At once when it is remembered. */
-  of(version: OfVersion): Plan | Promise<Plan>
+  of(version: ApplicationVersionRef): Plan | Promise<Plan>
   /** Of an application without a version. */
   ofApplication(application: { tenantId: string; applicationName: string }): Promise<Plan>
 }
 
-const plansMax = 10_000
-
-export function createPlans({ bus, log }: { bus: Bus; log: Log }, applications: Applications): Plans {
-  /** By version: their names are unique on the platform. */
-  const known = new Map<string, Plan | Promise<Plan>>()
-  bus.hear(ConfigurationChanged, (changed) => {
-    if (changed.instance === instance) known.clear()
-  })
-  bus.onGap(() => known.clear())
-
-  async function load(of: { tenantId: string; applicationName: string; versionName?: string }): Promise<Plan> {
-    const { plan, problems } = planOf(await applications.configuration({ ...of, instance }))
+export function createPlans(log: Log, applications: Applications): Plans {
+  function read(config: Record<string, unknown>, of: object): Plan {
+    const { plan, problems } = planOf(config)
     if (problems.length > 0) log.warn({ ...of, problems }, 'parts of the configuration of epts are left out')
     return plan
   }
-
   return {
-    of({ tenantId, applicationName, versionName }) {
-      const found = known.get(versionName)
-      if (found) return found
-      if (known.size >= plansMax) known.clear()
-      const loading: Promise<Plan> = load({ tenantId, applicationName, versionName }).then(
-        (plan) => {
-          if (known.get(versionName) === loading) known.set(versionName, plan)
-          return plan
-        },
-        (error) => {
-          if (known.get(versionName) === loading) known.delete(versionName)
-          throw error
-        },
-      )
-      known.set(versionName, loading)
-      return loading
-    },
-    ofApplication: load,
+    of: applications.follow(instance, read),
+    ofApplication: async (of) => read(await applications.configuration({ ...of, instance }), of),
   }
 }

@@ -4,6 +4,7 @@ import type { Applications } from '../applications/contract.ts'
 import type { Register } from '../register/contract.ts'
 import { createCollect } from './collect.ts'
 import type { TimeSeries } from './contract.ts'
+import { PointsStored } from './events.ts'
 import { createNames, type Names } from './names.ts'
 import { createPlans, type Plans } from './plans.ts'
 import { createPointRules, type PointRules } from './points.ts'
@@ -46,7 +47,7 @@ export function createTimeSeries(
   const db = kit.db.open({ max: writesAtOnce * 2, name: 'waypost-series' })
   const background = kit.db.open({ max: 2, name: 'waypost-series-packing' })
   const names = createNames(kit.db, kit.settings.timeSeries)
-  const plans = createPlans(kit, applications)
+  const plans = createPlans(log, applications)
   const slots = createSlots(kit)
   const writer = createWriter({
     db,
@@ -54,7 +55,7 @@ export function createTimeSeries(
     now,
     log,
     metrics,
-    storing: (sql, rows) => tellStored(bus, sql, rows, names),
+    storing: { wanted: () => bus.isHeard(PointsStored), run: (sql, rows) => tellStored(bus, sql, rows, names) },
     stored: (rows) => latest.stored(rows),
   })
   const latest = createLatest({

@@ -12,8 +12,8 @@ export interface Rows {
   readonly from: number
   readonly to: number
   add(record: TrafficRecord, micros: number): void
-  /** All of them, as COPY wants them; none is older than this. */
-  finish(notBefore: number): Buffer
+  /** All of them, as COPY wants them; with a time, none is older than that. */
+  finish(notBefore?: number): Buffer
 }
 
 /** The columns in the order in which `add` writes them. */
@@ -134,7 +134,7 @@ export function createRows(payloadBytesMax: number, capacity = 64 * 1024): Rows 
       if (micros < from) from = micros
       if (micros > to) to = micros
     },
-    finish(notBefore) {
+    finish(notBefore = from) {
       if (from < notBefore) raise(buffer.subarray(0, at), notBefore - epochMicros)
       reserve(trailerLength)
       buffer.writeInt16BE(-1, at)
@@ -155,13 +155,25 @@ function cutOf(payload: Buffer, most: number, readable: boolean): number {
   return length
 }
 
+/** Thousands of records share what is said of their transport. */
+const texts = new WeakMap<object, string>()
+
+function textOf(given: Record<string, unknown>): string {
+  let text = texts.get(given)
+  if (text === undefined) {
+    text = JSON.stringify(given)
+    texts.set(given, text)
+  }
+  return text
+}
+
 function metadataText(
   given: Record<string, unknown> | undefined,
   whole: number,
   kept: number,
   readable: boolean,
 ): string | undefined {
-  if (readable && whole === kept) return given && JSON.stringify(given)
+  if (readable && whole === kept) return given && textOf(given)
   return JSON.stringify({
     ...given,
     ...(!readable && { encoding: 'base64' }),

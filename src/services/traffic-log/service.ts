@@ -18,7 +18,7 @@ import * as endpoints from './store/endpoints.ts'
 import * as lists from './store/lists.ts'
 import * as records from './store/records.ts'
 import { findRefusals, insertRefusals, type RefusalRow } from './store/refusals.ts'
-import { createWriter, type FirstRow } from './writer.ts'
+import { createWriter, type FirstRow, writesAtOnce } from './writer.ts'
 
 export type Question = Omit<TrafficQuery, 'tenantId' | 'sight'> & { tenantId?: string | undefined }
 
@@ -81,6 +81,7 @@ const codeOf = (error: unknown) => (error as { code?: string } | null)?.code
 export function createTrafficLog(kit: Kit, applications: Applications): TrafficLogService {
   const { db, jobs, log, now, metrics } = kit
   const { payloadBytesMax, retentionDays } = kit.settings.trafficLog
+  const writing = db.open({ max: writesAtOnce * 2, name: 'waypost-traffic' })
   const partitions = createPartitions(kit, retentionDays)
   const gate = createGate({ perTenant: 2, inAll: 4, waitingPerTenant: 20 })
 
@@ -97,7 +98,7 @@ export function createTrafficLog(kit: Kit, applications: Applications): TrafficL
 
   async function write(rows: Rows, again: FirstRow | undefined) {
     if (again && (await records.isWritten(db.sql, again, new Date(rows.from / 1000)))) return
-    await inPartitions(rows.from / 1000, rows.to / 1000, () => records.copyRecords(db, rows))
+    await inPartitions(rows.from / 1000, rows.to / 1000, () => records.copyRecords(writing, rows))
   }
 
   const writer = createWriter({

@@ -32,6 +32,7 @@ interface Records extends Group {
   first: FirstRow | undefined
 }
 
+export const writesAtOnce = 2
 const rowsMax = 5000
 const bytesMax = 4 * 1024 * 1024
 const dayMs = 86_400_000
@@ -81,7 +82,7 @@ export function createWriter(options: WriterOptions): Writer {
     log,
     metrics,
     everyMs: 5,
-    atOnce: 2,
+    atOnce: writesAtOnce,
     // Callers wait for an answer before they hand in more, so this is reached only when they are far too many.
     pendingBytesMax: 128 * 1024 * 1024,
     ...(options.patienceMs !== undefined && { patienceMs: options.patienceMs }),

@@ -1,25 +1,24 @@
 /** Hot rows. */
 import { copyIn } from '../../../kernel/copy-in.ts'
-import type { Sql } from '../../../kernel/db.ts'
+import type { Db, Sql } from '../../../kernel/db.ts'
 import { columns, type Rows } from '../write/rows.ts'
-import { holdSlot, partitionOf } from './slots.ts'
+import { partitionOf } from './slots.ts'
+
+/** Of `hold_slot`. */
+const notOpen = 'WP001'
 
 /** Nothing was written: the slot is not open any more. */
-export class SlotClosedError extends Error {
-  override readonly name = 'SlotClosedError'
-}
+export const isSlotClosed = (error: unknown) => (error as { code?: string } | null)?.code === notOpen
 
-/** In a transaction: all of them into the slot, as long as it is open. */
-export async function copySamples(sql: Sql, slot: number, groups: Rows[]) {
-  const state = holdSlot(sql, slot)
-  state.catch(() => {})
-  for (const rows of groups) {
-    // Both are on their way together.
-    const copy = sql.unsafe(`copy ${partitionOf(slot)} (${columns.join(', ')}) from stdin (format binary)`)
-    await copyIn(copy, async () => {
-      const encoded = rows.encode(slot)
-      if ((await state) !== 'open') throw new SlotClosedError()
-      return encoded
-    })
-  }
+const hold = (slot: number) => `select time_series.hold_slot(${slot})`
+const copy = (slot: number) => `copy ${partitionOf(slot)} (${columns.join(', ')}) from stdin (format binary)`
+
+/** All of them into the slot, as long as it is open, durable when it returns. */
+export const copySamples = (db: Db, slot: number, rows: Rows) =>
+  db.copyIn(`${hold(slot)}; ${copy(slot)}`, () => rows.encode(slot))
+
+/** The same within a transaction, of several groups. */
+export async function copyGroups(sql: Sql, slot: number, groups: Rows[]) {
+  await sql.unsafe(hold(slot))
+  for (const rows of groups) await copyIn(sql.unsafe(copy(slot)), () => rows.encode(slot))
 }

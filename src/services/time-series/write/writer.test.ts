@@ -38,10 +38,13 @@ test('what overtook a write that had to wait still counts more, although its slo
   let [held, attempts] = [true, 0]
   const isFirst = (rows: Rows) => rows.values[0]![0] === 1
   const writer = aWriter({
-    async storing(_, rows) {
-      if (!isFirst(rows) || !held) return
-      attempts++
-      throw new Error('away')
+    storing: {
+      wanted: () => true,
+      async run(_, rows) {
+        if (!isFirst(rows) || !held) return
+        attempts++
+        throw new Error('away')
+      },
     },
   })
   const { one, write } = await ready(writer)
@@ -64,15 +67,15 @@ test('a write of which nothing was heard is done again, and that changes nothing
   const writer = aWriter({
     db: {
       ...db,
-      async tx(work) {
-        const result = await db.tx(work)
+      async copyIn(text, content) {
+        await db.copyIn(text, content)
         if (failures-- > 0) throw Object.assign(new Error('lost'), { code: 'CONNECTION_CLOSED' })
-        return result
       },
     },
   })
   const { one, write } = await ready(writer)
   await write(7)
+  assert.equal(failures, -1)
   await pack()
   assert.deepEqual(await points(one.endpointId), { 'auto~a/value': [[1, 7]] })
 })
@@ -81,8 +84,11 @@ test('while the database is away too long, callers are refused, and later ones a
   let away = true
   const writer = aWriter({
     patienceMs: 300,
-    async storing() {
-      if (away) throw Object.assign(new Error('away'), { code: 'ECONNREFUSED' })
+    storing: {
+      wanted: () => true,
+      async run() {
+        if (away) throw Object.assign(new Error('away'), { code: 'ECONNREFUSED' })
+      },
     },
   })
   const { one, write } = await ready(writer)

@@ -7,7 +7,7 @@ import type { Db, Sql } from '../../../kernel/db.ts'
 import { createGroupCommit, type GroupCommit } from '../../../kernel/group-commit.ts'
 import type { Log } from '../../../kernel/log.ts'
 import type { Metrics } from '../../../kernel/metrics.ts'
-import { copySamples, SlotClosedError } from '../store/samples.ts'
+import { copyGroups, copySamples, isSlotClosed } from '../store/samples.ts'
 import { createRows, type Rows } from './rows.ts'
 import type { Slots } from './slots.ts'
 
@@ -24,8 +24,8 @@ export interface WriterOptions {
   now: Clock
   log: Log
   metrics: Metrics
-  /** In the transaction that stores them. */
-  storing?(sql: Sql, rows: Rows): Promise<void>
+  /** In the transaction that stores them, where there is something to do. */
+  storing?: { wanted(): boolean; run(sql: Sql, rows: Rows): Promise<void> }
   /** They are durable. */
   stored?(rows: Rows): void
   patienceMs?: number
@@ -49,7 +49,7 @@ interface Committed {
 }
 
 export function createWriter(options: WriterOptions): Writer {
-  const { db, slots, now } = options
+  const { db, slots, now, storing } = options
   let stamped = 0
   /** In the order of their stamps. */
   const began: Rows[] = []
@@ -81,16 +81,18 @@ export function createWriter(options: WriterOptions): Writer {
       const slot = await slots.current()
       const again = overtaken(rows, slot)
       try {
-        await db.tx(async (sql) => {
-          await copySamples(sql, slot, [rows, ...again.map((one) => one.rows)])
-          await options.storing?.(sql, rows)
-        })
+        if (again.length === 0 && !storing?.wanted()) await copySamples(db, slot, rows)
+        else
+          await db.tx(async (sql) => {
+            await copyGroups(sql, slot, [rows, ...again.map((one) => one.rows)])
+            if (storing?.wanted()) await storing.run(sql, rows)
+          })
         for (const one of again) one.slot = slot
         settle(rows, slot)
         options.stored?.(rows)
         return
       } catch (error) {
-        const closed = error instanceof SlotClosedError || codeOf(error) === noSuchTable
+        const closed = isSlotClosed(error) || codeOf(error) === noSuchTable
         slots.forget(slot)
         if (!closed || refused === 5) throw error
       }

@@ -3,15 +3,21 @@ import type { Db, Sql } from '../../../kernel/db.ts'
 import { columns, type Rows } from '../rows.ts'
 import type { FirstRow } from '../writer.ts'
 
+const copy = `copy traffic_log.records (${columns.join(', ')}) from stdin (format binary)`
+/** Of `enter_since`. */
+const counted = 'WP002'
+
 /** All of them or none, durable when it returns. Rows that come too late to be counted are moved to where the counting is. */
 export async function copyRecords(db: Db, rows: Rows) {
-  await db.sql.begin(async (sql) => {
-    const entered = sql<{ closedUntil: Date }[]>`select traffic_log.enter() as closed_until`
-    const copy = sql.unsafe(`copy traffic_log.records (${columns.join(', ')}) from stdin (format binary)`)
-    // Both are on their way together.
-    const closed = entered.then(([row]) => row!.closedUntil.getTime() * 1000)
-    await Promise.all([closed, copyIn(copy, async () => rows.finish(await closed))])
-  })
+  try {
+    await db.copyIn(`select traffic_log.enter_since(to_timestamp(${rows.from / 1e6})); ${copy}`, () => rows.finish())
+  } catch (error) {
+    if ((error as { code?: string } | null)?.code !== counted) throw error
+    await db.tx(async (sql) => {
+      const [row] = await sql<{ closedUntil: Date }[]>`select traffic_log.enter() as closed_until`
+      await copyIn(sql.unsafe(copy), () => rows.finish(row!.closedUntil.getTime() * 1000))
+    })
+  }
 }
 
 /** After a commit of which nothing was heard: rows that were written together are there together. */
