@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { readSeries } from '../../../test/harness/read-series.ts'
 import { openTimeSeries } from '../../../test/harness/time-series.ts'
 import { dayMs } from './pack/builder.ts'
 import type { Value } from './pack/chunk.ts'
 
-const { endpoint, collect, points, pack, service } = await openTimeSeries()
+const { endpoint, collect, house, points, pack, service } = await openTimeSeries()
 
 function randomOf(seed: number) {
   let state = seed
@@ -25,6 +26,23 @@ function aSample(random: (below: number) => number, today: number) {
   if (random(4) === 0) sample.a = [null, true, false, 'text', '\u0000', 17][random(6)]
   if (random(4) === 0) sample.b = random(100)
   return sample
+}
+
+const usual = { points: 120_000, hotValues: 120_000 }
+
+/** What of it is between two times. */
+function withinOf(
+  model: Map<string, Map<string, Map<number, Value>>>,
+  { endpoints, from, to }: { endpoints: { endpointId: string }[]; from: number; to: number },
+) {
+  const all = endpoints.map(({ endpointId }) => {
+    const fields = [...model.get(endpointId)!].map(([field, own]) => {
+      const list = [...own].filter(([time]) => time >= from && time <= to).sort(([a], [b]) => a - b)
+      return [field, list] as const
+    })
+    return [endpointId, Object.fromEntries(fields.filter(([, list]) => list.length > 0))] as const
+  })
+  return Object.fromEntries(all.filter(([, fields]) => Object.keys(fields).length > 0))
 }
 
 test('whatever is sent, in whatever order, is read as if the last writer had won, before and after packing', async () => {
@@ -67,6 +85,13 @@ test('whatever is sent, in whatever order, is read as if the last writer had won
         .map(([field, own]) => [field, [...own].sort(([a], [b]) => a - b)] as const)
         .sort(([a], [b]) => (a < b ? -1 : 1))
       assert.deepEqual(await points(endpointId), Object.fromEntries(expected), `round ${round}, ${endpointId}`)
+    }
+    const limits = round % 8 === 3 ? usual : { points: 1 + random(60), hotValues: 1 + random(40) }
+    for (const descending of [false, true]) {
+      const [from, to] = [today - random(45) * dayMs - random(10), today + random(300) * 1000]
+      const asked = { endpoints: endpoints.slice(0, 2), from, to, descending, limits }
+      const read = await readSeries(house.kit.db, asked)
+      assert.deepEqual(read.points, withinOf(model, asked), `round ${round}, ${JSON.stringify(asked)}`)
     }
   }
   await service.latest.flush(true)

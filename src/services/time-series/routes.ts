@@ -1,9 +1,11 @@
 import type { Http } from '../../kernel/http/routes.ts'
 import { configRoutes } from './routes/config.ts'
+import { dataRoutes } from './routes/data.ts'
 import { pointRoutes } from './routes/points.ts'
 import type { TimeSeriesService } from './service.ts'
 
 export function routes(http: Http, service: TimeSeriesService) {
   configRoutes(http, service)
+  dataRoutes(http, service)
   pointRoutes(http, service)
 }

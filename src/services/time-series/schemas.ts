@@ -1,4 +1,4 @@
-import { Empty, JsonObject, Name, TextList, Type } from '../../kernel/schema.ts'
+import { DateTime, Empty, JsonObject, Name, Text, TextList, Type } from '../../kernel/schema.ts'
 
 const SeriesConfig = Type.Object(
   {
@@ -23,6 +23,91 @@ export const readConfig = {
         'By the name of the application. One that does not exist or that the caller may not read is not there',
     }),
   },
+}
+
+// ── reading
+
+const application = Type.Object({ applicationName: Name({ description: 'Name of the application' }) })
+
+const dateText =
+  'ISO 8601, in UTC where it names no zone; or `now`, or `now-<n>` with a unit: s, m, h, d, w, M (months), y'
+const dateOptions = {
+  maxLength: 40,
+  pattern: '^(now(-[0-9]{1,9}[smhdwMy])?|[0-9]{4}-[0-9]{2}-[0-9]{2}.*)$',
+}
+const date = (what: string) => Type.String({ ...dateOptions, description: `${what}: ${dateText}` })
+
+const endpointsText =
+  'Of these endpoints; default: all that the caller may read. One that does not exist or that the caller may not read is as one ' +
+  'without points'
+const endpointId = Type.Optional(TextList({ description: endpointsText }))
+const endpointIDs = Type.Optional(
+  Type.Array(Text({ maxLength: 255 }), { maxItems: 10_000, description: endpointsText }),
+)
+const seriesNames = (description: string, minItems: number) =>
+  Type.Array(Text({ maxLength: 300 }), { minItems, maxItems: 10_000, description })
+
+const Point = Type.Object(
+  {
+    timestamp: DateTime(),
+    values: JsonObject({ description: 'By their names: numbers, texts, true, false or null' }),
+  },
+  { title: 'Point' },
+)
+const SeriesOfEndpoint = Type.Record(Type.String(), Type.Array(Point), {
+  description: 'Points by the name of their series',
+})
+
+const span = {
+  fromDate: date('Points after it'),
+  toDate: date('Points before it'),
+  includeTime: Type.Optional(
+    Type.Enum(['from', 'to', 'both', 'none'], {
+      default: 'none',
+      description: 'Which of the two dates is within: a point at that very time is part of the answer',
+    }),
+  ),
+  sort: Type.Optional(
+    Type.Enum(['ASC', 'DESC'], { default: 'ASC', description: 'ASC: of each series the oldest point first' }),
+  ),
+}
+const dataText =
+  'An array of objects that is sent while it is read, each of them whole in one chunk of the answer. An endpoint or a series may ' +
+  'come again in a later object; its points go on there, in the order of `sort`. Values that a point lacks are left out. What has ' +
+  'no points is not there.'
+const dataAnswer = {
+  200: Type.Array(Type.Record(Type.String(), SeriesOfEndpoint, { description: 'By the id of the endpoint' })),
+}
+
+export const readData = {
+  summary: 'Historical points',
+  description: dataText,
+  params: application,
+  query: Type.Object({
+    timeSeriesName: TextList({ description: 'Names of the series, such as `auto~temperature`' }),
+    endpointId,
+    ...span,
+  }),
+  response: dataAnswer,
+}
+
+export const searchData = {
+  summary: 'Historical points, asked for with a body',
+  description: dataText,
+  params: application,
+  body: Type.Object(
+    {
+      timeSeriesNames: seriesNames('Names of the series, such as `auto~temperature`', 1),
+      endpointIDs,
+      ...span,
+    },
+    {
+      examples: [
+        { timeSeriesNames: ['auto~temperature'], fromDate: 'now-1d', toDate: 'now', endpointIDs: ['thermo-1'] },
+      ],
+    },
+  ),
+  response: dataAnswer,
 }
 
 // ── writing

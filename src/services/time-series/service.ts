@@ -1,4 +1,4 @@
-import { monotonicMs } from '../../kernel/clock.ts'
+import { type Clock, monotonicMs } from '../../kernel/clock.ts'
 import type { Kit } from '../../kernel/define-service.ts'
 import type { Applications } from '../applications/contract.ts'
 import type { Register } from '../register/contract.ts'
@@ -10,6 +10,10 @@ import { createPlans, type Plans } from './plans.ts'
 import { createPointRules, type PointRules } from './points.ts'
 import { createPutPoints } from './put-points.ts'
 import { type Configured, createConfigured } from './read/configured.ts'
+import { createDataRules, type DataRules } from './read/data.ts'
+import { createReader } from './read/reader.ts'
+import { createSights } from './read/sight.ts'
+import { createTurns } from './read/turns.ts'
 import { createForget, type Forget } from './write/forget.ts'
 import { createLatest, type Latest } from './write/latest.ts'
 import { createPacker, type Packer } from './write/packer.ts'
@@ -21,7 +25,9 @@ import { createWriter, writesAtOnce } from './write/writer.ts'
 export interface TimeSeriesService {
   api: TimeSeries
   configured: Configured
+  data: DataRules
   points: PointRules
+  now: Clock
   names: Names
   plans: Plans
   slots: Slots
@@ -35,6 +41,9 @@ export interface TimeSeriesService {
   start(): Promise<void>
   stop(): Promise<void>
 }
+
+/** Reading takes connections of its own: whoever reads years does not hold up the rest of the platform. */
+const readsAtOnce = { perTenant: 2, inAll: 4 }
 
 const retentionEveryMs = 15 * 60_000
 const straysEveryMs = 24 * 3_600_000
@@ -91,9 +100,13 @@ export function createTimeSeries(
     },
   })
 
+  const reading = kit.db.open({ max: readsAtOnce.inAll * 2, name: 'waypost-series-reading' })
+  const reader = createReader({ db: reading, turns: createTurns(readsAtOnce) })
+  const sights = createSights({ db: reading, applications, register })
   const putPoints = createPutPoints({ names, writer })
   return {
     configured: createConfigured({ db: kit.db, applications }),
+    data: createDataRules({ sights, reader }),
     points: createPointRules({ applications, register, putPoints }),
     api: {
       collect: createCollect({ plans, names, writer }),
@@ -101,6 +114,7 @@ export function createTimeSeries(
       latestOf: latest.of,
       retentionWouldDelete: retention.wouldGo,
     },
+    now,
     names,
     plans,
     slots,

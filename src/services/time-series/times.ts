@@ -15,6 +15,27 @@ export function timeOfText(text: string): number | undefined {
   return Number.isNaN(time) ? undefined : time
 }
 
+/** Beyond milliseconds, which is all that points have. */
+const finer = /[.,]\d{3}\d*[1-9]/
+
+/** Both times are within. */
+export interface Span {
+  from: number
+  to: number
+}
+
+/** The points from then on; `isFirst`: with the one at that very time. */
+export function startOf(text: string, isFirst: boolean, now: Date): number | undefined {
+  const time = timeOf(text, now)
+  return time === undefined ? undefined : isFirst && !finer.test(text) ? time : time + 1
+}
+
+/** The points until then; `isLast`: with the one at that very time. */
+export function endOf(text: string, isLast: boolean, now: Date): number | undefined {
+  const time = timeOf(text, now)
+  return time === undefined ? undefined : isLast || finer.test(text) ? time : time - 1
+}
+
 const relative = /^now(?:-(\d{1,9})([smhdwMy]))?$/
 
 const unitMs: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 }

@@ -195,7 +195,18 @@ const alone = (column: Column): Rows => ({
   columns: [column],
 })
 
+/** Values that came in the same samples have the same times. */
+function haveSameTimes([first, ...others]: Column[]): boolean {
+  const { count, times } = first!.points
+  return others.every(({ points }) => {
+    if (points.count !== count) return false
+    for (let index = 0; index < count; index++) if (points.times[index] !== times[index]) return false
+    return true
+  })
+}
+
 function sideBySide(columns: Column[]): Rows {
+  if (haveSameTimes(columns)) return { count: columns[0]!.points.count, times: columns[0]!.points.times, columns }
   const all = new Set<number>()
   for (const { points } of columns) for (let index = 0; index < points.count; index++) all.add(points.times[index]!)
   const times = Float64Array.from(all).sort()

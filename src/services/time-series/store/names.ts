@@ -46,6 +46,30 @@ export async function findEndpointsOf(
     order by endpoint_id limit ${of.limit}`
 }
 
+/** Those of them that have points, in the order of their ids. */
+export async function findTheseEndpointsOf(
+  sql: Sql,
+  of: { tenantId: string; applicationName: string; endpointIds: string[] },
+): Promise<NumberedEndpoint[]> {
+  return await sql`
+    select endpoint_id, endpoint_no from time_series.endpoints
+    where endpoint_id = any(${of.endpointIds}::text[])
+      and tenant_id = ${of.tenantId} and application_name = ${of.applicationName}
+    order by endpoint_id`
+}
+
+/** By their names, with all of their values; without names all of them. */
+export async function findSeriesNamed(
+  sql: Sql,
+  of: { tenantId: string; applicationName: string; names: string[] | undefined },
+): Promise<Series[]> {
+  return await sql`
+    select series_id, name, value_name from time_series.series
+    where tenant_id = ${of.tenantId} and application_name = ${of.applicationName}
+      ${of.names === undefined ? sql`` : sql`and name = any(${of.names}::text[])`}
+    order by name, value_name`
+}
+
 export interface Series {
   seriesId: number
   name: string

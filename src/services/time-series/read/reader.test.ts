@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { readSeries } from '../../../../test/harness/read-series.ts'
+import { openTimeSeries } from '../../../../test/harness/time-series.ts'
+import type { DeviceEndpoint } from '../../../kernel/device.ts'
+import { dayMs } from '../pack/builder.ts'
+import type { Value } from '../pack/chunk.ts'
+
+const { collect, endpoint, house, pack, points, registered } = await openTimeSeries()
+const { db } = house.kit
+const today = Math.floor(Date.now() / dayMs) * dayMs
+
+/** As the simple reader says, in both directions. */
+async function sameAsSimple(of: Parameters<typeof collect>[0], limits: { points: number; hotValues: number }) {
+  const expected = { [of.endpointId]: await points(of.endpointId) }
+  let parts = 0
+  for (const descending of [false, true]) {
+    const read = await readSeries(db, { endpoints: [of], descending, limits })
+    assert.deepEqual(read.points, expected)
+    parts = read.parts
+  }
+  return parts
+}
+
+suite('reading in parts', () => {
+  test('any number of samples of one time: the last of each set counts', async () => {
+    const one = await endpoint()
+    await collect(one, [{ timestamp: today - 1, x: -1 }])
+    for (let round = 0; round < 12; round++)
+      await collect(one, [
+        { timestamp: today, x: round },
+        { timestamp: today, x: round + 0.5, y: round },
+        { timestamp: today, y: -round },
+      ])
+    await collect(one, [{ timestamp: today + 1, x: 100 }])
+    await sameAsSimple(one, { points: 10, hotValues: 4 })
+    assert.deepEqual((await points(one.endpointId))['auto~x/value'], [
+      [today - 1, -1],
+      [today, 11.5],
+      [today + 1, 100],
+    ])
+  })
+
+  test('samples of the same time in two slots, and in the wrong order', async () => {
+    const one = await endpoint()
+    await collect(one, [
+      { timestamp: today + 5, x: 1 },
+      { timestamp: today + 3, x: 2 },
+      { timestamp: today + 4, x: 3 },
+    ])
+    await collect(one, [{ timestamp: today + 3, x: 'none', y: 7 }])
+    await collect(one, [{ timestamp: today + 3, x: 4 }])
+    await sameAsSimple(one, { points: 100, hotValues: 100 })
+    await pack()
+    await collect(one, [{ timestamp: today + 3, x: 5 }])
+    await sameAsSimple(one, { points: 100, hotValues: 100 })
+  })
+
+  test('a day too large for memory is read by series, and a series of it by hours', async () => {
+    const one = await endpoint()
+    const samples = Array.from({ length: 20_000 }, (_, index) => ({
+      timestamp: today + index * 1000,
+      x: index,
+      y: index / 2,
+    }))
+    for (let from = 0; from < samples.length; from += 1000) await collect(one, samples.slice(from, from + 1000))
+    await collect(one, [
+      { timestamp: today - 3 * dayMs, x: 1 },
+      { timestamp: today + 3 * dayMs, y: 1 },
+    ])
+    await pack()
+    await collect(one, [
+      { timestamp: today + 10_000, x: -1 },
+      { timestamp: today - dayMs, y: 5 },
+    ])
+    assert.equal(await sameAsSimple(one, { points: 1_000_000, hotValues: 1000 }), 1)
+    assert.ok((await sameAsSimple(one, { points: 25_000, hotValues: 1000 })) >= 2)
+    assert.ok((await sameAsSimple(one, { points: 9000, hotValues: 1000 })) >= 6)
+  })
+
+  test('many small endpoints take few parts, and a large one among them its own', async () => {
+    const one = await endpoint()
+    const others: DeviceEndpoint[] = []
+    for (let count = 0; count < 30; count++) others.push(await registered(one))
+    for (const target of others)
+      await collect(target, [
+        { timestamp: today, x: 1 },
+        { timestamp: today + 1, x: 2 },
+      ])
+    await collect(
+      others[7]!,
+      Array.from({ length: 500 }, (_, index) => ({ timestamp: today + index, x: index })),
+    )
+    const check = async (limits: { points: number; hotValues: number }) => {
+      const read = await readSeries(db, { endpoints: others, limits })
+      for (const { endpointId } of others) assert.deepEqual(read.points[endpointId], await points(endpointId))
+      return read.parts
+    }
+    assert.equal(await check({ points: 10_000, hotValues: 10_000 }), 1)
+    const hot = await check({ points: 10_000, hotValues: 100 })
+    assert.ok(hot > 5 && hot < 12, `${hot} parts`)
+    await pack()
+    const packed = await check({ points: 100, hotValues: 100 })
+    assert.ok(packed <= 4, `${packed} parts`)
+  })
+})
+
+suite('reading while something else happens', () => {
+  test('what is packed, and its slot dropped, between two parts is read once and not missed', async () => {
+    const one = await endpoint()
+    const samples = Array.from({ length: 300 }, (_, index) => ({ timestamp: today + index * 1000, x: index }))
+    await collect(one, samples)
+    const expected = { [one.endpointId]: await points(one.endpointId) }
+    for (const descending of [false, true]) {
+      const limits = { points: 50, hotValues: 40 }
+      const read = await readSeries(db, {
+        endpoints: [one],
+        descending,
+        limits,
+        between: async (part) => {
+          if (part === 3) await pack()
+          if (part === 5) await collect(one, samples.slice(0, 100))
+        },
+      })
+      assert.deepEqual(read.points, expected)
+    }
+  })
+
+  test('readers see everything, always, while slots are closed, packed and dropped', async () => {
+    const one = await endpoint()
+    let stored = 0
+    let done = false
+    const write = async () => {
+      for (let round = 0; round < 40; round++) {
+        await collect(
+          one,
+          Array.from({ length: 20 }, (_, index) => ({ timestamp: today + round * 100 + index, x: stored })),
+        )
+        stored += 20
+        if (round % 5 === 4) await pack()
+      }
+      done = true
+    }
+    const count = (list: [number, Value][] | undefined) => list?.length ?? 0
+    const look = async () => {
+      while (!done) {
+        const least = stored
+        const { points: seen } = await readSeries(db, { endpoints: [one], limits: { points: 200, hotValues: 64 } })
+        const found = count(seen[one.endpointId]?.['auto~x/value'])
+        assert.ok(found >= least, `${found} of ${least}`)
+      }
+    }
+    await Promise.all([write(), look(), look()])
+    assert.equal((await points(one.endpointId))['auto~x/value']!.length, 800)
+  })
+})

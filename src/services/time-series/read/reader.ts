@@ -1,0 +1,108 @@
+/**
+ * Points of endpoints, piece by piece: whatever there is of them, one part of it is in memory, and the next on its way. Samples
+ * are asked for before chunks: what is packed in between is seen twice, which merges, and never missed.
+ */
+import type { Db } from '../../../kernel/db.ts'
+import * as store from '../store/reading.ts'
+import type { Span } from '../times.ts'
+import { type HotFormat, hotFormat } from './hot.ts'
+import { createHotLoading } from './load-hot.ts'
+import { type Loaded, type Piece, piecesOf } from './pieces.ts'
+import { plan, type Task } from './plan.ts'
+import { type AskedSeries, idsOf } from './series.ts'
+import type { Turns } from './turns.ts'
+
+export interface Question extends Span {
+  tenantId: string
+  applicationName: string
+  endpointNos: number[]
+  series: AskedSeries[]
+  descending: boolean
+  /** Whether the next part is read while this one is used: for whoever will want all of it. */
+  ahead: boolean
+}
+
+export interface Reader {
+  /**
+   * In parts: no endpoint has a series twice in one, and what comes of it in a later part is later (descending: earlier). The
+   * points of a part are unpacked as they are asked for.
+   */
+  read(question: Question): AsyncGenerator<Iterable<Piece>>
+}
+
+export interface ReaderLimits {
+  /** Packed points that are read at once, about. */
+  points: number
+  /** Values of samples that are read at once, about. */
+  hotValues: number
+}
+
+const usual: ReaderLimits = { points: 120_000, hotValues: 120_000 }
+
+export function createReader({ db, turns, limits = usual }: { db: Db; turns: Turns; limits?: ReaderLimits }): Reader {
+  const loadHot = createHotLoading(db, limits.hotValues)
+
+  /** Undefined when it was too much: then `rest` is in smaller parts. */
+  async function load(
+    task: Task,
+    format: HotFormat,
+    descending: boolean,
+  ): Promise<{ loaded: Loaded | undefined; rest: Task[] }> {
+    const { now, points: hot, later: rest } = await loadHot(task, format, descending)
+    if (!now) return { loaded: undefined, rest }
+    const { endpointNos, series, from, to } = now
+    const chunks = await store.findPacked(db.sql, { endpointNos, seriesIds: idsOf(series), from, to })
+    const packed = new Map<number, Map<number, Buffer>>()
+    for (const { endpointNo, seriesId, data } of chunks) {
+      const own = packed.get(endpointNo)
+      if (own) own.set(seriesId, data)
+      else packed.set(endpointNo, new Map([[seriesId, data]]))
+    }
+    return { loaded: { task: now, hot, packed }, rest }
+  }
+
+  return {
+    async *read(question) {
+      const { tenantId, descending } = question
+      const sets = await store.findSetsWith(db.sql, question, idsOf(question.series))
+      const tasks = plan(db.sql, question, { descending, pointsMax: limits.points })
+      const first: Task[] = []
+      const formatOf = lastRemembered((series: AskedSeries[]) => hotFormat(sets, idsOf(series)))
+
+      const next = () =>
+        turns.take(tenantId, async () => {
+          for (;;) {
+            const task = first.shift() ?? (await tasks.next()).value
+            if (!task) return undefined
+            const { loaded, rest } = await load(task, formatOf(task.series), descending)
+            first.unshift(...rest)
+            if (loaded) return loaded
+          }
+        })
+
+      let coming = next()
+      try {
+        for (;;) {
+          const loaded = await coming
+          if (!loaded) return
+          if (question.ahead) {
+            coming = next()
+            coming.catch(() => {})
+          }
+          yield piecesOf(loaded)
+          if (!question.ahead) coming = next()
+        }
+      } finally {
+        await coming.catch(() => {})
+      }
+    },
+  }
+}
+
+function lastRemembered<K, V>(make: (key: K) => V): (key: K) => V {
+  let known: { key: K; value: V } | undefined
+  return (key) => {
+    if (known?.key !== key) known = { key, value: make(key) }
+    return known.value
+  }
+}

@@ -1,0 +1,73 @@
+/** All that the reader of time series gives for an endpoint, as the simple reader beside it does. */
+import assert from 'node:assert/strict'
+import type { Db } from '../../src/kernel/db.ts'
+import { type Value, valueAt } from '../../src/services/time-series/pack/chunk.ts'
+import { createReader, type ReaderLimits } from '../../src/services/time-series/read/reader.ts'
+import type { AskedSeries } from '../../src/services/time-series/read/series.ts'
+import { createTurns } from '../../src/services/time-series/read/turns.ts'
+import { findEndpointNumbers, findSeries } from '../../src/services/time-series/store/names.ts'
+import { timeMax, timeMin } from '../../src/services/time-series/times.ts'
+
+export interface Asked {
+  endpoints: { tenantId: string; applicationName: string; endpointId: string }[]
+  from?: number
+  to?: number
+  descending?: boolean
+  limits?: ReaderLimits
+  /** Called after each part. */
+  between?: (part: number) => Promise<void>
+}
+
+type OfEndpoint = Record<string, [number, Value][]>
+
+/** Endpoint → `series/value` → [time, value][]; endpoints are of one application. */
+export async function readSeries(db: Db, asked: Asked): Promise<{ points: Record<string, OfEndpoint>; parts: number }> {
+  const { endpoints, from = timeMin, to = timeMax, descending = false, limits, between } = asked
+  const { tenantId, applicationName } = endpoints[0]!
+  const stored = await findSeries(db.sql, { tenantId, applicationName })
+  const series: AskedSeries[] = [...Map.groupBy(stored, ({ name }) => name)].map(([name, values]) => ({
+    name,
+    values: values.map(({ seriesId, valueName }) => ({ seriesId, name: valueName })),
+  }))
+  const numbers = await findEndpointNumbers(
+    db.sql,
+    endpoints.map(({ endpointId }) => endpointId),
+  )
+  const idOf = new Map(numbers.map(({ endpointId, endpointNo }) => [endpointNo, endpointId]))
+  const reader = createReader({ db, turns: createTurns({ perTenant: 1, inAll: 1 }), ...(limits && { limits }) })
+  const points: Record<string, OfEndpoint> = {}
+  const question = {
+    tenantId,
+    applicationName,
+    endpointNos: [...idOf.keys()],
+    series,
+    from,
+    to,
+    descending,
+    ahead: true,
+  }
+  let parts = 0
+  for await (const pieces of reader.read(question)) {
+    parts++
+    const seen = new Set<string>()
+    for (const { endpointNo, series: own, columns } of pieces) {
+      const key = `${endpointNo} ${own.name}`
+      assert.ok(!seen.has(key), 'a series occurs once in a part')
+      seen.add(key)
+      const ofEndpoint = points[idOf.get(endpointNo)!] ?? {}
+      points[idOf.get(endpointNo)!] = ofEndpoint
+      for (const { name, points: some } of columns) {
+        const list = Array.from({ length: some.count }, (_, index): [number, Value] => [
+          some.times[index]!,
+          valueAt(some, index),
+        ])
+        const field = `${own.name}/${name}`
+        ofEndpoint[field] = descending
+          ? [...list, ...(ofEndpoint[field] ?? [])]
+          : [...(ofEndpoint[field] ?? []), ...list]
+      }
+    }
+    await between?.(parts)
+  }
+  return { points, parts }
+}
