@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import net from 'node:net'
 import { suite, test } from 'node:test'
 import { freshDatabase } from '../../test/harness/database.ts'
+import { tcpDoor } from '../../test/harness/own-database.ts'
 import { sleep } from './clock.ts'
+import { copyIn } from './copy-in.ts'
 import { type ConnectionOptions, createDb, isConnectionTrouble, isUniqueViolation, likePart, type Sql } from './db.ts'
 
 async function aDb(connection?: ConnectionOptions) {
@@ -248,3 +250,23 @@ async function aLine(connection: ConnectionOptions) {
     },
   }
 }
+
+test('over TCP nothing waits for packets that are held back', async () => {
+  const connection = await freshDatabase()
+  const door = await tcpDoor(() => connection as { host: string; port: number })
+  const db = await aDb({ ...connection, host: '127.0.0.1', port: door.port })
+  const took: number[] = []
+  for (let time = 0; time < 9; time++)
+    await db.tx(async (sql) => {
+      await sql`set local synchronous_commit = off`
+      const began = performance.now()
+      // Two writes without an answer between them, and the second is small.
+      const copy = copyIn(sql.unsafe('copy t (id) from stdin'), async () => Buffer.from(`${100 + time}\n`))
+      await copy
+      took.push(performance.now() - began)
+    })
+  await db.close()
+  door.close()
+  took.sort((a, b) => a - b)
+  assert.ok(took[4]! < 35, `${took}`)
+})

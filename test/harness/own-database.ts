@@ -1,0 +1,75 @@
+/** A PostgreSQL beside the platform, at an address that stays the same when the server is killed and started again. */
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/kernel/embedded-postgres.ts'
+import { atTheEnd } from './database.ts'
+
+export interface OwnDatabase {
+  /** For `WAYPOST_DATABASE_URL`. */
+  url: string
+  /** For questions of the test itself, of the server that runs now. */
+  connection(): EmbeddedPostgres['connection']
+  pids(): number[]
+  /** Every process of it at once, as a power cut would. */
+  kill(): Promise<void>
+  start(): Promise<void>
+  stop(): Promise<void>
+}
+
+export async function aDatabase(directory: string): Promise<OwnDatabase> {
+  const open = () => startEmbeddedPostgres({ directory: join(directory, 'postgres'), log: () => {} })
+  let server: EmbeddedPostgres | undefined = await open()
+  const { user, password, database } = server.connection
+
+  const door = await tcpDoor(() => server?.connection)
+
+  const own: OwnDatabase = {
+    url: `postgres://${user}:${password}@127.0.0.1:${door.port}/${database}`,
+    connection: () => server!.connection,
+    pids: () => server?.pids() ?? [],
+    async kill() {
+      const dying = server!
+      server = undefined
+      for (const pid of dying.pids()) process.kill(pid, 'SIGKILL')
+      await dying.exited
+    },
+    async start() {
+      server ??= await open()
+    },
+    async stop() {
+      door.close()
+      await server?.stop()
+      server = undefined
+    },
+  }
+  atTheEnd(own.stop)
+  return own
+}
+
+/** Leads to a server that listens on a socket, which no URL can name; nowhere while there is none. */
+export async function tcpDoor(to: () => { host: string; port: number } | undefined) {
+  const joined = (from: Socket, there: Socket) => {
+    from.setNoDelay(true)
+    from.pipe(there)
+    from.on('error', () => there.destroy())
+    from.on('close', () => there.destroy())
+  }
+  const door = createServer((socket) => {
+    const target = to()
+    if (!target) return void socket.destroy()
+    const there = connect(join(target.host, `.s.PGSQL.${target.port}`))
+    joined(socket, there)
+    joined(there, socket)
+  })
+  await new Promise<void>((done) => door.listen(0, '127.0.0.1', done))
+  return { port: (door.address() as AddressInfo).port, close: () => void door.close() }
+}
+
+/** One that nobody uses at this moment: for what has to come back under the same address. */
+export async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+  const { port } = server.address() as AddressInfo
+  await new Promise((done) => server.close(done))
+  return port
+}
