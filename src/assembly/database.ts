@@ -7,12 +7,9 @@ import type { Log } from '../kernel/log.ts'
 
 export interface Database {
   connection: ConnectionOptions
-  /** Resolves when the server ends by itself; never for an external one. */
-  exited: Promise<number>
   stop(): Promise<void>
 }
 
-const never = new Promise<number>(() => {})
 const postgresDirectory = (config: Config) => join(config.dataDirectory, 'postgres')
 
 /** Holds the data directory and brings up the database; a second process on the same directory is refused. */
@@ -21,15 +18,15 @@ export async function openDatabase(config: Config, log: Log): Promise<Database> 
   try {
     if (config.databaseUrl) {
       const stop = async () => lock.release()
-      return { connection: { url: config.databaseUrl }, exited: never, stop }
+      return { connection: { url: config.databaseUrl }, stop }
     }
     const server = await startEmbeddedPostgres({
       directory: postgresDirectory(config),
+      revive: true,
       log: (line) => log.warn({ from: 'postgres' }, line),
     })
     return {
       connection: server.connection,
-      exited: server.exited,
       stop: async () => {
         await server.stop()
         lock.release()
@@ -45,8 +42,8 @@ export async function openDatabase(config: Config, log: Log): Promise<Database> 
 export async function borrowDatabase(config: Config, log: Log): Promise<Database> {
   if (!config.databaseUrl) {
     const connection = await connectEmbeddedPostgres(postgresDirectory(config))
-    if (connection) return { connection, exited: never, stop: async () => {} }
+    if (connection) return { connection, stop: async () => {} }
     return openDatabase(config, log)
   }
-  return { connection: { url: config.databaseUrl }, exited: never, stop: async () => {} }
+  return { connection: { url: config.databaseUrl }, stop: async () => {} }
 }

@@ -23,8 +23,6 @@ export interface Platform {
   /** Of the doors beside HTTP, under their names in bootstrap.json. */
   addresses: Record<string, string>
   bootstrap: Bootstrap
-  /** Resolves with the reason when the platform cannot go on. */
-  failed: Promise<string>
   stop(): Promise<void>
 }
 
@@ -100,7 +98,6 @@ export async function startPlatform(config: Config, log: Log, opening: Promise<D
       managementUrl: management.url,
       addresses,
       bootstrap: firstThings,
-      failed: database.exited.then((code) => `The embedded PostgreSQL ended by itself (exit code ${code})`),
       stop,
     }
   } catch (error) {

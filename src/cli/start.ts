@@ -6,7 +6,7 @@ import { createLog } from '../kernel/log.ts'
 
 const stopLimitMs = 9_500
 
-/** Runs until a signal or a failure; what was acknowledged is finished first. */
+/** Runs until a signal; what was acknowledged is finished first. */
 export async function run(): Promise<number> {
   const config = loadConfig()
   const log = await createLog(config.log)
@@ -38,10 +38,7 @@ export async function run(): Promise<number> {
   if (doors.length > 0) log.info(`Devices connect to ${doors.join(', ')} and ${baseUrl}/kp1/…`)
   log.info(`First credentials are in ${file}`)
 
-  const reason = await Promise.race([stopSignal, platform.failed])
-  const failed = !reason.startsWith('SIG')
-  if (failed) log.fatal(reason)
-  else log.info(`${reason}: stopping`)
+  log.info(`${await stopSignal}: stopping`)
   process.on('SIGINT', () => process.exit(130)) // a second Ctrl-C does not wait
   const overdue = setTimeout(() => {
     log.error('stopping took too long; what was not acknowledged is given up')
@@ -50,7 +47,7 @@ export async function run(): Promise<number> {
   await platform.stop()
   clearTimeout(overdue)
   log.info('stopped')
-  return failed ? 1 : 0
+  return 0
 }
 
 const nextSignal = () =>

@@ -15,6 +15,7 @@ import {
   writeDurably,
 } from './embedded-postgres/cluster.ts'
 import { stopOrphan } from './embedded-postgres/orphan.ts'
+import { revived } from './embedded-postgres/revive.ts'
 import { startServer } from './embedded-postgres/server.ts'
 import { settings } from './embedded-postgres/settings.ts'
 import {
@@ -23,6 +24,7 @@ import {
   port,
   recordedSocketDirectory,
   removeSocketDirectory,
+  removeSockets,
 } from './embedded-postgres/socket.ts'
 
 /**
@@ -47,6 +49,8 @@ export type EmbeddedPostgresOptions = {
   log(line: string): void
   /** What the machine has, where the operating system does not know. */
   memoryBytes?: number
+  /** Starts it again, at the same address, when it ends by itself: then `exited` never resolves. */
+  revive?: boolean
 }
 
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
@@ -81,13 +85,14 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     if (isNew) await makeCluster(cluster, directory, binaries, account, socketDirectory)
 
     const connection = connectionTo(directory, socketDirectory)
-    const server = await startServer({
-      cluster,
-      binaries,
-      account,
-      settings: settings(socketDirectory, options.memoryBytes),
-      log: options.log,
-    })
+    const serverSettings = settings(socketDirectory, options.memoryBytes)
+    const start = () => startServer({ cluster, binaries, account, settings: serverSettings, log: options.log })
+    const again = async () => {
+      await stopOrphan(cluster)
+      removeSockets(connection.host)
+      return await start()
+    }
+    const server = options.revive ? await revived(again, options.log) : await start()
     server.exited.then(cleanUp)
     return {
       connection,

@@ -29,7 +29,7 @@ export async function openPlatformHere(environment: Record<string, string> = {})
     ...environment,
   })
   const connection = await freshDatabase()
-  const database = { connection, exited: new Promise<number>(() => {}), stop: async () => {} }
+  const database = { connection, stop: async () => {} }
   const platform = await startPlatform(config, await createLog(config.log), Promise.resolve(database))
   atTheEnd(() => platform.stop())
   const { house, baseUrl, managementUrl, addresses, bootstrap } = platform

@@ -9,7 +9,7 @@ import { bearer, client, requestToken, tokenOf } from '../harness/client.ts'
 import { atTheEnd, throwAwayDirectory } from '../harness/database.ts'
 import { eventually } from '../harness/eventually.ts'
 import { runCommand, startPlatform } from '../harness/platform.ts'
-import { isAlive, treeOf } from '../harness/processes.ts'
+import { isAlive, nameOf, treeOf } from '../harness/processes.ts'
 
 function aDirectory() {
   const directory = throwAwayDirectory()
@@ -53,16 +53,27 @@ describe('a platform on its own directory', async () => {
     await first.kill('SIGTERM')
   })
 
-  test('after kill -9 of the program alone, the next start needs no hand', async () => {
+  test('after kill -9 of the program alone, the next start needs no hand; of its database, not even a start', async () => {
     const first = await startPlatform({ directory })
     await first.kill('SIGKILL')
     const second = await startPlatform({ directory })
-    await tokenOf(second.baseUrl, 'default', {
-      grant_type: 'client_credentials',
-      client_id: second.bootstrap.default.backendClient.id,
-      client_secret: second.bootstrap.default.backendClient.secret,
-    })
-    await second.kill('SIGTERM')
+    const { id, secret } = second.bootstrap.default.backendClient
+    const grant = { grant_type: 'client_credentials', client_id: id, client_secret: secret }
+    await tokenOf(second.baseUrl, 'default', grant)
+    for (const pid of treeOf(second.process.pid!)) if (nameOf(pid).startsWith('postgres')) process.kill(pid, 'SIGKILL')
+    const statuses = new Set<number>()
+    await eventually(
+      async () => {
+        const { status } = await requestToken(second.baseUrl, 'default', grant)
+        statuses.add(status)
+        assert.equal(status, 200)
+        assert.equal((await fetch(`${second.managementUrl}/health/ready`)).status, 200)
+      },
+      { withinMs: 20_000, everyMs: 50 },
+    )
+    for (const status of statuses) assert.ok(status === 200 || status === 503, `answered ${status} meanwhile`)
+    assert.match(second.output(), /ended by itself \(exit code 137\); it is started again.*is back/s)
+    assert.equal(await second.kill('SIGTERM'), 0)
   })
 
   test('SIGTERM finishes the request in flight, exits 0 within 10 s, and leaves no process', async () => {

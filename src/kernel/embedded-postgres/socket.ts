@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
@@ -26,6 +26,11 @@ export function makeSocketDirectory(account: Account | undefined): string {
 
 export function removeSocketDirectory(directory: string | undefined): void {
   if (directory && basename(directory).startsWith(prefix)) rmSync(directory, { recursive: true, force: true })
+}
+
+/** What a server that died has left there; a stranger may have its number now, and would be taken for it. */
+export function removeSockets(directory: string): void {
+  for (const name of readdirSync(directory)) rmSync(join(directory, name), { force: true })
 }
 
 export function recordedSocketDirectory(record: string): string | undefined {
