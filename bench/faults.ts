@@ -1,10 +1,9 @@
 import { killRounds } from '../test/faults/kill.ts'
-import { killDeviceRounds } from '../test/faults/kill-devices.ts'
 import { seriesRounds } from '../test/faults/series.ts'
 import { freshDirectory, removeDirectory } from './platform.ts'
 import type { Figure } from './report.ts'
 
-/** Fifty rounds of kill -9 at random moments, and fifty under the load of devices; anything acknowledged and lost ends the run with an error. */
+/** Fifty rounds of kill -9 at random moments, and fifty while time series are packed; anything acknowledged and lost ends the run with an error. */
 export async function faults(): Promise<Figure[]> {
   const directory = freshDirectory()
   const seed = Number(process.env.BENCH_SEED ?? 1)
@@ -13,9 +12,6 @@ export async function faults(): Promise<Figure[]> {
   const place = freshDirectory()
   const series = await seriesRounds({ rounds: 50, seed, directory: place })
   removeDirectory(place)
-  const second = freshDirectory()
-  const devices = await killDeviceRounds({ rounds: 50, seed, directory: second })
-  removeDirectory(second)
   return [
     { name: 'Rounds of kill -9 survived', value: report.rounds, unit: 'rounds', limit: { least: 50 } },
     { name: 'Tenants acknowledged and found AVAILABLE', value: report.tenants, unit: '' },
@@ -27,8 +23,6 @@ export async function faults(): Promise<Figure[]> {
       limit: { least: 50 },
     },
     { name: 'Samples acknowledged and found', value: series.acknowledged, unit: '' },
-    { name: 'Rounds survived under MQTT load', value: devices.rounds, unit: 'rounds', limit: { least: 50 } },
-    { name: 'Messages with a PUBACK, all in the traffic log', value: devices.acknowledged, unit: '' },
     { name: 'Slowest start after a kill', value: report.slowestStartSeconds, unit: 's', limit: { most: 10 } },
   ]
 }

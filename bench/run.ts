@@ -10,6 +10,10 @@ const benches: Record<string, { title: string; load(): Promise<() => Promise<Fig
   starting: { title: 'Starting and idling', load: async () => (await import('./starting.ts')).starting },
   http: { title: 'Authenticated reads', load: async () => (await import('./http.ts')).http },
   faults: { title: 'Killed fifty times', load: async () => (await import('./faults.ts')).faults },
+  'faults-devices': {
+    title: 'Devices while everything goes wrong',
+    load: async () => (await import('./faults-devices.ts')).faultsDevices,
+  },
   tenants: { title: 'Ten thousand tenants', load: async () => (await import('./tenants.ts')).tenants },
   binary: { title: 'Uploads and downloads', load: async () => (await import('./binary.ts')).binary },
   register: { title: 'A million endpoints', load: async () => (await import('./register.ts')).register },

@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict'
-import { rmSync } from 'node:fs'
 import { test } from 'node:test'
-import { atTheEnd, throwAwayDirectory } from '../harness/database.ts'
+import { throwAwayDirectory } from '../harness/database.ts'
 import { killDeviceRounds } from './kill-devices.ts'
 
-test('what got its PUBACK is in the traffic log after kill -9 of every process, and nothing is there twice', async () => {
-  const directory = throwAwayDirectory()
-  atTheEnd(() => rmSync(directory, { recursive: true, force: true }))
-  const report = await killDeviceRounds({ rounds: 2, seed: 20261115, directory })
-  assert.ok(report.acknowledged > 0, JSON.stringify(report))
+test('what devices sent is there once after kill -9 of the database under load, and nothing that was refused', async () => {
+  // The other kinds of rounds are in the bench (faults-devices): they take longer than a test may.
+  const report = await killDeviceRounds({ rounds: 1, seed: 20261115, directory: throwAwayDirectory() })
+  assert.ok(report.points > 0 && report.refused > 0 && report.packed > 0, JSON.stringify(report))
 })

@@ -1,25 +1,37 @@
 /**
- * Kills every process of the platform with SIGKILL while devices send samples with QoS 1, starts it again on the same directory, and
- * at the end looks for every message that got its PUBACK in the traffic log.
+ * Kills the platform, its PostgreSQL, or both with SIGKILL at random moments, while devices send samples and slots are packed all the
+ * time. In the end everything that was sent and acknowledged is there once, in its series, and nothing that was refused.
  */
 import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { join, resolve } from 'node:path'
 import { sleep } from '../../src/kernel/clock.ts'
-import type { Ask } from '../harness/client.ts'
-import { aDevice } from '../harness/device.ts'
-import { furnish } from '../harness/gateway.ts'
-import { type RunningPlatform, startPlatform } from '../harness/platform.ts'
+import { atTheEnd } from '../harness/database.ts'
+import { aDatabase, freePort, type OwnDatabase } from '../harness/own-database.ts'
+import { startPlatform } from '../harness/platform.ts'
+import { aFleet, type FleetReport } from './fleet.ts'
 import { killAll, randomOf } from './kill.ts'
 
-export interface DeviceKillReport {
+const program = resolve(import.meta.dirname, 'packer.ts')
+
+export interface DeviceKillReport extends FleetReport {
   rounds: number
-  sent: number
-  acknowledged: number
+  /** Slots that were packed meanwhile. */
+  packed: number
+  slowestRecoverySeconds: number
 }
 
-const devicesAtOnce = 4
-/** Of each device: so many messages wait for their PUBACK at any time. */
-const window = 20
-const pageSize = 1000
+/** The platform on a database of its own, at the same addresses whenever it is started. */
+export async function aSite(directory: string, environment: Record<string, string> = {}) {
+  const database = await aDatabase(join(directory, 'database'))
+  const ports = { WAYPOST_MQTT_PORT: String(await freePort()), WAYPOST_PORT: String(await freePort()) }
+  const start = () =>
+    startPlatform({
+      directory: join(directory, 'platform'),
+      environment: { WAYPOST_LOG_LEVEL: 'fatal', WAYPOST_DATABASE_URL: database.url, ...ports, ...environment },
+    })
+  return { database, start, platform: await start() }
+}
 
 export async function killDeviceRounds(options: {
   rounds: number
@@ -28,75 +40,58 @@ export async function killDeviceRounds(options: {
 }): Promise<DeviceKillReport> {
   const { rounds, directory } = options
   const random = randomOf(options.seed)
-  const environment = { WAYPOST_LOG_LEVEL: 'fatal' }
-  const sent: string[] = []
-  const acknowledged: string[] = []
-  let topics: string[] | undefined
-  for (let round = 0; round < rounds; round++) {
-    const platform = await startPlatform({ directory, environment })
-    topics ??= await topicsOf(await platform.asService(platform.bootstrap.default))
-    const sending = await Promise.all(
-      topics.map(async (topic, n) => send(await aDevice(platform.mqttUrl), topic, `${round}-${n}`)),
-    )
-    await sleep(20 + random() * 1000)
-    await killAll(platform)
-    for (const device of sending) {
-      await device.ended
-      sent.push(...device.sent)
-      acknowledged.push(...device.acknowledged)
-    }
-  }
-  const logged = await loggedBy(await startPlatform({ directory, environment }))
-  const missing = acknowledged.filter((text) => !logged.has(text))
-  assert.deepEqual(missing.slice(0, 10), [], `${missing.length} of ${acknowledged.length} are missing`)
-  const twice = sent.filter((text) => (logged.get(text) ?? 0) > 1)
-  assert.deepEqual(twice.slice(0, 10), [], `${twice.length} were stored more often than they were sent`)
-  return { rounds, sent: sent.length, acknowledged: acknowledged.length }
-}
-
-/** One endpoint for each device. */
-async function topicsOf(ask: Ask): Promise<string[]> {
-  const { anApplication, anEndpoint } = furnish(ask)
-  const { version } = await anApplication()
-  const endpoints = await Promise.all(Array.from({ length: devicesAtOnce }, () => anEndpoint(version)))
-  return endpoints.map(({ token }) => `kp1/${version}/dcx/${token}/json`)
-}
-
-/** Until the connection breaks; nothing is sent again. */
-function send({ client }: Awaited<ReturnType<typeof aDevice>>, topic: string, prefix: string) {
-  const sent: string[] = []
-  const acknowledged: string[] = []
-  let open = true
-  const ended = new Promise<void>((resolve) =>
-    client.once('close', () => {
-      open = false
-      resolve()
-    }),
-  )
-  const one = async () => {
-    const text = JSON.stringify({ name: `${prefix}-${sent.length}` })
-    sent.push(text)
-    await client.publishAsync(topic, text, { qos: 1 })
-    acknowledged.push(text)
-  }
-  const line = async () => {
-    // The last ones are never answered.
-    while (open) await Promise.race([one(), ended]).catch(() => {})
-  }
-  for (let n = 0; n < window; n++) void line()
-  return { sent, acknowledged, ended }
-}
-
-/** How often each payload is in the log. */
-async function loggedBy(platform: RunningPlatform): Promise<Map<string, number>> {
+  const site = await aSite(directory)
+  const { database, start } = site
+  let { platform } = site
+  let packed = 0
+  let packer = startPacker(database, () => packed++)
   const ask = await platform.asService(platform.bootstrap.default)
-  const times = new Map<string, number>()
-  for (let page = 0; ; page++) {
-    const { status, text, body } = await ask(`GET /api/v1/al/endpoint-traffic?page=${page}&size=${pageSize}`)
-    assert.equal(status, 200, text)
-    const content = body.content as { direction: string; payload: string }[]
-    for (const { direction, payload } of content)
-      if (direction === 'INBOUND') times.set(payload, (times.get(payload) ?? 0) + 1)
-    if (content.length < pageSize) return times
+  const fleet = await aFleet({ ask, mqttUrl: platform.mqttUrl, httpUrl: platform.baseUrl, devices: 6, window: 10 })
+  await fleet.goesOn()
+  let slowest = 0
+  for (let round = 0; round < rounds; round++) {
+    await sleep(100 + random() * 900)
+    fleet.longestSilenceSeconds()
+    const [server, data] = kinds[round % kinds.length]!
+    if (server) await Promise.all([killAll(platform), kill(packer)])
+    if (data) {
+      await database.kill()
+      await sleep(random() * 300)
+      await database.start()
+    }
+    if (server) {
+      platform = await start()
+      packer = startPacker(database, () => packed++)
+    }
+    await fleet.goesOn()
+    slowest = Math.max(slowest, fleet.longestSilenceSeconds())
   }
+  await fleet.finish()
+  await kill(packer)
+  const report = await fleet.verify(database.connection())
+  await platform.kill('SIGTERM')
+  await database.stop()
+  return { rounds, packed, slowestRecoverySeconds: slowest, ...report }
+}
+
+const kinds: [server: boolean, database: boolean][] = [
+  [false, true],
+  [true, true],
+  [true, false],
+]
+
+function startPacker({ url }: OwnDatabase, packed: () => void): ChildProcess {
+  const child = spawn(process.execPath, [program, url], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('NODE_'))),
+  })
+  child.stdout!.on('data', packed)
+  atTheEnd(() => void child.kill('SIGKILL'))
+  return child
+}
+
+async function kill(child: ChildProcess) {
+  const ended = new Promise((done) => child.once('close', done))
+  assert.ok(child.kill('SIGKILL'), 'the packing process has ended by itself')
+  await ended
 }

@@ -1,0 +1,61 @@
+/**
+ * Devices that send over MQTT 3.1.1, MQTT 5 and HTTP while everything goes wrong: in the end all that they sent and got acknowledged is
+ * there once, in its series, and nothing that was refused; anything else ends the run with an error.
+ */
+import { fullDisk, slowDisk } from '../test/faults/disk.ts'
+import { killDeviceRounds } from '../test/faults/kill-devices.ts'
+import { freshDirectory, removeDirectory } from './platform.ts'
+import type { Figure } from './report.ts'
+
+async function inDirectory<T>(work: (directory: string) => Promise<T>): Promise<T> {
+  const directory = freshDirectory()
+  try {
+    return await work(directory)
+  } finally {
+    removeDirectory(directory)
+  }
+}
+
+export async function faultsDevices(): Promise<Figure[]> {
+  const seed = Number(process.env.BENCH_SEED ?? 1)
+  const killed = await inDirectory((directory) => killDeviceRounds({ rounds: 50, seed, directory }))
+  const full = await inDirectory((directory) => fullDisk({ directory }))
+  const slow = await inDirectory((directory) => slowDisk({ directory }))
+  return [
+    {
+      name: 'Rounds of kill -9 of server, database or both under load',
+      value: killed.rounds,
+      unit: 'rounds',
+      limit: { least: 50 },
+    },
+    { name: 'Messages sent, all of them acknowledged in the end', value: killed.messages, unit: '' },
+    { name: 'Of them sent more than once', value: killed.sentAgain, unit: '' },
+    { name: 'Of them refused, nothing of which is there', value: killed.refused, unit: '' },
+    { name: 'Points of the others, each found once in its series', value: killed.points, unit: '' },
+    { name: 'Slots packed meanwhile', value: killed.packed, unit: '' },
+    {
+      name: 'Longest time without an acknowledgement',
+      value: killed.slowestRecoverySeconds,
+      unit: 's',
+      limit: { most: 20 },
+    },
+    { name: 'Full disk: points, each found once in its series', value: full.points, unit: '' },
+    { name: 'Full disk: messages that found room in 20 s', value: full.acknowledgedWhileFull, unit: '' },
+    {
+      name: 'Full disk: devices go on after space is there',
+      value: full.slowestRecoverySeconds,
+      unit: 's',
+      limit: { most: 20 },
+    },
+    { name: 'Slow disk: a commit usually', value: slow.usualCommitMs, unit: 'ms' },
+    { name: 'Slow disk: a commit when it is slow', value: slow.slowCommitMs, unit: 'ms' },
+    { name: 'Slow disk: messages', value: slow.acknowledgedPerSecond, unit: '/s' },
+    { name: 'Slow disk: points, each found once in its series', value: slow.points, unit: '' },
+    {
+      name: 'Slow disk: devices go on after it stood still',
+      value: slow.slowestRecoverySeconds,
+      unit: 's',
+      limit: { most: 20 },
+    },
+  ]
+}

@@ -1,0 +1,162 @@
+/** A disk that is full, and one that is slow, while devices send: nobody is told that something is stored that is not. */
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { appendFileSync, rmSync, statfsSync } from 'node:fs'
+import { join } from 'node:path'
+import { sleep } from '../../src/kernel/clock.ts'
+import { connect } from '../../src/kernel/db.ts'
+import { connectEmbeddedPostgres } from '../../src/kernel/embedded-postgres.ts'
+import { startPlatform } from '../harness/platform.ts'
+import { aFleet, type Fleet, type FleetReport } from './fleet.ts'
+import { aSite } from './kill-devices.ts'
+
+const mebibyte = 1024 * 1024
+const load = { devices: 6, window: 10 }
+
+export interface FullDiskReport extends FleetReport {
+  /** Messages that were acknowledged in the seconds of a full disk: what still found room. */
+  acknowledgedWhileFull: number
+  slowestRecoverySeconds: number
+}
+
+/**
+ * The platform with its own PostgreSQL on a filesystem of 300 MB: first there is no space for data, which PostgreSQL survives, then
+ * none for its log, which ends it. Each time the space comes back after some seconds, and that is all that anybody does.
+ */
+export async function fullDisk({ directory }: { directory: string }): Promise<FullDiskReport> {
+  mount(directory)
+  try {
+    const platform = await startPlatform({ directory, environment: { WAYPOST_LOG_LEVEL: 'fatal' } })
+    const ask = await platform.asService(platform.bootstrap.default)
+    const fleet = await aFleet({ ask, mqttUrl: platform.mqttUrl, httpUrl: platform.baseUrl, ...load })
+    await fleet.goesOn()
+    await sleep(2000)
+    const connection = (await connectEmbeddedPostgres(join(directory, 'postgres')))!
+    const ballast = join(directory, 'ballast')
+    let [acknowledgedWhileFull, slowestRecoverySeconds] = [0, 0]
+    for (const fill of [fillUp, exhaustLog]) {
+      await fill(directory, ballast, connection)
+      const before = fleet.acknowledged()
+      await sleep(10_000)
+      acknowledgedWhileFull += fleet.acknowledged() - before
+      await assertHonest(ask)
+      rmSync(ballast)
+      slowestRecoverySeconds = Math.max(slowestRecoverySeconds, await secondsUntilItGoesOn(fleet))
+      await sleep(3000)
+    }
+    await fleet.finish()
+    const report = await fleet.verify(connection)
+    assert.equal(await platform.kill('SIGTERM'), 0)
+    return { ...report, acknowledgedWhileFull, slowestRecoverySeconds }
+  } finally {
+    spawnSync('umount', ['-l', directory])
+  }
+}
+
+function mount(directory: string) {
+  const command = ['-t', 'tmpfs', '-o', 'size=300m', 'tmpfs', directory]
+  const { status, stderr } = spawnSync('mount', command, { encoding: 'utf8' })
+  if (status !== 0)
+    throw new Error(`A full disk needs a small filesystem. As root: mount ${command.join(' ')}\n${stderr}`)
+}
+
+const freeBytes = (directory: string) => {
+  const { bavail, bsize } = statfsSync(directory)
+  return bavail * bsize
+}
+
+function fillUp(directory: string, ballast: string, leaving: unknown) {
+  const bytes = typeof leaving === 'number' ? leaving : 0
+  try {
+    for (;;) {
+      const more = Math.min(mebibyte, freeBytes(directory) - bytes)
+      if (more <= 0) return
+      appendFileSync(ballast, Buffer.alloc(more))
+    }
+  } catch (error) {
+    // Somebody else took the last of it.
+    if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
+  }
+}
+
+/** Less than a segment of the log is left, and the next segment is begun: PostgreSQL gives up, as it has to. */
+async function exhaustLog(directory: string, ballast: string, connection: { host: string }) {
+  fillUp(directory, ballast, 6 * mebibyte)
+  const sql = connect(connection, { max: 1 })
+  const gone = async () => (await connectEmbeddedPostgres(join(directory, 'postgres'))) === undefined
+  for (let tries = 0; !(await gone()); tries++) {
+    assert.ok(tries < 200, 'PostgreSQL found space for its log although there is none')
+    await sql`select pg_switch_wal()`.catch(() => {})
+    await sleep(50)
+  }
+  await sql.end({ timeout: 0 })
+}
+
+/** What is small may still find room in what PostgreSQL has already; anything else is refused, and is no fault of the platform. */
+async function assertHonest(ask: (operation: string, body: object) => Promise<{ status: number; text: string }>) {
+  const { status, text } = await ask('POST /api/v1/applications', {
+    name: `app-${performance.now()}`.replace('.', '-'),
+  })
+  assert.ok(status === 201 || status === 503, `${status} ${text}`)
+}
+
+async function secondsUntilItGoesOn(fleet: Fleet) {
+  const began = performance.now()
+  await fleet.goesOn()
+  return (performance.now() - began) / 1000
+}
+
+export interface SlowDiskReport extends FleetReport {
+  /** A commit of one row, as anybody has it. */
+  usualCommitMs: number
+  slowCommitMs: number
+  acknowledgedPerSecond: number
+  slowestRecoverySeconds: number
+}
+
+/**
+ * Every flush of the log takes 100 ms longer (`commit_delay`, without waiting for others), and now and then all of PostgreSQL stands
+ * still (SIGSTOP), once for longer than anybody waits.
+ */
+export async function slowDisk({ directory }: { directory: string }): Promise<SlowDiskReport> {
+  const { database, platform } = await aSite(directory)
+  const ask = await platform.asService(platform.bootstrap.default)
+  const sql = connect(database.connection(), { max: 1 })
+  await sql`create table public.slow (n integer)`
+  const commitMs = async () => {
+    const took: number[] = []
+    for (let n = 0; n < 11; n++) {
+      const began = performance.now()
+      await sql`insert into public.slow values (${n})`
+      took.push(performance.now() - began)
+    }
+    return took.toSorted((a, b) => a - b)[5]!
+  }
+  const usualCommitMs = await commitMs()
+  await sql`alter system set commit_delay = 100000`
+  await sql`alter system set commit_siblings = 0`
+  await sql`select pg_reload_conf()`
+  await sleep(500)
+  const slowCommitMs = await commitMs()
+  assert.ok(slowCommitMs >= 100, `a commit takes ${slowCommitMs} ms`)
+  const fleet = await aFleet({ ask, mqttUrl: platform.mqttUrl, httpUrl: platform.baseUrl, ...load })
+  await fleet.goesOn()
+  const before = fleet.acknowledged()
+  await sleep(8000)
+  const acknowledgedPerSecond = (fleet.acknowledged() - before) / 8
+  let slowestRecoverySeconds = 0
+  // The platform gives up on a write after 30 s.
+  for (const seconds of [1, 3, 5, 40]) {
+    for (const pid of database.pids()) process.kill(pid, 'SIGSTOP')
+    await sleep(seconds * 1000)
+    for (const pid of database.pids()) process.kill(pid, 'SIGCONT')
+    slowestRecoverySeconds = Math.max(slowestRecoverySeconds, await secondsUntilItGoesOn(fleet))
+    await sleep(1000)
+  }
+  await fleet.finish()
+  const report = await fleet.verify(database.connection())
+  await sql.end()
+  assert.equal(await platform.kill('SIGTERM'), 0)
+  await database.stop()
+  return { ...report, usualCommitMs, slowCommitMs, acknowledgedPerSecond, slowestRecoverySeconds }
+}

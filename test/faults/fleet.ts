@@ -1,0 +1,225 @@
+/**
+ * Devices that send samples over MQTT 3.1.1, MQTT 5 and HTTP and, as good firmware does, send again what was not acknowledged. They
+ * know what they sent: in the end exactly that has to be there, and nothing of what was refused.
+ */
+import assert from 'node:assert/strict'
+import { connect as connectMqtt } from 'mqtt'
+import { sleep } from '../../src/kernel/clock.ts'
+import { type ConnectionOptions, connect } from '../../src/kernel/db.ts'
+import { newShortToken } from '../../src/kernel/ids.ts'
+import type { Ask } from '../harness/client.ts'
+import { atTheEnd } from '../harness/database.ts'
+import { furnish } from '../harness/gateway.ts'
+import { readPoints } from '../harness/series-reader.ts'
+
+export interface Fleet {
+  /** Messages that got their acknowledgement, refused ones too. */
+  acknowledged(): number
+  /** The longest that nothing was acknowledged, since the last call. */
+  longestSilenceSeconds(): number
+  /** Until so many more are acknowledged. */
+  goesOn(more?: number): Promise<void>
+  /** Nothing new is sent, and everything that was sent is acknowledged. */
+  finish(): Promise<void>
+  /** Holds what is stored against what was sent; after `finish`. */
+  verify(database: ConnectionOptions): Promise<FleetReport>
+}
+
+export interface FleetReport {
+  messages: number
+  /** Of them; nothing of theirs is there. */
+  refused: number
+  /** Each found once, in its series. */
+  points: number
+  /** Sent more than once, because the first acknowledgement did not come. */
+  sentAgain: number
+}
+
+type Send = (text: string) => Promise<'stored' | 'refused' | 'again'>
+
+interface Device {
+  endpointId: string
+  sent: number
+  /** By payload: how often it left the device. */
+  attempts: Map<string, number>
+}
+
+const dayMs = 86_400_000
+const start = Date.UTC(2026, 0, 5)
+const isRefused = (n: number) => n % 17 === 5
+const samplesIn = (n: number) => (n % 5 === 3 ? 3 : 1)
+/** Four days side by side, so that each slot brings something to all of them. */
+const timeOf = (n: number, place: number) => start + (n % 4) * dayMs + n * 100 + place
+
+/** A sample that names a number where text is configured spoils the whole message. */
+function payloadOf(device: number, n: number): string {
+  const samples = Array.from({ length: samplesIn(n) }, (_, place) => ({
+    timestamp: timeOf(n, place),
+    v: n + place / 10,
+    s: `${device}-${n}-${place}`,
+  }))
+  return JSON.stringify(isRefused(n) ? [...samples, { timestamp: timeOf(n, 9), v: n, s: n }] : samples)
+}
+
+export async function aFleet(options: {
+  ask: Ask
+  mqttUrl: string
+  httpUrl: string
+  devices: number
+  /** Of each device: so many messages wait for their acknowledgement at any time. */
+  window: number
+}): Promise<Fleet> {
+  const { ask, mqttUrl, httpUrl } = options
+  const { anApplication, anEndpoint } = furnish(ask)
+  const { app, version } = await anApplication()
+  const values = [{ path: 's', name: 'text', type: 'string' }]
+  const configuration = { 'time-series': { names: { state: { values } } } }
+  const configured = await ask(`PUT /api/v1/app-configs/applications/${app}`, {
+    epts: { platform: { applications: { [app]: configuration } } },
+  })
+  assert.equal(configured.status, 204, configured.text)
+
+  const fleet: Device[] = []
+  let [sending, ended] = [true, false]
+  let [acknowledged, refused] = [0, 0]
+  let [lastAt, longest] = [performance.now(), 0]
+  const lines: Promise<void>[] = []
+
+  function mqttDevice(topic: string, device: Device, protocolVersion: 4 | 5): Send {
+    const clientId = newShortToken(12)
+    const client = connectMqtt(mqttUrl, { reconnectPeriod: 100, connectTimeout: 3000, protocolVersion, clientId })
+    client.on('error', () => {}) // it tries again
+    client.on('packetsend', (packet) => {
+      if (packet.cmd === 'publish') note(device, packet.payload.toString())
+    })
+    atTheEnd(() => void client.end(true))
+    return async (text) => {
+      try {
+        await client.publishAsync(topic, text, { qos: 1 })
+        return 'stored' // or, with MQTT 3.1.1, refused: nothing else says so in the acknowledgement
+      } catch (error) {
+        return (error as { code?: number }).code === 0x99 ? 'refused' : 'again'
+      }
+    }
+  }
+
+  function httpDevice(topic: string, device: Device): Send {
+    return async (text) => {
+      try {
+        note(device, text)
+        const { status } = await fetch(`${httpUrl}/${topic}`, { method: 'POST', body: text })
+        return status === 200 ? 'stored' : status === 400 ? 'refused' : 'again'
+      } catch {
+        return 'again'
+      }
+    }
+  }
+
+  const note = ({ attempts }: Device, text: string) => void attempts.set(text, (attempts.get(text) ?? 0) + 1)
+
+  async function line(index: number, device: Device, send: Send) {
+    while (sending) {
+      const n = device.sent++
+      const text = payloadOf(index, n)
+      for (;;) {
+        const outcome = await send(text)
+        if (ended) return
+        if (outcome === 'again') await sleep(100)
+        else {
+          if (outcome === 'refused') assert.ok(isRefused(n), `refused: ${text}`)
+          break
+        }
+      }
+      if (isRefused(n)) refused++
+      acknowledged++
+      longest = Math.max(longest, performance.now() - lastAt)
+      lastAt = performance.now()
+    }
+  }
+
+  for (let index = 0; index < options.devices; index++) {
+    const { endpointId, token } = await anEndpoint(version)
+    const topic = `kp1/${version}/dcx/${token}/json`
+    const device: Device = { endpointId, sent: 0, attempts: new Map() }
+    fleet.push(device)
+    const kind = index % 3
+    const send = kind === 2 ? httpDevice(topic, device) : mqttDevice(topic, device, kind === 0 ? 4 : 5)
+    for (let n = 0; n < (kind === 2 ? 2 : options.window); n++) lines.push(line(index, device, send))
+  }
+  atTheEnd(() => {
+    sending = false
+    ended = true
+  })
+
+  async function until(what: string, holds: () => boolean) {
+    const deadline = performance.now() + 90_000
+    while (!holds()) {
+      if (performance.now() > deadline) throw new Error(`${what} did not happen within 90 s`)
+      await sleep(10)
+    }
+  }
+
+  return {
+    acknowledged: () => acknowledged,
+    longestSilenceSeconds() {
+      const seconds = Math.max(longest, performance.now() - lastAt) / 1000
+      longest = 0
+      lastAt = performance.now()
+      return seconds
+    },
+    async goesOn(more = 3 * lines.length) {
+      const before = acknowledged
+      await until('an acknowledgement for everybody', () => acknowledged >= before + more)
+    },
+    async finish() {
+      sending = false
+      let waiting = true
+      void Promise.all(lines).then(() => {
+        waiting = false
+      })
+      await until('the acknowledgement of everything', () => !waiting)
+    },
+    async verify(database) {
+      const sql = connect(database, { max: 2 })
+      const report: FleetReport = { messages: 0, refused, points: 0, sentAgain: 0 }
+      for (const [index, { endpointId, sent, attempts }] of fleet.entries()) {
+        const expected = expectedOf(index, sent)
+        const found = await readPoints(sql, endpointId)
+        assert.deepEqual(Object.keys(found).sort(), Object.keys(expected).sort())
+        for (const [series, points] of Object.entries(expected))
+          compare(`${endpointId} ${series}`, found[series]!, points)
+        report.messages += sent
+        report.points += Object.values(expected).reduce((sum, points) => sum + points.length, 0)
+        const logged = await sql<{ payload: string; times: number }[]>`
+          select payload, count(*)::int as times from traffic_log.records
+          where endpoint_id = ${endpointId} and not outbound group by payload`
+        assert.equal(logged.length, attempts.size, 'messages in the traffic log')
+        for (const { payload, times } of logged)
+          assert.ok(times <= attempts.get(payload)!, `logged ${times} times: ${payload}`)
+        for (const times of attempts.values()) if (times > 1) report.sentAgain++
+      }
+      await sql.end()
+      return report
+    },
+  }
+}
+
+type Points = [number, unknown][]
+
+function expectedOf(device: number, sent: number): Record<string, Points> {
+  const [numbers, texts]: [Points, Points] = [[], []]
+  for (let n = 0; n < sent; n++)
+    for (let place = 0; place < samplesIn(n) && !isRefused(n); place++) {
+      numbers.push([timeOf(n, place), n + place / 10])
+      texts.push([timeOf(n, place), `${device}-${n}-${place}`])
+    }
+  const inTime = (points: Points) => points.sort(([a], [b]) => a - b)
+  return { 'auto~v/value': inTime(numbers), 'state/text': inTime(texts) }
+}
+
+/** The first difference says more than ten thousand lines. */
+function compare(name: string, found: Points, expected: Points) {
+  const length = Math.max(found.length, expected.length)
+  for (let index = 0; index < length; index++)
+    assert.deepEqual(found[index], expected[index], `${name}: point ${index} of ${expected.length}`)
+}

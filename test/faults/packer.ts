@@ -1,0 +1,30 @@
+/** A process that ends slots of time series and packs them without pause, until it is killed. */
+import { sleep, systemClock } from '../../src/kernel/clock.ts'
+import { createDb } from '../../src/kernel/db.ts'
+import { createLog } from '../../src/kernel/log.ts'
+import { createMetrics } from '../../src/kernel/metrics.ts'
+import { createNames } from '../../src/services/time-series/names.ts'
+import { createPacker } from '../../src/services/time-series/write/packer.ts'
+import { createSlots } from '../../src/services/time-series/write/slots.ts'
+
+const db = createDb({ url: process.argv[2]! }, { max: 4, name: 'waypost-test-packing' })
+const slots = createSlots({ db, now: systemClock })
+const packer = createPacker({
+  db,
+  slots,
+  names: createNames(db, { seriesMax: 0 }),
+  now: systemClock,
+  log: await createLog({ level: 'silent', format: 'json' }),
+  metrics: createMetrics(),
+  also: async () => {},
+})
+for (;;) {
+  try {
+    await slots.rotate(true)
+    await packer.round()
+    process.stdout.write('.')
+  } catch {
+    // The database is away, or somebody else packs at this moment.
+  }
+  await sleep(50)
+}
