@@ -47,6 +47,8 @@ export async function run(): Promise<number> {
   await platform.stop()
   clearTimeout(overdue)
   log.info('stopped')
+  // The driver may open a connection again that broke, when its pool has ended already: nothing waits for it.
+  setTimeout(() => process.exit(0), 500).unref()
   return 0
 }
 

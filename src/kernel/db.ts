@@ -77,6 +77,8 @@ export function connect(connection: ConnectionOptions, options: PoolOptions & { 
     max: options.max,
     idle_timeout: 30,
     connect_timeout: 10,
+    // The driver's own pause grows to 20 s within a few failures of all connections together: the database would be back for long.
+    backoff: () => 0.1 + Math.random() * 0.2,
     types: { bigint: bigintAsNumber },
     connection: {
       application_name: options.name ?? 'waypost',

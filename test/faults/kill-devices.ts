@@ -69,7 +69,7 @@ export async function killDeviceRounds(options: {
   await fleet.finish()
   await kill(packer)
   const report = await fleet.verify(database.connection())
-  await platform.kill('SIGTERM')
+  assert.equal(await platform.kill('SIGTERM'), 0)
   await database.stop()
   return { rounds, packed, slowestRecoverySeconds: slowest, ...report }
 }
