@@ -1,7 +1,13 @@
-import { prepareGround } from './gateway/site.ts'
+import { type Ground, prepareGround } from './gateway/site.ts'
 import { removeDirectory } from './platform.ts'
 import type { Figure } from './report.ts'
+import { type Dataset, fleet, plant } from './time-series/dataset.ts'
+import { growth } from './time-series/growth.ts'
 import { batches, ingest } from './time-series/ingest.ts'
+import { type Peers, withPeers } from './time-series/peers.ts'
+import { aggregation, latest, memoryOfReading, readMillion, readOne } from './time-series/reading.ts'
+import { type Site, startSite } from './time-series/site.ts'
+import { fillOurs, storageFigures } from './time-series/storage.ts'
 
 /** Of one load; fewer for a quick look. */
 const seconds = Number(process.env.BENCH_SECONDS ?? 4)
@@ -10,6 +16,21 @@ const devices = 1000
 const parts: Record<string, () => Promise<Figure[]>> = {
   ingest: () => withDevices((ground) => ingest(ground, seconds)),
   batches: () => withDevices((ground) => batches(ground, seconds)),
+  /** Storage, latest values and averages of many short series. */
+  fleet: () =>
+    compared(fleet, async (site, peers) => [
+      ...(await latest(site, fleet)),
+      ...(await aggregation(site, peers, fleet)),
+    ]),
+  /** Reading and averages of fewer, longer ones. */
+  plant: () =>
+    compared(plant, async (site, peers) => [
+      ...(await readMillion(site, peers, plant)),
+      ...(await memoryOfReading(site, plant)),
+      ...(await readOne(site, plant.endpoints)),
+      ...(await aggregation(site, peers, plant)),
+    ]),
+  growth: () => growth(seconds),
 }
 
 /** All of it, or the parts that BENCH_PARTS names. */
@@ -18,11 +39,31 @@ export async function timeSeries(): Promise<Figure[]> {
   const unknown = asked.find((name) => !parts[name])
   if (unknown) throw new Error(`no part ${unknown}; there are ${Object.keys(parts).join(', ')}`)
   const figures: Figure[] = []
-  for (const name of asked) figures.push(...(await parts[name]!()))
+  for (const name of asked) {
+    const began = performance.now()
+    figures.push(...(await parts[name]!()))
+    console.error(`${name}: ${((performance.now() - began) / 1000).toFixed(0)} s`)
+  }
   return figures
 }
 
-async function withDevices(work: (ground: Awaited<ReturnType<typeof prepareGround>>) => Promise<Figure[]>) {
+async function withDevices(work: (ground: Ground) => Promise<Figure[]>) {
   const ground = await prepareGround(devices)
   return await work(ground).finally(() => removeDirectory(ground.directory))
+}
+
+/** The platform beside its peers, all with the same samples. */
+function compared(dataset: Dataset, ask: (site: Site, peers: Peers) => Promise<Figure[]>): Promise<Figure[]> {
+  return withDevices(async (ground) => {
+    const site = await startSite(ground)
+    try {
+      const packing = await fillOurs(site, dataset)
+      return await withPeers(dataset, async (peers) => [
+        ...storageFigures(dataset, packing, [peers.influx, peers.victoria]),
+        ...(await ask(site, peers)),
+      ])
+    } finally {
+      await site.stop()
+    }
+  })
 }

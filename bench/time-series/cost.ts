@@ -1,6 +1,6 @@
 /** Whose processor time a message takes: the load, the platform, and the processes of its database by what they are for. */
 import type { Ran } from '../gateway/load.ts'
-import type { Site } from './site.ts'
+import { ownName, type Site } from './site.ts'
 
 export interface Process {
   pid: number
@@ -8,10 +8,10 @@ export interface Process {
 }
 
 /** What a connection is for is in its name; the other processes of PostgreSQL say it themselves. */
-export async function processesOf({ platform, sql }: Site): Promise<Process[]> {
+export async function processesOf({ platform, db: { sql } }: Site): Promise<Process[]> {
   const rows = await sql`
     select pid, case backend_type when 'client backend' then application_name else backend_type end::text as kind
-    from pg_stat_activity where pid <> pg_backend_pid() order by 2, 1`
+    from pg_stat_activity where application_name <> ${ownName} order by 2, 1`
   return [
     { pid: platform.pid, kind: node },
     ...rows.map(({ pid, kind }) => ({ pid: pid as number, kind: kind as string })),

@@ -1,6 +1,5 @@
 /** What there is to reach in the same run: sockets alone, the gateway with nothing behind it, the database with nothing before it. */
 import { copyIn } from '../../src/kernel/copy-in.ts'
-import { createDb } from '../../src/kernel/db.ts'
 import { partitionOf } from '../../src/services/time-series/store/slots.ts'
 import { columns, createRows } from '../../src/services/time-series/write/rows.ts'
 import { startCore } from '../gateway/contenders.ts'
@@ -34,11 +33,10 @@ const writers = 4
 const differentWrites = 16
 
 /** Values a second by COPY, each thousand samples committed, into a table like that of the samples. */
-export async function copyAlone(site: Site, seconds: number): Promise<number> {
+export async function copyAlone({ db }: Site, seconds: number): Promise<number> {
   const table = partitionOf(0)
-  await site.sql.unsafe(`drop table if exists ${table}`)
-  await site.sql.unsafe(`create table ${table} (like time_series.samples including all)`)
-  const db = createDb(site.connection, { max: writers })
+  await db.sql.unsafe(`drop table if exists ${table}`)
+  await db.sql.unsafe(`create table ${table} (like time_series.samples including all)`)
   try {
     const writes = Array.from({ length: differentWrites }, (_, write) => encoded(write))
     let [written, next] = [0, 0]
@@ -59,7 +57,7 @@ export async function copyAlone(site: Site, seconds: number): Promise<number> {
     return perSecond
   } finally {
     await db.close()
-    await site.sql.unsafe(`drop table ${table}`)
+    await db.sql.unsafe(`drop table ${table}`)
   }
 }
 

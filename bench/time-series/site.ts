@@ -1,26 +1,28 @@
 /** The platform as an operator starts it, on no core in particular: load, platform and database share the machine. */
 import { join } from 'node:path'
-import { connect, type Pool } from '../../src/kernel/db.ts'
-import { connectEmbeddedPostgres, type PostgresConnection } from '../../src/kernel/embedded-postgres.ts'
+import { createDb, type Db } from '../../src/kernel/db.ts'
+import { connectEmbeddedPostgres } from '../../src/kernel/embedded-postgres.ts'
 import type { Server } from '../gateway/servers.ts'
 import { type Ground, versionName, withoutLimits } from '../gateway/site.ts'
 import { type Measured, serviceToken, start } from '../platform.ts'
 
 export interface Site extends Server {
   platform: Measured
-  /** One connection to its database. */
-  sql: Pool
-  connection: PostgresConnection
+  /** Connections of the bench to its database. */
+  db: Db
   tenantId: string
   token(): Promise<string>
 }
+
+export const ownName = 'bench'
+const connections = 4
 
 /** Of the acknowledgement alone: the topics have no request id. */
 export async function startSite({ directory, tokens }: Ground, environment: Record<string, string> = {}) {
   const platform = await start(directory, { ...withoutLimits, ...environment })
   const connection = await connectEmbeddedPostgres(join(directory, 'postgres'))
   if (!connection) throw new Error('the database of the platform is not to be found')
-  const sql = connect(connection, { max: 1, name: 'bench' })
+  const db = createDb(connection, { max: connections, name: ownName })
   const site: Site = {
     name: 'Platform',
     port: Number(new URL(platform.mqttUrl).port),
@@ -29,13 +31,12 @@ export async function startSite({ directory, tokens }: Ground, environment: Reco
     versionName,
     tokens,
     platform,
-    sql,
-    connection,
+    db,
     tenantId: platform.bootstrap.default.tenantId,
     token: () => serviceToken(platform, platform.bootstrap.default),
     collect: async () => {},
     async stop() {
-      await sql.end({ timeout: 5 })
+      await db.close()
       await platform.stop()
     },
   }

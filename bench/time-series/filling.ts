@@ -1,0 +1,114 @@
+/** Samples and chunks past the doors, as the platform itself writes them. */
+import { sleep, systemClock } from '../../src/kernel/clock.ts'
+import { createBuilder, type PackedChunk, packed } from '../../src/services/time-series/pack/builder.ts'
+import { copyChunks, findMonths, makeMonth } from '../../src/services/time-series/store/chunks.ts'
+import {
+  findSeries,
+  insertSeries,
+  insertSet,
+  numberEndpoints,
+  type SeriesSet,
+} from '../../src/services/time-series/store/names.ts'
+import { copySamples } from '../../src/services/time-series/store/samples.ts'
+import { findOpenSlot, findSlots } from '../../src/services/time-series/store/slots.ts'
+import { monthsFor } from '../../src/services/time-series/write/months.ts'
+import { createRows } from '../../src/services/time-series/write/rows.ts'
+import { createSlots } from '../../src/services/time-series/write/slots.ts'
+import { applicationName, versionName } from '../gateway/site.ts'
+import { type Dataset, endpointIdOf, fields, timeOf, valuesAt } from './dataset.ts'
+import type { Site } from './site.ts'
+
+export interface Names {
+  /** Of endpoint n. */
+  numbers: number[]
+  /** The series of `fields`, in their order. */
+  set: SeriesSet
+}
+
+export const seriesNameOf = (field: string) => `auto~${field}`
+
+export async function nameAll({ db: { sql }, tenantId }: Site, endpoints: number): Promise<Names> {
+  const application = { tenantId, applicationName }
+  const ids = Array.from({ length: endpoints }, (_, endpoint) => endpointIdOf(endpoint))
+  const numbered = await numberEndpoints(
+    sql,
+    ids.map((endpointId) => ({ endpointId, ...application })),
+  )
+  const byId = new Map(numbered.map(({ endpointId, endpointNo }) => [endpointId, endpointNo]))
+  await insertSeries(
+    sql,
+    application,
+    fields.map((field) => ({ name: seriesNameOf(field), valueName: 'value' })),
+  )
+  const series = new Map((await findSeries(sql, application)).map(({ name, seriesId }) => [name, seriesId]))
+  const seriesIds = fields.map((field) => series.get(seriesNameOf(field))!)
+  return { numbers: ids.map((id) => byId.get(id)!), set: await insertSet(sql, application, seriesIds) }
+}
+
+const rowsOfWrite = 2000
+const writers = 3
+
+/** As samples that came just now, in the order in which a fleet sends. */
+export async function fillHot({ db, tenantId }: Site, { numbers, set }: Names, dataset: Dataset) {
+  const slot = (await findOpenSlot(db.sql))!
+  const origin = { tenantId, applicationName, versionName, endpointId: '' }
+  const stamped = Date.now() * 1000
+  const total = dataset.endpoints * dataset.points
+  let next = 0
+  const writer = async () => {
+    while (next < total) {
+      const rows = createRows(Number.POSITIVE_INFINITY)
+      for (const end = Math.min(next + rowsOfWrite, total); next < end; next++) {
+        const [endpoint, step] = [next % dataset.endpoints, Math.floor(next / dataset.endpoints)]
+        rows.add(numbers[endpoint]!, timeOf(dataset, step), stamped + next, set, valuesAt(endpoint, step), origin)
+      }
+      await db.tx((sql) => copySamples(sql, slot, [rows]))
+    }
+  }
+  await Promise.all(Array.from({ length: writers }, writer))
+}
+
+const patienceMs = 120_000
+
+/** Closes the slot, as the platform does when it is old or large, and waits until the platform has packed it. */
+export async function packAll({ db }: Site) {
+  await createSlots({ db, now: systemClock }).rotate(true)
+  const deadline = performance.now() + patienceMs
+  while ((await findSlots(db.sql)).some(({ state }) => state === 'closed' || state === 'packed')) {
+    if (performance.now() > deadline) throw new Error('the platform did not pack its samples')
+    await sleep(200)
+  }
+}
+
+const chunksOfWrite = 1500
+
+/** Packed already, as nearly everything is kept. */
+export async function fillPacked({ db }: Site, { numbers, set }: Names, dataset: Dataset) {
+  const days = Array.from({ length: dataset.points }, (_, step) => Math.floor(timeOf(dataset, step) / 86_400_000))
+  const there = await findMonths(db.sql)
+  for (const month of monthsFor([...new Set(days)], new Date()))
+    if (!there.has(month.name)) await db.tx((sql) => makeMonth(sql, month))
+  const [slot] = await db.sql`insert into time_series.slots (state) values ('packed') returning slot`
+  await db.sql`delete from time_series.slots where slot = ${slot!.slot}`
+  let chunks: PackedChunk[] = []
+  let writing: Promise<unknown> = Promise.resolve()
+  const write = async () => {
+    await writing
+    const some = chunks
+    chunks = []
+    writing = db.tx((sql) => copyChunks(sql, some))
+    writing.catch(() => {})
+  }
+  for (const [endpoint, endpointNo] of numbers.entries()) {
+    const builder = createBuilder(endpointNo, (chunk) => void chunks.push(packed(chunk, slot!.slot)))
+    for (let step = 0; step < dataset.points; step++) {
+      const values = valuesAt(endpoint, step)
+      for (let place = 0; place < values.length; place++)
+        builder.add(set.seriesIds[place]!, timeOf(dataset, step), values[place]!)
+    }
+    builder.finish()
+    if (chunks.length >= chunksOfWrite) await write()
+  }
+  await write()
+  await writing
+}

@@ -1,0 +1,109 @@
+/** Whether what is stored makes anything slower: two platforms in turns, one with a million values, one with a hundred million. */
+import { type Generator, startGenerator } from '../gateway/generator.ts'
+import type { Load } from '../gateway/measure.ts'
+import { type Ground, prepareGround } from '../gateway/site.ts'
+import { removeDirectory } from '../platform.ts'
+import { type Figure, median } from '../report.ts'
+import { began, type Dataset, fields, valuesOf } from './dataset.ts'
+import { fillHot, fillPacked, nameAll, seriesNameOf } from './filling.ts'
+import { connected, costed } from './load.ts'
+import { latestOf } from './reading.ts'
+import { startSite } from './site.ts'
+
+const endpoints = 1000
+const turns = 3
+const stepMs = 10_000
+
+interface Size {
+  name: string
+  packed: Dataset
+  /** Samples that are not packed yet. */
+  hot: Dataset
+}
+
+const small: Size = {
+  name: '1,000,000 values',
+  packed: { endpoints, points: 180, stepMs },
+  hot: { endpoints, points: 20, stepMs },
+}
+/** A slot holds at most 2,000,000 samples before it is packed. */
+const large: Size = {
+  name: '100,000,000 values',
+  packed: { endpoints, points: 19_000, stepMs },
+  hot: { endpoints, points: 1000, stepMs },
+}
+
+interface Found {
+  rate: number
+  lastMs: number
+}
+
+export async function growth(seconds: number): Promise<Figure[]> {
+  const generator = startGenerator('any')
+  const grounds = new Map<Size, Ground>()
+  try {
+    for (const size of [small, large]) grounds.set(size, await filled(size))
+    const found = new Map<Size, Found[]>([small, large].map((size) => [size, []]))
+    for (let turn = 0; turn < turns; turn++)
+      for (const size of turn % 2 === 0 ? [small, large] : [large, small])
+        found.get(size)!.push(await measured(generator, size, grounds.get(size)!, seconds))
+    const of = (size: Size, what: keyof Found) => median(found.get(size)!.map((one) => one[what]))
+    return [
+      ...[small, large].flatMap((size): Figure[] => [
+        { name: `${size.name} stored: ingest`, value: of(size, 'rate'), unit: 'messages/s' },
+        { name: `${size.name} stored: latest value of ${endpoints} endpoints`, value: of(size, 'lastMs'), unit: 'ms' },
+      ]),
+      {
+        name: `Ingest with ${large.name} against ${small.name}`,
+        value: of(large, 'rate') / of(small, 'rate'),
+        unit: 'times',
+        limit: { least: 0.8 },
+      },
+      {
+        name: `Latest values with ${large.name} against ${small.name}`,
+        value: of(large, 'lastMs') / of(small, 'lastMs'),
+        unit: 'times',
+        limit: { most: 1.2 },
+      },
+    ]
+  } finally {
+    generator.stop()
+    for (const { directory } of grounds.values()) removeDirectory(directory)
+  }
+}
+
+async function filled({ name, packed, hot }: Size): Promise<Ground> {
+  const started = performance.now()
+  const ground = await prepareGround(endpoints)
+  const site = await startSite(ground)
+  try {
+    const names = await nameAll(site, endpoints)
+    await fillPacked(site, names, packed)
+    await fillHot(site, names, { ...hot, from: began + packed.points * packed.stepMs })
+    await site.db.sql.unsafe('vacuum analyze time_series.chunks')
+    await site.db.sql`checkpoint`
+    const [row] = await site.db.sql`
+      select (select sum(n) from time_series.chunks)::float8 + (select count(*) from time_series.samples)::float8 * ${fields.length} as values`
+    if (row!.values !== valuesOf(packed) + valuesOf(hot)) throw new Error(`${row!.values} values instead of ${name}`)
+    console.error(`${name} after ${((performance.now() - started) / 1000).toFixed(0)} s`)
+    return ground
+  } finally {
+    await site.stop()
+  }
+}
+
+const load: Load = { name: '1,000 connections', connections: endpoints, window: 4, payload: 'sample' }
+
+async function measured(generator: Generator, size: Size, ground: Ground, seconds: number): Promise<Found> {
+  const site = await startSite(ground)
+  try {
+    const { perSecond } = await connected(generator, site, load, () =>
+      costed(generator, site, `${size.name} stored`, { seconds }),
+    )
+    const lastMs = await latestOf(site, size.packed, [seriesNameOf(fields[0]!)])
+    console.error(`${size.name} stored: latest values in ${lastMs.toFixed(1)} ms`)
+    return { rate: perSecond, lastMs }
+  } finally {
+    await site.stop()
+  }
+}

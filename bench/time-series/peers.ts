@@ -1,0 +1,184 @@
+/** InfluxDB 1.x and VictoriaMetrics as Debian has them, each with a directory of its own that goes with it. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { sleep } from '../../src/kernel/clock.ts'
+import { ended, freePort, onPath } from '../gateway/servers.ts'
+import { type Dataset, linesOf } from './dataset.ts'
+import { take } from './http.ts'
+
+export interface Peer {
+  name: string
+  url: string
+  pid: number
+  /** All of it, then merged as far as the peer ever does. */
+  fill(dataset: Dataset): Promise<void>
+  /** What it holds on the disk. */
+  bytes(): number
+  stop(): Promise<void>
+}
+
+export interface Peers {
+  influx: Peer
+  victoria: Peer
+}
+
+/** Both with these samples. */
+export async function withPeers<T>(dataset: Dataset, work: (peers: Peers) => Promise<T>): Promise<T> {
+  ensurePeers()
+  const influx = await startInflux()
+  const victoria = await startVictoria()
+  try {
+    for (const peer of [influx, victoria]) await peer.fill(dataset)
+    return await work({ influx, victoria })
+  } finally {
+    await influx.stop()
+    await victoria.stop()
+  }
+}
+
+const packages = { influxd: 'influxdb', 'victoria-metrics': 'victoria-metrics' }
+
+function ensurePeers() {
+  const missing = Object.entries(packages).filter(([command]) => !onPath(command))
+  if (missing.length === 0) return
+  const names = missing.map(([, name]) => name).join(' ')
+  throw new Error(
+    `the bench needs ${names}; on Debian, run as root: apt-get install -y --no-install-recommends ${names}`,
+  )
+}
+
+async function startInflux(): Promise<Peer> {
+  const directory = mkdtempSync(join(tmpdir(), 'waypost-influxdb-'))
+  const [port, rpc] = [await freePort(), await freePort()]
+  const file = join(directory, 'influxdb.conf')
+  writeFileSync(file, influxSettings(directory, port, rpc))
+  const child = spawn('influxd', ['-config', file], { stdio: 'ignore' })
+  const url = `http://127.0.0.1:${port}`
+  await answers(child, `${url}/ping`)
+  await take(`${url}/query?q=${encodeURIComponent('create database bench')}`, { method: 'POST' })
+  const places = ['data', 'wal'].map((name) => join(directory, name))
+  return {
+    name: 'InfluxDB 1.6',
+    url,
+    pid: child.pid!,
+    async fill(dataset) {
+      await write(`${url}/write?db=bench&precision=ms`, dataset)
+      // It merges when nothing was written for a second (see the settings); the log before it is then empty.
+      await settled(
+        () => size(places[0]!),
+        () => size(places[1]!) < 1_000_000,
+      )
+    },
+    bytes: () => places.reduce((sum, place) => sum + size(place), 0),
+    stop: () => stopped(child, directory),
+  }
+}
+
+const influxSettings = (directory: string, port: number, rpc: number) => `
+reporting-disabled = true
+bind-address = "127.0.0.1:${rpc}"
+[meta]
+  dir = "${directory}/meta"
+[data]
+  dir = "${directory}/data"
+  wal-dir = "${directory}/wal"
+  index-version = "tsi1"
+  query-log-enabled = false
+  cache-snapshot-write-cold-duration = "1s"
+  compact-full-write-cold-duration = "1s"
+[monitor]
+  store-enabled = false
+[http]
+  bind-address = "127.0.0.1:${port}"
+  log-enabled = false
+[continuous_queries]
+  enabled = false
+[logging]
+  level = "error"
+`
+
+async function startVictoria(): Promise<Peer> {
+  const directory = mkdtempSync(join(tmpdir(), 'waypost-victoria-'))
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  const options = [
+    `-storageDataPath=${directory}`,
+    `-httpListenAddr=127.0.0.1:${port}`,
+    '-retentionPeriod=100y',
+    '-search.latencyOffset=0s',
+    '-loggerLevel=ERROR',
+  ]
+  const child = spawn('victoria-metrics', options, { stdio: 'ignore' })
+  await answers(child, `${url}/health`)
+  const places = ['data', 'indexdb'].map((name) => join(directory, name))
+  const bytes = () => places.reduce((sum, place) => sum + size(place), 0)
+  return {
+    name: 'VictoriaMetrics',
+    url,
+    pid: child.pid!,
+    async fill(dataset) {
+      await write(`${url}/write?precision=ms`, dataset)
+      await take(`${url}/internal/force_flush`)
+      await take(`${url}/internal/force_merge`)
+      await settled(bytes)
+    },
+    bytes,
+    stop: () => stopped(child, directory),
+  }
+}
+
+const writesAtOnce = 2
+
+async function write(url: string, dataset: Dataset) {
+  const lines = linesOf(dataset)
+  const writer = async () => {
+    for (let next = lines.next(); !next.done; next = lines.next()) await take(url, { method: 'POST', body: next.value })
+  }
+  await Promise.all(Array.from({ length: writesAtOnce }, writer))
+}
+
+const quietMs = 3000
+const patienceMs = 60_000
+
+/** The size has not changed for a while. */
+async function settled(bytes: () => number, also = () => true) {
+  const deadline = performance.now() + patienceMs
+  let [last, since] = [bytes(), performance.now()]
+  while (!also() || performance.now() - since < quietMs) {
+    if (performance.now() > deadline) throw new Error('a peer did not come to rest')
+    await sleep(250)
+    const now = bytes()
+    if (now !== last) [last, since] = [now, performance.now()]
+  }
+}
+
+/** What all files below take on the disk: some have room ahead that is not there. What goes while we look is nothing. */
+function size(directory: string): number {
+  let sum = 0
+  for (const entry of readdirSync(directory, { withFileTypes: true, recursive: true })) {
+    if (!entry.isFile()) continue
+    sum += (statSync(join(entry.parentPath, entry.name), { throwIfNoEntry: false })?.blocks ?? 0) * 512
+  }
+  return sum
+}
+
+async function answers(child: ChildProcess, url: string) {
+  for (let tries = 0; tries < 200; tries++) {
+    if (child.exitCode !== null) throw new Error(`${child.spawnfile} ended with ${child.exitCode}`)
+    const open = await take(url).then(
+      () => true,
+      () => false,
+    )
+    if (open) return
+    await sleep(50)
+  }
+  throw new Error(`${child.spawnfile} does not answer`)
+}
+
+async function stopped(child: ChildProcess, directory: string) {
+  child.kill()
+  await ended(child)
+  rmSync(directory, { recursive: true, force: true })
+}

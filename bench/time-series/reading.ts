@@ -1,0 +1,153 @@
+/** Points as JSON over HTTP, against the peers on the same data. */
+import { type Figure, median } from '../report.ts'
+import {
+  asker,
+  type Contender,
+  hourly,
+  idsOf,
+  influxHourly,
+  influxReading,
+  ours,
+  pointsOf,
+  victoriaHourly,
+} from './asking.ts'
+import { began, type Dataset, endpointIdOf, fields, timeOf, valuesOf } from './dataset.ts'
+import { fillHot, fillPacked, type Names, nameAll, seriesNameOf } from './filling.ts'
+import type { Peers } from './peers.ts'
+import type { Site } from './site.ts'
+import { inTurns, watched } from './turns.ts'
+
+const rounds = 5
+const million = 1_000_000
+
+export async function readMillion(site: Site, peers: Peers, dataset: Dataset): Promise<Figure[]> {
+  const points = million / (dataset.endpoints * fields.length)
+  const us = ours(site, dataset, points)
+  const theirs = influxReading(peers.influx, dataset, points)
+  const [own, ...others] = await inTurns([us, ...theirs], rounds, million)
+  const name = `${million} points of ${dataset.endpoints * fields.length} series as JSON`
+  return [
+    { name, value: own!.ms, unit: 'ms' },
+    ...theirs.flatMap((peer, index): Figure[] => [
+      { name: `${name}, ${peer.name}`, value: others[index]!.ms, unit: 'ms' },
+      {
+        name: `${name}: faster than ${peer.name}`,
+        value: others[index]!.ms / own!.ms,
+        unit: 'times',
+        // Of the same answer, as it gives it by itself.
+        ...(index === 0 && { limit: { least: 4 } }),
+      },
+    ]),
+  ]
+}
+
+/** However much is asked for, the server needs the same. */
+export async function memoryOfReading({ platform, ...site }: Site, dataset: Dataset): Promise<Figure[]> {
+  const reading = (points: number) => {
+    const { ask } = ours({ platform, ...site }, dataset, points)
+    return watched(platform.pid, () => ask(false))
+  }
+  const few = await reading(million / (dataset.endpoints * fields.length))
+  const all = await reading(dataset.points)
+  const again = await reading(dataset.points)
+  const name = `${valuesOf(dataset)} points as JSON`
+  for (const { beforeMb, peakMb, afterMb } of [few, all, again])
+    console.error(`memory: ${beforeMb.toFixed(0)} MB before, ${peakMb.toFixed(0)} at most, ${afterMb.toFixed(0)} after`)
+  return [
+    { name: `${name}: memory of the server before`, value: all.beforeMb, unit: 'MB' },
+    { name: `${name}: memory of the server at most`, value: Math.max(all.peakMb, again.peakMb), unit: 'MB' },
+    { name: `${name}: memory of the server afterwards`, value: again.afterMb, unit: 'MB' },
+    {
+      name: `${name}: memory at most, against that for a million`,
+      value: Math.max(all.peakMb, again.peakMb) / few.peakMb,
+      unit: 'times',
+      limit: { most: 1.2 },
+    },
+  ]
+}
+
+const long: Dataset = { endpoints: 1, points: 100_000, stepMs: 10_000 }
+
+/** Of endpoints that nobody else uses, one packed and one not. */
+export async function readOne(site: Site, firstFree: number): Promise<Figure[]> {
+  const { numbers, set } = await nameAll(site, firstFree + 2)
+  const only = (endpoint: number): Names => ({ numbers: [numbers[endpoint]!], set })
+  await fillPacked(site, only(firstFree), long)
+  await fillHot(site, only(firstFree + 1), long)
+  await site.db.sql.unsafe('vacuum analyze time_series.chunks')
+  const ask = asker(site)
+  const contender = (name: string, endpoint: number): Contender => ({
+    name,
+    ask: (whole) =>
+      ask(
+        'data',
+        {
+          timeSeriesNames: [seriesNameOf(fields[0]!)],
+          endpointIDs: [endpointIdOf(endpoint)],
+          fromDate: new Date(began - 1).toISOString(),
+          toDate: new Date(timeOf(long, long.points)).toISOString(),
+        },
+        whole,
+      ),
+    found: pointsOf,
+  })
+  const both = [contender('one series, packed', firstFree), contender('one series, not packed yet', firstFree + 1)]
+  const [packed, hot] = await inTurns(both, 15, long.points)
+  const name = `One series of ${long.points} points`
+  return [
+    { name, value: packed!.ms, unit: 'ms', limit: { most: 150 } },
+    { name: `${name}, not packed yet`, value: hot!.ms, unit: 'ms' },
+  ]
+}
+
+const asks = 40
+
+/** Milliseconds, the median of many. */
+export async function latestOf(site: Site, dataset: Dataset, timeSeriesNames?: string[]): Promise<number> {
+  const ask = asker(site)
+  const body = { endpointIDs: idsOf(dataset), ...(timeSeriesNames && { timeSeriesNames }) }
+  const { text } = await ask('last', body, true)
+  const found = Object.values(JSON.parse(text) as Record<string, Record<string, unknown[]>>)
+  const points = found.flatMap((series) => Object.values(series).flat()).length
+  const expected = dataset.endpoints * (timeSeriesNames?.length ?? fields.length)
+  if (points !== expected) throw new Error(`${points} latest values instead of ${expected}`)
+  const times: number[] = []
+  for (let n = -5; n < asks; n++) {
+    const { ms } = await ask('last', body)
+    if (n >= 0) times.push(ms)
+  }
+  return median(times)
+}
+
+export async function latest(site: Site, dataset: Dataset): Promise<Figure[]> {
+  const one = await latestOf(site, dataset, [seriesNameOf(fields[0]!)])
+  const all = await latestOf(site, dataset)
+  const name = `Latest value of ${dataset.endpoints} endpoints`
+  console.error(`${name}: ${one.toFixed(1)} ms, of all ${fields.length} series ${all.toFixed(1)} ms`)
+  return [
+    { name, value: one, unit: 'ms', limit: { most: 20 } },
+    { name: `${name}, of ${fields.length} series each`, value: all, unit: 'ms' },
+  ]
+}
+
+const hourMs = 3_600_000
+
+export async function aggregation(site: Site, peers: Peers, dataset: Dataset): Promise<Figure[]> {
+  const hours = Math.ceil((dataset.points * dataset.stepMs) / hourMs)
+  const series = dataset.endpoints * fields.length
+  const all = [
+    ours(site, dataset, dataset.points, hourly),
+    victoriaHourly(peers.victoria, dataset),
+    influxHourly(peers.influx, dataset),
+  ]
+  // The hours of one begin where those of another end, so a point at the border counts elsewhere.
+  const [own, victoria, influx] = await inTurns(all, rounds, hours * series, 1e-3)
+  const name = `${valuesOf(dataset)} points of ${series} series by hour`
+  return [
+    { name, value: own!.ms, unit: 'ms' },
+    { name: `${name}, VictoriaMetrics`, value: victoria!.ms, unit: 'ms' },
+    { name: `${name}, InfluxDB`, value: influx!.ms, unit: 'ms' },
+    { name: `${name}: against VictoriaMetrics`, value: own!.ms / victoria!.ms, unit: 'times', limit: { most: 4 } },
+    { name: `${name}: faster than InfluxDB`, value: influx!.ms / own!.ms, unit: 'times' },
+  ]
+}

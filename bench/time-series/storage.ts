@@ -1,0 +1,64 @@
+/** What a packed value takes on the disk, here and at the peers, for the same samples. */
+import { cpuSeconds, nameOf, treeOf } from '../../test/harness/processes.ts'
+import type { Figure } from '../report.ts'
+import { type Dataset, fields, valuesOf } from './dataset.ts'
+import { fillHot, nameAll, packAll } from './filling.ts'
+import type { Peer } from './peers.ts'
+import type { Site } from './site.ts'
+
+interface Packing {
+  bytes: number
+  dataBytes: number
+  nodeMicroseconds: number
+  databaseMicroseconds: number
+}
+
+/** Through hot rows and the packer of the platform. */
+export async function fillOurs(site: Site, dataset: Dataset): Promise<Packing> {
+  const { sql } = site.db
+  await fillHot(site, await nameAll(site, dataset.endpoints), dataset)
+  const before = [nodeSeconds(site), databaseSeconds(site)]
+  await packAll(site)
+  const [node, database] = [nodeSeconds(site) - before[0]!, databaseSeconds(site) - before[1]!]
+  const [sum] = await sql`
+    select sum(n)::float8 as points, sum(octet_length(data))::float8 as data,
+      (select sum(pg_total_relation_size(inhrelid))::float8 from pg_inherits
+        where inhparent = 'time_series.chunks'::regclass) as whole
+    from time_series.chunks`
+  const values = valuesOf(dataset)
+  if (sum!.points !== values) throw new Error(`${sum!.points} of ${values} values were packed`)
+  await sql.unsafe('vacuum analyze time_series.chunks, time_series.latest, time_series.endpoints')
+  return {
+    bytes: sum!.whole / values,
+    dataBytes: sum!.data / values,
+    nodeMicroseconds: (node * 1e6) / values,
+    databaseMicroseconds: (database * 1e6) / values,
+  }
+}
+
+const nodeSeconds = ({ platform }: Site) => cpuSeconds(platform.pid)
+const databaseSeconds = ({ platform }: Site) =>
+  treeOf(platform.pid)
+    .filter((pid) => nameOf(pid).startsWith('postgres'))
+    .reduce((sum, pid) => sum + cpuSeconds(pid), 0)
+
+export function storageFigures(dataset: Dataset, ours: Packing, peers: Peer[]): Figure[] {
+  const of = `${dataset.endpoints} endpoints, ${fields.length} series of ${dataset.points} points each`
+  const figures: Figure[] = [
+    { name: `${of}: packed, with all of the table`, value: ours.bytes, unit: 'bytes a value', limit: { most: 4 } },
+    { name: `${of}: packed, the data alone`, value: ours.dataBytes, unit: 'bytes a value' },
+    ...peers.map((peer) => ({
+      name: `${of}: ${peer.name}`,
+      value: peer.bytes() / valuesOf(dataset),
+      unit: 'bytes a value',
+    })),
+    { name: `${of}: packing, processor time of Node.js for a value`, value: ours.nodeMicroseconds, unit: 'µs' },
+    {
+      name: `${of}: packing, processor time of PostgreSQL for a value`,
+      value: ours.databaseMicroseconds,
+      unit: 'µs',
+    },
+  ]
+  for (const { name, value, unit } of figures) console.error(`${name}: ${value.toFixed(2)} ${unit}`)
+  return figures
+}
