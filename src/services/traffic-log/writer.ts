@@ -81,7 +81,7 @@ export function createWriter(options: WriterOptions): Writer {
     mayPass: options.mayPass,
     log,
     metrics,
-    everyMs: 5,
+    everyMs: 15,
     atOnce: writesAtOnce,
     // Callers wait for an answer before they hand in more, so this is reached only when they are far too many.
     pendingBytesMax: 128 * 1024 * 1024,
