@@ -62,7 +62,7 @@ export async function fillHot({ db, tenantId }: Site, { numbers, set }: Names, d
         const [endpoint, step] = [next % dataset.endpoints, Math.floor(next / dataset.endpoints)]
         rows.add(numbers[endpoint]!, timeOf(dataset, step), stamped + next, set, valuesAt(endpoint, step), origin)
       }
-      await db.tx((sql) => copySamples(sql, slot, [rows]))
+      await copySamples(db, slot, rows)
     }
   }
   await Promise.all(Array.from({ length: writers }, writer))

@@ -1,5 +1,4 @@
 /** What there is to reach in the same run: sockets alone, the gateway with nothing behind it, the database with nothing before it. */
-import { copyIn } from '../../src/kernel/copy-in.ts'
 import { partitionOf } from '../../src/services/time-series/store/slots.ts'
 import { columns, createRows } from '../../src/services/time-series/write/rows.ts'
 import { startCore } from '../gateway/contenders.ts'
@@ -45,9 +44,7 @@ export async function copyAlone({ db }: Site, seconds: number): Promise<number> 
     const writer = async () => {
       while (performance.now() < until) {
         const bytes = writes[next++ % differentWrites]!
-        await db.tx((sql) =>
-          copyIn(sql.unsafe(`copy ${table} (${columns.join(', ')}) from stdin (format binary)`), () => bytes),
-        )
+        await db.copyIn(`copy ${table} (${columns.join(', ')}) from stdin (format binary)`, () => bytes)
         written += rowsOfWrite * valuesOfSample
       }
     }
