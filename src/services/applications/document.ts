@@ -1,4 +1,4 @@
-import type { Document } from '../../kernel/http/documents.ts'
+import type { Document } from '../../kernel/document.ts'
 
 export interface ApplicationDocument extends Document {
   name: string

@@ -4,7 +4,7 @@
  */
 import type { Bus } from '../../kernel/bus.ts'
 import { type Cache, createCache } from '../../kernel/cache.ts'
-import type { Document } from '../../kernel/http/documents.ts'
+import type { Document } from '../../kernel/document.ts'
 import type { ApplicationVersionRef } from './contract.ts'
 import type { ApplicationDocument } from './document.ts'
 import {

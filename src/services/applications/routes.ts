@@ -1,5 +1,5 @@
-import { sendDocument, sendText } from '../../kernel/http/documents.ts'
 import type { Http } from '../../kernel/http/routes.ts'
+import { sendDocument, sendText } from '../../kernel/http/send.ts'
 import { listOf } from '../../kernel/schema.ts'
 import { NoServiceInstance } from './errors.ts'
 import { presentInstances } from './instances/present.ts'

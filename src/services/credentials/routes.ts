@@ -1,6 +1,6 @@
 import { etagOf, notModified } from '../../kernel/etag.ts'
-import { sendText } from '../../kernel/http/documents.ts'
 import type { Http } from '../../kernel/http/routes.ts'
+import { sendText } from '../../kernel/http/send.ts'
 import { joined } from '../../kernel/json-text.ts'
 import * as schemas from './schemas.ts'
 import type { RevocationList } from './service/authorities.ts'

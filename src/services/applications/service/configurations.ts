@@ -2,8 +2,8 @@ import type { Identity } from '../../../identity/contract.ts'
 import { type Ctx, tenantOf } from '../../../kernel/contract.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
+import { type Document, documentOf } from '../../../kernel/document.ts'
 import { invalidField } from '../../../kernel/errors.ts'
-import { type Document, documentOf } from '../../../kernel/http/documents.ts'
 import {
   type Entry,
   readEnvelope,

@@ -1,5 +1,5 @@
-import { sendText } from '../../../kernel/http/documents.ts'
 import type { Http, Reply } from '../../../kernel/http/routes.ts'
+import { sendText } from '../../../kernel/http/send.ts'
 import { contentOf, joined } from '../../../kernel/json-text.ts'
 import { windowOf } from '../../../kernel/paging.ts'
 import { listOf } from '../../../kernel/schema.ts'

@@ -1,6 +1,6 @@
 import { invalidField } from '../../../kernel/errors.ts'
-import { sendDocument } from '../../../kernel/http/documents.ts'
 import type { Http } from '../../../kernel/http/routes.ts'
+import { sendDocument } from '../../../kernel/http/send.ts'
 import { listOf, type Static } from '../../../kernel/schema.ts'
 import { checkKey } from '../metadata.ts'
 import { conditionsOf, readMetadataFilter, readMultiFilter, readSort, searchKey, sqlPattern } from '../query.ts'

@@ -1,6 +1,6 @@
 import { invalidField } from '../../../kernel/errors.ts'
-import { sendDocument, sendText } from '../../../kernel/http/documents.ts'
 import type { Http } from '../../../kernel/http/routes.ts'
+import { sendDocument, sendText } from '../../../kernel/http/send.ts'
 import * as schemas from '../schemas/filters.ts'
 import type { FilterRules } from '../service/filters.ts'
 

@@ -1,7 +1,7 @@
 import { invalidField, UnsupportedMediaType } from '../../../kernel/errors.ts'
 import { notModified } from '../../../kernel/etag.ts'
-import { sendText } from '../../../kernel/http/documents.ts'
 import type { Http } from '../../../kernel/http/routes.ts'
+import { sendText } from '../../../kernel/http/send.ts'
 import { listOf } from '../../../kernel/schema.ts'
 import * as schemas from '../schemas/metadata.ts'
 import type { RegisterService } from '../service.ts'

@@ -1,6 +1,6 @@
 import { invalidField } from '../../../kernel/errors.ts'
-import { sendText } from '../../../kernel/http/documents.ts'
 import type { Http } from '../../../kernel/http/routes.ts'
+import { sendText } from '../../../kernel/http/send.ts'
 import * as schemas from '../schemas/relations.ts'
 import type { RegisterService } from '../service.ts'
 

@@ -1,21 +1,8 @@
-/** Answers that exist as JSON text already: sent as they are, never parsed and written again. */
 import { Readable } from 'node:stream'
-import { etagOf, notModified } from '../etag.ts'
+import type { Document } from '../document.ts'
+import { notModified } from '../etag.ts'
 import { inChunks } from '../json-text.ts'
 import type { Reply } from './routes.ts'
-
-export interface Document {
-  body: string | Buffer
-  etag: string
-}
-
-/** Node writes a short text together with the headers, in one piece; a long one is cheaper when it is bytes already. */
-const shortLength = 16 * 1024
-
-export const documentOf = (text: string): Document => ({
-  body: text.length < shortLength ? text : Buffer.from(text),
-  etag: etagOf(text),
-})
 
 const json = 'application/json; charset=utf-8'
 
