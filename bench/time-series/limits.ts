@@ -53,7 +53,6 @@ export async function copyAlone({ db }: Site, seconds: number): Promise<number> 
     console.error(`COPY alone: ${Math.round(perSecond)} values/s`)
     return perSecond
   } finally {
-    await db.close()
     await db.sql.unsafe(`drop table ${table}`)
   }
 }

@@ -101,7 +101,8 @@ export async function readOne(site: Site, firstFree: number): Promise<Figure[]> 
   ]
 }
 
-const asks = 40
+const asks = 60
+const warmUps = 20
 
 /** Milliseconds, the median of many. */
 export async function latestOf(site: Site, dataset: Dataset, timeSeriesNames?: string[]): Promise<number> {
@@ -113,7 +114,7 @@ export async function latestOf(site: Site, dataset: Dataset, timeSeriesNames?: s
   const expected = dataset.endpoints * (timeSeriesNames?.length ?? fields.length)
   if (points !== expected) throw new Error(`${points} latest values instead of ${expected}`)
   const times: number[] = []
-  for (let n = -5; n < asks; n++) {
+  for (let n = -warmUps; n < asks; n++) {
     const { ms } = await ask('last', body)
     if (n >= 0) times.push(ms)
   }
