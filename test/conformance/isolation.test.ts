@@ -114,6 +114,7 @@ async function furnish() {
   assert.equal((await device(`POST /bcx/api/v1/files/${filename}`, marker)).status, 204)
   const blobId = await created(device, `POST /bcx/api/v1/binary-data?name=${marker}`, marker)
   parameters.binary = { appName: app, endpointId, filename, blobId }
+  parameters.timeseries = { applicationName: app, appVersionName: `${app}-v1` }
   parameters.identity = { tenant_id: tenantId, name: `${marker}-role` }
   byPath = { users: user, grants: grant, 'api-keys': key, issuers: issuer, clients: clients.body.content[0].id }
   Object.assign(byPath, { 'basic-credentials': basic, 'x509-credentials': certificate })
@@ -131,7 +132,7 @@ let byPath: Record<string, string> = {}
 /** As a device of the owner: what it said, or that it was refused, is the owner's to know. */
 async function speak(token: string, status: number) {
   const url = `${platform.baseUrl}/kp1/${marker}-app-v1/dcx/${token}/json`
-  const answer = await fetch(url, { method: 'POST', body: JSON.stringify({ place: marker }) })
+  const answer = await fetch(url, { method: 'POST', body: JSON.stringify({ place: marker, [marker]: 7 }) })
   assert.equal(answer.status, status, await answer.text())
 }
 
@@ -214,13 +215,15 @@ before(async () => {
 })
 
 /** Or nobody could be shown it by mistake. */
-test('the owner sees what its devices said and who was refused', async () => {
+test('the owner sees what its devices said and measured, and who was refused', async () => {
   for (const path of ['endpoint-traffic', 'refusals'])
     await eventually(async () => {
       const { status, body, text } = await owner.asService(`GET /api/v1/al/${path}`)
       assert.equal(status, 200, text)
       assert.ok(body.totalElements > 0 && text.includes(marker), text)
     })
+  const last = await owner.asService(`GET /epts/api/v1/applications/${marker}-app/time-series/last`)
+  assert.deepEqual(Object.keys(last.body[`${marker}-endpoint`]), [`auto~${marker}`])
 })
 
 let snapshot = ''
@@ -237,6 +240,8 @@ async function everythingOfTheOwner() {
     '/api/v1/x509-credentials',
     '/epr/api/v1/endpoints?include=metadata,filters',
     '/epr/api/v1/applications/isolated7-app/filters',
+    '/epts/api/v1/time-series/config',
+    '/epts/api/v1/applications/isolated7-app/time-series/last?limit=100',
     '/bcx/api/v1/applications/isolated7-app/files',
     '/bcx/api/v1/applications/isolated7-app/binary-data/list',
     '/bcx/api/v1/applications/isolated7-app/endpoints/isolated7-endpoint/files/isolated7-file',
@@ -260,7 +265,9 @@ const bodyOf = ({ method, path }: SpecifiedOperation) => bodies.get(`${method} $
 /** Without it the operation would be refused before anybody looks at the resource. */
 const queryOf = ({ path }: SpecifiedOperation) => {
   if (path.endsWith('/relations')) return '?relation=contains'
-  return path.endsWith('/binary-data') ? '?fromDate=2026-01-01T00:00:00Z&toDate=2027-01-01T00:00:00Z' : ''
+  const dates = 'fromDate=2026-01-01T00:00:00Z&toDate=2027-01-01T00:00:00Z'
+  if (path.endsWith('/time-series/data')) return `?timeSeriesName=auto~${marker}&${dates}`
+  return path.endsWith('/binary-data') ? `?${dates}` : ''
 }
 
 /** Uploads have a token of their own, whose tests stand beside the service. */

@@ -12,6 +12,7 @@ export const served = [
   'register',
   'traffic',
   'binary',
+  'timeseries',
 ]
 
 export interface SpecifiedOperation {

@@ -1,11 +1,13 @@
 import type { Http } from '../../kernel/http/routes.ts'
 import { configRoutes } from './routes/config.ts'
 import { dataRoutes } from './routes/data.ts'
+import { lastRoutes } from './routes/last.ts'
 import { pointRoutes } from './routes/points.ts'
 import type { TimeSeriesService } from './service.ts'
 
 export function routes(http: Http, service: TimeSeriesService) {
   configRoutes(http, service)
   dataRoutes(http, service)
+  lastRoutes(http, service)
   pointRoutes(http, service)
 }

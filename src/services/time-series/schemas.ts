@@ -110,6 +110,59 @@ export const searchData = {
   response: dataAnswer,
 }
 
+const lastText =
+  'Of each series of each endpoint the points with the greatest times. What has no points is not there. A series with several ' +
+  'values has a point for each time at which there is any of them.'
+const window = {
+  offset: Type.Integer({
+    minimum: 0,
+    maximum: 2_147_483_647,
+    default: 0,
+    description: 'How many of the newest points of each series to pass over',
+  }),
+  limit: Type.Integer({
+    minimum: 1,
+    maximum: 10_000,
+    default: 1,
+    description: 'How many points of each series to answer with',
+  }),
+}
+const beforeDate = Type.Optional(date('Only points before it'))
+const lastAnswer = {
+  200: Type.Record(Type.String(), SeriesOfEndpoint, {
+    description: 'By the id of the endpoint; of each series the newest point first',
+  }),
+}
+
+export const readLast = {
+  summary: 'The last points',
+  description: lastText,
+  params: application,
+  query: Type.Object({
+    timeSeriesName: Type.Optional(TextList({ description: 'Names of the series; default: all' })),
+    endpointId,
+    beforeDate,
+    ...window,
+  }),
+  response: lastAnswer,
+}
+
+export const searchLast = {
+  summary: 'The last points, asked for with a body',
+  description: `${lastText} No body is one without fields.`,
+  params: application,
+  body: Type.Object(
+    {
+      timeSeriesNames: Type.Optional(seriesNames('Names of the series; default: all', 0)),
+      endpointIDs,
+      beforeDate,
+      ...Type.Partial(Type.Object(window)).properties,
+    },
+    { examples: [{ timeSeriesNames: ['auto~temperature'], endpointIDs: ['thermo-1'], limit: 10 }] },
+  ),
+  response: lastAnswer,
+}
+
 // ── writing
 
 const version = Type.Object({ appVersionName: Name({ description: 'Name of the application version' }) })

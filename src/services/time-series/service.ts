@@ -11,6 +11,7 @@ import { createPointRules, type PointRules } from './points.ts'
 import { createPutPoints } from './put-points.ts'
 import { type Configured, createConfigured } from './read/configured.ts'
 import { createDataRules, type DataRules } from './read/data.ts'
+import { createLastRules, type LastRules } from './read/last.ts'
 import { createReader } from './read/reader.ts'
 import { createSights } from './read/sight.ts'
 import { createTurns } from './read/turns.ts'
@@ -26,6 +27,7 @@ export interface TimeSeriesService {
   api: TimeSeries
   configured: Configured
   data: DataRules
+  last: LastRules
   points: PointRules
   now: Clock
   names: Names
@@ -107,6 +109,7 @@ export function createTimeSeries(
   return {
     configured: createConfigured({ db: kit.db, applications }),
     data: createDataRules({ sights, reader }),
+    last: createLastRules({ sights, reader, latest }),
     points: createPointRules({ applications, register, putPoints }),
     api: {
       collect: createCollect({ plans, names, writer }),

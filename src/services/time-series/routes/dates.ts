@@ -1,0 +1,31 @@
+import { invalidField } from '../../../kernel/errors.ts'
+import { endOf, type Span, startOf } from '../times.ts'
+
+const expected = 'expected ISO 8601, now, or now-<n> with one of s, m, h, d, w, M, y'
+
+interface Dates {
+  fromDate: string
+  toDate: string
+  includeTime?: 'from' | 'to' | 'both' | 'none'
+}
+
+export function spanOf({ fromDate, toDate, includeTime }: Dates, now: Date): Span {
+  const from = startOf(fromDate, includeTime === 'from' || includeTime === 'both', now)
+  const to = endOf(toDate, includeTime === 'to' || includeTime === 'both', now)
+  if (from === undefined) throw invalidField('fromDate', expected)
+  if (to === undefined) throw invalidField('toDate', expected)
+  // Two exclusive bounds that are the same moment are two apart.
+  if (from > to + 2) throw invalidField('toDate', 'expected a moment that is not before fromDate')
+  return { from, to }
+}
+
+/** The last time before it. */
+export function untilOf(beforeDate: string | undefined, now: Date): number | undefined {
+  if (beforeDate === undefined) return undefined
+  const until = endOf(beforeDate, false, now)
+  if (until === undefined) throw invalidField('beforeDate', expected)
+  return until
+}
+
+/** A list without anything in it is as none. */
+export const given = (list: string[] | undefined) => (list && list.length > 0 ? list : undefined)

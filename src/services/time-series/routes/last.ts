@@ -1,0 +1,37 @@
+import type { Ctx } from '../../../kernel/contract.ts'
+import type { Http, Reply, Request } from '../../../kernel/http/routes.ts'
+import { listOf, type OperationSchema, type Static } from '../../../kernel/schema.ts'
+import * as schemas from '../schemas.ts'
+import type { TimeSeriesService } from '../service.ts'
+import { given, untilOf } from './dates.ts'
+import { jsonType, sendPieces } from './send.ts'
+
+type Body = Static<typeof schemas.searchLast.body>
+type Asking = Pick<Request<OperationSchema>, 'raw'> & { ctx: Ctx; params: { applicationName: string } }
+
+const path = '/api/v1/applications/:applicationName/time-series/last'
+const read = { scope: ['endpoint:read', 'time-series:read'] }
+
+export function lastRoutes(http: Http, { last, now }: TimeSeriesService) {
+  async function answer(request: Asking, reply: Reply, body: Body) {
+    const pieces = await last.read(request.ctx, {
+      ...request.params,
+      endpointIds: given(body.endpointIDs),
+      seriesNames: given(body.timeSeriesNames),
+      until: untilOf(body.beforeDate, now()),
+      offset: body.offset ?? 0,
+      limit: body.limit ?? 1,
+    })
+    return await sendPieces(request, reply, jsonType, pieces)
+  }
+
+  http.get(path, { schema: schemas.readLast, config: read }, (request, reply) => {
+    const { timeSeriesName, endpointId, ...rest } = request.query
+    const [timeSeriesNames = [], endpointIDs = []] = [listOf(timeSeriesName), listOf(endpointId)]
+    return answer(request, reply, { ...rest, timeSeriesNames, endpointIDs })
+  })
+
+  http.post(path, { schema: schemas.searchLast, config: { ...read, bodyOptional: true } }, (request, reply) =>
+    answer(request, reply, request.body),
+  )
+}
