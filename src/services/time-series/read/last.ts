@@ -1,7 +1,6 @@
 /** The last points of each series of each endpoint, the newest first. */
 import type { Ctx } from '../../../kernel/contract.ts'
 import { dayMs } from '../pack/builder.ts'
-import type { Value } from '../pack/chunk.ts'
 import type { NumberedEndpoint } from '../store/names.ts'
 import { timeMax, timeMin } from '../times.ts'
 import type { Latest } from '../write/latest.ts'
@@ -30,22 +29,26 @@ export function createLastRules(deps: { sights: Sights; reader: Reader; latest: 
 
   async function newestOf(page: NumberedEndpoint[], series: AskedSeries[]): Promise<Texts> {
     const found = await latest.of(page.map(({ endpointNo }) => endpointNo))
-    const nameOf = new Map(series.flatMap(({ name, values }) => values.map((one) => [one.seriesId, [name, one.name]])))
+    const named = new Map(
+      series.flatMap(({ name, values }) =>
+        values.map((one) => [one.seriesId, { name, key: `${JSON.stringify(one.name)}:` }] as const),
+      ),
+    )
     const texts: Texts = new Map()
     for (const [endpointNo, values] of found) {
-      const newest = new Map<string, { timestamp: number; values: Record<string, Value> }>()
+      const newest = new Map<string, { timestamp: number; text: string }>()
       for (const { seriesId, timestamp, value } of values) {
-        const [name, valueName] = nameOf.get(seriesId) ?? []
-        if (name === undefined || valueName === undefined) continue
-        const known = newest.get(name)
-        if (known?.timestamp === timestamp) known.values[valueName] = value
-        else if (!known || known.timestamp < timestamp) newest.set(name, { timestamp, values: { [valueName]: value } })
+        const of = named.get(seriesId)
+        if (!of) continue
+        const known = newest.get(of.name)
+        if (known && known.timestamp > timestamp) continue
+        const text = of.key + (typeof value === 'number' ? String(value) : JSON.stringify(value))
+        if (known?.timestamp === timestamp) known.text += `,${text}`
+        else newest.set(of.name, { timestamp, text })
       }
-      const own = [...newest].map(([name, point]): [string, string] => [
-        name,
-        JSON.stringify({ ...point, timestamp: new Date(point.timestamp) }),
-      ])
-      texts.set(endpointNo, new Map(own))
+      const own = new Map<string, string>()
+      for (const [name, { timestamp, text }] of newest) own.set(name, pointText(timestamp, text))
+      texts.set(endpointNo, own)
     }
     return texts
   }
@@ -62,6 +65,9 @@ export function createLastRules(deps: { sights: Sights; reader: Reader; latest: 
     },
   }
 }
+
+const pointText = (timestamp: number, values: string) =>
+  `{"timestamp":"${new Date(timestamp).toISOString()}","values":{${values}}}`
 
 /** By endpoint and name of the series: points with commas between. */
 type Texts = Map<number, Map<string, string>>
@@ -80,6 +86,7 @@ async function* objectOf(
       let open: number | undefined
       // More than one portion of series only where there is one endpoint.
       for (const own of portions(series, seriesAtOnce)) {
+        const keyed = own.map(({ name }) => ({ name, key: `${JSON.stringify(name)}:` }))
         const found = await find(some, own)
         let text = ''
         for (const { endpointNo, endpointId } of some) {
@@ -87,10 +94,13 @@ async function* objectOf(
           if (!texts || texts.size === 0) continue
           text += open === endpointNo ? ',' : `${separator}${JSON.stringify(endpointId)}:{`
           open = endpointNo
-          const entries = own.flatMap(({ name }) =>
-            texts.has(name) ? `${JSON.stringify(name)}:[${texts.get(name)}]` : [],
-          )
-          text += entries.join()
+          let comma = ''
+          for (const { key, name } of keyed) {
+            const points = texts.get(name)
+            if (points === undefined) continue
+            text += `${comma}${key}[${points}]`
+            comma = ','
+          }
           separator = '},'
         }
         if (text !== '') yield Buffer.from(text)

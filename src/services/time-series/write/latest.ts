@@ -220,22 +220,27 @@ function* slices<T>(all: T[], size: number) {
 
 async function bySeries(newest: (Newest & { endpointNo: number })[], names: Names) {
   const seriesOf = await names.seriesIdsOf(newest.map(({ setId }) => setId))
-  const best = new Map<number, Map<number, LatestValue & { written: number }>>()
-  for (const { endpointNo, setId, ts, written, values } of newest) {
-    let own = best.get(endpointNo)
-    if (!own) {
-      own = new Map()
-      best.set(endpointNo, own)
-    }
+  const byEndpoint = Map.groupBy(newest, ({ endpointNo }) => endpointNo)
+  const values = new Map<number, LatestValue[]>()
+  for (const [endpointNo, own] of byEndpoint) values.set(endpointNo, valuesOfAll(own, seriesOf))
+  return values
+}
+
+function valuesOfAll(newest: Newest[], seriesOf: Map<number, number[]>): LatestValue[] {
+  const [only] = newest
+  // Most endpoints send the same fields again and again.
+  if (newest.length === 1)
+    return (seriesOf.get(only!.setId) ?? []).map((seriesId, place) => ({
+      seriesId,
+      timestamp: only!.ts,
+      value: only!.values[place]!,
+    }))
+  const best = new Map<number, LatestValue & { written: number }>()
+  for (const { setId, ts, written, values } of newest)
     for (const [place, seriesId] of (seriesOf.get(setId) ?? []).entries()) {
-      const known = own.get(seriesId)
+      const known = best.get(seriesId)
       if (known && (known.timestamp > ts || (known.timestamp === ts && known.written >= written))) continue
-      own.set(seriesId, { seriesId, timestamp: ts, written, value: values[place]! })
+      best.set(seriesId, { seriesId, timestamp: ts, written, value: values[place]! })
     }
-  }
-  return new Map(
-    [...best].map(
-      ([endpointNo, own]) => [endpointNo, [...own.values()].map(({ written, ...value }) => value)] as const,
-    ),
-  )
+  return Array.from(best.values(), ({ written, ...value }) => value)
 }
