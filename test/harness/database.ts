@@ -18,10 +18,12 @@ const cleanups: (() => Promise<void> | void)[] = []
 /** Runs when all tests of the file are over, the newest first: what was opened last is closed first. */
 export const atTheEnd = (cleanup: () => Promise<void> | void) => void cleanups.push(cleanup)
 
-// Registered while the file is loaded: within a test, `after` would mean after that test.
-after(async () => {
+export async function putAway(): Promise<void> {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
-})
+}
+
+// Registered while the file is loaded: within a test, `after` would mean after that test.
+after(putAway)
 
 /** Removed at the end, whatever becomes of the test. */
 export function throwAwayDirectory(name = 'waypost-test-') {
