@@ -6,8 +6,12 @@ import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, globSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { startEmbeddedPostgres } from '../src/kernel/embedded-postgres.ts'
-import { sharedServerVariable, throwAwayDirectory } from '../test/harness/database.ts'
+import {
+  sharedDirectoryVariable,
+  sharedServerVariable,
+  startTestServer,
+  throwAwayDirectory,
+} from '../test/harness/database.ts'
 import { pythonWith } from '../test/harness/python.ts'
 
 /** What comes from Debian: package → how to see that it is there. */
@@ -67,16 +71,21 @@ if (files.length === 0) {
 
 ensureTools()
 const directory = throwAwayDirectory('waypost-tests-')
-const postgres = await startEmbeddedPostgres({ directory: join(directory, 'postgres'), log: () => {} })
-const child = spawn(process.execPath, ['--test', '--test-concurrency=3', '--test-timeout=240000', ...processes(files, directory)], {
-  stdio: 'inherit',
-  env: {
-    ...process.env,
-    // Every file is a process: what one has compiled the others need not.
-    NODE_COMPILE_CACHE: 'node_modules/.cache/waypost-tests',
-    [sharedServerVariable]: JSON.stringify(postgres.connection),
+const postgres = await startTestServer(join(directory, 'postgres'))
+const child = spawn(
+  process.execPath,
+  ['--test', '--test-concurrency=3', '--test-timeout=240000', ...processes(files, directory)],
+  {
+    stdio: 'inherit',
+    env: {
+      ...process.env,
+      // Every file is a process: what one has compiled the others need not.
+      NODE_COMPILE_CACHE: 'node_modules/.cache/waypost-tests',
+      [sharedServerVariable]: JSON.stringify(postgres.connection),
+      [sharedDirectoryVariable]: directory,
+    },
   },
-})
+)
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal))
 const code = await new Promise<number>((resolve) => child.on('close', (status) => resolve(status ?? 1)))
 await postgres.stop()

@@ -1,24 +1,18 @@
 /** Starting, stopping and starting again, as an operator sees it. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { readFileSync, rmSync, statSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { bearer, client, requestToken, tokenOf } from '../harness/client.ts'
-import { atTheEnd, throwAwayDirectory } from '../harness/database.ts'
+import { throwAwayDirectory } from '../harness/database.ts'
 import { eventually } from '../harness/eventually.ts'
 import { runCommand, startPlatform } from '../harness/platform.ts'
 import { isAlive, nameOf, treeOf } from '../harness/processes.ts'
 
-function aDirectory() {
-  const directory = throwAwayDirectory()
-  atTheEnd(() => rmSync(directory, { recursive: true, force: true }))
-  return directory
-}
-
 describe('a platform on its own directory', async () => {
-  const directory = aDirectory()
+  const directory = throwAwayDirectory()
 
   test('restart keeps keys, secrets and refresh tokens', async () => {
     const first = await startPlatform({ directory })
@@ -129,7 +123,7 @@ test('two fresh directories share no secret', async () => {
 })
 
 test('a wrong setting is refused with its name before anything is touched', async () => {
-  const directory = join(aDirectory(), 'data')
+  const directory = join(throwAwayDirectory(), 'data')
   const { code, stderr } = await runCommand(['start'], { directory, environment: { WAYPOST_PROT: '1' } })
   assert.equal(code, 2)
   assert.equal(stderr, 'waypost: WAYPOST_PROT is not a setting of Waypost; the nearest is WAYPOST_PORT\n')
