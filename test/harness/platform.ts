@@ -20,6 +20,7 @@ export interface RunningPlatform {
   output(): string
   /** As the backend client of a realm: role `service`, or every scope in `platform`. */
   asService(realm: RealmSecrets): Promise<Ask>
+  authorizationOf(realm: RealmSecrets): Promise<{ authorization: string }>
   kill(signal: NodeJS.Signals): Promise<number | null>
 }
 
@@ -106,6 +107,8 @@ export async function startPlatform(options: PlatformOptions = {}): Promise<Runn
   }
   const written = JSON.parse(readFileSync(file, 'utf8')) as Bootstrap & Record<Address, string>
   const { baseUrl, managementUrl, mqttUrl, mqttsUrl, ...bootstrap } = written
+  const authorizationOf = async ({ tenantId, backendClient: { id, secret } }: RealmSecrets) =>
+    bearer(await tokenOf(baseUrl, tenantId, { grant_type: 'client_credentials', client_id: id, client_secret: secret }))
   return {
     baseUrl,
     managementUrl,
@@ -116,10 +119,7 @@ export async function startPlatform(options: PlatformOptions = {}): Promise<Runn
     process: child,
     output: () => output,
     kill,
-    async asService(realm) {
-      const { id, secret } = realm.backendClient
-      const grant = { grant_type: 'client_credentials', client_id: id, client_secret: secret }
-      return client(baseUrl, bearer(await tokenOf(baseUrl, realm.tenantId, grant)))
-    },
+    authorizationOf,
+    asService: async (realm) => client(baseUrl, await authorizationOf(realm)),
   }
 }
