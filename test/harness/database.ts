@@ -30,8 +30,13 @@ export async function putAway(): Promise<void> {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
 }
 
-// Registered while the file is loaded: within a test, `after` would mean after that test.
-after(putAway)
+export const sharing = { aProcess: false }
+
+// Registered while the file is loaded: within a test, `after` would mean after that test. Where files share a process, it would
+// mean whenever nothing is left to run, and each file has its own end (together.ts).
+after(async () => {
+  if (!sharing.aProcess) await putAway()
+})
 
 /** In memory where there is plenty of it: a new database is there in a tenth of the time, and a kill -9 spares it as it does a disk. */
 function roomyPlace(): string {

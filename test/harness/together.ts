@@ -1,7 +1,9 @@
 /** Several test files in one process, one after the other: what they all import is read and compiled once (tools/test.ts). */
 import { test } from 'node:test'
 import { pathToFileURL } from 'node:url'
-import { putAway } from './database.ts'
+import { putAway, sharing } from './database.ts'
+
+sharing.aProcess = true
 
 export async function together(files: string[]): Promise<void> {
   for (const file of files) {
