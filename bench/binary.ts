@@ -24,9 +24,8 @@ export async function binary(): Promise<Figure[]> {
   const ask = client(platform.baseUrl, { authorization })
   await ask('POST /api/v1/applications', { name: 'camera' })
   await ask('POST /api/v1/applications/camera/app-versions', { nameSuffix: 'v1' })
-  await ask('POST /epr/api/v1/endpoints', { appVersion: { name: 'camera-v1' }, endpointId: 'ep-1' })
-  const endpoint = { tenantId: 'default', applicationName: 'camera', endpointId: 'ep-1' }
-  const token = await uploadTokenOf({ directory }, endpoint)
+  const { body } = await ask('POST /epr/api/v1/endpoints', { appVersion: { name: 'camera-v1' }, endpointId: 'ep-1' })
+  const token = await uploadTokenOf(platform.baseUrl, { version: 'camera-v1', token: body.token })
   const agent = new Agent({ keepAlive: true })
   const post = (where: string) =>
     request(platform.baseUrl + root + where, { method: 'POST', agent, headers: { 'x-auth-token': token } })

@@ -1,5 +1,6 @@
 import { killRounds } from '../test/faults/kill.ts'
 import { seriesRounds } from '../test/faults/series.ts'
+import { uploads } from '../test/faults/uploads.ts'
 import { freshDirectory, removeDirectory } from './platform.ts'
 import type { Figure } from './report.ts'
 
@@ -7,7 +8,8 @@ import type { Figure } from './report.ts'
 export async function faults(): Promise<Figure[]> {
   const directory = freshDirectory()
   const seed = Number(process.env.BENCH_SEED ?? 1)
-  const report = await killRounds({ rounds: 50, seed, directory })
+  const beside = uploads()
+  const report = await killRounds({ rounds: 50, seed, directory, beside })
   removeDirectory(directory)
   const place = freshDirectory()
   const series = await seriesRounds({ rounds: 50, seed, directory: place })
@@ -16,6 +18,7 @@ export async function faults(): Promise<Figure[]> {
     { name: 'Rounds of kill -9 survived', value: report.rounds, unit: 'rounds', limit: { least: 50 } },
     { name: 'Tenants acknowledged and found AVAILABLE', value: report.tenants, unit: '' },
     { name: 'Applications acknowledged and found', value: report.applications, unit: '' },
+    { name: 'Blobs acknowledged and found', value: beside.blobs, unit: '' },
     {
       name: 'Rounds of kill -9 while time series are packed',
       value: series.rounds,

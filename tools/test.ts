@@ -3,10 +3,15 @@
  * `npm test` runs everything; `npm test -- src/kernel` what lies below a path.
  */
 import { spawn, spawnSync } from 'node:child_process'
-import { existsSync, globSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
-import { startEmbeddedPostgres } from '../src/kernel/embedded-postgres.ts'
-import { sharedServerVariable, throwAwayDirectory } from '../test/harness/database.ts'
+import { existsSync, globSync, rmSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import {
+  sharedDirectoryVariable,
+  sharedServerVariable,
+  startTestServer,
+  throwAwayDirectory,
+} from '../test/harness/database.ts'
 import { pythonWith } from '../test/harness/python.ts'
 
 /** What comes from Debian: package → how to see that it is there. */
@@ -36,6 +41,25 @@ function ensureTools() {
 
 const holds = (check: string) => spawnSync('sh', ['-c', check]).status === 0
 
+/** Those that watch the memory of their process. */
+const alone = ['src/kernel/backup/load.test.ts']
+
+/** Journeys and faults start programs and have a process each, first of all because they take longest; the others share. */
+function processes(files: string[], directory: string): string[] {
+  const single = files.filter((file) => file.startsWith('test/') || alone.includes(file))
+  const rest = files.filter((file) => !single.includes(file))
+  const count = Math.ceil(rest.length / 10)
+  const groups = Array.from({ length: count }, (_, n) => {
+    // Neighbours import the same things.
+    const group = rest.slice(Math.floor((n * rest.length) / count), Math.floor(((n + 1) * rest.length) / count))
+    const path = join(directory, `together-${n}.mjs`)
+    const harness = pathToFileURL(resolve('test/harness/together.ts')).href
+    writeFileSync(path, `import { together } from '${harness}'\nawait together(${JSON.stringify(group)})\n`)
+    return path
+  })
+  return [...single, ...groups]
+}
+
 const places = process.argv.slice(2)
 const files = globSync('{src,test,tools}/**/*.test.ts')
   .filter((file) => places.length === 0 || places.some((place) => file.startsWith(place.replace(/^\.\//, ''))))
@@ -47,16 +71,21 @@ if (files.length === 0) {
 
 ensureTools()
 const directory = throwAwayDirectory('waypost-tests-')
-const postgres = await startEmbeddedPostgres({ directory: join(directory, 'postgres'), log: () => {} })
-const child = spawn(process.execPath, ['--test', '--test-concurrency=3', '--test-timeout=240000', ...files], {
-  stdio: 'inherit',
-  env: {
-    ...process.env,
-    // Every file is a process: what one has compiled the others need not.
-    NODE_COMPILE_CACHE: 'node_modules/.cache/waypost-tests',
-    [sharedServerVariable]: JSON.stringify(postgres.connection),
+const postgres = await startTestServer(join(directory, 'postgres'))
+const child = spawn(
+  process.execPath,
+  ['--test', '--test-concurrency=3', '--test-timeout=240000', ...processes(files, directory)],
+  {
+    stdio: 'inherit',
+    env: {
+      ...process.env,
+      // Every file is a process: what one has compiled the others need not.
+      NODE_COMPILE_CACHE: 'node_modules/.cache/waypost-tests',
+      [sharedServerVariable]: JSON.stringify(postgres.connection),
+      [sharedDirectoryVariable]: directory,
+    },
   },
-})
+)
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal))
 const code = await new Promise<number>((resolve) => child.on('close', (status) => resolve(status ?? 1)))
 await postgres.stop()

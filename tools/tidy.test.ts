@@ -31,6 +31,7 @@ for (const [name, files, expected] of [
   ['a class', { 'src/services/a/service.ts': 'export class Thing {}' }, /no classes/],
   ['SQL in a service', { 'src/services/a/service.ts': 'await sql`select 1`' }, /SQL stands in a store/],
   ['tables of another', { 'src/services/a/store.ts': 'sql`select * from b.things`' }, /another service's tables \(b\)/],
+  ['a hook that neighbours would feel', { 'src/kernel/a.test.ts': 'after(() => close())' }, /use atTheEnd/],
   ['a long file', { 'src/services/a/service.ts': 'x\n'.repeat(500) }, /at most 400/],
   [
     'a circle',

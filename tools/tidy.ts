@@ -71,6 +71,9 @@ const textRules: TextRule[] = [
   },
 ]
 
+/** Test files share a process (test/harness/together.ts). */
+const hookOfAll = /^(?:after|afterEach|beforeEach)\(/m
+
 /** What is wrong with these files (path → text). */
 export function findProblems(files: Map<string, string>): string[] {
   const problems: string[] = []
@@ -79,7 +82,10 @@ export function findProblems(files: Map<string, string>): string[] {
     const targets = [...text.matchAll(importLine)].map((match) =>
       normalize(join(dirname(file), (match[1] ?? match[2])!)),
     )
-    if (isTest(file)) continue
+    if (isTest(file)) {
+      if (hookOfAll.test(text)) problems.push(`${file}: hooks of a file would be those of its neighbours: use atTheEnd`)
+      continue
+    }
     graph.set(file, targets)
     for (const target of targets)
       for (const rule of importRules) {

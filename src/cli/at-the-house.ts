@@ -1,7 +1,5 @@
 /** For commands that need the services: builds them over the platform's database, running or not, without opening a door. */
-import { buildHouse, type House } from '../assembly/build.ts'
-import { catalogue } from '../assembly/catalogue.ts'
-import { borrowDatabase } from '../assembly/database.ts'
+import type { House } from '../assembly/build.ts'
 import { loadConfig } from '../config.ts'
 import { PlatformError } from '../kernel/errors.ts'
 import { createLog } from '../kernel/log.ts'
@@ -14,6 +12,12 @@ export class UsageError extends Error {
 export async function atTheHouse(usage: string, work: (house: House) => Promise<void>): Promise<number> {
   const config = loadConfig()
   const log = await createLog({ ...config.log, level: 'error' })
+  // Read only now, so that a mistake in the arguments is said at once.
+  const [{ buildHouse }, { catalogue }, { borrowDatabase }] = await Promise.all([
+    import('../assembly/build.ts'),
+    import('../assembly/catalogue.ts'),
+    import('../assembly/database.ts'),
+  ])
   const database = await borrowDatabase(config, log)
   try {
     const baseUrl = config.baseUrl ?? `http://${config.host}:${config.port}`

@@ -4,11 +4,12 @@ import { once } from 'node:events'
 import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
+import { atTheEnd } from '../../test/harness/database.ts'
 import { lockDirectory } from './directory-lock.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'waypost-lock-test-'))
-after(() => rmSync(root, { recursive: true, force: true }))
+atTheEnd(() => rmSync(root, { recursive: true, force: true }))
 
 const module = JSON.stringify(new URL('./directory-lock.ts', import.meta.url).href)
 

@@ -20,9 +20,10 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import postgres from 'postgres'
+import { atTheEnd } from '../../test/harness/database.ts'
 import { layout } from './embedded-postgres/cluster.ts'
 import { family } from './embedded-postgres/orphan.ts'
 import { connectEmbeddedPostgres, type PostgresConnection, startEmbeddedPostgres } from './embedded-postgres.ts'
@@ -35,7 +36,7 @@ const nobody = { uid: 65534, gid: 65534 }
 const root = mkdtempSync(join(tmpdir(), 'waypost-postgres-test-'))
 const directory = join(root, 'my däta', 'postgres')
 const children: ChildProcess[] = []
-after(() => {
+atTheEnd(() => {
   for (const child of children) child.kill('SIGKILL')
   rmSync(root, { recursive: true, force: true })
 })
@@ -247,7 +248,7 @@ test('an interrupted first start does not poison the next one', async () => {
 /** A clone with just what an embedded server needs, and with the library links not made, as npm leaves it. */
 function makeClone(name: string): { home: string; source: string; node: string; library: string } {
   const home = mkdtempSync(join(tmpdir(), `waypost-clone-${name}-`))
-  after(() => {
+  atTheEnd(() => {
     chmodSync(library, 0o755)
     rmSync(home, { recursive: true, force: true })
   })

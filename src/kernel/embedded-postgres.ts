@@ -51,6 +51,8 @@ export type EmbeddedPostgresOptions = {
   memoryBytes?: number
   /** Starts it again, at the same address, when it ends by itself: then `exited` never resolves. */
   revive?: boolean
+  /** In place of the usual ones, for a server whose data nobody will miss. */
+  settings?: Record<string, string | number>
 }
 
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
@@ -85,7 +87,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     if (isNew) await makeCluster(cluster, directory, binaries, account, socketDirectory)
 
     const connection = connectionTo(directory, socketDirectory)
-    const serverSettings = settings(socketDirectory, options.memoryBytes)
+    const serverSettings = { ...settings(socketDirectory, options.memoryBytes), ...options.settings }
     const start = () => startServer({ cluster, binaries, account, settings: serverSettings, log: options.log })
     const again = async () => {
       await stopOrphan(cluster)

@@ -2,7 +2,8 @@
  * Shapes. One TypeBox shape is the type, the validator and the OpenAPI text.
  * Every text that a caller can send has a greatest length: use these instead of a bare Type.String.
  */
-import { type Static, type TSchema, Type } from 'typebox'
+import type { Static, TSchema } from 'typebox'
+import { Type } from './shapes.ts'
 
 export { type Static, type TSchema, Type }
 

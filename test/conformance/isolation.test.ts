@@ -109,7 +109,9 @@ async function furnish() {
   parameters.register = { applicationName: app, filterId, endpointId, key: 'city' }
   parameters.token = { endpointId, endpointTokenId: `${marker}-token` }
   const filename = `${marker}-file`
-  const upload = { 'x-auth-token': await uploadTokenOf(platform, { tenantId, applicationName: app, endpointId }) }
+  const upload = {
+    'x-auth-token': await uploadTokenOf(platform.baseUrl, { version: `${app}-v1`, token: endpointToken }),
+  }
   const device = client(platform.baseUrl, upload)
   assert.equal((await device(`POST /bcx/api/v1/files/${filename}`, marker)).status, 204)
   const blobId = await created(device, `POST /bcx/api/v1/binary-data?name=${marker}`, marker)

@@ -1,12 +1,17 @@
 import assert from 'node:assert/strict'
-import { rmSync } from 'node:fs'
 import { test } from 'node:test'
-import { atTheEnd, throwAwayDirectory } from '../harness/database.ts'
+import { usedDirectory } from '../harness/platform.ts'
 import { killRounds } from './kill.ts'
+import { uploads } from './uploads.ts'
 
-test('what was acknowledged survives kill -9 of every process, and no tenant is stuck', async () => {
-  const directory = throwAwayDirectory()
-  atTheEnd(() => rmSync(directory, { recursive: true, force: true }))
-  const report = await killRounds({ rounds: 3, seed: 20261115, directory })
-  assert.ok(report.tenants > 0 && report.applications > 0, JSON.stringify(report))
+test('what was acknowledged survives kill -9 of every process, no tenant is stuck and no file is half', async () => {
+  const beside = uploads()
+  const report = await killRounds({
+    rounds: 2,
+    seed: 20261115,
+    directory: await usedDirectory(),
+    withinMs: 150,
+    beside,
+  })
+  assert.ok(report.tenants > 0 && report.applications > 0 && beside.blobs > 0, JSON.stringify(report))
 })

@@ -31,23 +31,52 @@ export function randomOf(seed: number) {
   }
 }
 
-export async function killRounds(options: { rounds: number; seed: number; directory: string }): Promise<KillReport> {
-  const { rounds, directory } = options
+/** What is written beside, and how it is found again. */
+export interface Load {
+  /** Writes until the platform is gone; `begun` once something of it was acknowledged. */
+  write(platform: RunningPlatform, round: number): Promise<{ begun: Promise<unknown>; ended: Promise<unknown> }>
+  /** After each start what is new since the last one, and in the end everything. */
+  verify(platform: RunningPlatform, isLast: boolean): Promise<void>
+}
+
+export interface KillOptions {
+  rounds: number
+  seed: number
+  directory: string
+  /** How long the writing may go on at most once something of every kind was acknowledged. */
+  withinMs?: number
+  beside?: Load
+}
+
+export async function killRounds(options: KillOptions): Promise<KillReport> {
+  const { rounds, directory, withinMs = 1000, beside } = options
   const random = randomOf(options.seed)
   const acknowledged: Acknowledged = { tenants: [], applications: new Map() }
   let slowest = 0
-  for (let round = 0; round < rounds; round++) {
+  const start = async (isLast = false) => {
     const began = performance.now()
     const platform = await startPlatform({ directory, environment: { WAYPOST_LOG_LEVEL: 'fatal' } })
     slowest = Math.max(slowest, (performance.now() - began) / 1000)
+    await beside?.verify(platform, isLast)
+    return platform
+  }
+  for (let round = 0; round < rounds; round++) {
+    const platform = await start()
     const writers = await writersOf(platform)
     // Every fifth time before anything was written at all.
-    const writing = round % 5 === 4 ? undefined : write(writers, round, acknowledged)
-    await sleep(20 + random() * 1000)
+    const isIdle = round % 5 === 4
+    const known = { tenants: acknowledged.tenants.length, applications: acknowledged.applications.size }
+    const writing = isIdle ? undefined : write(writers, round, acknowledged)
+    const other = isIdle ? undefined : await beside?.write(platform, round)
+    const hasBegun = () =>
+      acknowledged.tenants.length > known.tenants && acknowledged.applications.size > known.applications
+    if (!isIdle) await eventually(() => assert.ok(hasBegun()), { everyMs: 5 })
+    await other?.begun
+    await sleep(random() * withinMs)
     await killAll(platform)
-    await writing
+    await Promise.all([writing, other?.ended])
   }
-  await verify(await startPlatform({ directory }), acknowledged)
+  await verify(await start(true), acknowledged)
   return {
     rounds,
     tenants: acknowledged.tenants.length,
@@ -143,7 +172,7 @@ async function verify(platform: RunningPlatform, { tenants, applications }: Ackn
         assert.equal(stuck.body.count, 0, `${stuck.body.count} tenants are ${status}`)
       }
     },
-    { withinMs: 180_000, everyMs: 200 },
+    { withinMs: 180_000, everyMs: 500 },
   )
   for (const { tenantId, pk } of tenants) {
     const tenant = await asPlatform(`GET /tenant-manager/api/v2/tenants/${pk}`)

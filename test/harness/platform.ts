@@ -1,11 +1,11 @@
 /** The real program as its own process on throw-away directories and free ports: for journeys, conformance and faults. */
-import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Bootstrap, RealmSecrets } from '../../src/assembly/bootstrap.ts'
 import { sleep } from '../../src/kernel/clock.ts'
 import { type Ask, bearer, client, tokenOf } from './client.ts'
-import { atTheEnd, throwAwayDirectory } from './database.ts'
+import { atTheEnd, onceInARun, sharedDirectoryVariable, throwAwayDirectory } from './database.ts'
 
 const main = resolve(import.meta.dirname, '../../bin/main.mjs')
 
@@ -20,12 +20,14 @@ export interface RunningPlatform {
   output(): string
   /** As the backend client of a realm: role `service`, or every scope in `platform`. */
   asService(realm: RealmSecrets): Promise<Ask>
+  authorizationOf(realm: RealmSecrets): Promise<{ authorization: string }>
   kill(signal: NodeJS.Signals): Promise<number | null>
 }
 
 type Address = 'baseUrl' | 'managementUrl' | 'mqttUrl' | 'mqttsUrl'
 
 export interface PlatformOptions {
+  /** Of the data; a used one when none is given. */
   directory?: string
   environment?: Record<string, string>
   args?: string[]
@@ -57,8 +59,33 @@ export async function runCommand(args: string[], options: PlatformOptions = {}) 
   return { code, stdout, stderr }
 }
 
+/**
+ * A data directory on which the platform has run before, so that a start takes half as long: a copy of one that is made once in
+ * a run of the tests. Outside of a run it is empty. Copies know the same secrets.
+ */
+export async function usedDirectory(): Promise<string> {
+  const directory = throwAwayDirectory()
+  const shared = process.env[sharedDirectoryVariable]
+  if (!shared) return directory
+  const made = join(shared, 'used-platform')
+  await onceInARun(
+    made,
+    async () => existsSync(made),
+    async () => {
+      const making = join(shared, 'new-platform')
+      rmSync(making, { recursive: true, force: true })
+      mkdirSync(making)
+      await (await startPlatform({ directory: making })).kill('SIGTERM')
+      renameSync(making, made)
+    },
+  )
+  // Its database belongs to another account.
+  execFileSync('cp', ['-Rp', `${made}/.`, directory])
+  return directory
+}
+
 export async function startPlatform(options: PlatformOptions = {}): Promise<RunningPlatform> {
-  const directory = options.directory ?? throwAwayDirectory()
+  const directory = options.directory ?? (await usedDirectory())
   const file = join(directory, 'bootstrap.json')
   rmSync(file, { force: true })
   const child = spawn(process.execPath, [main, 'start'], { env: environmentOf(directory, options.environment) })
@@ -72,7 +99,6 @@ export async function startPlatform(options: PlatformOptions = {}): Promise<Runn
   }
   atTheEnd(async () => {
     if (child.exitCode === null && child.signalCode === null) await kill('SIGTERM')
-    if (!options.directory) rmSync(directory, { recursive: true, force: true })
   })
   const deadline = Date.now() + 60_000
   while (!existsSync(file)) {
@@ -81,6 +107,8 @@ export async function startPlatform(options: PlatformOptions = {}): Promise<Runn
   }
   const written = JSON.parse(readFileSync(file, 'utf8')) as Bootstrap & Record<Address, string>
   const { baseUrl, managementUrl, mqttUrl, mqttsUrl, ...bootstrap } = written
+  const authorizationOf = async ({ tenantId, backendClient: { id, secret } }: RealmSecrets) =>
+    bearer(await tokenOf(baseUrl, tenantId, { grant_type: 'client_credentials', client_id: id, client_secret: secret }))
   return {
     baseUrl,
     managementUrl,
@@ -91,10 +119,7 @@ export async function startPlatform(options: PlatformOptions = {}): Promise<Runn
     process: child,
     output: () => output,
     kill,
-    async asService(realm) {
-      const { id, secret } = realm.backendClient
-      const grant = { grant_type: 'client_credentials', client_id: id, client_secret: secret }
-      return client(baseUrl, bearer(await tokenOf(baseUrl, realm.tenantId, grant)))
-    },
+    authorizationOf,
+    asService: async (realm) => client(baseUrl, await authorizationOf(realm)),
   }
 }

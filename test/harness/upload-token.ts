@@ -1,25 +1,10 @@
-/** An upload token of a running platform, given out by the service itself beside it, as the gateway would. */
-import { join } from 'node:path'
-import { buildHouse } from '../../src/assembly/build.ts'
-import { catalogue } from '../../src/assembly/catalogue.ts'
-import { loadConfig } from '../../src/config.ts'
-import { connectEmbeddedPostgres } from '../../src/kernel/embedded-postgres.ts'
-import { createLog } from '../../src/kernel/log.ts'
-import { BinaryData } from '../../src/services/binary-data/contract.ts'
+/** A token to upload with, asked for as a device does. */
+import assert from 'node:assert/strict'
+import { client } from './client.ts'
 
-export async function uploadTokenOf(
-  { directory }: { directory: string },
-  endpoint: { tenantId: string; applicationName: string; endpointId: string },
-): Promise<string> {
-  const connection = await connectEmbeddedPostgres(join(directory, 'postgres'))
-  if (!connection) throw new Error(`no platform runs on ${directory}`)
-  const config = loadConfig({ WAYPOST_DATA: directory, WAYPOST_LOG_LEVEL: 'fatal' })
-  const log = await createLog(config.log)
-  const house = await buildHouse({ config, connection, log, services: catalogue, baseUrl: () => '' })
-  try {
-    return await house.ask(BinaryData).issueUploadToken({ ...endpoint, versionName: '' })
-  } finally {
-    for (const service of house.built.values()) await service.stop?.()
-    await house.close()
-  }
+export async function uploadTokenOf(baseUrl: string, endpoint: { version: string; token: string }): Promise<string> {
+  const { version, token } = endpoint
+  const { status, text } = await client(baseUrl)(`POST /kp1/${version}/bcx/${token}/token`)
+  assert.equal(status, 200, text)
+  return JSON.parse(text).token
 }

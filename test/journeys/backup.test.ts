@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { pathToFileURL } from 'node:url'
 import { migrationSources } from '../../src/assembly/build.ts'
 import { defineEvent } from '../../src/kernel/bus.ts'
 import { contract } from '../../src/kernel/contract.ts'
@@ -12,9 +11,10 @@ import type { ConnectionOptions } from '../../src/kernel/db.ts'
 import { defineService } from '../../src/kernel/define-service.ts'
 import { readMigrations } from '../../src/kernel/migrate.ts'
 import { backUp, masterKey, restore } from '../harness/backup.ts'
-import { atTheEnd, throwAwayDirectory } from '../harness/database.ts'
+import { throwAwayDirectory } from '../harness/database.ts'
 import { eventually } from '../harness/eventually.ts'
 import { openHouse } from '../harness/house.ts'
+import { runCommand, startPlatform } from '../harness/platform.ts'
 
 interface Notes {
   read(id: number): Promise<string | undefined>
@@ -97,58 +97,45 @@ test('a running house takes up what was restored beneath it, even from another i
   assert.equal(one.kit.secrets.open(sealed), 'new', 'both have the same data key now')
 })
 
-const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
-
-function waypost(args: string[], environment: Record<string, string>) {
-  const child = spawn(process.execPath, [main, ...args], { env: { PATH: process.env.PATH, ...environment } })
-  let output = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text))
-  const ended = new Promise<{ code: number | null; output: string }>((resolve) =>
-    child.on('close', (code) => resolve({ code, output })),
-  )
-  return { child, ended }
-}
-
 test('the commands: doctor, backup and restore beside a running platform', async () => {
-  const data = join(throwAwayDirectory(), 'data')
-  const environment = { WAYPOST_DATA: data, WAYPOST_PORT: '0', WAYPOST_MANAGEMENT_PORT: '0' }
-  const run = (...args: string[]) => waypost(args, environment).ended
-  const platform = waypost(['start'], environment)
-  atTheEnd(async () => {
-    platform.child.kill('SIGTERM')
-    await platform.ended
-  })
-  const bootstrapFile = join(data, 'bootstrap.json')
-  const first = await eventually(() => readFileSync(bootstrapFile, 'utf8'), { withinMs: 60_000 })
+  const platform = await startPlatform()
+  const { directory } = platform
+  const run = (...args: string[]) => runCommand(args, { directory })
+  const bootstrapFile = join(directory, 'bootstrap.json')
+  const first = readFileSync(bootstrapFile, 'utf8')
   const file = join(throwAwayDirectory(), 'a.backup')
 
   const made = await run('backup', file)
-  assert.equal(made.code, 0, made.output)
-  assert.match(made.output, /Wrote .*: \d+ tables, [\d,]+ rows, .*in [\d.]+ s\.\n.*SHA-256 [0-9a-f]{64}\n.*0600/)
+  assert.equal(made.code, 0, made.stderr)
+  assert.match(made.stdout, /Wrote .*: \d+ tables, [\d,]+ rows, .*in [\d.]+ s\.\n.*SHA-256 [0-9a-f]{64}\n.*0600/)
   const again = await run('backup', file)
   assert.equal(again.code, 1)
-  assert.match(again.output, /exists already/)
-  const checked = await waypost(['restore', file, '--check'], { WAYPOST_DATA: join(data, 'none') }).ended
-  assert.equal(checked.code, 0, checked.output)
-  assert.match(checked.output, /Every checksum matches/)
+  assert.match(again.stderr, /exists already/)
+  const checked = await runCommand(['restore', file, '--check'], { directory: join(directory, 'none') })
+  assert.equal(checked.code, 0, checked.stderr)
+  assert.match(checked.stdout, /Every checksum matches/)
   const refused = await run('restore', file)
-  assert.equal(refused.code, 2, refused.output)
-  assert.match(refused.output, /Nothing was changed\. Run it again with --yes/)
+  assert.equal(refused.code, 2, refused.stderr)
+  assert.match(refused.stderr, /Nothing was changed\. Run it again with --yes/)
 
   writeFileSync(bootstrapFile, '{}')
   const before = statSync(bootstrapFile).mtimeMs
   const restored = await run('restore', file, '--yes')
-  assert.equal(restored.code, 0, restored.output)
+  assert.equal(restored.code, 0, restored.stderr)
   await eventually(() => assert.ok(statSync(bootstrapFile).mtimeMs > before))
   assert.equal(readFileSync(bootstrapFile, 'utf8'), first)
 
-  const health = await run('doctor')
-  assert.equal(health.code, 0, health.output)
-  assert.match(health.output, /✓ The platform runs at .* and is ready/)
-  const wrong = await waypost(['doctor'], { ...environment, WAYPOST_PORTT: '1' }).ended
+  // With the addresses of the platform, which an operator would have set for both.
+  const [{ port }, management] = [new URL(platform.baseUrl), new URL(platform.managementUrl)]
+  const environment = { WAYPOST_PORT: port, WAYPOST_MANAGEMENT_PORT: management.port }
+  const doctor = (more = {}) => runCommand(['doctor'], { directory, environment: { ...environment, ...more } })
+  const health = await doctor()
+  assert.equal(health.code, 0, health.stdout)
+  assert.match(health.stdout, /✓ The platform runs at .* and is ready/)
+  const wrong = await doctor({ WAYPOST_PORTT: '1' })
   assert.equal(wrong.code, 1)
-  assert.match(wrong.output, /✗ WAYPOST_PORTT is not a setting.*WAYPOST_PORT/)
-  const otherKey = await waypost(['doctor'], { ...environment, WAYPOST_MASTER_KEY: 'x'.repeat(32) }).ended
-  assert.equal(otherKey.code, 1, otherKey.output)
-  assert.match(otherKey.output, /✗ The master key does not open this database/)
+  assert.match(wrong.stdout, /✗ WAYPOST_PORTT is not a setting.*WAYPOST_PORT/)
+  const otherKey = await doctor({ WAYPOST_MASTER_KEY: 'x'.repeat(32) })
+  assert.equal(otherKey.code, 1, otherKey.stdout)
+  assert.match(otherKey.stdout, /✗ The master key does not open this database/)
 })

@@ -1,15 +1,13 @@
 /** The commands of an operator at the machine, beside a running platform and without one. */
 import assert from 'node:assert/strict'
-import { readFileSync, rmSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { client, requestToken } from '../harness/client.ts'
-import { atTheEnd, throwAwayDirectory } from '../harness/database.ts'
 import { eventually } from '../harness/eventually.ts'
-import { runCommand, startPlatform } from '../harness/platform.ts'
+import { runCommand, startPlatform, usedDirectory } from '../harness/platform.ts'
 
-const directory = throwAwayDirectory()
-atTheEnd(() => rmSync(directory, { recursive: true, force: true }))
+const directory = await usedDirectory()
 
 const command = (...args: string[]) => runCommand(args, { directory })
 

@@ -1,17 +1,15 @@
 /** Devices against the real program: every door, people's interfaces beside them, restarts and crashes. */
 import assert from 'node:assert/strict'
-import { rmSync } from 'node:fs'
 import { connect } from 'node:net'
 import { test } from 'node:test'
 import { connect as connectTls } from 'node:tls'
 import { client } from '../harness/client.ts'
-import { throwAwayDirectory } from '../harness/database.ts'
 import { aDevice } from '../harness/device.ts'
 import { eventually } from '../harness/eventually.ts'
 import { furnish } from '../harness/gateway.ts'
-import { type RunningPlatform, startPlatform } from '../harness/platform.ts'
+import { type RunningPlatform, startPlatform, usedDirectory } from '../harness/platform.ts'
 
-const directory = throwAwayDirectory()
+const directory = await usedDirectory()
 const environment = { WAYPOST_LOG_FORMAT: 'json' }
 let platform = await startPlatform({ directory, environment })
 const asAdmin = (running: RunningPlatform) => running.asService(running.bootstrap.default)
@@ -173,6 +171,4 @@ test('a stop says goodbye to devices and tells that they are gone', async () => 
   platform = await startPlatform({ directory, environment })
   admin = await asAdmin(platform)
   assert.equal((await metadataOf(endpointId)).connected, false)
-  await platform.kill('SIGTERM')
-  rmSync(directory, { recursive: true, force: true })
 })

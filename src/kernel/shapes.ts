@@ -1,0 +1,46 @@
+/**
+ * The part of TypeBox that is used here, with its types and the very same JSON schemas, but without its 370 files: reading them
+ * took a third of the processor time of every start.
+ */
+import type { Type as TypeBox } from 'typebox'
+
+type Schema = Record<string, unknown>
+type Properties = Record<string, Schema>
+
+/** Beside the schema, not in it: TypeBox too marks what may be absent by a property that nobody sees. */
+const optional = '~optional'
+
+const of =
+  (schema: Schema) =>
+  (options: Schema = {}) => ({ ...schema, ...options })
+
+const Optional = (shape: Schema) => Object.defineProperty({ ...shape }, optional, { value: true })
+
+function Obj(properties: Properties, options: Schema = {}) {
+  const required = Object.keys(properties).filter((name) => !(optional in properties[name]!))
+  return { type: 'object', ...(required.length > 0 && { required }), properties, ...options }
+}
+
+const shapes = {
+  String: of({ type: 'string' }),
+  Integer: of({ type: 'integer' }),
+  Boolean: of({ type: 'boolean' }),
+  Null: of({ type: 'null' }),
+  Unknown: of({}),
+  Unsafe: of({}),
+  Literal: (value: unknown, options: Schema = {}) => ({ type: typeof value, const: value, ...options }),
+  Enum: (values: unknown[], options: Schema = {}) => ({ enum: values, ...options }),
+  Array: (items: Schema, options: Schema = {}) => ({ type: 'array', items, ...options }),
+  Union: (anyOf: Schema[], options: Schema = {}) => ({ anyOf, ...options }),
+  Record: (_: Schema, value: Schema, options: Schema = {}) => ({
+    type: 'object',
+    patternProperties: { '^.*$': value },
+    ...options,
+  }),
+  Optional,
+  Object: Obj,
+  Partial: ({ properties }: { properties: Properties }) =>
+    Obj(Object.fromEntries(Object.entries(properties).map(([name, shape]) => [name, Optional(shape)]))),
+}
+
+export const Type = shapes as unknown as Pick<typeof TypeBox, keyof typeof shapes>

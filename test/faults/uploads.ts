@@ -1,0 +1,80 @@
+/** Uploads of blobs, and of one file again and again: all that was acknowledged is there and whole, of the file the old content or the new. */
+import assert from 'node:assert/strict'
+import { createHash, randomBytes } from 'node:crypto'
+import { type Ask, client } from '../harness/client.ts'
+import { eventually } from '../harness/eventually.ts'
+import { furnish } from '../harness/gateway.ts'
+import type { RunningPlatform } from '../harness/platform.ts'
+import { uploadTokenOf } from '../harness/upload-token.ts'
+import type { Load } from './kill.ts'
+
+export const root = '/bcx/api/v1'
+const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
+
+export const aCamera = (ask: Ask) => furnish(ask).aPlace()
+
+export function uploads(): Load & { blobs: number } {
+  let camera: Awaited<ReturnType<typeof aCamera>> | undefined
+  /** Location → checksum of what was acknowledged. */
+  const blobs = new Map<string, string>()
+  let verified = 0
+  /** What the file may hold: the last acknowledged content, or one sent after it. */
+  let possible: string[] = []
+  const adminOf = ({ asService, bootstrap }: RunningPlatform) => asService(bootstrap.default)
+
+  return {
+    get blobs() {
+      return blobs.size
+    },
+
+    async write(platform) {
+      camera ??= await aCamera(await adminOf(platform))
+      const headers = { 'x-auth-token': await uploadTokenOf(platform.baseUrl, camera) }
+      const ask = client(platform.baseUrl, headers)
+      const known = blobs.size
+      let going = true
+      const post = async (where: string, content: Uint8Array) => {
+        const answer = await ask(`POST ${root}${where}`, content).catch(() => undefined)
+        if (!answer) going = false
+        return answer && answer.status < 300 ? answer : undefined
+      }
+      const writers = [
+        async () => {
+          const content = randomBytes(100_000)
+          const answer = await post('/binary-data', content)
+          if (answer) blobs.set(new URL(answer.headers.get('location')!, platform.baseUrl).pathname, sha256(content))
+        },
+        async () => {
+          const content = randomBytes(1_000_000)
+          possible.push(sha256(content))
+          if (await post('/files/steady', content)) possible = [sha256(content)]
+        },
+      ]
+      const ended = Promise.all(
+        writers.map(async (write) => {
+          while (going) await write()
+        }),
+      )
+      return { begun: eventually(() => assert.ok(blobs.size > known)), ended }
+    },
+
+    async verify(platform, isLast) {
+      if (!camera) return
+      const admin = await adminOf(platform)
+      const headers = await platform.authorizationOf(platform.bootstrap.default)
+      const checksumOf = async (path: string) => {
+        const answer = await fetch(platform.baseUrl + path, { headers })
+        assert.equal(answer.status, 200, path)
+        return sha256(new Uint8Array(await answer.arrayBuffer()))
+      }
+      for (const [location, checksum] of [...blobs].slice(isLast ? 0 : verified))
+        assert.equal(await checksumOf(`${location}/data`), checksum, location)
+      verified = blobs.size
+      const steady = await checksumOf(`${root}/applications/${camera.app}/endpoints/${camera.endpointId}/files/steady`)
+      assert.ok(possible.includes(steady), 'neither the old content nor the new one')
+      possible = [steady]
+      const { body } = await admin(`GET ${root}/applications/${camera.app}/binary-data/list?limit=0`)
+      assert.ok(body.totalElements >= blobs.size)
+    },
+  }
+}
