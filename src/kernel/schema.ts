@@ -66,6 +66,16 @@ export const Bytes = (options: { description?: string } = {}) =>
 
 export const isBytes = (shape: TSchema) => (shape as { format?: string }).format === 'binary'
 
+/** Server-sent events, see `http.events`. */
+export const Events = (options: { description?: string; examples?: string[] } = {}) =>
+  Type.Unsafe<never>({ type: 'string', contentMediaType: 'text/event-stream', ...options })
+
+/** Of a body or answer of this shape. */
+export const mediaTypeOf = (shape: TSchema): string =>
+  isBytes(shape)
+    ? 'application/octet-stream'
+    : ((shape as { contentMediaType?: string }).contentMediaType ?? 'application/json')
+
 /** The shapes of one operation. `response` is not optional: what is not declared does not leave. */
 export interface OperationSchema {
   summary?: string

@@ -1,5 +1,5 @@
 /** The API reference, generated from the shapes that validate and serialize: what it says is what is served. */
-import { isBytes, type TSchema } from '../schema.ts'
+import { mediaTypeOf, type TSchema } from '../schema.ts'
 import { type Operation, scopesOf } from './routes.ts'
 
 interface DocumentInfo {
@@ -127,7 +127,7 @@ function failuresOf({ method, access, schema }: Pick<Operation, 'method' | 'acce
   return [...statuses].sort()
 }
 
-const json = (schema: TSchema, type = isBytes(schema) ? 'application/octet-stream' : 'application/json') => ({
+const json = (schema: TSchema, type = mediaTypeOf(schema)) => ({
   [type]: { schema: plain(schema) },
 })
 

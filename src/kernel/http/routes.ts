@@ -1,10 +1,10 @@
 /** What a service's routes.ts is handed: Fastify with our types, and nothing to forget. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { authorize, type Ctx } from '../contract.ts'
-
+import { authorize, type Caller, type Ctx } from '../contract.ts'
 import type { Face } from '../faces.ts'
 import { holds, onPlatform, onTenant } from '../permissions.ts'
-import { isBytes, type OperationSchema, type Static, type TSchema } from '../schema.ts'
+import { mediaTypeOf, type OperationSchema, type Static, type TSchema } from '../schema.ts'
+import type { EventStream } from './event-stream.ts'
 import { abandonBody, bodyOf } from './streaming.ts'
 
 /** Who may call: `scope` on the platform or the tenant is checked here; on a resource, by the service that knows it. */
@@ -36,6 +36,8 @@ export interface Request<S extends OperationSchema> {
   body: StaticOf<S['body']>
   headers: FastifyRequest['headers']
   raw: FastifyRequest
+  /** Who asks, as it is now: for answers that go on. 401 when what was shown is not valid any more. */
+  callerNow(): Promise<Caller>
 }
 
 type Handler<S extends OperationSchema> = (request: Request<S>, reply: FastifyReply) => unknown
@@ -53,6 +55,16 @@ export interface Http {
   delete: Define
   /** An address below the service's root as the caller used it, on the public address and never on Host. */
   link(request: { raw: FastifyRequest }, path: string): string
+  /** Answers with server-sent events, until somebody ends them. */
+  events(request: { raw: FastifyRequest }, reply: FastifyReply): EventStream
+}
+
+/** What the server gives to all of its routes. */
+export interface Ground {
+  authenticate(request: FastifyRequest, door: string): Promise<Ctx>
+  callerOf(request: FastifyRequest, door: string): Promise<Caller>
+  record(operation: Operation): void
+  openStream(request: FastifyRequest, reply: FastifyReply): EventStream
 }
 
 /** One operation as it was declared: the API reference is made of these. */
@@ -101,8 +113,7 @@ function completeBody(request: FastifyRequest, _: unknown, done: () => void) {
 export function mountRoutes(
   app: FastifyInstance,
   door: { name: string; root: string; face: Face; baseUrl: () => string },
-  authenticate: (request: FastifyRequest, doorName: string) => Promise<Ctx>,
-  record: (operation: Operation) => void,
+  { authenticate, callerOf, record, openStream }: Ground,
 ): Http {
   const define =
     (method: string): Define =>
@@ -121,6 +132,7 @@ export function mountRoutes(
             body: given as never,
             headers: request.headers,
             raw: request,
+            callerNow: () => callerOf(request, door.name),
           },
           reply,
         )
@@ -159,6 +171,7 @@ export function mountRoutes(
     patch: define('PATCH'),
     delete: define('DELETE'),
     link: ({ raw }, path) => door.baseUrl() + (raw.routeOptions.config.root ?? door.root) + path,
+    events: ({ raw }, reply) => openStream(raw, reply),
   }
 }
 
@@ -173,8 +186,10 @@ function leaveBodies(scope: FastifyInstance) {
   })
 }
 
-/** Fastify would serialize 204's declared null as the text "null"; bytes are sent as they are. */
+/** Fastify would serialize 204's declared null as the text "null"; what is no JSON is sent as it is. */
 const withoutEmpty = (response: Record<number, TSchema>) =>
   Object.fromEntries(
-    Object.entries(response).filter(([, schema]) => (schema as { type?: string }).type !== 'null' && !isBytes(schema)),
+    Object.entries(response).filter(
+      ([, schema]) => (schema as { type?: string }).type !== 'null' && mediaTypeOf(schema) === 'application/json',
+    ),
   )

@@ -28,6 +28,7 @@ import { newId } from '../ids.ts'
 import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 import { bodyLimitBytes, readJsonBodies } from './body.ts'
+import { type EventStream, openEventStream } from './event-stream.ts'
 import { createRateLimit } from './limits.ts'
 import { mountRoutes, type Operation } from './routes.ts'
 import { deferContinue, limitBodyTime, sayContinue } from './streaming.ts'
@@ -151,16 +152,27 @@ export function createHttpServer(options: HttpOptions): HttpServer {
     fail(known, face, reply)
   }
 
-  async function authenticate(request: FastifyRequest, door: string): Promise<Ctx> {
-    const { headers } = request
+  async function callerOf({ headers }: FastifyRequest, door: string): Promise<Caller> {
     const apiKey = headers['x-identity-api-key'] ?? headers['x-iamcore-api-key']
     const caller =
       (await options.authenticate({ authorization: headers.authorization, apiKey: apiKey?.toString() })) ??
       options.openDoor(door)
     if (!caller) throw Unauthenticated({}, { headers: { 'www-authenticate': 'Bearer' } })
+    return caller
+  }
+
+  async function authenticate(request: FastifyRequest, door: string): Promise<Ctx> {
+    const caller = await callerOf(request, door)
     const seconds = perCredential.take(`${caller.tenantId}\n${caller.subject.type}\n${caller.subject.id}`)
     if (seconds > 0) throw tooMany(seconds)
     return { tenantId: caller.tenantId, caller, correlationId: request.id, log }
+  }
+
+  const streams = new Set<EventStream>()
+  function openStream(request: FastifyRequest, reply: FastifyReply): EventStream {
+    const stream = openEventStream(request, reply, streams)
+    if (closing) stream.end('stopping')
+    return stream
   }
 
   return {
@@ -176,9 +188,8 @@ export function createHttpServer(options: HttpOptions): HttpServer {
             const record = (operation: Operation) => {
               if (index === 0 && !door.at) operations.push(operation)
             }
-            door.routes(
-              mountRoutes(scope, { name: door.name, root, face, baseUrl: options.baseUrl }, authenticate, record),
-            )
+            const place = { name: door.name, root, face, baseUrl: options.baseUrl }
+            door.routes(mountRoutes(scope, place, { authenticate, callerOf, record, openStream }))
           },
           { prefix: root },
         )
@@ -188,6 +199,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
     },
     async close() {
       closing = true
+      for (const stream of streams) stream.end('stopping')
       const started = monotonicMs()
       const sweep = setInterval(() => app.server.closeIdleConnections(), 50)
       // Uploads and downloads can take hours; nothing of them was acknowledged.
