@@ -147,9 +147,9 @@ export async function slowDisk({ directory }: { directory: string }): Promise<Sl
   let slowestRecoverySeconds = 0
   // The platform gives up on a write after 30 s.
   for (const seconds of [1, 3, 5, 40]) {
-    for (const pid of database.pids()) process.kill(pid, 'SIGSTOP')
+    database.signal('SIGSTOP')
     await sleep(seconds * 1000)
-    for (const pid of database.pids()) process.kill(pid, 'SIGCONT')
+    database.signal('SIGCONT')
     slowestRecoverySeconds = Math.max(slowestRecoverySeconds, await secondsUntilItGoesOn(fleet))
     await sleep(1000)
   }

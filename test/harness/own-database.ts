@@ -9,7 +9,8 @@ export interface OwnDatabase {
   url: string
   /** For questions of the test itself, of the server that runs now. */
   connection(): EmbeddedPostgres['connection']
-  pids(): number[]
+  /** To all of its processes. */
+  signal(signal: NodeJS.Signals): void
   /** Every process of it at once, as a power cut would. */
   kill(): Promise<void>
   start(): Promise<void>
@@ -26,11 +27,11 @@ export async function aDatabase(directory: string): Promise<OwnDatabase> {
   const own: OwnDatabase = {
     url: `postgres://${user}:${password}@127.0.0.1:${door.port}/${database}`,
     connection: () => server!.connection,
-    pids: () => server?.pids() ?? [],
+    signal: (name) => signal(server?.pids() ?? [], name),
     async kill() {
       const dying = server!
       server = undefined
-      for (const pid of dying.pids()) process.kill(pid, 'SIGKILL')
+      signal(dying.pids(), 'SIGKILL')
       await dying.exited
     },
     async start() {
@@ -44,6 +45,16 @@ export async function aDatabase(directory: string): Promise<OwnDatabase> {
   }
   atTheEnd(own.stop)
   return own
+}
+
+function signal(pids: number[], name: NodeJS.Signals) {
+  for (const pid of pids)
+    try {
+      process.kill(pid, name)
+    } catch (error) {
+      // It ended while we looked.
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+    }
 }
 
 /** Leads to a server that listens on a socket, which no URL can name; nowhere while there is none. */
