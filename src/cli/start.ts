@@ -2,6 +2,7 @@ import { type Bootstrap, bootstrap, writeBootstrapFile } from '../assembly/boots
 import { openDatabase } from '../assembly/database.ts'
 import type { Platform } from '../assembly/start.ts'
 import { loadConfig } from '../config.ts'
+import { isUnheardLoss } from '../kernel/db.ts'
 import { createLog } from '../kernel/log.ts'
 
 const stopLimitMs = 9_500
@@ -11,6 +12,10 @@ export async function run(): Promise<number> {
   const config = loadConfig()
   const log = await createLog(config.log)
   const stopSignal = nextSignal()
+  process.on('unhandledRejection', (error) => {
+    if (!isUnheardLoss(error)) throw error
+    log.warn({ err: error }, 'a connection to the database broke while it was opened')
+  })
   let platform: Platform
   try {
     // The services are read from disk while the database comes up.

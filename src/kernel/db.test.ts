@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
 import net from 'node:net'
 import { suite, test } from 'node:test'
 import { freshDatabase } from '../../test/harness/database.ts'
@@ -269,4 +270,32 @@ test('over TCP nothing waits for packets that are held back', async () => {
   door.close()
   took.sort((a, b) => a - b)
   assert.ok(took[4]! < 35, `${took}`)
+})
+
+test('a connection that breaks while it is opened ends nobody but who waits for it', async () => {
+  const connection = (await freshDatabase()) as { host: string; port: number }
+  let cuts = 0
+  const door = await tcpDoor(
+    () => connection,
+    (text) => text.includes('pg_catalog.pg_type') && ++cuts < 3,
+  )
+  const options = JSON.stringify({ ...connection, host: '127.0.0.1', port: door.port })
+  const module = JSON.stringify(new URL('./db.ts', import.meta.url).href)
+  const program = `
+    import { connect, isUnheardLoss } from ${module}
+    process.on('unhandledRejection', (error) => console.log('unheard', isUnheardLoss(error), isUnheardLoss(new Error('x'))))
+    const sql = connect(${options}, { max: 1 })
+    for (let time = 0; time < 3; time++) await sql\`select 1 as one\`.then(([row]) => console.log(row.one), ({ code }) => console.log(code))
+    await sql.end()`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  let output = ''
+  child.stdout.on('data', (text) => (output += text))
+  const code = await new Promise((done) => child.on('close', done))
+  door.close()
+  assert.deepEqual(
+    [code, output.split('\n').sort()],
+    [0, ['', '1', 'ECONNRESET', 'ECONNRESET', 'unheard true false', 'unheard true false']],
+  )
 })

@@ -217,6 +217,13 @@ export const isConnectionTrouble = (error: unknown) => {
   return typeof code === 'string' && (code.startsWith('CONNECTION_') || code === 'CONNECT_TIMEOUT' || passing.has(code))
 }
 
+/**
+ * The driver asks each new connection for types of arrays, and nobody waits for the answer: if the connection breaks at that very
+ * moment, the process would end. Whoever wanted the connection has been told.
+ */
+export const isUnheardLoss = (error: unknown) =>
+  isConnectionTrouble(error) && String((error as { query?: unknown }).query).includes('pg_catalog.pg_type')
+
 /** Out of disk, memory or other means: nothing of the statement happened. */
 export const isExhausted = (error: unknown) => error instanceof postgres.PostgresError && error.code.startsWith('53')
 

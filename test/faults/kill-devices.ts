@@ -28,7 +28,7 @@ export async function aSite(directory: string, environment: Record<string, strin
   const start = () =>
     startPlatform({
       directory: join(directory, 'platform'),
-      environment: { WAYPOST_LOG_LEVEL: 'fatal', WAYPOST_DATABASE_URL: database.url, ...ports, ...environment },
+      environment: { WAYPOST_LOG_LEVEL: 'error', WAYPOST_DATABASE_URL: database.url, ...ports, ...environment },
     })
   return { database, start, platform: await start() }
 }
@@ -63,7 +63,9 @@ export async function killDeviceRounds(options: {
       platform = await start()
       packer = startPacker(database, () => packed++)
     }
-    await fleet.goesOn()
+    await fleet.goesOn().catch((error) => {
+      throw new Error(`round ${round}: ${error.message}; the platform said:\n${platform.output().slice(-5000)}`)
+    })
     slowest = Math.max(slowest, fleet.longestSilenceSeconds())
   }
   await fleet.finish()

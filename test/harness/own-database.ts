@@ -58,7 +58,11 @@ function signal(pids: number[], name: NodeJS.Signals) {
 }
 
 /** Leads to a server that listens on a socket, which no URL can name; nowhere while there is none. */
-export async function tcpDoor(to: () => { host: string; port: number } | undefined) {
+export async function tcpDoor(
+  to: () => { host: string; port: number } | undefined,
+  /** Ends the connection instead of passing this on. */
+  cut: (text: Buffer) => boolean = () => false,
+) {
   const joined = (from: Socket, there: Socket) => {
     from.setNoDelay(true)
     from.pipe(there)
@@ -71,6 +75,9 @@ export async function tcpDoor(to: () => { host: string; port: number } | undefin
     const there = connect(join(target.host, `.s.PGSQL.${target.port}`))
     joined(socket, there)
     joined(there, socket)
+    socket.prependListener('data', (text) => {
+      if (cut(text)) socket.resetAndDestroy()
+    })
   })
   await new Promise<void>((done) => door.listen(0, '127.0.0.1', done))
   return { port: (door.address() as AddressInfo).port, close: () => void door.close() }
