@@ -70,6 +70,16 @@ export const settings = {
     default: '10000',
     meaning: 'time series values that an application may have; a sample with more is refused',
   },
+  LIVE_SUBSCRIPTIONS: {
+    kind: 'integer',
+    default: '1000',
+    meaning: 'how many may watch time series at the same time in this process',
+  },
+  LIVE_SUBSCRIPTIONS_PER_TENANT: {
+    kind: 'integer',
+    default: '100',
+    meaning: 'how many of one tenant may watch time series at the same time in this process',
+  },
   MANAGEMENT_PORT: {
     kind: 'port',
     default: '9090',
@@ -310,7 +320,10 @@ export function loadConfig(environment: Environment = process.env) {
         messagesPerTenant: integer('DEVICE_MESSAGES_PER_TENANT'),
         queuedMessagesMax: integer('MQTT_QUEUED_MESSAGES'),
       },
-      timeSeries: { seriesMax: integer('SERIES_PER_APPLICATION') },
+      timeSeries: {
+        seriesMax: integer('SERIES_PER_APPLICATION'),
+        live: { inAll: integer('LIVE_SUBSCRIPTIONS'), perTenant: integer('LIVE_SUBSCRIPTIONS_PER_TENANT') },
+      },
       trafficLog: {
         payloadBytesMax: integer('TRAFFIC_LOG_PAYLOAD_BYTES'),
         retentionDays: Math.max(1, integer('TRAFFIC_LOG_DAYS')),

@@ -57,6 +57,8 @@ export interface Settings {
   timeSeries: {
     /** Values of series that an application may have. */
     seriesMax: number
+    /** Who may watch points at the same time, in this process. */
+    live: { inAll: number; perTenant: number }
   }
   /** Where contents of any size are kept: in files, or in an S3-compatible store. */
   blobs: { directory: string; s3: S3Settings | undefined }

@@ -48,6 +48,7 @@ export async function openTimeSeries(options: Partial<HouseOptions> = {}) {
         async start() {
           await service.slots.current()
           await service.latest.start()
+          await service.live.start()
         },
         stop: service.stop,
       }

@@ -7,7 +7,7 @@ export interface EventStream {
   /** `data` without line breaks, such as JSON. False: the reader is behind, and nothing more should be said before `onDrain`. */
   say(event: string, data: string, id?: string): boolean
   onDrain(listener: () => void): void
-  /** The reader has gone, or the stream was ended. */
+  /** The reader has gone, or the stream was ended; at once where that has happened already. */
   onClose(listener: () => void): void
   /** The last event, `end`, says why. */
   end(reason: string): void
@@ -59,7 +59,10 @@ export function openEventStream(request: FastifyRequest, reply: FastifyReply, al
       return write(`event: ${event}\n${id === undefined ? '' : `id: ${id}\n`}data: ${data}\n\n`)
     },
     onDrain: (listener) => void drained.push(listener),
-    onClose: (listener) => void closed.push(listener),
+    onClose(listener) {
+      if (over) listener()
+      else closed.push(listener)
+    },
     end(reason) {
       if (over) return
       stream.say('end', JSON.stringify({ reason }))

@@ -7,6 +7,18 @@ export const TooManySeries = defineError<{ applicationName: string; limit: numbe
   'Application {applicationName} may have {limit} values of series, and {series} would be one more; nothing was stored',
 )
 
+export const TooManySubscriptions = defineError<{ limit: number }>(
+  'too_many_subscriptions',
+  429,
+  'The tenant watches points {limit} times already, which is the most that it may; end one of them first',
+)
+
+export const LiveIsFull = defineError<{ limit: number }>(
+  'live_is_full',
+  429,
+  'Points are watched {limit} times here, which is the most that this process serves; try again later',
+)
+
 /** `problem` begins with the field. */
 export const SampleRefused = defineError<{ sample: number; problem: string }>(
   'sample_refused',

@@ -2,6 +2,7 @@ import type { Http } from '../../kernel/http/routes.ts'
 import { configRoutes } from './routes/config.ts'
 import { dataRoutes } from './routes/data.ts'
 import { lastRoutes } from './routes/last.ts'
+import { liveRoutes } from './routes/live.ts'
 import { pointRoutes } from './routes/points.ts'
 import type { TimeSeriesService } from './service.ts'
 
@@ -9,5 +10,6 @@ export function routes(http: Http, service: TimeSeriesService) {
   configRoutes(http, service)
   dataRoutes(http, service)
   lastRoutes(http, service)
+  liveRoutes(http, service)
   pointRoutes(http, service)
 }

@@ -1,4 +1,4 @@
-import { DateTime, Empty, JsonObject, Name, Text, TextList, Type } from '../../kernel/schema.ts'
+import { DateTime, Empty, Events, JsonObject, Name, Text, TextList, Type } from '../../kernel/schema.ts'
 
 const SeriesConfig = Type.Object(
   {
@@ -180,4 +180,51 @@ export const putPoints = {
     ],
   }),
   response: { 204: Empty('Stored') },
+}
+
+// ── watching
+
+export const watch = {
+  summary: 'Points as they are stored',
+  description:
+    'Server-sent events, for as long as the token or key is valid. `open`: from here on. `points`: what was stored, by endpoint and ' +
+    'series as in the answers of `data`; a point may come more than once, and has to be taken as a replacement. `gap`: points may be ' +
+    'missing; read them with `data`. Its `reason` is `missed` (the processes of the platform lost sight of each other), `too_old` or ' +
+    '`too_many` (see Last-Event-ID). `end`: the last event; its `reason` is `unauthenticated` (the token has expired or was ' +
+    'revoked), `forbidden`, `too_slow` (more than 4 MiB waited for the reader, or it read nothing for a minute) or `stopping`. A ' +
+    'comment comes every 15 s.',
+  params: application,
+  query: Type.Object({
+    endpointId: Type.Optional(
+      TextList({
+        description: 'Of these endpoints, at most 1000; default: all that the caller may read, also later ones',
+      }),
+    ),
+    timeSeriesName: Type.Optional(TextList({ description: 'Of these series; default: all' })),
+    initial: Type.Optional(
+      Type.Boolean({
+        default: false,
+        description:
+          'Begin with the newest point of each series. Only with named endpoints, or in an application of at most 1000',
+      }),
+    ),
+  }),
+  headers: Type.Object({
+    'last-event-id': Type.Optional(
+      Type.String({
+        maxLength: 64,
+        description:
+          'The id of the last event that came, as browsers send it by themselves: begin with what was stored since. Only up to 15 ' +
+          'minutes, 10,000 samples and 1000 endpoints; beyond, the first event is a `gap`',
+      }),
+    ),
+  }),
+  response: {
+    200: Events({
+      description: 'Events until one of both ends',
+      examples: [
+        'event: points\nid: 1784112000123456\ndata: {"thermo-1":{"auto~temperature":[{"timestamp":"2026-01-02T03:04:05.678Z","values":{"value":21.5}}]}}\n\n',
+      ],
+    }),
+  },
 }

@@ -5,6 +5,8 @@ import type { Register } from '../register/contract.ts'
 import { createCollect } from './collect.ts'
 import type { TimeSeries } from './contract.ts'
 import { PointsStored } from './events.ts'
+import { createLive, type Live } from './live/live.ts'
+import { createReplay } from './live/replay.ts'
 import { createNames, type Names } from './names.ts'
 import { createPlans, type Plans } from './plans.ts'
 import { createPointRules, type PointRules } from './points.ts'
@@ -29,6 +31,7 @@ export interface TimeSeriesService {
   data: DataRules
   last: LastRules
   points: PointRules
+  live: Live
   now: Clock
   names: Names
   plans: Plans
@@ -67,7 +70,10 @@ export function createTimeSeries(
     log,
     metrics,
     storing: { wanted: () => bus.isHeard(PointsStored), run: (sql, rows) => tellStored(bus, sql, rows, names) },
-    stored: (rows) => latest.stored(rows),
+    stored(rows) {
+      latest.stored(rows)
+      live.stored(rows)
+    },
   })
   const latest = createLatest({
     db,
@@ -105,6 +111,12 @@ export function createTimeSeries(
   const reading = kit.db.open({ max: readsAtOnce.inAll * 2, name: 'waypost-series-reading' })
   const reader = createReader({ db: reading, turns: createTurns(readsAtOnce) })
   const sights = createSights({ db: reading, applications, register })
+  const live = createLive(kit, {
+    names,
+    sights,
+    replay: createReplay({ db: reading, names, latest, now }),
+    limits: kit.settings.timeSeries.live,
+  })
   const putPoints = createPutPoints({ names, writer })
   return {
     configured: createConfigured({ db: kit.db, applications }),
@@ -117,6 +129,7 @@ export function createTimeSeries(
       latestOf: latest.of,
       retentionWouldDelete: retention.wouldGo,
     },
+    live,
     now,
     names,
     plans,
@@ -139,9 +152,11 @@ export function createTimeSeries(
     async start() {
       await slots.current()
       await latest.start()
+      await live.start()
       packer.start()
     },
     async stop() {
+      live.stop()
       await Promise.all([writer.drained(), packer.stop()])
       await latest.stop()
     },

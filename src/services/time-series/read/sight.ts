@@ -9,7 +9,7 @@ import { NoApplication } from '../errors.ts'
 import * as store from '../store/names.ts'
 import type { AskedSeries } from './series.ts'
 
-const scopes = ['endpoint:read', 'time-series:read']
+export const readScopes = ['endpoint:read', 'time-series:read']
 
 export interface Sight {
   /** Those that have points, page after page. One that does not exist or is not visible is as one without points. */
@@ -31,12 +31,12 @@ export const endpointsMax = 10_000
 export function createSights(deps: { db: Db; applications: Applications; register: Register }) {
   const { db, applications, register } = deps
 
-  /** Undefined: all of them. */
+  /** Undefined: all of them. Who may read none is refused. */
   async function readable(ctx: Ctx, applicationName: string): Promise<Set<string> | undefined> {
     const { tenantId, caller } = ctx
     if (!(await applications.exists(ctx, { name: applicationName }))) throw NoApplication({ applicationName })
     const application = onResource(tenantId, applicationResource(applicationName))
-    const lacking = scopes.filter((scope) => !holds(caller, scope, application))
+    const lacking = readScopes.filter((scope) => !holds(caller, scope, application))
     const [first] = lacking
     if (first === undefined) return undefined
     // Where the application does not say so, each endpoint has to.
@@ -49,7 +49,7 @@ export function createSights(deps: { db: Db; applications: Applications; registe
         lacking.every((scope) => holds(caller, scope, endpointResource(endpoint))),
     )
     if (own.length > 0) return new Set(own.map(({ endpointId }) => endpointId))
-    if (['application:read', ...scopes].some((scope) => holds(caller, scope, application)))
+    if (['application:read', ...readScopes].some((scope) => holds(caller, scope, application)))
       throw Forbidden({ scope: first, resource: applicationResource(applicationName) })
     throw NoApplication({ applicationName })
   }
@@ -69,6 +69,7 @@ export function createSights(deps: { db: Db; applications: Applications; registe
   }
 
   return {
+    readable,
     async of(ctx: Ctx, { applicationName, endpointIds, seriesNames }: Asked): Promise<Sight> {
       if (endpointIds && endpointIds.length > endpointsMax)
         throw invalidField('endpointId', `expected at most ${endpointsMax} of them`)

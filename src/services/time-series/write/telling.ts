@@ -24,7 +24,8 @@ export async function tellStored(bus: Bus, sql: Sql, rows: Rows, names: Names) {
       await bus.publish(sql, PointsStored, { ...of, points: points.slice(from, from + pointsAtOnce) })
 }
 
-function pointsOf(rows: Rows, row: number, names: Names): StoredPoint[] {
+/** One for each series of a row. */
+export function pointsOf(rows: Rows, row: number, names: Names): StoredPoint[] {
   const { endpointId, versionName } = rows.origins[row]!
   const timestamp = new Date(rows.times[row]!).toISOString()
   const ingestionTimestamp = new Date(rows.writtens[row]! / 1000).toISOString()

@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict'
+import type { AddressInfo } from 'node:net'
+import { mock, test } from 'node:test'
+import { openEventSource } from '../../../test/harness/event-source.ts'
+import { eventually } from '../../../test/harness/eventually.ts'
+import { openHouse } from '../../../test/harness/house.ts'
+import { contract } from '../contract.ts'
+import { defineService } from '../define-service.ts'
+import { Events } from '../schema.ts'
+import type { EventStream } from './event-stream.ts'
+
+const streams: EventStream[] = []
+let closed = 0
+const service = defineService({
+  name: 'test',
+  provides: contract<object>('test'),
+  build: () => ({
+    api: {},
+    http: [
+      {
+        name: 'binary',
+        routes(http) {
+          const schema = { response: { 200: Events() } }
+          http.get('/events', { schema, config: { scope: 'none' } }, async (request, reply) => {
+            const stream = http.events(request, reply)
+            stream.onClose(() => closed++)
+            streams.push(stream)
+            return reply
+          })
+        },
+      },
+    ],
+  }),
+})
+const { http } = await openHouse({ services: [service] })
+await http.app.listen({ host: '127.0.0.1', port: 0 })
+const url = `http://127.0.0.1:${(http.app.server.address() as AddressInfo).port}/bcx/api/v1/events`
+
+test('events have names and ids, a comment comes every 15 s, and the end says why', async () => {
+  mock.timers.enable({ apis: ['setInterval'] })
+  const source = await openEventSource(url)
+  const stream = streams.at(-1)!
+  assert.equal(stream.say('one', '{"a":1}', '7'), true)
+  stream.say('two', '"x"')
+  assert.deepEqual(await source.next('one'), { event: 'one', id: '7', data: { a: 1 } })
+  assert.deepEqual(await source.next('two'), { event: 'two', id: undefined, data: 'x' })
+  mock.timers.tick(15_000)
+  await eventually(() => assert.equal(source.comments, 1))
+  stream.end('enough')
+  stream.end('again')
+  assert.equal(stream.say('late', '1'), false)
+  assert.equal(await source.ended(), 'enough')
+  mock.timers.reset()
+})
+
+test('who does not read is told apart from who does, and is heard of when it goes on', async () => {
+  const source = await openEventSource(url)
+  const stream = streams.at(-1)!
+  let drained = 0
+  stream.onDrain(() => drained++)
+  source.pause()
+  const data = JSON.stringify('x'.repeat(10_000))
+  let said = 0
+  while (stream.say('much', data) && said < 10_000) said++
+  assert.ok(said < 10_000, 'it never fills up')
+  await new Promise((done) => setTimeout(done, 50))
+  // What the sockets take may be more than once full.
+  while (stream.say('much', data) && said < 10_000) said++
+  drained = 0
+  source.resume()
+  await eventually(() => assert.ok(drained > 0))
+  stream.end('enough')
+  assert.equal(await source.ended(), 'enough')
+})
+
+test('a reader that goes is noticed; the server that closes ends the rest', async () => {
+  const [gone, stays] = [await openEventSource(url), await openEventSource(url)]
+  const before = closed
+  gone.close()
+  await eventually(() => assert.equal(closed, before + 1))
+  assert.equal(streams.at(-2)!.say('to nobody', '1'), false)
+  const began = performance.now()
+  await http.close()
+  assert.equal(await stays.ended(), 'stopping')
+  assert.ok(performance.now() - began < 2000)
+})

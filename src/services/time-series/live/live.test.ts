@@ -1,0 +1,325 @@
+import assert from 'node:assert/strict'
+import { afterEach, suite, test } from 'node:test'
+import { aCaller, aTenantAdmin } from '../../../../test/harness/builders.ts'
+import type { SentEvent } from '../../../../test/harness/event-source.ts'
+import { eventually } from '../../../../test/harness/eventually.ts'
+import { openLive } from '../../../../test/harness/live.ts'
+import { Identity } from '../../../identity/contract.ts'
+import { newId } from '../../../kernel/ids.ts'
+import { waitingBytesMax } from './subscription.ts'
+
+const live = await openLive({
+  environment: { WAYPOST_LIVE_SUBSCRIPTIONS: '12', WAYPOST_LIVE_SUBSCRIPTIONS_PER_TENANT: '10' },
+})
+const { house, admin, service, collect, endpoint, registered, watch, open, someone, httpUrl, pathOf, pack } = live
+afterEach(live.closeAll)
+const scopes = ['endpoint:read', 'time-series:read']
+const iso = (ms: number) => new Date(ms).toISOString()
+const point = (timestamp: number, value: unknown) => ({ timestamp: iso(timestamp), values: { value } })
+
+/** The points of some events, series by series. */
+function together(events: SentEvent[]) {
+  const all: Record<string, Record<string, unknown[]>> = {}
+  for (const { data } of events)
+    for (const [endpointId, series] of Object.entries(data as (typeof all)[string]))
+      for (const [name, points] of Object.entries(series)) {
+        all[endpointId] ??= {}
+        all[endpointId][name] = [...(all[endpointId][name] ?? []), ...(points as unknown as unknown[])]
+      }
+  return all
+}
+
+suite('watching', () => {
+  test('what devices send and people put comes as in the answers of data, with an id that grows', async () => {
+    const one = await registered(
+      await endpoint({ 'time-series': { names: { p: { values: [{ path: 'p.x', name: 'x' }] } } } }),
+    )
+    const source = await watch(one)
+    assert.match(source.headers['content-type']!, /^text\/event-stream/)
+    assert.equal(source.headers['cache-control'], 'no-store')
+    await collect(one, [{ timestamp: 1000, t: 21.5, p: { x: 'north' } }])
+    const first = await source.next('points')
+    assert.deepEqual(first.data, {
+      [one.endpointId]: {
+        p: [{ timestamp: iso(1000), values: { x: 'north' } }],
+        'auto~t': [point(1000, 21.5)],
+      },
+    })
+    const body = { [one.endpointId]: { 'auto~t': [{ timestamp: 2000, values: { value: null } }] } }
+    const put = await admin(`PUT /epts/api/v1/app-versions/${one.versionName}/time-series/data`, body)
+    assert.equal(put.status, 204, put.text)
+    const second = await source.next('points')
+    assert.deepEqual(second.data, { [one.endpointId]: { 'auto~t': [point(2000, null)] } })
+    assert.ok(Number(second.id) > Number(first.id))
+  })
+
+  test('what comes together is one event, and everything is there once, in its order', async () => {
+    const one = await registered(await endpoint())
+    const source = await watch(one)
+    await Promise.all(Array.from({ length: 2000 }, (_, index) => collect(one, [{ timestamp: index, a: index }])))
+    const count = () => source.events.reduce((sum, { data }) => sum + data[one.endpointId]['auto~a'].length, 0)
+    await eventually(() => assert.equal(count(), 2000))
+    assert.ok(source.events.length < 60, `${source.events.length} events`)
+    const times = together(source.events)[one.endpointId]!['auto~a']!.map((p) =>
+      Date.parse((p as { timestamp: string }).timestamp),
+    )
+    assert.deepEqual(
+      times.toSorted((a, b) => a - b),
+      Array.from({ length: 2000 }, (_, index) => index),
+    )
+  })
+
+  test('only the endpoints and series that were asked for, named in either way', async () => {
+    const app = await endpoint()
+    const [one, two, three] = [await registered(app), await registered(app), await registered(app)]
+    const other = await registered(await endpoint())
+    const some = await watch(
+      app,
+      `?endpointId=${one.endpointId},${two.endpointId}&timeSeriesName=auto~a&timeSeriesName=auto~b`,
+    )
+    for (const each of [one, two, three, other]) await collect(each, [{ timestamp: 1, a: 1, b: 2, c: 3 }])
+    await eventually(() => assert.equal(Object.keys(together(some.events)).length, 2))
+    const expected = { 'auto~a': [point(1, 1)], 'auto~b': [point(1, 2)] }
+    assert.deepEqual(together(some.events), { [one.endpointId]: expected, [two.endpointId]: expected })
+    const later = await registered(app)
+    const all = await watch(app, `?endpointId=`)
+    await collect(later, [{ timestamp: 1, c: 3 }])
+    assert.deepEqual((await all.next('points')).data, { [later.endpointId]: { 'auto~c': [point(1, 3)] } })
+  })
+
+  test('HEAD ends at once, and questions that cannot be are refused', async () => {
+    const one = await endpoint()
+    const { headers } = someone()
+    const head = await fetch(httpUrl + pathOf(one), { method: 'HEAD', headers })
+    assert.deepEqual([head.status, await head.text()], [200, ''])
+    const ids = Array.from({ length: 1001 }, (_, n) => n).join()
+    for (const query of ['?initial=perhaps', `?endpointId=${ids}`])
+      assert.equal((await fetch(httpUrl + pathOf(one, query), { headers })).status, 400, query.slice(0, 30))
+    assert.equal((await fetch(httpUrl + pathOf({ applicationName: 'none' }), { headers })).status, 404)
+    assert.equal((await fetch(httpUrl + pathOf(one))).status, 401)
+  })
+})
+
+suite('who may watch', () => {
+  test('sees the endpoints that it may read, and nothing of others', async () => {
+    const app = await endpoint()
+    const [one, two] = [await registered(app), await registered(app)]
+    const status = async (on: Record<string, string[]>, tenantId = 'default') => {
+      const source = await open(app, someone(aCaller({ tenantId, on })).headers)
+      source.close()
+      return source.status
+    }
+    assert.equal(await status({}), 404)
+    assert.equal(await status({ 'tenant-system': ['*'] }, 'other'), 404)
+    assert.equal(await status({ [`application-${app.applicationName}`]: ['application:read'] }), 403)
+    assert.equal(await status({ [`application-${app.applicationName}`]: ['endpoint:read'] }), 403)
+    const { headers, becomes } = someone(aCaller({ on: { [`endpoint-${one.endpointId}`]: scopes } }))
+    const source = await open(app, headers)
+    await source.next('open')
+    await collect(two, [{ timestamp: 1, a: 1 }])
+    await collect(one, [{ timestamp: 2, a: 2 }])
+    assert.deepEqual((await source.next('points')).data, { [one.endpointId]: { 'auto~a': [point(2, 2)] } })
+
+    // Another right instead of the first.
+    becomes(aCaller({ on: { [`endpoint-${two.endpointId}`]: scopes } }))
+    await eventually(async () => {
+      await collect(two, [{ timestamp: 3, a: 3 }])
+      assert.ok(two.endpointId in together(source.events))
+    })
+    source.events.splice(0)
+    await collect(one, [{ timestamp: 4, a: 4 }])
+    await collect(two, [{ timestamp: 5, a: 5 }])
+    await eventually(() =>
+      assert.ok(
+        together(source.events)[two.endpointId]?.['auto~a']?.some(
+          (p) => (p as { timestamp: string }).timestamp === iso(5),
+        ),
+      ),
+    )
+    assert.deepEqual(Object.keys(together(source.events)), [two.endpointId])
+
+    becomes(aCaller({ on: { [`endpoint-${two.endpointId}`]: ['endpoint:read'] } }))
+    assert.equal(await source.ended(), 'forbidden')
+  })
+
+  test('is shown out when what it showed is valid no more', async () => {
+    const one = await endpoint()
+    const { headers, becomes } = someone()
+    const source = await open(one, headers)
+    await source.next('open')
+    becomes(undefined)
+    assert.equal(await source.ended(), 'unauthenticated')
+  })
+
+  test('with real tokens and keys: until the token expires, or the key is deleted', async () => {
+    const tenantId = `t${newId().slice(0, 8)}`
+    const identity = house.ask(Identity)
+    await house.kit.db.tx(async (sql) => {
+      const role = {
+        name: 'service',
+        on: 'tenant' as const,
+        scopes: [...scopes, 'application:read', 'identity:api-key:create'],
+      }
+      await identity.buildRealm(sql, {
+        tenantId,
+        displayName: tenantId,
+        accessTokenSeconds: 3,
+        refreshTokenSeconds: 60,
+        frontendClient: { id: `${tenantId}-f`, redirectUris: [], webOrigins: [] },
+        backendClient: { id: `${tenantId}-b`, roles: ['service'] },
+        roles: [role],
+        resources: [],
+      })
+      await identity.setRealmStatus(sql, tenantId, 'AVAILABLE')
+    })
+    const owner = house.as(aTenantAdmin(tenantId))
+    const applicationName = `app-${tenantId}`
+    assert.equal((await owner('POST /api/v1/applications', { name: applicationName })).status, 201)
+    const { backendClientId, backendClientSecret } = (await identity.realm(tenantId))!
+    const token = async () => {
+      const body = new URLSearchParams({
+        grant_type: 'client_credentials',
+        client_id: backendClientId,
+        client_secret: backendClientSecret,
+      })
+      const answer = await fetch(`${httpUrl}/auth/realms/${tenantId}/protocol/openid-connect/token`, {
+        method: 'POST',
+        body,
+      })
+      return ((await answer.json()) as { access_token: string }).access_token
+    }
+    const authorization = `Bearer ${await token()}`
+    const byToken = await open({ applicationName }, { authorization })
+    await byToken.next('open')
+    const made = await fetch(`${httpUrl}/iam/api/v1/api-keys`, {
+      method: 'POST',
+      headers: { authorization, 'content-type': 'application/json' },
+      body: JSON.stringify({ name: 'watcher' }),
+    })
+    const { id, key } = (await made.json()) as { id: string; key: string }
+    const byKey = await open({ applicationName }, { 'x-identity-api-key': key })
+    await byKey.next('open')
+    assert.equal(await byToken.ended(), 'unauthenticated')
+    assert.equal((await owner(`DELETE /iam/api/v1/api-keys/${id}`)).status, 204)
+    assert.equal(await byKey.ended(), 'unauthenticated')
+  })
+
+  test('is limited for each tenant and in all, and told so', async () => {
+    const one = await endpoint()
+    const enter = (tenantId = 'default', of = one) => open(of, someone(aTenantAdmin(tenantId)).headers)
+    // Those of the tests before are gone in a moment.
+    await eventually(async () => assert.match(await house.kit.metrics.text(), /_live_subscriptions 0$/m))
+    const mine = await Promise.all(Array.from({ length: 10 }, () => enter()))
+    assert.deepEqual(new Set(mine.map(({ status }) => status)), new Set([200]))
+    const more = await enter()
+    assert.deepEqual([more.status, more.headers['retry-after']], [429, '10'])
+    assert.match(await more.text(), /watches points 10 times already/)
+    const name = `app-${newId().slice(0, 8)}`
+    assert.equal((await house.as(aTenantAdmin('other'))('POST /api/v1/applications', { name })).status, 201)
+    const others = []
+    for (let n = 0; n < 3; n++) others.push(await enter('other', { ...one, tenantId: 'other', applicationName: name }))
+    assert.deepEqual(
+      others.map(({ status }) => status),
+      [200, 200, 429],
+    )
+    assert.match(await others[2]!.text(), /watched 12 times here/)
+    live.closeAll()
+    await eventually(async () => {
+      const again = await enter()
+      again.close()
+      assert.equal(again.status, 200)
+    })
+  })
+})
+
+suite('beginning with what was before', () => {
+  test('initial: the newest point of each series, then what comes', async () => {
+    const app = await endpoint()
+    const [one, two] = [await registered(app), await registered(app)]
+    await collect(one, [{ timestamp: 1000, a: 1, b: 1 }])
+    await collect(one, [{ timestamp: 2000, a: 2 }])
+    await pack()
+    await service.latest.flush(true)
+    await collect(two, [{ timestamp: 5000, a: 5 }])
+    await collect(two, [{ timestamp: 4000, a: 4 }])
+    const source = await watch(app, '?initial=true')
+    assert.deepEqual((await source.next('points')).data, {
+      [one.endpointId]: { 'auto~a': [point(2000, 2)], 'auto~b': [point(1000, 1)] },
+      [two.endpointId]: { 'auto~a': [point(5000, 5)] },
+    })
+    await collect(one, [{ timestamp: 3000, a: 3 }])
+    assert.deepEqual((await source.next('points')).data, { [one.endpointId]: { 'auto~a': [point(3000, 3)] } })
+    const named = await watch(app, `?initial=true&endpointId=${two.endpointId}&timeSeriesName=auto~a`)
+    assert.deepEqual((await named.next('points')).data, { [two.endpointId]: { 'auto~a': [point(5000, 5)] } })
+  })
+
+  test('Last-Event-ID: what was stored meanwhile, at least once; what cannot be told any more is a gap', async () => {
+    const one = await registered(await endpoint())
+    const first = await watch(one)
+    await collect(one, [{ timestamp: 1, a: 1 }])
+    const { id } = await first.next('points')
+    first.close()
+    await collect(one, [{ timestamp: 2, a: 2 }])
+    await collect(one, [{ timestamp: 3, a: 'no number', b: 3 }])
+    const second = await watch(one, '', { 'last-event-id': id! })
+    const missed = together([await second.next('points')])[one.endpointId]!
+    assert.deepEqual(missed['auto~a']!.at(-1), point(2, 2))
+    assert.deepEqual(missed['auto~b'], [point(3, 3)])
+    for (const wrong of ['1', 'nonsense', String((Date.now() - 3_600_000) * 1000)]) {
+      const source = await watch(one, '', { 'last-event-id': wrong })
+      assert.deepEqual((await source.next('gap')).data, { reason: 'too_old' })
+      source.close()
+    }
+    // What is packed does not know when it was written.
+    await pack()
+    const late = await watch(one, '', { 'last-event-id': id! })
+    assert.deepEqual((await late.next('gap')).data, { reason: 'too_old' })
+  })
+})
+
+suite('a slow reader', () => {
+  test('is ended with a word before what waits for it is too much, and others go on', async () => {
+    const one = await registered(await endpoint({ 'time-series': { names: { s: { values: [{ path: 's' }] } } } }))
+    const slow = await watch(one)
+    const quick = await watch(one)
+    slow.pause()
+    const text = 'x'.repeat(60_000)
+    let sent = 0
+    const heap = process.memoryUsage().rss
+    // What the sockets of both sides take comes on top of what waits here.
+    while (!slow.events.some(({ event }) => event === 'end') && sent < 200) {
+      await collect(one, [{ timestamp: sent++, s: text }])
+      if (sent * 2 * text.length > 4 * waitingBytesMax) slow.resume()
+    }
+    assert.equal(await slow.ended(), 'too_slow')
+    assert.ok(process.memoryUsage().rss - heap < 150 * 1024 * 1024)
+    const got = () => quick.events.reduce((sum, { data }) => sum + data[one.endpointId].s.length, 0)
+    await eventually(() => assert.equal(got(), sent))
+    // Nothing was left out before the end.
+    const times = together(slow.events.filter(({ event }) => event === 'points'))[one.endpointId]!.s!
+    assert.deepEqual(
+      times.map((p) => Date.parse((p as { timestamp: string }).timestamp)),
+      times.map((_, index) => index),
+    )
+  })
+
+  test('that only pauses misses nothing', async () => {
+    const one = await registered(await endpoint({ 'time-series': { names: { s: { values: [{ path: 's' }] } } } }))
+    const source = await watch(one)
+    source.pause()
+    const text = 'x'.repeat(20_000)
+    for (let n = 0; n < 40; n++) await collect(one, [{ timestamp: n, s: text }])
+    source.resume()
+    const got = () => source.events.reduce((sum, { data }) => sum + data[one.endpointId].s.length, 0)
+    await eventually(() => assert.equal(got(), 40))
+  })
+})
+
+test('a stop ends all of them at once, with a word', async () => {
+  const one = await endpoint()
+  const sources = await Promise.all([watch(one), watch(one)])
+  const began = performance.now()
+  await house.http.close()
+  assert.ok(performance.now() - began < 1500, `${performance.now() - began} ms`)
+  for (const source of sources) assert.equal(await source.ended(), 'stopping')
+})

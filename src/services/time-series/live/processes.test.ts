@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { freshDatabase } from '../../../../test/harness/database.ts'
+import { eventually } from '../../../../test/harness/eventually.ts'
+import { openLive } from '../../../../test/harness/live.ts'
+import { addRealms } from '../../../../test/harness/realm-state.ts'
+import { connect } from '../../../kernel/db.ts'
+
+const connection = await freshDatabase()
+const open = () => openLive({ connection, environment: { WAYPOST_MASTER_KEY: 'm'.repeat(40) } })
+const stores = await open()
+await addRealms(stores.house, 'platform', 'default', 'other')
+const watches = await open()
+const { endpoint, registered, collect } = stores
+
+/** Messages between the processes, as anybody on the database hears them. */
+const messages: { event: string }[] = []
+const listener = connect(connection, { max: 1 })
+await listener.listen('waypost_events', (text) => void messages.push(JSON.parse(text)))
+const sent = () => messages.filter(({ event }) => event === 'time-series.live.points-sent').length
+
+test('what one process stores is watched in another, however long it is, and nothing is sent that nobody watches', async () => {
+  const app = await endpoint({ 'time-series': { names: { s: { values: [{ path: 's' }] } } } })
+  const [one, two] = [await registered(app), await registered(app)]
+  await collect(one, [{ timestamp: 1, a: 1 }])
+  const source = await watches.watch(app, `?endpointId=${one.endpointId}`)
+  await eventually(async () => {
+    await collect(one, [{ timestamp: 2, a: 2 }])
+    assert.ok(source.events.length > 0, 'the other process knows of it')
+  })
+  source.events.splice(0)
+  // Random text cannot be made shorter: so long a point takes many messages.
+  const text = Array.from({ length: 3000 }, () => Math.random().toString(36))
+    .join('ü😀')
+    .slice(0, 60_000)
+  await collect(one, [{ timestamp: 3, s: text }])
+  await collect(two, [{ timestamp: 3, a: 3 }])
+  await eventually(() => assert.ok(source.events.some(({ data }) => data[one.endpointId].s)))
+  assert.equal(source.events.find(({ data }) => data[one.endpointId].s)!.data[one.endpointId].s[0].values.value, text)
+  await Promise.all(Array.from({ length: 500 }, (_, n) => collect(one, [{ timestamp: 1000 + n, a: n }])))
+  const seen = () => source.events.flatMap(({ data }) => data[one.endpointId]['auto~a'] ?? [])
+  await eventually(() => assert.equal(seen().filter(({ timestamp }) => Date.parse(timestamp) >= 1000).length, 500))
+  assert.ok(source.events.every(({ event, data }) => event === 'points' && Object.keys(data).length === 1))
+
+  const before = sent()
+  assert.ok(before > 0 && before < 100, `${before} messages`)
+  await collect(two, [{ timestamp: 4, a: 4 }])
+  source.close()
+  await eventually(() => {
+    const told = messages.filter(({ event }) => event === 'time-series.live.wanted').at(-1) as never as {
+      payload: { endpointIds: string[] }
+    }
+    assert.deepEqual(told.payload.endpointIds, [])
+  })
+  await collect(one, [{ timestamp: 5, a: 5 }])
+  await stores.house.kit.bus.settled()
+  await new Promise((done) => setTimeout(done, 120))
+  assert.equal(sent(), before)
+})
+
+test('a process that starts later asks what is watched, and one that lost sight of the others says so', async () => {
+  const app = await endpoint()
+  const one = await registered(app)
+  await collect(one, [{ timestamp: 1, a: 1 }])
+  const source = await watches.watch(app)
+  const third = await open()
+  await eventually(async () => {
+    await third.collect(one, [{ timestamp: 2, a: 2 }])
+    assert.ok(source.events.length > 0)
+  })
+  const late = await watches.watch(app, '?initial=true')
+  assert.equal((await late.next('points')).data[one.endpointId]['auto~a'][0].values.value, 2)
+  await listener`
+    select pg_terminate_backend(pid) from pg_stat_activity
+    where datname = current_database() and query ilike 'listen%' and pid <> pg_backend_pid()`
+  await eventually(
+    () => assert.ok(late.events.some(({ event, data }) => event === 'gap' && data.reason === 'missed')),
+    {
+      withinMs: 15_000,
+    },
+  )
+  await eventually(async () => {
+    late.events.splice(0)
+    await third.collect(one, [{ timestamp: 3, a: 3 }])
+    await new Promise((done) => setTimeout(done, 100))
+    assert.ok(late.events.some(({ event }) => event === 'points'))
+  })
+  await listener.end()
+})

@@ -1,0 +1,132 @@
+/** What was stored before somebody began to watch: since its last event, or the newest values. */
+import type { Clock } from '../../../kernel/clock.ts'
+import type { Db } from '../../../kernel/db.ts'
+import { invalidField } from '../../../kernel/errors.ts'
+import type { Value } from '../contract.ts'
+import type { Names } from '../names.ts'
+import { findSamplesSince } from '../store/live.ts'
+import { findEndpointsOf, findTheseEndpointsOf, type NumberedEndpoint } from '../store/names.ts'
+import { findSlots } from '../store/slots.ts'
+import type { Latest } from '../write/latest.ts'
+import { valuesOf } from '../write/rows.ts'
+import { type LivePoint, livePoint } from './point.ts'
+import type { Subscription, Watched } from './subscription.ts'
+
+/** Named ones, or an application with no more than these. */
+export const endpointsMax = 1000
+const samplesMax = 10_000
+const agoMaxMs = 15 * 60_000
+/** A sample is stamped before it is stored; other processes may take so long for that. */
+const slackMs = 5_000
+/** The table of the newest values is at most so far behind other processes. */
+const behindMs = 35_000
+
+export interface Replay {
+  /** Everything since that event, some of it perhaps once more; or why it cannot be told. */
+  since(subscription: Subscription, lastEventId: string): Promise<LivePoint[] | 'too_old' | 'too_many'>
+  /** The newest point of each series. */
+  newest(subscription: Subscription): Promise<LivePoint[]>
+}
+
+interface One {
+  endpointId: string
+  seriesId: number
+  timestamp: number
+  written: number
+  value: Value
+}
+
+export function createReplay(deps: { db: Db; names: Names; latest: Latest; now: Clock }): Replay {
+  const { db, names, latest, now } = deps
+
+  async function endpointsOf(watched: Watched): Promise<NumberedEndpoint[]> {
+    const { tenantId, applicationName, endpointIds } = watched
+    const of = { tenantId, applicationName }
+    return endpointIds
+      ? await findTheseEndpointsOf(db.sql, { ...of, endpointIds: [...endpointIds] })
+      : await findEndpointsOf(db.sql, { ...of, after: '', limit: endpointsMax + 1 })
+  }
+
+  /** Value by value, in the order of their writing; undefined: too many. */
+  async function samplesSince(endpoints: NumberedEndpoint[], written: number): Promise<One[] | undefined> {
+    const idOf = new Map(endpoints.map(({ endpointNo, endpointId }) => [endpointNo, endpointId]))
+    const rows = await findSamplesSince(db.sql, [...idOf.keys()], written, samplesMax + 1)
+    if (rows.length > samplesMax) return undefined
+    const seriesOf = await names.seriesIdsOf(rows.map(({ setId }) => setId))
+    return rows.flatMap(({ endpointNo, ts, setId, written: at, v, x }) => {
+      const values = valuesOf(v, x)
+      return (seriesOf.get(setId) ?? []).map((seriesId, place) => ({
+        endpointId: idOf.get(endpointNo)!,
+        seriesId,
+        timestamp: ts,
+        written: at,
+        value: values[place]!,
+      }))
+    })
+  }
+
+  /** Values of a series with the same time and stamp are one point. */
+  async function pointsOf(watched: Watched, all: One[]): Promise<LivePoint[]> {
+    const series = new Map((await names.seriesOf(watched)).map((one) => [one.seriesId, one]))
+    const points = new Map<string, { of: One; seriesName: string; values: Record<string, Value> }>()
+    for (const one of all) {
+      const found = series.get(one.seriesId)
+      if (!found) continue
+      const key = `${one.endpointId}\n${found.name}\n${one.timestamp}\n${one.written}`
+      const known = points.get(key) ?? { of: one, seriesName: found.name, values: {} }
+      known.values[found.valueName] = one.value
+      points.set(key, known)
+    }
+    return [...points.values()].map(({ of: { endpointId, timestamp, written }, seriesName, values }) =>
+      livePoint({ endpointId, seriesName, timestamp: new Date(timestamp).toISOString(), values }, written),
+    )
+  }
+
+  return {
+    async since(subscription, lastEventId) {
+      const written = /^\d{1,16}$/.test(lastEventId) ? Number(lastEventId) : 0
+      if (written < (now().getTime() - agoMaxMs) * 1000) return 'too_old'
+      // Whatever was stored since is in the slot that was open then, or in a later one.
+      const slots = (await findSlots(db.sql)).filter(({ state }) => state === 'open' || state === 'closed')
+      const oldest = Math.min(...slots.map(({ openedDate }) => openedDate?.getTime() ?? Number.POSITIVE_INFINITY))
+      if (written < oldest * 1000) return 'too_old'
+      const endpoints = await endpointsOf(subscription)
+      if (endpoints.length > endpointsMax) return 'too_many'
+      const visible = endpoints.filter(({ endpointId }) => subscription.sees(endpointId))
+      const samples = await samplesSince(visible, written - slackMs * 1000)
+      return samples ? await pointsOf(subscription, samples) : 'too_many'
+    },
+
+    async newest(subscription) {
+      const endpoints = await endpointsOf(subscription)
+      if (endpoints.length > endpointsMax)
+        throw invalidField('initial', `the application has more than ${endpointsMax} endpoints: name some of them`)
+      const visible = endpoints.filter(({ endpointId }) => subscription.sees(endpointId))
+      const stored = await latest.of(visible.map(({ endpointNo }) => endpointNo))
+      const recent = await samplesSince(visible, (now().getTime() - behindMs) * 1000)
+      const newest = new Map<string, One>()
+      const take = (one: One) => {
+        const key = `${one.endpointId}\n${one.seriesId}`
+        const known = newest.get(key)
+        if (!known || one.timestamp > known.timestamp || (one.timestamp === known.timestamp && one.written > 0))
+          newest.set(key, { ...one, written: 0 })
+      }
+      for (const { endpointId, endpointNo } of visible)
+        for (const one of stored.get(endpointNo) ?? []) take({ ...one, endpointId, written: 0 })
+      for (const one of recent ?? []) take(one)
+      // Of a series with several values the newest time is its newest point.
+      return newestOfSeries(await pointsOf(subscription, [...newest.values()]))
+    },
+  }
+}
+
+function newestOfSeries(points: LivePoint[]): LivePoint[] {
+  const best = new Map<string, LivePoint>()
+  for (const point of points) {
+    const key = `${point.endpointId}\n${point.seriesName}`
+    const known = best.get(key)
+    // Both texts begin with their times, as ISO 8601.
+    if (!known || point.text > known.text) best.set(key, point)
+  }
+  return [...best.values()]
+}

@@ -1,0 +1,27 @@
+import type { Http } from '../../../kernel/http/routes.ts'
+import { listOf } from '../../../kernel/schema.ts'
+import * as schemas from '../schemas.ts'
+import type { TimeSeriesService } from '../service.ts'
+
+export function liveRoutes(http: Http, { live }: TimeSeriesService) {
+  http.get(
+    '/api/v1/applications/:applicationName/time-series/live',
+    { schema: schemas.watch, config: { scope: ['endpoint:read', 'time-series:read'] } },
+    async (request, reply) => {
+      const { ctx, params, query, headers, callerNow } = request
+      const lastEventId = headers['last-event-id']?.toString()
+      const question = {
+        applicationName: params.applicationName,
+        endpointIds: given(listOf(query.endpointId)),
+        seriesNames: given(listOf(query.timeSeriesName)),
+        initial: query.initial === true,
+        lastEventId: lastEventId === '' ? undefined : lastEventId,
+      }
+      await live.watch(ctx, question, callerNow, () => http.events(request, reply))
+      return reply
+    },
+  )
+}
+
+/** A list without anything in it is as none. */
+const given = (list: string[] | undefined) => (list && list.length > 0 ? list : undefined)

@@ -1,0 +1,102 @@
+/** A reader of server-sent events over a real socket, which can stop reading. */
+import assert from 'node:assert/strict'
+import { type IncomingMessage, request } from 'node:http'
+import { atTheEnd } from './database.ts'
+import { eventually } from './eventually.ts'
+
+export interface SentEvent {
+  event: string
+  id: string | undefined
+  // biome-ignore lint/suspicious/noExplicitAny: tests look at events of every shape
+  data: any
+}
+
+export interface EventSource {
+  status: number
+  headers: IncomingMessage['headers']
+  /** Those that nobody has taken yet. */
+  events: SentEvent[]
+  comments: number
+  /** Of an answer that is no stream. */
+  text(): Promise<string>
+  /** The next event, which must be of this name. */
+  next(event: string, withinMs?: number): Promise<SentEvent>
+  /** The last event before the end. */
+  ended(withinMs?: number): Promise<string>
+  /** Stops reading, until `resume`. */
+  pause(): void
+  resume(): void
+  close(): void
+}
+
+export async function openEventSource(url: string, headers: Record<string, string> = {}): Promise<EventSource> {
+  const asked = request(url, { headers, agent: false })
+  asked.end()
+  const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+    asked.on('response', resolve)
+    asked.on('error', reject)
+  })
+  asked.on('error', () => {})
+  let [rest, whole, isOver] = ['', '', false]
+  let last: SentEvent | undefined
+  const source: EventSource = {
+    status: answer.statusCode!,
+    headers: answer.headers,
+    events: [],
+    comments: 0,
+    text: async () => {
+      await eventually(() => assert.ok(isOver))
+      return whole
+    },
+    next: (event, withinMs = 5000) =>
+      eventually(
+        () => {
+          const [first] = source.events
+          assert.equal(first?.event, event, JSON.stringify(source.events.slice(0, 3)))
+          return source.events.shift()!
+        },
+        { withinMs, everyMs: 5 },
+      ),
+    ended: (withinMs = 5000) =>
+      eventually(
+        () => {
+          assert.ok(isOver, 'it goes on')
+          assert.equal(last?.event, 'end')
+          return last!.data.reason
+        },
+        { withinMs, everyMs: 5 },
+      ),
+    pause: () => void answer.socket.pause(),
+    resume: () => void answer.socket.resume(),
+    close: () => void asked.destroy(),
+  }
+  const isStream = answer.headers['content-type']?.startsWith('text/event-stream')
+  answer.setEncoding('utf8')
+  answer.on('data', (text: string) => {
+    if (!isStream) {
+      whole += text
+      return
+    }
+    const parts = (rest + text).split('\n\n')
+    rest = parts.pop()!
+    for (const part of parts) {
+      const sent = eventIn(part)
+      if (part.startsWith(':')) source.comments++
+      if (!sent) continue
+      last = sent
+      source.events.push(sent)
+    }
+  })
+  answer.on('close', () => {
+    isOver = true
+  })
+  atTheEnd(source.close)
+  return source
+}
+
+function eventIn(text: string): SentEvent | undefined {
+  const fields = new Map(text.split('\n').map((line) => line.match(/^(\w*): ?(.*)$/)?.slice(1) as [string, string]))
+  const data = fields.get('data')
+  if (data === undefined) return undefined
+  return { event: fields.get('event') ?? 'message', id: fields.get('id'), data: JSON.parse(data) }
+}

@@ -1,0 +1,66 @@
+/** What the tests of watching share: a house with time series whose HTTP door is open, and callers whose rights can change. */
+import assert from 'node:assert/strict'
+import type { AddressInfo } from 'node:net'
+import { Identity } from '../../src/identity/contract.ts'
+import type { Caller } from '../../src/kernel/contract.ts'
+import type { DeviceEndpoint } from '../../src/kernel/device.ts'
+import { Unauthenticated } from '../../src/kernel/errors.ts'
+import { newId } from '../../src/kernel/ids.ts'
+import { aTenantAdmin } from './builders.ts'
+import { type EventSource, openEventSource } from './event-source.ts'
+import type { HouseOptions } from './house.ts'
+import { openTimeSeries } from './time-series.ts'
+
+export async function openLive(options: Partial<HouseOptions> = {}) {
+  const callers = new Map<string, Caller>()
+  const opened = await openTimeSeries({
+    ...options,
+    authenticate: (house) => async (headers) => {
+      const { authorization } = headers
+      if (!authorization?.startsWith('Test ')) return await house.ask(Identity).authenticate(headers)
+      const caller = callers.get(authorization)
+      if (!caller) throw Unauthenticated()
+      return caller
+    },
+  })
+  const { http } = opened.house
+  await http.app.listen({ host: '127.0.0.1', port: 0 })
+  const httpUrl = `http://127.0.0.1:${(http.app.server.address() as AddressInfo).port}`
+  const pathOf = ({ applicationName }: { applicationName: string }, query = '') =>
+    `/epts/api/v1/applications/${applicationName}/time-series/live${query}`
+
+  const sources: EventSource[] = []
+  return {
+    ...opened,
+    httpUrl,
+    /** Ends what the test before has watched. */
+    closeAll() {
+      for (const source of sources.splice(0)) source.close()
+    },
+    pathOf,
+    /** A header that stands for somebody, who can be replaced by another, or by nobody. */
+    someone(caller: Caller = aTenantAdmin()) {
+      const authorization = `Test ${newId()}`
+      callers.set(authorization, caller)
+      return {
+        headers: { authorization },
+        becomes: (other: Caller | undefined) =>
+          void (other ? callers.set(authorization, other) : callers.delete(authorization)),
+      }
+    },
+    async open(of: { applicationName: string }, headers: Record<string, string>, query = '') {
+      const source = await openEventSource(httpUrl + pathOf(of, query), headers)
+      sources.push(source)
+      return source
+    },
+    async watch(of: DeviceEndpoint, query = '', headers: Record<string, string> = {}) {
+      const authorization = `Test ${newId()}`
+      callers.set(authorization, aTenantAdmin(of.tenantId))
+      const source = await openEventSource(httpUrl + pathOf(of, query), { authorization, ...headers })
+      sources.push(source)
+      assert.equal(source.status, 200, source.status === 200 ? '' : await source.text())
+      await source.next('open')
+      return source
+    },
+  }
+}
