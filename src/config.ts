@@ -301,6 +301,8 @@ export function loadConfig(environment: Environment = process.env) {
     service: {
       generateApplicationNames: on('GENERATE_APPLICATION_NAMES'),
       allowPrivateAddresses: on('ALLOW_PRIVATE_ADDRESSES'),
+      // OWASP's advice for both, and not to be set: nobody shall weaken it. Only tests of other things do.
+      passwordCost: { scrypt: { N: 2 ** 14, r: 8, p: 5 }, bcryptRounds: 10 },
       loginLockout: {
         account: integer('LOGIN_ATTEMPTS_PER_ACCOUNT'),
         address: integer('LOGIN_ATTEMPTS_PER_ADDRESS'),

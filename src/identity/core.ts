@@ -12,7 +12,8 @@ import { deleteExpired } from './store/artefacts.ts'
 import { createThrottle } from './throttle.ts'
 import { createUnit } from './unit.ts'
 
-export function createCore(kit: Kit, { passwords = createPasswords() }: { passwords?: Passwords } = {}) {
+export function createCore(kit: Kit, given: { passwords?: Passwords } = {}) {
+  const passwords = given.passwords ?? createPasswords(kit.settings.passwordCost.scrypt)
   const unit = createUnit(kit.db)
   const denied = createDenied(kit)
   const realms = createRealms(kit)

@@ -1,5 +1,6 @@
-/** Passwords of users. scrypt at OWASP's strength with the least memory: 16 MiB for each check. */
+/** Passwords of users. scrypt at OWASP's strength with the least memory (config.ts): 16 MiB for each check. */
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
+import type { Settings } from '../kernel/define-service.ts'
 import { TooManyLogins } from './errors.ts'
 
 export interface Passwords {
@@ -8,16 +9,17 @@ export interface Passwords {
   matches(password: string, hash: string | undefined): Promise<boolean>
 }
 
-const cost = { N: 2 ** 14, r: 8, p: 5 }
 const bytes = 32
 /** Two at a time leave threads for everything else that the process does; more would only make all of them slow. */
 const atOnce = 2
 const waitingMax = 64
 
-export function createPasswords(): Passwords {
+type Cost = Settings['passwordCost']['scrypt']
+
+export function createPasswords(cost: Cost): Passwords {
   const enter = createGate(atOnce, waitingMax)
 
-  const derive = (password: string, salt: Buffer, { N, r, p }: typeof cost) =>
+  const derive = (password: string, salt: Buffer, { N, r, p }: Cost) =>
     enter(
       () =>
         new Promise<Buffer>((resolve, reject) => {

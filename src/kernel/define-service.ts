@@ -35,6 +35,8 @@ export interface Kit {
 export interface Settings {
   generateApplicationNames: boolean
   allowPrivateAddresses: boolean
+  /** What the check of a password takes: scrypt of people, bcrypt of devices. */
+  passwordCost: { scrypt: { N: number; r: number; p: number }; bcryptRounds: number }
   loginLockout: { account: number; address: number; windowSeconds: number; lockSeconds: number }
   gateway: {
     host: string

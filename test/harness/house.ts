@@ -46,6 +46,8 @@ export interface HouseOptions {
   connection?: ConnectionOptions
   /** Opens the doors beside HTTP too, on free ports, with these extensions beside those of the services. */
   doors?: Extension[]
+  /** Passwords take as long as in the real program, not next to nothing. */
+  slowPasswords?: boolean
   /** Real tokens: what the identity service answers; callers made by `aCaller` work beside them. */
   authenticate?: (house: House) => Authenticate
 }
@@ -59,6 +61,7 @@ export async function openHouse(options: HouseOptions): Promise<TestHouse> {
     WAYPOST_MQTTS_PORT: '0',
     ...options.environment,
   })
+  if (!options.slowPasswords) config.service.passwordCost = { scrypt: { N: 2 ** 10, r: 8, p: 1 }, bcryptRounds: 4 }
   const log = await createLog(config.log)
   const baseUrl = config.baseUrl ?? 'http://waypost.test'
   const house = await buildHouse({

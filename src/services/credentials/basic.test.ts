@@ -47,7 +47,7 @@ suite('creating basic credentials', () => {
   test('keeps the password only as bcrypt, and shows it nowhere again', async () => {
     const { id, password } = await aBasicCredential({ password: 'findme-4711' })
     const [row] = await house.kit.db.sql`select * from credentials.basic where id = ${id}`
-    assert.match(row!.passwordHash, /^\$2b\$10\$.{53}$/)
+    assert.match(row!.passwordHash, /^\$2b\$\d\d\$.{53}$/)
     assert.ok(!JSON.stringify(row).includes(password))
     for (const path of ['', `/${id}`]) {
       const { text } = await admin(`GET ${root}/basic-credentials${path}`)

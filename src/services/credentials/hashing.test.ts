@@ -2,16 +2,19 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { test } from 'node:test'
+import { loadConfig } from '../../config.ts'
 import { PlatformError } from '../../kernel/errors.ts'
-import { createHashing, nobodysHash } from './hashing.ts'
+import { createHashing } from './hashing.ts'
 
-const hashing = createHashing()
+const { bcryptRounds } = loadConfig({}).service.passwordCost
+const hashing = createHashing(bcryptRounds)
 
 test('a hash matches its password and no other', async () => {
   const hash = await hashing.hash('a', 'right')
+  assert.match(hash, /^\$2b\$10\$/)
   assert.equal(await hashing.matches('a', 'right', hash), true)
   assert.equal(await hashing.matches('a', 'wrong', hash), false)
-  for (const password of ['', 'right']) assert.equal(await hashing.matches('a', password, nobodysHash), false)
+  for (const password of ['', 'right']) assert.equal(await hashing.matches('a', password, hashing.nobodys), false)
 })
 
 test('a username that nobody has takes as long to refuse as any other', async () => {
@@ -21,7 +24,7 @@ test('a username that nobody has takes as long to refuse as any other', async ()
     for (let i = 0; i < 3; i++) await hashing.matches('a', 'wrong', of)
     return process.cpuUsage(before).user
   }
-  const [known, unknown] = [await cpuOf(hash), await cpuOf(nobodysHash)]
+  const [known, unknown] = [await cpuOf(hash), await cpuOf(hashing.nobodys)]
   assert.ok(unknown > known / 2 && unknown < known * 2, `${unknown} µs against ${known} µs`)
 })
 
@@ -56,8 +59,8 @@ test('tenants take turns: a long line of one does not keep out another', async (
 })
 
 test('a line that is full says so, and only to its own tenant', async () => {
-  const busy = createHashing({ inLineMax: 4, inLinesMax: 6 })
-  const ask = (line: string) => busy.matches(line, 'p', nobodysHash).catch((error: unknown) => error)
+  const busy = createHashing(bcryptRounds, { inLineMax: 4, inLinesMax: 6 })
+  const ask = (line: string) => busy.matches(line, 'p', hashing.nobodys).catch((error: unknown) => error)
   const flood = Array.from({ length: 20 }, () => ask('flood'))
   const [quiet, other, late] = [ask('quiet'), ask('other'), ask('late')]
   assert.equal(busy.waiting(), 6)

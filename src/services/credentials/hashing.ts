@@ -12,15 +12,16 @@ export interface Hashing {
   matches(line: string, password: string, hash: string): Promise<boolean>
   /** How many are in line. */
   waiting(): number
+  /** Of a password that nobody has: the check of a username that does not exist takes as long as any other. */
+  nobodys: string
 }
 
-/** About 70 ms of a core: 2^10 rounds, as OWASP advises for bcrypt. */
-const cost = 10
 /** One core stays free for the event loop; the identity service's password checks use two of libuv's threads too. */
 const atOnce = Math.min(2, Math.max(1, availableParallelism() - 1))
 const defaults = { inLineMax: 128, inLinesMax: 1024 }
 
-export function createHashing({ inLineMax, inLinesMax } = defaults): Hashing {
+/** @param rounds two to the power of this; 10 are about 70 ms of a core */
+export function createHashing(rounds: number, { inLineMax, inLinesMax } = defaults): Hashing {
   const lines = new Map<string, (() => void)[]>()
   let waiting = 0
   let busy = 0
@@ -56,11 +57,9 @@ export function createHashing({ inLineMax, inLinesMax } = defaults): Hashing {
   }
 
   return {
-    hash: (line, password) => enter(line, () => bcrypt.hash(password, cost)),
+    hash: (line, password) => enter(line, () => bcrypt.hash(password, rounds)),
     matches: (line, password, hash) => enter(line, () => bcrypt.compare(password, hash)),
     waiting: () => waiting,
+    nobodys: bcrypt.hashSync('', 4).replace('$04$', () => `$${String(rounds).padStart(2, '0')}$`),
   }
 }
-
-/** Of a password that nobody has: the check of a username that does not exist takes as long as any other. */
-export const nobodysHash = bcrypt.hashSync('', 4).replace('$04$', () => `$${cost}$`)

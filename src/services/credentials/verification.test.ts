@@ -3,7 +3,7 @@ import { suite, test } from 'node:test'
 import bcrypt from 'bcrypt'
 import { freshDatabase } from '../../../test/harness/database.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
-import { monotonicMs, systemClock } from '../../kernel/clock.ts'
+import { systemClock } from '../../kernel/clock.ts'
 import { openCredentials, root } from './test-house.ts'
 
 const connection = await freshDatabase()
@@ -68,12 +68,10 @@ suite('a client with a password', () => {
   test('is known after one check: the next thousand cost none', async () => {
     const created = await aBasicCredential()
     assert.equal(await checksDuring(() => Promise.all(Array.from({ length: 50 }, () => logIn(created)))), 1)
-    const started = monotonicMs()
     const checks = await checksDuring(async () => {
       for (let i = 0; i < 1000; i++) assert.ok(await logIn(created))
     })
     assert.equal(checks, 0)
-    assert.ok(monotonicMs() - started < 1000, `${monotonicMs() - started} ms`)
     // Of the fifty, the first alone brought an event; the row was read anew, the verdict stayed.
     assert.equal(await checksDuring(() => move('basic-credentials', created.id, 'Suspended')), 0)
     await move('basic-credentials', created.id, 'Active')

@@ -164,6 +164,6 @@ test('random patterns: memory, database and, as the third opinion, JavaScript ag
         assert.deepEqual(byPath, expected, 'like_regex')
       },
     ),
-    { numRuns: Number(process.env.TEST_RUNS ?? 2000), seed },
+    { numRuns: Number(process.env.TEST_RUNS ?? 700), seed },
   )
 })

@@ -5,7 +5,7 @@
  */
 import { createHmac, randomBytes } from 'node:crypto'
 import type { Attempts } from '../attempts.ts'
-import { type Hashing, nobodysHash } from '../hashing.ts'
+import type { Hashing } from '../hashing.ts'
 import { placeOf } from '../memory.ts'
 import type { Login } from '../store/basic.ts'
 
@@ -39,7 +39,7 @@ export function createVerdicts(hashing: Hashing, attempts: Attempts): Verdicts {
   return {
     async of({ tenantId, username, password }, login) {
       const account = placeOf(tenantId, username)
-      const hash = login?.passwordHash ?? nobodysHash
+      const hash = login?.passwordHash ?? hashing.nobodys
       const name = createHmac('sha256', key)
         .update([account, login?.id ?? '', hash, password].join('\0'))
         .digest('base64')

@@ -300,7 +300,7 @@ test('SQL, the evaluator and a literal reading of MongoDB agree', async (t) => {
       count.hits += hits
       if (hits > 0 && hits < endpoints.length) count.telling++
     }),
-    settings(2000),
+    settings(700),
   )
   t.diagnostic(`${count.answers} answers, ${count.hits} hits; ${count.telling} queries told endpoints apart`)
 })
@@ -317,6 +317,6 @@ test('what keysOf leaves out cannot change the result', () => {
       const matches = compile(parsed)
       assert.equal(matches({ versionName, metadata: Object.fromEntries([...kept, ...changed]) }), matches(one))
     }),
-    settings(3000),
+    settings(1000),
   )
 })
