@@ -22,6 +22,8 @@ const thousand = (window: number, payload: Load['payload'] = 'sample'): Load => 
 })
 const several = thousand(4)
 const single = thousand(1)
+/** As devices measure, not as they are answered. */
+const paced = thousand(8)
 
 type Costed = Loaded & { cost: Cost }
 
@@ -33,6 +35,7 @@ interface Aside {
 
 interface Turn {
   echo: Loaded
+  steadyEcho: Loaded
   core: Loaded
   highest: Costed
   waiting: Costed
@@ -47,8 +50,9 @@ export async function ingest(ground: Ground, seconds: number): Promise<Figure[]>
     let aside: Aside | undefined
     for (let turn = 0; turn < turns; turn++) {
       const limits = {
-        echo: await echo(generator, several, seconds),
-        core: await core(generator, ground, several, seconds),
+        echo: await echo(generator, several, { seconds }),
+        steadyEcho: await echo(generator, paced, { seconds, rate: steadyRate }),
+        core: await core(generator, ground, several, { seconds }),
       }
       const site = await startSite(ground)
       try {
@@ -73,7 +77,7 @@ async function oneTurn(generator: Generator, site: Site, seconds: number) {
   return {
     highest: await measured(generator, site, 'highest rate', several, { seconds }),
     waiting: await measured(generator, site, 'each waits for its PUBACK', single, { seconds }),
-    steady: await measured(generator, site, `${steadyRate}/s`, thousand(8), { seconds, rate: steadyRate }),
+    steady: await measured(generator, site, `${steadyRate}/s`, paced, { seconds, rate: steadyRate }),
     copy: await copyAlone(site, seconds / 2),
   }
 }
@@ -82,7 +86,7 @@ async function besides(generator: Generator, site: Site, seconds: number, rate: 
   const asking: Site = { ...site, expecting: 'answered' }
   return {
     answered: await measured(generator, asking, 'with request ids', several, { seconds }),
-    busy: await measured(generator, site, '70 % of the highest', thousand(8), { seconds, rate }),
+    busy: await measured(generator, site, '70 % of the highest', paced, { seconds, rate }),
   }
 }
 
@@ -130,6 +134,7 @@ function figuresOf(all: Turn[], { answered, busy }: Aside): Figure[] {
       ...figure(`, ${steadyRate} messages/s: p99 of the PUBACK`, 'ms', ({ steady }) => steady.p99Ms),
       limit: { most: 60 },
     },
+    figure(`, ${steadyRate} messages/s: p99 of the node:net echo`, 'ms', ({ steadyEcho }) => steadyEcho.p99Ms),
     ...costs(`, ${steadyRate} messages/s`, ({ steady }) => steady.cost),
     figure(', 70 % of the highest rate: p50 of the PUBACK', 'ms', () => busy.p50Ms),
     figure(', 70 % of the highest rate: p99 of the PUBACK', 'ms', () => busy.p99Ms),

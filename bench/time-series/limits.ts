@@ -7,20 +7,23 @@ import type { Load } from '../gateway/measure.ts'
 import { valuesOfSample } from '../gateway/payloads.ts'
 import { type Server, startPeer } from '../gateway/servers.ts'
 import type { Ground } from '../gateway/site.ts'
-import { connected, type Loaded, run } from './load.ts'
+import { connected, type Loaded, type Pace, run } from './load.ts'
 import type { Site } from './site.ts'
 
-export const echo = (generator: Generator, load: Load, seconds: number) =>
-  loaded(generator, startPeer('node:net echo', 'echo.ts', 'echo', {}, 'any'), load, seconds)
+export const echo = (generator: Generator, load: Load, pace: Pace) =>
+  loaded(generator, startPeer('node:net echo', 'echo.ts', 'echo', {}, 'any'), load, pace)
 
-export const core = (generator: Generator, ground: Ground, load: Load, seconds: number) =>
-  loaded(generator, startCore(ground, 'acknowledged', 'any'), load, seconds)
+export const core = (generator: Generator, ground: Ground, load: Load, pace: Pace) =>
+  loaded(generator, startCore(ground, 'acknowledged', 'any'), load, pace)
 
-async function loaded(generator: Generator, starting: Promise<Server>, load: Load, seconds: number): Promise<Loaded> {
+async function loaded(generator: Generator, starting: Promise<Server>, load: Load, pace: Pace): Promise<Loaded> {
   const server = await starting
   try {
-    const ran = await connected(generator, server, load, () => run(generator, server, { seconds }))
-    console.error(`${server.name}, ${load.name}: ${Math.round(ran.perSecond)}/s`)
+    const ran = await connected(generator, server, load, () => run(generator, server, pace))
+    const rate = `${Math.round(ran.perSecond)}/s`
+    console.error(
+      `${server.name}, ${load.name}: ${rate}, p50 ${ran.p50Ms.toFixed(1)} ms, p99 ${ran.p99Ms.toFixed(1)} ms`,
+    )
     return ran
   } finally {
     await server.stop()
