@@ -87,6 +87,8 @@ export interface OperationSchema {
   /** For the reference, where the body is not application/json. */
   bodyType?: string
   response: Record<number, TSchema>
+  /** For the reference: other content types of a successful answer, by `Accept`. */
+  alsoAs?: readonly string[]
   /** Failures of its own beside the common ones (400, 401, 403, 404, 413, 415, 429, 503): 409, 412, … */
   fails?: readonly number[]
 }

@@ -47,7 +47,7 @@ export async function readSeries(db: Db, asked: Asked): Promise<{ points: Record
     ahead: true,
   }
   let parts = 0
-  for await (const pieces of reader.read(question)) {
+  for await (const { pieces } of reader.read(question)) {
     parts++
     const seen = new Set<string>()
     for (const { endpointNo, series: own, columns } of pieces) {

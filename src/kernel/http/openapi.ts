@@ -80,7 +80,10 @@ export function openapi(operations: Operation[], info: DocumentInfo) {
 const alsoAt = ([, ...aliases]: string[] = []) => (aliases.length > 0 ? `; also at ${aliases.join(' and ')}` : '')
 
 function describe({ door, method, path, schema, access, face }: Operation) {
-  const success = Object.entries(schema.response).map(([status, shape]) => [status, answer(Number(status), shape)])
+  const success = Object.entries(schema.response).map(([status, shape]) => [
+    status,
+    answer(Number(status), shape, schema.alsoAs),
+  ])
   const declared = new Set(Object.keys(schema.response).map(Number))
   const failures = failuresOf({ method, access, schema })
     .filter((status) => !declared.has(status))
@@ -131,9 +134,11 @@ const json = (schema: TSchema, type = mediaTypeOf(schema)) => ({
   [type]: { schema: plain(schema) },
 })
 
-const answer = (status: number, shape: TSchema) => {
+const answer = (status: number, shape: TSchema, alsoAs: readonly string[] = []) => {
   const { type, description } = shape as { type?: string; description?: string }
-  return { description: description ?? reasons[status] ?? 'Answer', ...(type !== 'null' && { content: json(shape) }) }
+  const others = Object.fromEntries(alsoAs.map((name) => [name, { schema: { type: 'string' } }]))
+  const content = type !== 'null' && { content: { ...json(shape), ...others } }
+  return { description: description ?? reasons[status] ?? 'Answer', ...content }
 }
 
 function parametersOf(shape: TSchema | undefined, where: 'path' | 'query' | 'header') {

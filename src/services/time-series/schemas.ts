@@ -71,10 +71,40 @@ const span = {
     Type.Enum(['ASC', 'DESC'], { default: 'ASC', description: 'ASC: of each series the oldest point first' }),
   ),
 }
+const reduction = {
+  aggregate: Type.Optional(
+    Type.Enum(['avg', 'min', 'max', 'sum', 'count', 'first', 'last'], {
+      description:
+        'One point for each `interval` that has any, at the time when it begins. `avg`, `min`, `max` and `sum` are of the numbers, ' +
+        'and null where there are none; `count` is of all values but null; `first` and `last` are of whatever there is',
+    }),
+  ),
+  interval: Type.Optional(
+    Type.String({
+      maxLength: 6,
+      pattern: '^[1-9][0-9]{0,4}[smhdwMy]$',
+      description:
+        'With `aggregate`: a number and a unit, such as `15m` or `1d`. Intervals are of UTC; weeks begin on Monday, months (`M`) and ' +
+        'years with the calendar',
+    }),
+  ),
+  points: Type.Optional(
+    Type.Integer({
+      minimum: 3,
+      maximum: 20_000,
+      description:
+        'At most so many points of each value, chosen so that a chart of them looks the same (largest triangle three buckets); ' +
+        'only numbers. Not with `aggregate`',
+    }),
+  ),
+}
 const dataText =
   'An array of objects that is sent while it is read, each of them whole in one chunk of the answer. An endpoint or a series may ' +
   'come again in a later object; its points go on there, in the order of `sort`. Values that a point lacks are left out. What has ' +
-  'no points is not there.'
+  'no points is not there.\n\n' +
+  'With `Accept: text/csv` the answer is CSV (RFC 4180): the columns timestamp, endpointId, series, and one for each name of a ' +
+  'value. Texts that a spreadsheet would take for a formula have an apostrophe before them; a missing value and null are empty, ' +
+  'a text without characters is `""`.'
 const dataAnswer = {
   200: Type.Array(Type.Record(Type.String(), SeriesOfEndpoint, { description: 'By the id of the endpoint' })),
 }
@@ -87,8 +117,10 @@ export const readData = {
     timeSeriesName: TextList({ description: 'Names of the series, such as `auto~temperature`' }),
     endpointId,
     ...span,
+    ...reduction,
   }),
   response: dataAnswer,
+  alsoAs: ['text/csv'],
 }
 
 export const searchData = {
@@ -100,14 +132,17 @@ export const searchData = {
       timeSeriesNames: seriesNames('Names of the series, such as `auto~temperature`', 1),
       endpointIDs,
       ...span,
+      ...reduction,
     },
     {
       examples: [
         { timeSeriesNames: ['auto~temperature'], fromDate: 'now-1d', toDate: 'now', endpointIDs: ['thermo-1'] },
+        { timeSeriesNames: ['auto~temperature'], fromDate: 'now-1y', toDate: 'now', aggregate: 'avg', interval: '1d' },
       ],
     },
   ),
   response: dataAnswer,
+  alsoAs: ['text/csv'],
 }
 
 const lastText =

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Points, type Value, valueAt } from '../pack/chunk.ts'
-import { aggregate, aggregates, downsample } from './aggregate.ts'
+import { downsample } from './downsample.ts'
 import { intervalOf } from './intervals.ts'
+import { type Aggregate, aggregates, pointsOfSums, sumsOf } from './sums.ts'
 
 const at = (text: string) => Date.parse(text)
 const pointsOf = (list: [number, Value][]): Points => ({
@@ -17,6 +18,9 @@ const listOf = (points: Points) =>
     valueAt(points, index),
   ])
 
+const aggregate = (points: Points, interval: string, wanted: Aggregate) =>
+  pointsOfSums(sumsOf(points, intervalOf(interval)!), wanted)
+
 test('each part of time has its value, and parts without points have none', () => {
   const points = pointsOf([
     [at('2026-01-01T00:10:00Z'), 1],
@@ -26,7 +30,7 @@ test('each part of time has its value, and parts without points have none', () =
     [at('2026-01-01T05:30:00Z'), -2],
   ])
   const told = Object.fromEntries(
-    aggregates.map((name) => [name, listOf(aggregate(points, intervalOf('1h')!, name)).map(([, value]) => value)]),
+    aggregates.map((name) => [name, listOf(aggregate(points, '1h', name)).map(([, value]) => value)]),
   )
   assert.deepEqual(told, {
     avg: [2.5, null, -2],
@@ -38,7 +42,7 @@ test('each part of time has its value, and parts without points have none', () =
     last: [4, null, -2],
   })
   assert.deepEqual(
-    listOf(aggregate(points, intervalOf('1h')!, 'count')).map(([time]) => time),
+    listOf(aggregate(points, '1h', 'count')).map(([time]) => time),
     ['2026-01-01T00:00:00.000Z', '2026-01-01T01:00:00.000Z', '2026-01-01T05:00:00.000Z'],
   )
 })

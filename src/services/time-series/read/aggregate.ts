@@ -1,112 +1,73 @@
-/** One value for each part of time, and fewer points that look the same on a chart. */
-import { type Points, type Value, valueAt } from '../pack/chunk.ts'
+/** Points as one value for each part of time, while they are read: what a part ends with may go on in the next. */
+import type { Span } from '../times.ts'
 import type { Interval } from './intervals.ts'
+import type { Piece } from './pieces.ts'
+import { type Aggregate, inOrder, joined, pointsOfSums, type Sum, sumsOf } from './sums.ts'
 
-export const aggregates = ['avg', 'min', 'max', 'sum', 'count', 'first', 'last'] as const
-export type Aggregate = (typeof aggregates)[number]
+/** Pieces of the same endpoints and series, in the order of reading. */
+export interface Changing {
+  /** What became of it so far; `span`: all that was read with it. */
+  add(piece: Piece, span: Span): Piece | undefined
+  /** What is left when there is no more. */
+  end(): Iterable<Piece>
+}
 
-/** Parts without points are left out. Averages, sums and extremes are of numbers; a part without numbers has null there. */
-export function aggregate(points: Points, interval: Interval, wanted: Aggregate): Points {
-  const times: number[] = []
-  const values: Value[] = []
-  for (let from = 0; from < points.count; ) {
-    const start = interval.startOf(points.times[from]!)
-    const end = interval.nextOf(start)
-    let to = from + 1
-    while (to < points.count && points.times[to]! < end) to++
-    times.push(start)
-    values.push(valueOfPart(points, from, to, wanted))
-    from = to
+interface Open {
+  piece: Piece
+  /** By the name of the value: the part of time that is not over. */
+  sums: Map<string, Sum[]>
+}
+
+export function createAggregating(interval: Interval, wanted: Aggregate, descending: boolean): Changing {
+  const open = new Map<string, Open>()
+
+  /** The part of time that more points can come of. */
+  function goesOn({ from, to }: Span): number | undefined {
+    const start = interval.startOf(descending ? from : to)
+    const isOver = descending ? start === from : interval.nextOf(start) === to + 1
+    return isOver ? undefined : start
   }
-  return pointsOf(times, values)
-}
 
-function valueOfPart(points: Points, from: number, to: number, wanted: Aggregate): Value {
-  if (wanted === 'first') return valueAt(points, from)
-  if (wanted === 'last') return valueAt(points, to - 1)
-  const { numbers, others } = points
-  let [sum, count, least, most] = [0, 0, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
-  for (let index = from; index < to; index++) {
-    const number = numbers[index]!
-    if (Number.isNaN(number)) continue
-    sum += number
-    count++
-    if (number < least) least = number
-    if (number > most) most = number
+  const asPiece = (piece: Piece, sums: Map<string, Sum[]>): Piece | undefined => {
+    const columns = piece.series.values.flatMap(({ name }) => {
+      const own = sums.get(name)
+      return own && own.length > 0 ? { name, points: pointsOfSums(own, wanted) } : []
+    })
+    return columns.length > 0 ? { ...piece, columns } : undefined
   }
-  if (wanted === 'count') return count + (others ? notNull(others, from, to) : 0)
-  if (count === 0) return null
-  if (wanted === 'sum') return finite(sum)
-  if (wanted === 'avg') return finite(sum / count)
-  return wanted === 'min' ? least : most
-}
 
-/** Beyond all numbers there is nothing that JSON could say. */
-const finite = (number: number) => (Number.isFinite(number) ? number : null)
-
-function notNull(others: NonNullable<Points['others']>, from: number, to: number): number {
-  let count = 0
-  for (const [index, value] of others) if (index >= from && index < to && value !== null) count++
-  return count
-}
-
-function pointsOf(times: number[], values: Value[]): Points {
-  const others = new Map<number, Exclude<Value, number>>()
-  const numbers = Float64Array.from(values, (value, index) => {
-    if (typeof value === 'number') return value
-    others.set(index, value)
-    return Number.NaN
-  })
-  return { count: times.length, times: Float64Array.from(times), numbers, ...(others.size > 0 && { others }) }
-}
-
-/**
- * Largest triangle three buckets: of each part the point that stands out most between the one chosen before and the mean of
- * the next part. The first and the last stay. Only of numbers: what is none has no place on such a chart.
- */
-export function downsample(all: Points, most: number): Points {
-  const points = all.others ? onlyNumbers(all) : all
-  const { count, times, numbers } = points
-  if (count <= most || most < 3) return points
-  const chosen = [0]
-  const width = (count - 2) / (most - 2)
-  let before = 0
-  for (let bucket = 0; bucket < most - 2; bucket++) {
-    const from = Math.floor(bucket * width) + 1
-    const to = Math.floor((bucket + 1) * width) + 1
-    const nextTo = Math.min(Math.floor((bucket + 2) * width) + 1, count)
-    let [meanTime, meanNumber] = [0, 0]
-    for (let index = to; index < nextTo; index++) {
-      meanTime += times[index]!
-      meanNumber += numbers[index]!
-    }
-    meanTime /= nextTo - to
-    meanNumber /= nextTo - to
-    let [best, area] = [from, -1]
-    for (let index = from; index < to; index++) {
-      const own = Math.abs(
-        (times[before]! - meanTime) * (numbers[index]! - numbers[before]!) -
-          (times[before]! - times[index]!) * (meanNumber - numbers[before]!),
-      )
-      if (own > area) [best, area] = [index, own]
-    }
-    chosen.push(best)
-    before = best
-  }
-  chosen.push(count - 1)
   return {
-    count: chosen.length,
-    times: Float64Array.from(chosen, (index) => times[index]!),
-    numbers: Float64Array.from(chosen, (index) => numbers[index]!),
+    add(piece, span) {
+      const key = `${piece.endpointNo} ${piece.series.name}`
+      const sums = open.get(key)?.sums ?? new Map<string, Sum[]>()
+      for (const { name, points, sums: known = [] } of piece.columns)
+        sums.set(name, joined(sums.get(name) ?? [], asSums(known, interval), sumsOf(points, interval)))
+      const start = goesOn(span)
+      const kept = new Map<string, Sum[]>()
+      if (start !== undefined)
+        for (const [name, own] of sums) {
+          const last = own.filter((one) => one.start === start)
+          if (last.length === 0) continue
+          kept.set(name, last)
+          sums.set(
+            name,
+            own.filter((one) => one.start !== start),
+          )
+        }
+      if (kept.size > 0) open.set(key, { piece, sums: kept })
+      else open.delete(key)
+      return asPiece(piece, sums)
+    },
+    *end() {
+      for (const { piece, sums } of open.values()) {
+        const last = asPiece(piece, sums)
+        if (last) yield last
+      }
+      open.clear()
+    },
   }
 }
 
-function onlyNumbers({ count, times, numbers }: Points): Points {
-  const kept: number[] = []
-  for (let index = 0; index < count; index++) if (!Number.isNaN(numbers[index]!)) kept.push(index)
-  return {
-    count: kept.length,
-    times: Float64Array.from(kept, (index) => times[index]!),
-    numbers: Float64Array.from(kept, (index) => numbers[index]!),
-  }
-}
+/** What is known of whole chunks, each of which lies within one part of time. */
+const asSums = (known: Sum[], interval: Interval): Sum[] =>
+  inOrder(known.map((one) => ({ ...one, start: interval.startOf(one.start) })))

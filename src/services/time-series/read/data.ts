@@ -1,13 +1,24 @@
-/** Historical points, as they are. */
+/** Historical points: as they are, by parts of time, or fewer of them. */
 import type { Ctx } from '../../../kernel/contract.ts'
 import type { Span } from '../times.ts'
-import { jsonOf, type Part } from './json.ts'
-import type { Reader } from './reader.ts'
+import { type Changing, createAggregating } from './aggregate.ts'
+import { csvOf } from './csv.ts'
+import { createFewer } from './downsample.ts'
+import type { Interval } from './intervals.ts'
+import { type IdentifiedPart, jsonOf } from './json.ts'
+import type { Piece } from './pieces.ts'
+import type { Part, Question, Reader } from './reader.ts'
 import type { Asked, Sight, Sights } from './sight.ts'
+import type { Aggregate } from './sums.ts'
+
+/** What is to be made of the points. */
+export type Reduction = { aggregate: Aggregate; interval: Interval } | { points: number }
 
 export interface DataQuestion extends Asked {
   span: Span
   descending: boolean
+  reduction: Reduction | undefined
+  format: 'json' | 'csv'
 }
 
 export interface DataRules {
@@ -16,21 +27,59 @@ export interface DataRules {
 }
 
 export function createDataRules({ sights, reader }: { sights: Sights; reader: Reader }): DataRules {
-  async function* partsOf(ctx: Ctx, { endpoints, series }: Sight, question: DataQuestion): AsyncGenerator<Part> {
-    const { applicationName, span, descending } = question
+  async function* partsOf(ctx: Ctx, { endpoints, series }: Sight, question: DataQuestion) {
+    const { applicationName, span, descending, reduction } = question
     if (series.length === 0) return
     for await (const page of endpoints) {
       const idOf = new Map(page.map(({ endpointNo, endpointId }) => [endpointNo, endpointId]))
-      const asked = { tenantId: ctx.tenantId, applicationName, endpointNos: [...idOf.keys()], series }
-      for await (const pieces of reader.read({ ...asked, ...span, descending, ahead: true }))
-        yield { pieces, idOf: (endpointNo) => idOf.get(endpointNo)! }
+      const of = { tenantId: ctx.tenantId, applicationName, endpointNos: [...idOf.keys()], series }
+      const parts = reader.read({ ...of, ...span, descending, ahead: true, ...readingFor(reduction) })
+      for await (const pieces of reduction ? changed(parts, changingFor(reduction, question)) : piecesOf(parts))
+        yield { pieces, idOf: (endpointNo: number) => idOf.get(endpointNo)! } satisfies IdentifiedPart
     }
   }
 
   return {
     async read(ctx, question) {
       const sight = await sights.of(ctx, question)
-      return jsonOf(partsOf(ctx, sight, question), question.descending)
+      const parts = partsOf(ctx, sight, question)
+      const { format, descending } = question
+      return format === 'csv' ? csvOf(parts, sight.series, descending) : jsonOf(parts, descending)
     },
   }
+}
+
+async function* piecesOf(parts: AsyncIterable<Part>) {
+  for await (const { pieces } of parts) yield pieces
+}
+
+/** Until the lists are others, there may be more of the same. */
+async function* changed(parts: AsyncIterable<Part>, changing: Changing): AsyncGenerator<Iterable<Piece>> {
+  let before: Part | undefined
+  for await (const part of parts) {
+    if (before && (before.endpointNos !== part.endpointNos || before.series !== part.series)) yield changing.end()
+    before = part
+    yield changedPieces(part, changing)
+  }
+  yield changing.end()
+}
+
+function* changedPieces({ pieces, from, to }: Part, changing: Changing) {
+  for (const piece of pieces) {
+    const made = changing.add(piece, { from, to })
+    if (made) yield made
+  }
+}
+
+function readingFor(reduction: Reduction | undefined): Partial<Pick<Question, 'reducing' | 'descending'>> {
+  if (!reduction) return {}
+  // All of them come at the end, in whatever order is asked for.
+  if ('points' in reduction) return { reducing: 'points', descending: false }
+  const { aggregate, interval } = reduction
+  return { reducing: interval.isOfDays && aggregate !== 'first' && aggregate !== 'last' ? 'sums' : 'points' }
+}
+
+function changingFor(reduction: Reduction, { span, descending }: DataQuestion): Changing {
+  if ('points' in reduction) return createFewer(span, reduction.points)
+  return createAggregating(reduction.interval, reduction.aggregate, descending)
 }

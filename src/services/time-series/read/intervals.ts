@@ -4,11 +4,14 @@ export interface Interval {
   startOf(time: number): number
   /** When the part after the one that begins here begins. */
   nextOf(start: number): number
+  /** Whether no part ends within a day. */
+  isOfDays: boolean
 }
 
-const unitMs: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 }
+const dayMs = 86_400_000
+const unitMs: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: dayMs, w: 7 * dayMs }
 /** 1970 began on a Thursday. */
-const mondayMs = 4 * 86_400_000
+const mondayMs = 4 * dayMs
 
 /** Undefined for anything else than a whole number from 1 to 99999 and a unit. */
 export function intervalOf(text: string): Interval | undefined {
@@ -21,6 +24,7 @@ export function intervalOf(text: string): Interval | undefined {
   return {
     startOf: (time) => Math.floor((time - offset) / width) * width + offset,
     nextOf: (start) => start + width,
+    isOfDays: width % dayMs === 0,
   }
 }
 
@@ -34,5 +38,6 @@ function months(width: number): Interval {
   return {
     startOf: (time) => first(Math.floor(monthOf(time) / width) * width),
     nextOf: (start) => first(monthOf(start) + width),
+    isOfDays: true,
   }
 }

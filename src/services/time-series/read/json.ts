@@ -1,16 +1,17 @@
 /** Points as the historical answer has them: an array of objects, each whole in one piece of the text. */
 import type { Piece } from './pieces.ts'
-import { createTextBuffer, put, putPoints, rowsOf, take } from './point-text.ts'
+import { putPoints, rowsOf } from './point-text.ts'
+import { createTextBuffer, put, take } from './text.ts'
 
 /** What was read together. */
-export interface Part {
+export interface IdentifiedPart {
   pieces: Iterable<Piece>
   idOf(endpointNo: number): string
 }
 
 const bytesAtOnce = 128 * 1024
 
-export async function* jsonOf(parts: AsyncIterable<Part>, descending: boolean): AsyncGenerator<Buffer> {
+export async function* jsonOf(parts: AsyncIterable<IdentifiedPart>, descending: boolean): AsyncGenerator<Buffer> {
   const text = createTextBuffer(bytesAtOnce + 1024)
   let separator = '['
   for await (const { pieces, idOf } of parts) {

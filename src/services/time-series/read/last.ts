@@ -4,10 +4,11 @@ import { dayMs } from '../pack/builder.ts'
 import type { NumberedEndpoint } from '../store/names.ts'
 import { timeMax, timeMin } from '../times.ts'
 import type { Latest } from '../write/latest.ts'
-import { createTextBuffer, putPoints, rowsOf, take } from './point-text.ts'
+import { putPoints, rowsOf } from './point-text.ts'
 import type { Reader } from './reader.ts'
 import type { AskedSeries } from './series.ts'
 import type { Asked, Sights } from './sight.ts'
+import { createTextBuffer, take } from './text.ts'
 
 export interface LastQuestion extends Asked {
   /** The last time that counts; undefined: all do. */
@@ -154,7 +155,7 @@ async function lookBack(
     const all = [{ endpointNos: page.map(({ endpointNo }) => endpointNo), series }]
     for (const part of days === 1 ? all : lacking(page, series, lacks)) {
       const question = { tenantId, applicationName, ...part, from, to, descending: true, ahead: false }
-      for await (const pieces of reader.read(question)) {
+      for await (const { pieces } of reader.read(question)) {
         for (const {
           endpointNo,
           series: { name },

@@ -17,6 +17,8 @@ export interface PlanOptions {
   descending: boolean
   /** Points of a task, about. */
   pointsMax: number
+  /** A large endpoint series by series, and each of them by days; else day by day, and a large day by series. */
+  seriesFirst: boolean
 }
 
 const daysAtOnce = 5000
@@ -28,13 +30,24 @@ export async function* plan(sql: Sql, task: Task, options: PlanOptions): AsyncGe
   for (const endpointNos of grouped(task.endpointNos, (no) => sizes.get(no) ?? 0, options.pointsMax)) {
     const some = { ...task, endpointNos }
     if (endpointNos.length > 1 || (sizes.get(endpointNos[0]!) ?? 0) <= options.pointsMax) yield some
-    else yield* byDays(sql, some, options)
+    else if (options.seriesFirst)
+      yield* bySeries(sql, some, options, (series) =>
+        byDays(sql, series, options, (large, day) => byTimes(sql, large, day, options)),
+      )
+    else
+      yield* byDays(sql, some, options, (large, day) =>
+        bySeries(sql, large, options, (series) => byTimes(sql, series, day, options)),
+      )
   }
 }
 
-/** Of one endpoint. */
-async function* byDays(sql: Sql, task: Task, options: PlanOptions): AsyncGenerator<Task> {
-  const { descending, pointsMax } = options
+/** Of one endpoint. `ofLarge`: before and after that day there is nothing that is packed. */
+async function* byDays(
+  sql: Sql,
+  task: Task,
+  { descending, pointsMax }: PlanOptions,
+  ofLarge: (task: Task, day: number) => AsyncGenerator<Task>,
+): AsyncGenerator<Task> {
   let rest: Span | undefined = task
   while (rest) {
     const span: Span = rest
@@ -49,20 +62,25 @@ async function* byDays(sql: Sql, task: Task, options: PlanOptions): AsyncGenerat
       const part = parts[index] ?? []
       const isLarge = part.length === 1 && sizes.get(part[0]!)! > pointsMax
       const some = { ...task, ...own }
-      if (isLarge) yield* bySeries(sql, some, part[0]!, options)
+      if (isLarge) yield* ofLarge(some, part[0]!)
       else yield some
     }
   }
 }
 
-/** Of one endpoint and one day that is large; before and after it there is nothing that is packed. */
-async function* bySeries(sql: Sql, task: Task, day: number, options: PlanOptions): AsyncGenerator<Task> {
+/** Of one endpoint. */
+async function* bySeries(
+  sql: Sql,
+  task: Task,
+  { pointsMax }: PlanOptions,
+  ofLarge: (task: Task) => AsyncGenerator<Task>,
+): AsyncGenerator<Task> {
   const sizes = sizesOf(await store.sumBySeries(sql, partOf(task)))
   const sizeOf = ({ values }: AskedSeries) => values.reduce((sum, { seriesId }) => sum + (sizes.get(seriesId) ?? 0), 0)
-  for (const series of grouped(task.series, sizeOf, options.pointsMax)) {
+  for (const series of grouped(task.series, sizeOf, pointsMax)) {
     const some = { ...task, series }
-    if (series.length > 1 || sizeOf(series[0]!) <= options.pointsMax) yield some
-    else yield* byTimes(sql, some, day, options)
+    if (series.length > 1 || sizeOf(series[0]!) <= pointsMax) yield some
+    else yield* ofLarge(some)
   }
 }
 

@@ -3,114 +3,12 @@
  * three times as long.
  */
 import { type Points, valueAt } from '../pack/chunk.ts'
+import { dayMs, put, putNumber, putTimeOfDay, room, type TextBuffer } from './text.ts'
 
 /** One value of a series. */
 export interface Column {
   name: string
   points: Points
-}
-
-export interface TextBuffer {
-  bytes: Buffer
-  length: number
-}
-
-export const createTextBuffer = (size = 128 * 1024): TextBuffer => ({ bytes: Buffer.allocUnsafe(size), length: 0 })
-
-export function room(text: TextBuffer, more: number) {
-  if (text.length + more <= text.bytes.length) return
-  const bytes = Buffer.allocUnsafe(Math.max(text.bytes.length * 2, text.length + more))
-  text.bytes.copy(bytes, 0, 0, text.length)
-  text.bytes = bytes
-}
-
-export function put(text: TextBuffer, part: string) {
-  room(text, part.length * 3)
-  text.length += text.bytes.write(part, text.length)
-}
-
-/** What was written, as bytes of its own; the buffer begins anew. */
-export function take(text: TextBuffer): Buffer {
-  const taken = Buffer.from(text.bytes.subarray(0, text.length))
-  text.length = 0
-  return taken
-}
-
-const dayMs = 86_400_000
-
-/** `2026-01-02T03:04:05.678Z`: the day's part is written once and copied, and these are the digits of the time. */
-function putTimeOfDay(bytes: Buffer, at: number, ms: number) {
-  const seconds = (ms / 1000) | 0
-  const minutes = (seconds / 60) | 0
-  const hours = (minutes / 60) | 0
-  const second = seconds - minutes * 60
-  const minute = minutes - hours * 60
-  const rest = ms - seconds * 1000
-  bytes[at] = 0x30 + ((hours / 10) | 0)
-  bytes[at + 1] = 0x30 + (hours % 10)
-  bytes[at + 3] = 0x30 + ((minute / 10) | 0)
-  bytes[at + 4] = 0x30 + (minute % 10)
-  bytes[at + 6] = 0x30 + ((second / 10) | 0)
-  bytes[at + 7] = 0x30 + (second % 10)
-  bytes[at + 9] = 0x30 + ((rest / 100) | 0)
-  bytes[at + 10] = 0x30 + (((rest / 10) | 0) % 10)
-  bytes[at + 11] = 0x30 + (rest % 10)
-}
-
-const wholeMax = 1e9
-
-/** The digits of a number: those of up to three decimals by hand, which takes a fifth of the time and gives the same. */
-function putNumber(text: TextBuffer, number: number) {
-  let [power, whole] = [1, number]
-  if (!Number.isInteger(number)) {
-    power = 100
-    whole = Math.round(number * 100)
-    if (whole / 100 !== number) {
-      power = 1000
-      whole = Math.round(number * 1000)
-    }
-  }
-  const { bytes } = text
-  let at = text.length
-  // Fifteen digits name one number only, so no shorter text can mean the same one. JSON has no negative zero.
-  if (whole / power !== number || whole > wholeMax || whole < -wholeMax) {
-    const digits = String(number)
-    for (let place = 0; place < digits.length; place++) bytes[at++] = digits.charCodeAt(place)
-    text.length = at
-    return
-  }
-  if (whole < 0) {
-    bytes[at++] = 0x2d
-    whole = -whole
-  }
-  while (power > 1 && whole % 10 === 0) {
-    whole /= 10
-    power /= 10
-  }
-  const before = (whole / power) | 0
-  at = putWhole(bytes, at, before)
-  if (power > 1) {
-    bytes[at++] = 0x2e
-    let rest = whole - before * power
-    for (let place = power / 10; place >= 1; place /= 10) {
-      const digit = (rest / place) | 0
-      bytes[at++] = 0x30 + digit
-      rest -= digit * place
-    }
-  }
-  text.length = at
-}
-
-function putWhole(bytes: Buffer, at: number, whole: number): number {
-  let digits = 1
-  for (let limit = 10; whole >= limit; limit *= 10) digits++
-  let rest = whole
-  for (let place = at + digits - 1; place >= at; place--) {
-    const next = (rest / 10) | 0
-    bytes[place] = 0x30 + (rest - next * 10)
-    rest = next
-  }
-  return at + digits
 }
 
 /** A number or, where there is none, what stands beside. */

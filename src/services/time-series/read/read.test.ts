@@ -3,7 +3,8 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { type Points, type Value, valueAt } from '../pack/chunk.ts'
 import { between, merge } from './merge.ts'
-import { createTextBuffer, putPoints, rowsOf, take } from './point-text.ts'
+import { putPoints, rowsOf } from './point-text.ts'
+import { createTextBuffer, take } from './text.ts'
 
 const pointsOf = (list: [number, Value][]): Points => ({
   count: list.length,

@@ -3,9 +3,10 @@
  * are asked for before chunks: what is packed in between is seen twice, which merges, and never missed.
  */
 import type { Db } from '../../../kernel/db.ts'
+import { dayOf } from '../pack/builder.ts'
 import * as store from '../store/reading.ts'
 import type { Span } from '../times.ts'
-import { type HotFormat, hotFormat } from './hot.ts'
+import { type HotFormat, type HotPoints, hotFormat } from './hot.ts'
 import { createHotLoading } from './load-hot.ts'
 import { type Loaded, type Piece, piecesOf } from './pieces.ts'
 import { plan, type Task } from './plan.ts'
@@ -20,14 +21,22 @@ export interface Question extends Span {
   descending: boolean
   /** Whether the next part is read while this one is used: for whoever will want all of it. */
   ahead: boolean
+  /**
+   * For whoever makes less of it: the parts are larger, and all parts of an endpoint and its series come before those of the
+   * next. `sums`: of chunks that need not be unpacked for them only sums are read.
+   */
+  reducing?: 'points' | 'sums'
 }
+
+/** What was read together: `endpointNos` and `series` are the very same lists as long as there is more of them. */
+export type Part = Task & { pieces: Iterable<Piece> }
 
 export interface Reader {
   /**
    * In parts: no endpoint has a series twice in one, and what comes of it in a later part is later (descending: earlier). The
    * points of a part are unpacked as they are asked for.
    */
-  read(question: Question): AsyncGenerator<Iterable<Piece>>
+  read(question: Question): AsyncGenerator<Part>
 }
 
 export interface ReaderLimits {
@@ -36,6 +45,9 @@ export interface ReaderLimits {
   /** Values of samples that are read at once, about. */
   hotValues: number
 }
+
+/** Packed points of a part take a few bytes each, and are unpacked one series at a time. */
+const reducedTimes = 5
 
 const usual: ReaderLimits = { points: 120_000, hotValues: 120_000 }
 
@@ -46,17 +58,20 @@ export function createReader({ db, turns, limits = usual }: { db: Db; turns: Tur
   async function load(
     task: Task,
     format: HotFormat,
-    descending: boolean,
+    { descending, reducing }: Question,
   ): Promise<{ loaded: Loaded | undefined; rest: Task[] }> {
     const { now, points: hot, later: rest } = await loadHot(task, format, descending)
     if (!now) return { loaded: undefined, rest }
     const { endpointNos, series, from, to } = now
-    const chunks = await store.findPacked(db.sql, { endpointNos, seriesIds: idsOf(series), from, to })
-    const packed = new Map<number, Map<number, Buffer>>()
-    for (const { endpointNo, seriesId, data } of chunks) {
+    const part = { endpointNos, seriesIds: idsOf(series), from, to }
+    const chunks = await (reducing === 'sums'
+      ? store.findPackedSums(db.sql, part, daysOf(hot))
+      : store.findPacked(db.sql, part))
+    const packed: Loaded['packed'] = new Map()
+    for (const { endpointNo, seriesId, ...one } of chunks) {
       const own = packed.get(endpointNo)
-      if (own) own.set(seriesId, data)
-      else packed.set(endpointNo, new Map([[seriesId, data]]))
+      if (own) own.set(seriesId, one)
+      else packed.set(endpointNo, new Map([[seriesId, one]]))
     }
     return { loaded: { task: now, hot, packed }, rest }
   }
@@ -65,7 +80,8 @@ export function createReader({ db, turns, limits = usual }: { db: Db; turns: Tur
     async *read(question) {
       const { tenantId, descending } = question
       const sets = await store.findSetsWith(db.sql, question, idsOf(question.series))
-      const tasks = plan(db.sql, question, { descending, pointsMax: limits.points })
+      const pointsMax = limits.points * (question.reducing ? reducedTimes : 1)
+      const tasks = plan(db.sql, question, { descending, pointsMax, seriesFirst: question.reducing !== undefined })
       const first: Task[] = []
       const formatOf = lastRemembered((series: AskedSeries[]) => hotFormat(sets, idsOf(series)))
 
@@ -74,7 +90,7 @@ export function createReader({ db, turns, limits = usual }: { db: Db; turns: Tur
           for (;;) {
             const task = first.shift() ?? (await tasks.next()).value
             if (!task) return undefined
-            const { loaded, rest } = await load(task, formatOf(task.series), descending)
+            const { loaded, rest } = await load(task, formatOf(task.series), question)
             first.unshift(...rest)
             if (loaded) return loaded
           }
@@ -89,7 +105,7 @@ export function createReader({ db, turns, limits = usual }: { db: Db; turns: Tur
             coming = next()
             coming.catch(() => {})
           }
-          yield piecesOf(loaded)
+          yield { ...loaded.task, pieces: piecesOf(loaded) }
           if (!question.ahead) coming = next()
         }
       } finally {
@@ -97,6 +113,14 @@ export function createReader({ db, turns, limits = usual }: { db: Db; turns: Tur
       }
     },
   }
+}
+
+function daysOf(hot: HotPoints): number[] {
+  const days = new Set<number>()
+  for (const ofEndpoint of hot.values())
+    for (const { count, times } of ofEndpoint.values())
+      for (let index = 0; index < count; index++) days.add(dayOf(times[index]!))
+  return [...days]
 }
 
 function lastRemembered<K, V>(make: (key: K) => V): (key: K) => V {

@@ -2,10 +2,12 @@ import type { Ctx } from '../../../kernel/contract.ts'
 import { invalidField } from '../../../kernel/errors.ts'
 import type { Http, Reply, Request } from '../../../kernel/http/routes.ts'
 import { listOf, type OperationSchema, type Static } from '../../../kernel/schema.ts'
+import type { Reduction } from '../read/data.ts'
+import { intervalOf } from '../read/intervals.ts'
 import * as schemas from '../schemas.ts'
 import type { TimeSeriesService } from '../service.ts'
 import { given, spanOf } from './dates.ts'
-import { jsonType, sendPieces } from './send.ts'
+import { csvType, jsonType, sendPieces, wantsCsv } from './send.ts'
 
 type Body = Static<typeof schemas.searchData.body>
 type Asking = Pick<Request<OperationSchema>, 'raw'> & { ctx: Ctx; params: { applicationName: string } }
@@ -15,14 +17,19 @@ const read = { scope: ['endpoint:read', 'time-series:read'] }
 
 export function dataRoutes(http: Http, { data, now }: TimeSeriesService) {
   async function answer(request: Asking, reply: Reply, body: Body) {
+    const format = wantsCsv(request.raw.headers.accept) ? 'csv' : 'json'
     const pieces = await data.read(request.ctx, {
       ...request.params,
       endpointIds: given(body.endpointIDs),
       seriesNames: body.timeSeriesNames,
       span: spanOf(body, now()),
       descending: body.sort === 'DESC',
+      reduction: reductionOf(body),
+      format,
     })
-    return await sendPieces(request, reply, jsonType, pieces)
+    reply.header('vary', 'accept')
+    if (format === 'csv') reply.header('content-disposition', 'attachment; filename="time-series.csv"')
+    return await sendPieces(request, reply, format === 'csv' ? csvType : jsonType, pieces)
   }
 
   http.get(path, { schema: schemas.readData, config: read }, (request, reply) => {
@@ -35,4 +42,14 @@ export function dataRoutes(http: Http, { data, now }: TimeSeriesService) {
   http.post(path, { schema: schemas.searchData, config: read }, (request, reply) =>
     answer(request, reply, request.body),
   )
+}
+
+function reductionOf({ aggregate, interval, points }: Body): Reduction | undefined {
+  if (points !== undefined && (aggregate ?? interval) !== undefined)
+    throw invalidField('points', 'cannot be together with aggregate and interval')
+  if (points !== undefined) return { points }
+  if (aggregate === undefined && interval === undefined) return undefined
+  if (aggregate === undefined) throw invalidField('aggregate', 'is required with interval')
+  if (interval === undefined) throw invalidField('interval', 'is required with aggregate')
+  return { aggregate, interval: intervalOf(interval)! }
 }

@@ -67,7 +67,9 @@ export interface PackedOfSeries {
   endpointNo: number
   seriesId: number
   /** Chunks in the order of day and writing, each after its length in four bytes. */
-  data: Buffer
+  data: Buffer | null
+  /** Of chunks whose points are not needed: the first time, how many they are, their sum, the least and the greatest. */
+  sums?: Float64Array
 }
 
 export async function findPacked(sql: Sql, part: Part): Promise<PackedOfSeries[]> {
@@ -76,6 +78,29 @@ export async function findPacked(sql: Sql, part: Part): Promise<PackedOfSeries[]
       string_agg(int4send(octet_length(data)) || data, '' order by day, slot, part) as data
     from time_series.chunks where ${within(sql, part)}
     group by endpoint_no, series_id`
+}
+
+/**
+ * What is known of whole chunks, and the points of those where that is not enough: at the ends of the span, where another chunk
+ * or a sample of the same time may count instead, and where there is anything but numbers.
+ */
+export async function findPackedSums(sql: Sql, part: Part, sampledDays: number[]): Promise<PackedOfSeries[]> {
+  const rows = await sql<{ endpointNo: number; seriesId: number; data: Buffer | null; sums: Buffer | null }[]>`
+    select endpoint_no, series_id,
+      string_agg(int4send(octet_length(data)) || data, '' order by day, slot, part) filter (where not is_enough) as data,
+      string_agg(float8send(t_min) || float8send(n) || float8send(v_sum) || float8send(v_min) || float8send(v_max), '')
+        filter (where is_enough) as sums
+    from (
+      select endpoint_no, series_id, day, slot, part, n, t_min, v_sum, v_min, v_max, data,
+        coalesce(v_sum is not null and get_byte(substring(data from 2 for 1), 0) = 0
+          and t_min >= ${part.from} and t_max <= ${part.to} and day <> all(${sampledDays}::integer[])
+          and coalesce(max(t_max) over (days rows between unbounded preceding and 1 preceding) < t_min, true)
+          and coalesce(min(t_min) over (days rows between 1 following and unbounded following) > t_max, true), false)
+          as is_enough
+      from time_series.chunks where ${within(sql, part)}
+      window days as (partition by endpoint_no, series_id, day order by t_min)) c
+    group by endpoint_no, series_id`
+  return rows.map(({ sums, ...row }) => ({ ...row, ...(sums && { sums: floatsIn(sums) }) }))
 }
 
 /** Which values of a sample are wanted, by its set. */

@@ -1,0 +1,73 @@
+/**
+ * Points as CSV (RFC 4180): `timestamp,endpointId,series` and a column for each name of a value. A text that a spreadsheet would
+ * take for a formula has an apostrophe before it; nothing stands where there is no value or null.
+ */
+import { type Points, valueAt } from '../pack/chunk.ts'
+import type { IdentifiedPart } from './json.ts'
+import { type Rows, rowsOf } from './point-text.ts'
+import type { AskedSeries } from './series.ts'
+import { createTextBuffer, dayMs, put, putNumber, putTimeOfDay, room, type TextBuffer, take } from './text.ts'
+
+const bytesAtOnce = 128 * 1024
+const numberRoom = 40
+
+export async function* csvOf(
+  parts: AsyncIterable<IdentifiedPart>,
+  series: AskedSeries[],
+  descending: boolean,
+): AsyncGenerator<Buffer> {
+  const names = [...new Set(series.flatMap(({ values }) => values.map(({ name }) => name)))].sort()
+  const text = createTextBuffer(bytesAtOnce + 4096)
+  put(text, `${['timestamp', 'endpointId', 'series', ...names.map(cell)].join()}\r\n`)
+  for await (const { pieces, idOf } of parts)
+    for (const piece of pieces) {
+      const rows = rowsOf(piece.columns, descending)
+      const columnOf = names.map((name) => piece.columns.findIndex((column) => column.name === name))
+      const middle = `Z,${cell(idOf(piece.endpointNo))},${cell(piece.series.name)}`
+      for (let index = 0; index < rows.count; index++) {
+        putTime(text, rows.times[index]!)
+        put(text, middle)
+        putValues(text, rows, columnOf, index)
+        if (text.length >= bytesAtOnce) yield take(text)
+      }
+    }
+  if (text.length > 0) yield take(text)
+}
+
+let [knownDay, dayText] = [Number.NaN, Buffer.alloc(0)]
+
+/** Without the zone. */
+function putTime(text: TextBuffer, time: number) {
+  const day = Math.floor(time / dayMs)
+  if (day !== knownDay) [knownDay, dayText] = [day, Buffer.from(new Date(day * dayMs).toISOString().slice(0, -1))]
+  room(text, dayText.length)
+  text.bytes.set(dayText, text.length)
+  putTimeOfDay(text.bytes, text.length + '2026-01-02T'.length, time - day * dayMs)
+  text.length += dayText.length
+}
+
+function putValues(text: TextBuffer, { columns, places }: Rows, columnOf: number[], index: number) {
+  for (const column of columnOf) {
+    room(text, numberRoom)
+    text.bytes[text.length++] = 0x2c
+    if (column < 0) continue
+    const place = places ? places[column]![index]! : index
+    if (place >= 0) putCell(text, columns[column]!.points, place)
+  }
+  put(text, '\r\n')
+}
+
+function putCell(text: TextBuffer, points: Points, index: number) {
+  const value = valueAt(points, index)
+  if (typeof value === 'number') putNumber(text, value)
+  else if (typeof value === 'string') put(text, value === '' ? '""' : cell(value))
+  else if (value !== null) put(text, String(value))
+}
+
+const formula = /^[=+\-@\t\r\n]/
+const quoted = /[",\r\n]|^\s|\s$/
+
+function cell(value: string): string {
+  const safe = formula.test(value) ? `'${value}` : value
+  return quoted.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
+}
