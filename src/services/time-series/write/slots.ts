@@ -80,8 +80,10 @@ export function createSlots({ db, now }: { db: Db; now: Clock }, limits: SlotLim
       await db.tx(async (sql) => {
         await store.limitLockWait(sql, closeWaitMs)
         await store.lockSlots(sql)
-        const next = (await store.findSlots(sql)).find(({ state }) => state === 'ready')
-        if (!next) return
+        const current = await store.findSlots(sql)
+        const next = current.find(({ state }) => state === 'ready')
+        // Another process may have been faster.
+        if (!next || !current.some(({ slot, state }) => slot === open.slot && state === 'open')) return
         await store.closeSlot(sql, open.slot)
         await store.openSlot(sql, next.slot, now())
       })
