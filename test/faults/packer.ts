@@ -16,6 +16,7 @@ const packer = createPacker({
   now: systemClock,
   log: await createLog({ level: 'silent', format: 'json' }),
   metrics: createMetrics(),
+  retention: { firstDays: async () => new Map(), again() {} },
   also: async () => {},
 })
 for (;;) {

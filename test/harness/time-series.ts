@@ -14,6 +14,7 @@ import { TimeSeries } from '../../src/services/time-series/contract.ts'
 import timeSeries from '../../src/services/time-series/index.ts'
 import type { Value } from '../../src/services/time-series/pack/chunk.ts'
 import { reactions } from '../../src/services/time-series/reactions.ts'
+import { createTurns } from '../../src/services/time-series/read/turns.ts'
 import { routes } from '../../src/services/time-series/routes.ts'
 import { createTimeSeries, type TimeSeriesService } from '../../src/services/time-series/service.ts'
 import { createRetention } from '../../src/services/time-series/write/retention.ts'
@@ -73,7 +74,14 @@ export async function openTimeSeries(options: Partial<HouseOptions> = {}) {
     house,
     service,
     /** One that has not done anything yet today. */
-    retention: () => createRetention({ ...house.kit, applications: house.ask(Applications), db: house.kit.db }),
+    retention: () =>
+      createRetention({
+        ...house.kit,
+        reading: house.kit.db,
+        turns: createTurns({ perTenant: 1, inAll: 1 }),
+        names: service.names,
+        applications: house.ask(Applications),
+      }),
     points: (endpointId: string) => readPoints(sql, endpointId),
     /** Ends the open slot, packs what is closed and drops what is packed. */
     async pack() {

@@ -30,7 +30,11 @@ export interface WouldGo {
     days: number
     /** Points before it. */
     before: Date
+    /** All of them; one that was written again before it was packed counts each time. */
     points: number
+    /** Of them, those that go when they would be packed. */
+    unpacked: number
+    /** Of what is packed. */
     bytes: number
   }[]
   /** What of the retention could not be understood; such parts delete nothing. */

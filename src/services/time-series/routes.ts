@@ -4,6 +4,7 @@ import { dataRoutes } from './routes/data.ts'
 import { lastRoutes } from './routes/last.ts'
 import { liveRoutes } from './routes/live.ts'
 import { pointRoutes } from './routes/points.ts'
+import { retentionRoutes } from './routes/retention.ts'
 import type { TimeSeriesService } from './service.ts'
 
 export function routes(http: Http, service: TimeSeriesService) {
@@ -12,4 +13,5 @@ export function routes(http: Http, service: TimeSeriesService) {
   lastRoutes(http, service)
   liveRoutes(http, service)
   pointRoutes(http, service)
+  retentionRoutes(http, service)
 }

@@ -263,3 +263,60 @@ export const watch = {
     }),
   },
 }
+
+// ── keeping
+
+const days = (description: string) => Type.Integer({ minimum: 1, maximum: 36_500, description })
+
+const Retention = Type.Object(
+  {
+    days: Type.Optional(days('How many days points are kept of series that are not named; without it, for ever')),
+    series: Type.Optional(
+      Type.Record(Type.String({ maxLength: 300 }), days('How many days points of this series are kept'), {
+        description: 'By the name of the series, such as `auto~temperature`',
+      }),
+    ),
+  },
+  { title: 'Retention', additionalProperties: false, examples: [{ days: 365, series: { 'auto~vibration': 30 } }] },
+)
+
+const RetentionPreview = Type.Object(
+  {
+    points: Type.Integer({ description: 'How many would go' }),
+    bytes: Type.Integer({ description: 'What they take where they are packed' }),
+    series: Type.Array(
+      Type.Object({
+        name: Type.String({ description: 'Name of the series' }),
+        valueName: Type.String({ description: 'Name of its value' }),
+        days: Type.Integer({ description: 'How long it is kept' }),
+        before: DateTime({ description: 'What is older would go; days of UTC go as a whole' }),
+        points: Type.Integer({ description: 'One that was written again before it was packed counts each time' }),
+        unpacked: Type.Integer({ description: 'Of them, those that came late and are not packed yet' }),
+        bytes: Type.Integer(),
+      }),
+      { description: 'Every value of a series that is not kept for ever' },
+    ),
+    problems: Type.Array(Type.Object({ place: Type.String(), problem: Type.String() }), {
+      description: 'What of the configured retention cannot be understood; such parts delete nothing',
+    }),
+  },
+  { title: 'RetentionPreview' },
+)
+
+const previewText =
+  'Nothing is deleted by asking. Retention is `retention` in the configuration of instance `epts` of an application.'
+
+export const previewRetention = {
+  summary: 'What the configured retention would delete now',
+  description: previewText,
+  params: application,
+  response: { 200: RetentionPreview },
+}
+
+export const previewProposedRetention = {
+  summary: 'What another retention would delete now',
+  description: previewText,
+  params: application,
+  body: Retention,
+  response: { 200: RetentionPreview },
+}

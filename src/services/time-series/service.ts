@@ -17,6 +17,7 @@ import { createLastRules, type LastRules } from './read/last.ts'
 import { createReader } from './read/reader.ts'
 import { createSights } from './read/sight.ts'
 import { createTurns } from './read/turns.ts'
+import { createRetentionPreview, type RetentionPreview } from './retention-preview.ts'
 import { createForget, type Forget } from './write/forget.ts'
 import { createLatest, type Latest } from './write/latest.ts'
 import { createPacker, type Packer } from './write/packer.ts'
@@ -32,6 +33,7 @@ export interface TimeSeriesService {
   last: LastRules
   points: PointRules
   live: Live
+  retentionPreview: RetentionPreview
   now: Clock
   names: Names
   plans: Plans
@@ -85,7 +87,9 @@ export function createTimeSeries(
     oldestPending: writer.oldestPending,
   })
   const forget = createForget({ db: kit.db, own: background, bus, jobs, register, now })
-  const retention = createRetention({ db: background, applications, now, log })
+  const reading = kit.db.open({ max: readsAtOnce.inAll * 2, name: 'waypost-series-reading' })
+  const turns = createTurns(readsAtOnce)
+  const retention = createRetention({ db: background, reading, turns, names, applications, now, log })
   let [retainedAt, straysAt] = [Number.NEGATIVE_INFINITY, monotonicMs()]
   const packer = createPacker({
     db: background,
@@ -94,6 +98,7 @@ export function createTimeSeries(
     now,
     log,
     metrics,
+    retention,
     async also(check) {
       await latest.complete()
       await forget.sweep(check)
@@ -108,8 +113,7 @@ export function createTimeSeries(
     },
   })
 
-  const reading = kit.db.open({ max: readsAtOnce.inAll * 2, name: 'waypost-series-reading' })
-  const reader = createReader({ db: reading, turns: createTurns(readsAtOnce) })
+  const reader = createReader({ db: reading, turns })
   const sights = createSights({ db: reading, applications, register })
   const live = createLive(kit, {
     names,
@@ -130,6 +134,7 @@ export function createTimeSeries(
       retentionWouldDelete: retention.wouldGo,
     },
     live,
+    retentionPreview: createRetentionPreview({ applications, wouldGo: retention.wouldGo }),
     now,
     names,
     plans,

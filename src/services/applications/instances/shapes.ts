@@ -16,8 +16,9 @@ const SeriesValue = Type.Object({
   type: Type.Optional(Type.Enum(['number', 'string', 'boolean'])),
 })
 
-/** Time series (document 3, 3.1). */
-export const TimeSeriesConfiguration = Type.Object({
+const keptDays = (description: string) => Type.Integer({ minimum: 1, maximum: 36_500, description })
+
+const extraction = {
   'time-series': Type.Optional(
     Type.Object({
       'auto-extract': flag('Every top-level number of a sample becomes a series auto~<name>', true),
@@ -37,6 +38,31 @@ export const TimeSeriesConfiguration = Type.Object({
       ),
     }),
   ),
+}
+
+/** Time series (document 3, 3.1). */
+export const TimeSeriesConfiguration = Type.Object({
+  ...extraction,
+  retention: Type.Optional(
+    Type.Object(
+      {
+        days: Type.Optional(keptDays('Points of series that are not named are deleted after so many days')),
+        series: Type.Optional(
+          Type.Record(
+            Type.String({ maxLength: 300 }),
+            keptDays('Points of this series are deleted after so many days'),
+          ),
+        ),
+      },
+      { additionalProperties: false },
+    ),
+  ),
+})
+
+export const TimeSeriesVersionConfiguration = Type.Object({
+  ...extraction,
+  // Series belong to the application: versions share them.
+  retention: Type.Optional(Type.Null({ description: 'retention is a setting of the application' })),
 })
 
 /** Request status (document 3, 2.C). */

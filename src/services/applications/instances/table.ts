@@ -75,7 +75,7 @@ const all: Instance[] = [
   instance('epts', 'Data collection', {
     description: 'Time series',
     urlPrefix: '/epts',
-    schemas: onBoth(shapes.TimeSeriesConfiguration),
+    schemas: { application: shapes.TimeSeriesConfiguration, version: shapes.TimeSeriesVersionConfiguration },
     check: checkSeriesNames,
   }),
   instance('kpc', 'Communication', {

@@ -42,7 +42,13 @@ function violation(path: string, { instancePath, keyword, params, propertyName, 
     .slice(1)
     .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
   if (keyword === 'required') steps.push(params.missingProperty)
+  if (keyword === 'additionalProperties') steps.push(params.additionalProperty)
   if (propertyName !== undefined) steps.push(propertyName)
-  const expected = keyword === 'enum' ? `expected one of ${params.allowedValues.join(', ')}` : message
-  return invalidField(below(path, steps.join('.')) || 'body', keyword === 'required' ? 'is required' : expected!)
+  return invalidField(below(path, steps.join('.')) || 'body', expectation(keyword, params) ?? message!)
+}
+
+function expectation(keyword: string, params: ErrorObject['params']): string | undefined {
+  if (keyword === 'required') return 'is required'
+  if (keyword === 'additionalProperties') return 'this name is not known here'
+  return keyword === 'enum' ? `expected one of ${params.allowedValues.join(', ')}` : undefined
 }

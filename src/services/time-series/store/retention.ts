@@ -24,6 +24,17 @@ export async function deleteExpired(sql: Sql, { endpointNos, seriesIds, day }: E
   return count
 }
 
+/** Samples that are not packed yet, by their set. */
+export async function countHotExpired(
+  sql: Sql,
+  endpointNos: number[],
+  before: number,
+): Promise<{ setId: number; samples: number }[]> {
+  return await sql`
+    select set_id, count(*)::float8 as samples from time_series.samples
+    where endpoint_no = any(${endpointNos}::bigint[]) and ts < ${before} group by set_id`
+}
+
 export interface ExpiredSum {
   seriesId: number
   points: number

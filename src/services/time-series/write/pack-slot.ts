@@ -1,7 +1,7 @@
 /** One closed slot becomes chunks, in the transaction that it is given: whoever is killed in the middle leaves nothing behind. */
 import type { Sql } from '../../../kernel/db.ts'
 import type { Names } from '../names.ts'
-import { type Chunk, createBuilder, type PackedChunk, packed, pointsMax } from '../pack/builder.ts'
+import { type Chunk, createBuilder, dayOf, type PackedChunk, packed, pointsMax } from '../pack/builder.ts'
 import { type Points, unpack, type Value } from '../pack/chunk.ts'
 import { between, merge } from '../read/merge.ts'
 import * as store from '../store/chunks.ts'
@@ -16,6 +16,8 @@ export interface Packed {
   bytes: number
   /** Samples of endpoints that are no more. */
   dropped: number
+  /** Values that came so late that nobody keeps them. */
+  expired: number
 }
 
 const rowsAtOnce = 4000
@@ -34,9 +36,16 @@ interface NewestOfSet {
   values: Value[]
 }
 
-/** `check` is called often and throws when it is time to end. */
-export async function packSlot(sql: Sql, slot: number, names: Names, check: () => void): Promise<Packed> {
-  const sum: Packed = { samples: 0, points: 0, chunks: 0, bytes: 0, dropped: 0 }
+export interface PackOptions {
+  names: Names
+  /** By the number of a series, the first day that is kept of it. */
+  firstDays: ReadonlyMap<number, number>
+  /** Called often; throws when it is time to end. */
+  check(): void
+}
+
+export async function packSlot(sql: Sql, slot: number, { names, firstDays, check }: PackOptions): Promise<Packed> {
+  const sum: Packed = { samples: 0, points: 0, chunks: 0, bytes: 0, dropped: 0, expired: 0 }
   let chunks: Chunk[] = []
   let newest: NewestOfSet[] = []
   let points = 0
@@ -87,7 +96,17 @@ export async function packSlot(sql: Sql, slot: number, names: Names, check: () =
       }
       sum.samples++
       const values = valuesIn(row)
-      for (let place = 0; place < seriesIds.length; place++) builder!.add(seriesIds[place]!, row.ts, values[place]!)
+      const day = dayOf(row.ts)
+      let kept = 0
+      for (let place = 0; place < seriesIds.length; place++) {
+        const seriesId = seriesIds[place]!
+        const firstDay = firstDays.size > 0 ? firstDays.get(seriesId) : undefined
+        if (firstDay !== undefined && day < firstDay) continue
+        builder!.add(seriesId, row.ts, values[place]!)
+        kept++
+      }
+      sum.expired += seriesIds.length - kept
+      if (kept === 0) continue
       last.set(row.setId, { endpointNo, setId: row.setId, ts: row.ts, written: row.written, values })
     }
     if (points >= pointsAtOnce || chunks.length >= chunksAtOnce) await flush()

@@ -105,8 +105,12 @@ suite('packing', () => {
     await service.slots.rotate(true)
     let pages = 0
     const ended = house.kit.db.tx((tx) =>
-      packSlot(tx, slot, service.names, () => {
-        if (++pages === 2) throw new Error('killed')
+      packSlot(tx, slot, {
+        names: service.names,
+        firstDays: new Map(),
+        check() {
+          if (++pages === 2) throw new Error('killed')
+        },
       }),
     )
     await assert.rejects(ended, /killed/)

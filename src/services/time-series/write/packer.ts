@@ -13,6 +13,7 @@ import * as chunks from '../store/chunks.ts'
 import * as store from '../store/slots.ts'
 import { monthsFor } from './months.ts'
 import { packSlot } from './pack-slot.ts'
+import type { RetentionRules } from './retention.ts'
 import type { Slots } from './slots.ts'
 
 export interface Packer {
@@ -30,6 +31,8 @@ export interface PackerOptions {
   now: Clock
   log: Log
   metrics: Metrics
+  /** How long series are kept: what is due before it is packed need not be packed. */
+  retention: Pick<RetentionRules, 'firstDays' | 'again'>
   /** What else is to be done by one process at a time; `check` throws when it is time to end. */
   also(check: () => void): Promise<void>
 }
@@ -42,7 +45,7 @@ const everyMs = 10_000
 const lockTimeout = '55P03'
 const isLockTimeout = (error: unknown) => (error as { code?: string } | null)?.code === lockTimeout
 
-export function createPacker({ db, slots, names, now, log, metrics, also }: PackerOptions): Packer {
+export function createPacker({ db, slots, names, now, log, metrics, retention, also }: PackerOptions): Packer {
   const packedSamples = metrics.counter('waypost_time_series_packed_samples_total', 'Samples that were packed')
   let stopping = false
   let running: Promise<void> | undefined
@@ -67,14 +70,17 @@ export function createPacker({ db, slots, names, now, log, metrics, also }: Pack
   async function pack(slot: number): Promise<boolean> {
     await makeMonths(await chunks.findDaysOfSlot(db.sql, slot))
     const began = monotonicMs()
+    const firstDays = await retention.firstDays()
     const done = await db.tx(async (sql) => {
       if (!(await chunks.tryPackingLock(sql)) || !(await store.takeClosedSlot(sql, slot))) return undefined
-      const sum = await packSlot(sql, slot, names, check)
+      const sum = await packSlot(sql, slot, { names, firstDays, check })
       await store.markPacked(sql, slot)
       return sum
     })
     if (!done) return false
     packedSamples.inc(done.samples)
+    // Their latest values are still to go.
+    if (done.expired > 0) retention.again()
     log.info({ slot, ...done, ms: Math.round(monotonicMs() - began) }, 'a slot of time series was packed')
     return true
   }

@@ -1,14 +1,17 @@
 /**
  * How long points are kept: `retention` in the configuration of instance `epts` of an application, for example
- * `{"days": 30, "series": {"auto~x": 7}}`. Without it they stay. Days of UTC go as a whole, once all of a day is older.
+ * `{"days": 30, "series": {"auto~x": 7}}`. Without it they stay. Days of UTC go as a whole, once all of a day is older. Only what came
+ * late can be due before it is packed: then it is left out.
  */
 import type { Clock } from '../../../kernel/clock.ts'
 import type { Db, Sql } from '../../../kernel/db.ts'
 import type { Log } from '../../../kernel/log.ts'
 import type { Applications } from '../../applications/contract.ts'
 import type { WouldGo } from '../contract.ts'
+import type { Names } from '../names.ts'
 import { dayMs, dayOf } from '../pack/builder.ts'
 import { instance } from '../plans.ts'
+import type { Turns } from '../read/turns.ts'
 import * as chunks from '../store/chunks.ts'
 import { deleteLatestBefore } from '../store/latest.ts'
 import { findEndpointsOf, findSeries, type Series } from '../store/names.ts'
@@ -76,8 +79,19 @@ function limitsOf(retention: Retention, series: Series[], now: Date): Limit[] {
 
 const endpointsAtOnce = 500
 
-export function createRetention(deps: { db: Db; applications: Applications; now: Clock; log: Log }) {
-  const { db, applications, now, log } = deps
+export interface RetentionOptions {
+  db: Db
+  /** For previews, which somebody waits for. */
+  reading: Db
+  turns: Turns
+  names: Names
+  applications: Applications
+  now: Clock
+  log: Log
+}
+
+export function createRetention(options: RetentionOptions) {
+  const { db, reading, turns, names, applications, now, log } = options
   /** What was done already: it changes once a day, or with the configuration. */
   const done = new Map<string, string>()
 
@@ -118,7 +132,32 @@ export function createRetention(deps: { db: Db; applications: Applications; now:
     }
   }
 
+  /** Of those of them that are not packed yet. */
+  async function addHot(endpointNos: number[], { day, series }: Limit, sums: Map<number, Sum>) {
+    const own = new Set(series.map(({ seriesId }) => seriesId))
+    const sets = await store.countHotExpired(reading.sql, endpointNos, day * dayMs)
+    const seriesOf = await names.seriesIdsOf(sets.map(({ setId }) => setId))
+    for (const { setId, samples } of sets)
+      for (const seriesId of seriesOf.get(setId) ?? [])
+        if (own.has(seriesId)) add(sums, seriesId, { points: samples, unpacked: samples, bytes: 0 })
+  }
+
   return {
+    /** By the number of a series, the first day that is kept of it; others are kept for ever. */
+    async firstDays(): Promise<Map<number, number>> {
+      const days = new Map<number, number>()
+      for (const of of await store.findApplications(db.sql)) {
+        const { retention } = await configured(of)
+        if (retention.days === undefined && retention.series.size === 0) continue
+        for (const { day, series } of limitsOf(retention, await findSeries(db.sql, of), now()))
+          for (const { seriesId } of series) days.set(seriesId, day)
+      }
+      return days
+    },
+
+    /** Something of days that were done came late: they are looked at again. */
+    again: () => done.clear(),
+
     /** `check` throws when it is time to end. */
     async run(check: () => void) {
       /** The first day that anybody keeps. */
@@ -144,29 +183,29 @@ export function createRetention(deps: { db: Db; applications: Applications; now:
       for (const work of due) await work()
     },
 
-    /** What would be deleted now, with the retention that is configured or a proposed one; samples not packed yet do not count. */
+    /** What would be deleted now, with the retention that is configured or a proposed one. */
     async wouldGo(of: store.ApplicationRef, proposed?: unknown): Promise<WouldGo> {
       const { retention, problems } =
         proposed === undefined ? await configured(of) : retentionOf({ retention: proposed })
-      const series = await findSeries(db.sql, of)
-      const sums = new Map<number, store.ExpiredSum>()
-      const limits = limitsOf(retention, series, now())
-      for await (const endpointNos of pagesOf(db.sql, of))
-        for (const { day, series: own } of limits) {
-          const seriesIds = own.map(({ seriesId }) => seriesId)
-          for (const { seriesId, points, bytes } of await store.sumExpired(db.sql, { endpointNos, seriesIds, day })) {
-            const before = sums.get(seriesId) ?? { seriesId, points: 0, bytes: 0 }
-            sums.set(seriesId, { seriesId, points: before.points + points, bytes: before.bytes + bytes })
+      const sums = new Map<number, Sum>()
+      const limits = limitsOf(retention, await findSeries(reading.sql, of), now())
+      for await (const endpointNos of limits.length > 0 ? pagesOf(reading.sql, of) : [])
+        await turns.take(of.tenantId, async () => {
+          for (const limit of limits) {
+            // Samples before chunks: what is packed in between is counted twice rather than not at all.
+            await addHot(endpointNos, limit, sums)
+            const seriesIds = limit.series.map(({ seriesId }) => seriesId)
+            const packed = await store.sumExpired(reading.sql, { endpointNos, seriesIds, day: limit.day })
+            for (const { seriesId, points, bytes } of packed) add(sums, seriesId, { points, unpacked: 0, bytes })
           }
-        }
+        })
       const rows = limits.flatMap(({ days, day, series: own }) =>
         own.map(({ seriesId, name, valueName }) => ({
           name,
           valueName,
           days,
           before: new Date(day * dayMs),
-          points: sums.get(seriesId)?.points ?? 0,
-          bytes: sums.get(seriesId)?.bytes ?? 0,
+          ...(sums.get(seriesId) ?? nothing),
         })),
       )
       return {
@@ -177,4 +216,22 @@ export function createRetention(deps: { db: Db; applications: Applications; now:
       }
     },
   }
+}
+export type RetentionRules = ReturnType<typeof createRetention>
+
+interface Sum {
+  points: number
+  unpacked: number
+  bytes: number
+}
+
+const nothing: Sum = { points: 0, unpacked: 0, bytes: 0 }
+
+function add(sums: Map<number, Sum>, seriesId: number, { points, unpacked, bytes }: Sum) {
+  const known = sums.get(seriesId) ?? nothing
+  sums.set(seriesId, {
+    points: known.points + points,
+    unpacked: known.unpacked + unpacked,
+    bytes: known.bytes + bytes,
+  })
 }

@@ -1,0 +1,18 @@
+import type { Http } from '../../../kernel/http/routes.ts'
+import * as schemas from '../schemas.ts'
+import type { TimeSeriesService } from '../service.ts'
+
+export function retentionRoutes(http: Http, { retentionPreview }: TimeSeriesService) {
+  const path = '/api/v1/applications/:applicationName/time-series/retention-preview'
+  const config = { scope: 'application:timeseries-config:read' }
+
+  http.get(path, { schema: schemas.previewRetention, config }, ({ ctx, params }) =>
+    retentionPreview.of(ctx, params.applicationName),
+  )
+  // Names of series are keys of the body.
+  http.post(
+    path,
+    { schema: schemas.previewProposedRetention, config: { ...config, anyJson: 'inside' } },
+    ({ ctx, params, body }) => retentionPreview.of(ctx, params.applicationName, body),
+  )
+}
