@@ -114,7 +114,7 @@ export function createTimeSeries(
   })
 
   const reader = createReader({ db: reading, turns })
-  const sights = createSights({ db: reading, applications, register })
+  const sights = createSights({ db: kit.db, applications, register })
   const live = createLive(kit, {
     names,
     sights,

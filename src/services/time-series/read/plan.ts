@@ -22,10 +22,21 @@ export interface PlanOptions {
 }
 
 const daysAtOnce = 5000
+/** Chunks that one statement counts, about: nobody waits long for it, and one who goes away leaves little behind. */
+const chunksAtOnce = 200_000
+/** More than that, and most of the days will have nothing. */
+const daysUsually = 400
 
 /** In the order of the endpoints; the parts of one endpoint in the order of time. */
 export async function* plan(sql: Sql, task: Task, options: PlanOptions): AsyncGenerator<Task> {
-  if (task.endpointNos.length === 0 || task.series.length === 0 || task.from > task.to) return
+  if (task.series.length === 0 || task.from > task.to) return
+  const days = Math.min(daysUsually, (task.to - task.from) / dayMs + 1)
+  const atOnce = Math.max(10, Math.floor(chunksAtOnce / (days * idsOf(task.series).length)))
+  for (let first = 0; first < task.endpointNos.length; first += atOnce)
+    yield* ofSome(sql, { ...task, endpointNos: task.endpointNos.slice(first, first + atOnce) }, options)
+}
+
+async function* ofSome(sql: Sql, task: Task, options: PlanOptions): AsyncGenerator<Task> {
   const sizes = sizesOf(await store.sumByEndpoint(sql, partOf(task)))
   for (const endpointNos of grouped(task.endpointNos, (no) => sizes.get(no) ?? 0, options.pointsMax)) {
     const some = { ...task, endpointNos }
