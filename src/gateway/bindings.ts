@@ -7,7 +7,7 @@ import { EndpointUnregistered, VersionUpdated } from '../services/register/event
 import { TokenStatusChanged, TokensDeleted } from '../services/tokens/events.ts'
 import { EndpointsConnected } from './events.ts'
 import type { Identified } from './identify.ts'
-import { absent, type Device, forgetRoutes, type Presence } from './peers.ts'
+import { absent, type Device, forgetRoutes, join, type Presence, part } from './peers.ts'
 
 export interface Bindings {
   find(endpointId: string): Presence | undefined
@@ -34,7 +34,7 @@ export function createBindings(kit: Pick<Kit, 'bus' | 'now'> & { nodeId: string 
     const { connection } = presence
     if (!connection) return
     presence.connection = undefined
-    connection.state.endpoints.delete(presence)
+    part(connection.state, presence)
     if (presences.get(presence.endpointId) === presence) presences.delete(presence.endpointId)
     watch.unbound(presence, connection)
   }
@@ -44,7 +44,7 @@ export function createBindings(kit: Pick<Kit, 'bus' | 'now'> & { nodeId: string 
     if (!connection) return
     forgetRoutes(connection.state)
     unbind(presence)
-    if (connection.state.endpoints.size === 0) connection.close('not_authorized', why)
+    if (!connection.state.endpoints) connection.close('not_authorized', why)
   }
 
   function endToken(endpointId: string, endpointTokenId: string, why: string) {
@@ -101,13 +101,13 @@ export function createBindings(kit: Pick<Kit, 'bus' | 'now'> & { nodeId: string 
       if (known) unbind(known)
       const presence: Presence = { ...absent(who), connection, boundAt: now().getTime() }
       presences.set(endpointId, presence)
-      connection.state.endpoints.add(presence)
+      join(connection.state, presence)
       watch.bound(presence)
       return presence
     },
 
     release(connection) {
-      for (const presence of [...connection.state.endpoints]) unbind(presence)
+      while (connection.state.endpoints) unbind(connection.state.endpoints)
     },
 
     expel,

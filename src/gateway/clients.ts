@@ -106,8 +106,10 @@ export function createClients(deps: {
     async admit(client) {
       const { address } = client
       const presents = client.certificate !== undefined || Boolean(client.username || client.password?.length)
-      const what = presents ? digestOf(client) : ''
-      const seconds = presents ? guesses.lockedFor(address, what) : 0
+      const anonymous: Verdict = { accepted: true, owner: `address:${address}` }
+      if (!presents) return anonymous
+      const what = digestOf(client)
+      const seconds = guesses.lockedFor(address, what)
       if (seconds > 0)
         return {
           accepted: false,
@@ -123,7 +125,7 @@ export function createClients(deps: {
           return { accepted: false, code: 'busy', why: 'too many passwords are being checked' }
         throw error
       }
-      if (!shown) return { accepted: true, owner: `address:${address}` }
+      if (!shown) return anonymous
       if ('accepted' in shown) {
         guesses.wrong(address, what)
         return shown

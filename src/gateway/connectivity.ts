@@ -33,7 +33,7 @@ interface Change {
 }
 
 const flushMs = 50
-const atOnce = 500
+const atOnce = 250
 /** With ids of the greatest length it is still one message between processes. */
 const endpointsInEvent = 100
 const bytesInEvent = 6000

@@ -4,7 +4,7 @@ import { createServer as createTlsServer, type SecureContextOptions, type TLSSoc
 import { hostInUrl, listening } from '../kernel/listening.ts'
 import type { Log } from '../kernel/log.ts'
 import type { Strangers } from './limits.ts'
-import type { Sessions } from './mqtt/host.ts'
+import type { From, Sessions } from './mqtt/host.ts'
 import { readIntoOneBuffer } from './mqtt/sessions.ts'
 import { plainAddress } from './peers.ts'
 import type { ServerCertificate } from './server-certificate.ts'
@@ -57,7 +57,7 @@ async function open(
   }
 }
 
-/** False: too many from there are strangers, and this one is gone. */
+/** Undefined: too many from there are strangers, and this one is gone. Whoever is let in has to `leave` again. */
 function letIn(deps: DoorDeps, socket: Socket, transport: 'mqtt' | 'mqtts'): string | undefined {
   const address = plainAddress(socket.remoteAddress)
   if (!deps.strangers.arrive(address)) {
@@ -65,15 +65,15 @@ function letIn(deps: DoorDeps, socket: Socket, transport: 'mqtt' | 'mqtts'): str
     socket.destroy()
     return undefined
   }
-  socket.once('close', () => deps.strangers.leave(address))
   return address
 }
 
 export function openMqtt(deps: DoorDeps, port: number): Promise<Door> {
+  const left = ({ address }: From) => deps.strangers.leave(address)
   const server = createServer({ noDelay: true }, (accepted) => {
     const socket = readIntoOneBuffer(accepted)
     const address = letIn(deps, socket, 'mqtt')
-    if (address !== undefined) deps.sessions.accept(socket, { transport: 'mqtt', address })
+    if (address !== undefined) deps.sessions.accept(socket, { transport: 'mqtt', address, left })
   })
   return open(deps, server, { setting: 'MQTT_PORT', scheme: 'mqtt', port })
 }
@@ -93,9 +93,13 @@ export async function openMqtts(deps: DoorDeps, port: number, certificate: Serve
   const raw = new Set<Socket>()
   let closing = false
   server.on('connection', (socket) => {
-    if (letIn(deps, socket, 'mqtts') === undefined) return
+    const address = letIn(deps, socket, 'mqtts')
+    if (address === undefined) return
     raw.add(socket)
-    socket.once('close', () => raw.delete(socket))
+    socket.once('close', () => {
+      raw.delete(socket)
+      deps.strangers.leave(address)
+    })
   })
   server.on('secureConnection', (socket: TLSSocket) => {
     const found = socket.getPeerX509Certificate()

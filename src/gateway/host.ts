@@ -11,7 +11,7 @@ import { type Identified, type Identify, isRefused, type Refused } from './ident
 import { draw, type Guesses, type Strangers } from './limits.ts'
 import type { GatewayMetrics } from './metrics.ts'
 import type { Host, Message, PublishCode, Qos, Subscription } from './mqtt/host.ts'
-import { absent, type Device, forgetRoutes, newPeer, type Peer, type Route, routeFor } from './peers.ts'
+import { absent, type Device, keepRoute, newPeer, type Peer, type Route, routeFor } from './peers.ts'
 import {
   endpointOfFilter,
   readTail,
@@ -48,7 +48,6 @@ interface Arrived extends Arrival {
   message: Message
 }
 
-const routesMax = 20_000
 const refusedMax = 64
 const slowestMs = 1000
 /** Of the endpoints that a client's subscriptions name: it is not read while so many are still looked up. */
@@ -139,11 +138,7 @@ export function createHost(deps: HostDeps): Host<Peer> {
       introduce(connection, topic)
       const made = routeOf(presence, who, topic, countsOf(connection, who))
       // Names of extensions that nobody has are not remembered: they are the peer's to make up.
-      if (who.extension) {
-        if (peer.routes.size >= routesMax) forgetRoutes(peer)
-        peer.routes.set(topic.prefix, made)
-        peer.lastRoute = made
-      }
+      if (who.extension) keepRoute(peer, made)
       return made
     }
   }

@@ -3,6 +3,7 @@ import type { Bus } from '../kernel/bus.ts'
 import type { Extension } from '../kernel/device.ts'
 import type { PlatformError } from '../kernel/errors.ts'
 import { gather } from '../kernel/gather.ts'
+import { createTurnstile } from '../kernel/turnstile.ts'
 import type { Applications } from '../services/applications/contract.ts'
 import type { EndpointRef, Register } from '../services/register/contract.ts'
 import { EndpointUnregistered, VersionUpdated } from '../services/register/events.ts'
@@ -62,8 +63,12 @@ interface Version {
 
 /** Versions of endpoints that come over HTTP or have just connected. */
 const versionsMax = 50_000
-/** Endpoints that come back together are looked up together: one by one they would take the database from everybody else. */
-const atOnce = 200
+/**
+ * Endpoints that come back together are looked up together: one by one they would take the database from everybody else. Nor
+ * do more than these come through at a time: all that then follows for each happens before anybody else's turn.
+ */
+const atOnce = 128
+const everyMs = 3
 
 export function createIdentify(deps: {
   bus: Bus
@@ -93,10 +98,15 @@ export function createIdentify(deps: {
     versions.clear()
   })
 
-  const find = gather<string, EndpointRef>(async (endpointIds) => {
-    const found = await register.findAll(endpointIds)
-    return endpointIds.map((endpointId) => found.get(endpointId))
-  }, atOnce)
+  const find = gather<string, EndpointRef>(
+    async (endpointIds) => {
+      const found = await register.findAll(endpointIds)
+      return endpointIds.map((endpointId) => found.get(endpointId))
+    },
+    atOnce,
+    everyMs,
+  )
+  const inTurn = createTurnstile(atOnce)
 
   /** False: the endpoint is gone. */
   async function follow(endpointId: string, versionName: string): Promise<boolean> {
@@ -148,7 +158,7 @@ export function createIdentify(deps: {
     return Array.isArray(allowed) && !allowed.includes(name) ? undefined : extension
   }
 
-  return Object.assign(identify, {
+  return Object.assign(((topic, by) => inTurn(() => identify(topic, by))) as Identify, {
     isCurrent: (who: Identified) => who.words === words && who.generation === who.tenant.generation,
     extensionOf,
   })

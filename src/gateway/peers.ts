@@ -19,11 +19,12 @@ export interface Peer {
   shown: Shown | undefined
   /** Whether anybody knows by now who is there: by credentials or by a token. */
   known: boolean
-  /** By `kp1/<version>/<extension>/<token>`: what was decided for messages that begin so. */
-  routes: Map<string, Route>
-  /** The one that was used last: most devices never use another. */
+  /** What was decided for messages that begin with the same `kp1/<version>/<extension>/<token>`: the one that was used last. */
   lastRoute: Route | undefined
-  endpoints: Set<Presence>
+  /** All of them by their beginning, once there is a second: most devices never have one. */
+  routes: Map<string, Route> | undefined
+  /** The endpoints that it represents: the first of a list, since most have one only. */
+  endpoints: Presence | undefined
   subscriptions: Map<string, Qos> | undefined
   /** Until messages before have been identified: what comes behind keeps its order. */
   waiting: Promise<unknown> | undefined
@@ -51,10 +52,13 @@ export interface Presence {
   connection: Device | undefined
   /** Milliseconds since the epoch. */
   boundAt: number
+  /** In the list of its connection. */
+  next: Presence | undefined
+  previous: Presence | undefined
 }
 
 /** For a last word of somebody who has gone. */
-export const absent = (who: Omit<Presence, 'connection' | 'boundAt'>): Presence => ({
+export const absent = (who: Omit<Presence, 'connection' | 'boundAt' | 'next' | 'previous'>): Presence => ({
   endpointId: who.endpointId,
   applicationName: who.applicationName,
   tenant: who.tenant,
@@ -63,7 +67,26 @@ export const absent = (who: Omit<Presence, 'connection' | 'boundAt'>): Presence 
   endpointTokenId: who.endpointTokenId,
   connection: undefined,
   boundAt: 0,
+  next: undefined,
+  previous: undefined,
 })
+
+/** It represents this endpoint from now on. */
+export function join(peer: Peer, presence: Presence) {
+  presence.next = peer.endpoints
+  if (peer.endpoints) peer.endpoints.previous = presence
+  peer.endpoints = presence
+}
+
+/** And not any more. */
+export function part(peer: Peer, presence: Presence) {
+  const { next, previous } = presence
+  if (previous) previous.next = next
+  else if (peer.endpoints === presence) peer.endpoints = next
+  if (next) next.previous = previous
+  presence.next = undefined
+  presence.previous = undefined
+}
 
 export interface Route extends Addressed {
   presence: Presence
@@ -76,9 +99,9 @@ export interface Route extends Addressed {
 export const newPeer = (shown: Shown | undefined, messagesPerSecond: number): Peer => ({
   shown,
   known: shown !== undefined,
-  routes: new Map(),
   lastRoute: undefined,
-  endpoints: new Set(),
+  routes: undefined,
+  endpoints: undefined,
   subscriptions: undefined,
   waiting: undefined,
   messages: newBucket(messagesPerSecond),
@@ -94,7 +117,7 @@ export function routeFor(connection: Device, topic: string): Route | undefined {
   // Without a look into the map: the text of a prefix would have to be made and hashed for it, with every message.
   if (route === undefined || !beginsWith(topic, route.prefix)) {
     const end = prefixEnd(topic)
-    route = end < 0 ? undefined : peer.routes.get(topic.slice(0, end))
+    route = end < 0 ? undefined : peer.routes?.get(topic.slice(0, end))
     if (route === undefined) return undefined
     peer.lastRoute = route
   }
@@ -106,9 +129,19 @@ const beginsWith = (topic: string, prefix: string) =>
   topic.startsWith(prefix) && (topic.length === prefix.length || topic.charCodeAt(prefix.length) === slash)
 const slash = 47
 
+const routesMax = 20_000
+
+export function keepRoute(peer: Peer, route: Route) {
+  if (peer.routes && peer.routes.size >= routesMax) forgetRoutes(peer)
+  const last = peer.lastRoute
+  if (last && last.prefix !== route.prefix) peer.routes ??= new Map([[last.prefix, last]])
+  peer.routes?.set(route.prefix, route)
+  peer.lastRoute = route
+}
+
 /** What was decided has to be decided anew. */
 export function forgetRoutes(peer: Peer) {
-  peer.routes.clear()
+  peer.routes = undefined
   peer.lastRoute = undefined
 }
 

@@ -42,8 +42,10 @@ export function createWelcome(
       if (!presence) return
       const endpoint = endpointOf(presence)
       try {
-        if (!(await deps.identify.extensionOf(endpoint, extension.name))) continue
-        for (const push of await extension.connected(endpoint)) {
+        const pushes = await extension.connected(endpoint)
+        // Mostly there is nothing, and then nobody has to ask.
+        if (pushes.length === 0 || !(await deps.identify.extensionOf(endpoint, extension.name))) continue
+        for (const push of pushes) {
           const current = deps.find(endpointId)
           if (current) deps.push(current, push)
         }

@@ -109,9 +109,11 @@ export function createBus(deps: { db: Db; transport: Transport; nodeId: string; 
     for (const listener of gapListeners) listener()
   }
 
+  const ours = `{"node":${JSON.stringify(nodeId)},`
+
   function receive(text: string) {
+    if (text.startsWith(ours)) return
     const message = JSON.parse(text) as { node: string; event: string; payload?: unknown }
-    if (message.node === nodeId) return
     // A payload too long for the transport arrives without its content: whoever keeps a cache starts anew.
     if (message.payload === undefined) gap()
     else callHearers(message.event, message.payload)

@@ -72,6 +72,7 @@ export function gone(peer: Peer) {
   peer.outLength = 0
   releaseRest(peer)
   layer.peers.delete(peer)
+  peer.from.left?.(peer.from)
   if (phase < Phase.closing) farewell(peer, phase, false, peer.failure ?? 'the connection was closed', 'closed')
 }
 

@@ -120,6 +120,8 @@ export interface From {
   transport: Transport
   address: string
   certificate?: X509Certificate
+  /** Called when the stream is gone, whatever it was good for. One for all: a listener for each is memory that idles. */
+  left?(from: From): void
 }
 
 /** All sessions of this process; made by `createSessions` (sessions.ts). */

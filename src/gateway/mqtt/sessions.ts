@@ -58,7 +58,18 @@ export function readIntoOneBuffer(accepted: Socket): Socket {
       },
     },
   } as ConstructorParameters<typeof Socket>[0])
+  socket.destroy = destroyQuietly
   return socket
+}
+
+/**
+ * A connection that broke is nobody's mistake: its error is noted and goes no further. To look at its stack is what a stream
+ * does first, and a quarter of what the end of a connection costs; a whole fleet may lose theirs in one moment.
+ */
+function destroyQuietly<S extends Socket & Stream>(this: S, error?: Error): S {
+  if (error && this[peerOf]) this[peerOf].failure ??= error.message
+  Socket.prototype.destroy.call(this)
+  return this
 }
 
 // One function for all streams: listeners of its own would cost each connection a closure for each event.
@@ -143,6 +154,7 @@ function newPeer(layer: Layer, stream: Duplex, from: From): Peer {
 function accept(layer: Layer, stream: Stream, from: From) {
   if (layer.closing) {
     stream.destroy()
+    from.left?.(from)
     return
   }
   const socket = stream as Socket

@@ -41,7 +41,7 @@ const rowsAtOnce = 1000
 
 export function createSessionStore(deps: SessionStoreDeps, limits: QueueLimits): SessionStore {
   const { db, log, now } = deps
-  const rounds = createRounds<Step>(run, { atOnce: 500, waitingMax: 20_000 })
+  const rounds = createRounds<Step>(run, { atOnce: 128, waitingMax: 20_000 })
 
   async function run(steps: Step[]): Promise<Answers> {
     for (let attempt = 1; ; attempt++) {

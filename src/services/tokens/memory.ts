@@ -17,7 +17,8 @@ export interface Memory {
 
 /** About a hundred thousand tokens. */
 const bytesMax = 64 * 1024 * 1024
-const atOnce = 500
+const atOnce = 128
+const everyMs = 3
 
 export function createMemory(bus: Bus, load: (lookups: Lookup[]) => Promise<KnownToken[]>): Memory {
   const cache = createCache<KnownToken>({ bytesMax, sizeOf: () => 500 })
@@ -38,10 +39,14 @@ export function createMemory(bus: Bus, load: (lookups: Lookup[]) => Promise<Know
   bus.hear(TenantTokensDeleted, clear)
   bus.onGap(clear)
 
-  const loadOne = gather<Lookup, KnownToken>(async (lookups) => {
-    const found = new Map((await load(lookups)).map((token) => [token.tokenHash, token]))
-    return lookups.map(({ tokenHash }) => found.get(tokenHash))
-  }, atOnce)
+  const loadOne = gather<Lookup, KnownToken>(
+    async (lookups) => {
+      const found = new Map((await load(lookups)).map((token) => [token.tokenHash, token]))
+      return lookups.map(({ tokenHash }) => found.get(tokenHash))
+    },
+    atOnce,
+    everyMs,
+  )
 
   return {
     drop,

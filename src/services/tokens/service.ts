@@ -3,6 +3,7 @@ import type { Ctx } from '../../kernel/contract.ts'
 import type { Sql } from '../../kernel/db.ts'
 import type { Kit } from '../../kernel/define-service.ts'
 import { invalidField } from '../../kernel/errors.ts'
+import { gather } from '../../kernel/gather.ts'
 import { newShortToken } from '../../kernel/ids.ts'
 import type { Window } from '../../kernel/paging.ts'
 import { holds, onResource } from '../../kernel/permissions.ts'
@@ -48,6 +49,8 @@ export const tokensMax = 1000
 
 const forgetJob = 'tokens.forget-tenant'
 const forgottenAtOnce = 5000
+const activatedAtOnce = 128
+const activatedEveryMs = 3
 
 export function createTokens(kit: Kit, applications: Applications): TokensService {
   const { db, bus, jobs, now, newId } = kit
@@ -91,6 +94,25 @@ export function createTokens(kit: Kit, applications: Applications): TokensServic
     await bus.publish(sql, TokenStatusChanged, payload)
     return true
   }
+
+  /** Devices that speak for the first time come by the thousand: they share transactions. */
+  const activate = gather<store.KnownToken, boolean>(
+    async (tokens) => {
+      const [from, to] = ['Inactive', 'Active'] as const
+      const moved = await db.tx(async (sql) => {
+        const rows = await store.moveTokens(sql, tokens, { from, to, at: now() })
+        await bus.publishAll(
+          sql,
+          TokenStatusChanged,
+          rows.map((token) => ({ ...token, from, to })),
+        )
+        return new Set(rows.map(({ endpointTokenId }) => endpointTokenId))
+      })
+      return tokens.map(({ endpointTokenId }) => moved.has(endpointTokenId))
+    },
+    activatedAtOnce,
+    activatedEveryMs,
+  )
 
   return {
     async list(ctx, { endpointId, statuses = tokenStatuses, ...of }) {
@@ -176,7 +198,7 @@ export function createTokens(kit: Kit, applications: Applications): TokensServic
           // The name of a deleted application may by now be another tenant's.
           if (!found || found.tenantId !== version.tenantId || !isValid(found.status)) return undefined
           const { tenantId, endpointId, endpointTokenId } = found
-          if (found.status === 'Active' || (await db.tx((sql) => move(sql, found, 'Active'))))
+          if (found.status === 'Active' || (await activate(found)))
             return { tenantId, applicationName, endpointId, endpointTokenId }
           // Somebody was faster, perhaps in a process whose word is still on its way.
           memory.drop(tokenHash)

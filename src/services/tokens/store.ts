@@ -150,6 +150,27 @@ export async function moveToken(
   return count === 1
 }
 
+/** Many at once: those that moved. Locked in one order, so that two who do it never wait for each other. */
+export async function moveTokens(
+  sql: Sql,
+  places: TokenPlace[],
+  move: { from: TokenStatus; to: TokenStatus; at: Date },
+): Promise<Omit<KnownToken, 'status'>[]> {
+  return await sql<Omit<KnownToken, 'status'>[]>`
+    with locked as (
+      select t.endpoint_id, t.endpoint_token_id
+      from unnest(${places.map(({ endpointId }) => endpointId)}::text[],
+        ${places.map(({ endpointTokenId }) => endpointTokenId)}::text[]) as asked (endpoint_id, endpoint_token_id)
+      join tokens.tokens t on t.endpoint_id = asked.endpoint_id and t.endpoint_token_id = asked.endpoint_token_id
+      where t.status = ${move.from}
+      order by t.endpoint_id, t.endpoint_token_id
+      for update of t)
+    update tokens.tokens t set status = ${move.to}, updated_date = ${move.at}
+    from locked
+    where t.endpoint_id = locked.endpoint_id and t.endpoint_token_id = locked.endpoint_token_id
+    returning t.tenant_id, t.application_name, t.endpoint_id, t.endpoint_token_id, t.token_hash`
+}
+
 export async function deleteToken(sql: Sql, { endpointId, endpointTokenId }: TokenPlace) {
   await sql`
     delete from tokens.tokens where endpoint_id = ${endpointId} and endpoint_token_id = ${endpointTokenId}`

@@ -89,6 +89,25 @@ suite('validating a token', () => {
     assert.equal(changes().length, 1)
   })
 
+  test('first uses of many tokens at once share transactions; each is let in and told once', async () => {
+    const { app, version } = await anApplication()
+    const tokens = await Promise.all(Array.from({ length: 30 }, async () => (await anEndpoint(app)).token))
+    heard.length = 0
+    const uses = [...tokens, ...tokens].map((token) => api.validate({ token, versionName: version }))
+    const endpoints = (await Promise.all(uses)).map((valid) => valid?.endpointId)
+    assert.equal(new Set(endpoints).size, 30)
+    assert.ok(!endpoints.includes(undefined))
+    assert.deepEqual(
+      changes()
+        .map(({ payload }) => payload.endpointId)
+        .sort(),
+      [...new Set(endpoints)].sort(),
+    )
+    const [row] = await db.sql`
+      select count(*) from tokens.tokens where application_name = ${app} and status = 'Active' and updated_date is not null`
+    assert.equal(row!.count, 30)
+  })
+
   test('a first use and a revocation at once: what was revoked stays so', async () => {
     for (let i = 0; i < 10; i++) {
       const { app, version, endpointId } = await aPlace()
@@ -272,4 +291,24 @@ test('questions that come while one is being answered are asked together, and a 
     ['answer 1', 'unlucky', 'unlucky', 'unlucky', 'answer 4', undefined],
   )
   assert.equal(await ask(5), 'answer 5')
+})
+
+test('questions behind one that is being answered wait a moment for more, unless there are enough', async () => {
+  const asked: number[][] = []
+  const ask = gather<number, number>(
+    async (questions) => {
+      asked.push(questions)
+      return questions
+    },
+    3,
+    20,
+  )
+  const first = [ask(1), ask(2)]
+  await first[0]
+  await Promise.all([...first, ask(3)])
+  assert.deepEqual(asked, [[1], [2, 3]])
+  const many = [4, 5, 6, 7, 8].map(ask)
+  await many[0]
+  assert.deepEqual(asked.slice(2), [[4], [5, 6, 7]])
+  assert.deepEqual(await Promise.all(many), [4, 5, 6, 7, 8])
 })
