@@ -40,7 +40,7 @@ test('no two operations of a service have the same summary', () => {
 })
 
 /** Whoever writes scripts for devices reads these first. */
-const first = ['application', 'token', 'register', 'credentials', 'certificates']
+const first = ['application', 'token', 'register', 'credentials', 'certificates', 'timeseries']
 
 for (const { name, tags, parameters, requestBody } of operations.filter(({ tags }) => first.includes(tags[0])))
   test(`${tags[0]}: ${name} says what its parameters mean and has an example that is valid`, () => {

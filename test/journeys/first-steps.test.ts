@@ -21,7 +21,7 @@ test('a newcomer gets a token, makes an application and a tenant and hears a dev
   })
 })
 
-/** What each section of the guide shows, in its order. */
+/** What each section of the guides shows, in its order. */
 const shown = {
   Register: /"endpointId":"gateway-1","token":"\w+".*?"endpointId":"thermo-1","token"/s,
   batch: /"createdCount":1,"failedCount":1,.*?"statusReason":"Endpoint thermo-1 already exists"/s,
@@ -36,11 +36,22 @@ const shown = {
   credentials: /"username":"gateway-1".*?"password".*?client\.pem: OK/s,
   revocation: /Revoked Certificates:\s+Serial Number/,
   scripts: /"totalElements":2,.*?"name":"greenhouse"/s,
+  'which series':
+    /"greenhouse":\[\{"name":"auto~temperature","values":\["value"\]\},\{"name":"soil","values":\["moisture","ph"\]\}/,
+  last: /"bed-1":\{"auto~temperature":\[\{"timestamp":"2026-06-01T11:00:00.000Z","values":\{"value":25\}\}\],"soil":\[/,
+  beforeDate: /"values":\{"value":22\.5\}\},\{"timestamp":"2026-06-01T10:00:00.000Z"/,
+  data: /\[\{"bed-1":\{"auto~temperature":\[.*?\],"soil":\[\{.*?"values":\{"moisture":31,"ph":6\.5\}\}/,
+  DESC: /"soil":\[\{"timestamp":"2026-06-01T11:00:00.000Z"/,
+  aggregate: /\{"timestamp":"2026-06-01T10:00:00.000Z","values":\{"value":22\}\}/,
+  CSV: /timestamp,endpointId,series,moisture,ph,value\r\n2026-06-01T10:00:00.000Z,bed-1,auto~temperature,,,21\.5\r\n/,
+  writing: /"note":\[\{"timestamp":"2026-06-01T12:00:00.000Z","values":\{"litres":3,"text":"watered"\}\}\]/,
+  retention: /"name":"auto~temperature",.*?"unpacked":4/s,
 }
 
-test('the guide to endpoints goes on from there: every command does what it says', async () => {
+test('the guides go on from there: every command does what it says', async () => {
   const { directory } = await startPlatform()
-  const commands = [commandsOf('README.md')[0]!, ...commandsOf('docs/guides/endpoints.md')]
+  const guides = ['endpoints', 'time-series'].flatMap((name) => commandsOf(`docs/guides/${name}.md`))
+  const commands = [commandsOf('README.md')[0]!, ...guides]
   const { status, stdout, stderr } = runAsWritten(commands, { dataDirectory: directory })
   assert.equal(status, 0, stderr)
   const refused = stdout.split('\n').filter((line) => line.startsWith('{"message"'))
