@@ -125,7 +125,9 @@ export const settings = {
   BLOB_QUOTA_MB: {
     kind: 'integer',
     default: '0',
-    meaning: 'megabytes (10^6 bytes) of files and blobs that the endpoints of one tenant may keep; 0 is no limit',
+    meaning:
+      'megabytes (10^6 bytes) of files and blobs that the endpoints of one tenant may keep, unless its package says ' +
+      'otherwise (`disk_size`); 0 is no limit',
   },
   SMTP_URL: { kind: 'url', default: undefined, secret: true, meaning: 'mail server for e-mail actions; reserved' },
   ALLOW_PRIVATE_ADDRESSES: {

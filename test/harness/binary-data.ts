@@ -13,6 +13,7 @@ import { uploads } from '../../src/services/binary-data/device.ts'
 import binaryData from '../../src/services/binary-data/index.ts'
 import credentials from '../../src/services/credentials/index.ts'
 import register from '../../src/services/register/index.ts'
+import tenants from '../../src/services/tenants/index.ts'
 import tokens from '../../src/services/tokens/index.ts'
 import trafficLog from '../../src/services/traffic-log/index.ts'
 import { aTenantAdmin } from './builders.ts'
@@ -45,7 +46,7 @@ export async function openBinaryData(options: Partial<HouseOptions> = {}) {
     authenticate: () => async (headers) =>
       headers.authorization === asAdmin.authorization ? aTenantAdmin() : undefined,
     ...options,
-    services: [identity, applications, tokens, register, credentials, trafficLog, gateway, binaryData],
+    services: [identity, tenants, applications, tokens, register, credentials, trafficLog, gateway, binaryData],
   })
   await addRealms(house, 'default', 'other', 'doomed')
   await house.http.app.listen({ host: '127.0.0.1', port: 0 })

@@ -3,6 +3,7 @@ import { Identity } from '../../identity/contract.ts'
 import { defineService } from '../../kernel/define-service.ts'
 import { Applications } from '../applications/contract.ts'
 import { Register } from '../register/contract.ts'
+import { Tenants } from '../tenants/contract.ts'
 import { Tokens } from '../tokens/contract.ts'
 import { BinaryData } from './contract.ts'
 import { uploads } from './device.ts'
@@ -15,7 +16,14 @@ import { createBinaryData } from './service.ts'
 export default defineService({
   name: 'binary-data',
   provides: BinaryData,
-  needs: { identity: Identity, applications: Applications, register: Register, tokens: Tokens, gateway: Gateway },
+  needs: {
+    identity: Identity,
+    tenants: Tenants,
+    applications: Applications,
+    register: Register,
+    tokens: Tokens,
+    gateway: Gateway,
+  },
   migrations: new URL('./migrations/', import.meta.url),
   build(kit, { gateway, ...given }) {
     const service = createBinaryData(kit, given)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { bytesOf, type Endpoint, openBinaryData, root } from '../../../test/harness/binary-data.ts'
+import { aPlatformAdmin } from '../../../test/harness/builders.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
 
 let at: Awaited<ReturnType<typeof openBinaryData>>
@@ -63,4 +64,45 @@ test('many at once do not pass the quota together', async () => {
 test('other tenants have their own', async () => {
   const theirs = await at.anEndpoint(await at.anApplication('other'), { tenantId: 'other' })
   assert.equal((await at.upload(theirs, '/files/a', bytesOf(2 * megabyte))).status, 204)
+})
+
+test('a package of its own counts instead of the setting, at once when it changes, for its tenants only', async () => {
+  const platform = at.house.as(aPlatformAdmin())
+  const created = await platform('POST /tenant-manager/api/v1/packages-types', { name: 'small', disk_size: 1000 })
+  assert.equal(created.status, 201, created.text)
+  const aTenant = async (tenantId: string, packageType: string) => {
+    const admin = { email: 'a@b.example', username: 'a', first_name: 'A', last_name: 'B' }
+    const body = { name: tenantId, tenant_id: tenantId, package_type: packageType, admin }
+    const answer = await platform('POST /tenant-manager/api/v2/tenants', body)
+    assert.equal(answer.status, 202, answer.text)
+    const path = `/tenant-manager/api/v2/tenants/${answer.body.id}`
+    await eventually(async () => assert.equal((await platform(`GET ${path}`)).body.status, 'AVAILABLE'))
+    const theirs = await at.anEndpoint(await at.anApplication(tenantId), { tenantId })
+    const theirToken = await at.aToken(theirs)
+    const store = async (name: string, size: number) =>
+      (await at.send(`POST ${root}/files/${name}`, { 'x-auth-token': theirToken }, bytesOf(size))).status
+    const change = async (to: string) => assert.equal((await platform(`PUT ${path}`, { package_type: to })).status, 200)
+    return { store, change }
+  }
+  const [little, much] = [await aTenant('little', 'small'), await aTenant('much', 'default')]
+  assert.equal(await little.store('a', 1000), 204)
+  assert.equal(await little.store('b', 1), 413)
+  assert.equal(await much.store('a', 1001), 204)
+
+  await little.change('default')
+  assert.equal(await little.store('b', 2 * megabyte - 1000), 204)
+  assert.equal(await little.store('c', 1), 413)
+  await little.change('small')
+  assert.equal(await little.store('c', 1), 413)
+  assert.equal(await little.store('b', 2 * megabyte - 999), 413)
+  assert.equal(await little.store('b', megabyte), 204, 'less than before is always welcome')
+  assert.equal(await much.store('b', megabyte), 204)
+
+  const package_ = `/tenant-manager/api/v1/packages-types/${created.body.id}`
+  const larger = await platform(`PUT ${package_}`, { name: 'small', disk_size: megabyte + 2000 })
+  assert.equal(larger.status, 200, larger.text)
+  assert.equal(await little.store('c', 1000), 204)
+  assert.equal(await little.store('d', 1), 413)
+  for (const size of [-1, 1.5, '1000', null])
+    assert.equal((await platform(`PUT ${package_}`, { name: 'small', disk_size: size })).status, 400)
 })

@@ -3,6 +3,7 @@ import { createBlobs } from '../../kernel/blobs/open.ts'
 import type { Kit } from '../../kernel/define-service.ts'
 import type { Applications } from '../applications/contract.ts'
 import type { Register } from '../register/contract.ts'
+import type { Tenants } from '../tenants/contract.ts'
 import type { Tokens } from '../tokens/contract.ts'
 import type { BinaryData } from './contract.ts'
 import { createEndingRules, type EndingRules } from './service/endings.ts'
@@ -24,14 +25,14 @@ export interface BinaryDataService {
 
 export function createBinaryData(
   kit: Kit,
-  given: { identity: Identity; applications: Applications; register: Register; tokens: Tokens },
+  given: { identity: Identity; applications: Applications; register: Register; tenants: Tenants; tokens: Tokens },
 ): BinaryDataService {
   const blobs = createBlobs(kit.settings.blobs, kit.now)
   const leavings = createLeavings(kit, blobs)
   const tokens = createTokenRules(kit, given)
   return {
     tokens,
-    uploads: createUploadRules(kit, { blobs, tokens, leavings }),
+    uploads: createUploadRules(kit, { blobs, tokens, leavings, tenants: given.tenants }),
     items: createItemRules(kit, { blobs, leavings }),
     lists: createListRules(kit, given),
     endings: createEndingRules(kit, leavings),

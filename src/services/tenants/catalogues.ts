@@ -25,7 +25,8 @@ export interface Catalogue {
 
 const description = () => Type.Optional(Text({ maxLength: 2000 }))
 const names = () => Type.Array(Name(), { maxItems: 1000 })
-const amount = () => Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0 }))
+const amount = (options: { description?: string } = {}) =>
+  Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0, ...options }))
 
 const template = (what: string) => ({
   template: JsonObject({ description: `representation of ${what}` }),
@@ -161,7 +162,10 @@ export const catalogues = [
       name: Name(),
       devices: amount(),
       applications: amount(),
-      disk_size: amount(),
+      disk_size: amount({
+        description:
+          'bytes of files and blobs that the endpoints of a tenant may keep; 0 leaves it to WAYPOST_BLOB_QUOTA_MB',
+      }),
       traffic: amount(),
       description: description(),
     },

@@ -14,7 +14,7 @@ import { TenantDeleted, TenantRegistered, TenantStatusChanged, TenantUpdated } f
 import { clientIdsOf, composeRealm } from './realm.ts'
 import type { SubscriptionType } from './schemas/common.ts'
 import { mayMove, type TenantStatus } from './states.ts'
-import { holdEntry, insertSubscription } from './store/catalogues.ts'
+import { findDiskSize, holdEntry, insertSubscription } from './store/catalogues.ts'
 import { findRealmParts, findUserTemplate } from './store/realm-parts.ts'
 import * as store from './store/tenants.ts'
 import { builtInTenants, defaultVersions, type RealmVersions, type Tenant, type TenantChoices } from './tenant.ts'
@@ -243,6 +243,8 @@ export function createTenants(
     },
 
     findById,
+
+    diskSizeOf: (tenantId) => findDiskSize(db.sql, tenantId),
 
     async findVisible(ctx, id, scope = readScope) {
       const tenant = await findById(id)

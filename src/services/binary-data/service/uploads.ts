@@ -8,6 +8,7 @@ import { monotonicMs } from '../../../kernel/clock.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { TooManyRequests } from '../../../kernel/errors.ts'
+import type { Tenants } from '../../tenants/contract.ts'
 import { ChecksumMismatch, QuotaExceeded, UploadRefused } from '../errors.ts'
 import * as items from '../store/items.ts'
 import * as store from '../store/uploads.ts'
@@ -31,16 +32,24 @@ export interface UploadRules {
   receive(upload: Upload): Promise<items.Item>
 }
 
+interface Allowance {
+  quota: number
+  /** Bytes that this upload may have; the content that it replaces makes room. */
+  more: number
+}
+
+const exceeded = ({ quota }: Allowance) => QuotaExceeded({ quota })
+
 const touchMs = 60_000
 const perEndpointMax = 16
 const retrySeconds = 5
 
 export function createUploadRules(
   kit: Kit,
-  { blobs, tokens, leavings }: { blobs: Blobs; tokens: TokenRules; leavings: Leavings },
+  deps: { blobs: Blobs; tokens: TokenRules; leavings: Leavings; tenants: Tenants },
 ): UploadRules {
+  const { blobs, tokens, leavings, tenants } = deps
   const { db, now, newId, log, metrics } = kit
-  const { quotaBytes: quota } = kit.settings.binaryData
   const received = metrics.counter('waypost_binary_data_uploads_total', 'Uploads of endpoints', ['outcome'])
   const receivedBytes = metrics.counter('waypost_binary_data_upload_bytes_total', 'Bytes that endpoints have uploaded')
   const trouble = createTrouble(log)
@@ -48,23 +57,28 @@ export function createUploadRules(
   /** Bytes that are not items yet: many uploads at once must not pass the quota together. */
   const ofTenant = createTally()
 
-  const exceeded = () => QuotaExceeded({ quota })
+  /** By its package, else by the setting. Asked each time: who has bought more need not wait. */
+  async function quotaOf(tenantId: string): Promise<number> {
+    const own = await tenants.diskSizeOf(tenantId)
+    return own || kit.settings.binaryData.quotaBytes || Number.POSITIVE_INFINITY
+  }
 
-  /** What the tenant may add; the content that this one replaces makes room. */
-  async function allowanceOf({ kind, name }: Upload, { tenantId, endpointId }: store.TokenRow): Promise<number> {
-    if (quota === 0) return Number.POSITIVE_INFINITY
+  async function allowanceOf({ kind, name }: Upload, { tenantId, endpointId }: store.TokenRow): Promise<Allowance> {
+    const quota = await quotaOf(tenantId)
+    if (quota === Number.POSITIVE_INFINITY) return { quota, more: quota }
     const [used, replaced] = await Promise.all([
       items.findUsage(db.sql, tenantId),
       kind === 'file' ? items.findFile(db.sql, endpointId, name!) : undefined,
     ])
-    return quota - used + (replaced?.size ?? 0)
+    // Who keeps more than a smaller package allows may still make it less.
+    return { quota, more: Math.max(0, quota - used) + (replaced?.size ?? 0) }
   }
 
   /** The content as it passes: counted, hashed, and refused once it is too much. */
   function measure(
     content: AsyncIterable<Uint8Array>,
     tenantId: string,
-    allowance: number,
+    allowance: Allowance,
     alive: () => Promise<void>,
   ) {
     const hash = createHash('sha256')
@@ -76,7 +90,7 @@ export function createUploadRules(
         size += piece.length
         ofTenant.add(tenantId, piece.length)
         receivedBytes.inc(piece.length)
-        if (ofTenant.of(tenantId) > allowance) throw exceeded()
+        if (ofTenant.of(tenantId) > allowance.more) throw exceeded(allowance)
         yield piece
         if (monotonicMs() - touched < touchMs) continue
         touched = monotonicMs()
@@ -87,7 +101,7 @@ export function createUploadRules(
   }
 
   /** Undefined: the endpoint has gone, or the upload was taken for dead. */
-  async function keep(sql: Sql, fresh: items.Item): Promise<items.Item | undefined> {
+  async function keep(sql: Sql, fresh: items.Item, allowance: Allowance): Promise<items.Item | undefined> {
     if (!(await store.endUpload(sql, fresh.contentKey))) return undefined
     let item = fresh
     let grown = fresh.size
@@ -104,7 +118,7 @@ export function createUploadRules(
     }
     if (item === fresh) await items.insertItem(sql, fresh)
     const used = await items.addUsage(sql, fresh.tenantId, grown)
-    if (quota > 0 && used > quota && grown > 0) throw exceeded()
+    if (used > allowance.quota && grown > 0) throw exceeded(allowance)
     return item
   }
 
@@ -119,7 +133,7 @@ export function createUploadRules(
     }
   }
 
-  async function take(upload: Upload, token: store.TokenRow, allowance: number): Promise<items.Item> {
+  async function take(upload: Upload, token: store.TokenRow, allowance: Allowance): Promise<items.Item> {
     const contentKey = newBlobKey()
     const begun = await store.beginUpload(db.sql, { tokenHash: token.tokenHash, contentKey, at: now() })
     if (!begun) throw UploadRefused()
@@ -135,7 +149,7 @@ export function createUploadRules(
       const dates = { createdDate: at, updatedDate: at }
       const owner = { endpointId, tenantId, applicationName }
       const fresh = { ...owner, id, kind: upload.kind, name: upload.name ?? id, contentKey, size, checksum, ...dates }
-      const item = await db.tx((sql) => keep(sql, fresh))
+      const item = await db.tx((sql) => keep(sql, fresh, allowance))
       if (!item) throw UploadRefused()
       return item
     } catch (error) {
@@ -151,7 +165,7 @@ export function createUploadRules(
       try {
         const token = await tokens.admit(upload.token)
         const allowance = await allowanceOf(upload, token)
-        if ((upload.length ?? 0) + ofTenant.of(token.tenantId) > allowance) throw exceeded()
+        if ((upload.length ?? 0) + ofTenant.of(token.tenantId) > allowance.more) throw exceeded(allowance)
         if (ofEndpoint.of(token.endpointId) >= perEndpointMax)
           throw TooManyRequests({ seconds: retrySeconds }, { headers: { 'retry-after': String(retrySeconds) } })
         ofEndpoint.add(token.endpointId, 1)

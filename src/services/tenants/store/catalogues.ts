@@ -93,6 +93,14 @@ export async function findPackageId(sql: Sql, name: string): Promise<number | un
   return row?.id
 }
 
+/** 0 where nobody says anything. */
+export async function findDiskSize(sql: Sql, tenantId: string): Promise<number> {
+  const [row] = await sql`
+    select disk_size from tenants.tenants tenant join tenants.package_types package on package.id = tenant.package_type
+    where tenant.tenant_id = ${tenantId}`
+  return row?.diskSize ?? 0
+}
+
 /** The newest identity provider, or the first one. */
 export async function findIdp(sql: Sql, which: 'newest' | 'first'): Promise<number> {
   const order = which === 'newest' ? sql`desc` : sql`asc`
