@@ -250,7 +250,7 @@ suite('a white list', () => {
     }
     const { app: applicationName, version: versionName } = listed
     const say = sayTo(
-      endpointMetadata(interrupted, house.ask(Applications)),
+      endpointMetadata(interrupted, house.ask(Applications), () => undefined),
       aDeviceEndpoint({ endpointId, applicationName, versionName }),
     )
     assert.deepEqual(await say('/update', { floor: 2 }), {})

@@ -14,9 +14,10 @@ import { jsonPayload, resources } from '../../kernel/device-resources.ts'
 import { defineError } from '../../kernel/errors.ts'
 import { Type } from '../../kernel/schema.ts'
 import type { Applications } from '../applications/contract.ts'
+import { type FollowKeys, reservedIn } from './connectivity-keys.ts'
 import type { Register } from './contract.ts'
 import { NoEndpoint } from './errors.ts'
-import { checkKey, connectivityKeys, keysMax, type Metadata, pick } from './metadata.ts'
+import { checkKey, type IsReserved, keysMax, type Metadata, pick } from './metadata.ts'
 
 export const RestrictedKey = defineError<{ key: string; use: string }>(
   'restricted_metadata_key',
@@ -39,17 +40,18 @@ const readKeys = jsonPayload(Type.Array(Type.String(), { minItems: 1, ...keyList
 type WhiteList = Record<string, { 'write-enabled'?: boolean }>
 
 /** What this device may do with its keys. */
-function accessOf(list: WhiteList | undefined) {
+function accessOf(list: WhiteList | undefined, isReserved: IsReserved) {
   const readable = (key: string) => list === undefined || Object.hasOwn(list, key)
   /** Without a list: all. */
   const writable = list && Object.keys(list).filter((key) => list[key]?.['write-enabled'] === true)
-  const isWritable = (key: string) => !connectivityKeys.includes(key) && (writable?.includes(key) ?? true)
+  const isWritable = (key: string) => !isReserved(key) && (writable?.includes(key) ?? true)
   const check = (keys: string[], allowed: (key: string) => boolean, use: string) => {
     for (const key of keys) checkKey(key, 'payload')
     const restricted = keys.find((key) => !allowed(key))
     if (restricted !== undefined) throw RestrictedKey({ key: restricted, use })
   }
   return {
+    isReserved,
     readable,
     writable,
     checkRead: (keys: string[]) => check(keys, readable, 'read'),
@@ -61,6 +63,7 @@ type Access = ReturnType<typeof accessOf>
 export function endpointMetadata(
   register: Pick<Register, 'metadataOf' | 'updateMetadata'>,
   applications: Pick<Applications, 'configuration'>,
+  connectivityKeys: FollowKeys,
 ): Extension {
   const ordered = inOrder()
 
@@ -83,7 +86,8 @@ export function endpointMetadata(
       const { tenantId, applicationName, versionName } = endpoint
       return await ordered(endpoint.endpointId, async () => {
         const config = await applications.configuration({ tenantId, instance: 'epmx', applicationName, versionName })
-        return await use(endpoint, accessOf(config['metadata-keys'] as WhiteList | undefined), asked)
+        const isReserved = reservedIn(await connectivityKeys(endpoint))
+        return await use(endpoint, accessOf(config['metadata-keys'] as WhiteList | undefined, isReserved), asked)
       })
     }
 
@@ -106,8 +110,8 @@ export function endpointMetadata(
       }),
 
       // What was read can be written back as it is: the connectivity keys in it are passed over.
-      '/update': resource(readUpdate, async ({ endpointId }, { writable, checkWrite }, replace) => {
-        checkWrite(Object.keys(replace).filter((key) => !connectivityKeys.includes(key)))
+      '/update': resource(readUpdate, async ({ endpointId }, { writable, checkWrite, isReserved }, replace) => {
+        checkWrite(Object.keys(replace).filter((key) => !isReserved(key)))
         return await change(endpointId, { replace, ...(writable && { only: writable }) })
       }),
 

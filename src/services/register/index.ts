@@ -3,6 +3,7 @@ import { defineService } from '../../kernel/define-service.ts'
 import { Applications } from '../applications/contract.ts'
 import { Tokens } from '../tokens/contract.ts'
 import { createChanges } from './changes.ts'
+import { followKeys } from './connectivity-keys.ts'
 import { Register } from './contract.ts'
 import { endpointMetadata } from './device.ts'
 import { reactions } from './reactions.ts'
@@ -24,13 +25,14 @@ export default defineService({
     const changes = createChanges()
     const matching = createMatching(kit, changes)
     const filters = createFilterRules(kit, { ...given, matching })
-    const service = { ...createRegister(kit, given, { changes, filters: filterIndex }), filters }
+    const connectivityKeys = followKeys(kit.log, given.applications)
+    const service = { ...createRegister(kit, given, { changes, filters: filterIndex, connectivityKeys }), filters }
     reactions(kit.bus, service)
     const routes = [endpointRoutes, batchRoutes, metadataRoutes, relationRoutes, filterRoutes]
     return {
       api: service.api,
       http: [{ name: 'register', routes: (http) => routes.forEach((add) => void add(http, service)) }],
-      device: [endpointMetadata(service.api, given.applications)],
+      device: [endpointMetadata(service.api, given.applications, connectivityKeys)],
       periodic: [
         { name: 'register.fold-counts', everySeconds: 10, run: foldAll },
         { name: 'register.forget-batches', everySeconds: 3600, run: service.batches.forgetOld },

@@ -13,14 +13,15 @@ export const keysMax = 500
 /** As deep as a body may be: a patch could put one into the other again and again. */
 export const depthMax = 64
 
-/** Maintained by the platform: they survive every change that people and devices make, and cannot be set by them. */
-export const connectivityKeys = ['connected', 'connectivity_ts']
-const isConnectivity = (key: string) => connectivityKeys.includes(key)
+/** Whether a key is the platform's: it survives every change that people and devices make, and cannot be set by them. */
+export type IsReserved = (key: string) => boolean
 
 const validKey = new RegExp(keyPattern)
 
+export const isKey = (key: string) => validKey.test(key) && key.length <= keyLengthMax
+
 export function checkKey(key: string, field = 'metadata') {
-  if (!validKey.test(key) || key.length > keyLengthMax)
+  if (!isKey(key))
     throw invalidField(
       field,
       `key ${JSON.stringify(key.slice(0, 60))}: expected up to ${keyLengthMax} letters, digits and _`,
@@ -28,16 +29,16 @@ export function checkKey(key: string, field = 'metadata') {
 }
 
 /** A key that somebody else than the platform sets or deletes. */
-export function checkOwnKey(key: string, field = 'metadata') {
+export function checkOwnKey(key: string, isReserved: IsReserved, field = 'metadata') {
   checkKey(key, field)
-  if (isConnectivity(key)) throw invalidField(field, `key ${key} is maintained by the platform`)
+  if (isReserved(key)) throw invalidField(field, `key ${key} is maintained by the platform`)
 }
 
-/** Keys, number, depth and size; the connectivity keys must be gone already. */
-export function checkMetadata(metadata: Metadata, field = 'metadata') {
+/** Keys, number, depth and size; those of the platform must be gone already. */
+export function checkMetadata(metadata: Metadata, isReserved: IsReserved, field = 'metadata') {
   const keys = Object.keys(metadata)
   if (keys.length > keysMax) throw invalidField(field, `expected at most ${keysMax} keys`)
-  for (const key of keys) checkOwnKey(key, field)
+  for (const key of keys) checkOwnKey(key, isReserved, field)
   if (isDeeper(metadata, depthMax)) throw invalidField(field, `nested deeper than ${depthMax} levels`)
   if (Buffer.byteLength(JSON.stringify(metadata)) > bytesMax)
     throw invalidField(field, `expected at most ${bytesMax} bytes of JSON`)
@@ -48,7 +49,8 @@ const isDeeper = (value: unknown, levels: number): boolean =>
   value !== null &&
   (levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1)))
 
-export const withoutConnectivity = (metadata: Metadata): Metadata => pick(metadata, (key) => !isConnectivity(key))
+export const without = (metadata: Metadata, isReserved: IsReserved): Metadata =>
+  pick(metadata, (key) => !isReserved(key))
 
 /** As an own property each, `__proto__` too. */
 export const pick = (metadata: Metadata, wanted: (key: string) => boolean): Metadata =>

@@ -54,7 +54,7 @@ const register = defineService({
   needs: { identity: Identity, applications: Applications, tokens: Tokens },
   migrations: new URL('./migrations/', import.meta.url),
   build(kit, given) {
-    const service = createRegister(kit, given, { changes, filters })
+    const service = createRegister(kit, given, { changes, filters, connectivityKeys: () => undefined })
     const routes = [endpointRoutes, metadataRoutes]
     return {
       api: service.api,

@@ -5,6 +5,7 @@ import type { Kit } from '../../kernel/define-service.ts'
 import type { Applications } from '../applications/contract.ts'
 import type { Tokens } from '../tokens/contract.ts'
 import type { Changes } from './changes.ts'
+import type { FollowKeys } from './connectivity-keys.ts'
 import type { Register } from './contract.ts'
 import type { FilterIndex } from './filter-index.ts'
 import { wholeMetadata } from './present.ts'
@@ -35,7 +36,7 @@ export interface RegisterService {
 export function createRegister(
   kit: Kit,
   given: { identity: Identity; applications: Applications; tokens: Tokens },
-  seams: { changes: Changes; filters: FilterIndex },
+  seams: { changes: Changes; filters: FilterIndex; connectivityKeys: FollowKeys },
 ): RegisterService {
   const { db } = kit
   const deps = { ...given, ...seams }

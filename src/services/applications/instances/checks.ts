@@ -5,7 +5,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import { depthLimit } from '../../../kernel/http/body.ts'
 import type { Static } from '../../../kernel/schema.ts'
 import { isObject } from '../merge-patch.ts'
-import type { EndpointConfiguration, TimeSeriesConfiguration } from './shapes.ts'
+import type { ConnectivityConfiguration, EndpointConfiguration, TimeSeriesConfiguration } from './shapes.ts'
 
 type JsonObject = Record<string, unknown>
 
@@ -26,6 +26,13 @@ export function checkSeriesNames(config: Static<typeof TimeSeriesConfiguration>)
     }
   }
   return undefined
+}
+
+/** One key cannot hold both; each may be left out, and is then as it always was. */
+export function checkConnectivityKeys(config: Static<typeof ConnectivityConfiguration>): Problem | undefined {
+  const { state = 'connected', 'state-ts': at = 'connectivity_ts' } = config.connectivity?.['metadata-keys'] ?? {}
+  if (state !== at) return undefined
+  return { path: 'connectivity.metadata-keys', problem: `"${state}" would be the name of both state and state-ts` }
 }
 
 const options: Options = { strict: false, logger: false }

@@ -114,7 +114,7 @@ export const MetadataConfiguration = Type.Object({
 })
 
 const keyName = (fallback: string) =>
-  Type.Optional(Type.String({ pattern: metadataKey, maxLength: 255, default: fallback }))
+  Type.Optional(Type.String({ pattern: metadataKey, maxLength: 128, default: fallback }))
 
 /** Where the connectivity of an endpoint is written. */
 export const ConnectivityConfiguration = Type.Object({

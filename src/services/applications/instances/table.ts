@@ -1,6 +1,6 @@
 /** Every service instance of the platform: what can be configured, and by which schema. */
 import type { TSchema } from '../../../kernel/schema.ts'
-import { checkSchemaText, checkSeriesNames, type Problem } from './checks.ts'
+import { checkConnectivityKeys, checkSchemaText, checkSeriesNames, type Problem } from './checks.ts'
 import * as shapes from './shapes.ts'
 
 export type Level = 'tenant' | 'application' | 'version'
@@ -66,6 +66,7 @@ const all: Instance[] = [
   instance('epl', 'Communication', {
     description: 'Endpoint connectivity',
     schemas: onBoth(shapes.ConnectivityConfiguration),
+    check: checkConnectivityKeys,
   }),
   instance('epmx', 'Identity management', {
     description: 'Endpoint metadata extension',

@@ -12,7 +12,7 @@ export const readMetadata = {
 }
 export const replaceMetadata = {
   summary: 'Replace the metadata of an endpoint',
-  description: 'connected and connectivity_ts belong to the platform and stay.',
+  description: 'connected and connectivity_ts, or what the instance epl calls them, belong to the platform and stay.',
   params: ofEndpoint,
   query: Type.Object({
     inheritedMetadata: Type.Optional(Type.String({ maxLength: 255, description: 'Has no effect' })),

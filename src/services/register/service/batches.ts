@@ -3,8 +3,9 @@ import { authorizeOn } from '../../../kernel/contract.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { PlatformError } from '../../../kernel/errors.ts'
 import type { Applications } from '../../applications/contract.ts'
+import { type FollowKeys, reservedIn } from '../connectivity-keys.ts'
 import { EndpointIdTaken, EndpointTokenTaken, NoBatch, NoVersionHere } from '../errors.ts'
-import { checkMetadata, type Metadata } from '../metadata.ts'
+import { checkMetadata, type IsReserved, type Metadata } from '../metadata.ts'
 import * as store from '../store/batches.ts'
 import { create, needsGrant, onApplication, permittedVersion } from './access.ts'
 import type { Admission, RegistrationRules } from './registration.ts'
@@ -36,12 +37,13 @@ const keptDays = 7
 
 export function createBatchRules(
   kit: Kit,
-  { applications, registration }: { applications: Applications; registration: RegistrationRules },
+  deps: { applications: Applications; registration: RegistrationRules; connectivityKeys: FollowKeys },
 ): BatchRules {
   const { db, jobs, now, newId, secrets } = kit
+  const { applications, registration, connectivityKeys } = deps
 
   /** Some of the items; false when none is left. Done again after a crash, it goes on where the last commit was. */
-  const work = (batch: store.BatchRow) =>
+  const work = (batch: store.BatchRow, isReserved: IsReserved) =>
     db.tx(async (sql) => {
       const { tenantId, taskId, applicationName } = batch
       const items = await store.lockPending(sql, tenantId, taskId, atOnce)
@@ -52,7 +54,9 @@ export function createBatchRules(
       for (const { position, endpointId: given, endpointToken, metadata } of items) {
         const endpointId = given ?? newId()
         const token = endpointToken === null ? undefined : secrets.open(endpointToken)
-        const problem = seen.has(endpointId) ? EndpointIdTaken({ endpointId }).message : problemWith(metadata)
+        const problem = seen.has(endpointId)
+          ? EndpointIdTaken({ endpointId }).message
+          : problemWith(metadata, isReserved)
         if (problem !== undefined) reasons.set(position, problem)
         else admissions.push({ position, endpointId, metadata: metadata ?? {}, token })
         seen.add(endpointId)
@@ -93,7 +97,7 @@ export function createBatchRules(
     name: jobName,
     async run({ tenantId, taskId }) {
       const batch = await store.findBatch(db.sql, tenantId, taskId)
-      while (batch && (await work(batch)));
+      while (batch && (await work(batch, reservedIn(await connectivityKeys(batch)))));
     },
   })
 
@@ -147,9 +151,9 @@ export function createBatchRules(
 }
 
 /** What is wrong with one item is told of that item. */
-function problemWith(metadata: Metadata | null): string | undefined {
+function problemWith(metadata: Metadata | null, isReserved: IsReserved): string | undefined {
   try {
-    if (metadata) checkMetadata(metadata)
+    if (metadata) checkMetadata(metadata, isReserved)
     return undefined
   } catch (error) {
     if (error instanceof PlatformError) return error.message

@@ -5,23 +5,24 @@ import type { Kit } from '../../../kernel/define-service.ts'
 import { checkIfMatch, etagOf } from '../../../kernel/etag.ts'
 import type { Applications } from '../../applications/contract.ts'
 import type { Changes } from '../changes.ts'
-import type { Connectivity, MetadataChange } from '../contract.ts'
+import { type FollowKeys, reservedIn } from '../connectivity-keys.ts'
+import type { Connectivity, EndpointRef, MetadataChange } from '../contract.ts'
 import { NoApplicationHere, NoMetadataKey } from '../errors.ts'
 import { MetadataUpdated } from '../events.ts'
 import {
   checkKey,
   checkMetadata,
   checkOwnKey,
-  connectivityKeys,
   differenceOf,
   has,
+  type IsReserved,
   type Metadata,
   patchedMetadata,
   pick,
   withKey,
-  withoutConnectivity,
+  without,
 } from '../metadata.ts'
-import { connectivityOf, wholeMetadata } from '../present.ts'
+import { wholeMetadata } from '../present.ts'
 import { findKeys } from '../store/counts.ts'
 import * as store from '../store/endpoints.ts'
 import { onApplication, permitted, update } from './access.ts'
@@ -47,14 +48,19 @@ const etagFor = (row: store.EndpointRow, revision = row.metadataRevision) =>
 
 export function createMetadataRules(
   { db, bus, now }: Kit,
-  { applications, changes }: { applications: Applications; changes: Changes },
+  {
+    applications,
+    changes,
+    connectivityKeys,
+  }: { applications: Applications; changes: Changes; connectivityKeys: FollowKeys },
 ): MetadataRules {
-  /** Writes what differs and tells it; the revision that is then the current one. */
-  async function save(sql: Sql, row: store.EndpointRow, metadata: Metadata): Promise<number> {
+  /** Writes what differs and tells it; the revision that is then the current one. `own`: without what is the platform's. */
+  async function save(sql: Sql, row: store.EndpointRow, own: Metadata, isReserved: IsReserved): Promise<number> {
     const { endpointId, tenantId, applicationName, versionName, seq } = row
+    const metadata = { ...own, ...pick(row.metadata, isReserved) }
     const difference = differenceOf(row.metadata, metadata)
     if (!difference) return row.metadataRevision
-    checkMetadata(metadata)
+    checkMetadata(own, isReserved)
     const addedKeys = Object.keys(difference.added)
     const removedKeys = Object.keys(difference.removed)
     const revision = await store.saveMetadata(sql, { ...row, metadata, at: now(), addedKeys, removedKeys })
@@ -67,16 +73,36 @@ export function createMetadataRules(
     return revision
   }
 
+  /**
+   * The endpoint is held while `work` runs. Which keys are reserved depends on its version: where that is not remembered it is
+   * asked for beside the transaction, which is then begun anew.
+   */
+  async function holding<T>(
+    endpointId: string,
+    work: (sql: Sql, row: store.EndpointRow | undefined, isReserved: IsReserved) => Promise<T>,
+  ): Promise<T> {
+    for (;;) {
+      const done = await db.tx(async (sql) => {
+        const row = await store.lockEndpoint(sql, endpointId)
+        const keys = row && connectivityKeys(row)
+        if (keys instanceof Promise) return { asked: row as EndpointRef }
+        return { answer: await work(sql, row, reservedIn(keys, row?.connectivityKeys)) }
+      })
+      if ('answer' in done) return done.answer as T
+      await connectivityKeys(done.asked)
+    }
+  }
+
   const changeAs = (
     ctx: Ctx,
     endpointId: string,
     ifMatch: string | undefined,
-    make: (row: store.EndpointRow) => Metadata,
+    make: (row: store.EndpointRow, isReserved: IsReserved) => Metadata,
   ) =>
-    db.tx(async (sql) => {
-      const row = permitted(ctx, endpointId, await store.lockEndpoint(sql, endpointId), update)
+    holding(endpointId, async (sql, found, isReserved) => {
+      const row = permitted(ctx, endpointId, found, update)
       checkIfMatch(ifMatch, etagFor(row))
-      return etagFor(row, await save(sql, row, make(row)))
+      return etagFor(row, await save(sql, row, make(row, isReserved), isReserved))
     })
 
   return {
@@ -93,27 +119,34 @@ export function createMetadataRules(
       return metadata[key]
     },
 
-    // What was read can be written back as it is: the connectivity keys in it are passed over.
+    // What was read can be written back as it is: the platform's keys in it are passed over.
     replace: (ctx, endpointId, metadata, ifMatch) =>
-      changeAs(ctx, endpointId, ifMatch, () => withoutConnectivity(metadata)),
+      changeAs(ctx, endpointId, ifMatch, (_, isReserved) => without(metadata, isReserved)),
 
     patch: (ctx, endpointId, operations, ifMatch) =>
-      changeAs(ctx, endpointId, ifMatch, (row) => {
-        const taken = operations.flatMap(keysWritten).find((key) => connectivityKeys.includes(key))
-        if (taken !== undefined) checkOwnKey(taken, 'body')
-        return withoutConnectivity(patchedMetadata(wholeMetadata(row), operations))
+      changeAs(ctx, endpointId, ifMatch, (row, isReserved) => {
+        const taken = operations.flatMap(keysWritten).find(isReserved)
+        if (taken !== undefined) checkOwnKey(taken, isReserved, 'body')
+        return without(patchedMetadata(wholeMetadata(row), operations), isReserved)
       }),
 
     setKey(ctx, endpointId, key, value, ifMatch) {
-      checkOwnKey(key, 'key')
-      return changeAs(ctx, endpointId, ifMatch, ({ metadata }) => withKey(metadata, key, value))
+      checkOwnKey(key, reservedIn(), 'key')
+      return changeAs(ctx, endpointId, ifMatch, ({ metadata }, isReserved) => {
+        checkOwnKey(key, isReserved, 'key')
+        return without(withKey(metadata, key, value), isReserved)
+      })
     },
 
     deleteKey(ctx, endpointId, key, ifMatch) {
-      if (connectivityKeys.includes(key)) checkOwnKey(key, 'key')
-      return changeAs(ctx, endpointId, ifMatch, ({ metadata }) => {
+      if (reservedIn()(key)) checkOwnKey(key, reservedIn(), 'key')
+      return changeAs(ctx, endpointId, ifMatch, ({ metadata }, isReserved) => {
+        if (isReserved(key)) checkOwnKey(key, isReserved, 'key')
         if (!has(metadata, key)) throw NoMetadataKey({ key, endpointId })
-        return pick(metadata, (name) => name !== key)
+        return without(
+          pick(metadata, (name) => name !== key),
+          isReserved,
+        )
       })
     },
 
@@ -133,10 +166,9 @@ export function createMetadataRules(
     },
 
     change: (endpointId, change) =>
-      db.tx(async (sql) => {
-        const row = await store.lockEndpoint(sql, endpointId)
+      holding(endpointId, async (sql, row, isReserved) => {
         if (!row) return false
-        await save(sql, row, changed(row.metadata, change))
+        await save(sql, row, changed(without(row.metadata, isReserved), change, isReserved), isReserved)
         return true
       }),
 
@@ -146,20 +178,26 @@ export function createMetadataRules(
       for (const change of given)
         if ((newest.get(change.endpointId)?.at ?? change.at) <= change.at) newest.set(change.endpointId, change)
       if (newest.size === 0) return
+      const refs = await store.findRefs(db.sql, [...newest.keys()])
+      const named: store.ConnectivityChange[] = []
+      for (const ref of refs) named.push({ ...newest.get(ref.endpointId)!, keys: await connectivityKeys(ref) })
+      if (named.length === 0) return
       await db.tx(async (sql) => {
-        const rows = await store.saveConnectivity(sql, [...newest.values()])
+        const rows = await store.saveConnectivity(sql, named)
         if (changes.heard())
           await changes.tell(
             sql,
             rows.map((row) => ({
               ...row,
-              before: { versionName: row.versionName, metadata: { ...row.metadata, ...connectivityBefore(row) } },
+              before: { versionName: row.versionName, metadata: before(row) },
               after: { versionName: row.versionName, metadata: wholeMetadata(row) },
             })),
           )
         const told = rows.flatMap((row) => {
           const { tenantId, applicationName, versionName, endpointId } = row
-          const difference = differenceOf(connectivityBefore(row), connectivityOf(row))
+          // Where the metadata is as it was, only the columns can differ.
+          const after = row.wasMetadata ? row : { ...row, metadata: {} }
+          const difference = differenceOf(before(after), wholeMetadata(after))
           return difference ? [{ tenantId, applicationName, versionName, endpointId, ...difference }] : []
         })
         await bus.publishAll(sql, MetadataUpdated, told)
@@ -168,8 +206,8 @@ export function createMetadataRules(
   }
 }
 
-const connectivityBefore = (row: store.ConnectivityRow) =>
-  connectivityOf({ connected: row.wasConnected, connectivityTs: row.wasConnectivityTs })
+const before = ({ metadata, wasMetadata, wasConnected, wasConnectivityTs }: store.ConnectivityRow) =>
+  wholeMetadata({ metadata: wasMetadata ?? metadata, connected: wasConnected, connectivityTs: wasConnectivityTs })
 
 /** The top-level keys that an operation of a patch changes, as far as it names one; the patch itself is checked later. */
 function keysWritten(operation: unknown): string[] {
@@ -181,17 +219,17 @@ function keysWritten(operation: unknown): string[] {
     .filter((key) => key !== undefined)
 }
 
-function changed(metadata: Metadata, change: MetadataChange): Metadata {
+function changed(metadata: Metadata, change: MetadataChange, isReserved: IsReserved): Metadata {
   if ('remove' in change) {
-    for (const key of change.remove) checkOwnKey(key)
+    for (const key of change.remove) checkOwnKey(key, isReserved)
     return pick(metadata, (key) => !change.remove.includes(key))
   }
   if ('merge' in change) {
-    for (const key of Object.keys(change.merge)) checkOwnKey(key)
+    for (const key of Object.keys(change.merge)) checkOwnKey(key, isReserved)
     return { ...metadata, ...change.merge }
   }
   const { keep, only, replace } = change
   const concerns = (key: string) => only?.includes(key) ?? true
   const kept = pick(metadata, (key) => !concerns(key) || (keep?.includes(key) ?? false))
-  return { ...kept, ...pick(withoutConnectivity(replace), concerns) }
+  return { ...kept, ...pick(without(replace, isReserved), concerns) }
 }

@@ -7,6 +7,7 @@ import { invalidField } from '../../../kernel/errors.ts'
 import type { Applications, ApplicationVersionRef } from '../../applications/contract.ts'
 import type { Tokens } from '../../tokens/contract.ts'
 import type { Changes } from '../changes.ts'
+import { type FollowKeys, reservedIn } from '../connectivity-keys.ts'
 import { endpointResourceName, type Relation } from '../contract.ts'
 import { EndpointIdTaken, EndpointTokenTaken } from '../errors.ts'
 import { EndpointRegistered } from '../events.ts'
@@ -52,10 +53,17 @@ export interface RegistrationRules {
 
 export function createRegistrationRules(
   kit: Kit,
-  deps: { identity: Identity; applications: Applications; tokens: Tokens; relations: RelationRules; changes: Changes },
+  deps: {
+    identity: Identity
+    applications: Applications
+    tokens: Tokens
+    relations: RelationRules
+    changes: Changes
+    connectivityKeys: FollowKeys
+  },
 ): RegistrationRules {
   const { db, bus, now, newId } = kit
-  const { identity, applications, tokens, relations, changes } = deps
+  const { identity, applications, tokens, relations, changes, connectivityKeys } = deps
 
   const admit: RegistrationRules['admit'] = async (sql, ctx, into, endpoints, creator) => {
     const { tenantId, applicationName, versionName } = into
@@ -102,9 +110,10 @@ export function createRegistrationRules(
 
     async register(ctx, registration) {
       const { appVersionName: name, endpointId = newId(), metadata = {}, relations: wanted = [] } = registration
-      checkMetadata(metadata)
+      checkMetadata(metadata, reservedIn())
       const missing = () => invalidField('appVersion.name', `there is no application version ${name}`)
       const into = permittedVersion(ctx, await applications.findVersion(name), [create, update], missing)
+      checkMetadata(metadata, reservedIn(await connectivityKeys(into)))
       const links = wanted.map((request): Relation => relationOf(request, endpointId))
       const related = [...new Set(links.flatMap(({ from, to }) => [from, to]))].filter((id) => id !== endpointId)
 

@@ -1,6 +1,6 @@
 /** Conditions on endpoints as SQL over `register.endpoints e`. What the index on metadata can answer is written as `@>`. */
 import type { Sql } from '../../../kernel/db.ts'
-import { connectivityKeys } from '../metadata.ts'
+import { usualKeys } from '../connectivity-keys.ts'
 import type { Condition, Key } from '../query.ts'
 import type { Fragment } from './fragment.ts'
 
@@ -13,7 +13,7 @@ export function conditionsSql(sql: Sql, conditions: Condition[]): Fragment[] {
     const [first = '', ...rest] = key.path
     const [value] = values
     if (operator !== 'IN' || values.length !== 1 || !isScalar(value)) return true
-    if (equal.has(first) || connectivityKeys.includes(first)) return true
+    if (equal.has(first) || usualKeys.includes(first)) return true
     equal.set(first, nested(rest, value))
     return false
   })
@@ -51,7 +51,7 @@ const texts = (values: unknown[]) => values.map((value) => JSON.stringify(value)
 function isIn(sql: Sql, key: Key, values: unknown[]): Fragment {
   if ('field' in key) return sql`${fieldOf(sql, key.field)} = any(${values as string[]}::text[])`
   const [first = ''] = key.path
-  if (connectivityKeys.includes(first)) return sql`${jsonOf(sql, key)} = any(${texts(values)}::text[]::jsonb[])`
+  if (usualKeys.includes(first)) return sql`${jsonOf(sql, key)} = any(${texts(values)}::text[]::jsonb[])`
   const contained = values.map((value) => nested(key.path, value))
   const found =
     contained.length === 1
@@ -78,9 +78,13 @@ function fieldOf(sql: Sql, field: Extract<Key, { field: string }>['field']): Fra
 export function jsonOf(sql: Sql, key: Key): Fragment {
   if ('field' in key) return sql`to_jsonb(${fieldOf(sql, key.field)}::text)`
   const [first = '', ...rest] = key.path
-  if (!connectivityKeys.includes(first)) return sql`e.metadata #> ${key.path}::text[]`
-  if (rest.length > 0) return sql`null::jsonb`
-  return first === 'connected' ? sql`to_jsonb(e.connected)` : sql`to_jsonb(register.moment(e.connectivity_ts))`
+  if (!usualKeys.includes(first)) return sql`e.metadata #> ${key.path}::text[]`
+  // Without a state in its column there may be one in the metadata, under names of the application's choice.
+  const named = sql`case when e.connected is null then e.metadata #> ${key.path}::text[]`
+  if (rest.length > 0) return sql`${named} end`
+  return first === 'connected'
+    ? sql`${named} else to_jsonb(e.connected) end`
+    : sql`${named} else to_jsonb(register.moment(e.connectivity_ts)) end`
 }
 
 const textOf = (sql: Sql, key: Key): Fragment =>

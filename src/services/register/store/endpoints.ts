@@ -1,4 +1,5 @@
 import type { Sql } from '../../../kernel/db.ts'
+import type { ConnectivityKeys } from '../connectivity-keys.ts'
 import type { EndpointRef } from '../contract.ts'
 import type { Metadata } from '../metadata.ts'
 
@@ -6,12 +7,14 @@ export interface EndpointRow extends EndpointRef {
   seq: number
   versionRegisteredDate: Date
   createdDate: Date
-  /** Without the connectivity keys. */
+  /** Without the connectivity keys, but for those that `connectivityKeys` names. */
   metadata: Metadata
   metadataRevision: number
   metadataUpdatedDate: Date | null
   connected: boolean | null
   connectivityTs: Date | null
+  /** Where connectivity stands in the metadata; null: in the two columns. */
+  connectivityKeys: string[] | null
   poolIds: string[]
 }
 
@@ -67,7 +70,7 @@ export async function holdApplication(sql: Sql, applicationName: string) {
 
 const refColumns = (sql: Sql) => sql`endpoint_id, tenant_id, application_name, version_name`
 const allColumns = (sql: Sql) => sql`${refColumns(sql)}, seq, version_registered_date, created_date, metadata,
-  metadata_revision, metadata_updated_date, connected, connectivity_ts, pool_ids`
+  metadata_revision, metadata_updated_date, connected, connectivity_ts, connectivity_keys, pool_ids`
 
 export async function findRef(sql: Sql, endpointId: string): Promise<EndpointRef | undefined> {
   const [row] = await sql<EndpointRef[]>`
@@ -144,29 +147,58 @@ export async function saveVersion(sql: Sql, of: EndpointRow, versionName: string
 export interface ConnectivityRow extends EndpointRef {
   seq: number
   metadata: Metadata
-  connected: boolean
+  connected: boolean | null
   connectivityTs: Date
   wasConnected: boolean | null
   wasConnectivityTs: Date | null
+  /** Null: as it is now. */
+  wasMetadata: Metadata | null
 }
 
-/** Those for which it is news. */
-export async function saveConnectivity(
-  sql: Sql,
-  changes: { endpointId: string; connected: boolean; at: Date }[],
-): Promise<ConnectivityRow[]> {
+export interface ConnectivityChange {
+  endpointId: string
+  connected: boolean
+  at: Date
+  /** Undefined: the usual ones. */
+  keys: ConnectivityKeys | undefined
+}
+
+/** Those for which it is news. Only what is named otherwise, or was, touches the metadata and the counts of its keys. */
+export async function saveConnectivity(sql: Sql, changes: ConnectivityChange[]): Promise<ConnectivityRow[]> {
   const ids = changes.map(({ endpointId }) => endpointId)
   return await sql<ConnectivityRow[]>`
     with before as (
-      select endpoint_id, connected, connectivity_ts from register.endpoints
-      where endpoint_id = any(${ids}::text[]) order by endpoint_id for update)
-    update register.endpoints e set connected = c.connected, connectivity_ts = c.at
-    from before, unnest(${ids}::text[], ${changes.map(({ connected }) => String(connected))}::text[]::boolean[],
-      ${changes.map(({ at }) => at.toISOString())}::text[]::timestamptz[]) as c(endpoint_id, connected, at)
-    where before.endpoint_id = e.endpoint_id and c.endpoint_id = e.endpoint_id
-      and (before.connectivity_ts is null or before.connectivity_ts <= c.at)
-    returning e.endpoint_id, e.tenant_id, e.application_name, e.version_name, e.seq, e.metadata, e.connected,
-      e.connectivity_ts, before.connected as was_connected, before.connectivity_ts as was_connectivity_ts`
+      select endpoint_id, connected, connectivity_ts, connectivity_keys, metadata from register.endpoints
+      where endpoint_id = any(${ids}::text[]) order by endpoint_id for update),
+    told as (
+      select c.*, b.connected as was_connected, b.connectivity_ts as was_connectivity_ts,
+        case when b.connectivity_keys is not null or c.state_key is not null then b.metadata end as was_metadata,
+        coalesce(b.connectivity_keys, '{}') as was_keys
+      from before b join unnest(${ids}::text[], ${changes.map(({ connected }) => String(connected))}::text[]::boolean[],
+        ${changes.map(({ at }) => at.toISOString())}::text[]::timestamptz[],
+        ${changes.map(({ keys }) => keys?.[0] ?? null)}::text[], ${changes.map(({ keys }) => keys?.[1] ?? null)}::text[]
+      ) as c(endpoint_id, connected, at, state_key, at_key) using (endpoint_id)
+      where b.connectivity_ts is null or b.connectivity_ts <= c.at),
+    saved as (
+      update register.endpoints e set
+        connected = case when t.state_key is null then t.connected end, connectivity_ts = t.at,
+        connectivity_keys = case when t.state_key is not null then array[t.state_key, t.at_key] end,
+        metadata = case when t.was_metadata is null then e.metadata else (t.was_metadata - t.was_keys)
+          || case when t.state_key is null then '{}'
+            else jsonb_build_object(t.state_key, t.connected, t.at_key, register.moment(t.at)) end end
+      from told t where t.endpoint_id = e.endpoint_id
+      returning e.endpoint_id, e.tenant_id, e.application_name, e.version_name, e.seq, e.metadata, e.connected,
+        e.connectivity_ts, t.was_connected, t.was_connectivity_ts, t.was_metadata),
+    counted as (
+      insert into register.count_differences (tenant_id, metadata_key, application_name, version_name, difference)
+      select tenant_id, key, application_name, version_name, sum(difference) from (
+        select s.*, key, 1 as difference from saved s, jsonb_object_keys(s.metadata - array(select jsonb_object_keys(s.was_metadata))) key
+        where s.was_metadata is not null
+        union all
+        select s.*, key, -1 from saved s, jsonb_object_keys(s.was_metadata - array(select jsonb_object_keys(s.metadata))) key
+        where s.was_metadata is not null) changed
+      group by tenant_id, key, application_name, version_name)
+    select * from saved`
 }
 
 /** Those that were there, with the counts that change by them. Their relations are the next statement's business. */

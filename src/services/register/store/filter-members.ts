@@ -1,10 +1,10 @@
 /** Which endpoints match which filters. */
 import type { Sql } from '../../../kernel/db.ts'
+import { usualKeys } from '../connectivity-keys.ts'
 import type { EndpointRef } from '../contract.ts'
 import { keysOf } from '../document-query/keys.ts'
 import type { Query } from '../document-query/query.ts'
 import type { FilterIndex, KnownFilter } from '../filter-index.ts'
-import { connectivityKeys } from '../metadata.ts'
 import { toSql } from './document-query-sql.ts'
 import { countOf, type OfApplication } from './filters.ts'
 import type { Fragment } from './fragment.ts'
@@ -166,7 +166,7 @@ export async function matchPart(
   of: OfApplication & { memberSet: number; query: Query; after: number; until: number },
 ) {
   const keys = keysOf(of.query)
-  const connectivity = keys === 'any' || connectivityKeys.some((key) => keys.has(key))
+  const connectivity = keys === 'any' || usualKeys.some((key) => keys.has(key))
   const metadata = connectivity
     ? sql`register.whole_metadata(metadata, connected, connectivity_ts) as metadata`
     : sql`metadata`

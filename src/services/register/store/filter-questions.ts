@@ -1,8 +1,8 @@
 /** Whether endpoints match a filter, asked of the database: for patterns that would take long in this process. */
 import type { Sql } from '../../../kernel/db.ts'
+import { usualKeys } from '../connectivity-keys.ts'
 import { keysOf } from '../document-query/keys.ts'
 import type { Query } from '../document-query/query.ts'
-import { connectivityKeys } from '../metadata.ts'
 import { toSql } from './document-query-sql.ts'
 import type { Fragment } from './fragment.ts'
 
@@ -11,7 +11,7 @@ const columns = { metadata: 'e.metadata', versionName: 'e.version_name' }
 /** Those of the endpoints that match now. */
 export async function findMatching(sql: Sql, query: Query, tenantId: string, seqs: number[]): Promise<Set<number>> {
   const keys = keysOf(query)
-  const connectivity = keys === 'any' || connectivityKeys.some((key) => keys.has(key))
+  const connectivity = keys === 'any' || usualKeys.some((key) => keys.has(key))
   const metadata = connectivity
     ? sql`register.whole_metadata(metadata, connected, connectivity_ts) as metadata`
     : sql`metadata`
