@@ -7,7 +7,7 @@ import { EndpointUnregistered, VersionUpdated } from '../services/register/event
 import { TokenStatusChanged, TokensDeleted } from '../services/tokens/events.ts'
 import { EndpointsConnected } from './events.ts'
 import type { Identified } from './identify.ts'
-import { absent, type Device, forgetRoutes, join, type Presence, part } from './peers.ts'
+import { absent, type Device, forgetRoutes, hasSpokenFor, join, type Presence, part } from './peers.ts'
 
 export interface Bindings {
   find(endpointId: string): Presence | undefined
@@ -15,6 +15,8 @@ export interface Bindings {
   count(): number
   /** `moves`: also away from another connection. Undefined: it stays where it is. */
   bind(connection: Device, who: Identified, moves: boolean): Presence | undefined
+  /** For a last word of somebody whose connection has gone: it was there, and left. Nobody who is there now has to make way. */
+  visit(connection: Device, who: Identified): Presence
   /** The connection ended. */
   release(connection: Device): void
   /** It may not speak any more. */
@@ -24,11 +26,14 @@ export interface Bindings {
 export interface Watch {
   bound(presence: Presence): void
   unbound(presence: Presence, connection: Device): void
+  visited(presence: Presence, connection: Device): void
 }
 
 export function createBindings(kit: Pick<Kit, 'bus' | 'now'> & { nodeId: string }, watch: Watch): Bindings {
   const { bus, now, nodeId } = kit
   const presences = new Map<string, Presence>()
+  /** Those that were noted already: of several last words one is enough. */
+  const visits = new WeakMap<Device, Set<string>>()
 
   function unbind(presence: Presence) {
     const { connection } = presence
@@ -103,6 +108,17 @@ export function createBindings(kit: Pick<Kit, 'bus' | 'now'> & { nodeId: string 
       presences.set(endpointId, presence)
       join(connection.state, presence)
       watch.bound(presence)
+      return presence
+    },
+
+    visit(connection, who) {
+      const { endpointId } = who
+      const presence: Presence = { ...absent(who), boundAt: now().getTime() }
+      const seen = visits.get(connection) ?? new Set()
+      const known = presences.has(endpointId) || seen.has(endpointId) || hasSpokenFor(connection.state, endpointId)
+      if (known) return presence
+      visits.set(connection, seen.add(endpointId))
+      watch.visited(presence, connection)
       return presence
     },
 

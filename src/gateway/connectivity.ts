@@ -1,11 +1,12 @@
 /**
- * Who has a connection, told to everybody else: rows of ours, events and the register's metadata, by the batch. An endpoint that
- * came and went within a batch is told as such once, however often it did. A row is there before anybody hears `connected` and
- * goes only after `disconnected` was told: what a process that died leaves behind is found by its rows.
+ * Who has a connection, told to everybody else: rows of ours, events, the register's metadata and whoever watches, by the batch.
+ * What happened to an endpoint within a batch is told step by step. A row is there before anybody hears `connected` and goes only
+ * after `disconnected` was told: what a process that died leaves behind is found by its rows.
  */
 import type { Sql } from '../kernel/db.ts'
 import type { Kit } from '../kernel/define-service.ts'
 import type { Register } from '../services/register/contract.ts'
+import type { ConnectivityWatch } from './contract.ts'
 import { EndpointsConnected, EndpointsDisconnected } from './events.ts'
 import type { Device, Presence } from './peers.ts'
 import * as store from './store/bindings.ts'
@@ -13,6 +14,8 @@ import * as store from './store/bindings.ts'
 export interface Connectivity {
   bound(presence: Presence): void
   unbound(presence: Presence, connection: Device): void
+  /** It came and went: by the time at which it was known who it is, its connection had gone. */
+  visited(presence: Presence, connection: Device): void
   /** Tells again what is so: after a gap. */
   again(presences: Iterable<Presence>): void
   /** Sets those to disconnected that a dead process left behind. */
@@ -26,13 +29,18 @@ interface Change {
   of: Pick<Presence, 'endpointId' | 'applicationName' | 'versionName' | 'token'> & { tenantId: string }
   /** Kept beyond the connection. */
   sessionKey: string | undefined
+  /** One way and the other by turns; the last is what is so now. */
+  steps: Step[]
+}
+
+interface Step {
   connected: boolean
-  /** It was the other way round in between. */
-  blinked: boolean
   at: Date
 }
 
 const flushMs = 50
+/** Of an endpoint in a batch: of one that comes and goes more often, the first and the last are told. */
+const stepsMax = 8
 const atOnce = 250
 /** With ids of the greatest length it is still one message between processes. */
 const endpointsInEvent = 100
@@ -43,7 +51,7 @@ const silentSeconds = 5
 
 export function createConnectivity(
   kit: Pick<Kit, 'db' | 'bus' | 'now' | 'log' | 'secrets'> & { nodeId: string },
-  register: Pick<Register, 'setConnectivity'>,
+  deps: { register: Pick<Register, 'setConnectivity'>; watch(): ConnectivityWatch | undefined },
 ): Connectivity {
   const { db, bus, now, log, secrets, nodeId } = kit
   let changes = new Map<string, Change>()
@@ -53,14 +61,12 @@ export function createConnectivity(
 
   function note(presence: Presence, connection: Device, connected: boolean) {
     const { endpointId, applicationName, versionName, token, tenant } = presence
-    const before = changes.get(endpointId)
+    const steps = changes.get(endpointId)?.steps ?? []
     const { client, sessionKey } = connection
     changes.set(endpointId, {
       of: { endpointId, applicationName, versionName, token, tenantId: tenant.tenantId },
       sessionKey: client.sessionExpirySeconds > 0 ? sessionKey : undefined,
-      connected,
-      blinked: before !== undefined && (before.blinked || before.connected !== connected),
-      at: connected ? new Date(presence.boundAt) : now(),
+      steps: stepped(steps, { connected, at: connected ? new Date(presence.boundAt) : now() }),
     })
     timer ??= setTimeout(() => void flush(), flushMs)
   }
@@ -84,31 +90,44 @@ export function createConnectivity(
         await tell(some)
       } catch (error) {
         log.error({ err: error }, 'who is connected could not be told; trying again')
-        // What was noted since is newer.
-        for (const change of all.slice(from))
-          if (!changes.has(change.of.endpointId)) changes.set(change.of.endpointId, change)
+        // What was noted since comes behind it.
+        for (const change of all.slice(from)) {
+          const since = changes.get(change.of.endpointId)
+          const steps = since?.steps.reduce(stepped, change.steps) ?? change.steps
+          changes.set(change.of.endpointId, { ...(since ?? change), steps })
+        }
         return
       }
     }
   }
 
   async function tell(some: Change[]) {
-    const came = some.filter(({ connected }) => connected)
-    const went = some.filter(({ connected }) => !connected)
+    const came = some.filter(({ steps }) => steps.some(isConnected))
+    const went = some.filter((change) => !isConnected(lastOf(change)))
     const told = await db.tx(async (sql) => {
       if (came.length > 0) await store.saveBindings(sql, came.map(rowOf))
       // Those that another process has taken over meanwhile are its to tell of.
-      const ours = await store.findBoundHere(sql, nodeId, idsOf(went))
-      const gone = went.filter(({ of, blinked }) => blinked || ours.has(of.endpointId))
-      await publish(sql, [...came.filter(isBlink), ...gone.filter(isBlink)], (change) => !change.connected)
-      await publish(sql, [...came, ...gone], (change) => change.connected)
-      return [...came, ...gone]
+      const ours = went.length > 0 ? await store.findBoundHere(sql, nodeId, idsOf(went)) : new Set()
+      const mine = some.filter((change) => isConnected(lastOf(change)) || ours.has(change.of.endpointId))
+      for (let n = 0; n < stepsMax && mine.some(({ steps }) => n < steps.length); n++) await publish(sql, mine, n)
+      return mine
     })
-    await register.setConnectivity(told.map(({ of, connected, at }) => ({ endpointId: of.endpointId, connected, at })))
+    await pass(told)
     if (went.length > 0) await db.tx((sql) => store.endBindings(sql, nodeId, idsOf(went)))
   }
 
-  const rowOf = ({ of, sessionKey, at }: Change): store.BindingRow => ({
+  /** To the register what is so now, to whoever watches all that happened. */
+  async function pass(told: Change[]) {
+    if (told.length === 0) return
+    await deps.register.setConnectivity(told.map((change) => ({ endpointId: change.of.endpointId, ...lastOf(change) })))
+    const watch = deps.watch()
+    if (!watch) return
+    await watch.changed(
+      told.flatMap(({ of: { token: _, ...endpoint }, steps }) => steps.map((step) => ({ endpoint, ...step }))),
+    )
+  }
+
+  const rowOf = ({ of, sessionKey, steps }: Change): store.BindingRow => ({
     endpointId: of.endpointId,
     tenantId: of.tenantId,
     applicationName: of.applicationName,
@@ -116,22 +135,23 @@ export function createConnectivity(
     nodeId,
     sessionKey: sessionKey ?? null,
     tokenSealed: sessionKey === undefined ? null : secrets.seal(of.token),
-    boundAt: at,
+    boundAt: steps.findLast(isConnected)!.at,
   })
 
-  async function publish(sql: Sql, some: Change[], connected: (change: Change) => boolean) {
+  /** The nth step of those that have as many. */
+  async function publish(sql: Sql, some: Change[], n: number) {
     const groups = Map.groupBy(
-      some,
-      (change) => `${connected(change)}\n${change.of.tenantId}\n${change.of.applicationName}`,
+      some.filter(({ steps }) => n < steps.length),
+      ({ of, steps }) => `${isConnected(steps[n]!)}\n${of.tenantId}\n${of.applicationName}`,
     )
     for (const group of groups.values())
       for (const part of inParts(group)) {
-        const { of, at } = part.at(-1)!
-        await bus.publish(sql, connected(part[0]!) ? EndpointsConnected : EndpointsDisconnected, {
+        const { of, steps } = part.at(-1)!
+        await bus.publish(sql, isConnected(steps[n]!) ? EndpointsConnected : EndpointsDisconnected, {
           tenantId: of.tenantId,
           applicationName: of.applicationName,
           endpointIds: part.map((change) => change.of.endpointId),
-          at: at.toISOString(),
+          at: steps[n]!.at.toISOString(),
           nodeId,
         })
       }
@@ -141,18 +161,16 @@ export function createConnectivity(
     for (;;) {
       const left = await store.findLeftBehind(db.sql, silentSeconds, atOnce)
       if (left.length === 0) break
-      const at = now()
+      const steps = [{ connected: false, at: now() }]
       const those = left.map(
-        ({ nodeId: _, ...of }): Change => ({
-          of: { ...of, token: '' },
+        ({ endpointId, tenantId, applicationName, versionName }): Change => ({
+          of: { endpointId, tenantId, applicationName, versionName, token: '' },
           sessionKey: undefined,
-          connected: false,
-          blinked: false,
-          at,
+          steps,
         }),
       )
-      await db.tx((sql) => publish(sql, those, () => false))
-      await register.setConnectivity(left.map(({ endpointId }) => ({ endpointId, connected: false, at })))
+      await db.tx((sql) => publish(sql, those, 0))
+      await pass(those)
       for (const [node, rows] of Map.groupBy(left, (row) => row.nodeId!))
         await db.tx((sql) =>
           store.endBindings(
@@ -174,6 +192,10 @@ export function createConnectivity(
   return {
     bound: (presence) => note(presence, presence.connection!, true),
     unbound: (presence, connection) => note(presence, connection, false),
+    visited(presence, connection) {
+      note(presence, connection, true)
+      note(presence, connection, false)
+    },
     again(presences) {
       for (const presence of presences) if (presence.connection) note(presence, presence.connection, true)
     },
@@ -210,5 +232,17 @@ function* inParts(changes: Change[]): Generator<Change[]> {
   if (part.length > 0) yield part
 }
 
-const isBlink = ({ blinked }: Change) => blinked
+const isConnected = ({ connected }: Step) => connected
+const lastOf = ({ steps }: Change) => steps.at(-1)!
+
+/** Each later than the one before, as far as anybody can tell: two points of a series at one moment would be one. */
+function stepped(steps: Step[], { connected, at }: Step): Step[] {
+  const last = steps.at(-1)
+  if (!last) return [{ connected, at }]
+  if (last.connected === connected) return [...steps.slice(0, -1), { connected, at }]
+  const all = [...steps, { connected, at: at > last.at ? at : new Date(last.at.getTime() + 1) }]
+  if (all.length > stepsMax) all.splice(1, 2)
+  return all
+}
+
 const idsOf = (changes: Change[]) => changes.map(({ of }) => of.endpointId)

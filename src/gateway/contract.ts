@@ -15,7 +15,8 @@ export interface Gateway {
   send(endpointId: string, push: Push): Promise<Delivery>
   isConnected(endpointId: string): boolean
   /**
-   * Says what stands behind an extension that the gateway speaks itself; until then it answers as if there were nothing.
+   * Says what stands behind an extension that the gateway speaks itself, until then it answers as if there were nothing; and who
+   * is to know of every connection that comes and goes.
    * Samples (dcx) may have several receivers, all others have one.
    */
   attach(behind: Partial<Behind>): void
@@ -29,6 +30,18 @@ export interface Behind {
   cmx_ota: Configurations
   cex: Commands
   bcx: Uploads
+  connectivity: ConnectivityWatch
+}
+
+export interface ConnectivityChange {
+  endpoint: DeviceEndpoint
+  connected: boolean
+  at: Date
+}
+
+export interface ConnectivityWatch {
+  /** By the batch, in the order in which it happened to each endpoint; what could not be told is told again, as a whole. */
+  changed(changes: ConnectivityChange[]): Promise<void>
 }
 
 export interface DataCollection {

@@ -76,7 +76,7 @@ export function createGateway(kit: Kit, given: Given): GatewayService {
   const tenants = createTenants(bus, identity, applications, settings.messagesPerTenant)
   const identify = createIdentify({ bus, tokens, register, applications, tenants, extensions: () => named })
   const clients = createClients({ bus, credentials, tenants, guesses: wrongCredentials })
-  const connectivity = createConnectivity({ ...kit, nodeId }, register)
+  const connectivity = createConnectivity({ ...kit, nodeId }, { register, watch: own.watch })
   let welcome: Welcome | undefined
   const bindings = createBindings(
     { ...kit, nodeId },
@@ -86,6 +86,7 @@ export function createGateway(kit: Kit, given: Given): GatewayService {
         welcome?.(presence)
       },
       unbound: connectivity.unbound,
+      visited: connectivity.visited,
     },
   )
   const downlink: Downlink = createDownlink(

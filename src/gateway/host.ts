@@ -11,7 +11,7 @@ import { type Identified, type Identify, isRefused, type Refused } from './ident
 import { draw, type Guesses, type Strangers } from './limits.ts'
 import type { GatewayMetrics } from './metrics.ts'
 import type { Host, Message, PublishCode, Qos, Subscription } from './mqtt/host.ts'
-import { absent, type Device, keepRoute, newPeer, type Peer, type Route, routeFor } from './peers.ts'
+import { type Device, keepRoute, newPeer, type Peer, type Route, routeFor } from './peers.ts'
 import {
   endpointOfFilter,
   readTail,
@@ -133,7 +133,7 @@ export function createHost(deps: HostDeps): Host<Peer> {
       if (isRefused(who)) return who
       if (!identify.isCurrent(who)) continue
       // It said what it had to say and went: that is heard, but nobody is there.
-      if (!connection.open) return routeOf(absent(who), who, topic, countsOf(connection, who))
+      if (!connection.open) return routeOf(bindings.visit(connection, who), who, topic, countsOf(connection, who))
       const presence = bindings.bind(connection, who, true)!
       introduce(connection, topic)
       const made = routeOf(presence, who, topic, countsOf(connection, who))
@@ -230,8 +230,9 @@ export function createHost(deps: HostDeps): Host<Peer> {
         if (who.close) connection.close('not_authorized', authenticationRequired)
         return
       }
-      if (!connection.open) return
       if (!identify.isCurrent(who)) continue
+      // It has gone, but its session may be kept: what comes for the endpoint waits there.
+      if (!connection.open) return void bindings.visit(connection, who)
       introduce(connection, topic)
       bindings.bind(connection, who, false)
       return

@@ -139,6 +139,12 @@ export function keepRoute(peer: Peer, route: Route) {
   peer.lastRoute = route
 }
 
+/** Whether it has represented this endpoint, as far as is remembered. */
+export const hasSpokenFor = ({ lastRoute, routes }: Peer, endpointId: string): boolean =>
+  [...(lastRoute ? [lastRoute] : []), ...(routes?.values() ?? [])].some(
+    ({ endpoint }) => endpoint.endpointId === endpointId,
+  )
+
 /** What was decided has to be decided anew. */
 export function forgetRoutes(peer: Peer) {
   peer.routes = undefined

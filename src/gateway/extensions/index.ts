@@ -3,7 +3,7 @@ import type { Kit } from '../../kernel/define-service.ts'
 import type { Extension, Push } from '../../kernel/device.ts'
 import type { Applications } from '../../services/applications/contract.ts'
 import type { Register } from '../../services/register/contract.ts'
-import type { Behind } from '../contract.ts'
+import type { Behind, ConnectivityWatch } from '../contract.ts'
 import { type Attached, attachTo } from './attached.ts'
 import { commands, typeOfPush } from './commands.ts'
 import { configurations, nameOfPush } from './configurations.ts'
@@ -18,6 +18,8 @@ export interface GatewayExtensions {
   /** dcx, cmx, cmx_ota, cex, bcx, tsx. */
   extensions: Extension[]
   attach(behind: Partial<Behind>): void
+  /** Undefined: nobody wants to know. */
+  watch(): ConnectivityWatch | undefined
   /** Whether the device wants to be pushed this, asked before it is sent. What `connected` answers has been asked for already. */
   wants(endpointId: string, push: Push): Promise<boolean>
 }
@@ -40,6 +42,7 @@ export function createExtensions(deps: {
       timeSynchronisation(kit.now),
     ],
     attach: (behind) => attachTo(attached, behind),
+    watch: () => attached.connectivity,
     async wants(endpointId, push) {
       const name = push.extension === 'cex' ? typeOfPush(push) : nameOfPush(push)
       return name === undefined || (await observation.of(endpointId, push.extension))(name)

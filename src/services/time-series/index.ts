@@ -15,7 +15,7 @@ export default defineService({
   build(kit, { applications, register, gateway }) {
     const service = createTimeSeries(kit, { applications, register })
     reactions(kit.bus, service)
-    gateway.attach({ dcx: service.api })
+    gateway.attach({ dcx: service.api, connectivity: service.connectivity })
     return {
       api: service.api,
       http: [{ name: 'timeseries', routes: (http) => routes(http, service) }],

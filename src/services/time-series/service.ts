@@ -1,8 +1,10 @@
+import type { ConnectivityWatch } from '../../gateway/contract.ts'
 import { type Clock, monotonicMs } from '../../kernel/clock.ts'
 import type { Kit } from '../../kernel/define-service.ts'
 import type { Applications } from '../applications/contract.ts'
 import type { Register } from '../register/contract.ts'
 import { createCollect } from './collect.ts'
+import { createConnectivitySeries } from './connectivity.ts'
 import type { TimeSeries } from './contract.ts'
 import { PointsStored } from './events.ts'
 import { createLive, type Live } from './live/live.ts'
@@ -28,6 +30,7 @@ import { createWriter, writesAtOnce } from './write/writer.ts'
 
 export interface TimeSeriesService {
   api: TimeSeries
+  connectivity: ConnectivityWatch
   configured: Configured
   data: DataRules
   last: LastRules
@@ -123,6 +126,7 @@ export function createTimeSeries(
   })
   const putPoints = createPutPoints({ names, writer })
   return {
+    connectivity: createConnectivitySeries({ log, applications, register, putPoints }),
     configured: createConfigured({ db: kit.db, applications }),
     data: createDataRules({ sights, reader }),
     last: createLastRules({ sights, reader, latest }),
