@@ -5,7 +5,7 @@ import { copyChunks, findMonths, makeMonth } from '../../src/services/time-serie
 import {
   findSeries,
   insertSeries,
-  insertSet,
+  insertSets,
   numberEndpoints,
   type SeriesSet,
 } from '../../src/services/time-series/store/names.ts'
@@ -42,7 +42,8 @@ export async function nameAll({ db: { sql }, tenantId }: Site, endpoints: number
   )
   const series = new Map((await findSeries(sql, application)).map(({ name, seriesId }) => [name, seriesId]))
   const seriesIds = fields.map((field) => series.get(seriesNameOf(field))!)
-  return { numbers: ids.map((id) => byId.get(id)!), set: await insertSet(sql, application, seriesIds) }
+  const [set] = await insertSets(sql, application, [seriesIds])
+  return { numbers: ids.map((id) => byId.get(id)!), set: set! }
 }
 
 const rowsOfWrite = 2000

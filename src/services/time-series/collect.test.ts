@@ -58,6 +58,42 @@ suite('collecting samples', () => {
     assert.equal((await points(one.endpointId))['auto~a/value']!.length, 3001)
   })
 
+  test('a sample may have any number of fields', async () => {
+    const one = await endpoint()
+    const sample = Object.fromEntries(Array.from({ length: 1201 }, (_, index) => [`f${(index * 7) % 1201}`, index]))
+    for (const timestamp of [1, 2]) await collect(one, [{ timestamp, ...sample }])
+    const stored = await points(one.endpointId)
+    assert.equal(Object.keys(stored).length, 1201)
+    for (const [field, value] of Object.entries(sample))
+      assert.deepEqual(stored[`auto~${field}/value`], [
+        [1, value],
+        [2, value],
+      ])
+  })
+
+  test('whatever a message has that nobody knows is made known in one transaction', async () => {
+    const one = await endpoint()
+    let transactions = 0
+    const { db } = house.kit
+    const counting: typeof db = {
+      ...db,
+      tx(work) {
+        transactions++
+        return db.tx(work)
+      },
+    }
+    const lists = Array.from({ length: 2100 }, (_, index) => [`auto~a\nvalue`, `auto~b${index}\nvalue`])
+    const names = createNames(counting, { seriesMax: 5000 })
+    const sets = await names.allSetsOf(one, lists)
+    assert.equal(transactions, 1)
+    // So many combinations are too many: the last ones are kept value by value.
+    for (const [index, own] of sets.entries()) {
+      assert.equal(own.length, index < 2000 ? 1 : 2)
+      assert.deepEqual(own.flatMap(names.fieldsOf), lists[index])
+      assert.deepEqual(names.setsOf(one, lists[index]!), own, 'known by now')
+    }
+  })
+
   test('an application that has as many series as it may is told so, and its known ones go on', async () => {
     const one = await endpoint()
     const names = createNames(house.kit.db, { seriesMax: 3 })

@@ -3,13 +3,14 @@
  * nothing made but the rows: the promise is that of the commit, shared with everybody in it.
  */
 import type { DeviceMessage } from '../../kernel/device.ts'
+import { addSample } from './add-sample.ts'
 import { SampleRefused } from './errors.ts'
 import { type Extracted, extract } from './extract.ts'
 import type { Names } from './names.ts'
 import type { Plan } from './plan.ts'
 import type { Plans } from './plans.ts'
 import type { SeriesSet } from './store/names.ts'
-import type { Origin, Rows } from './write/rows.ts'
+import type { Origin } from './write/rows.ts'
 import type { Writer } from './write/writer.ts'
 
 export interface Collecting {
@@ -52,16 +53,20 @@ export function createCollect({ plans, names, writer }: Collecting) {
     const all = extractAll(await plans.of(origin), samples, receivedAt)
     if (all.length === 0) return { committed: nothing }
     const endpointNo = await names.endpointNo(origin)
-    const sets: SeriesSet[][] = []
-    for (const { fields } of all) sets.push(await names.setsOf(origin, fields))
+    const sets = await names.allSetsOf(
+      origin,
+      all.map(({ fields }) => fields),
+    )
     return { committed: add(origin, endpointNo, all, sets) }
   }
 
   function add(origin: Origin, endpointNo: number, all: Extracted[], sets: SeriesSet[][]): Promise<void> {
     const rows = writer.current()
     const written = writer.stamp(all.length)
-    for (let index = 0; index < all.length; index++)
-      addTo(rows, endpointNo, all[index]!, sets[index]!, written + index, origin)
+    for (let index = 0; index < all.length; index++) {
+      const { at, values } = all[index]!
+      addSample(rows, sets[index]!, { endpointNo, at, written: written + index, values }, origin)
+    }
     return writer.committed()
   }
 
@@ -95,19 +100,6 @@ export function createCollect({ plans, names, writer }: Collecting) {
       return Promise.reject(error)
     }
   }
-}
-
-/** One row; or one for each value where the application has too many different samples. */
-function addTo(
-  rows: Rows,
-  endpointNo: number,
-  { at, values }: Extracted,
-  sets: SeriesSet[],
-  written: number,
-  origin: Origin,
-) {
-  if (sets.length === 1) rows.add(endpointNo, at, written, sets[0]!, values, origin)
-  else for (const [place, set] of sets.entries()) rows.add(endpointNo, at, written, set, [values[place]!], origin)
 }
 
 function refused(index: number, problem: string) {

@@ -21,8 +21,13 @@ export interface Endpoint extends Application {
 export interface Names {
   /** At once when it is remembered. */
   endpointNo(endpoint: Endpoint): number | Promise<number>
-  /** The sets that hold these fields, in their order: one, or one for each field where an application has too many sets. */
+  /**
+   * The sets that hold these fields, one after the other in their order: mostly one; several where the fields are many, and one
+   * for each field where the application has too many sets.
+   */
   setsOf(application: Application, fields: string[]): store.SeriesSet[] | Promise<store.SeriesSet[]>
+  /** Of all samples of a message: what nobody knows yet is made together. */
+  allSetsOf(application: Application, lists: string[][]): Promise<store.SeriesSet[][]>
   seriesOf(application: Application): Promise<store.Series[]>
   /** Of sets that some samples have; one that nobody knows is missing. */
   seriesIdsOf(setIds: Iterable<number>): Promise<Map<number, number[]>>
@@ -37,6 +42,8 @@ export interface Names {
 const endpointsMax = 250_000
 /** More than these combinations of fields, and each field is kept by itself. */
 const setsMax = 2000
+/** No index of PostgreSQL holds lists of more than about 670 numbers. */
+const setFieldsMax = 500
 
 interface Known {
   series: Map<string, number>
@@ -74,11 +81,12 @@ export function createNames(db: Db, options: { seriesMax: number }): Names {
       const unique = new Map(all.map(({ endpoint }) => [endpoint.endpointId, endpoint]))
       const found = await store.numberEndpoints(db.sql, [...unique.values()])
       const numbers = new Map(found.map(({ endpointId, endpointNo }) => [endpointId, endpointNo]))
-      for (const { endpoint, resolve } of all) {
+      for (const { endpoint, resolve, reject } of all) {
         const no = numbers.get(endpoint.endpointId)
-        if (no === undefined) throw Unavailable() // unregistered at this very moment
-        if (forgotten === asked) remember(endpoint.endpointId, no)
-        resolve(no)
+        if (no !== undefined && forgotten === asked) remember(endpoint.endpointId, no)
+        // Unregistered at this very moment, which is nobody else's trouble.
+        if (no === undefined) reject(Unavailable())
+        else resolve(no)
       }
     } catch (error) {
       for (const { reject } of all) reject(error)
@@ -99,7 +107,8 @@ export function createNames(db: Db, options: { seriesMax: number }): Names {
     })
     return {
       series: new Map([...byId].map(([seriesId, field]) => [field, seriesId])),
-      sets: new Map(made),
+      // A name with a tab in it would make one field look like two; such names are refused by now.
+      sets: new Map(made.filter(([key, [set]]) => key.split('\t').length === set!.seriesIds.length)),
       count: known.length,
       room: 0,
       roomKnownUntil: 0,
@@ -126,56 +135,75 @@ export function createNames(db: Db, options: { seriesMax: number }): Names {
     return loading
   }
 
-  /** The numbers of all fields; new ones are written, as long as the application may have more. */
-  async function seriesIds(application: Application, known: Known, fields: string[]): Promise<number[]> {
-    const missing = [...new Set(fields.filter((field) => !known.series.has(field)))]
-    if (missing.length > 0) {
-      const full = (room: number) => {
-        const series = namesOf(missing[room]!).join('.')
-        return TooManySeries({ applicationName: application.applicationName, limit: options.seriesMax, series })
-      }
-      if (missing.length > known.room && known.roomKnownUntil > monotonicMs()) throw full(known.room)
-      await db.tx(async (sql) => {
-        await store.lockApplication(sql, application)
-        const there = await store.findSeries(sql, application)
-        const names = new Set(there.map(({ name, valueName }) => fieldOf(name, valueName)))
-        const fresh = missing.filter((field) => !names.has(field))
-        const room = Math.max(0, options.seriesMax - there.length)
-        if (fresh.length > room) {
-          known.room = room
-          known.roomKnownUntil = monotonicMs() + roomKnownMs
-          throw full(room)
-        }
-        const asNames = fresh.map((field) => {
-          const [name, valueName] = namesOf(field)
-          return { name, valueName }
-        })
-        if (fresh.length > 0) await store.insertSeries(sql, application, asNames)
-      })
-      for (const { seriesId, name, valueName } of await store.findSeries(db.sql, application))
-        known.series.set(fieldOf(name, valueName), seriesId)
+  /** Makes those known that are not; new ones are written, as long as the application may have more. */
+  async function learnSeries(application: Application, known: Known, fields: string[]) {
+    const missing = fields.filter((field) => !known.series.has(field))
+    if (missing.length === 0) return
+    const { applicationName } = application
+    const full = (fresh: string[], room: number) =>
+      TooManySeries({ applicationName, limit: options.seriesMax, series: namesOf(fresh[room]!).join('.') })
+    const learn = (series: store.Series[]) => {
+      for (const { seriesId, name, valueName } of series) known.series.set(fieldOf(name, valueName), seriesId)
     }
-    return fields.map((field) => known.series.get(field)!)
+    if (missing.length > known.room && known.roomKnownUntil > monotonicMs()) throw full(missing, known.room)
+    const asNames = missing.map((field) => {
+      const [name, valueName] = namesOf(field)
+      return { name, valueName }
+    })
+    const made = await db.tx(async (sql) => {
+      await store.lockApplication(sql, application)
+      // Another process may have made them.
+      learn(await store.findTheseSeries(sql, application, asNames))
+      const fresh = missing.filter((field) => !known.series.has(field))
+      if (fresh.length === 0) return []
+      const room = Math.max(0, options.seriesMax - (await store.countSeries(sql, application)))
+      if (fresh.length > room) {
+        known.room = room
+        known.roomKnownUntil = monotonicMs() + roomKnownMs
+        throw full(fresh, room)
+      }
+      await store.insertSeries(sql, application, asNames)
+      return await store.findTheseSeries(sql, application, asNames)
+    })
+    learn(made)
   }
 
-  async function makeSet(application: Application, known: Known, own: string[], ids: number[]) {
-    const key = own.join('\t')
-    const there = known.sets.get(key)
-    if (there) return there
-    const set = await store.insertSet(db.sql, application, ids)
-    sets.set(set.setId, set.seriesIds)
-    fields.set(set, own)
-    known.sets.set(key, [set])
-    known.count++
-    return [set]
+  /** Undefined where one of the sets is not known here. `mayBeAlone`: each field by itself is good enough. */
+  function remembered(known: Known, own: string[], mayBeAlone = known.count >= setsMax): store.SeriesSet[] | undefined {
+    if (own.length > setFieldsMax) return allOf(partsOf(own), (part) => remembered(known, part, mayBeAlone))
+    const found = known.sets.get(own.join('\t'))
+    return found ?? (mayBeAlone ? allOf(own, (field) => known.sets.get(field)) : undefined)
   }
 
-  async function makeSets(application: Application, known: Known, own: string[]): Promise<store.SeriesSet[]> {
-    const ids = await seriesIds(application, known, own)
-    if (known.count < setsMax || own.length === 1) return await makeSet(application, known, own, ids)
-    const made: store.SeriesSet[] = []
-    for (const [place, id] of ids.entries()) made.push(...(await makeSet(application, known, [own[place]!], [id])))
-    return made
+  async function learnSets(application: Application, known: Known, lists: string[][]) {
+    const missing = new Map<string, string[]>()
+    for (const own of lists.flatMap(partsOf)) {
+      if (known.sets.has(own.join('\t'))) continue
+      const isRoom = own.length === 1 || known.count + missing.size < setsMax
+      for (const some of isRoom ? [own] : own.map((field) => [field]))
+        if (!known.sets.has(some.join('\t'))) missing.set(some.join('\t'), some)
+    }
+    if (missing.size === 0) return
+    const wanted = [...missing.values()].map((own) => own.map((field) => known.series.get(field)!))
+    const made = await store.insertSets(db.sql, application, wanted)
+    const byIds = new Map(made.map((set) => [set.seriesIds.join(), set]))
+    for (const [index, [key, own]] of [...missing].entries()) {
+      const set = byIds.get(wanted[index]!.join())!
+      sets.set(set.setId, set.seriesIds)
+      fields.set(set, own)
+      if (!known.sets.has(key)) known.count++
+      known.sets.set(key, [set])
+    }
+  }
+
+  async function allSetsOf(application: Application, lists: string[][]): Promise<store.SeriesSet[][]> {
+    const known = await knownOf(application)
+    const unknown = lists.filter((own) => !remembered(known, own))
+    if (unknown.length > 0) {
+      await learnSeries(application, known, [...new Set(unknown.flat())])
+      await learnSets(application, known, unknown)
+    }
+    return lists.map((own) => remembered(known, own, true)!)
   }
 
   return {
@@ -193,15 +221,10 @@ export function createNames(db: Db, options: { seriesMax: number }): Names {
     },
     setsOf(application, own) {
       const known = applications.get(keyOf(application))
-      if (known && !(known instanceof Promise)) {
-        const found = known.sets.get(own.join('\t'))
-        if (found) return found
-      }
-      return (async () => {
-        const now = await knownOf(application)
-        return now.sets.get(own.join('\t')) ?? (await makeSets(application, now, own))
-      })()
+      const found = known && !(known instanceof Promise) ? remembered(known, own) : undefined
+      return found ?? allSetsOf(application, [own]).then(([sets]) => sets!)
     },
+    allSetsOf,
     seriesOf: (application) => store.findSeries(db.sql, application),
     async seriesIdsOf(setIds) {
       const unknown = [...new Set(setIds)].filter((setId) => !sets.has(setId))
@@ -228,4 +251,22 @@ export function createNames(db: Db, options: { seriesMax: number }): Names {
       sets.clear()
     },
   }
+}
+
+function partsOf(own: string[]): string[][] {
+  if (own.length <= setFieldsMax) return [own]
+  const parts: string[][] = []
+  for (let from = 0; from < own.length; from += setFieldsMax) parts.push(own.slice(from, from + setFieldsMax))
+  return parts
+}
+
+/** What is found of all of them, or undefined where one is missing. */
+function allOf<T, V>(all: T[], find: (one: T) => V[] | undefined): V[] | undefined {
+  const found: V[] = []
+  for (const one of all) {
+    const own = find(one)
+    if (!own) return undefined
+    for (const value of own) found.push(value)
+  }
+  return found
 }

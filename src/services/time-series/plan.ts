@@ -26,6 +26,8 @@ export interface Plan {
 export const defaultValueName = 'value'
 export const seriesName = /^[A-Za-z0-9_-]{1,255}$/
 const forbiddenInValueName = /[\\^$"'=,]/
+// biome-ignore lint/suspicious/noControlCharactersInRegex: fields are joined with two of them, see fieldOf and names.ts
+const controls = /[\u0000-\u001f\u007f]/
 const reservedValueNames = new Set(['time', 'kaaEndpointID', 'kaaEmpty', '_field', '_measurement'])
 const formats: readonly string[] = ['millis-unix-epoch', 'unix-epoch', 'iso8601']
 const types: readonly string[] = ['number', 'string', 'boolean']
@@ -33,6 +35,7 @@ const types: readonly string[] = ['number', 'string', 'boolean']
 /** For names that come from people; those that devices make up are matched by `seriesName`. */
 export function valueNameProblem(name: string): string | undefined {
   if (name.length === 0 || name.length > 255) return 'must have 1 to 255 characters'
+  if (controls.test(name)) return 'must not contain control characters'
   if (forbiddenInValueName.test(name)) return 'must not contain any of \\ ^ $ " \' = ,'
   return reservedValueNames.has(name) ? 'is a reserved name' : undefined
 }

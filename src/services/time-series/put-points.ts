@@ -1,11 +1,10 @@
 /** Points that people and rules write, through the same writer as those of devices. */
+import { addSample } from './add-sample.ts'
 import type { NewPoint } from './contract.ts'
 import { PointRefused } from './errors.ts'
 import { autoPrefix, fieldOf, problemOfValue } from './extract.ts'
 import type { Names } from './names.ts'
-import type { Value } from './pack/chunk.ts'
 import { seriesName, valueNameProblem } from './plan.ts'
-import type { SeriesSet } from './store/names.ts'
 import { timeMax, timeMin } from './times.ts'
 import type { Writer } from './write/writer.ts'
 
@@ -18,26 +17,23 @@ interface Version {
 export function createPutPoints({ names, writer }: { names: Names; writer: Writer }) {
   return async (version: Version, points: NewPoint[]): Promise<void> => {
     const written = writer.stamp(points.length)
-    const ready: { endpointNo: number; point: NewPoint; sets: SeriesSet[]; values: Value[] }[] = []
     for (const point of points) check(point)
-    await Promise.all(numbersOf(version, points, names))
-    for (const point of points) {
-      // In one order, whatever that of the caller: fewer sets.
-      const valueNames = Object.keys(point.values).sort()
-      if (valueNames.length === 0) continue
-      const endpointNo = await names.endpointNo({ ...version, endpointId: point.endpointId })
-      const fields = valueNames.map((name) => fieldOf(point.seriesName, name))
-      const sets = await names.setsOf(version, fields)
-      ready.push({ endpointNo, point, sets, values: valueNames.map((name) => point.values[name]!) })
-    }
+    // In one order, whatever that of the caller: fewer sets.
+    const ready = points
+      .map((point) => ({ point, valueNames: Object.keys(point.values).sort() }))
+      .filter(({ valueNames }) => valueNames.length > 0)
     if (ready.length === 0) return
+    const numbers = new Map(await Promise.all(numbersOf(version, points, names)))
+    const sets = await names.allSetsOf(
+      version,
+      ready.map(({ point, valueNames }) => valueNames.map((name) => fieldOf(point.seriesName, name))),
+    )
     const rows = writer.current()
-    for (const [index, { endpointNo, point, sets, values }] of ready.entries()) {
-      const origin = { ...version, endpointId: point.endpointId }
-      if (sets.length === 1) rows.add(endpointNo, point.timestamp, written + index, sets[0]!, values, origin)
-      else
-        for (const [place, set] of sets.entries())
-          rows.add(endpointNo, point.timestamp, written + index, set, [values[place]!], origin)
+    for (const [index, { point, valueNames }] of ready.entries()) {
+      const { endpointId, timestamp: at } = point
+      const values = valueNames.map((name) => point.values[name]!)
+      const sample = { endpointNo: numbers.get(endpointId)!, at, written: written + index, values }
+      addSample(rows, sets[index]!, sample, { ...version, endpointId })
     }
     await writer.committed()
   }
@@ -45,8 +41,8 @@ export function createPutPoints({ names, writer }: { names: Names; writer: Write
 
 /** All at once, so that those who are not known yet are asked for together. */
 const numbersOf = (version: Version, points: NewPoint[], names: Names) =>
-  [...new Set(points.map(({ endpointId }) => endpointId))].map((endpointId) =>
-    names.endpointNo({ ...version, endpointId }),
+  [...new Set(points.map(({ endpointId }) => endpointId))].map(
+    async (endpointId) => [endpointId, await names.endpointNo({ ...version, endpointId })] as const,
   )
 
 function check({ endpointId, seriesName: name, timestamp, values, place = `${endpointId}.${name}` }: NewPoint) {

@@ -4,7 +4,7 @@
  */
 import { type Points, valueAt } from '../pack/chunk.ts'
 import type { IdentifiedPart } from './json.ts'
-import { type Rows, rowsOf } from './point-text.ts'
+import { type Rows, rowAt, rowsOf } from './point-text.ts'
 import type { AskedSeries } from './series.ts'
 import { createTextBuffer, dayMs, put, putNumber, putTimeOfDay, room, type TextBuffer, take } from './text.ts'
 
@@ -17,17 +17,20 @@ export async function* csvOf(
   descending: boolean,
 ): AsyncGenerator<Buffer> {
   const names = [...new Set(series.flatMap(({ values }) => values.map(({ name }) => name)))].sort()
+  const places = new Map(names.map((name, place) => [name, place]))
   const text = createTextBuffer(bytesAtOnce + 4096)
   put(text, `${['timestamp', 'endpointId', 'series', ...names.map(cell)].join()}\r\n`)
   for await (const { pieces, idOf } of parts)
     for (const piece of pieces) {
-      const rows = rowsOf(piece.columns, descending)
-      const columnOf = names.map((name) => piece.columns.findIndex((column) => column.name === name))
+      const columns = piece.columns.toSorted((a, b) => places.get(a.name)! - places.get(b.name)!)
+      const rows = rowsOf(columns, descending)
+      const placeOf = columns.map(({ name }) => places.get(name)!)
       const middle = `Z,${cell(idOf(piece.endpointNo))},${cell(piece.series.name)}`
       for (let index = 0; index < rows.count; index++) {
-        putTime(text, rows.times[index]!)
+        const row = rowAt(rows, index)
+        putTime(text, rows.times[row]!)
         put(text, middle)
-        putValues(text, rows, columnOf, index)
+        putValues(text, rows, row, placeOf, names.length)
         if (text.length >= bytesAtOnce) yield take(text)
       }
     }
@@ -46,15 +49,26 @@ function putTime(text: TextBuffer, time: number) {
   text.length += dayText.length
 }
 
-function putValues(text: TextBuffer, { columns, places }: Rows, columnOf: number[], index: number) {
-  for (const column of columnOf) {
+/** `placeOf`: of each column, ascending. */
+function putValues(text: TextBuffer, { columns, cells }: Rows, row: number, placeOf: number[], width: number) {
+  const first = cells ? cells.starts[row]! : 0
+  const end = cells ? cells.starts[row + 1]! : columns.length
+  let place = -1
+  for (let cell = first; cell < end; cell++) {
+    const column = cells ? cells.columns[cell]! : cell
+    putCommas(text, placeOf[column]! - place)
+    place = placeOf[column]!
     room(text, numberRoom)
-    text.bytes[text.length++] = 0x2c
-    if (column < 0) continue
-    const place = places ? places[column]![index]! : index
-    if (place >= 0) putCell(text, columns[column]!.points, place)
+    putCell(text, columns[column]!.points, cells ? cells.places[cell]! : row)
   }
+  putCommas(text, width - 1 - place)
   put(text, '\r\n')
+}
+
+function putCommas(text: TextBuffer, count: number) {
+  room(text, count)
+  text.bytes.fill(0x2c, text.length, text.length + count)
+  text.length += count
 }
 
 function putCell(text: TextBuffer, points: Points, index: number) {

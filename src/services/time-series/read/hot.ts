@@ -24,11 +24,12 @@ interface WantedOfSet {
 
 export function hotFormat(all: SeriesSet[], wanted: number[]): HotFormat {
   const bySet = new Map<number, WantedOfSet>()
+  const indexOf = new Map(wanted.map((seriesId, index) => [seriesId, index]))
   for (const { setId, seriesIds } of all) {
     const own: WantedOfSet = { wanted: [], places: [] }
-    for (const [index, seriesId] of wanted.entries()) {
-      const place = seriesIds.indexOf(seriesId)
-      if (place < 0) continue
+    for (let place = 0; place < seriesIds.length; place++) {
+      const index = indexOf.get(seriesIds[place]!)
+      if (index === undefined) continue
       own.wanted.push(index)
       own.places.push(place)
     }

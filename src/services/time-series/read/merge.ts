@@ -87,7 +87,7 @@ function partOf<V>(all: Map<number, V>, first: number, end: number): Map<number,
 }
 
 /** The place of the first point that is not before this time. */
-export function firstFrom({ times, count }: Points, time: number): number {
+export function firstFrom({ times, count }: Pick<Points, 'times' | 'count'>, time: number): number {
   let [low, high] = [0, count]
   while (low < high) {
     const middle = (low + high) >>> 1

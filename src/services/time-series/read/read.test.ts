@@ -96,3 +96,18 @@ test('times before 1970 and of every millisecond are written as dates are', () =
     times.toSorted((a, b) => a - b).map((time) => new Date(time).toISOString()),
   )
 })
+
+test('many values, each with times of its own, take no more than their points', () => {
+  const columns = Array.from({ length: 2000 }, (_, column) => ({
+    name: `v${column}`,
+    points: pointsOf(Array.from({ length: 10 }, (_, place) => [place * 2000 + column, column])),
+  }))
+  const before = process.memoryUsage().arrayBuffers
+  const rows = rowsOf(columns, true)
+  assert.ok(process.memoryUsage().arrayBuffers - before < 4_000_000)
+  const text = createTextBuffer()
+  putPoints(text, rows, 0, 1e7)
+  const told = JSON.parse(`[${take(text)}]`)
+  assert.equal(told.length, 20_000)
+  assert.deepEqual(told[0], { timestamp: '1970-01-01T00:00:19.999Z', values: { v1999: 1999 } })
+})

@@ -99,6 +99,25 @@ export async function findSeriesOf(
     order by application_name, name, value_name`
 }
 
+export async function countSeries(sql: Sql, { tenantId, applicationName }: Application): Promise<number> {
+  const [row] = await sql`
+    select count(*) from time_series.series where tenant_id = ${tenantId} and application_name = ${applicationName}`
+  return row!.count
+}
+
+/** Those of them that there are. */
+export async function findTheseSeries(
+  sql: Sql,
+  { tenantId, applicationName }: Application,
+  fields: { name: string; valueName: string }[],
+): Promise<Series[]> {
+  return await sql`
+    select series_id, name, value_name from time_series.series
+    join unnest(${fields.map(({ name }) => name)}::text[], ${fields.map(({ valueName }) => valueName)}::text[])
+      asked (name, value_name) using (name, value_name)
+    where tenant_id = ${tenantId} and application_name = ${applicationName}`
+}
+
 /** Under a lock of the application, so that its limit is kept; those that are there already stay as they are. */
 export async function insertSeries(
   sql: Sql,
@@ -131,17 +150,19 @@ export async function findSetsByNumber(sql: Sql, setIds: number[]): Promise<Seri
   return await sql`select set_id, series_ids from time_series.sets where set_id = any(${setIds}::bigint[])`
 }
 
-export async function insertSet(
+/** With those that are there already. */
+export async function insertSets(
   sql: Sql,
   { tenantId, applicationName }: Application,
-  seriesIds: number[],
-): Promise<SeriesSet> {
+  lists: number[][],
+): Promise<SeriesSet[]> {
+  // Lists of different lengths are no array of arrays.
+  const texts = lists.map((seriesIds) => `{${seriesIds.join()}}`)
   await sql`
     insert into time_series.sets (tenant_id, application_name, series_ids)
-    values (${tenantId}, ${applicationName}, ${seriesIds}::integer[])
+    select ${tenantId}, ${applicationName}, list::integer[] from unnest(${texts}::text[]) list
     on conflict (tenant_id, application_name, series_ids) do nothing`
-  const [row] = await sql<SeriesSet[]>`
-    select set_id, series_ids from time_series.sets
-    where tenant_id = ${tenantId} and application_name = ${applicationName} and series_ids = ${seriesIds}::integer[]`
-  return row!
+  return await sql`
+    select set_id, series_ids from time_series.sets where tenant_id = ${tenantId} and application_name = ${applicationName}
+      and series_ids in (select list::integer[] from unnest(${texts}::text[]) list)`
 }
