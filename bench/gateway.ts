@@ -47,7 +47,7 @@ export async function gateway(): Promise<Figure[]> {
     const steady = await belowTheHighest(generator, core, outcomes.get(core)!)
     const site = await startSite(platform.name, ground)
     const comingBack = await storm(generator, site).finally(site.stop)
-    const disturbed = await neighbour()
+    const disturbed = await neighbour(ground)
     return [
       ...limitsOf(outcomes, core),
       ...comingBack,

@@ -5,17 +5,20 @@ import { sleep } from '../../src/kernel/clock.ts'
 import { cutAll, nuisances } from '../../test/harness/mqtt-nuisances.ts'
 import { quantile } from '../register/measure.ts'
 import type { Figure } from '../report.ts'
+import { startCore } from './contenders.ts'
 import { loadCore, onCore } from './generator.ts'
-import { startPeer } from './servers.ts'
+import { type Ground, versionName } from './site.ts'
 
-const seconds = 8
+const seconds = 15
 /** Paced: how many connections a machine can make is not what is asked. */
 const nuisanceEveryMs = 100
 
-export async function neighbour(): Promise<Figure[]> {
-  const broker = await startPeer('Open broker', 'open-broker.ts', 'acknowledged')
+/** Of the gateway with an extension that does nothing; those who misbehave have a valid token too. */
+export async function neighbour(ground: Ground): Promise<Figure[]> {
+  const server = await startCore(ground, 'acknowledged', 'any')
+  const [own, theirs] = ground.tokens.map((token) => `kp1/${versionName}/dcx/${token}/json`)
   const file = join(import.meta.dirname, '../../test/harness/mqtt-neighbour.ts')
-  const [command, ...args] = onCore(loadCore, [process.execPath, file, String(broker.port)])
+  const [command, ...args] = onCore(loadCore, [process.execPath, file, String(server.port), own!])
   const child = spawn(command, args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
   try {
     await heard(child)
@@ -23,9 +26,8 @@ export async function neighbour(): Promise<Figure[]> {
     const calm = await p99During(child, () => {})
     let count = 0
     const kinds = Object.values(nuisances)
-    const attacked = await p99During(child, () =>
-      kinds[count++ % kinds.length]!(broker.port, (label) => `${label}${count}`),
-    )
+    const target = { port: server.port, name: (label: string) => `${label}${count}`, topic: theirs! }
+    const attacked = await p99During(child, () => kinds[count++ % kinds.length]!(target))
     if (child.exitCode !== null) throw new Error('the neighbour lost its connection')
     console.error(`a neighbour's p99: ${calm.toFixed(2)} ms, under attack ${attacked.toFixed(2)} ms`)
     return [
@@ -36,7 +38,7 @@ export async function neighbour(): Promise<Figure[]> {
   } finally {
     cutAll()
     if (child.connected) child.disconnect()
-    await broker.stop()
+    await server.stop()
   }
 }
 

@@ -3,7 +3,8 @@ import { monotonicMs } from '../../src/kernel/clock.ts'
 import { connected } from './mqtt-raw.ts'
 
 const everyMs = 5
-const client = await connected(Number(process.argv[2]), { clientId: 'neighbour', keepalive: 10 })
+const [, , port, topic = 'n'] = process.argv
+const client = await connected(Number(port), { clientId: 'neighbour', keepalive: 10 })
 let times: number[] = []
 let sentAt = 0
 let messageId = 0
@@ -11,7 +12,7 @@ let messageId = 0
 const send = () => {
   messageId = (messageId % 0xffff) + 1
   sentAt = monotonicMs()
-  client.send({ cmd: 'publish', topic: 'n', payload: 'hello', qos: 1, messageId, dup: false, retain: false })
+  client.send({ cmd: 'publish', topic, payload: 'hello', qos: 1, messageId, dup: false, retain: false })
 }
 client.socket.on('data', () => {
   times.push(monotonicMs() - sentAt)

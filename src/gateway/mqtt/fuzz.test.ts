@@ -109,7 +109,7 @@ async function disturb(
   const kinds = Object.values(nuisances)
   for (const [index, one] of attacks.entries()) {
     await assault(open(port), one, name('fuzz'))
-    if (index % 10 === 0) kinds[(index / 10) % kinds.length]!(port, name)
+    if (index % 10 === 0) kinds[(index / 10) % kinds.length]!({ port, name })
     // Paced: how many connections this machine can make is not what is asked.
     await sleep(10)
   }

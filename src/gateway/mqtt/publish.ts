@@ -5,7 +5,7 @@ import { end } from './ending.ts'
 import type { Message, MessageProperties, PublishCode, Qos } from './host.ts'
 import type { Limits } from './limits.ts'
 import { Packet, readProperties } from './properties.ts'
-import { doneReading, readFrom, where } from './reader.ts'
+import { doneReading, readFrom, sharedBuffer, where } from './reader.ts'
 import { type Acknowledgement, Pause, type Peer, Phase, type Session } from './state.ts'
 import { writeAcknowledgement, writeCodes } from './writer.ts'
 
@@ -30,6 +30,17 @@ function readTopic(buffer: Buffer, start: number, stop: number, limits: Limits):
   const topic = buffer.toString('utf8', start, stop)
   if (/[\u0080-\u009f]/.test(topic)) throw malformed('the topic holds a control character')
   return topic
+}
+
+/**
+ * Large messages that came in several reads are in a buffer of their own already. A copy of each would make so much garbage that
+ * its collection is felt by everybody.
+ */
+function ownPart(buffer: Buffer, start: number, stop: number): Buffer {
+  if (buffer !== sharedBuffer && stop - start > buffer.length / 2) return buffer.subarray(start, stop)
+  const part = Buffer.allocUnsafe(stop - start)
+  buffer.copy(part, 0, start, stop)
+  return part
 }
 
 export function receivePublish(peer: Peer, header: number, buffer: Buffer, start: number, stop: number) {
@@ -67,8 +78,7 @@ export function receivePublish(peer: Peer, header: number, buffer: Buffer, start
   }
   if (topic === '') throw peer.version === 5 ? protocolError('no topic') : malformed('no topic')
   const retain = (header & 1) === 1
-  const payload = Buffer.allocUnsafe(stop - position)
-  buffer.copy(payload, 0, position, stop)
+  const payload = ownPart(buffer, position, stop)
   const message: Message = properties ? { topic, payload, qos, retain, properties } : { topic, payload, qos, retain }
   if (qos === 2 && !isNew(peer, packetId)) return
   const outcome = layer.host.publish(peer, message)

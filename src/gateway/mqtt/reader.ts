@@ -5,6 +5,9 @@
 import { isUtf8 } from 'node:buffer'
 import { Code, MqttError, malformed } from './codes.ts'
 
+/** What all plain sockets are read into, one after the other: whoever keeps something of it copies it within the turn. */
+export const sharedBuffer = Buffer.allocUnsafeSlow(65_536)
+
 let buffer: Buffer = Buffer.alloc(0)
 let position = 0
 let end = 0

@@ -69,9 +69,9 @@ function parse(peer: Peer, buffer: Buffer, length: number) {
 }
 
 /** A chunk can hold tens of thousands of tiny packets: nobody is served for so long at a time. */
-const packetsAtOnce = 500
+const packetsAtOnce = 32
 
-function letOthersFirst(peer: Peer) {
+export function letOthersFirst(peer: Peer) {
   peer.paused |= Pause.turn
   peer.stream.pause()
   setImmediate(nextTurn, peer)
@@ -190,15 +190,18 @@ function fail(peer: Peer, error: unknown) {
 }
 
 /**
- * What is left is copied: a slice would hold the whole chunk. It grows by doubling as bytes come in, never to the length that the
- * peer has only announced.
+ * What is left is copied: a slice would hold the whole chunk. It grows as bytes come in, to the length of the packet once a
+ * quarter of it is there, never to one that the peer has only announced.
  */
 function keep(peer: Peer, buffer: Buffer, position: number, length: number) {
-  hold(peer, length - position)
+  const have = length - position
+  hold(peer, peer.paused === 0 ? grown(peer, have) : have)
   buffer.copy(peer.rest!, 0, position, length)
-  peer.restLength = length - position
+  peer.restLength = have
   peer.restSince = peer.layer.tick
 }
+
+const grown = ({ restNeeds }: Peer, have: number) => Math.max(have, Math.min(have * 4, restNeeds))
 
 function hold(peer: Peer, bytes: number) {
   peer.rest = Buffer.allocUnsafeSlow(bytes)
@@ -209,7 +212,7 @@ function append(peer: Peer, chunk: Buffer, length: number): boolean {
   const { rest, restLength, layer } = peer
   const needed = restLength + length
   if (needed > rest!.length) {
-    const size = Math.max(needed, Math.min(rest!.length * 2, peer.restNeeds))
+    const size = grown(peer, needed)
     if (layer.partialBytes + size - rest!.length > layer.limits.partialBytesMax) {
       end(peer, Code.quotaExceeded, 'too many incomplete packets at a time')
       return false

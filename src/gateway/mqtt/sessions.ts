@@ -8,7 +8,8 @@ import { closeConnection, end, gone } from './ending.ts'
 import type { Client, From, Host, Sessions } from './host.ts'
 import { defaultLimits, type Limits } from './limits.ts'
 import { send, sendQueued } from './outbound.ts'
-import { proceed, receive } from './receive.ts'
+import { sharedBuffer } from './reader.ts'
+import { letOthersFirst, proceed, receive } from './receive.ts'
 import type { SessionStore } from './session-store.ts'
 import { type Layer, type Offers, Pause, type Peer, Phase } from './state.ts'
 import { sweep, sweepEveryMs } from './sweep.ts'
@@ -32,9 +33,6 @@ const defaultOffers: Offers = {
 const peerOf = Symbol('peer')
 type Stream = Duplex & { [peerOf]?: Peer }
 
-/** What all plain sockets are read into, one after the other: whoever keeps something of it copies it within the turn. */
-const bytes = Buffer.allocUnsafeSlow(65_536)
-
 /**
  * The socket of a server that has just accepted it, read into one buffer for all. Node.js offers that (`onread`) to whoever makes
  * a socket, but not to servers, hence the handle from one to the other. Without a fresh buffer and a queue for every chunk a
@@ -49,10 +47,12 @@ export function readIntoOneBuffer(accepted: Socket): Socket {
     handle,
     allowHalfOpen: true,
     onread: {
-      buffer: bytes,
+      buffer: sharedBuffer,
       callback(length: number) {
         const peer = socket[peerOf]!
-        receive(peer, bytes, length)
+        receive(peer, sharedBuffer, length)
+        // A full buffer means that more waits: libuv would read 32 of them in a row.
+        if (length === sharedBuffer.length && peer.paused === 0) letOthersFirst(peer)
         // False stops reading: a stream that was resumed and paused within a turn would go on.
         return peer.paused === 0
       },
