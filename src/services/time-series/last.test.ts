@@ -7,7 +7,7 @@ import type { DeviceEndpoint } from '../../kernel/device.ts'
 import { dayMs } from './pack/builder.ts'
 import type { Value } from './pack/chunk.ts'
 
-const { admin, collect, endpoint, house, pack, points, registered, service } = await openTimeSeries()
+const { admin, collect, configure, endpoint, house, pack, points, registered, retention, service } = await openTimeSeries()
 const urlOf = ({ applicationName }: DeviceEndpoint) => `/epts/api/v1/applications/${applicationName}/time-series/last`
 const today = Math.floor(Date.now() / dayMs) * dayMs
 const iso = (time: number) => new Date(time).toISOString()
@@ -143,6 +143,36 @@ suite('the last points', () => {
       const query = { offset: String(offset), limit: String(limit), ...(before && { beforeDate: iso(before) }) }
       assert.deepEqual(await read(one, query), expected, JSON.stringify(query))
     }
+  })
+
+  test('nothing that the retention of its series does not keep, whether it is packed, deleted or has just come', async () => {
+    const one = await endpoint()
+    const ago = (days: number) => today - days * dayMs
+    await collect(one, [
+      { timestamp: ago(20), x: 20, y: 20 },
+      { timestamp: ago(50), x: 50, z: 50 },
+    ])
+    const all = { 'auto~x': [point(ago(20), 20)], 'auto~y': [point(ago(20), 20)], 'auto~z': [point(ago(50), 50)] }
+    assert.deepEqual((await read(one))[one.endpointId], all)
+    await configure(one.applicationName, { retention: { days: 30, series: { 'auto~y': 7, 'auto~z': 50 } } })
+    const { 'auto~y': gone, ...kept } = all
+    const look = async () => {
+      assert.deepEqual((await read(one))[one.endpointId], kept)
+      assert.deepEqual((await read(one, { limit: '5' }))[one.endpointId], kept)
+      assert.deepEqual(await read(one, { timeSeriesName: 'auto~y' }), {})
+      assert.deepEqual(await read(one, { timeSeriesName: 'auto~y', limit: '5' }), {})
+      assert.deepEqual(await read(one, { timeSeriesName: 'auto~x', beforeDate: iso(ago(40)) }), {})
+      assert.deepEqual(await read(one, { timeSeriesName: 'auto~x', offset: '1' }), {})
+    }
+    await look()
+    await service.latest.flush(true)
+    await pack()
+    await retention().run(() => {})
+    await look()
+    await collect(one, [{ timestamp: ago(8), y: 8 }])
+    await look()
+    await collect(one, [{ timestamp: ago(7), y: 7 }])
+    assert.deepEqual((await read(one))[one.endpointId]['auto~y'], [point(ago(7), 7)])
   })
 
   test('what is wrong is named', async () => {

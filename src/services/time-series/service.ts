@@ -121,7 +121,7 @@ export function createTimeSeries(
   const live = createLive(kit, {
     names,
     sights,
-    replay: createReplay({ db: reading, names, latest, now }),
+    replay: createReplay({ db: reading, names, latest, retention, now }),
     limits: kit.settings.timeSeries.live,
   })
   const putPoints = createPutPoints({ names, writer })
@@ -129,7 +129,7 @@ export function createTimeSeries(
     connectivity: createConnectivitySeries({ log, applications, register, putPoints }),
     configured: createConfigured({ db: kit.db, applications }),
     data: createDataRules({ sights, reader }),
-    last: createLastRules({ sights, reader, latest }),
+    last: createLastRules({ sights, reader, latest, retention }),
     points: createPointRules({ applications, register, putPoints }),
     api: {
       collect: createCollect({ plans, names, writer }),

@@ -8,6 +8,7 @@ import { findSamplesSince } from '../store/live.ts'
 import { findEndpointsOf, findTheseEndpointsOf, type NumberedEndpoint } from '../store/names.ts'
 import { findSlots } from '../store/slots.ts'
 import type { Latest } from '../write/latest.ts'
+import type { KeptSince, RetentionRules } from '../write/retention.ts'
 import { valuesOf } from '../write/rows.ts'
 import { type LivePoint, livePoint } from './point.ts'
 import type { Subscription, Watched } from './subscription.ts'
@@ -36,8 +37,14 @@ interface One {
   value: Value
 }
 
-export function createReplay(deps: { db: Db; names: Names; latest: Latest; now: Clock }): Replay {
-  const { db, names, latest, now } = deps
+export function createReplay(deps: {
+  db: Db
+  names: Names
+  latest: Latest
+  retention: Pick<RetentionRules, 'keptSince'>
+  now: Clock
+}): Replay {
+  const { db, names, latest, retention, now } = deps
 
   async function endpointsOf(watched: Watched): Promise<NumberedEndpoint[]> {
     const { tenantId, applicationName, endpointIds } = watched
@@ -66,12 +73,12 @@ export function createReplay(deps: { db: Db; names: Names; latest: Latest; now: 
   }
 
   /** Values of a series with the same time and stamp are one point. */
-  async function pointsOf(watched: Watched, all: One[]): Promise<LivePoint[]> {
+  async function pointsOf(watched: Watched, all: One[], keptSince?: KeptSince): Promise<LivePoint[]> {
     const series = new Map((await names.seriesOf(watched)).map((one) => [one.seriesId, one]))
     const points = new Map<string, { of: One; seriesName: string; values: Record<string, Value> }>()
     for (const one of all) {
       const found = series.get(one.seriesId)
-      if (!found) continue
+      if (!found || (keptSince && one.timestamp < keptSince(found.name))) continue
       const key = `${one.endpointId}\n${found.name}\n${one.timestamp}\n${one.written}`
       const known = points.get(key) ?? { of: one, seriesName: found.name, values: {} }
       known.values[found.valueName] = one.value
@@ -115,7 +122,8 @@ export function createReplay(deps: { db: Db; names: Names; latest: Latest; now: 
         for (const one of stored.get(endpointNo) ?? []) take({ ...one, endpointId, written: 0 })
       for (const one of recent ?? []) take(one)
       // Of a series with several values the newest time is its newest point.
-      return newestOfSeries(await pointsOf(subscription, [...newest.values()]))
+      const keptSince = await retention.keptSince(subscription)
+      return newestOfSeries(await pointsOf(subscription, [...newest.values()], keptSince))
     },
   }
 }

@@ -4,7 +4,8 @@ import { dayMs } from '../pack/builder.ts'
 import type { NumberedEndpoint } from '../store/names.ts'
 import { timeMax, timeMin } from '../times.ts'
 import type { Latest } from '../write/latest.ts'
-import { putPoints, rowsOf } from './point-text.ts'
+import type { KeptSince, RetentionRules } from '../write/retention.ts'
+import { putPoints, type Rows, rowsOf } from './point-text.ts'
 import type { Reader } from './reader.ts'
 import type { AskedSeries } from './series.ts'
 import type { Asked, Sights } from './sight.ts'
@@ -25,22 +26,28 @@ export interface LastRules {
 /** Points that are kept in memory until they are answered with, about. */
 const pointsAtOnce = 100_000
 
-export function createLastRules(deps: { sights: Sights; reader: Reader; latest: Latest }): LastRules {
-  const { sights, reader, latest } = deps
+export function createLastRules(deps: {
+  sights: Sights
+  reader: Reader
+  latest: Latest
+  retention: Pick<RetentionRules, 'keptSince'>
+}): LastRules {
+  const { sights, reader, latest, retention } = deps
 
-  async function newestOf(page: NumberedEndpoint[], series: AskedSeries[]): Promise<Texts> {
+  async function newestOf(page: NumberedEndpoint[], series: AskedSeries[], keptSince: KeptSince): Promise<Texts> {
     const found = await latest.of(page.map(({ endpointNo }) => endpointNo))
     const named = new Map(
-      series.flatMap(({ name, values }) =>
-        values.map((one) => [one.seriesId, { name, key: `${JSON.stringify(one.name)}:` }] as const),
-      ),
+      series.flatMap(({ name, values }) => {
+        const since = keptSince(name)
+        return values.map((one) => [one.seriesId, { name, key: `${JSON.stringify(one.name)}:`, since }] as const)
+      }),
     )
     const texts: Texts = new Map()
     for (const [endpointNo, values] of found) {
       const newest = new Map<string, { timestamp: number; text: string }>()
       for (const { seriesId, timestamp, value } of values) {
         const of = named.get(seriesId)
-        if (!of) continue
+        if (!of || timestamp < of.since) continue
         const known = newest.get(of.name)
         if (known && known.timestamp > timestamp) continue
         const text = of.key + (typeof value === 'number' ? String(value) : JSON.stringify(value))
@@ -57,11 +64,14 @@ export function createLastRules(deps: { sights: Sights; reader: Reader; latest: 
   return {
     async read(ctx, question) {
       const { endpoints, series } = await sights.of(ctx, question)
-      const { offset, limit, until } = question
-      const find =
-        offset === 0 && limit === 1 && until === undefined
-          ? newestOf
-          : (page: NumberedEndpoint[], some: AskedSeries[]) => lookBack(reader, latest, ctx, question, page, some)
+      const { offset, limit, until, applicationName } = question
+      // The table of the newest values, and samples that came late, may hold what the retention does not allow any more.
+      const keptSince = await retention.keptSince({ tenantId: ctx.tenantId, applicationName })
+      const isNewest = offset === 0 && limit === 1 && until === undefined
+      const find = (page: NumberedEndpoint[], some: AskedSeries[]) =>
+        isNewest
+          ? newestOf(page, some, keptSince)
+          : lookBack({ reader, latest, keptSince }, ctx, question, page, some)
       return objectOf(endpoints, series, limit, find)
     },
   }
@@ -126,13 +136,14 @@ interface Collecting {
  * series of which there are, are not asked for any more.
  */
 async function lookBack(
-  reader: Reader,
-  latest: Latest,
+  { reader, latest, keptSince }: { reader: Reader; latest: Latest; keptSince: KeptSince },
   { tenantId }: Ctx,
   { applicationName, until = timeMax, offset, limit }: LastQuestion,
   page: NumberedEndpoint[],
   series: AskedSeries[],
 ): Promise<Texts> {
+  const oldest = Math.max(timeMin, Math.min(...series.map(({ name }) => keptSince(name))))
+  if (until < oldest) return new Map()
   const newest = await latest.of(page.map(({ endpointNo }) => endpointNo))
   const found = new Map<number, Map<string, Collecting>>()
   const collectingOf = (endpointNo: number, name: string): Collecting => {
@@ -149,7 +160,7 @@ async function lookBack(
   const text = createTextBuffer(8192)
 
   let to = until
-  let from = firstDay(newest, until)
+  let from = Math.max(oldest, firstDay(newest, until))
   for (let days = 1; ; days *= 2) {
     // At first all of it: another process may have stored something that is not known here yet.
     const all = [{ endpointNos: page.map(({ endpointNo }) => endpointNo), series }]
@@ -162,7 +173,7 @@ async function lookBack(
           columns,
         } of pieces) {
           const own = collectingOf(endpointNo, name)
-          const rows = rowsOf(columns, true)
+          const rows = keptOf(rowsOf(columns, true), keptSince(name))
           const first = Math.min(own.skip, rows.count)
           const count = Math.min(rows.count, first + own.left)
           own.skip -= first
@@ -174,9 +185,9 @@ async function lookBack(
         if (part.endpointNos.every((no) => part.series.every(({ name }) => !lacks(no, name)))) break
       }
     }
-    if (from <= timeMin || lacking(page, series, lacks).length === 0) break
+    if (from <= oldest || lacking(page, series, lacks).length === 0) break
     to = from - 1
-    from = Math.max(timeMin, from - days * dayMs)
+    from = Math.max(oldest, from - days * dayMs)
   }
   return new Map(
     [...found].map(([endpointNo, own]) => {
@@ -184,6 +195,13 @@ async function lookBack(
       return [endpointNo, new Map(texts.map(([name, one]) => [name, one.texts.join()]))]
     }),
   )
+}
+
+/** The newest first, without those before. */
+function keptOf(rows: Rows, since: number): Rows {
+  let { count } = rows
+  while (count > 0 && rows.times[count - 1]! < since) count--
+  return { ...rows, count }
 }
 
 /** Since when to look first: the day of the newest points that count. */

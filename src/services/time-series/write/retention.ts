@@ -61,6 +61,11 @@ export function retentionOf(configuration: Record<string, unknown>): {
   return { retention, problems }
 }
 
+/** Undefined: for ever. */
+const daysOf = (retention: Retention, name: string) => retention.series.get(name) ?? retention.days
+/** The first day that stays. */
+const firstDayOf = (days: number, now: Date) => dayOf(now.getTime() - days * dayMs)
+
 interface Limit {
   days: number
   /** The first day that stays. */
@@ -71,10 +76,10 @@ interface Limit {
 function limitsOf(retention: Retention, series: Series[], now: Date): Limit[] {
   const byDays = new Map<number, Series[]>()
   for (const one of series) {
-    const days = retention.series.get(one.name) ?? retention.days
+    const days = daysOf(retention, one.name)
     if (days !== undefined) byDays.set(days, [...(byDays.get(days) ?? []), one])
   }
-  return [...byDays].map(([days, own]) => ({ days, day: dayOf(now.getTime() - days * dayMs), series: own }))
+  return [...byDays].map(([days, own]) => ({ days, day: firstDayOf(days, now), series: own }))
 }
 
 const endpointsAtOnce = 500
@@ -143,6 +148,16 @@ export function createRetention(options: RetentionOptions) {
   }
 
   return {
+    /** Of a series with this name, the first moment that is kept. */
+    async keptSince(of: store.ApplicationRef): Promise<KeptSince> {
+      const { retention } = await configured(of)
+      const at = now()
+      return (name) => {
+        const days = daysOf(retention, name)
+        return days === undefined ? Number.NEGATIVE_INFINITY : firstDayOf(days, at) * dayMs
+      }
+    },
+
     /** By the number of a series, the first day that is kept of it; others are kept for ever. */
     async firstDays(): Promise<Map<number, number>> {
       const days = new Map<number, number>()
@@ -217,6 +232,7 @@ export function createRetention(options: RetentionOptions) {
     },
   }
 }
+export type KeptSince = (seriesName: string) => number
 export type RetentionRules = ReturnType<typeof createRetention>
 
 interface Sum {
