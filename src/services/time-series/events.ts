@@ -39,12 +39,28 @@ export const LiveWanted = defineEvent<{
   node: string
   /** None: nobody watches any more; absent: all. */
   endpointIds?: string[]
+  /** Whoever hears it says so, with this number. */
+  round?: number
 }>('time-series.live.wanted', {
   description: 'Somebody watches points of these endpoints in a process: whoever stores them sends them there',
 })
 
 export const LiveAsked = defineEvent<{ tenantId: string; node: string }>('time-series.live.asked', {
   description: 'A process wants to know what is watched in the others',
+})
+
+export const LiveHeard = defineEvent<{
+  tenantId: string
+  node: string
+  /** The process whose question or wish was heard. */
+  to: string
+  round: number
+}>('time-series.live.heard', {
+  description: 'A process knows what is watched in another, and sends what it stores from now on',
+})
+
+export const LiveLeft = defineEvent<{ tenantId: string; node: string }>('time-series.live.left', {
+  description: 'A process ends: nobody waits for its answers',
 })
 
 export const LivePointsSent = defineEvent<{

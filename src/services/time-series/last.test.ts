@@ -7,7 +7,8 @@ import type { DeviceEndpoint } from '../../kernel/device.ts'
 import { dayMs } from './pack/builder.ts'
 import type { Value } from './pack/chunk.ts'
 
-const { admin, collect, configure, endpoint, house, pack, points, registered, retention, service } = await openTimeSeries()
+const { admin, collect, configure, endpoint, house, pack, points, registered, retention, service } =
+  await openTimeSeries()
 const urlOf = ({ applicationName }: DeviceEndpoint) => `/epts/api/v1/applications/${applicationName}/time-series/last`
 const today = Math.floor(Date.now() / dayMs) * dayMs
 const iso = (time: number) => new Date(time).toISOString()

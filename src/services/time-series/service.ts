@@ -165,8 +165,7 @@ export function createTimeSeries(
       packer.start()
     },
     async stop() {
-      live.stop()
-      await Promise.all([writer.drained(), packer.stop()])
+      await Promise.all([live.stop(), writer.drained(), packer.stop()])
       await latest.stop()
     },
   }

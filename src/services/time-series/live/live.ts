@@ -27,7 +27,7 @@ export interface Live {
   /** They are durable. */
   stored(rows: Rows): void
   start(): Promise<void>
-  stop(): void
+  stop(): Promise<void>
 }
 
 export interface LiveLimits {
@@ -113,7 +113,8 @@ export function createLive(
     }
   }
 
-  function add(watcher: Watcher) {
+  /** True when the other processes know of it too. */
+  function add(watcher: Watcher): Promise<boolean> {
     const { applicationName } = watcher.subscription
     const some = byApplication.get(applicationName) ?? new Set()
     byApplication.set(applicationName, some.add(watcher))
@@ -121,7 +122,7 @@ export function createLive(
     timer ??= setInterval(() => {
       for (const one of all()) void recheck(one)
     }, recheckMs).unref()
-    peers.changed(watcher.subscription)
+    return peers.more(watcher.subscription)
   }
 
   function remove(watcher: Watcher) {
@@ -133,7 +134,7 @@ export function createLive(
       clearInterval(timer)
       timer = undefined
     }
-    peers.changed(watcher.subscription)
+    peers.less(watcher.subscription)
   }
 
   function checkLimits({ tenantId }: Ctx) {
@@ -163,15 +164,17 @@ export function createLive(
       const { caller } = ctx
       const watcher = { subscription, ctx, caller, permissions: caller.permissions.length, callerNow }
       // From here on everything waits for it, so that nothing is missed while older points are looked for.
-      add(watcher)
+      const added = add(watcher)
       outlet.onClose(() => remove(watcher))
       try {
         const since = now().getTime() * 1000
         const before = lastEventId === undefined ? [] : await replay.since(subscription, lastEventId)
         const newest = initial ? await replay.newest(subscription) : []
+        const isKnown = await added
         outlet.becomes(open())
         subscription.begin(since, [...newest, ...(typeof before === 'string' ? [] : before)])
         if (typeof before === 'string') subscription.gap(before)
+        if (!isKnown) subscription.gap('missed')
       } catch (error) {
         outlet.end('')
         throw error
@@ -191,9 +194,9 @@ export function createLive(
       }
     },
     start: peers.start,
-    stop() {
+    async stop() {
       clearInterval(timer)
-      peers.stop()
+      await peers.stop()
     },
   }
 }

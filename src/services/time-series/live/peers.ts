@@ -6,7 +6,8 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import { monotonicMs, sleep } from '../../../kernel/clock.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
-import { LiveAsked, LivePointsSent, LiveWanted } from '../events.ts'
+import { LiveAsked, LiveHeard, LiveLeft, LivePointsSent, LiveWanted } from '../events.ts'
+import { createNeighbours } from './neighbours.ts'
 import { bytesOf, type LivePoint } from './point.ts'
 
 interface Place {
@@ -25,10 +26,11 @@ export interface Peers {
   isBusy(): boolean
   wants(of: Place & { endpointId: string }): boolean
   forward(of: Place, points: LivePoint[]): void
-  /** What is watched here has changed. */
-  changed(of: Place): void
+  /** More is watched here. True when all others know of it: from here on nothing is missed. */
+  more(of: Place): Promise<boolean>
+  less(of: Place): void
   start(): Promise<void>
-  stop(): void
+  stop(): Promise<void>
 }
 
 interface Pieces {
@@ -41,6 +43,8 @@ const renewEveryMs = 20_000
 const forgottenMs = 50_000
 const togetherMs = 50
 const pauseMs = 500
+/** Who does not answer for so long is taken for dead. */
+const answerMs = 1000
 const textMax = 256 * 1024
 /** What waits for a slow database, in all; more is lost, and said to be. */
 const waitingBytesMax = 8 * 1024 * 1024
@@ -67,27 +71,65 @@ export function createPeers(
   let timer: NodeJS.Timeout | undefined
   let renewing: NodeJS.Timeout | undefined
 
-  const tell = (work: Promise<void>, what: string) =>
-    work.catch((error) => log.warn({ err: error }, `${what}; trying again`))
+  const neighbours = createNeighbours(answerMs)
+  const tenantId = 'platform'
 
-  const announce = async (wanted: Wanted[]) =>
-    await db.tx((sql) =>
-      bus.publishAll(
-        sql,
-        LiveWanted,
-        wanted.map(({ endpointIds, ...of }) => {
-          const fits = endpointIds !== undefined && JSON.stringify(endpointIds).length < endpointIdsLength
-          return { ...of, node, ...(fits && { endpointIds }) }
-        }),
-      ),
+  /** Whether it was told. */
+  const tell = (work: Promise<void>, what: string): Promise<boolean> =>
+    work.then(
+      () => true,
+      (error) => {
+        log.warn({ err: error }, what)
+        return false
+      },
     )
 
+  const answer = (to: string, round: number) =>
+    void tell(
+      db.tx((sql) => bus.publish(sql, LiveHeard, { tenantId, node, to, round })),
+      'another process could not be answered; it says that points may be missing',
+    )
+
+  let announcing = Promise.resolve(true)
+  /** One after the other, each with what holds when it is sent: who is told last is told the truth. */
+  function announce(wanted: () => Wanted[], round?: number): Promise<boolean> {
+    const events = () =>
+      wanted().map(({ endpointIds, ...of }) => {
+        const fits = endpointIds !== undefined && JSON.stringify(endpointIds).length < endpointIdsLength
+        return { ...of, node, ...(fits && { endpointIds }), ...(round !== undefined && { round }) }
+      })
+    announcing = announcing.then(() =>
+      tell(
+        db.tx((sql) => bus.publishAll(sql, LiveWanted, events())),
+        'what is watched could not be told; trying again',
+      ),
+    )
+    return announcing
+  }
+
+  function wantedNow(of: Place): Wanted[] {
+    const [wanted = { ...of, endpointIds: [] }] = here.wanted(of)
+    return [wanted]
+  }
+
   bus.hear(LiveAsked, (asked) => {
-    if (asked.node !== node) void tell(announce(here.wanted()), 'what is watched could not be told')
+    if (asked.node === node) return
+    neighbours.met(asked.node)
+    void announce(() => here.wanted())
+    answer(asked.node, 0)
   })
 
-  bus.hear(LiveWanted, ({ applicationName, node: peer, endpointIds }) => {
+  bus.hear(LiveHeard, ({ node: peer, to, round }) => {
+    if (to === node) neighbours.heard(peer, round)
+    else if (peer !== node) neighbours.met(peer)
+  })
+
+  bus.hear(LiveLeft, ({ node: peer }) => neighbours.left(peer))
+
+  bus.hear(LiveWanted, ({ applicationName, node: peer, endpointIds, round }) => {
     if (peer === node) return
+    neighbours.met(peer)
+    if (round !== undefined) answer(peer, round)
     const known = elsewhere.get(applicationName) ?? new Map()
     elsewhere.set(applicationName, known)
     if (endpointIds?.length === 0) known.delete(peer)
@@ -120,7 +162,7 @@ export function createPeers(
     void tell(ask(), 'what is watched elsewhere could not be asked')
   })
 
-  const ask = async () => await db.tx((sql) => bus.publish(sql, LiveAsked, { tenantId: 'platform', node }))
+  const ask = async () => await db.tx((sql) => bus.publish(sql, LiveAsked, { tenantId, node }))
 
   async function send() {
     timer = undefined
@@ -190,20 +232,28 @@ export function createPeers(
         }
       if (!isSending) timer ??= setTimeout(() => void send(), togetherMs).unref()
     },
-    changed(of) {
-      const [wanted = { ...of, endpointIds: [] }] = here.wanted(of)
-      void tell(announce([wanted]), 'what is watched could not be told')
+    async more(of) {
+      if (neighbours.hasAny()) return await neighbours.tell((round) => announce(() => wantedNow(of), round))
+      void announce(() => wantedNow(of))
+      return true
     },
+    less: (of) => void announce(() => wantedNow(of)),
     async start() {
       await ask()
       renewing = setInterval(() => {
-        const wanted = here.wanted()
-        if (wanted.length > 0) void tell(announce(wanted), 'what is watched could not be told')
+        if (here.wanted().length > 0) void announce(() => here.wanted())
       }, renewEveryMs).unref()
     },
-    stop() {
+    async stop() {
       clearInterval(renewing)
       clearTimeout(timer)
+      const hadAny = neighbours.hasAny()
+      neighbours.stop()
+      if (!hadAny) return
+      await tell(
+        db.tx((sql) => bus.publish(sql, LiveLeft, { tenantId, node })),
+        'the others could not be told that this process ends; they find out',
+      )
     },
   }
 }

@@ -5,6 +5,8 @@ import { eventually } from '../../../../test/harness/eventually.ts'
 import { openLive } from '../../../../test/harness/live.ts'
 import { addRealms } from '../../../../test/harness/realm-state.ts'
 import { connect } from '../../../kernel/db.ts'
+import { LiveAsked } from '../events.ts'
+import { createPeers } from './peers.ts'
 
 const connection = await freshDatabase()
 const open = () => openLive({ connection, environment: { WAYPOST_MASTER_KEY: 'm'.repeat(40) } })
@@ -14,7 +16,8 @@ const watches = await open()
 const { endpoint, registered, collect } = stores
 
 /** Messages between the processes, as anybody on the database hears them. */
-const messages: { event: string }[] = []
+// biome-ignore lint/suspicious/noExplicitAny: payloads of every event
+const messages: { event: string; payload: any }[] = []
 const listener = connect(connection, { max: 1 })
 await listener.listen('waypost_events', (text) => void messages.push(JSON.parse(text)))
 const sent = () => messages.filter(({ event }) => event === 'time-series.live.points-sent').length
@@ -24,11 +27,6 @@ test('what one process stores is watched in another, however long it is, and not
   const [one, two] = [await registered(app), await registered(app)]
   await collect(one, [{ timestamp: 1, a: 1 }])
   const source = await watches.watch(app, `?endpointId=${one.endpointId}`)
-  await eventually(async () => {
-    await collect(one, [{ timestamp: 2, a: 2 }])
-    assert.ok(source.events.length > 0, 'the other process knows of it')
-  })
-  source.events.splice(0)
   // Random text cannot be made shorter: so long a point takes many messages.
   const text = Array.from({ length: 3000 }, () => Math.random().toString(36))
     .join('ü😀')
@@ -47,15 +45,77 @@ test('what one process stores is watched in another, however long it is, and not
   await collect(two, [{ timestamp: 4, a: 4 }])
   source.close()
   await eventually(() => {
-    const told = messages.filter(({ event }) => event === 'time-series.live.wanted').at(-1) as never as {
-      payload: { endpointIds: string[] }
-    }
+    const told = messages.findLast(({ event }) => event === 'time-series.live.wanted')!
     assert.deepEqual(told.payload.endpointIds, [])
   })
   await collect(one, [{ timestamp: 5, a: 5 }])
   await stores.house.kit.bus.settled()
   await new Promise((done) => setTimeout(done, 120))
   assert.equal(sent(), before)
+})
+
+test('what another process stores is never missed, not even in the moment in which a stream has opened', async () => {
+  const app = await endpoint()
+  const all = await Promise.all(Array.from({ length: 12 }, () => registered(app)))
+  // Some one after the other, some at once: the last to be told must not be the first to have asked.
+  const once = async (one: (typeof all)[number], n: number) => {
+    const source = await watches.watch(app, `?endpointId=${one.endpointId}`)
+    await collect(one, [{ timestamp: n, a: n }])
+    const { data } = await source.next('points')
+    assert.equal(data[one.endpointId]['auto~a'][0].values.value, n)
+    assert.ok(source.events.every(({ event }) => event !== 'gap'))
+    source.close()
+  }
+  for (const [n, one] of all.slice(0, 4).entries()) await once(one, n)
+  await Promise.all(all.slice(4).map(once))
+})
+
+test('who waits for a process that does not answer says that points may be missing, once', async () => {
+  const app = await endpoint()
+  const { db, bus } = stores.house.kit
+  await db.tx((sql) => bus.publish(sql, LiveAsked, { tenantId: 'platform', node: 'ghost' }))
+  const answers = () => messages.filter(({ event, payload }) => event.endsWith('.heard') && payload.to === 'ghost')
+  await eventually(() => assert.equal(answers().length, 2, 'both processes have heard of it'))
+  const source = await watches.watch(app)
+  assert.equal((await source.next('gap')).data.reason, 'missed')
+  source.close()
+  const next = await watches.watch(app)
+  await collect(await registered(app), [{ timestamp: 1, a: 1 }])
+  await next.next('points')
+  assert.ok(next.events.every(({ event }) => event !== 'gap'))
+})
+
+test('who begins to watch waits until the others know of it, however long a message takes', async () => {
+  const of = { tenantId: 'default', applicationName: 'somewhere' }
+  const { promise: isSlow, resolve: goOn } = Promise.withResolvers<void>()
+  const { bus } = watches.house.kit
+  const slowBus: typeof bus = {
+    ...bus,
+    async publishAll(sql, event, payloads) {
+      await isSlow
+      await bus.publishAll(sql, event, payloads)
+    },
+  }
+  const here = { deliver() {}, missed() {} }
+  const all = () => [{ ...of, endpointIds: undefined }]
+  const asking = createPeers({ ...watches.house.kit, bus: slowBus }, 'asking', { ...here, wanted: all })
+  const storing = createPeers(stores.house.kit, 'storing', { ...here, wanted: () => [] })
+  await asking.start()
+  await storing.start()
+  const met = () => messages.some(({ payload }) => payload.node === 'asking' && payload.to === 'storing')
+  await eventually(() => assert.ok(met(), 'they have met'))
+  let isKnown: boolean | undefined
+  const known = asking.more(of).then((everybody) => {
+    isKnown = everybody
+  })
+  await collect(await registered(await endpoint()), [{ a: 1 }])
+  assert.equal(isKnown, undefined)
+  assert.equal(storing.wants({ ...of, endpointId: 'any' }), false)
+  goOn()
+  await known
+  assert.equal(isKnown, true)
+  assert.ok(storing.wants({ ...of, endpointId: 'any' }))
+  await Promise.all([asking.stop(), storing.stop()])
 })
 
 test('a process that starts later asks what is watched, and one that lost sight of the others says so', async () => {

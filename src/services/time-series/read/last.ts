@@ -69,9 +69,7 @@ export function createLastRules(deps: {
       const keptSince = await retention.keptSince({ tenantId: ctx.tenantId, applicationName })
       const isNewest = offset === 0 && limit === 1 && until === undefined
       const find = (page: NumberedEndpoint[], some: AskedSeries[]) =>
-        isNewest
-          ? newestOf(page, some, keptSince)
-          : lookBack({ reader, latest, keptSince }, ctx, question, page, some)
+        isNewest ? newestOf(page, some, keptSince) : lookBack({ reader, latest, keptSince }, ctx, question, page, some)
       return objectOf(endpoints, series, limit, find)
     },
   }
