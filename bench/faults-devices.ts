@@ -4,34 +4,24 @@
  */
 import { fullDisk, slowDisk } from '../test/faults/disk.ts'
 import { killDeviceRounds } from '../test/faults/kill-devices.ts'
-import { freshDirectory, removeDirectory } from './platform.ts'
+import { inRounds, roundsFigure } from './kill-rounds.ts'
+import { inDirectory } from './platform.ts'
 import type { Figure } from './report.ts'
 
-async function inDirectory<T>(work: (directory: string) => Promise<T>): Promise<T> {
-  const directory = freshDirectory()
-  try {
-    return await work(directory)
-  } finally {
-    removeDirectory(directory)
-  }
-}
-
 export async function faultsDevices(): Promise<Figure[]> {
-  const seed = Number(process.env.BENCH_SEED ?? 1)
-  const killed = await inDirectory((directory) => killDeviceRounds({ rounds: 50, seed, directory }))
+  const killed = await inRounds(killDeviceRounds)
   const full = await inDirectory((directory) => fullDisk({ directory }))
   const slow = await inDirectory((directory) => slowDisk({ directory }))
   return [
-    {
-      name: 'Rounds of kill -9 of server, database or both under load',
-      value: killed.rounds,
-      unit: 'rounds',
-      limit: { least: 50 },
-    },
+    roundsFigure('Rounds of kill -9 of server, database or both under load', killed),
     { name: 'Messages sent, all of them acknowledged in the end', value: killed.messages, unit: '' },
     { name: 'Of them sent more than once', value: killed.sentAgain, unit: '' },
     { name: 'Of them refused, nothing of which is there', value: killed.refused, unit: '' },
-    { name: 'Points of the others, each found once in its series', value: killed.points, unit: '' },
+    {
+      name: 'Points of the others, each found once in its series, and by people over HTTP',
+      value: killed.points,
+      unit: '',
+    },
     { name: 'Slots packed meanwhile', value: killed.packed, unit: '' },
     {
       name: 'Longest time without an acknowledgement',

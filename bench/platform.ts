@@ -28,6 +28,16 @@ interface Realm {
 export const freshDirectory = () => mkdtempSync(join(tmpdir(), 'waypost-bench-'))
 export const removeDirectory = (directory: string) => rmSync(directory, { recursive: true, force: true })
 
+/** One that is there for this work only. */
+export async function inDirectory<T>(work: (directory: string) => Promise<T>): Promise<T> {
+  const directory = freshDirectory()
+  try {
+    return await work(directory)
+  } finally {
+    removeDirectory(directory)
+  }
+}
+
 export async function start(directory: string, environment: Record<string, string> = {}): Promise<Measured> {
   const file = join(directory, 'bootstrap.json')
   rmSync(file, { force: true })

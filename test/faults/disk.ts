@@ -45,7 +45,7 @@ export async function fullDisk({ directory }: { directory: string }): Promise<Fu
       await sleep(3000)
     }
     await fleet.finish()
-    const report = await fleet.verify(connection)
+    const report = await fleet.verify(connection, await platform.asService(platform.bootstrap.default))
     assert.equal(await platform.kill('SIGTERM'), 0)
     return { ...report, acknowledgedWhileFull, slowestRecoverySeconds }
   } finally {
@@ -154,7 +154,7 @@ export async function slowDisk({ directory }: { directory: string }): Promise<Sl
     await sleep(1000)
   }
   await fleet.finish()
-  const report = await fleet.verify(database.connection())
+  const report = await fleet.verify(database.connection(), await platform.asService(platform.bootstrap.default))
   await sql.end()
   assert.equal(await platform.kill('SIGTERM'), 0)
   await database.stop()

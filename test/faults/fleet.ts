@@ -21,8 +21,8 @@ export interface Fleet {
   goesOn(more?: number): Promise<void>
   /** Nothing new is sent, and everything that was sent is acknowledged. */
   finish(): Promise<void>
-  /** Holds what is stored against what was sent; after `finish`. */
-  verify(database: ConnectionOptions): Promise<FleetReport>
+  /** Holds what is stored, and what the `data` route answers, against what was sent; after `finish`. */
+  verify(database: ConnectionOptions, ask: Ask): Promise<FleetReport>
 }
 
 export interface FleetReport {
@@ -179,7 +179,7 @@ export async function aFleet(options: {
       })
       await until('the acknowledgement of everything', () => !waiting)
     },
-    async verify(database) {
+    async verify(database, askNow) {
       const sql = connect(database, { max: 2 })
       const report: FleetReport = { messages: 0, refused, points: 0, sentAgain: 0 }
       for (const [index, { endpointId, sent, attempts }] of fleet.entries()) {
@@ -188,6 +188,8 @@ export async function aFleet(options: {
         assert.deepEqual(Object.keys(found).sort(), Object.keys(expected).sort())
         for (const [series, points] of Object.entries(expected))
           compare(`${endpointId} ${series}`, found[series]!, points)
+        for (const [series, points] of Object.entries(await answered(askNow, app, endpointId)))
+          compare(`${endpointId} ${series} over HTTP`, points, expected[series] ?? [])
         report.messages += sent
         report.points += Object.values(expected).reduce((sum, points) => sum + points.length, 0)
         const logged = await sql<{ payload: string; times: number }[]>`
@@ -215,6 +217,28 @@ function expectedOf(device: number, sent: number): Record<string, Points> {
     }
   const inTime = (points: Points) => points.sort(([a], [b]) => a - b)
   return { 'auto~v/value': inTime(numbers), 'state/text': inTime(texts) }
+}
+
+/** What people read, all of it; both series, whether anything is in them or not. */
+async function answered(ask: Ask, app: string, endpointId: string): Promise<Record<string, Points>> {
+  const found: Record<string, Points> = { 'auto~v/value': [], 'state/text': [] }
+  const question = new URLSearchParams({
+    timeSeriesName: 'auto~v,state',
+    endpointId,
+    fromDate: '2026-01-01',
+    toDate: '2030-01-01',
+  })
+  const { status, body, text } = await ask(`GET /epts/api/v1/applications/${app}/time-series/data?${question}`)
+  assert.equal(status, 200, text)
+  for (const part of body as Record<string, Record<string, { timestamp: string; values: object }[]>>[])
+    for (const [id, series] of Object.entries(part)) {
+      assert.equal(id, endpointId)
+      for (const [name, points] of Object.entries(series))
+        for (const { timestamp, values } of points)
+          for (const [valueName, value] of Object.entries(values))
+            found[`${name}/${valueName}`]!.push([Date.parse(timestamp), value])
+    }
+  return found
 }
 
 /** The first difference says more than ten thousand lines. */

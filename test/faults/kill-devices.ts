@@ -70,7 +70,7 @@ export async function killDeviceRounds(options: {
   }
   await fleet.finish()
   await kill(packer)
-  const report = await fleet.verify(database.connection())
+  const report = await fleet.verify(database.connection(), await platform.asService(platform.bootstrap.default))
   assert.equal(await platform.kill('SIGTERM'), 0)
   await database.stop()
   return { rounds, packed, slowestRecoverySeconds: slowest, ...report }
