@@ -44,6 +44,12 @@ export const settings = {
     default: '20000',
     meaning: 'connections from one address that have shown neither credentials nor a valid token yet',
   },
+  MQTT_STRANGER_SECONDS: {
+    kind: 'integer',
+    default: '600',
+    meaning:
+      'time that a connection without credentials has to name an endpoint by a valid token, before it is closed; 0 is for ever',
+  },
   MQTT_QUEUED_MESSAGES: {
     kind: 'integer',
     default: '1000',
@@ -320,6 +326,8 @@ export function loadConfig(environment: Environment = process.env) {
         trustProxy: on('TRUST_PROXY'),
         connectTimeoutSeconds: Math.max(1, integer('MQTT_CONNECT_TIMEOUT_SECONDS')),
         strangersPerAddress: integer('MQTT_STRANGERS_PER_ADDRESS'),
+        // More would be too long for a timer, and is more than anybody waits for.
+        strangerSeconds: Math.min(integer('MQTT_STRANGER_SECONDS'), 7 * 24 * 3600),
         messagesPerConnection: integer('DEVICE_MESSAGES_PER_CONNECTION'),
         messagesPerTenant: integer('DEVICE_MESSAGES_PER_TENANT'),
         queuedMessagesMax: integer('MQTT_QUEUED_MESSAGES'),

@@ -11,6 +11,7 @@ import { type Identified, type Identify, isRefused, type Refused } from './ident
 import { draw, type Guesses, type Strangers } from './limits.ts'
 import type { GatewayMetrics } from './metrics.ts'
 import type { Host, Message, PublishCode, Qos, Subscription } from './mqtt/host.ts'
+import { createPatience } from './patience.ts'
 import { type Device, keepRoute, newPeer, type Peer, type Route, routeFor } from './peers.ts'
 import {
   endpointOfFilter,
@@ -56,6 +57,7 @@ const notRouted = 0x10
 const tooManyGuesses = 'too_many_guesses'
 /** MQTT 5 clients read it. */
 const authenticationRequired = 'clients have to authenticate here'
+const unnamed = 'it has shown neither credentials nor a valid token'
 
 export function createHost(deps: HostDeps): Host<Peer> {
   const { settings, log, clients, identify, bindings, dispatch, strangers, guesses, metrics } = deps
@@ -92,6 +94,11 @@ export function createHost(deps: HostDeps): Host<Peer> {
       ...(detail !== undefined && { detail }),
     })
   }
+
+  const patience = createPatience(settings.strangerSeconds, (stranger) => {
+    refuse(stranger, { reason: 'stranger_timeout', detail: `${unnamed} within ${settings.strangerSeconds} s` })
+    stranger.close('not_authorized', unnamed)
+  })
 
   /** Somebody may be trying out tokens: each counts once. */
   function guessed({ state: peer, client }: Device, topic: Topic) {
@@ -147,10 +154,12 @@ export function createHost(deps: HostDeps): Host<Peer> {
     metrics.messages(extension?.name, client.transport)
 
   /** Somebody knows now who is there. */
-  function introduce({ state: peer, client }: Device, topic: Topic) {
+  function introduce(connection: Device, topic: Topic) {
+    const { state: peer, client } = connection
     guesses.right(client.address, shownIn(topic))
     if (peer.known) return
     peer.known = true
+    patience.done(connection)
     strangers.known(client.address)
   }
 
@@ -264,6 +273,7 @@ export function createHost(deps: HostDeps): Host<Peer> {
     connected(connection, { subscriptions }) {
       connection.state = newPeer(clients.shownBy(connection.client), perConnection)
       if (connection.state.known) strangers.known(connection.client.address)
+      else patience.with(connection)
       metrics.connected(connection.client.transport, 1)
       deps.opened(connection)
       if (subscriptions.length > 0) awaitPushes(connection, subscriptions)
@@ -298,6 +308,7 @@ export function createHost(deps: HostDeps): Host<Peer> {
       const { state: peer, client } = connection
       bindings.release(connection)
       if (peer.known) strangers.forget(client.address)
+      else patience.done(connection)
       metrics.connected(client.transport, -1)
       deps.closed(connection)
     },

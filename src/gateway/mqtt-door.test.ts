@@ -297,6 +297,43 @@ test('who sends more than the rate is read later and loses nothing', async () =>
   assert.equal(slow.test.notes.length, 500)
 })
 
+test('who shows neither credentials nor a token that holds is not kept for ever', async () => {
+  const strict = await openGateway({ environment: { WAYPOST_MQTT_STRANGER_SECONDS: '1' } })
+  const { prefix } = await strict.aPlace()
+  const { username, password } = await strict.aBasicCredential()
+  const known = await strict.device({ username: `${username}@default`, password })
+  const speaker = await strict.device()
+  await speaker.publish(`${prefix}/json`, '1')
+  const listener = await strict.device()
+  // The endpoint is connected already: this one has shown its token nevertheless.
+  await listener.client.subscribeAsync(`${prefix}/#`)
+  const silent = await strict.device({ clientId: 'silent', protocolVersion: 5 })
+  const said: (number | undefined)[] = []
+  silent.client.on('disconnect', ({ reasonCode }) => said.push(reasonCode))
+  const guessing = await strict.device({ clientId: 'guessing' })
+  await guessing.publish(`${prefix}-wrong/json`, '1')
+  await guessing.client.subscribeAsync(['#', 'kp1/+/test/+/x'])
+  await silent.closed(5000)
+  await guessing.closed(5000)
+  assert.deepEqual(said, [0x87])
+  for (const { client } of [known, speaker, listener]) assert.ok(client.connected)
+  await eventually(async () => {
+    // Of the same address in the same second: one row.
+    const refusals = await strict.house.kit.db.sql`
+      select count, detail from traffic_log.refusals where reason = 'stranger_timeout'`
+    assert.equal(
+      refusals.reduce((sum, { count }) => sum + Number(count), 0),
+      2,
+    )
+    assert.match(refusals[0]?.detail, /neither credentials nor a valid token within 1 s/)
+  })
+  // Its endpoint has moved on to another connection: it was known once, and stays.
+  const moved = await strict.device()
+  await moved.publish(`${prefix}/json`, '1')
+  await speaker.publish(`${prefix}/json/1`, '1')
+  await speaker.hears(`${prefix}/json/1/status`)
+})
+
 test('traffic and refusals are written down', async () => {
   const { prefix, endpointId } = await aPlace()
   const sensor = await device({ clientId: 'written-down' })

@@ -49,6 +49,8 @@ export interface Settings {
     connectTimeoutSeconds: number
     /** Connections that have not shown credentials or a valid token yet, from one address. */
     strangersPerAddress: number
+    /** 0 is for ever. */
+    strangerSeconds: number
     /** Messages a second, 0: no limit. */
     messagesPerConnection: number
     messagesPerTenant: number
