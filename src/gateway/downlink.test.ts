@@ -138,24 +138,3 @@ test('endpoints that a dead process left behind are told to be gone', async () =
   const rows = await db.sql`select from gateway.bindings where endpoint_id = ${endpointId}`
   assert.equal(rows.length, 0)
 })
-
-test('a push reaches an endpoint that is connected to another process', async () => {
-  const options = { connection: await freshDatabase(), environment: { WAYPOST_MASTER_KEY: 'k'.repeat(40) } }
-  const [one, two] = [await openGateway(options), await openGateway(options)]
-  const { prefix, endpointId } = await one.aPlace()
-  const sensor = await one.device()
-  await sensor.publish(`${prefix}/json`, '1')
-  await eventually(async () => assert.equal(await two.gateway.send(endpointId, push), 'sent'))
-  await sensor.hears(`${prefix}/command/reboot/status`)
-  // Roaming from process to process: the last one that spoke is the one.
-  const moved = await two.device()
-  await moved.publish(`${prefix}/json`, '1')
-  await eventually(async () => assert.equal((await two.metadataOf(endpointId)).connected, true))
-  await eventually(() => assert.ok(!one.gateway.isConnected(endpointId)))
-  for (const from of [one, two]) {
-    await eventually(async () => assert.equal(await from.gateway.send(endpointId, push), 'sent'))
-    await moved.hears(`${prefix}/command/reboot/status`)
-  }
-  await sensor.hearsNothing(0)
-  assert.ok(sensor.client.connected)
-})

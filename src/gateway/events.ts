@@ -34,6 +34,23 @@ export const PushForwarded = defineEvent<{ tenantId: string; endpointId: string;
   },
 )
 
+export const SessionsClaimed = defineEvent<{
+  tenantId: string
+  nodeId: string
+  claims: { key: string; claim: number; clean: boolean }[]
+}>('gateway.sessions.claimed', {
+  description: 'For the other processes: MQTT clients have connected here, their sessions there end',
+  key: ({ nodeId }) => nodeId,
+})
+
+export const SessionsReleased = defineEvent<{ tenantId: string; nodeId: string; keys: string[] }>(
+  'gateway.sessions.released',
+  {
+    description: 'For the process that claimed them: what these MQTT sessions hold is written down',
+    key: ({ nodeId }) => nodeId,
+  },
+)
+
 /** Some or all samples of one message. */
 export interface ReceivedSamples {
   endpointId: string

@@ -11,6 +11,7 @@ import { TenantDeleted } from '../services/tenants/events.ts'
 import type { Tokens } from '../services/tokens/contract.ts'
 import type { TrafficLog } from '../services/traffic-log/contract.ts'
 import { createBindings } from './bindings.ts'
+import { createClaims } from './claims.ts'
 import { createClients } from './clients.ts'
 import { createConnectivity } from './connectivity.ts'
 import type { Gateway } from './contract.ts'
@@ -126,6 +127,7 @@ export function createGateway(kit: Kit, given: Given): GatewayService {
     opened: recheck.opened,
     closed: recheck.closed,
   })
+  const claims = createClaims({ bus, nodeId, log, sessions: () => sessions })
   const certificate = createServerCertificate(kit, credentials)
 
   bus.react('gateway.forget-endpoints', EndpointUnregistered, async (sql, { endpointIds }) => {
@@ -167,7 +169,12 @@ export function createGateway(kit: Kit, given: Given): GatewayService {
         connectTimeoutSeconds: settings.connectTimeoutSeconds,
         queuedMessagesMax: settings.queuedMessagesMax,
       }
-      const made = createSessions(host, { store: createSessionStore(kit, limits), log, now: kit.now, limits })
+      const made = createSessions(host, {
+        store: createSessionStore({ ...kit, claims }, limits),
+        log,
+        now: kit.now,
+        limits,
+      })
       sessions = made
       const deps: DoorDeps = { host: settings.host, sessions: made, strangers, refused, log }
       const mqtt = await openMqtt(deps, settings.mqttPort)

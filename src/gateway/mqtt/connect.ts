@@ -7,7 +7,7 @@ import type { Client, Verdict } from './host.ts'
 import { sendQueued } from './outbound.ts'
 import type { Properties } from './properties.ts'
 import { newSession, restore, sendAgain, subscriptionsOf } from './session.ts'
-import { Pause, type Peer, Phase, type Session, ticksPerSecond } from './state.ts'
+import { type Layer, Pause, type Peer, Phase, type Session, ticksPerSecond } from './state.ts'
 import { withhold } from './withhold.ts'
 import { writeConnack } from './writer.ts'
 
@@ -102,10 +102,20 @@ async function open(peer: Peer, packet: Connect) {
   let present = continued === true
   let opened = () => {}
   const loading = continued ? session.loading : undefined
+  session.claiming = true
+  session.contested = undefined
+  session.inherited = present
   session.loading = new Promise((resolve) => {
     opened = resolve
   })
   try {
+    // Together with what follows: the store does both at once.
+    const claiming = layer.store.claim(sessionKey, packet.cleanStart).then((claim) => {
+      // Somebody else of this process may have taken it over meanwhile, with a number of its own to come.
+      if (session.peer === peer) claimed(layer, session, claim)
+      return claim
+    })
+    claiming.catch(() => {}) // whoever waits for it below hears it
     if (loading) await loading
     if (continued) sendAgain(session)
     else if (packet.cleanStart) await layer.store.discard(sessionKey)
@@ -114,11 +124,12 @@ async function open(peer: Peer, packet: Connect) {
       if (state) restore(session, state)
       present = state !== undefined
     }
+    const claim = await claiming
     await withhold(layer, session, client)
     session.expirySeconds = client.sessionExpirySeconds
     if (session.expirySeconds > 0 && peer.phase === Phase.connecting) {
       const subscriptions = subscriptionsOf(session)
-      await layer.store.save(sessionKey, { expirySeconds: session.expirySeconds, subscriptions })
+      await layer.store.save(sessionKey, claim, { expirySeconds: session.expirySeconds, subscriptions })
       session.kept = true
     }
     if (peer.phase === Phase.connecting) begin(peer, session, packet, present)
@@ -128,10 +139,39 @@ async function open(peer: Peer, packet: Connect) {
   }
 }
 
+function claimed(layer: Layer, session: Session, claim: number) {
+  session.claim = claim
+  session.claiming = false
+  const { contested } = session
+  session.contested = undefined
+  if (contested) yieldTo(layer, { key: session.key, ...contested })
+}
+
+/** `Sessions.yield`. */
+export function yieldTo(layer: Layer, { key, claim, clean }: { key: string; claim: number; clean: boolean }) {
+  const session = layer.sessions.get(key)
+  const peer = session?.peer
+  if (!peer) return
+  if (session.claiming) {
+    if (claim > (session.contested?.claim ?? 0)) session.contested = { claim, clean }
+    return
+  }
+  if (session.claim > claim) return
+  if (clean) {
+    // What it holds is not wanted any more.
+    peer.session = undefined
+    session.peer = undefined
+    layer.sessions.delete(key)
+  }
+  end(peer, Code.takenOver, takenOver, { yielded: true })
+}
+
+const takenOver = 'another connection has taken over the session'
+
 /** Its session stays, for the newcomer. */
 function takeOver(old: Peer) {
   old.session = undefined
-  end(old, Code.takenOver, 'another connection has taken over the session')
+  end(old, Code.takenOver, takenOver)
 }
 
 function begin(peer: Peer, session: Session, packet: Connect, present: boolean) {
@@ -142,6 +182,7 @@ function begin(peer: Peer, session: Session, packet: Connect, present: boolean) 
   }
   peer.phase = Phase.open
   peer.open = true
+  session.inherited = false
   peer.seen = layer.tick
   // One and a half times as long as the client said (MQTT-3.1.2-22), and a tick because the sweep may be about to come.
   peer.keepAliveTicks = client.keepAliveSeconds > 0 ? Math.ceil(client.keepAliveSeconds * 1.5 * ticksPerSecond) + 1 : 0

@@ -41,7 +41,12 @@ export function closeConnection(this: Peer, reason: CloseReason, why: string) {
  * Ends the connection from our side. The peer's bytes are still taken and thrown away for a moment: a socket that is closed with
  * unread bytes is reset, and the peer would lose our last words.
  */
-export function end(peer: Peer, code: number, why: string, { graceful = false, told = why } = {}) {
+export function end(
+  peer: Peer,
+  code: number,
+  why: string,
+  { graceful = false, told = why, yielded = false }: { graceful?: boolean; told?: string; yielded?: boolean } = {},
+) {
   const { phase, stream, layer } = peer
   if (phase >= Phase.closing) return
   if (phase === Phase.open && peer.version === 5 && code >= 0x80)
@@ -53,7 +58,7 @@ export function end(peer: Peer, code: number, why: string, { graceful = false, t
   if (!stream.writableEnded) stream.end()
   peer.paused = 0
   stream.resume()
-  farewell(peer, phase, graceful, why, names.get(code) ?? 'closed')
+  farewell(peer, phase, graceful, why, names.get(code) ?? 'closed', yielded)
 }
 
 /** CONNACK with a code, and the end. */
@@ -88,10 +93,10 @@ function withoutPassword({ client }: Peer): Partial<Client> {
   return others
 }
 
-function farewell(peer: Peer, phase: number, graceful: boolean, why: string, reason: string) {
+function farewell(peer: Peer, phase: number, graceful: boolean, why: string, reason: string, yielded = false) {
   const { layer, from } = peer
   peer.open = false
-  leaveSession(peer, phase)
+  leaveSession(peer, phase, yielded)
   try {
     if (phase === Phase.open) layer.host.disconnected(peer, { graceful, why })
     // Whoever looks whether the port is open, and no more, was not turned away.

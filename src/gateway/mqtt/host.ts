@@ -133,6 +133,8 @@ export interface Sessions {
    * subscription, durable when this resolves). `full`: the queue is, and nothing was kept.
    */
   deliver(sessionKey: string, message: Message): Promise<'sent' | 'queued' | 'full' | 'gone'>
+  /** The client has connected elsewhere: its connection here ends, unless it is the newer one. */
+  yield(to: { key: string; claim: number; clean: boolean }): void
   /** Rights ended: what waits for clients that are connected is asked about soon (`Host.mayDeliver`). */
   recheck(): void
   /** Open connections; those whose CONNECT is still to come are counted too. */

@@ -9,6 +9,7 @@ interface Kept extends SessionState {
 export function createMemoryStore(limits: QueueLimits, now: Clock): SessionStore {
   const sessions = new Map<string, Kept>()
   let names = 0
+  let claims = 0
 
   const expiry = (seconds: number) => now().getTime() + seconds * 1000
   const find = (key: string) => {
@@ -18,15 +19,18 @@ export function createMemoryStore(limits: QueueLimits, now: Clock): SessionStore
   }
 
   return {
+    async claim() {
+      return ++claims
+    },
     async load(key) {
       const kept = find(key)
       return kept && structured(kept)
     },
-    async save(key, { expirySeconds, subscriptions }) {
+    async save(key, _claim, { expirySeconds, subscriptions }) {
       const { received = [], messages = [] } = find(key) ?? {}
       sessions.set(key, { expirySeconds, subscriptions, received, messages, expiresAt: Infinity })
     },
-    async leave(key, state) {
+    async leave(key, _claim, state) {
       const messages = state.messages.map((owed) => ({ ...owed, stored: owed.stored ?? String(++names) }))
       sessions.set(key, { ...state, messages, expiresAt: expiry(state.expirySeconds) })
     },

@@ -29,13 +29,22 @@ export interface SessionState {
  * client is connected the truth is in memory, except for messages that were queued before: they stay here until acknowledged.
  */
 export interface SessionStore {
+  /**
+   * At CONNECT, before all else: whoever had the session has it no more. The number grows from connection to connection of a
+   * client: what is asked with a smaller one than the last is ignored.
+   */
+  claim(key: string, clean: boolean): Promise<number>
   /** Undefined: there is none, or it has expired. */
   load(key: string): Promise<SessionState | undefined>
   /** At CONNECT and when subscriptions change. */
-  save(key: string, session: Pick<SessionState, 'expirySeconds' | 'subscriptions'>): Promise<void>
-  /** When the connection ends. Messages that the store has already are updated, the others are added. */
-  leave(key: string, session: SessionState): Promise<void>
-  discard(key: string): Promise<void>
+  save(key: string, claim: number, session: Pick<SessionState, 'expirySeconds' | 'subscriptions'>): Promise<void>
+  /**
+   * When the connection ends. Messages that the store has already are updated, the others are added. `yielded`: because the
+   * client has connected elsewhere, where it is waited for.
+   */
+  leave(key: string, claim: number, session: SessionState, yielded: boolean): Promise<void>
+  /** Without a number: whoever has it. */
+  discard(key: string, claim?: number): Promise<void>
   /** For a client that is away: `gone` when there is no session or no subscription of it that asks for this with a QoS above 0. */
   enqueue(key: string, message: Message): Promise<'queued' | 'full' | 'gone'>
   /** The client has acknowledged it. */

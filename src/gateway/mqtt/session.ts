@@ -6,9 +6,13 @@ import { type Outgoing, type Peer, Phase, type Session } from './state.ts'
 
 export const newSession = (key: string): Session => ({
   key,
+  claim: 0,
+  claiming: false,
+  contested: undefined,
   peer: undefined,
   expirySeconds: 0,
   kept: false,
+  inherited: false,
   subscriptions: undefined,
   inFlight: 0,
   firstInFlight: undefined,
@@ -55,17 +59,19 @@ export function sendAgain(session: Session) {
 export const subscriptionsOf = (session: Session): Subscription[] => [...(session.subscriptions?.values() ?? [])]
 
 /** Parts the session from its connection: kept where it outlives it, else dropped. */
-export function leaveSession(peer: Peer, phase: number) {
+export function leaveSession(peer: Peer, phase: number, yielded: boolean) {
   const { session, layer } = peer
   peer.session = undefined
   if (!session || session.peer !== peer) return
   session.peer = undefined
   if (layer.sessions.get(session.key) === session) layer.sessions.delete(session.key)
   // Before it was open nothing has changed of what the store has.
-  if (phase !== Phase.open) return
+  if (phase !== Phase.open && !session.inherited) return
   const failed = (error: unknown) => layer.log.error({ err: error }, 'the session of a client that left was not kept')
-  if (session.expirySeconds > 0) layer.store.leave(session.key, stateOf(session, layer.now().getTime())).catch(failed)
-  else if (session.kept) layer.store.discard(session.key).catch(failed)
+  const { key, claim } = session
+  if (session.expirySeconds > 0)
+    layer.store.leave(key, claim, stateOf(session, layer.now().getTime()), yielded).catch(failed)
+  else if (session.kept) layer.store.discard(key, claim).catch(failed)
 }
 
 function stateOf(session: Session, now: number): SessionState {

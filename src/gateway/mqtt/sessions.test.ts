@@ -9,6 +9,7 @@ import { sleep, systemClock } from '../../kernel/clock.ts'
 import { connect as connectDatabase, createDb } from '../../kernel/db.ts'
 import { migrate, readMigrations } from '../../kernel/migrate.ts'
 import { createSecrets } from '../../kernel/secrets.ts'
+import { alone } from '../claims.ts'
 import { createSessionStore, sweepSessions } from '../store/sessions.ts'
 import type { Host, Message, Qos } from './host.ts'
 import { defaultLimits, type Limits } from './limits.ts'
@@ -42,7 +43,7 @@ const aNewProcess = (limits: Partial<Limits> = {}, host: Partial<Host> = {}) =>
   openHouse({
     host,
     store: createSessionStore(
-      { db, secrets, now: () => now(), log: pino({ level: 'silent' }) },
+      { db, secrets, now: () => now(), log: pino({ level: 'silent' }), claims: alone('this') },
       { ...defaultLimits, ...limits },
     ),
     limits,
@@ -334,6 +335,7 @@ test('nobody takes over the session of another owner', async () => {
 
 test('a client whose session cannot be loaded is turned away for now', async () => {
   const broken: SessionStore = {
+    claim: () => Promise.reject(new Error('away')),
     load: () => Promise.reject(new Error('away')),
     save: () => Promise.reject(new Error('away')),
     leave: () => Promise.reject(new Error('away')),

@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream'
 import { type Clock, sleep, systemClock } from '../../kernel/clock.ts'
 import type { Log } from '../../kernel/log.ts'
 import { Code } from './codes.ts'
+import { yieldTo } from './connect.ts'
 import { closeConnection, end, gone } from './ending.ts'
 import type { Client, From, Host, Sessions } from './host.ts'
 import { defaultLimits, type Limits } from './limits.ts'
@@ -200,6 +201,7 @@ export function createSessions<S>(host: Host<S>, options: SessionOptions): Sessi
       }
       return message.qos === 0 ? 'gone' : layer.store.enqueue(sessionKey, message)
     },
+    yield: (to) => yieldTo(layer, to),
     recheck: createRecheck(layer),
     count: () => layer.peers.size,
     async close() {

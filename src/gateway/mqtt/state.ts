@@ -77,10 +77,18 @@ export interface Outgoing {
 
 export interface Session {
   key: string
+  /** The number of its connection: the one with the greatest has the session, in whichever process. */
+  claim: number
+  /** A connection has the session and does not know its number yet. */
+  claiming: boolean
+  /** The greatest that was heard of from elsewhere until then. */
+  contested: { claim: number; clean: boolean } | undefined
   peer: Peer | undefined
   expirySeconds: number
   /** The store has a row of it. */
   kept: boolean
+  /** From an earlier connection of this process, by one that is not open yet: the store does not have all of it. */
+  inherited: boolean
   subscriptions: Map<string, Subscription> | undefined
   /** Sent on this connection and not acknowledged: how many, the first and the last (in-flight.ts). */
   inFlight: number

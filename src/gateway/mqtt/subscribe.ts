@@ -49,8 +49,8 @@ function keepAndAnswer(peer: Peer, session: Session, header: number, packetId: n
   }
   const entry: Acknowledgement = { header, packetId, code: 0, codes, bytes: 0, done: false, next: undefined }
   waitFor(peer, entry)
-  const { expirySeconds } = session
-  peer.layer.store.save(session.key, { expirySeconds, subscriptions: subscriptionsOf(session) }).then(
+  const { key, claim, expirySeconds } = session
+  peer.layer.store.save(key, claim, { expirySeconds, subscriptions: subscriptionsOf(session) }).then(
     () => settled(peer, entry),
     (error) => failed(peer, entry, error),
   )

@@ -8,6 +8,9 @@ export interface SessionRow {
   expirySeconds: number | null
   expiresAt: Date | null
   subscriptions: string
+  claim: number
+  /** Null: it is away. */
+  nodeId: string | null
 }
 
 export interface MessageRow {
@@ -26,14 +29,20 @@ export const expiresAt = (seconds: number, now: Date) =>
 
 export const toSessionRow = (
   secrets: Secrets,
-  key: string,
-  { expirySeconds, subscriptions }: Pick<SessionState, 'expirySeconds' | 'subscriptions'>,
+  {
+    key,
+    claim,
+    session,
+  }: { key: string; claim: number; session: Pick<SessionState, 'expirySeconds' | 'subscriptions'> },
+  nodeId: string | null,
   now: Date,
 ): SessionRow => ({
   sessionKey: key,
-  expirySeconds: Number.isFinite(expirySeconds) ? expirySeconds : null,
-  expiresAt: expiresAt(expirySeconds, now),
-  subscriptions: secrets.seal(JSON.stringify(subscriptions)),
+  expirySeconds: Number.isFinite(session.expirySeconds) ? session.expirySeconds : null,
+  expiresAt: expiresAt(session.expirySeconds, now),
+  subscriptions: secrets.seal(JSON.stringify(session.subscriptions)),
+  claim,
+  nodeId,
 })
 
 export const toSubscriptions = (secrets: Secrets, sealed: string) => JSON.parse(secrets.open(sealed)) as Subscription[]

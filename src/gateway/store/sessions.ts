@@ -3,6 +3,7 @@ import { type Clock, sleep } from '../../kernel/clock.ts'
 import { type Db, isConnectionTrouble, type Sql } from '../../kernel/db.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { Secrets } from '../../kernel/secrets.ts'
+import type { Claims } from '../claims.ts'
 import type { Message } from '../mqtt/host.ts'
 import { messageBytes, owedQos, type QueueLimits, type SessionState, type SessionStore } from '../mqtt/session-store.ts'
 import { createRounds, intoRounds } from './rounds.ts'
@@ -16,10 +17,11 @@ import {
 } from './session-rows.ts'
 
 type Step =
+  | { kind: 'claim'; key: string; clean: boolean }
   | { kind: 'load'; key: string }
-  | { kind: 'save'; key: string; session: Pick<SessionState, 'expirySeconds' | 'subscriptions'> }
-  | { kind: 'leave'; key: string; session: SessionState }
-  | { kind: 'discard'; key: string }
+  | { kind: 'save'; key: string; claim: number; session: Pick<SessionState, 'expirySeconds' | 'subscriptions'> }
+  | { kind: 'leave'; key: string; claim: number; session: SessionState; yielded: boolean }
+  | { kind: 'discard'; key: string; claim: number | undefined }
   | { kind: 'enqueue'; key: string; message: Message }
   | { kind: 'forget'; key: string; stored: string }
 
@@ -31,8 +33,17 @@ export interface SessionStoreDeps {
   secrets: Secrets
   now: Clock
   log: Log
+  claims: Claims
 }
 
+interface Loaded {
+  state: SessionState | undefined
+  /** Another process has its client, and lives. */
+  heldBy: string | null
+}
+
+/** As connectivity.ts counts: a process that has not been heard of for so long is dead. */
+const silentSeconds = 5
 const together = new Set(['enqueue', 'forget'])
 const attemptsMax = 3
 /** Messages of sessions that come back together are read in parts of this size. */
@@ -40,7 +51,7 @@ const loadBytesMax = 8_388_608
 const rowsAtOnce = 1000
 
 export function createSessionStore(deps: SessionStoreDeps, limits: QueueLimits): SessionStore {
-  const { db, log, now } = deps
+  const { db, log, now, claims } = deps
   const rounds = createRounds<Step>(run, { atOnce: 128, waitingMax: 20_000 })
 
   async function run(steps: Step[]): Promise<Answers> {
@@ -59,10 +70,16 @@ export function createSessionStore(deps: SessionStoreDeps, limits: QueueLimits):
   }
 
   return {
-    load: (key) => rounds.ask({ kind: 'load', key }),
-    save: (key, session) => rounds.ask({ kind: 'save', key, session }),
-    leave: (key, session) => rounds.ask({ kind: 'leave', key, session }),
-    discard: (key) => rounds.ask({ kind: 'discard', key }),
+    claim: (key, clean) => rounds.ask({ kind: 'claim', key, clean }),
+    async load(key) {
+      const { state, heldBy } = await rounds.ask<Loaded>({ kind: 'load', key })
+      if (heldBy === null) return state
+      await claims.released(key, heldBy)
+      return (await rounds.ask<Loaded>({ kind: 'load', key })).state
+    },
+    save: (key, claim, session) => rounds.ask({ kind: 'save', key, claim, session }),
+    leave: (key, claim, session, yielded) => rounds.ask({ kind: 'leave', key, claim, session, yielded }),
+    discard: (key, claim) => rounds.ask({ kind: 'discard', key, claim }),
     enqueue: (key, message) => rounds.ask({ kind: 'enqueue', key, message }),
     forget(key, stored) {
       // It is sent once more at the worst.
@@ -77,7 +94,8 @@ export function createSessionStore(deps: SessionStoreDeps, limits: QueueLimits):
 
 async function runRound(sql: Sql, deps: SessionStoreDeps, limits: QueueLimits, steps: Step[], answers: Answers) {
   const of = <K extends Step['kind']>(kind: K) => steps.filter((step): step is Of<K> => step.kind === kind)
-  const [discards, saves, leaves, enqueues, forgets, loads] = [
+  const [claimed, discards, saves, leaves, enqueues, forgets, loads] = [
+    of('claim'),
     of('discard'),
     of('save'),
     of('leave'),
@@ -86,25 +104,56 @@ async function runRound(sql: Sql, deps: SessionStoreDeps, limits: QueueLimits, s
     of('load'),
   ]
   const now = deps.now()
-  const rows = [...saves, ...leaves].map(({ key, session }) => toSessionRow(deps.secrets, key, session, now))
-  if (discards.length > 0)
-    await deleteSessions(
+  const rows = [...saves, ...leaves].map((step) =>
+    toSessionRow(deps.secrets, step, step.kind === 'save' ? deps.claims.nodeId : null, now),
+  )
+  if (claimed.length > 0) await claim(sql, deps, claimed, answers)
+  if (discards.length > 0) await deleteSessions(sql, discards)
+  const written = rows.length > 0 ? await upsertSessions(sql, rows) : new Set()
+  if (leaves.length > 0) {
+    await leaveSessions(
       sql,
-      discards.map(({ key }) => key),
+      deps,
+      leaves.filter(({ key }) => written.has(key)),
     )
-  if (rows.length > 0) await upsertSessions(sql, rows)
-  if (leaves.length > 0) await leaveSessions(sql, deps, leaves)
+    const yielded = leaves.filter((step) => step.yielded)
+    if (yielded.length > 0)
+      await deps.claims.release(
+        sql,
+        yielded.map(({ key }) => key),
+      )
+  }
   if (forgets.length > 0) await deleteMessages(sql, forgets)
   if (enqueues.length > 0) await enqueue(sql, deps, limits, enqueues, answers)
   if (loads.length > 0) await load(sql, deps, loads, answers)
 }
 
-const deleteSessions = (sql: Sql, keys: string[]) => sql`delete from gateway.sessions where session_key = any(${keys})`
+async function claim(sql: Sql, deps: SessionStoreDeps, steps: Of<'claim'>[], answers: Answers) {
+  const numbers = await sql<{ claim: number }[]>`
+    select nextval('gateway.session_claims') as claim from generate_series(1, ${steps.length})`
+  for (const [index, step] of steps.entries()) answers.set(step, numbers[index]!.claim)
+  await deps.claims.announce(
+    sql,
+    steps.map((step, index) => ({ key: step.key, claim: numbers[index]!.claim, clean: step.clean })),
+  )
+}
 
-const upsertSessions = (sql: Sql, rows: SessionRow[]) => sql`
-  insert into gateway.sessions ${sql(rows as never[])}
-  on conflict (session_key) do update set
-    expiry_seconds = excluded.expiry_seconds, expires_at = excluded.expires_at, subscriptions = excluded.subscriptions`
+const deleteSessions = (sql: Sql, steps: Of<'discard'>[]) => sql`
+  delete from gateway.sessions s
+  using unnest(${steps.map(({ key }) => key)}::text[], ${steps.map((step) => step.claim?.toString() ?? null)}::text[]::bigint[])
+    v (session_key, claim)
+  where s.session_key = v.session_key and (v.claim is null or s.claim <= v.claim)`
+
+/** The keys of those that were written: not those that a newer connection has claimed. */
+async function upsertSessions(sql: Sql, rows: SessionRow[]): Promise<Set<string>> {
+  const written = await sql<{ sessionKey: string }[]>`
+    insert into gateway.sessions ${sql(rows as never[])}
+    on conflict (session_key) do update set expiry_seconds = excluded.expiry_seconds, expires_at = excluded.expires_at,
+      subscriptions = excluded.subscriptions, claim = excluded.claim, node_id = excluded.node_id
+    where sessions.claim <= excluded.claim
+    returning sessions.session_key`
+  return new Set(written.map(({ sessionKey }) => sessionKey))
+}
 
 async function leaveSessions(sql: Sql, { secrets }: SessionStoreDeps, leaves: Of<'leave'>[]) {
   const known = leaves.flatMap(({ key, session }) =>
@@ -198,10 +247,13 @@ async function load(sql: Sql, deps: SessionStoreDeps, steps: Of<'load'>[], answe
   const now = deps.now()
   const rows = await sql`
     select s.session_key, s.expiry_seconds, s.subscriptions, s.received,
+      (select n.node_id from gateway.nodes n where n.node_id = s.node_id and n.node_id <> ${deps.claims.nodeId}
+        and n.seen_at > now() - make_interval(secs => ${silentSeconds})) as held_by,
       coalesce((select sum(m.bytes) from gateway.session_messages m where m.session_key = s.session_key), 0) as bytes
     from gateway.sessions s
     where s.session_key = any(${keys}) and (s.expires_at is null or s.expires_at > ${now})`
   const states = new Map<string, SessionState>()
+  const holders = new Map<string, string | null>(rows.map((row) => [row.sessionKey, row.heldBy]))
   for (const { sessionKey, expirySeconds, subscriptions, received } of rows) {
     const opened = openSubscriptions(deps, subscriptions)
     if (!opened) continue
@@ -216,7 +268,8 @@ async function load(sql: Sql, deps: SessionStoreDeps, steps: Of<'load'>[], answe
   for (const part of inParts(heavy.map((row) => ({ key: row.sessionKey as string, bytes: Number(row.bytes) }))))
     for (const row of await findMessages(sql, part, now))
       states.get(row.sessionKey)!.messages.push(toOwedMessage(deps.secrets, row))
-  for (const step of steps) answers.set(step, states.get(step.key))
+  for (const step of steps)
+    answers.set(step, { state: states.get(step.key), heldBy: holders.get(step.key) ?? null } satisfies Loaded)
 }
 
 function inParts(sessions: { key: string; bytes: number }[]): string[][] {

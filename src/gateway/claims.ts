@@ -1,0 +1,93 @@
+/**
+ * Of several connections of one client the last one has its session (MQTT-3.1.4-3), in whichever process. Each CONNECT claims the
+ * session with a number that grows in the database, and tells the other processes; who has a connection with a smaller one ends it and
+ * writes down what the session holds. The newcomer waits for that where it wants the session.
+ */
+import type { Bus } from '../kernel/bus.ts'
+import { inParts } from '../kernel/bus.ts'
+import { monotonicMs, sleep } from '../kernel/clock.ts'
+import type { Sql } from '../kernel/db.ts'
+import type { Log } from '../kernel/log.ts'
+import { SessionsClaimed, SessionsReleased } from './events.ts'
+import type { Sessions } from './mqtt/host.ts'
+
+/** `clean`: what the session holds is not wanted. */
+export interface Claim {
+  key: string
+  claim: number
+  clean: boolean
+}
+
+export interface Claims {
+  nodeId: string
+  /** In the transaction in which they got their numbers. */
+  announce(sql: Sql, claims: Claim[]): Promise<void>
+  /** In the transaction in which they were written down. */
+  release(sql: Sql, keys: string[]): Promise<void>
+  /** Resolves when its holder has written the session down, or does not seem to. */
+  released(key: string, holder: string): Promise<void>
+}
+
+/** Then the session is taken as it was written last. */
+const waitMs = 1500
+/** A process that did not answer is not waited for again so soon: its whole fleet may be coming. */
+const silentMs = 5000
+
+export function createClaims(deps: {
+  bus: Bus
+  nodeId: string
+  log: Log
+  sessions: () => Sessions | undefined
+}): Claims {
+  const { bus, nodeId, log } = deps
+  const waiting = new Map<string, Set<() => void>>()
+  const silent = new Map<string, number>()
+  /** Neither side is of a tenant: anonymous clients have none. */
+  const tenantId = ''
+
+  bus.hear(SessionsClaimed, ({ nodeId: by, claims }) => {
+    if (by !== nodeId) for (const claim of claims) deps.sessions()?.yield(claim)
+  })
+  bus.hear(SessionsReleased, ({ nodeId: by, keys }) => {
+    if (by === nodeId) return
+    silent.delete(by)
+    for (const key of keys) for (const wake of waiting.get(key) ?? []) wake()
+  })
+
+  return {
+    nodeId,
+    async announce(sql, claims) {
+      for (const part of inParts(claims)) await bus.publish(sql, SessionsClaimed, { tenantId, nodeId, claims: part })
+    },
+    async release(sql, all) {
+      for (const keys of inParts(all)) await bus.publish(sql, SessionsReleased, { tenantId, nodeId, keys })
+    },
+    async released(key, holder) {
+      if ((silent.get(holder) ?? 0) > monotonicMs()) return
+      const wakes = waiting.get(key) ?? new Set()
+      waiting.set(key, wakes)
+      let wake = () => {}
+      const told = new Promise<boolean>((resolve) => {
+        wake = () => resolve(true)
+      })
+      wakes.add(wake)
+      try {
+        if (await Promise.race([told, sleep(waitMs).then(() => false)])) return
+        if (!silent.has(holder))
+          log.warn({ holder }, 'another process does not let go of a session; it is taken as it was')
+        silent.set(holder, monotonicMs() + silentMs)
+      } finally {
+        wakes.delete(wake)
+        if (wakes.size === 0) waiting.delete(key)
+      }
+    },
+  }
+}
+
+/** For a process that has the database for itself. */
+export const alone = (nodeId: string): Claims => ({
+  nodeId,
+  async announce() {},
+  async release() {},
+  async released() {},
+})

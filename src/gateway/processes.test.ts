@@ -1,0 +1,180 @@
+/** Two processes on one database. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { freshDatabase } from '../../test/harness/database.ts'
+import type { TestDevice } from '../../test/harness/device.ts'
+import { eventually } from '../../test/harness/eventually.ts'
+import { openGateway } from '../../test/harness/gateway.ts'
+import { alone } from './claims.ts'
+import { defaultLimits } from './mqtt/limits.ts'
+import { createSessionStore } from './store/sessions.ts'
+
+const options = { connection: await freshDatabase(), environment: { WAYPOST_MASTER_KEY: 'k'.repeat(40) } }
+const one = await openGateway(options)
+const two = await openGateway(options)
+const { sql } = one.house.kit.db
+const push = { extension: 'test', resourcePath: '/command/reboot', payload: [{ id: 1 }] }
+
+/** The codes of MQTT 5 with which the platform ended it. */
+function codesOf({ client }: TestDevice) {
+  const codes: (number | undefined)[] = []
+  client.on('disconnect', ({ reasonCode }) => codes.push(reasonCode))
+  return codes
+}
+const session = (clientId: string) => ({ clientId, clean: false, protocolVersion: 4 as const })
+
+test('a push reaches an endpoint that is connected to another process', async () => {
+  const { prefix, endpointId } = await one.aPlace()
+  const sensor = await one.device()
+  await sensor.publish(`${prefix}/json`, '1')
+  await eventually(async () => assert.equal(await two.gateway.send(endpointId, push), 'sent'))
+  await sensor.hears(`${prefix}/command/reboot/status`)
+  // Roaming from process to process: the last one that spoke is the one.
+  const moved = await two.device()
+  await moved.publish(`${prefix}/json`, '1')
+  await eventually(async () => assert.equal((await two.metadataOf(endpointId)).connected, true))
+  await eventually(() => assert.ok(!one.gateway.isConnected(endpointId)))
+  for (const from of [one, two]) {
+    await eventually(async () => assert.equal(await from.gateway.send(endpointId, push), 'sent'))
+    await moved.hears(`${prefix}/command/reboot/status`)
+  }
+  await sensor.hearsNothing(0)
+  assert.ok(sensor.client.connected)
+})
+
+test('a client that connects to another process loses its connection to the first, and no one else does', async () => {
+  const { username, password } = await one.aBasicCredential()
+  const theirs = await one.aBasicCredential(one.other)
+  const mine = { clientId: 'roamer', username: `${username}@default`, password, protocolVersion: 5 as const }
+  const first = await one.device(mine)
+  const codes = codesOf(first)
+  const anonymous = await one.device({ clientId: 'roamer' })
+  const foreigner = await one.device({ ...mine, username: `${theirs.username}@other`, password: theirs.password })
+  const neighbour = await one.device({ ...mine, clientId: 'roamer-2' })
+  const started = performance.now()
+  const second = await two.device(mine)
+  await first.closed(1000)
+  assert.ok(performance.now() - started < 1000)
+  assert.deepEqual(codes, [0x8e])
+  // And back again, by a client that wants nothing of what was before, and one that does.
+  const back = codesOf(second)
+  const third = await one.device({ ...mine, clean: true })
+  await second.closed(1000)
+  assert.deepEqual(back, [0x8e])
+  await third.hearsNothing(60)
+  for (const { client } of [anonymous, foreigner, neighbour, third]) assert.ok(client.connected)
+})
+
+test('the session moves along: subscriptions, what was not acknowledged, and what waits', async () => {
+  const { prefix, endpointId } = await one.aPlace()
+  const first = await one.device(session('mover'))
+  await first.client.subscribeAsync(`${prefix}/#`, { qos: 1 })
+  await eventually(() => assert.ok(one.gateway.isConnected(endpointId)))
+  // It gets this one and does not acknowledge it: its process has it in memory only.
+  first.client.handleMessage = () => {}
+  assert.equal(await one.gateway.send(endpointId, push), 'sent')
+  await first.hears(`${prefix}/command/reboot/status`)
+  const second = await two.device(session('mover'))
+  assert.equal(second.sessionPresent, true)
+  assert.deepEqual((await second.hears(`${prefix}/command/reboot/status`)).json, [{ id: 1 }])
+  await first.closed(1000)
+  await eventually(() => assert.ok(two.gateway.isConnected(endpointId) && !one.gateway.isConnected(endpointId)))
+  await eventually(async () => assert.equal((await two.metadataOf(endpointId)).connected, true))
+  await eventually(async () => assert.equal(await one.gateway.send(endpointId, push), 'sent'))
+  await second.hears(`${prefix}/command/reboot/status`)
+  await second.end()
+  await eventually(async () =>
+    assert.equal(await one.gateway.send(endpointId, { ...push, payload: 'later' }), 'queued'),
+  )
+  const third = await one.device(session('mover'))
+  assert.equal((await third.hears(`${prefix}/command/reboot/status`)).json, 'later')
+  await third.hearsNothing(50)
+  await third.end()
+})
+
+test('a clean start in another process leaves nothing of the session, also when the first one ends later', async () => {
+  const { prefix } = await one.aPlace()
+  const first = await one.device(session('cleaner'))
+  await first.client.subscribeAsync(`${prefix}/#`, { qos: 1 })
+  const second = await two.device({ clientId: 'cleaner', clean: true })
+  assert.equal(second.sessionPresent, false)
+  await first.closed(1000)
+  await second.end()
+  const third = await one.device(session('cleaner'))
+  assert.equal(third.sessionPresent, false)
+  await third.end()
+})
+
+test('one that comes to both processes at once, again and again, ends up with one connection and its session', async () => {
+  const { prefix } = await one.aPlace()
+  const first = await one.device(session('twins'))
+  await first.client.subscribeAsync(`${prefix}/#`, { qos: 1 })
+  const comings = Array.from({ length: 8 }, (_, n) => (n % 2 ? one : two).device(session('twins')))
+  const devices = (await Promise.allSettled(comings)).flatMap((outcome) =>
+    outcome.status === 'fulfilled' ? [outcome.value] : [],
+  )
+  await eventually(() => assert.equal(devices.filter(({ client }) => client.connected).length, 1))
+  const winner = devices.find(({ client }) => client.connected)!
+  await first.closed()
+  await winner.end()
+  await eventually(async () => {
+    const [row] = await sql`select node_id from gateway.sessions where session_key like '%twins'`
+    assert.equal(row?.nodeId, null)
+  })
+  const last = await two.device(session('twins'))
+  assert.equal(last.sessionPresent, true)
+  await last.end()
+})
+
+test('a process that does not answer is not waited for for long', async () => {
+  const { prefix } = await one.aPlace()
+  const waiting = await one.device(session('stuck'))
+  await waiting.client.subscribeAsync(`${prefix}/#`, { qos: 1 })
+  await waiting.end()
+  // As a process leaves it that was stopped a moment ago.
+  await sql`insert into gateway.nodes values ('stopped', now())`
+  const key = (clientId: string) => `address:127.0.0.1\u001f${clientId}`
+  await eventually(async () => {
+    const { count } = await sql`
+      update gateway.sessions set node_id = 'stopped' where session_key = ${key('stuck')} and node_id is null`
+    assert.equal(count, 1)
+  })
+  const started = performance.now()
+  const again = await two.device(session('stuck'))
+  assert.equal(again.sessionPresent, true)
+  assert.ok(performance.now() - started < 4000)
+  await again.end()
+  await sql`delete from gateway.nodes where node_id = 'stopped'`
+})
+
+test('what a connection writes after a newer one has claimed its session is ignored', async () => {
+  const { kit } = one.house
+  const [old, fresh] = ['old', 'fresh'].map((name) =>
+    createSessionStore({ ...kit, claims: alone(name) }, defaultLimits),
+  )
+  const filters = (...names: string[]) => ({
+    expirySeconds: 60,
+    subscriptions: names.map((filter) => ({ filter, qos: 1 as const })),
+  })
+  const known = async () => (await fresh!.load('fenced'))?.subscriptions.map(({ filter }) => filter)
+  const before = await old!.claim('fenced', false)
+  await old!.save('fenced', before, filters('old'))
+  const claim = await fresh!.claim('fenced', false)
+  assert.ok(claim > before)
+  await fresh!.save('fenced', claim, filters('fresh'))
+  const owed = {
+    message: { topic: 't', payload: Buffer.alloc(0), qos: 1 as const },
+    packetId: 1,
+    released: false,
+    at: 0,
+  }
+  await old!.save('fenced', before, filters('old', 'older'))
+  await old!.leave('fenced', before, { ...filters('old'), received: [7], messages: [owed] }, true)
+  await old!.discard('fenced', before)
+  assert.deepEqual(await known(), ['fresh'])
+  assert.deepEqual((await fresh!.load('fenced'))?.messages, [])
+  await fresh!.leave('fenced', claim, { ...filters('fresh'), received: [], messages: [owed] }, false)
+  assert.equal((await old!.load('fenced'))?.messages.length, 1)
+  await fresh!.discard('fenced', claim)
+  assert.equal(await known(), undefined)
+})
