@@ -36,6 +36,17 @@ suite('a gate', () => {
     await gate.pass('a', nothing)
   })
 
+  test('can be left by whoever is not done with a promise', async () => {
+    const gate = createGate({ perTenant: 1, waitingPerTenant: 1 })
+    const leave = await gate.enter('a')
+    const next = gate.enter('a')
+    await assert.rejects(gate.enter('a'), TooManyRequests.is)
+    leave()
+    const leaveToo = await next
+    leaveToo()
+    await gate.pass('a', nothing)
+  })
+
   test('refuses at once where nobody may wait', async () => {
     const gate = createGate({ perTenant: 1, waitingPerTenant: 0 })
     const inside = held()

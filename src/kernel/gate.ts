@@ -8,6 +8,11 @@ export interface Gate {
   pass<T>(tenantId: string, work: () => Promise<T>): Promise<T>
 }
 
+export interface OpenGate extends Gate {
+  /** For whoever is not done with a promise: what is resolved with has to be called once. */
+  enter(tenantId: string): Promise<() => void>
+}
+
 interface Waiting {
   tenantId: string
   enter(): void
@@ -27,7 +32,7 @@ export function createGate({
   inAll = Number.POSITIVE_INFINITY,
   waitingPerTenant,
   waitMs = 5000,
-}: GateLimits): Gate {
+}: GateLimits): OpenGate {
   const inside = new Map<string, number>()
   const queue: Waiting[] = []
   let all = 0
@@ -67,10 +72,18 @@ export function createGate({
     })
   }
 
+  async function wait(tenantId: string) {
+    if (mayEnter(tenantId)) enter(tenantId)
+    else await turn(tenantId)
+  }
+
   return {
+    async enter(tenantId) {
+      await wait(tenantId)
+      return () => leave(tenantId)
+    },
     async pass(tenantId, work) {
-      if (mayEnter(tenantId)) enter(tenantId)
-      else await turn(tenantId)
+      await wait(tenantId)
       try {
         return await work()
       } finally {

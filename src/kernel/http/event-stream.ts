@@ -22,8 +22,10 @@ const unsentMax = 64 * 1024
 /** How soon a browser comes again after the end. */
 const retryMs = 2_000
 
+export const eventStreamType = 'text/event-stream; charset=utf-8'
+
 const headers = {
-  'content-type': 'text/event-stream; charset=utf-8',
+  'content-type': eventStreamType,
   'cache-control': 'no-store',
   // Proxies would keep events until they have a page full of them.
   'x-accel-buffering': 'no',

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import {
   type FastifyError,
   type FastifyInstance,
@@ -28,10 +29,10 @@ import { newId } from '../ids.ts'
 import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 import { bodyLimitBytes, readJsonBodies } from './body.ts'
-import { type EventStream, openEventStream } from './event-stream.ts'
+import { type EventStream, eventStreamType, openEventStream } from './event-stream.ts'
 import { createRateLimit } from './limits.ts'
 import { mountRoutes, type Operation } from './routes.ts'
-import { deferContinue, limitBodyTime, sayContinue } from './streaming.ts'
+import { deferContinue, limitBodyTime, limitReadTime, sayContinue } from './streaming.ts'
 import { compileLazily } from './validation.ts'
 
 export interface HttpOptions {
@@ -123,6 +124,8 @@ export function createHttpServer(options: HttpOptions): HttpServer {
   app.addHook('onSend', (request, reply, payload, done) => {
     // Whoever is answered while the door closes must not come again on the same connection.
     if (closing) reply.header('connection', 'close')
+    // Streams of events look after themselves.
+    if (payload instanceof Readable && reply.getHeader('content-type') !== eventStreamType) limitReadTime(reply.raw)
     const { method, id: correlationId } = request
     const { statusCode: status, elapsedTime: ms } = reply
     duration.observe(ms / 1000, method, request.routeOptions.url ?? 'none', status)

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { request } from 'node:http'
+import { createServer, request } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
+import { Readable } from 'node:stream'
 import { before, test } from 'node:test'
 import { eventually } from '../../../test/harness/eventually.ts'
 import { openHouse } from '../../../test/harness/house.ts'
@@ -10,6 +11,7 @@ import { contract } from '../contract.ts'
 import { defineService } from '../define-service.ts'
 import { Bytes, Empty, JsonObject, Type } from '../schema.ts'
 import type { Http } from './routes.ts'
+import { limitReadTime } from './streaming.ts'
 
 let port: number
 let failure: unknown
@@ -138,6 +140,45 @@ test('a sender that goes away in the middle is a 400 for the log, not a 500', as
   failure = undefined
   socket.destroy()
   await eventually(() => assert.equal((failure as { code?: string }).code, 'body_interrupted'))
+})
+
+test('an answer that nobody reads is ended; one that is slow to come, or slowly read, is not', async () => {
+  const piece = Buffer.alloc(256 * 1024)
+  const ended = Promise.withResolvers<string>()
+  const server = createServer((incoming, response) => {
+    limitReadTime(response, 100)
+    const endless = Readable.from(
+      (async function* () {
+        // Longer than the patience of the server: the reader has taken everything so far.
+        for (let round = 0; incoming.url === '/slow' && round < 5; round++) {
+          yield Buffer.from('x')
+          await sleep(60)
+        }
+        while (incoming.url === '/unread') yield piece
+      })(),
+    )
+    endless.pipe(response)
+    response.once('close', () => {
+      endless.destroy()
+      if (incoming.url === '/unread') ended.resolve('closed')
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port: own } = server.address() as AddressInfo
+  const slow = request({ host: '127.0.0.1', port: own, path: '/slow', agent: false })
+  slow.end()
+  const [answer] = await once(slow, 'response')
+  const socket = connect(own, '127.0.0.1')
+  socket.on('error', () => {})
+  socket.pause()
+  socket.write('GET /unread HTTP/1.1\r\nhost: x\r\n\r\n')
+  let text = ''
+  for await (const some of answer) text += some
+  assert.equal(text, 'xxxxx')
+  assert.equal(await ended.promise, 'closed')
+  socket.destroy()
+  server.close()
 })
 
 test('"100 Continue" comes when the body is wanted, for JSON too', async () => {

@@ -1,5 +1,6 @@
-/** Bodies of any size, read as fast as they are used; and how long a sender may take for a body of any kind. */
+/** Bodies of any size, read as fast as they are used; how long a sender may take for a body, and a reader for an answer. */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import { monotonicMs } from '../clock.ts'
 import { BodyInterrupted, BodyStalled } from '../errors.ts'
 
 /** A megabyte takes seconds even on a slow line. */
@@ -66,4 +67,18 @@ export function abandonBody(request: IncomingMessage): boolean {
   const timer = setTimeout(() => request.destroy(), lingerMs).unref()
   request.once('close', () => clearTimeout(timer))
   return false
+}
+
+/** Nobody holds an answer, and what stands behind it, by not reading it. */
+export function limitReadTime(response: ServerResponse, patienceMs = silenceMs) {
+  let [sent, since] = [-1, monotonicMs()]
+  const timer = setInterval(() => {
+    const { bytesWritten = 0 } = response.socket ?? {}
+    // Nothing waits for the reader: it waits for us.
+    if (bytesWritten !== sent || response.writableLength === 0) {
+      sent = bytesWritten
+      since = monotonicMs()
+    } else if (monotonicMs() - since >= patienceMs) response.destroy()
+  }, patienceMs / 4).unref()
+  response.once('close', () => clearInterval(timer))
 }

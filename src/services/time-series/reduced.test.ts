@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { openTimeSeries } from '../../../test/harness/time-series.ts'
 import type { DeviceEndpoint } from '../../kernel/device.ts'
+import { createGate } from '../../kernel/gate.ts'
 import { Applications } from '../applications/contract.ts'
 import { Register } from '../register/contract.ts'
 import { dayMs } from './pack/builder.ts'
@@ -129,7 +130,8 @@ const rulesWith = (limits: { points: number; hotValues: number }) => {
   const { db } = house.kit
   const reader = createReader({ db, turns: createTurns({ perTenant: 1, inAll: 1 }), limits })
   const deps = { db, applications: house.ask(Applications), register: house.ask(Register) }
-  return createDataRules({ sights: createSights(deps), reader })
+  const answers = createGate({ perTenant: 1, waitingPerTenant: 0 })
+  return createDataRules({ sights: createSights(deps), reader, answers })
 }
 
 async function answerOf(

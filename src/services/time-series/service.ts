@@ -1,6 +1,7 @@
 import type { ConnectivityWatch } from '../../gateway/contract.ts'
 import { type Clock, monotonicMs } from '../../kernel/clock.ts'
 import type { Kit } from '../../kernel/define-service.ts'
+import { createGate } from '../../kernel/gate.ts'
 import type { Applications } from '../applications/contract.ts'
 import type { Register } from '../register/contract.ts'
 import { createCollect } from './collect.ts'
@@ -54,6 +55,8 @@ export interface TimeSeriesService {
 
 /** Reading takes connections of its own: whoever reads years does not hold up the rest of the platform. */
 const readsAtOnce = { perTenant: 2, inAll: 4 }
+/** Answers that are under way. */
+const answersAtOnce = { perTenant: 32, waitingPerTenant: 1000, waitMs: 30_000 }
 
 const retentionEveryMs = 15 * 60_000
 const straysEveryMs = 24 * 3_600_000
@@ -118,6 +121,7 @@ export function createTimeSeries(
 
   const reader = createReader({ db: reading, turns })
   const sights = createSights({ db: kit.db, applications, register })
+  const answers = createGate(answersAtOnce)
   const live = createLive(kit, {
     names,
     sights,
@@ -128,8 +132,8 @@ export function createTimeSeries(
   return {
     connectivity: createConnectivitySeries({ log, applications, register, putPoints }),
     configured: createConfigured({ db: kit.db, applications }),
-    data: createDataRules({ sights, reader }),
-    last: createLastRules({ sights, reader, latest, retention }),
+    data: createDataRules({ sights, reader, answers }),
+    last: createLastRules({ sights, reader, latest, retention, answers }),
     points: createPointRules({ applications, register, putPoints }),
     api: {
       collect: createCollect({ plans, names, writer }),

@@ -53,6 +53,30 @@ test('days before 1970 are days too, and a busy day is several parts', () => {
   )
 })
 
+test('long texts make small chunks, and what is given away early goes on in further parts', () => {
+  const chunks: Chunk[] = []
+  const builder = createBuilder(7, (chunk) => void chunks.push(chunk))
+  for (let index = 0; index < 40; index++) builder.add(1, index, 'x'.repeat(65_536))
+  builder.add(2, 3, 1)
+  assert.ok(builder.held > 100_000 / 8)
+  builder.spill()
+  assert.equal(builder.held, 0)
+  builder.add(2, 4, 2)
+  builder.add(2, dayMs, 3)
+  builder.finish()
+  assert.deepEqual(
+    chunks.map(({ seriesId, day, part, points, goesOn }) => [seriesId, day, part, points.count, goesOn]),
+    [
+      [1, 0, 0, 16, true],
+      [1, 0, 1, 16, true],
+      [1, 0, 2, 8, true],
+      [2, 0, 0, 1, true],
+      [2, 0, 1, 1, false],
+      [2, 1, 0, 1, false],
+    ],
+  )
+})
+
 test('a packed chunk knows its extremes and its sum, of numbers alone', () => {
   const chunks: Chunk[] = []
   const builder = createBuilder(7, (chunk) => void chunks.push(chunk))

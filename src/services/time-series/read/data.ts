@@ -1,5 +1,6 @@
 /** Historical points: as they are, by parts of time, or fewer of them. */
 import type { Ctx } from '../../../kernel/contract.ts'
+import type { OpenGate } from '../../../kernel/gate.ts'
 import type { Span } from '../times.ts'
 import { type Changing, createAggregating } from './aggregate.ts'
 import { csvOf } from './csv.ts'
@@ -10,6 +11,7 @@ import type { Piece } from './pieces.ts'
 import type { Part, Question, Reader } from './reader.ts'
 import type { Asked, Sight, Sights } from './sight.ts'
 import type { Aggregate } from './sums.ts'
+import { heldAnswer } from './turns.ts'
 
 /** What is to be made of the points. */
 export type Reduction = { aggregate: Aggregate; interval: Interval } | { points: number }
@@ -26,7 +28,9 @@ export interface DataRules {
   read(ctx: Ctx, question: DataQuestion): Promise<AsyncIterable<Buffer>>
 }
 
-export function createDataRules({ sights, reader }: { sights: Sights; reader: Reader }): DataRules {
+export function createDataRules(deps: { sights: Sights; reader: Reader; answers: OpenGate }): DataRules {
+  const { sights, reader, answers } = deps
+
   async function* partsOf(ctx: Ctx, { endpoints, series }: Sight, question: DataQuestion) {
     const { applicationName, span, descending, reduction } = question
     if (series.length === 0) return
@@ -44,7 +48,8 @@ export function createDataRules({ sights, reader }: { sights: Sights; reader: Re
       const sight = await sights.of(ctx, question)
       const parts = partsOf(ctx, sight, question)
       const { format, descending } = question
-      return format === 'csv' ? csvOf(parts, sight.series, descending) : jsonOf(parts, descending)
+      const pieces = format === 'csv' ? csvOf(parts, sight.series, descending) : jsonOf(parts, descending)
+      return heldAnswer(answers, ctx.tenantId, pieces)
     },
   }
 }

@@ -1,5 +1,6 @@
 /** The last points of each series of each endpoint, the newest first. */
 import type { Ctx } from '../../../kernel/contract.ts'
+import type { OpenGate } from '../../../kernel/gate.ts'
 import { dayMs } from '../pack/builder.ts'
 import type { NumberedEndpoint } from '../store/names.ts'
 import { timeMax, timeMin } from '../times.ts'
@@ -10,6 +11,7 @@ import type { Reader } from './reader.ts'
 import type { AskedSeries } from './series.ts'
 import type { Asked, Sights } from './sight.ts'
 import { createTextBuffer, take } from './text.ts'
+import { heldAnswer } from './turns.ts'
 
 export interface LastQuestion extends Asked {
   /** The last time that counts; undefined: all do. */
@@ -31,8 +33,9 @@ export function createLastRules(deps: {
   reader: Reader
   latest: Latest
   retention: Pick<RetentionRules, 'keptSince'>
+  answers: OpenGate
 }): LastRules {
-  const { sights, reader, latest, retention } = deps
+  const { sights, reader, latest, retention, answers } = deps
 
   async function newestOf(page: NumberedEndpoint[], series: AskedSeries[], keptSince: KeptSince): Promise<Texts> {
     const found = await latest.of(page.map(({ endpointNo }) => endpointNo))
@@ -70,7 +73,7 @@ export function createLastRules(deps: {
       const isNewest = offset === 0 && limit === 1 && until === undefined
       const find = (page: NumberedEndpoint[], some: AskedSeries[]) =>
         isNewest ? newestOf(page, some, keptSince) : lookBack({ reader, latest, keptSince }, ctx, question, page, some)
-      return objectOf(endpoints, series, limit, find)
+      return heldAnswer(answers, ctx.tenantId, objectOf(endpoints, series, limit, find))
     },
   }
 }

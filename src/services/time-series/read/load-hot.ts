@@ -15,17 +15,26 @@ export interface Hot {
 interface How {
   inOrder: boolean
   withWriting: boolean
+  withLong: boolean
+  /** Of samples, where less than usual has to do. */
+  limit?: number
 }
 
-const plainly: How = { inOrder: false, withWriting: false }
+const plainly: How = { inOrder: false, withWriting: false, withLong: false }
 
-export function createHotLoading(db: Db, valuesMax: number) {
+/** Of what is read at once. */
+export interface HotLimits {
+  values: number
+  textBytes: number
+}
+
+export function createHotLoading(db: Db, { values: valuesMax, textBytes: textBytesMax }: HotLimits) {
   const limitOf = ({ width }: HotFormat) => Math.max(1, Math.floor(valuesMax / width)) + 1
 
   function find(task: Task, format: HotFormat, descending: boolean, how: How) {
     const asked = { ...format, ...task }
     if (isMoment(task)) return store.findHotAt(db.sql, asked)
-    const options = { limit: limitOf(format), withWriting: how.withWriting, descending }
+    const options = { limit: limitOf(format), ...how, descending }
     if (how.inOrder) return db.tx((sql) => store.findFirstHot(sql, asked, options))
     return store.findHot(db.sql, asked, options)
   }
@@ -36,18 +45,26 @@ export function createHotLoading(db: Db, valuesMax: number) {
     if (format.sets.length === 0) return none
     const rows = await find(task, format, descending, how)
     if (!rows) return none
-    const limit = limitOf(format)
+    const again = (other: Partial<How>) => load(task, format, descending, { ...how, ...other })
+    if (rows.longBytes > textBytesMax) {
+      if (task.endpointNos.length > 1)
+        return { points: new Map(), later: task.endpointNos.map((no) => ({ ...task, endpointNos: [no] })) }
+      const limit = Math.max(2, Math.floor((countOf(rows) * textBytesMax) / rows.longBytes))
+      return await again({ inOrder: true, limit })
+    }
+    if (rows.longBytes > 0) return await again({ withLong: true })
+    const limit = how.limit ?? limitOf(format)
     const isCut = !isMoment(task) && countOf(rows) >= limit
     if (isCut && task.endpointNos.length > 1) {
       const counts = new Map((await store.countHot(db.sql, { ...format, ...task })).map((one) => [one.key, one.points]))
       const parts = grouped(task.endpointNos, (no) => counts.get(no) ?? 0, limit - 1)
       return { points: new Map(), later: Array.from(parts, (endpointNos) => ({ ...task, endpointNos })) }
     }
-    if (isCut && !how.inOrder) return await load(task, format, descending, { ...how, inOrder: true })
+    if (isCut && !how.inOrder) return await again({ inOrder: true })
     const { now, later } = isCut ? cutAt(task, rangeOf(rows), descending) : { now: task, later: [] }
     if (!now) return { points: new Map(), later }
     const points = hotPoints(rows, format, now)
-    return points ? { now, points, later } : await load(task, format, descending, { ...how, withWriting: true })
+    return points ? { now, points, later } : await again({ withWriting: true })
   }
 }
 

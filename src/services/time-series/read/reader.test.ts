@@ -5,13 +5,14 @@ import { openTimeSeries } from '../../../../test/harness/time-series.ts'
 import type { DeviceEndpoint } from '../../../kernel/device.ts'
 import { dayMs } from '../pack/builder.ts'
 import type { Value } from '../pack/chunk.ts'
+import type { ReaderLimits } from './reader.ts'
 
 const { collect, endpoint, house, pack, points, registered } = await openTimeSeries()
 const { db } = house.kit
 const today = Math.floor(Date.now() / dayMs) * dayMs
 
 /** As the simple reader says, in both directions. */
-async function sameAsSimple(of: Parameters<typeof collect>[0], limits: { points: number; hotValues: number }) {
+async function sameAsSimple(of: Parameters<typeof collect>[0], limits: ReaderLimits) {
   const expected = { [of.endpointId]: await points(of.endpointId) }
   let parts = 0
   for (const descending of [false, true]) {
@@ -39,6 +40,30 @@ suite('reading in parts', () => {
       [today, 11.5],
       [today + 1, 100],
     ])
+  })
+
+  test('long texts are read a few at a time, of one endpoint and of several', async () => {
+    const one = await endpoint({ 'time-series': { names: { log: { values: [{ path: 'log' }] } } } })
+    const two = await registered(one)
+    const texts = (of: string) =>
+      Array.from({ length: 30 }, (_, index) => ({
+        timestamp: today + index * 1000,
+        log: index % 3 === 0 ? 'on' : `${of}${index}`.repeat(200),
+        x: index,
+      }))
+    for (const own of [one, two]) await collect(own, texts(own.endpointId.slice(0, 3)))
+    const limits = { points: 300, hotValues: 1000, hotTextBytes: 3000 }
+    const isSame = async () => {
+      assert.ok((await sameAsSimple(one, limits)) > 5, 'in several parts')
+      const both = await readSeries(db, { endpoints: [one, two], descending: false, limits })
+      assert.deepEqual(both.points, {
+        [one.endpointId]: await points(one.endpointId),
+        [two.endpointId]: await points(two.endpointId),
+      })
+    }
+    await isSame()
+    await pack()
+    await sameAsSimple(one, { ...limits, points: 50 })
   })
 
   test('samples of the same time in two slots, and in the wrong order', async () => {

@@ -44,15 +44,19 @@ export interface ReaderLimits {
   points: number
   /** Values of samples that are read at once, about. */
   hotValues: number
+  /** Bytes of their texts. */
+  hotTextBytes?: number
 }
 
 /** Packed points of a part take a few bytes each, and are unpacked one series at a time. */
 const reducedTimes = 5
 
 const usual: ReaderLimits = { points: 120_000, hotValues: 120_000 }
+const hotTextBytesUsually = 16_000_000
 
 export function createReader({ db, turns, limits = usual }: { db: Db; turns: Turns; limits?: ReaderLimits }): Reader {
-  const loadHot = createHotLoading(db, limits.hotValues)
+  const { hotValues: values, hotTextBytes: textBytes = hotTextBytesUsually } = limits
+  const loadHot = createHotLoading(db, { values, textBytes })
 
   /** Undefined when it was too much: then `rest` is in smaller parts. */
   async function load(

@@ -1,4 +1,6 @@
 /** Few at a time for a tenant and for all together: whoever reads much takes turns with the others. Nobody is refused. */
+import type { OpenGate } from '../../../kernel/gate.ts'
+
 export interface Turns {
   take<T>(tenantId: string, work: () => Promise<T>): Promise<T>
 }
@@ -48,5 +50,22 @@ export function createTurns(limits: { perTenant: number; inAll: number }): Turns
         leave(tenantId)
       }
     },
+  }
+}
+
+/**
+ * An answer holds some megabytes until its reader has taken it, so a tenant has so many of them at a time; the others wait before
+ * they begin.
+ */
+export async function* heldAnswer(
+  gate: OpenGate,
+  tenantId: string,
+  pieces: AsyncIterable<Buffer>,
+): AsyncGenerator<Buffer> {
+  const leave = await gate.enter(tenantId)
+  try {
+    yield* pieces
+  } finally {
+    leave()
   }
 }

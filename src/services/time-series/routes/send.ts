@@ -30,7 +30,10 @@ export async function sendPieces(
     await iterator.return?.()
     return reply.send(Readable.from([]))
   }
-  return reply.send(Readable.from(startingWith(first, iterator), { highWaterMark: 1 }))
+  const body = Readable.from(startingWith(first, iterator), { highWaterMark: 1 })
+  // Whoever has gone by now never begins to read, and what is held for the answer would be held for ever.
+  body.once('close', () => void iterator.return?.())
+  return reply.send(body)
 }
 
 async function* startingWith(first: IteratorResult<Buffer>, rest: AsyncIterator<Buffer>) {

@@ -17,10 +17,10 @@ export interface ChunkHead extends ChunkKey {
 }
 
 /** Of these endpoints, days and series: perhaps more than was meant, never less. */
-export async function findHeads(sql: Sql, keys: ChunkKey[]): Promise<ChunkHead[]> {
+export async function findHeads(sql: Sql, keys: ChunkKey[]): Promise<(ChunkHead & { bytes: number })[]> {
   const all = (of: keyof ChunkKey) => [...new Set(keys.map((key) => key[of]))]
   return await sql`
-    select endpoint_no, series_id, day, slot, part, n from time_series.chunks
+    select endpoint_no, series_id, day, slot, part, n, octet_length(data) as bytes from time_series.chunks
     where endpoint_no = any(${all('endpointNo')}::bigint[]) and day = any(${all('day')}::integer[])
       and series_id = any(${all('seriesId')}::integer[])`
 }
@@ -104,6 +104,12 @@ export interface HotRow {
   /** As PostgreSQL sends an array. */
   v: Buffer
   x: string | null
+}
+
+/** Of what samples of a slot hold beside numbers. */
+export async function longestText(sql: Sql, slot: number): Promise<number> {
+  const [row] = await sql.unsafe(`select coalesce(max(octet_length(x)), 0) as longest from ${partitionOf(slot)}`)
+  return row!.longest
 }
 
 /** In a transaction: the samples of a slot by endpoint, time and writing, page after page. */

@@ -37,30 +37,33 @@ export interface Size {
   points: number
 }
 
+/** Points, or texts that take as much: numbers take a few bytes each, and a text may have 65,536. */
+const sizeOf = (sql: Sql) => sql`greatest(n, octet_length(data) / 64)`
+
 /** How many packed points there are of each endpoint that has any. */
 export async function sumByEndpoint(sql: Sql, part: Part): Promise<Size[]> {
   return await sql`
-    select endpoint_no as key, sum(n)::float8 as points from time_series.chunks where ${within(sql, part)}
+    select endpoint_no as key, sum(${sizeOf(sql)})::float8 as points from time_series.chunks where ${within(sql, part)}
     group by endpoint_no`
 }
 
 /** Of some days, the first or the last ones. */
 export async function sumByDay(sql: Sql, part: Part, order: { descending: boolean; limit: number }): Promise<Size[]> {
   return await sql`
-    select day as key, sum(n)::float8 as points from time_series.chunks where ${within(sql, part)}
+    select day as key, sum(${sizeOf(sql)})::float8 as points from time_series.chunks where ${within(sql, part)}
     group by day order by day ${order.descending ? sql`desc` : sql``} limit ${order.limit}`
 }
 
 export async function sumBySeries(sql: Sql, part: Part): Promise<Size[]> {
   return await sql`
-    select series_id as key, sum(n)::float8 as points from time_series.chunks where ${within(sql, part)}
+    select series_id as key, sum(${sizeOf(sql)})::float8 as points from time_series.chunks where ${within(sql, part)}
     group by series_id`
 }
 
 /** When the chunks begin, with how many points each has. */
 export async function findBeginnings(sql: Sql, part: Part): Promise<{ from: number; points: number }[]> {
   return await sql`
-    select t_min as from, n as points from time_series.chunks where ${within(sql, part)} order by t_min`
+    select t_min as from, ${sizeOf(sql)} as points from time_series.chunks where ${within(sql, part)} order by t_min`
 }
 
 export interface PackedOfSeries {
@@ -121,22 +124,29 @@ export interface HotRows {
   writtens: Float64Array | undefined
   /** What is not a number, as texts of JSON: of the samples that have such a thing among the values below. */
   others: string[] | null
+  /** Of those that are long, and then missing among `others`, unless they were asked for. */
+  longBytes: number
   /** Of each wanted series a value for each sample that has it. */
   picked: Float64Array[]
   /** Or, where so much is wanted: all values of each sample, as PostgreSQL sends an array. */
   arrays: Buffer | undefined
 }
 
-export interface HotOptions {
+export interface HotOptions extends WantedColumns {
   limit: number
+}
+
+interface WantedColumns {
   /** With slots and stamps, which say who wrote later: only samples of the same time need them. */
   withWriting: boolean
+  /** With texts of any length: nobody knows beforehand how much that is. */
+  withLong: boolean
 }
 
 /** Up to `limit` of them; undefined: none. */
 export async function findHot(sql: Sql, part: HotPart, options: HotOptions): Promise<HotRows | undefined> {
   const rows = sql`select * from time_series.samples where ${ofSamples(sql, part)} limit ${options.limit}`
-  return await asColumns(sql, part, rows, options.withWriting)
+  return await asColumns(sql, part, rows, options)
 }
 
 /**
@@ -154,7 +164,7 @@ export async function findFirstHot(
   const rows = sql`
     select * from time_series.samples
     where endpoint_no = ${endpointNo!} and ${ofSamples(sql, part)} order by ts ${direction} limit ${options.limit}`
-  return await asColumns(sql, part, rows, options.withWriting)
+  return await asColumns(sql, part, rows, options)
 }
 
 /** At one time, where there may be any number of samples: only those that count. */
@@ -162,7 +172,7 @@ export async function findHotAt(sql: Sql, part: HotPart): Promise<HotRows | unde
   const rows = sql`
     select distinct on (endpoint_no, set_id) * from time_series.samples where ${ofSamples(sql, part)}
     order by endpoint_no, set_id, slot desc, written desc`
-  return await asColumns(sql, part, rows, true)
+  return await asColumns(sql, part, rows, { withWriting: true, withLong: true })
 }
 
 /** How many samples there are of each endpoint that has any. */
@@ -176,16 +186,20 @@ const ofSamples = (sql: Sql, { endpointNos, from, to, sets }: HotPart) => sql`
   endpoint_no = any(${endpointNos}::bigint[])
   and ts between ${from} and ${to} and set_id = any(${sets.map(({ setId }) => setId)}::integer[])`
 
+/** States and the like are shorter, and nulls. */
+const longFrom = 256
+
 /** Everything as numbers of eight bytes: their bytes have to be turned around, and nothing else is to be done. */
 async function asColumns(
   sql: Sql,
   { endpointNos, sets, wanted }: HotPart,
   rows: ReturnType<typeof ofSamples>,
-  withWriting: boolean,
+  { withWriting, withLong }: WantedColumns,
 ): Promise<HotRows | undefined> {
   const picked = isPicked(sets, wanted) ? wanted : []
   const values = picked.map((seriesId) => valueIn(sql, sets, seriesId))
   const isOther = values.map((value) => sql`${value} = 'NaN'`).reduce((all, one) => sql`${all} or ${one}`, sql`false`)
+  const isWanted = picked.length > 0 ? sql`(${isOther})` : sql`true`
   const columns = [
     sql`string_agg(float8send(ts), '') as times`,
     ...(endpointNos.length > 1 ? [sql`string_agg(float8send(endpoint_no), '') as endpoint_nos`] : []),
@@ -193,9 +207,13 @@ async function asColumns(
     ...(withWriting
       ? [sql`string_agg(float8send(slot), '') as slots`, sql`string_agg(float8send(written), '') as writtens`]
       : []),
-    ...(picked.length > 0
-      ? [sql`array_agg(x) filter (where x is not null and (${isOther})) as others`]
-      : [sql`array_agg(x) filter (where x is not null) as others, string_agg(array_send(v), '') as arrays`]),
+    ...(withLong
+      ? [sql`array_agg(x) filter (where x is not null and ${isWanted}) as others`]
+      : [
+          sql`array_agg(x) filter (where octet_length(x) <= ${longFrom} and ${isWanted}) as others`,
+          sql`sum(octet_length(x)) filter (where octet_length(x) > ${longFrom} and ${isWanted})::float8 as long_bytes`,
+        ]),
+    ...(picked.length > 0 ? [] : [sql`string_agg(array_send(v), '') as arrays`]),
     ...values.map((value, index) => sql`string_agg(float8send(${value}), '') as ${sql(`v${index}`)}`),
   ]
   const [row] = await sql`select ${columns.reduce((all, one) => sql`${all}, ${one}`)} from (${rows}) s`
@@ -208,6 +226,7 @@ async function asColumns(
     slots: floats('slots'),
     writtens: floats('writtens'),
     others: row!.others,
+    longBytes: row!.longBytes ?? 0,
     picked: picked.map((_, index) => floats(`v${index}`) ?? new Float64Array(0)),
     arrays: row!.arrays ?? undefined,
   }

@@ -21,12 +21,17 @@ export interface Packed {
 }
 
 const rowsAtOnce = 4000
+/** Texts of that length at most are read at once. */
+const textAtOnce = 16_000_000
 /** What is kept in memory before it is written. */
 const pointsAtOnce = 400_000
 const chunksAtOnce = 2000
 /** So many chunks of one day are made one, however large it is. */
 const chunksOfDay = 12
 const mergedPointsMax = 200_000
+const mergedBytesMax = 4_000_000
+/** Of an endpoint: then what there is of it is made chunks before its days are over. */
+const heldMax = 1_000_000
 
 interface NewestOfSet {
   endpointNo: number
@@ -66,7 +71,7 @@ export async function packSlot(sql: Sql, slot: number, { names, firstDays, check
     }
   }
 
-  let endpointNo = Number.NaN
+  let [endpointNo, time] = [Number.NaN, Number.NaN]
   let builder: ReturnType<typeof createBuilder> | undefined
   /** Of this endpoint, by set: rows come in the order of their times, so the last one is it. */
   let last = new Map<number, NewestOfSet>()
@@ -76,7 +81,9 @@ export async function packSlot(sql: Sql, slot: number, { names, firstDays, check
     last = new Map()
   }
 
-  for await (const page of store.readSlot(sql, slot, rowsAtOnce)) {
+  const longest = await store.longestText(sql, slot)
+  const atOnce = Math.max(1, Math.min(rowsAtOnce, Math.floor(textAtOnce / Math.max(1, longest))))
+  for await (const page of store.readSlot(sql, slot, atOnce)) {
     check()
     const known = await findKnownNumbers(sql, [...new Set(page.map((row) => row.endpointNo))])
     const seriesOf = await names.seriesIdsOf(page.map(({ setId }) => setId))
@@ -91,22 +98,26 @@ export async function packSlot(sql: Sql, slot: number, { names, firstDays, check
         endpointNo = row.endpointNo
         builder = createBuilder(endpointNo, (chunk) => {
           chunks.push(chunk)
-          points += chunk.points.count
+          points += chunk.points.count + chunk.textLength / 8
         })
       }
+      // Of samples of the same time the last counts, so they stay together.
+      if (builder!.held > heldMax && row.ts !== time) builder!.spill()
+      time = row.ts
       sum.samples++
       const values = valuesIn(row)
       const day = dayOf(row.ts)
       let kept = 0
-      for (let place = 0; place < seriesIds.length; place++) {
+      for (let place = 0; place < values.length; place++) {
         const seriesId = seriesIds[place]!
         const firstDay = firstDays.size > 0 ? firstDays.get(seriesId) : undefined
         if (firstDay !== undefined && day < firstDay) continue
         builder!.add(seriesId, row.ts, values[place]!)
         kept++
       }
-      sum.expired += seriesIds.length - kept
+      sum.expired += values.length - kept
       if (kept === 0) continue
+      points += (row.x?.length ?? 0) / 8
       last.set(row.setId, { endpointNo, setId: row.setId, ts: row.ts, written: row.written, values })
     }
     if (points >= pointsAtOnce || chunks.length >= chunksAtOnce) await flush()
@@ -135,17 +146,17 @@ const keyOf = ({ endpointNo, seriesId, day }: store.ChunkKey) => `${endpointNo} 
  * of the newest slot. What has further parts is a busy day and stays as it is.
  */
 async function mergedWithStored(sql: Sql, slot: number, chunks: Chunk[]): Promise<PackedChunk[]> {
-  const alone = chunks.filter(({ part, points }) => part === 0 && points.count < pointsMax)
-  const stored = new Map<string, { n: number; count: number }>()
+  const alone = chunks.filter(({ part, points, goesOn }) => part === 0 && points.count < pointsMax && !goesOn)
+  const stored = new Map<string, { n: number; count: number; bytes: number }>()
   if (alone.length > 0)
     for (const head of await store.findHeads(sql, alone)) {
-      const { n, count } = stored.get(keyOf(head)) ?? { n: 0, count: 0 }
-      stored.set(keyOf(head), { n: n + head.n, count: count + 1 })
+      const { n, count, bytes } = stored.get(keyOf(head)) ?? { n: 0, count: 0, bytes: 0 }
+      stored.set(keyOf(head), { n: n + head.n, count: count + 1, bytes: bytes + head.bytes })
     }
   const merging = new Map<string, { chunk: Chunk; sources: Points[] }>()
   for (const chunk of alone) {
     const there = stored.get(keyOf(chunk))
-    if (!there) continue
+    if (!there || there.bytes + chunk.textLength > mergedBytesMax) continue
     const all = there.n + chunk.points.count
     if (all <= pointsMax || (there.count >= chunksOfDay && all <= mergedPointsMax))
       merging.set(keyOf(chunk), { chunk, sources: [] })

@@ -41,6 +41,34 @@ suite('packing', () => {
     assert.equal(hot!.count, 0)
   })
 
+  test('long texts are packed in small chunks, and late ones beside them', async () => {
+    const one = await endpoint({
+      'time-series': { 'auto-extract': false, names: { log: { values: [{ path: 'log' }] } } },
+    })
+    const text = (index: number) => String(index % 10).repeat(65_536)
+    const some = (from: number, count: number) =>
+      Array.from({ length: count }, (_, index) => ({ timestamp: today + from + index, log: text(from + index) }))
+    await collect(one, some(0, 20))
+    await pack()
+    await collect(one, some(10, 40))
+    await pack()
+    assert.deepEqual(
+      (await chunksOf(one.endpointId)).map(({ n, part }) => [n, part]),
+      [
+        [16, 0],
+        [4, 1],
+        [16, 0],
+        [16, 1],
+        [8, 2],
+      ],
+    )
+    const [[log]] = [Object.values(await points(one.endpointId))]
+    assert.deepEqual(
+      log!.map(([time, value]) => [time - today, value]),
+      Array.from({ length: 50 }, (_, index) => [index, text(index)]),
+    )
+  })
+
   test('a busy day has parts, and many small late pieces are made one again', async () => {
     const one = await endpoint()
     const busy = (from: number, count: number) =>
