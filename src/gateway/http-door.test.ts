@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { METHODS, request } from 'node:http'
 import { connect } from 'node:net'
 import { test } from 'node:test'
 import { aDevice } from '../../test/harness/device.ts'
@@ -91,13 +92,43 @@ test('errors have the status and say why in the words of the protocol', async ()
   assert.equal((await post(`${prefix}/json`, Buffer.alloc(1024 * 1024, 0x20))).status, 200)
 })
 
-test('other methods are 405', async () => {
-  const { prefix } = await aPlace()
-  for (const method of ['GET', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'HEAD']) {
-    const response = await fetch(`${httpUrl}/${prefix}/json`, { method })
-    assert.equal(response.status, 405, method)
-    assert.equal(response.headers.get('allow'), 'POST')
+test('control characters are refused, as over MQTT', async () => {
+  const { prefix, endpointId } = await aPlace()
+  for (const code of ['%00', '%01', '%09', '%0a', '%0D', '%1f', '%7F', '%C2%80', '%c2%9f']) {
+    for (const path of [`${prefix}/a${code}b`, `kpc/${prefix}${code}/json`, `${prefix}/json/1${code}`]) {
+      const answer = await post(path, '{}')
+      assert.equal(answer.status, 400, path)
+      assert.equal(answer.json.statusCode, 400)
+    }
   }
+  assert.equal(extension.notes.filter(({ endpoint }) => endpoint.endpointId === endpointId).length, 0)
+  for (const fine of ['%20', '%C2%A0', '%e2%82%ac']) assert.equal((await post(`${prefix}/a${fine}b`)).status, 200, fine)
+})
+
+test('other methods are 405', async () => {
+  const { prefix, endpointId } = await aPlace()
+  const ask = (path: string, method: string, body = '') =>
+    new Promise<{ status: number | undefined; allow: string | undefined; text: string }>((resolve, reject) => {
+      const sent = request(`${httpUrl}/${path}`, { method }, (response) => {
+        let text = ''
+        response.setEncoding('utf8').on('data', (part) => {
+          text += part
+        })
+        response.on('end', () => resolve({ status: response.statusCode, allow: response.headers.allow, text }))
+      })
+      sent.on('error', reject)
+      sent.end(body)
+    })
+  for (const method of METHODS.filter((name) => name !== 'POST' && name !== 'CONNECT'))
+    for (const path of [`${prefix}/json`, `kpc/${prefix}/json`, 'kp1/x', `${prefix}/${'x'.repeat(3000)}`]) {
+      const { status, allow, text } = await ask(path, method, method === 'PROPFIND' ? '{"a":1}' : '')
+      assert.deepEqual([status, allow], [405, 'POST'], `${method} ${path}`)
+      if (method !== 'HEAD') assert.equal(JSON.parse(text).statusCode, 405, method)
+    }
+  assert.equal(extension.notes.filter(({ endpoint }) => endpoint.endpointId === endpointId).length, 0)
+  // Nowhere else does anybody hear of methods that nobody has.
+  assert.equal((await ask('api/v1/applications', 'PROPFIND')).status, 404)
+  assert.equal((await ask('elsewhere', 'MKCOL')).status, 404)
 })
 
 test('a version may not use every extension, and an endpoint follows its version', async () => {

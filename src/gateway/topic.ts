@@ -17,7 +17,13 @@ export interface Tail {
 }
 
 /** Why it is no topic of a device. */
-export type TopicProblem = 'foreign' | 'malformed' | 'too_long' | 'too_deep' | 'request_id_too_large'
+export type TopicProblem =
+  | 'foreign'
+  | 'malformed'
+  | 'too_long'
+  | 'too_deep'
+  | 'request_id_too_large'
+  | 'control_character'
 
 /** In words, for the device. */
 export const topicProblems: Record<TopicProblem, string> = {
@@ -26,6 +32,7 @@ export const topicProblems: Record<TopicProblem, string> = {
   too_long: 'The topic is too long',
   too_deep: 'The topic has too many levels',
   request_id_too_large: 'The request id is too large',
+  control_character: 'The topic holds a control character',
 }
 
 export const topicLengthMax = 2048

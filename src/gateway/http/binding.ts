@@ -2,7 +2,8 @@
  * Devices over HTTP (document 3, 2.B): POST, the topic as the path, the payload as the body whatever its Content-Type, the answer
  * at once. Exactly 200, or the error's status; no client authentication, no pushes.
  */
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { METHODS } from 'node:http'
+import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
 import { monotonicMs } from '../../kernel/clock.ts'
 import type { Kit } from '../../kernel/define-service.ts'
 import { PlatformError, TooManyRequests } from '../../kernel/errors.ts'
@@ -29,7 +30,8 @@ export interface BindingDeps {
 }
 
 const roots = ['/kp1/*', '/kpc/kp1/*']
-const methods = ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
+/** All that Node.js understands. CONNECT never comes as a request. */
+const otherMethods = METHODS.filter((method) => method !== 'POST' && method !== 'CONNECT')
 
 export function mountBinding(app: FastifyInstance, deps: BindingDeps) {
   const { settings, identify, dispatch, guesses, metrics } = deps
@@ -54,10 +56,11 @@ export function mountBinding(app: FastifyInstance, deps: BindingDeps) {
       return send(reply, failure({ statusCode: status, reasonPhrase: (error as Error).message }))
     return send(reply, failure(understand(error)))
   })
+  for (const method of otherMethods) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
   for (const url of roots) {
     app.route({ method: 'POST', url, handler: (request, reply) => serve(request, reply) })
     app.route({
-      method: methods,
+      method: otherMethods as HTTPMethods[],
       url,
       exposeHeadRoute: false,
       handler: (request, reply) => {
@@ -81,7 +84,7 @@ export function mountBinding(app: FastifyInstance, deps: BindingDeps) {
 
   async function serve(request: FastifyRequest, reply: FastifyReply) {
     const text = topicOf(request.raw.url ?? '')
-    const topic = readTopic(text)
+    const topic = hasControls.test(text) ? 'control_character' : readTopic(text)
     const tail = typeof topic === 'string' ? topic : readTail(text, prefixEnd(text))
     if (typeof topic === 'string' || typeof tail === 'string') {
       const problem = typeof topic === 'string' ? topic : (tail as keyof typeof topicProblems)
@@ -128,6 +131,10 @@ export function mountBinding(app: FastifyInstance, deps: BindingDeps) {
     return dispatch(arrival, (_, answered) => send(reply, answered))
   }
 }
+
+/** As MQTT refuses them in its texts (mqtt/reader.ts); there none comes as far as a topic. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it looks for
+const hasControls = /[\u0000-\u001f\u007f-\u009f]/
 
 const tooMany = (seconds: number) => TooManyRequests({ seconds }, { headers: { 'retry-after': String(seconds) } })
 
