@@ -28,11 +28,19 @@ async function aNode(connection: ConnectionOptions) {
   bus.react('test.told', Told, async (_, { text }) => void reacted.push(text))
   await bus.start({ workers: true })
   const tell = (text: string, event = Told) => db.tx((sql) => bus.publish(sql, event, { tenantId: 't', text }))
+  const tellAll = (texts: string[]) =>
+    db.tx((sql) =>
+      bus.publishAll(
+        sql,
+        Told,
+        texts.map((text) => ({ tenantId: 't', text })),
+      ),
+    )
   const stop = async () => {
     await bus.stop()
     await db.close()
   }
-  return { db, heard, reacted, tell, stop, gaps: () => gaps }
+  return { db, heard, reacted, tell, tellAll, stop, gaps: () => gaps }
 }
 
 test('every node hears, one node reacts, and a message too long for the wire is told as a gap', async () => {
@@ -52,6 +60,14 @@ test('every node hears, one node reacts, and a message too long for the wire is 
   await eventually(() => assert.equal(two.heard.at(-1), 'last'))
   assert.equal(one.heard.at(-2), 'much 10000')
   assert.deepEqual([two.heard.length, two.gaps()], [11, 1])
+  // Of many at once only the one that is too long is a gap; the same twice in a transaction is told to the others once.
+  const many = [...Array.from({ length: 30 }, (_, n) => `all ${n}`), 'again', 'again', 'x'.repeat(10_000), 'end']
+  await one.tellAll(many)
+  await eventually(() => assert.equal(two.heard.at(-1), 'end'))
+  assert.equal(two.gaps(), 2)
+  assert.deepEqual(one.heard.slice(-many.length), many)
+  const short = [...new Set(many)].filter((text) => text.length < 100)
+  assert.deepEqual(two.heard.slice(-short.length), short)
   await Promise.all([one.stop(), two.stop()])
 })
 

@@ -103,6 +103,48 @@ test('a listener is called after the commit and before the transaction returns',
   assert.deepEqual(heard, [7])
 })
 
+test('many at once are told each to all, in their order, with the commit or not at all', async () => {
+  const heard: number[] = []
+  const reacted: Record<string, Said[]> = { one: [], two: [] }
+  const { kit } = await openHouse({
+    services: [
+      aService(({ bus }) => {
+        bus.hear(Said, ({ n }) => heard.push(n))
+        for (const name of ['one', 'two'])
+          bus.react(`test.all-${name}`, Said, async (_, event) => void reacted[name]!.push(event))
+      }),
+    ],
+  })
+  // The texts that JSON and arrays of PostgreSQL write in another way.
+  const things = ['a', 'b,{}"\\', 'é\n', 'NULL', '']
+  const all = Array.from({ length: 60 }, (_, n) => ({ tenantId: 't', thing: things[n % things.length]!, n }))
+  await kit.db.tx(async (sql) => {
+    await kit.bus.publishAll(sql, Said, all)
+    await kit.bus.publishAll(sql, Said, [])
+    assert.deepEqual(heard, [])
+  })
+  assert.deepEqual(
+    heard,
+    all.map(({ n }) => n),
+  )
+  await assert.rejects(
+    kit.db.tx(async (sql) => {
+      await kit.bus.publishAll(sql, Said, [{ tenantId: 't', thing: 'a', n: 99 }])
+      throw new Error('rolled back')
+    }),
+    /rolled back/,
+  )
+  await kit.bus.settled()
+  for (const got of Object.values(reacted))
+    for (const thing of things)
+      assert.deepEqual(
+        got.filter((event) => event.thing === thing),
+        all.filter((event) => event.thing === thing),
+      )
+  assert.equal(reacted.one!.length + reacted.two!.length, 120)
+  assert.equal(heard.length, 60)
+})
+
 test('many are told in parts that a message takes, all of them and in their order', () => {
   const ids = Array.from({ length: 1000 }, (_, n) => `${n}-${'é'.repeat(n % 40)}`)
   const parts = [...inParts(ids)]

@@ -55,7 +55,10 @@ export function* inParts<T>(items: Iterable<T>): Generator<T[]> {
 
 export interface Bus {
   publish<P>(sql: Sql, event: EventType<P>, payload: P): Promise<void>
-  /** Of many at once: two statements, whatever their number. */
+  /**
+   * Of many at once: two statements, whatever their number. Equal ones of a transaction are heard once in the other processes,
+   * as NOTIFY does it, which is enough for caches; reactions get each.
+   */
   publishAll<P>(sql: Sql, event: EventType<P>, payloads: P[]): Promise<void>
   hear<P>(event: EventType<P>, listener: (payload: P) => void): void
   onGap(listener: () => void): void
