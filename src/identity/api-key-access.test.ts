@@ -3,9 +3,9 @@ import { before, describe, test } from 'node:test'
 import { aCaller } from '../../test/harness/builders.ts'
 import { freshDatabase } from '../../test/harness/database.ts'
 import { eventually } from '../../test/harness/eventually.ts'
+import { openRealms, type Realms } from '../../test/harness/iam.ts'
 import type { Caller } from '../kernel/contract.ts'
 import { permissionsOfKey } from './api-key-access.ts'
-import { openRealms, type Realms } from './iam/test-house.ts'
 
 const root = '/iam/api/v1'
 const me = `GET ${root}/me`

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
+import { openRealms, type Realms } from '../../test/harness/iam.ts'
 import { Unauthenticated } from '../kernel/errors.ts'
 import { holds, onResource } from '../kernel/permissions.ts'
-import { openRealms, type Realms } from './iam/test-house.ts'
 
 const root = '/iam/api/v1'
 const me = `GET ${root}/me`

@@ -5,9 +5,9 @@ import { before, describe, test } from 'node:test'
 import { type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose'
 import { aTenantAdmin } from '../../test/harness/builders.ts'
 import { atTheEnd } from '../../test/harness/database.ts'
+import { openRealms, type Realms } from '../../test/harness/iam.ts'
 import { Unauthenticated } from '../kernel/errors.ts'
 import { createExternalIssuers, rolesOf } from './external-issuers.ts'
-import { openRealms, type Realms } from './iam/test-house.ts'
 
 const root = '/iam/api/v1'
 const me = `GET ${root}/me`

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
-import { openRealms, type Realms } from './iam/test-house.ts'
+import { openRealms, type Realms } from '../../test/harness/iam.ts'
 
 describe('the operator at the machine', () => {
   let house: Realms

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eventually } from '../../../test/harness/eventually.ts'
+import { openHouse } from '../../../test/harness/mqtt-house.ts'
 import { connected, connectPacket, rawClient } from '../../../test/harness/mqtt-raw.ts'
 import type { Client, Verdict } from './host.ts'
-import { openHouse } from './test-house.ts'
 
 test('speaks MQTT 3.1, 3.1.1 and 5', async () => {
   const { port } = await openHouse()

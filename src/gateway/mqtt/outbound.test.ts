@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Packet } from 'mqtt-packet'
 import { eventually } from '../../../test/harness/eventually.ts'
+import { openHouse } from '../../../test/harness/mqtt-house.ts'
 import { connected } from '../../../test/harness/mqtt-raw.ts'
 import { sleep } from '../../kernel/clock.ts'
 import type { Message, Qos } from './host.ts'
-import { openHouse } from './test-house.ts'
 
 const message = (topic: string, qos: Qos = 0, more: Partial<Message> = {}): Message => ({
   topic,

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { IPublishPacket } from 'mqtt-packet'
 import { eventually } from '../../../test/harness/eventually.ts'
+import { openHouse } from '../../../test/harness/mqtt-house.ts'
 import { connected } from '../../../test/harness/mqtt-raw.ts'
 import { sleep } from '../../kernel/clock.ts'
 import type { PublishCode } from './host.ts'
-import { openHouse } from './test-house.ts'
 
 const publish = (topic: string, options: Partial<IPublishPacket> = {}): IPublishPacket => ({
   cmd: 'publish',

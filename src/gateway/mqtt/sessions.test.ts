@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { pino } from 'pino'
 import { atTheEnd, freshDatabase } from '../../../test/harness/database.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
+import { openHouse } from '../../../test/harness/mqtt-house.ts'
 import { connected, type RawClient } from '../../../test/harness/mqtt-raw.ts'
 import { sleep, systemClock } from '../../kernel/clock.ts'
 import { connect as connectDatabase, createDb } from '../../kernel/db.ts'
@@ -14,7 +15,6 @@ import { createSessionStore, sweepSessions } from '../store/sessions.ts'
 import type { Host, Message, Qos } from './host.ts'
 import { defaultLimits, type Limits } from './limits.ts'
 import type { SessionStore } from './session-store.ts'
-import { openHouse } from './test-house.ts'
 
 const message = (topic: string, qos: Qos = 1, more: Partial<Message> = {}): Message => ({
   topic,

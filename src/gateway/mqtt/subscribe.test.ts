@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { openHouse } from '../../../test/harness/mqtt-house.ts'
 import { connected } from '../../../test/harness/mqtt-raw.ts'
 import type { Subscription } from './host.ts'
-import { openHouse } from './test-house.ts'
 import { isFilter, matches } from './topics.ts'
 
 const subscribe = (

@@ -6,7 +6,7 @@ import mqtt from 'mqtt'
 import { createWebSocketStream, WebSocketServer } from 'ws'
 import { atTheEnd } from '../../../test/harness/database.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
-import { openHouse } from './test-house.ts'
+import { openHouse } from '../../../test/harness/mqtt-house.ts'
 
 async function withWebSockets() {
   const house = await openHouse()

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { aCaller } from '../../../test/harness/builders.ts'
 import type { Ask } from '../../../test/harness/house.ts'
-import { openRealms, type Realms } from './test-house.ts'
+import { openRealms, type Realms } from '../../../test/harness/iam.ts'
 
 const root = '/iam/api/v1'
 const managing = ['user', 'role', 'grant', 'api-key', 'client', 'issuer'].flatMap((entity) =>

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { aCaller, aPlatformAdmin, aTenantAdmin } from '../../../test/harness/builders.ts'
+import { openCredentials, root } from '../../../test/harness/credentials.ts'
 import { TenantDeleted } from '../tenants/events.ts'
 import { type CredentialState, credentialStates, mayMove, targetStates } from './states.ts'
-import { openCredentials, root } from './test-house.ts'
 
 const { house, admin, heard, aBasicCredential, move, logIn } = await openCredentials()
 const other = house.as(aTenantAdmin('other'))

@@ -8,12 +8,12 @@ import { suite, test } from 'node:test'
 import tls from 'node:tls'
 import { promisify } from 'node:util'
 import { aCaller, aTenantAdmin } from '../../../test/harness/builders.ts'
+import { openCredentials, root } from '../../../test/harness/credentials.ts'
 import { atTheEnd, freshDatabase, throwAwayDirectory } from '../../../test/harness/database.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
 import { systemClock } from '../../kernel/clock.ts'
 import { TenantDeleted } from '../tenants/events.ts'
 import { type CredentialState, credentialStates, mayMove, targetStates } from './states.ts'
-import { openCredentials, root } from './test-house.ts'
 
 const connection = await freshDatabase()
 const environment = { WAYPOST_MASTER_KEY: 'one key for both houses, long enough' }

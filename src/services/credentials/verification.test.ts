@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import bcrypt from 'bcrypt'
+import { openCredentials, root } from '../../../test/harness/credentials.ts'
 import { freshDatabase } from '../../../test/harness/database.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
 import { systemClock } from '../../kernel/clock.ts'
-import { openCredentials, root } from './test-house.ts'
 
 const connection = await freshDatabase()
 const environment = {

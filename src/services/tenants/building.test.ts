@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { eventually } from '../../../test/harness/eventually.ts'
+import { aRegistration, aTenantId, openTenants } from '../../../test/harness/tenants.ts'
 import { TenantAvailable } from './events.ts'
-import { aRegistration, aTenantId, openTenants } from './test-house.ts'
 
 describe('building a realm', { concurrency: true }, () => {
   let world: Awaited<ReturnType<typeof openTenants>>

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { eventually } from '../../../test/harness/eventually.ts'
+import { aTenantId, openTenants } from '../../../test/harness/tenants.ts'
 import { catalogues } from './catalogues.ts'
 import { defaultScopes, tenantScopes } from './default-scopes.ts'
 import { everySeed } from './defaults.ts'
-import { aTenantId, openTenants } from './test-house.ts'
 
 test('the service role holds every scope of a tenant, platform-admin every scope, readers only read', () => {
   const held = (role: string) =>

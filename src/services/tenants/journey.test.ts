@@ -3,11 +3,11 @@ import { test } from 'node:test'
 import { aPlatformAdmin } from '../../../test/harness/builders.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
 import { openHouse } from '../../../test/harness/house.ts'
+import { aCreation, aRegistration } from '../../../test/harness/tenants.ts'
 import { Identity } from '../../identity/contract.ts'
 import identity from '../../identity/index.ts'
 import { Tenants } from './contract.ts'
 import tenants from './index.ts'
-import { aCreation, aRegistration } from './test-house.ts'
 
 const root = '/tenant-manager/api/v2'
 

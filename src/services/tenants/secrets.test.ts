@@ -3,11 +3,11 @@ import { before, describe, test } from 'node:test'
 import { aCaller, aPlatformAdmin } from '../../../test/harness/builders.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
 import { type Ask, openHouse, type TestHouse } from '../../../test/harness/house.ts'
+import { aCreation, aRegistration, aTenantId } from '../../../test/harness/tenants.ts'
 import { Identity } from '../../identity/contract.ts'
 import identity from '../../identity/index.ts'
 import { Tenants } from './contract.ts'
 import tenants from './index.ts'
-import { aCreation, aRegistration, aTenantId } from './test-house.ts'
 
 const root = '/tenant-manager/api/v2'
 

@@ -3,10 +3,10 @@ import { test } from 'node:test'
 import { aCaller, aPlatformAdmin } from '../../../test/harness/builders.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
 import { openHouse } from '../../../test/harness/house.ts'
+import { aCreation } from '../../../test/harness/tenants.ts'
 import { Identity } from '../../identity/contract.ts'
 import identity from '../../identity/index.ts'
 import tenants from './index.ts'
-import { aCreation } from './test-house.ts'
 
 const root = '/tenant-manager/api/v2'
 

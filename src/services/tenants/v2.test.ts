@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { aCaller } from '../../../test/harness/builders.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
+import { aCreation, aTenantId, openTenants } from '../../../test/harness/tenants.ts'
 import { Identity } from '../../identity/contract.ts'
-import { aCreation, aTenantId, openTenants } from './test-house.ts'
 
 const root = '/tenant-manager/api/v2'
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/

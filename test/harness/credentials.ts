@@ -1,11 +1,11 @@
-/** What the tests of this folder share: the service over a real database. */
+/** What the tests of client credentials share: the service over a real database. */
 import assert from 'node:assert/strict'
-import { aTenantAdmin } from '../../../test/harness/builders.ts'
-import { type Ask, type HouseOptions, openHouse } from '../../../test/harness/house.ts'
-import type { EventType } from '../../kernel/bus.ts'
-import { Credentials } from './contract.ts'
-import * as events from './events.ts'
-import credentials from './index.ts'
+import type { EventType } from '../../src/kernel/bus.ts'
+import { Credentials } from '../../src/services/credentials/contract.ts'
+import * as events from '../../src/services/credentials/events.ts'
+import credentials from '../../src/services/credentials/index.ts'
+import { aTenantAdmin } from './builders.ts'
+import { type Ask, type HouseOptions, openHouse } from './house.ts'
 
 export const root = '/api/v1'
 

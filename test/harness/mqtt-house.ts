@@ -1,14 +1,14 @@
 /** The session layer on a free port, with a host that a test can bend. */
 import { createServer, type Socket } from 'node:net'
 import { pino } from 'pino'
-import { atTheEnd } from '../../../test/harness/database.ts'
-import { systemClock } from '../../kernel/clock.ts'
-import type { Client, Connection, Host, Message } from './host.ts'
-import { defaultLimits, type Limits } from './limits.ts'
-import { createMemoryStore } from './memory-store.ts'
-import type { SessionStore } from './session-store.ts'
-import { createSessions, readIntoOneBuffer } from './sessions.ts'
-import type { Offers } from './state.ts'
+import type { Client, Connection, Host, Message } from '../../src/gateway/mqtt/host.ts'
+import { defaultLimits, type Limits } from '../../src/gateway/mqtt/limits.ts'
+import { createMemoryStore } from '../../src/gateway/mqtt/memory-store.ts'
+import type { SessionStore } from '../../src/gateway/mqtt/session-store.ts'
+import { createSessions, readIntoOneBuffer } from '../../src/gateway/mqtt/sessions.ts'
+import type { Offers } from '../../src/gateway/mqtt/state.ts'
+import { systemClock } from '../../src/kernel/clock.ts'
+import { atTheEnd } from './database.ts'
 
 export interface House {
   port: number

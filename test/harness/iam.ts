@@ -1,12 +1,13 @@
-/** Realms with real tokens, for the tests of this folder and of authentication. */
-import { type HouseOptions, openHouse, type TestHouse } from '../../../test/harness/house.ts'
-import type { House } from '../../assembly/build.ts'
-import type { Caller } from '../../kernel/contract.ts'
-import { newId } from '../../kernel/ids.ts'
-import { Identity, type RoleSpec } from '../contract.ts'
-import identity from '../index.ts'
-import { createPasswords } from '../passwords.ts'
-import { insertUser } from '../store/users.ts'
+/** Realms with real tokens, for the tests of identity and of authentication. */
+
+import type { House } from '../../src/assembly/build.ts'
+import { Identity, type RoleSpec } from '../../src/identity/contract.ts'
+import identity from '../../src/identity/index.ts'
+import { createPasswords } from '../../src/identity/passwords.ts'
+import { insertUser } from '../../src/identity/store/users.ts'
+import type { Caller } from '../../src/kernel/contract.ts'
+import { newId } from '../../src/kernel/ids.ts'
+import { type HouseOptions, openHouse, type TestHouse } from './house.ts'
 
 const verbs = ['create', 'read', 'update', 'delete']
 const managed = ['user', 'role', 'grant', 'api-key', 'client', 'issuer']

@@ -1,11 +1,11 @@
-/** What the tests of this folder share: the service over a real database, with the real identity service. */
+/** What the tests of the tenant manager share: the service over a real database, with the real identity service. */
 import assert from 'node:assert/strict'
-import { aPlatformAdmin } from '../../../test/harness/builders.ts'
-import { eventually } from '../../../test/harness/eventually.ts'
-import { type HouseOptions, openHouse } from '../../../test/harness/house.ts'
-import { anInterruptedIdentity } from '../../../test/harness/interrupted-identity.ts'
-import { realmState } from '../../../test/harness/realm-state.ts'
-import tenants from './index.ts'
+import tenants from '../../src/services/tenants/index.ts'
+import { aPlatformAdmin } from './builders.ts'
+import { eventually } from './eventually.ts'
+import { type HouseOptions, openHouse } from './house.ts'
+import { anInterruptedIdentity } from './interrupted-identity.ts'
+import { realmState } from './realm-state.ts'
 
 export async function openTenants(options: Partial<HouseOptions> = {}) {
   const identity = anInterruptedIdentity()
