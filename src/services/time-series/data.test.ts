@@ -266,6 +266,53 @@ suite('over a socket', () => {
     assert.deepEqual(values, [1, ...Array.from({ length: 20_000 }, (_, index) => index + 1)])
   })
 
+  /** As many endpoints as this with all that this one has packed. */
+  async function multiply(of: DeviceEndpoint, count: number) {
+    await pack()
+    const made = await sql`
+      insert into time_series.endpoints (endpoint_id, tenant_id, application_name)
+      select 'copy-' || n || ${of.endpointId}, ${of.tenantId}, ${of.applicationName} from generate_series(1, ${count}::integer) as n
+      returning endpoint_no`
+    await sql`
+      insert into time_series.chunks
+      select made.no, series_id, day, slot, part, n, t_min, t_max, v_min, v_max, v_sum, data
+      from time_series.chunks c join time_series.endpoints e using (endpoint_no),
+        unnest(${made.map(({ endpointNo }) => endpointNo)}::bigint[]) as made (no)
+      where e.endpoint_id = ${of.endpointId}`
+  }
+
+  for (const accept of ['application/json', 'text/csv'])
+    test(`a database that fails in the middle breaks the connection: nobody takes a part for the whole (${accept})`, async () => {
+      const one = await endpoint()
+      await fill(one, 60_000)
+      await multiply(one, 12)
+      const { port } = await listening()
+      const headers = { authorization: 'Bearer of a reader', accept }
+      const asked = get({ port, path: path(one), agent: false, headers })
+      const [response] = (await once(asked, 'response')) as [IncomingMessage]
+      assert.equal(response.statusCode, 200)
+      await once(response, 'readable')
+      const ended = new Promise<string>((resolve) => {
+        response.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message))
+        response.on('end', () => resolve('ended as if it were all'))
+      })
+      // What is to come is waited for, and who waits is killed.
+      await sql.begin(async (inner) => {
+        await inner`lock table time_series.chunks in access exclusive mode`
+        response.resume()
+        await eventually(async () => {
+          const killed = await sql`
+            select pg_terminate_backend(pid) from pg_stat_activity
+            where datname = current_database() and application_name = 'waypost-series-reading' and wait_event_type = 'Lock'`
+          assert.ok(killed.length > 0, 'nothing is read any more')
+        })
+      })
+      assert.equal(await ended, 'ECONNRESET')
+      assert.equal(response.complete, false)
+      const after = await read(one, { timeSeriesName: 'auto~x', fromDate: '1970-01-01', endpointId: one.endpointId })
+      assert.equal(whole(after)[one.endpointId]!['auto~x']!.length, 60_001)
+    })
+
   test('a client that goes away in the middle leaves nothing behind', async () => {
     const one = await endpoint()
     await fill(one, 60_000)
