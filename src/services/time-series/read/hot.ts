@@ -4,6 +4,7 @@ import type { SeriesSet } from '../store/names.ts'
 import { type HotRows, isPicked } from '../store/reading.ts'
 import type { Span } from '../times.ts'
 import { between } from './merge.ts'
+import { inThisOrder, orderOf } from './order.ts'
 
 /** How the samples of an application are read that hold some series. */
 export interface HotFormat {
@@ -92,15 +93,19 @@ export function hotPoints(rows: HotRows, format: HotFormat, task: Span & { endpo
   return points
 }
 
-/** Numbers of one endpoint and one set that came one after the other are what they have to be. */
+/** Numbers of one endpoint and one set are what they have to be, but for the order of those that came late. */
 function simply({ endpointNos, times, setIds, others, picked, arrays }: HotRows, format: HotFormat) {
   if (endpointNos || setIds || others || arrays) return undefined
-  for (let row = 1; row < times.length; row++) if (times[row - 1]! >= times[row]!) return undefined
+  const order = orderOf(times)
+  if (!order) return undefined
+  const isAscending = order.every((place, at) => place === at)
+  const ordered = (numbers: Float64Array) => (isAscending ? numbers : inThisOrder(numbers, order))
   const { wanted } = format.bySet.get(format.sets[0]!.setId)!
+  const columns = { count: times.length, times: ordered(times) }
   return new Map(
     wanted.map((column): [number, Points] => [
       format.wanted[column]!,
-      { count: times.length, times, numbers: picked[column]! },
+      { ...columns, numbers: ordered(picked[column]!) },
     ]),
   )
 }
@@ -184,14 +189,16 @@ const pointsOf = ({ times, numbers, others }: Run): Points => ({
   ...(others && { others }),
 })
 
+/** Undefined where a time occurs twice and nobody says which was written later. */
 function inOrder({ times, numbers, others, slots, writtens }: Run): Points | undefined {
-  const order = Uint32Array.from(times, (_, place) => place).sort(
-    (a, b) => times[a]! - times[b]! || slots[a]! - slots[b]! || writtens[a]! - writtens[b]!,
-  )
+  const isLater = (a: number, b: number) =>
+    times[a]! - times[b]! || slots[a]! - slots[b]! || writtens[a]! - writtens[b]!
+  const isKnown = slots.length > 0
+  const order = orderOf(times) ?? (isKnown ? Uint32Array.from(times.keys()).sort(isLater) : undefined)
+  if (!order) return undefined
   const sorted: Run = aRun()
   for (const place of order) {
     const isSame = sorted.times.length > 0 && sorted.times[sorted.times.length - 1] === times[place]
-    if (isSame && slots.length === 0) return undefined
     const at = isSame ? sorted.times.length - 1 : sorted.times.length
     sorted.times[at] = times[place]!
     sorted.numbers[at] = numbers[place]!

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { type Points, type Value, valueAt } from '../pack/chunk.ts'
 import { between, merge } from './merge.ts'
+import { inThisOrder, orderOf } from './order.ts'
 import { putPoints, rowsOf } from './point-text.ts'
 import { createTextBuffer, take } from './text.ts'
 
@@ -35,6 +36,32 @@ test('what was written later counts, whatever the order and overlap of the place
     assert.deepEqual(listOf(merge(lists.map(pointsOf))), sorted)
   })
   fc.assert(property, { numRuns: 300, seed: 7 })
+})
+
+test('places in the order of their times, wherever late ones are, unless a time occurs twice', () => {
+  const times = fc.oneof(
+    fc.array(fc.integer({ min: 0, max: 30 }), { maxLength: 20 }),
+    fc.uniqueArray(fc.integer(), { maxLength: 50 }),
+    // Nearly in order.
+    fc.uniqueArray(fc.integer({ min: 0, max: 1000 }), { maxLength: 60 }).chain((all) =>
+      fc.array(fc.nat({ max: Math.max(0, all.length - 1) }), { maxLength: 3 }).map((moved) => {
+        const sorted = all.toSorted((a, b) => a - b)
+        for (const from of moved) sorted.push(...sorted.splice(from, 1))
+        return sorted
+      }),
+    ),
+  )
+  const property = fc.property(times, (all) => {
+    const order = orderOf(all)
+    if (new Set(all).size < all.length) return assert.equal(order, undefined)
+    const sorted = all.toSorted((a, b) => a - b)
+    assert.deepEqual([...inThisOrder(Float64Array.from(all), order!)], sorted)
+    assert.deepEqual(
+      [...order!].toSorted((a, b) => a - b),
+      [...all.keys()],
+    )
+  })
+  fc.assert(property, { numRuns: 500, seed: 9 })
 })
 
 test('a part between two times holds both of them', () => {
