@@ -4,7 +4,7 @@ import type { SeriesSet } from '../store/names.ts'
 import { type HotRows, isPicked } from '../store/reading.ts'
 import type { Span } from '../times.ts'
 import { between } from './merge.ts'
-import { inThisOrder, orderOf } from './order.ts'
+import { inThisOrder, isAscending, orderOf } from './order.ts'
 
 /** How the samples of an application are read that hold some series. */
 export interface HotFormat {
@@ -96,10 +96,9 @@ export function hotPoints(rows: HotRows, format: HotFormat, task: Span & { endpo
 /** Numbers of one endpoint and one set are what they have to be, but for the order of those that came late. */
 function simply({ endpointNos, times, setIds, others, picked, arrays }: HotRows, format: HotFormat) {
   if (endpointNos || setIds || others || arrays) return undefined
-  const order = orderOf(times)
+  const order = isAscending(times) ? 'as it is' : orderOf(times)
   if (!order) return undefined
-  const isAscending = order.every((place, at) => place === at)
-  const ordered = (numbers: Float64Array) => (isAscending ? numbers : inThisOrder(numbers, order))
+  const ordered = (numbers: Float64Array) => (order === 'as it is' ? numbers : inThisOrder(numbers, order))
   const { wanted } = format.bySet.get(format.sets[0]!.setId)!
   const columns = { count: times.length, times: ordered(times) }
   return new Map(

@@ -1,5 +1,11 @@
 /** Samples come as they lie there, which is nearly always in the order of their times. */
 
+/** No time twice. */
+export function isAscending(times: ArrayLike<number>): boolean {
+  for (let place = 1; place < times.length; place++) if (times[place - 1]! >= times[place]!) return false
+  return true
+}
+
 /** Their places in the order of the times; undefined where a time occurs twice. Only what came late is sorted. */
 export function orderOf(times: ArrayLike<number>): Uint32Array | undefined {
   const inTime = new Uint32Array(times.length)

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { type Points, type Value, valueAt } from '../pack/chunk.ts'
 import { between, merge } from './merge.ts'
-import { inThisOrder, orderOf } from './order.ts'
+import { inThisOrder, isAscending, orderOf } from './order.ts'
 import { putPoints, rowsOf } from './point-text.ts'
 import { createTextBuffer, take } from './text.ts'
 
@@ -55,6 +55,7 @@ test('places in the order of their times, wherever late ones are, unless a time 
     const order = orderOf(all)
     if (new Set(all).size < all.length) return assert.equal(order, undefined)
     const sorted = all.toSorted((a, b) => a - b)
+    assert.equal(isAscending(all), JSON.stringify(all) === JSON.stringify(sorted))
     assert.deepEqual([...inThisOrder(Float64Array.from(all), order!)], sorted)
     assert.deepEqual(
       [...order!].toSorted((a, b) => a - b),
