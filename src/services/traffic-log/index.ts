@@ -20,7 +20,8 @@ export default defineService({
       device: [requestStatus(service)],
       periodic: [
         { name: 'traffic-log.partitions', everySeconds: 3600, run: service.renewPartitions },
-        { name: 'traffic-log.count', everySeconds: 5, run: service.count },
+        // Often, so that little is to be done at a time: devices would feel it.
+        { name: 'traffic-log.count', everySeconds: 1, run: service.count },
       ],
       start: service.start,
       stop: service.stop,

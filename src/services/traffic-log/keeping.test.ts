@@ -27,6 +27,10 @@ suite('retention', () => {
         where i.inhparent = 'traffic_log.records'::regclass order by 1`
       ).map(({ name }) => Number(name.slice(-2)))
     assert.deepEqual(await days(), [10, 11, 12, 13])
+    const [analysed] = await sql`
+      select array_agg(attname::text order by attname) as columns from pg_attribute
+      where attrelid = 'traffic_log.records_20310110'::regclass and attnum > 0 and attstattarget is distinct from 0`
+    assert.ok(analysed?.columns.includes('tenant_id') && !analysed.columns.includes('payload'))
 
     for (const day of [10, 11, 12, 13, 14]) {
       await record([{ correlationId: `d-${day}`, createdAt: new Date(time) }])

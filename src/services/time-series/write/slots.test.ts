@@ -35,6 +35,17 @@ suite('slots', () => {
     await house.kit.db.tx(async (tx) => assert.equal(await holdSlot(tx, slot), 'closed'))
   })
 
+  test('nobody finds out what its values are like: that takes long, and no plan asks', async () => {
+    const analysed = await sql`
+      select attname::text as name from pg_attribute
+      where attrelid = ${`time_series.samples_${await service.slots.current()}`}::regclass and attnum > 0 and attstattarget is distinct from 0
+      order by 1`
+    assert.deepEqual(
+      analysed.map(({ name }) => name),
+      ['endpoint_no', 'set_id', 'ts'],
+    )
+  })
+
   test('who is slow to let go is not waited for: the slot stays open', async () => {
     const slot = await service.slots.current()
     const held = Promise.withResolvers<void>()

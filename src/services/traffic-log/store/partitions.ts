@@ -34,7 +34,19 @@ export async function makeDays(sql: Sql, days: number[]) {
       await sql.unsafe(`
         alter table traffic_log.${table} attach partition ${name}
         for values from ('${isoOf(day)}') to ('${isoOf(day + 1)}')`)
+      if (table === 'records') await limitStatistics(sql, name)
     }
+}
+
+/** What payloads are like helps no plan, and to find it out takes most of a second of a core: devices would feel it. */
+async function limitStatistics(sql: Sql, name: string) {
+  const set = (columns: string[], target: number) => columns.map((column) => `alter ${column} set statistics ${target}`)
+  const unused = ['request_id', 'outbound', 'correlation_id', 'resource_path', 'additional_metadata', 'payload']
+  const used = ['created_at', 'tenant_id', 'endpoint_id', 'application_name', 'version_name', 'extension']
+  await sql.unsafe(`alter table ${name} ${[...set(unused, 0), ...set(used, 10)].join(', ')}`)
+  const indexes = await sql<{ index: string }[]>`
+    select indexrelid::regclass::text as index from pg_index where indrelid = ${name}::regclass and indexprs is not null`
+  for (const { index } of indexes) await sql.unsafe(`alter index ${index} alter column 1 set statistics 10`)
 }
 
 /** With what was counted of it. False when somebody reads for so long that writers would have to wait: try again later. */
