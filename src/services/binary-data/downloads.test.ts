@@ -175,7 +175,7 @@ test('over a socket: bytes as they were, HEAD without them', async () => {
   const part = await at.send(`GET ${url}`, { ...asAdmin, range: 'bytes=1000000-1999999' })
   assert.deepEqual(part.bytes, bytes.subarray(1_000_000, 2_000_000))
   const head = await at.send(`HEAD ${url}`, { ...asAdmin, range: 'bytes=0-9' })
-  assert.deepEqual([head.status, head.headers['content-length'], head.bytes.length], [206, '10', 0])
+  assert.deepEqual([head.status, head.headers['content-length'], head.bytes.length], [200, '3000000', 0])
 })
 
 test('a slow reader is waited for, one that goes away leaves nothing open', async () => {

@@ -112,6 +112,10 @@ test('dates of people: relative ones, microseconds, other zones', () => {
   assert.equal(told('2024-01-01'), '2024-01-01T00:00:00.000Z')
   assert.equal(told('2024-01-01T10:00:00'), '2024-01-01T10:00:00.000Z')
   assert.equal(told('now-999999999y'), '0001-01-01T00:00:00.000Z')
+  assert.equal(told('2024-02-29'), '2024-02-29T00:00:00.000Z')
   for (const text of ['', 'now-', 'now-1', 'now+1h', 'now-1x', 'yesterday', '2024-02-31T25:00:00Z', '20240101'])
+    assert.equal(timeOf(text, at), undefined, text)
+  // Days that no calendar has are none of the next month.
+  for (const text of ['2023-02-29', '1900-02-29T00:00:00Z', '2024-04-31T10:00:00+02:00', '2024-00-10', '2024-13-01'])
     assert.equal(timeOf(text, at), undefined, text)
 })

@@ -151,6 +151,7 @@ suite('the last points', () => {
     const ago = (days: number) => today - days * dayMs
     await collect(one, [
       { timestamp: ago(20), x: 20, y: 20 },
+      { timestamp: ago(31) - 1, x: 31 },
       { timestamp: ago(50), x: 50, z: 50 },
     ])
     const all = { 'auto~x': [point(ago(20), 20)], 'auto~y': [point(ago(20), 20)], 'auto~z': [point(ago(50), 50)] }
@@ -173,7 +174,8 @@ suite('the last points', () => {
     await collect(one, [{ timestamp: ago(8), y: 8 }])
     await look()
     await collect(one, [{ timestamp: ago(7), y: 7 }])
-    assert.deepEqual((await read(one))[one.endpointId]['auto~y'], [point(ago(7), 7)])
+    for (const limit of ['1', '5'])
+      assert.deepEqual((await read(one, { limit }))[one.endpointId]['auto~y'], [point(ago(7), 7)])
   })
 
   test('what is wrong is named', async () => {

@@ -55,7 +55,7 @@ export interface TimeSeriesService {
 
 /** Reading takes connections of its own: whoever reads years does not hold up the rest of the platform. */
 const readsAtOnce = { perTenant: 2, inAll: 4 }
-/** Answers that are under way. */
+/** Answers of a kind that are under way. */
 const answersAtOnce = { perTenant: 32, waitingPerTenant: 1000, waitMs: 30_000 }
 
 const retentionEveryMs = 15 * 60_000
@@ -121,7 +121,6 @@ export function createTimeSeries(
 
   const reader = createReader({ db: reading, turns })
   const sights = createSights({ db: kit.db, applications, register })
-  const answers = createGate(answersAtOnce)
   const live = createLive(kit, {
     names,
     sights,
@@ -132,8 +131,8 @@ export function createTimeSeries(
   return {
     connectivity: createConnectivitySeries({ log, applications, register, putPoints }),
     configured: createConfigured({ db: kit.db, applications }),
-    data: createDataRules({ sights, reader, answers }),
-    last: createLastRules({ sights, reader, latest, retention, answers }),
+    data: createDataRules({ sights, reader, answers: createGate(answersAtOnce) }),
+    last: createLastRules({ sights, reader, latest, retention, answers: createGate(answersAtOnce) }),
     points: createPointRules({ applications, register, putPoints }),
     api: {
       collect: createCollect({ plans, names, writer }),

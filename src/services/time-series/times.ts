@@ -10,9 +10,16 @@ const zoned = /(?:Z|[+-]\d{2}:?\d{2})$/i
 /** ISO 8601; a time without a zone is in UTC. */
 export function timeOfText(text: string): number | undefined {
   if (!isoDate.test(text)) return undefined
+  // Date.parse would make the second of March of the thirtieth of February.
+  if (Number(text.slice(8, 10)) > daysOf(Number(text.slice(0, 4)), Number(text.slice(5, 7)))) return undefined
   const normal = text.replace(',', '.').replace(' ', 'T')
   const time = Date.parse(normal.length > 10 && !zoned.test(normal) ? `${normal}Z` : normal)
   return Number.isNaN(time) ? undefined : time
+}
+
+function daysOf(year: number, month: number): number {
+  if (month === 2) return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28
+  return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31
 }
 
 /** Beyond milliseconds, which is all that points have. */

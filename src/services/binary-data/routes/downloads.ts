@@ -30,7 +30,9 @@ async function download(items: ItemRules, { ctx, headers, raw }: Asked, reply: R
   const { item, content } = await items.open(ctx, place, (found) => {
     const etag = `"${found.checksum}"`
     const { 'if-range': ifRange } = headers
-    range = ifRange === undefined || ifRange === etag ? rangeOf(headers.range, found.size) : 'whole'
+    // RFC 9110, 14.2: ranges are of GET alone.
+    const isForRange = raw.method === 'GET' && (ifRange === undefined || ifRange === etag)
+    range = isForRange ? rangeOf(headers.range, found.size) : 'whole'
     unchanged = notModified(headers, etag)
     if (unchanged || raw.method === 'HEAD' || range === 'none' || found.size === 0) return undefined
     return range === 'whole' ? { first: 0, last: found.size - 1 } : range

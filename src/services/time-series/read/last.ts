@@ -6,7 +6,7 @@ import type { NumberedEndpoint } from '../store/names.ts'
 import { timeMax, timeMin } from '../times.ts'
 import type { Latest } from '../write/latest.ts'
 import type { KeptSince, RetentionRules } from '../write/retention.ts'
-import { putPoints, type Rows, rowsOf } from './point-text.ts'
+import { putPoints, type Rows, rowAt, rowsOf } from './point-text.ts'
 import type { Reader } from './reader.ts'
 import type { AskedSeries } from './series.ts'
 import type { Asked, Sights } from './sight.ts'
@@ -201,7 +201,7 @@ async function lookBack(
 /** The newest first, without those before. */
 function keptOf(rows: Rows, since: number): Rows {
   let { count } = rows
-  while (count > 0 && rows.times[count - 1]! < since) count--
+  while (count > 0 && rows.times[rowAt(rows, count - 1)]! < since) count--
   return { ...rows, count }
 }
 
