@@ -56,6 +56,10 @@ test('weeks begin on Monday, months and years with the calendar, also before 197
   assert.equal(start('1M', '0005-02-15T12:00:00Z'), '0005-02-01T00:00:00.000Z')
   assert.equal(start('1h', '1969-12-31T23:59:59.999Z'), '1969-12-31T23:00:00.000Z')
   assert.equal(new Date(intervalOf('1M')!.nextOf(at('2026-12-01T00:00:00Z'))).toISOString(), '2027-01-01T00:00:00.000Z')
+  // Nothing begins before the year 0, which has no text of four digits.
+  assert.equal(start('99999w', '0001-01-01T00:00:00Z'), '0000-01-01T00:00:00.000Z')
+  const weeks = intervalOf('99999w')!
+  assert.equal(weeks.nextOf(weeks.startOf(at('0001-01-01T00:00:00Z'))), weeks.startOf(at('0060-01-01T00:00:00Z')))
   for (const wrong of ['', '0h', 'h', '1', '1x', '-1h', '1.5h', '100000s', '1 h'])
     assert.equal(intervalOf(wrong), undefined)
 })

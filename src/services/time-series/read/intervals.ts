@@ -13,6 +13,9 @@ const unitMs: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: da
 /** 1970 began on a Thursday. */
 const mondayMs = 4 * dayMs
 
+/** Where a part would begin before: earlier years have other texts, and no points. */
+const yearZero = new Date(0).setUTCFullYear(0, 0, 1)
+
 /** Undefined for anything else than a whole number from 1 to 99999 and a unit. */
 export function intervalOf(text: string): Interval | undefined {
   const [, amount, unit] = /^([1-9]\d{0,4})([smhdwMy])$/.exec(text) ?? []
@@ -21,9 +24,10 @@ export function intervalOf(text: string): Interval | undefined {
   if (ms === undefined) return months(Number(amount) * (unit === 'y' ? 12 : 1))
   const width = ms * Number(amount)
   const offset = unit === 'w' ? mondayMs : 0
+  const count = (time: number) => Math.floor((time - offset) / width)
   return {
-    startOf: (time) => Math.floor((time - offset) / width) * width + offset,
-    nextOf: (start) => start + width,
+    startOf: (time) => Math.max(count(time) * width + offset, yearZero),
+    nextOf: (start) => (count(start) + 1) * width + offset,
     isOfDays: width % dayMs === 0,
   }
 }
