@@ -3,10 +3,11 @@
  * What happened to an endpoint within a batch is told step by step. A row is there before anybody hears `connected` and goes only
  * after `disconnected` was told: what a process that died leaves behind is found by its rows.
  */
+import { sleep } from '../kernel/clock.ts'
 import type { Sql } from '../kernel/db.ts'
 import type { Kit } from '../kernel/define-service.ts'
 import type { Register } from '../services/register/contract.ts'
-import type { ConnectivityWatch } from './contract.ts'
+import type { ConnectivityChange, ConnectivityWatch } from './contract.ts'
 import { EndpointsConnected, EndpointsDisconnected } from './events.ts'
 import type { Device, Presence } from './peers.ts'
 import * as store from './store/bindings.ts'
@@ -31,6 +32,8 @@ interface Change {
   sessionKey: string | undefined
   /** One way and the other by turns; the last is what is so now. */
   steps: Step[]
+  /** It was never bound, its last words came after its connection had gone: nobody has to make way for it. */
+  visit: boolean
 }
 
 interface Step {
@@ -46,6 +49,7 @@ const atOnce = 250
 const endpointsInEvent = 100
 const bytesInEvent = 6000
 const beatMs = 1500
+const againMs = [200, 1000, 5000]
 /** A process that has not been heard of for so long is dead. */
 const silentSeconds = 5
 
@@ -58,15 +62,18 @@ export function createConnectivity(
   let flushing: Promise<void> | undefined
   let timer: NodeJS.Timeout | undefined
   let beating: NodeJS.Timeout | undefined
+  const informing = new Set<Promise<void>>()
+  let stopping = false
 
-  function note(presence: Presence, connection: Device, connected: boolean) {
+  function note(presence: Presence, connection: Device, connected: boolean, visit = false) {
     const { endpointId, applicationName, versionName, token, tenant } = presence
-    const steps = changes.get(endpointId)?.steps ?? []
+    const before = changes.get(endpointId)
     const { client, sessionKey } = connection
     changes.set(endpointId, {
       of: { endpointId, applicationName, versionName, token, tenantId: tenant.tenantId },
       sessionKey: client.sessionExpirySeconds > 0 ? sessionKey : undefined,
-      steps: stepped(steps, { connected, at: connected ? new Date(presence.boundAt) : now() }),
+      steps: stepped(before?.steps ?? [], { connected, at: connected ? new Date(presence.boundAt) : now() }),
+      visit: visit && (before?.visit ?? true),
     })
     timer ??= setTimeout(() => void flush(), flushMs)
   }
@@ -94,7 +101,11 @@ export function createConnectivity(
         for (const change of all.slice(from)) {
           const since = changes.get(change.of.endpointId)
           const steps = since?.steps.reduce(stepped, change.steps) ?? change.steps
-          changes.set(change.of.endpointId, { ...(since ?? change), steps })
+          changes.set(change.of.endpointId, {
+            ...(since ?? change),
+            steps,
+            visit: change.visit && (since?.visit ?? true),
+          })
         }
         return
       }
@@ -105,7 +116,9 @@ export function createConnectivity(
     const came = some.filter(({ steps }) => steps.some(isConnected))
     const went = some.filter((change) => !isConnected(lastOf(change)))
     const told = await db.tx(async (sql) => {
-      if (came.length > 0) await store.saveBindings(sql, came.map(rowOf))
+      const [visits, bound] = [came.filter(({ visit }) => visit), came.filter(({ visit }) => !visit)]
+      if (bound.length > 0) await store.saveBindings(sql, bound.map(rowOf))
+      if (visits.length > 0) await store.saveBindings(sql, visits.map(rowOf), { ifFree: true })
       // Those that another process has taken over meanwhile are its to tell of.
       const ours = went.length > 0 ? await store.findBoundHere(sql, nodeId, idsOf(went)) : new Set()
       const mine = some.filter((change) => isConnected(lastOf(change)) || ours.has(change.of.endpointId))
@@ -122,9 +135,24 @@ export function createConnectivity(
     await deps.register.setConnectivity(told.map((change) => ({ endpointId: change.of.endpointId, ...lastOf(change) })))
     const watch = deps.watch()
     if (!watch) return
-    await watch.changed(
+    const working = inform(
+      watch,
       told.flatMap(({ of: { token: _, ...endpoint }, steps }) => steps.map((step) => ({ endpoint, ...step }))),
-    )
+    ).finally(() => informing.delete(working))
+    informing.add(working)
+  }
+
+  /** Beside the rest: whoever watches and fails must not keep it from everybody else. */
+  async function inform(watch: ConnectivityWatch, changes: ConnectivityChange[]) {
+    for (const pauseMs of [...againMs, undefined])
+      try {
+        return await watch.changed(changes)
+      } catch (error) {
+        if (pauseMs === undefined || stopping)
+          return log.error({ err: error, changes: changes.length }, 'who watches connectivity could not be told')
+        log.warn({ err: error }, 'who watches connectivity could not be told; trying again')
+        await sleep(pauseMs)
+      }
   }
 
   const rowOf = ({ of, sessionKey, steps }: Change): store.BindingRow => ({
@@ -167,6 +195,7 @@ export function createConnectivity(
           of: { endpointId, tenantId, applicationName, versionName, token: '' },
           sessionKey: undefined,
           steps,
+          visit: false,
         }),
       )
       await db.tx((sql) => publish(sql, those, 0))
@@ -193,8 +222,8 @@ export function createConnectivity(
     bound: (presence) => note(presence, presence.connection!, true),
     unbound: (presence, connection) => note(presence, connection, false),
     visited(presence, connection) {
-      note(presence, connection, true)
-      note(presence, connection, false)
+      note(presence, connection, true, true)
+      note(presence, connection, false, true)
     },
     again(presences) {
       for (const presence of presences) if (presence.connection) note(presence, presence.connection, true)
@@ -212,6 +241,8 @@ export function createConnectivity(
       await flush()
       await flush()
       clearTimeout(timer)
+      stopping = true
+      await Promise.all(informing)
       await store.deleteNode(db.sql, nodeId)
     },
   }

@@ -40,7 +40,7 @@ export interface ConnectivityChange {
 }
 
 export interface ConnectivityWatch {
-  /** By the batch, in the order in which it happened to each endpoint; what could not be told is told again, as a whole. */
+  /** By the batch, in the order in which it happened to each endpoint; a batch that fails is told again, a few times. */
   changed(changes: ConnectivityChange[]): Promise<void>
 }
 

@@ -1,10 +1,12 @@
 /** Two processes on one database. */
 import assert from 'node:assert/strict'
+import { connect as connectSocket } from 'node:net'
 import { test } from 'node:test'
 import { freshDatabase } from '../../test/harness/database.ts'
 import type { TestDevice } from '../../test/harness/device.ts'
 import { eventually } from '../../test/harness/eventually.ts'
 import { openGateway } from '../../test/harness/gateway.ts'
+import { sleep } from '../kernel/clock.ts'
 import { alone } from './claims.ts'
 import { defaultLimits } from './mqtt/limits.ts'
 import { createSessionStore } from './store/sessions.ts'
@@ -40,6 +42,32 @@ test('a push reaches an endpoint that is connected to another process', async ()
   }
   await sensor.hearsNothing(0)
   assert.ok(sensor.client.connected)
+})
+
+test('last words that come after their connection has gone do not take an endpoint from another process', async () => {
+  const { prefix, endpointId } = await one.aPlace()
+  const there = await two.device()
+  await there.publish(`${prefix}/json`, '1')
+  await eventually(async () => assert.equal(await one.gateway.send(endpointId, push), 'sent'))
+  await there.hears(`${prefix}/command/reboot/status`)
+  const notes = one.test.notes.length
+  const { hostname, port } = new URL(one.mqttUrl)
+  const text = (value: string) => Buffer.concat([Buffer.from([0, value.length]), Buffer.from(value)])
+  const packet = (header: number, ...parts: Buffer[]) =>
+    Buffer.concat([Buffer.from([header, Buffer.concat(parts).length]), ...parts])
+  const hello = packet(0x10, text('MQTT'), Buffer.from([4, 2, 0, 0]), text('in-passing'))
+  const word = packet(0x30, text(`${prefix}/json`), Buffer.from('1'))
+  connectSocket(Number(port), hostname)
+    .on('error', () => {})
+    .end(Buffer.concat([hello, word, packet(0xe0)]))
+  await eventually(() => assert.equal(one.test.notes.length, notes + 1))
+  // A batch later.
+  await sleep(120)
+  assert.ok(two.gateway.isConnected(endpointId))
+  assert.equal((await two.metadataOf(endpointId)).connected, true)
+  assert.equal(await one.gateway.send(endpointId, push), 'sent')
+  await there.hears(`${prefix}/command/reboot/status`)
+  await there.end()
 })
 
 test('a client that connects to another process loses its connection to the first, and no one else does', async () => {

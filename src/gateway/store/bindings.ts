@@ -11,8 +11,11 @@ export interface BindingRow {
   boundAt: Date
 }
 
-/** They have a connection at this node now, whatever was known of them; an older word than the stored one is ignored. */
-export async function saveBindings(sql: Sql, rows: BindingRow[]) {
+/**
+ * They have a connection at this node now, whatever was known of them; an older word than the stored one is ignored. `ifFree`: not
+ * those that have a connection at another one.
+ */
+export async function saveBindings(sql: Sql, rows: BindingRow[], { ifFree = false } = {}) {
   const column = <K extends keyof BindingRow>(name: K) => rows.map((row) => row[name])
   await sql`
     insert into gateway.bindings
@@ -24,7 +27,8 @@ export async function saveBindings(sql: Sql, rows: BindingRow[]) {
     on conflict (endpoint_id) do update set tenant_id = excluded.tenant_id,
       application_name = excluded.application_name, version_name = excluded.version_name, node_id = excluded.node_id,
       session_key = excluded.session_key, token_sealed = excluded.token_sealed, bound_at = excluded.bound_at
-    where bindings.bound_at <= excluded.bound_at`
+    where bindings.bound_at <= excluded.bound_at
+      and (not ${ifFree} or bindings.node_id is null or bindings.node_id = excluded.node_id)`
 }
 
 /** They have no connection at this node any more; sessions that are kept wait for their clients. */

@@ -52,7 +52,8 @@ const rowsAtOnce = 1000
 
 export function createSessionStore(deps: SessionStoreDeps, limits: QueueLimits): SessionStore {
   const { db, log, now, claims } = deps
-  const rounds = createRounds<Step>(run, { atOnce: 128, waitingMax: 20_000 })
+  // A CONNECT is two steps.
+  const rounds = createRounds<Step>(run, { atOnce: 256, waitingMax: 40_000 })
 
   async function run(steps: Step[]): Promise<Answers> {
     for (let attempt = 1; ; attempt++) {

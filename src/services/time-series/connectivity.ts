@@ -45,10 +45,16 @@ export function createConnectivitySeries(deps: {
   return {
     async changed(changes) {
       const ofVersions = Map.groupBy(changes, ({ endpoint }) => endpoint.versionName)
-      for (const some of ofVersions.values()) {
-        const name = await seriesOf(some[0]!.endpoint)
-        if (name !== undefined) await put(name, some)
-      }
+      const failures: unknown[] = []
+      for (const some of ofVersions.values())
+        try {
+          const name = await seriesOf(some[0]!.endpoint)
+          if (name !== undefined) await put(name, some)
+        } catch (error) {
+          // The others' points are not lost by it.
+          failures.push(error)
+        }
+      if (failures.length > 0) throw failures[0]
     },
   }
 }

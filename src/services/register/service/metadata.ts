@@ -5,7 +5,7 @@ import type { Kit } from '../../../kernel/define-service.ts'
 import { checkIfMatch, etagOf } from '../../../kernel/etag.ts'
 import type { Applications } from '../../applications/contract.ts'
 import type { Changes } from '../changes.ts'
-import { type FollowKeys, reservedIn } from '../connectivity-keys.ts'
+import { type ConnectivityKeys, type FollowKeys, reservedIn } from '../connectivity-keys.ts'
 import type { Connectivity, EndpointRef, MetadataChange } from '../contract.ts'
 import { NoApplicationHere, NoMetadataKey } from '../errors.ts'
 import { MetadataUpdated } from '../events.ts'
@@ -81,15 +81,17 @@ export function createMetadataRules(
     endpointId: string,
     work: (sql: Sql, row: store.EndpointRow | undefined, isReserved: IsReserved) => Promise<T>,
   ): Promise<T> {
+    // However often configurations change meanwhile, an answer is taken: nobody is kept waiting by others.
+    let known: { versionName: string; keys: ConnectivityKeys | undefined } | undefined
     for (;;) {
       const done = await db.tx(async (sql) => {
         const row = await store.lockEndpoint(sql, endpointId)
-        const keys = row && connectivityKeys(row)
+        const keys = row && (known?.versionName === row.versionName ? known.keys : connectivityKeys(row))
         if (keys instanceof Promise) return { asked: row as EndpointRef }
         return { answer: await work(sql, row, reservedIn(keys, row?.connectivityKeys)) }
       })
       if ('answer' in done) return done.answer as T
-      await connectivityKeys(done.asked)
+      known = { versionName: done.asked.versionName, keys: await connectivityKeys(done.asked) }
     }
   }
 
