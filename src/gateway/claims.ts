@@ -24,13 +24,20 @@ export interface Claims {
   announce(sql: Sql, claims: Claim[]): Promise<void>
   /** In the transaction in which they were written down. */
   release(sql: Sql, keys: string[]): Promise<void>
+  /** Listens from now on, before anybody knows that there is something to hear. */
+  expect(key: string): Expectation
+}
+
+export interface Expectation {
   /** Resolves when its holder has written the session down, or does not seem to. */
-  released(key: string, holder: string): Promise<void>
+  released(holder: string): Promise<void>
+  end(): void
 }
 
 /** Then the session is taken as it was written last. */
 const waitMs = 1500
-/** A process that did not answer is not waited for again so soon: its whole fleet may be coming. */
+/** A process that did not answer so often is not waited for again so soon: its whole fleet may be coming. */
+const missesMax = 3
 const silentMs = 5000
 
 export function createClaims(deps: {
@@ -41,7 +48,7 @@ export function createClaims(deps: {
 }): Claims {
   const { bus, nodeId, log } = deps
   const waiting = new Map<string, Set<() => void>>()
-  const silent = new Map<string, number>()
+  const silent = new Map<string, { misses: number; until: number }>()
   /** Neither side is of a tenant: anonymous clients have none. */
   const tenantId = ''
 
@@ -62,23 +69,26 @@ export function createClaims(deps: {
     async release(sql, all) {
       for (const keys of inParts(all)) await bus.publish(sql, SessionsReleased, { tenantId, nodeId, keys })
     },
-    async released(key, holder) {
-      if ((silent.get(holder) ?? 0) > monotonicMs()) return
-      const wakes = waiting.get(key) ?? new Set()
-      waiting.set(key, wakes)
+    expect(key) {
       let wake = () => {}
       const told = new Promise<boolean>((resolve) => {
         wake = () => resolve(true)
       })
-      wakes.add(wake)
-      try {
-        if (await Promise.race([told, sleep(waitMs).then(() => false)])) return
-        if (!silent.has(holder))
-          log.warn({ holder }, 'another process does not let go of a session; it is taken as it was')
-        silent.set(holder, monotonicMs() + silentMs)
-      } finally {
-        wakes.delete(wake)
-        if (wakes.size === 0) waiting.delete(key)
+      const wakes = waiting.get(key) ?? new Set()
+      waiting.set(key, wakes.add(wake))
+      return {
+        async released(holder) {
+          const before = silent.get(holder)
+          if (before && before.misses >= missesMax && before.until > monotonicMs()) return
+          if (await Promise.race([told, sleep(waitMs).then(() => false)])) return
+          const { misses } = silent.get(holder) ?? { misses: 0 }
+          if (misses === 0) log.warn({ holder }, 'another process does not let go of a session; it is taken as it was')
+          silent.set(holder, { misses: misses + 1, until: monotonicMs() + silentMs })
+        },
+        end() {
+          wakes.delete(wake)
+          if (wakes.size === 0 && waiting.get(key) === wakes) waiting.delete(key)
+        },
       }
     },
   }
@@ -89,5 +99,5 @@ export const alone = (nodeId: string): Claims => ({
   nodeId,
   async announce() {},
   async release() {},
-  async released() {},
+  expect: () => ({ async released() {}, end() {} }),
 })

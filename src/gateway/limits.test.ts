@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { eventually } from '../../test/harness/eventually.ts'
 import { createGuesses, createStrangers, draw, giveBack, newBucket } from './limits.ts'
+import { createPatience } from './patience.ts'
+import type { Device } from './peers.ts'
 
 test('a bucket holds a second of messages, can be overdrawn, and says when it is even again', () => {
   const bucket = newBucket(10)
@@ -53,4 +56,18 @@ test('wrong guesses lock an address, the same one again does not, and what was r
   assert.equal(guesses.lockedFor('b', 'new'), 0)
   wrong(4, 6)
   assert.ok(guesses.lockedFor('a', 'new') > 110)
+})
+
+const aStranger = (state: object) => ({ state: { waiting: undefined, lookups: 0, ...state } }) as Device
+
+test('patience ends with strangers who say nothing, and a while later with those who are always being looked up', async () => {
+  const ended: Device[] = []
+  const patience = createPatience(0.02, (stranger) => void ended.push(stranger), 10)
+  const [silent, known, busy] = [aStranger({}), aStranger({}), aStranger({ lookups: 1 })]
+  for (const stranger of [silent, known, busy]) patience.with(stranger)
+  patience.done(known)
+  await eventually(() => assert.deepEqual(ended, [silent]), { everyMs: 2 })
+  await eventually(() => assert.deepEqual(ended, [silent, busy]))
+  const endless = createPatience(0, () => assert.fail('nobody asked for an end'))
+  endless.with(silent)
 })

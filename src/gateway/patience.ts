@@ -11,40 +11,41 @@ export interface Patience {
   done(connection: Device): void
 }
 
-/** Somebody whose word is still being looked up is not to blame: it is looked at again so much later. */
+/** Somebody whose word is still being looked up is not to blame: it is looked at again so much later. Who always has one is. */
 const againMs = 1000
+const againMax = 5
 
 /** `seconds`: 0 is for ever. */
-export function createPatience(seconds: number, ended: (stranger: Device) => void): Patience {
-  /** And until when. */
-  const waiting = new Map<Device, number>()
+export function createPatience(seconds: number, ended: (stranger: Device) => void, pauseMs = againMs): Patience {
+  const waiting = new Map<Device, { until: number; again: number }>()
   let timer: NodeJS.Timeout | undefined
 
   function arm() {
     const [first] = waiting.values()
     if (timer || first === undefined) return
-    timer = setTimeout(look, Math.max(10, first - monotonicMs())).unref()
+    timer = setTimeout(look, Math.max(10, first.until - monotonicMs())).unref()
   }
 
   function look() {
     timer = undefined
     const now = monotonicMs()
-    const asked: Device[] = []
-    for (const [stranger, until] of waiting) {
+    const asked: [Device, number][] = []
+    for (const [stranger, { until, again }] of waiting) {
       if (until > now) break
       waiting.delete(stranger)
-      if (stranger.state.waiting || stranger.state.lookups > 0) asked.push(stranger)
+      const { waiting: unheard, lookups } = stranger.state
+      if ((unheard || lookups > 0) && again < againMax) asked.push([stranger, again + 1])
       else ended(stranger)
     }
     // Behind those that came later: at the latest with them.
-    for (const stranger of asked) waiting.set(stranger, now + againMs)
+    for (const [stranger, again] of asked) waiting.set(stranger, { until: now + pauseMs, again })
     arm()
   }
 
   return {
     with(stranger) {
       if (seconds <= 0) return
-      waiting.set(stranger, monotonicMs() + seconds * 1000)
+      waiting.set(stranger, { until: monotonicMs() + seconds * 1000, again: 0 })
       arm()
     },
     done: (connection) => void waiting.delete(connection),

@@ -73,10 +73,15 @@ export function createSessionStore(deps: SessionStoreDeps, limits: QueueLimits):
   return {
     claim: (key, clean) => rounds.ask({ kind: 'claim', key, clean }),
     async load(key) {
-      const { state, heldBy } = await rounds.ask<Loaded>({ kind: 'load', key })
-      if (heldBy === null) return state
-      await claims.released(key, heldBy)
-      return (await rounds.ask<Loaded>({ kind: 'load', key })).state
+      const expected = claims.expect(key)
+      try {
+        const { state, heldBy } = await rounds.ask<Loaded>({ kind: 'load', key })
+        if (heldBy === null) return state
+        await expected.released(heldBy)
+        return (await rounds.ask<Loaded>({ kind: 'load', key })).state
+      } finally {
+        expected.end()
+      }
     },
     save: (key, claim, session) => rounds.ask({ kind: 'save', key, claim, session }),
     leave: (key, claim, session, yielded) => rounds.ask({ kind: 'leave', key, claim, session, yielded }),
