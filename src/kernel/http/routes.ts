@@ -179,6 +179,11 @@ export function mountRoutes(
 function leaveBodies(scope: FastifyInstance) {
   scope.removeAllContentTypeParsers()
   scope.addContentTypeParser('*', (_request, _payload, done) => done(null))
+  // Also one that is no media type at all.
+  scope.addHook('onRequest', (request, _reply, done) => {
+    request.headers['content-type'] = 'application/octet-stream'
+    done()
+  })
   // Also for what is refused before the handler.
   scope.addHook('onSend', (request, reply, payload, done) => {
     if (abandonBody(request.raw)) reply.header('connection', 'close')

@@ -139,6 +139,8 @@ const articles: Record<string, string> = {
 /** A pattern says little to who does not read it well; its description says the same in words. */
 const inWords = (schema: AnySchemaObject | undefined) => (schema?.description ? ` (${schema.description})` : '')
 
+const dateAndTime = 'expected an ISO 8601 date and time with its zone, such as 2026-01-02T03:04:05Z'
+
 function expectation({ keyword, params, parentSchema, message }: ErrorObject): string | undefined {
   switch (keyword) {
     case 'required':
@@ -164,9 +166,10 @@ function expectation({ keyword, params, parentSchema, message }: ErrorObject): s
     case 'maximum':
       return `expected a number ${params.comparison} ${params.limit}`
     case 'pattern':
+      if (parentSchema?.format === 'date-time') return dateAndTime
       return `expected text that matches ${params.pattern}${inWords(parentSchema)}`
     case 'format':
-      return params.format === 'date-time' ? 'expected an ISO 8601 date and time' : `expected a valid ${params.format}`
+      return params.format === 'date-time' ? dateAndTime : `expected a valid ${params.format}`
     case 'additionalProperties':
       return 'is not known here'
     case 'anyOf':

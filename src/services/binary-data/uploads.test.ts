@@ -4,6 +4,7 @@ import { connect } from 'node:net'
 import { before, test } from 'node:test'
 import { bytesOf, type Endpoint, openBinaryData, root } from '../../../test/harness/binary-data.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
+import { tokensMax } from './service/tokens.ts'
 
 let at: Awaited<ReturnType<typeof openBinaryData>>
 let app: string
@@ -88,6 +89,21 @@ test('a file is overwritten as a whole and keeps the date of its creation', asyn
   assert.ok(content[0].updatedDate >= before.updatedDate)
   assert.equal(content[0].size, 6)
   assert.equal((await at.admin(`GET ${root}${endpoint.path}/files/config.json`)).text, 'second')
+})
+
+test('an endpoint that asks for tokens without end is told to wait', async () => {
+  const greedy = await at.anEndpoint(app)
+  await at.aToken(greedy)
+  await at.house.kit.db.sql`
+    insert into binary_data.upload_tokens
+    select 'greedy' || n, endpoint_id, tenant_id, application_name, issued_at, expires_at
+    from binary_data.upload_tokens, generate_series(1, ${tokensMax - 2}) n where endpoint_id = ${greedy.endpointId}`
+  await at.aToken(greedy)
+  await assert.rejects(at.aToken(greedy), { status: 429, headers: { 'retry-after': '60' } })
+  await at.aToken(endpoint)
+  await at.house.kit.db.sql`
+    update binary_data.upload_tokens set expires_at = issued_at where endpoint_id = ${greedy.endpointId}`
+  await at.aToken(greedy)
 })
 
 test('without a valid token: 403, always the same, and nothing is stored', async () => {

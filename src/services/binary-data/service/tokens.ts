@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import type { Identity } from '../../../identity/contract.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
+import { TooManyRequests } from '../../../kernel/errors.ts'
 import { newSecret } from '../../../kernel/ids.ts'
 import type { Register } from '../../register/contract.ts'
 import type { Tokens } from '../../tokens/contract.ts'
@@ -13,6 +14,10 @@ export interface TokenRules {
   /** Whose token this is; 403 for anything else. */
   admit(token: string | undefined): Promise<store.TokenRow>
 }
+
+/** Of one endpoint: several a second, until they expire after an hour. */
+export const tokensMax = 10_000
+const retrySeconds = 60
 
 const hashOf = (token: string) => createHash('sha256').update(token).digest('base64url')
 
@@ -26,8 +31,9 @@ export function createTokenRules(
       const issuedAt = now()
       const expiresAt = new Date(issuedAt.getTime() + settings.binaryData.uploadTokenSeconds * 1000)
       const tokenHash = hashOf(token)
-      await store.insertToken(db.sql, { tokenHash, endpointId, tenantId, applicationName, issuedAt, expiresAt })
-      return token
+      const row = { tokenHash, endpointId, tenantId, applicationName, issuedAt, expiresAt }
+      if (await store.insertToken(db.sql, row, tokensMax)) return token
+      throw TooManyRequests({ seconds: retrySeconds }, { headers: { 'retry-after': String(retrySeconds) } })
     },
 
     async admit(token) {

@@ -10,8 +10,15 @@ export interface TokenRow {
   expiresAt: Date
 }
 
-export async function insertToken(sql: Sql, token: TokenRow) {
-  await sql`insert into binary_data.upload_tokens ${sql({ ...token })}`
+/** False when the endpoint has that many already. */
+export async function insertToken(sql: Sql, token: TokenRow, most: number): Promise<boolean> {
+  const { tokenHash, endpointId, tenantId, applicationName, issuedAt, expiresAt } = token
+  const { count } = await sql`
+    insert into binary_data.upload_tokens (token_hash, endpoint_id, tenant_id, application_name, issued_at, expires_at)
+    select ${tokenHash}, ${endpointId}, ${tenantId}, ${applicationName}, ${issuedAt}, ${expiresAt}
+    where (select count(*) from binary_data.upload_tokens
+      where endpoint_id = ${endpointId} and expires_at > ${issuedAt}) < ${most}`
+  return count === 1
 }
 
 export async function findToken(sql: Sql, tokenHash: string): Promise<TokenRow | undefined> {
