@@ -26,8 +26,15 @@ export function reserve(writer: Writer, more: number) {
 
 export interface Reader {
   bytes: Uint8Array
+  view: DataView
   at: number
 }
+
+export const createReader = (bytes: Uint8Array, at = 0): Reader => ({
+  bytes,
+  view: new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength),
+  at,
+})
 
 /** Seven bits a byte, the lowest first; up to 2^53. */
 export function writeVarint(writer: Writer, value: number) {
@@ -150,35 +157,41 @@ export function readBlocks(reader: Reader, numbers: Float64Array, count: number)
   }
 }
 
+/** Wider ones may lie in five bytes, of which one look takes four. */
+const narrowMax = 25
+
 function readBits(reader: Reader, numbers: Float64Array, from: number, to: number, least: number, width: number) {
   if (width === 0) {
     numbers.fill(least, from, to)
     return
   }
-  const { bytes } = reader
-  const end = reader.at + Math.ceil((width * (to - from)) / 8)
-  if (end > bytes.length) throw new Error('a packed chunk ends too early')
+  const { bytes, view, at: start } = reader
+  reader.at += Math.ceil((width * (to - from)) / 8)
+  if (reader.at > bytes.length) throw new Error('a packed chunk ends too early')
   const mask = width === 32 ? 0xffff_ffff : (1 << width) - 1
-  let [word, left, at] = [0, 0, reader.at]
-  const nextWord = () => {
-    const next = bytes[at]! | ((bytes[at + 1] ?? 0) << 8) | ((bytes[at + 2] ?? 0) << 16) | ((bytes[at + 3] ?? 0) << 24)
-    at += 4
-    return next
-  }
-  for (let index = from; index < to; index++) {
-    let value: number
-    if (left >= width) {
-      value = word & mask
-      word = width === 32 ? 0 : word >>> width
-      left -= width
-    } else {
-      const next = nextWord()
-      value = (left === 0 ? next : word | (next << left)) & mask
-      const taken = width - left
-      word = taken === 32 ? 0 : next >>> taken
-      left = 32 - taken
+  let [index, bit] = [from, 0]
+  if (width <= narrowMax) {
+    // Those whose four bytes are all there.
+    const whole = Math.min(to, from + Math.floor(((bytes.length - start - 4) * 8 + 7) / width) + 1)
+    for (; index < whole; index++) {
+      numbers[index] = ((view.getUint32(start + (bit >>> 3), true) >>> (bit & 7)) & mask) + least
+      bit += width
     }
-    numbers[index] = (value >>> 0) + least
   }
+  for (; index < to; index++) {
+    const at = start + (bit >>> 3)
+    const shift = bit & 7
+    const low = bytes[at]! | ((bytes[at + 1] ?? 0) << 8) | ((bytes[at + 2] ?? 0) << 16) | ((bytes[at + 3] ?? 0) << 24)
+    const value = shift === 0 ? low : (low >>> shift) | ((bytes[at + 4] ?? 0) << (32 - shift))
+    numbers[index] = ((value & mask) >>> 0) + least
+    bit += width
+  }
+}
+
+/** Of so many numbers, whether all are 0: blocks without width whose least is 0. Passes over them if so. */
+export function passZeros(reader: Reader, count: number): boolean {
+  const end = reader.at + 2 * Math.ceil(count / blockSize)
+  for (let at = reader.at; at < end; at++) if (reader.bytes[at] !== 0) return false
   reader.at = end
+  return true
 }

@@ -4,7 +4,9 @@
  * exactly, or as they are where there are none. Texts, booleans and nulls stand beside as JSON: they are rare.
  */
 import {
+  createReader,
   createWriter,
+  passZeros,
   type Reader,
   readBlocks,
   readVarint,
@@ -78,13 +80,20 @@ export function pack(points: Points): Buffer {
   return Buffer.from(writer.bytes.subarray(0, writer.length))
 }
 
-export function unpack(data: Uint8Array): Points {
-  const reader: Reader = { bytes: data, at: 2 }
+export function beginReading(data: Uint8Array): Reader {
   if (data[0] !== version) throw new Error(`a chunk of version ${data[0]}`)
+  return createReader(data, 2)
+}
+
+/** Whether everything in it is a number. */
+export const isOfNumbers = (data: Uint8Array) => data[1] === 0
+
+export function unpack(data: Uint8Array): Points {
+  const reader = beginReading(data)
   const count = readVarint(reader)
   const times = unpackTimes(reader, count)
   const numbers = unpackNumbers(reader, count)
-  if (data[1] === 0) return { count, times, numbers }
+  if (isOfNumbers(data)) return { count, times, numbers }
   const length = readVarint(reader)
   const text = Buffer.from(data.buffer, data.byteOffset + reader.at, length).toString()
   const others = new Map(JSON.parse(text) as [number, Exclude<Value, number>][])
@@ -93,7 +102,7 @@ export function unpack(data: Uint8Array): Points {
 }
 
 /** Of the packed form alone: for a page that skips, and for figures. */
-export const countOf = (data: Uint8Array) => readVarint({ bytes: data, at: 2 })
+export const countOf = (data: Uint8Array) => readVarint(createReader(data, 2))
 
 /** How the times are kept: how they are spaced, or eight bytes each where gaps are of weeks. */
 const spaced = 0
@@ -120,23 +129,46 @@ function packTimes(writer: Writer, times: Float64Array, count: number) {
   writeBlocks(writer, space, jumps)
 }
 
-function unpackTimes(reader: Reader, count: number): Float64Array {
+/** Into `times`, if it is given and long enough. */
+export function unpackTimes(reader: Reader, count: number, times = new Float64Array(count)): Float64Array {
   if (readVarint(reader) === apart) return readPlain(reader, count)
-  const times = new Float64Array(count)
-  let before = unzigzag(readVarint(reader))
-  let step = readVarint(reader)
-  times[0] = before
-  if (count === 1) return times
-  before += step
+  const first = unzigzag(readVarint(reader))
+  const firstStep = readVarint(reader)
+  const jumps = Math.max(0, count - 2)
+  if (passZeros(reader, jumps)) {
+    for (let index = 0; index < count; index++) times[index] = first + index * firstStep
+    return times
+  }
+  let [before, step] = [first + firstStep, firstStep]
+  times[0] = first
   times[1] = before
-  const jumps = times.subarray(2)
-  readBlocks(reader, jumps, jumps.length)
-  for (let index = 0; index < jumps.length; index++) {
-    step += jumps[index]!
+  const later = times.subarray(2, count)
+  readBlocks(reader, later, jumps)
+  for (let index = 0; index < jumps; index++) {
+    step += later[index]!
     before += step
-    jumps[index] = before
+    later[index] = before
   }
   return times
+}
+
+/** Where times follow each other at equal steps: the first and the step. Otherwise undefined, and nothing is read. */
+export function regularTimes(reader: Reader, count: number): { first: number; step: number } | undefined {
+  const { at } = reader
+  if (readVarint(reader) === spaced) {
+    const first = unzigzag(readVarint(reader))
+    const step = readVarint(reader)
+    if (passZeros(reader, Math.max(0, count - 2))) return { first, step }
+  }
+  reader.at = at
+  return undefined
+}
+
+/** Of the packed form alone. */
+export function firstTimeOf(data: Uint8Array): number {
+  const reader = beginReading(data)
+  readVarint(reader)
+  return readVarint(reader) === apart ? readPlain(reader, 1)[0]! : unzigzag(readVarint(reader))
 }
 
 function packNumbers(writer: Writer, { numbers, count }: Points) {
@@ -169,23 +201,37 @@ function packPlain(writer: Writer, numbers: Float64Array, count: number) {
 }
 
 function unpackNumbers(reader: Reader, count: number): Float64Array {
-  const how = reader.bytes[reader.at++]
-  if (how === plain) return readPlain(reader, count)
-  const power = powers[reader.bytes[reader.at++]!]
-  if (power === undefined || (how !== scaled && how !== differences)) throw new Error('a packed chunk is damaged')
+  if (passPlain(reader)) return readPlain(reader, count)
   const numbers = new Float64Array(count)
-  if (how === scaled) readBlocks(reader, numbers, count)
-  else {
-    let whole = unzigzag(readVarint(reader))
-    numbers[0] = whole
-    readBlocks(reader, numbers.subarray(1), count - 1)
-    for (let index = 1; index < count; index++) {
-      whole += numbers[index]!
-      numbers[index] = whole
-    }
-  }
+  const power = unpackWholes(reader, count, numbers)
   if (power !== 1) for (let index = 0; index < count; index++) numbers[index] = numbers[index]! / power
   return numbers
+}
+
+/** Whether the numbers are as they are, eight bytes each; what says so is passed over. */
+export function passPlain(reader: Reader): boolean {
+  if (reader.bytes[reader.at] !== plain) return false
+  reader.at++
+  return true
+}
+
+/** Into `wholes`: whole numbers. Returns what to divide them by. */
+export function unpackWholes(reader: Reader, count: number, wholes: Float64Array): number {
+  const how = reader.bytes[reader.at++]
+  const power = powers[reader.bytes[reader.at++]!]
+  if (power === undefined || (how !== scaled && how !== differences)) throw new Error('a packed chunk is damaged')
+  if (how === scaled) {
+    readBlocks(reader, wholes, count)
+    return power
+  }
+  let whole = unzigzag(readVarint(reader))
+  wholes[0] = whole
+  readBlocks(reader, wholes.subarray(1, count), count - 1)
+  for (let index = 1; index < count; index++) {
+    whole += wholes[index]!
+    wholes[index] = whole
+  }
+  return power
 }
 
 /** The fewest that give all numbers back exactly; undefined when nine are not enough. */

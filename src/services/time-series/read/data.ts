@@ -76,12 +76,13 @@ function* changedPieces({ pieces, from, to }: Part, changing: Changing) {
   }
 }
 
-function readingFor(reduction: Reduction | undefined): Partial<Pick<Question, 'reducing' | 'descending'>> {
+function readingFor(reduction: Reduction | undefined): Partial<Pick<Question, 'reducing' | 'summing' | 'descending'>> {
   if (!reduction) return {}
   // All of them come at the end, in whatever order is asked for.
   if ('points' in reduction) return { reducing: 'points', descending: false }
   const { aggregate, interval } = reduction
-  return { reducing: interval.isOfDays && aggregate !== 'first' && aggregate !== 'last' ? 'sums' : 'points' }
+  if (aggregate === 'first' || aggregate === 'last') return { reducing: 'points' }
+  return { reducing: interval.isOfDays ? 'sums' : 'points', summing: interval }
 }
 
 function changingFor(reduction: Reduction, { span, descending }: DataQuestion): Changing {

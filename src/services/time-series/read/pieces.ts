@@ -1,9 +1,12 @@
 /** From what was read of some endpoints to the points of their series, one series at a time. */
 import { dayOf } from '../pack/builder.ts'
-import { type Points, unpack } from '../pack/chunk.ts'
+import { firstTimeOf, type Points, unpack } from '../pack/chunk.ts'
 import type { PackedOfSeries } from '../store/reading.ts'
+import type { Span } from '../times.ts'
 import type { HotPoints } from './hot.ts'
+import type { Interval } from './intervals.ts'
 import { between, merge } from './merge.ts'
+import { sumsOfPacked } from './packed-sums.ts'
 import type { Task } from './plan.ts'
 import type { Column } from './point-text.ts'
 import type { AskedSeries } from './series.ts'
@@ -30,8 +33,8 @@ export interface Piece {
   columns: PieceColumn[]
 }
 
-export function* piecesOf({ task, hot, packed }: Loaded): Generator<Piece> {
-  const { from, to } = task
+/** `summing`: of packed points only the sums of these parts of time are wanted, where that saves anything. */
+export function* piecesOf({ task, hot, packed }: Loaded, summing?: Interval): Generator<Piece> {
   for (const endpointNo of task.endpointNos) {
     const [fresh, chunks] = [hot.get(endpointNo), packed.get(endpointNo)]
     if (!fresh && !chunks) continue
@@ -40,10 +43,9 @@ export function* piecesOf({ task, hot, packed }: Loaded): Generator<Piece> {
       for (const { seriesId, name } of series.values) {
         const [old, recent] = [chunks?.get(seriesId), fresh?.get(seriesId)]
         if (!old && !recent) continue
-        const sources = old?.data ? [between(packedPoints(old.data), from, to)] : []
-        const points = merge(recent ? [...sources, recent] : sources)
-        const sums = old?.sums && sumsIn(old.sums)
-        if (points.count > 0 || sums) columns.push({ name, points, ...(sums && { sums }) })
+        const sums: Sum[] = old?.sums ? sumsIn(old.sums) : []
+        const points = merge([...packedOf(old?.data, task, recent, sums, summing), ...(recent ? [recent] : [])])
+        if (points.count > 0 || sums.length > 0) columns.push({ name, points, ...(sums.length > 0 && { sums }) })
       }
       if (columns.length > 0) yield { endpointNo, series, columns }
     }
@@ -65,22 +67,43 @@ function sumsIn(numbers: Float64Array): Sum[] {
   return sums
 }
 
-/** Chunks of a series in the order of day and writing, each after its length: only those of the same day can meet. */
-export function packedPoints(data: Buffer): Points {
+/** The packed points between the times of the task, but those that became sums. */
+function packedOf(
+  data: Buffer | null | undefined,
+  task: Span,
+  recent: Points | undefined,
+  sums: Sum[],
+  summing: Interval | undefined,
+): Points[] {
+  if (!data) return []
   const days: Points[] = []
-  let [day, same]: [number, Points[]] = [Number.NaN, []]
+  for (const chunks of byDay(data)) {
+    const [only] = chunks
+    const known = summing && chunks.length === 1 && only && sumsOfPacked(only, summing, task, recent)
+    if (known) sums.push(...known)
+    else days.push(merge(chunks.map(unpack)))
+  }
+  return days.length > 0 ? [between(merge(days), task.from, task.to)] : []
+}
+
+/** Chunks of a series in the order of day and writing, each after its length: only those of the same day can meet. */
+function* byDay(data: Buffer): Generator<Uint8Array[]> {
+  let [day, same]: [number, Uint8Array[]] = [Number.NaN, []]
   for (let at = 0; at < data.length; ) {
     const length = data.readInt32BE(at)
-    const points = unpack(data.subarray(at + 4, at + 4 + length))
+    const chunk = data.subarray(at + 4, at + 4 + length)
     at += 4 + length
-    const own = dayOf(points.times[0]!)
+    const own = dayOf(firstTimeOf(chunk))
     if (own !== day && same.length > 0) {
-      days.push(merge(same))
+      yield same
       same = []
     }
     day = own
-    same.push(points)
+    same.push(chunk)
   }
-  days.push(merge(same))
-  return merge(days)
+  if (same.length > 0) yield same
 }
+
+/** All points of such a list of chunks. */
+export const packedPoints = (data: Buffer): Points =>
+  merge(Array.from(byDay(data), (chunks) => merge(chunks.map(unpack))))

@@ -7,6 +7,7 @@ import { dayOf } from '../pack/builder.ts'
 import * as store from '../store/reading.ts'
 import type { Span } from '../times.ts'
 import { type HotFormat, type HotPoints, hotFormat } from './hot.ts'
+import type { Interval } from './intervals.ts'
 import { createHotLoading } from './load-hot.ts'
 import { type Loaded, type Piece, piecesOf } from './pieces.ts'
 import { plan, type Task } from './plan.ts'
@@ -26,6 +27,8 @@ export interface Question extends Span {
    * next. `sums`: of chunks that need not be unpacked for them only sums are read.
    */
   reducing?: 'points' | 'sums'
+  /** Whose sums are wanted, and nothing else of its points. */
+  summing?: Interval
 }
 
 /** What was read together: `endpointNos` and `series` are the very same lists as long as there is more of them. */
@@ -109,7 +112,7 @@ export function createReader({ db, turns, limits = usual }: { db: Db; turns: Tur
             coming = next()
             coming.catch(() => {})
           }
-          yield { ...loaded.task, pieces: piecesOf(loaded) }
+          yield { ...loaded.task, pieces: piecesOf(loaded, question.summing) }
           if (!question.ahead) coming = next()
         }
       } finally {
