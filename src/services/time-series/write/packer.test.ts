@@ -69,6 +69,16 @@ suite('packing', () => {
     )
   })
 
+  test('a sample with fewer values than its set does not hold up everybody', async () => {
+    const one = await endpoint()
+    await collect(one, [{ timestamp: today, a: 1, b: 2 }])
+    await sql`
+      update time_series.samples s set v = v[1:1] from time_series.endpoints e
+      where s.endpoint_no = e.endpoint_no and endpoint_id = ${one.endpointId}`
+    await pack()
+    assert.deepEqual(await points(one.endpointId), { 'auto~a/value': [[today, 1]] })
+  })
+
   test('a busy day has parts, and many small late pieces are made one again', async () => {
     const one = await endpoint()
     const busy = (from: number, count: number) =>
