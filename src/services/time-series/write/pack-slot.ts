@@ -1,5 +1,6 @@
 /** One closed slot becomes chunks, in the transaction that it is given: whoever is killed in the middle leaves nothing behind. */
 import type { Sql } from '../../../kernel/db.ts'
+import type { Pace } from '../../../kernel/pace.ts'
 import type { Names } from '../names.ts'
 import { type Chunk, createBuilder, dayOf, type PackedChunk, packed, pointsMax } from '../pack/builder.ts'
 import { type Points, unpack, type Value } from '../pack/chunk.ts'
@@ -21,6 +22,7 @@ export interface Packed {
 }
 
 const rowsAtOnce = 4000
+const rowsBetweenRests = 100
 /** Texts of that length at most are read at once. */
 const textAtOnce = 16_000_000
 /** What is kept in memory before it is written. */
@@ -47,9 +49,15 @@ export interface PackOptions {
   firstDays: ReadonlyMap<number, number>
   /** Called often; throws when it is time to end. */
   check(): void
+  /** Called often: waits while others have more to do. */
+  pace: Pace
 }
 
-export async function packSlot(sql: Sql, slot: number, { names, firstDays, check }: PackOptions): Promise<Packed> {
+export async function packSlot(
+  sql: Sql,
+  slot: number,
+  { names, firstDays, check, pace }: PackOptions,
+): Promise<Packed> {
   const sum: Packed = { samples: 0, points: 0, chunks: 0, bytes: 0, dropped: 0, expired: 0 }
   let chunks: Chunk[] = []
   let newest: NewestOfSet[] = []
@@ -60,7 +68,7 @@ export async function packSlot(sql: Sql, slot: number, { names, firstDays, check
     chunks = []
     newest = []
     points = 0
-    const written = await mergedWithStored(sql, slot, some)
+    const written = await mergedWithStored(sql, slot, some, pace)
     await store.copyChunks(sql, written)
     const rows = latest.map(({ values, ...one }) => ({ ...one, ...storedForm(values) }))
     await saveLatest(sql, rows)
@@ -87,7 +95,11 @@ export async function packSlot(sql: Sql, slot: number, { names, firstDays, check
     check()
     const known = await findKnownNumbers(sql, [...new Set(page.map((row) => row.endpointNo))])
     const seriesOf = await names.seriesIdsOf(page.map(({ setId }) => setId))
-    for (const row of page) {
+    for (const [index, row] of page.entries()) {
+      if (index % rowsBetweenRests === 0) {
+        await pace()
+        check()
+      }
       const seriesIds = seriesOf.get(row.setId)
       if (!seriesIds || !known.has(row.endpointNo)) {
         sum.dropped++
@@ -145,7 +157,7 @@ const keyOf = ({ endpointNo, seriesId, day }: store.ChunkKey) => `${endpointNo} 
  * A day that is small, or in too many pieces, is written as a whole again: then all of its chunks take part, and the new one is
  * of the newest slot. What has further parts is a busy day and stays as it is.
  */
-async function mergedWithStored(sql: Sql, slot: number, chunks: Chunk[]): Promise<PackedChunk[]> {
+async function mergedWithStored(sql: Sql, slot: number, chunks: Chunk[], pace: Pace): Promise<PackedChunk[]> {
   const alone = chunks.filter(({ part, points, goesOn }) => part === 0 && points.count < pointsMax && !goesOn)
   const stored = new Map<string, { n: number; count: number; bytes: number }>()
   if (alone.length > 0)
@@ -162,13 +174,19 @@ async function mergedWithStored(sql: Sql, slot: number, chunks: Chunk[]): Promis
       merging.set(keyOf(chunk), { chunk, sources: [] })
   }
   const written: PackedChunk[] = []
-  for (const chunk of chunks) if (!merging.has(keyOf(chunk))) written.push(packed(chunk, slot))
+  for (const chunk of chunks) {
+    await pace()
+    if (!merging.has(keyOf(chunk))) written.push(packed(chunk, slot))
+  }
   for (const some of portions([...merging.values()], stored)) {
     const keys = some.map(({ chunk }) => chunk)
     for (const { data, ...head } of await store.findWhole(sql, keys))
       merging.get(keyOf(head))!.sources.push(unpack(data))
     await store.deleteWhole(sql, keys)
-    for (const { chunk, sources } of some) written.push(...partsOf(chunk, merge([...sources, chunk.points]), slot))
+    for (const { chunk, sources } of some) {
+      await pace()
+      written.push(...partsOf(chunk, merge([...sources, chunk.points]), slot))
+    }
   }
   return written
 }

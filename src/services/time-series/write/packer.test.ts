@@ -145,6 +145,7 @@ suite('packing', () => {
     const ended = house.kit.db.tx((tx) =>
       packSlot(tx, slot, {
         names: service.names,
+        pace: () => undefined,
         firstDays: new Map(),
         check() {
           if (++pages === 2) throw new Error('killed')

@@ -8,6 +8,7 @@ import { monotonicMs, sleep } from '../../../kernel/clock.ts'
 import type { Db } from '../../../kernel/db.ts'
 import type { Log } from '../../../kernel/log.ts'
 import type { Metrics } from '../../../kernel/metrics.ts'
+import { createPace } from '../../../kernel/pace.ts'
 import type { Names } from '../names.ts'
 import * as chunks from '../store/chunks.ts'
 import * as store from '../store/slots.ts'
@@ -73,7 +74,7 @@ export function createPacker({ db, slots, names, now, log, metrics, retention, a
     const firstDays = await retention.firstDays()
     const done = await db.tx(async (sql) => {
       if (!(await chunks.tryPackingLock(sql)) || !(await store.takeClosedSlot(sql, slot))) return undefined
-      const sum = await packSlot(sql, slot, { names, firstDays, check })
+      const sum = await packSlot(sql, slot, { names, firstDays, check, pace: createPace() })
       await store.markPacked(sql, slot)
       return sum
     })
