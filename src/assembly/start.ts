@@ -28,13 +28,16 @@ export interface Platform {
 
 /** `opening`: the database, already on its way while this file and the services were read from disk. */
 export async function startPlatform(config: Config, log: Log, opening: Promise<Database>): Promise<Platform> {
+  const reading = import('./catalogue.ts')
+  reading.catch(() => {}) // heard below, where the database can be closed
   const closers: (() => Promise<void>)[] = []
   const stop = async () => {
     for (const close of closers.splice(0).reverse()) await close()
   }
   try {
-    const [database, { catalogue }] = await Promise.all([opening, import('./catalogue.ts')])
+    const database = await opening
     closers.push(() => database.stop())
+    const { catalogue } = await reading
     const management = await listening('MANAGEMENT_PORT', config.managementPort, () =>
       openManagement(config.managementPort),
     )

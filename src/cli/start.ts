@@ -21,7 +21,10 @@ export async function run(): Promise<number> {
     // The services are read from disk while the database comes up.
     const opening = openDatabase(config, log)
     opening.catch(() => {}) // startPlatform awaits it and tells; until then nobody does
-    const { startPlatform } = await import('../assembly/start.ts')
+    const { startPlatform } = await import('../assembly/start.ts').catch(async (error) => {
+      await (await opening).stop()
+      throw error
+    })
     platform = await startPlatform(config, log, opening)
   } catch (error) {
     log.debug({ err: error }, 'start failed')

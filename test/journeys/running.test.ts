@@ -59,6 +59,22 @@ describe('a platform on its own directory', () => {
     assert.match(stderr, /^waypost: Port \d+ \(WAYPOST_PORT\) is in use; choose another\n$/)
   })
 
+  test('a source file that cannot be read ends it, and the database with it', async () => {
+    const broken = `import { registerHooks } from 'node:module'
+      registerHooks({ load: (url, context, next) => {
+        if (url.endsWith(process.env.BROKEN)) throw new Error('this file is broken')
+        return next(url, context)
+      } })`
+    for (const file of ['assembly/catalogue.ts', 'assembly/start.ts']) {
+      const { code, stderr } = await runCommand(['start'], {
+        directory: await usedDirectory(),
+        environment: { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(broken)}`, BROKEN: file },
+      })
+      assert.equal(code, 1)
+      assert.match(stderr, /^waypost: this file is broken\n$/)
+    }
+  })
+
   test('SIGTERM finishes the request in flight, exits 0 within 10 s, and leaves no process', async () => {
     const { admin, frontendClient, tenantId } = first.bootstrap.default
     const login = { grant_type: 'password', client_id: frontendClient.id, ...admin }
