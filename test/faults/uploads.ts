@@ -20,6 +20,7 @@ export function uploads(): Load & { blobs: number } {
   let verified = 0
   /** What the file may hold: the last acknowledged content, or one sent after it. */
   let possible: string[] = []
+  let isThere = false
   const adminOf = ({ asService, bootstrap }: RunningPlatform) => asService(bootstrap.default)
 
   return {
@@ -47,7 +48,9 @@ export function uploads(): Load & { blobs: number } {
         async () => {
           const content = randomBytes(1_000_000)
           possible.push(sha256(content))
-          if (await post('/files/steady', content)) possible = [sha256(content)]
+          if (!(await post('/files/steady', content))) return
+          possible = [sha256(content)]
+          isThere = true
         },
       ]
       const ended = Promise.all(
@@ -55,7 +58,7 @@ export function uploads(): Load & { blobs: number } {
           while (going) await write()
         }),
       )
-      return { begun: eventually(() => assert.ok(blobs.size > known)), ended }
+      return { begun: eventually(() => assert.ok(blobs.size > known && isThere)), ended }
     },
 
     async verify(platform, isLast) {
