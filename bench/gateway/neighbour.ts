@@ -2,7 +2,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { sleep } from '../../src/kernel/clock.ts'
-import { cutAll, nuisances } from '../../test/harness/mqtt-nuisances.ts'
 import { quantile } from '../register/measure.ts'
 import type { Figure } from '../report.ts'
 import { startCore } from './contenders.ts'
@@ -10,25 +9,28 @@ import { loadCore, onCore } from './generator.ts'
 import { type Ground, versionName } from './site.ts'
 
 const seconds = 15
-/** Paced: how many connections a machine can make is not what is asked. */
-const nuisanceEveryMs = 100
+const harness = join(import.meta.dirname, '../../test/harness')
+
+const startChild = ([command, ...args]: readonly string[]) =>
+  spawn(command!, args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
 
 /** Of the gateway with an extension that does nothing; those who misbehave have a valid token too. */
 export async function neighbour(ground: Ground): Promise<Figure[]> {
   const server = await startCore(ground, 'acknowledged', 'any')
   const [own, theirs] = ground.tokens.map((token) => `kp1/${versionName}/dcx/${token}/json`)
-  const file = join(import.meta.dirname, '../../test/harness/mqtt-neighbour.ts')
-  const [command, ...args] = onCore(loadCore, [process.execPath, file, String(server.port), own!])
-  const child = spawn(command, args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+  const { execPath } = process
+  const port = String(server.port)
+  const healthy = startChild(onCore(loadCore, [execPath, join(harness, 'mqtt-neighbour.ts'), port, own!]))
+  // What they do on this machine is not what is asked: who measures and who is measured go first.
+  const others = startChild(['nice', '-n', '19', execPath, join(harness, 'mqtt-nuisance-maker.ts'), port, theirs!])
   try {
-    await heard(child)
+    await heard(healthy)
     await sleep(1000)
-    const calm = await p99During(child, () => {})
-    let count = 0
-    const kinds = Object.values(nuisances)
-    const target = { port: server.port, name: (label: string) => `${label}${count}`, topic: theirs! }
-    const attacked = await p99During(child, () => kinds[count++ % kinds.length]!(target))
-    if (child.exitCode !== null) throw new Error('the neighbour lost its connection')
+    const calm = await p99(healthy)
+    others.send('begin')
+    const attacked = await p99(healthy)
+    if (healthy.exitCode !== null) throw new Error('the neighbour lost its connection')
+    if (others.exitCode !== null) throw new Error('nobody misbehaved')
     console.error(`a neighbour's p99: ${calm.toFixed(2)} ms, under attack ${attacked.toFixed(2)} ms`)
     return [
       { name: 'A healthy device alone: p99', value: calm, unit: 'ms' },
@@ -36,16 +38,15 @@ export async function neighbour(ground: Ground): Promise<Figure[]> {
       { name: 'The second against the first', value: attacked / calm, unit: 'times', limit: { most: 2 } },
     ]
   } finally {
-    cutAll()
-    if (child.connected) child.disconnect()
+    for (const child of [healthy, others]) if (child.connected) child.disconnect()
     await server.stop()
   }
 }
 
-/** Of the neighbour's answers while this is done again and again. */
-async function p99During(child: ChildProcess, work: () => void): Promise<number> {
+/** Of the answers of the next seconds. */
+async function p99(child: ChildProcess): Promise<number> {
   await times(child)
-  for (const end = performance.now() + seconds * 1000; performance.now() < end; await sleep(nuisanceEveryMs)) work()
+  await sleep(seconds * 1000)
   return quantile(await times(child), 0.99)
 }
 

@@ -126,14 +126,13 @@ export function readSubscribe(version: number, limits: Limits): Subscribe {
     if (retainHandling === 3) throw protocolError('retain handling 3')
     const noLocal = (options & 4) !== 0
     if (noLocal && isShared(filter)) throw protocolError('a shared subscription without local messages')
-    subscriptions.push({
-      filter,
-      qos: qos as Qos,
-      ...(noLocal ? { noLocal } : {}),
-      ...(options & 8 ? { retainAsPublished: true } : {}),
-      ...(retainHandling ? { retainHandling: retainHandling as 1 | 2 } : {}),
-      ...(identifier === undefined ? {} : { subscriptionIdentifier: identifier }),
-    })
+    // Hardly ever more than that, and a packet may hold hundreds.
+    const subscription: Subscription = { filter, qos: qos as Qos }
+    if (noLocal) subscription.noLocal = true
+    if (options & 8) subscription.retainAsPublished = true
+    if (retainHandling) subscription.retainHandling = retainHandling as 1 | 2
+    if (identifier !== undefined) subscription.subscriptionIdentifier = identifier
+    subscriptions.push(subscription)
     tooMany(subscriptions.length, limits)
   } while (left() > 0)
   return { packetId: id, subscriptions }

@@ -45,7 +45,7 @@ export function proceed(peer: Peer) {
 
 function parse(peer: Peer, buffer: Buffer, length: number) {
   let position = 0
-  let packets = 0
+  let work = 0
   peer.parsing = true
   try {
     while (position < length && peer.paused === 0 && peer.phase < Phase.closing) {
@@ -57,8 +57,10 @@ function parse(peer: Peer, buffer: Buffer, length: number) {
       const body = position + 1 + lengthBytes(size)
       position += size
       peer.seen = peer.layer.tick
-      handle(peer, buffer[position - size]!, buffer, body, position)
-      if (++packets === packetsAtOnce && position < length) letOthersFirst(peer)
+      const first = buffer[position - size]!
+      handle(peer, first, buffer, body, position)
+      work += first >> 4 === Packet.publish ? 1 : 1 + (size >>> 8)
+      if (work >= workAtOnce && position < length) letOthersFirst(peer)
     }
   } catch (error) {
     fail(peer, error)
@@ -68,8 +70,11 @@ function parse(peer: Peer, buffer: Buffer, length: number) {
   flush(peer)
 }
 
-/** A chunk can hold tens of thousands of tiny packets: nobody is served for so long at a time. */
-const packetsAtOnce = 32
+/**
+ * A chunk can hold tens of thousands of tiny packets, or hundreds of filters in one: nobody is served for so long at a time. In
+ * packets; what is not PUBLISH counts by its length, because each part of it costs.
+ */
+const workAtOnce = 32
 
 export function letOthersFirst(peer: Peer) {
   peer.paused |= Pause.turn

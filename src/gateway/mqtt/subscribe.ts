@@ -21,7 +21,8 @@ export function subscribe(peer: Peer, { packetId, subscriptions }: Subscribe) {
     const code = answer[index]!
     if (code > 2) continue
     session.subscriptions ??= new Map()
-    session.subscriptions.set(subscription.filter, { ...subscription, qos: code as Qos })
+    const granted = subscription.qos === code ? subscription : { ...subscription, qos: code as Qos }
+    session.subscriptions.set(subscription.filter, granted)
   }
   keepAndAnswer(peer, session, 0x90, packetId, answer)
 }
