@@ -23,8 +23,14 @@ export const gatewayCore = (ground: Ground): Contender => ({
   start: () => startCore(ground, 'answered'),
 })
 
-export async function startCore({ directory, tokens }: Ground, expecting: Server['expecting'], core?: number | 'any') {
-  const environment = { ...onAnyPort, ...withoutLimits, WAYPOST_DATA: directory }
+/** `limits`: with those that a platform has unless told otherwise. */
+export async function startCore(
+  { directory, tokens }: Ground,
+  expecting: Server['expecting'],
+  core?: number | 'any',
+  limits = false,
+) {
+  const environment = { ...onAnyPort, ...(limits ? {} : withoutLimits), WAYPOST_DATA: directory }
   return { ...(await startPeer('Gateway', 'core.ts', expecting, environment, core)), versionName, tokens }
 }
 

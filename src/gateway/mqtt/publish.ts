@@ -5,7 +5,7 @@ import { end } from './ending.ts'
 import type { Message, MessageProperties, PublishCode, Qos } from './host.ts'
 import type { Limits } from './limits.ts'
 import { Packet, readProperties } from './properties.ts'
-import { doneReading, readFrom, sharedBuffer, where } from './reader.ts'
+import { doneReading, isOwn, readFrom, where } from './reader.ts'
 import { type Acknowledgement, Pause, type Peer, Phase, type Session } from './state.ts'
 import { writeAcknowledgement, writeCodes } from './writer.ts'
 
@@ -37,7 +37,7 @@ function readTopic(buffer: Buffer, start: number, stop: number, limits: Limits):
  * its collection is felt by everybody.
  */
 function ownPart(buffer: Buffer, start: number, stop: number): Buffer {
-  if (buffer !== sharedBuffer && stop - start > buffer.length / 2) return buffer.subarray(start, stop)
+  if (isOwn(buffer) && stop - start > buffer.length / 2) return buffer.subarray(start, stop)
   const part = Buffer.allocUnsafe(stop - start)
   buffer.copy(part, 0, start, stop)
   return part

@@ -8,6 +8,13 @@ import { Code, MqttError, malformed } from './codes.ts'
 /** What all plain sockets are read into, one after the other: whoever keeps something of it copies it within the turn. */
 export const sharedBuffer = Buffer.allocUnsafeSlow(65_536)
 
+/** What is parsed at this moment, if nobody else ever writes into what is read of it: parts of it need no copy. */
+let own: Buffer | undefined
+export const isOwn = (source: Buffer) => source === own
+export function setOwn(source: Buffer | undefined) {
+  own = source
+}
+
 let buffer: Buffer = Buffer.alloc(0)
 let position = 0
 let end = 0

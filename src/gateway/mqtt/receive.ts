@@ -6,7 +6,7 @@ import { end, refuse, releaseRest } from './ending.ts'
 import { acknowledged } from './outbound.ts'
 import { Packet } from './properties.ts'
 import { receivePublish, released } from './publish.ts'
-import { doneReading, readFrom } from './reader.ts'
+import { doneReading, isOwn, readFrom, setOwn } from './reader.ts'
 import { Pause, type Peer, Phase } from './state.ts'
 import { subscribe, unsubscribe } from './subscribe.ts'
 import { flush, writePingResponse } from './writer.ts'
@@ -31,7 +31,9 @@ function parseRest(peer: Peer) {
   const { rest, restLength } = peer
   if (!rest) return
   releaseRest(peer)
+  setOwn(rest)
   parse(peer, rest, restLength)
+  setOwn(undefined)
 }
 
 /** Goes on with what has been read already, then with the stream. */
@@ -195,22 +197,26 @@ function fail(peer: Peer, error: unknown) {
 }
 
 /**
- * What is left is copied: a slice would hold the whole chunk. It grows as bytes come in, to the length of the packet once a
+ * What is left is copied: a slice would hold the whole chunk. Of our own buffer it stays where it is, unless most of that is done
+ * with: whoever is read in turns would be copied in each of them. It grows as bytes come in, to the length of the packet once a
  * quarter of it is there, never to one that the peer has only announced.
  */
 function keep(peer: Peer, buffer: Buffer, position: number, length: number) {
   const have = length - position
-  hold(peer, peer.paused === 0 ? grown(peer, have) : have)
-  buffer.copy(peer.rest!, 0, position, length)
+  if (isOwn(buffer) && have * 4 > buffer.buffer.byteLength) hold(peer, buffer.subarray(position))
+  else {
+    hold(peer, Buffer.allocUnsafeSlow(peer.paused === 0 ? grown(peer, have) : have))
+    buffer.copy(peer.rest!, 0, position, length)
+  }
   peer.restLength = have
   peer.restSince = peer.layer.tick
 }
 
 const grown = ({ restNeeds }: Peer, have: number) => Math.max(have, Math.min(have * 4, restNeeds))
 
-function hold(peer: Peer, bytes: number) {
-  peer.rest = Buffer.allocUnsafeSlow(bytes)
-  peer.layer.partialBytes += bytes
+function hold(peer: Peer, rest: Buffer) {
+  peer.rest = rest
+  peer.layer.partialBytes += rest.length
 }
 
 function append(peer: Peer, chunk: Buffer, length: number): boolean {
@@ -223,7 +229,7 @@ function append(peer: Peer, chunk: Buffer, length: number): boolean {
       return false
     }
     layer.partialBytes -= rest!.length
-    hold(peer, size)
+    hold(peer, Buffer.allocUnsafeSlow(size))
     rest!.copy(peer.rest!, 0, 0, restLength)
   }
   chunk.copy(peer.rest!, restLength, 0, length)
