@@ -49,7 +49,7 @@ export async function makeSlot(sql: Sql): Promise<number> {
   await sql.unsafe(
     `create table ${name} (like time_series.samples including all) with (autovacuum_vacuum_insert_threshold = -1)`,
   )
-  // What a value is like helps no plan, and to find it out takes half a second of a core: devices would feel it.
+  // What a value is like helps no plan, and to find it out takes a quarter of a second of a core: devices would feel it.
   await sql.unsafe(
     `alter table ${name} alter v set statistics 0, alter x set statistics 0, alter written set statistics 0,
       alter slot set statistics 0, alter set_id set statistics 10, alter endpoint_no set statistics 10, alter ts set statistics 10`,

@@ -34,7 +34,7 @@ export async function countOn(sql: Sql, now: Date) {
       date_trunc('milliseconds', least(${now}::timestamptz, clock_timestamp()) - make_interval(secs => ${lagSeconds})))`
 }
 
-/** Piece by piece with pauses, while devices are busy: at 10,000 records a second all at once takes a core for a tenth of one. */
+/** Piece by piece with pauses, while devices are busy: 100,000 records at once take a core for 180 ms. */
 const pieceMs = 400
 const pauseMs = 60
 /** What is older was left by nobody who is in a hurry. */

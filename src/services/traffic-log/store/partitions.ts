@@ -38,7 +38,7 @@ export async function makeDays(sql: Sql, days: number[]) {
     }
 }
 
-/** What payloads are like helps no plan, and to find it out takes most of a second of a core: devices would feel it. */
+/** What payloads are like helps no plan, and to find it out takes a quarter of a second of a core: devices would feel it. */
 async function limitStatistics(sql: Sql, name: string) {
   const set = (columns: string[], target: number) => columns.map((column) => `alter ${column} set statistics ${target}`)
   const unused = ['request_id', 'outbound', 'correlation_id', 'resource_path', 'additional_metadata', 'payload']
