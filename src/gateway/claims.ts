@@ -8,7 +8,7 @@ import { inParts } from '../kernel/bus.ts'
 import { monotonicMs, sleep } from '../kernel/clock.ts'
 import type { Sql } from '../kernel/db.ts'
 import type { Log } from '../kernel/log.ts'
-import { SessionsClaimed, SessionsReleased } from './events.ts'
+import { MessagesQueued, SessionsClaimed, SessionsReleased } from './events.ts'
 import type { Sessions } from './mqtt/host.ts'
 
 /** `clean`: what the session holds is not wanted. */
@@ -24,6 +24,8 @@ export interface Claims {
   announce(sql: Sql, claims: Claim[]): Promise<void>
   /** In the transaction in which they were written down. */
   release(sql: Sql, keys: string[]): Promise<void>
+  /** In the transaction in which messages were queued for clients that are away here: they may be somewhere else by now. */
+  queued(sql: Sql, keys: string[]): Promise<void>
   /** Listens from now on, before anybody knows that there is something to hear. */
   expect(key: string): Expectation
 }
@@ -55,6 +57,14 @@ export function createClaims(deps: {
   bus.hear(SessionsClaimed, ({ nodeId: by, claims }) => {
     if (by !== nodeId) for (const claim of claims) deps.sessions()?.yield(claim)
   })
+  // One word after the other: a message that two of them tell of is looked for once.
+  let fetching = Promise.resolve()
+  bus.hear(MessagesQueued, ({ nodeId: by, keys }) => {
+    if (by === nodeId) return
+    fetching = fetching
+      .then(() => deps.sessions()?.fetch(keys))
+      .catch((error) => log.error({ err: error }, 'what was queued elsewhere waits until its clients connect again'))
+  })
   bus.hear(SessionsReleased, ({ nodeId: by, keys }) => {
     if (by === nodeId) return
     silent.delete(by)
@@ -68,6 +78,9 @@ export function createClaims(deps: {
     },
     async release(sql, all) {
       for (const keys of inParts(all)) await bus.publish(sql, SessionsReleased, { tenantId, nodeId, keys })
+    },
+    async queued(sql, all) {
+      for (const keys of inParts(all)) await bus.publish(sql, MessagesQueued, { tenantId, nodeId, keys })
     },
     expect(key) {
       let wake = () => {}
@@ -99,5 +112,6 @@ export const alone = (nodeId: string): Claims => ({
   nodeId,
   async announce() {},
   async release() {},
+  async queued() {},
   expect: () => ({ async released() {}, end() {} }),
 })

@@ -26,9 +26,11 @@ export interface Downlink {
 
 /** What fits into one message between processes, with all around it. */
 const forwardedBytesMax = 6000
+/** One that moves faster than this is nowhere. */
+const hopsMax = 3
 
 export function createDownlink(
-  kit: Pick<Kit, 'db' | 'bus' | 'secrets' | 'now' | 'newId'> & { nodeId: string },
+  kit: Pick<Kit, 'db' | 'bus' | 'secrets' | 'now' | 'newId' | 'log'> & { nodeId: string },
   deps: {
     bindings: Bindings
     identify: Identify
@@ -40,7 +42,7 @@ export function createDownlink(
     wants(endpointId: string, push: Push): Promise<boolean>
   },
 ): Downlink {
-  const { db, bus, secrets, now, nodeId } = kit
+  const { db, bus, secrets, now, log, nodeId } = kit
   const { bindings, identify, tenants, tokens, trafficLog, metrics } = deps
   const correlate = correlations(kit.newId)
 
@@ -92,16 +94,35 @@ export function createDownlink(
   }
 
   /** To the process that has the connection; nobody waits for its word. */
-  async function forward({ tenantId, endpointId, nodeId: to }: store.BindingRow, what: Push): Promise<Delivery> {
-    const payload = { tenantId, endpointId, nodeId: to!, push: what }
+  async function forward(
+    { tenantId, endpointId, nodeId: to }: store.BindingRow,
+    what: Push,
+    hops: number,
+  ): Promise<Delivery> {
+    const payload = { tenantId, endpointId, nodeId: to!, push: what, hops }
     if (Buffer.byteLength(JSON.stringify(payload)) > forwardedBytesMax) return 'offline'
     await db.tx((sql) => bus.publish(sql, PushForwarded, payload))
     return 'sent'
   }
-  bus.hear(PushForwarded, ({ endpointId, nodeId: to, push: what }) => {
-    const presence = to === nodeId ? bindings.find(endpointId) : undefined
+  bus.hear(PushForwarded, ({ endpointId, nodeId: to, push: what, hops }) => {
+    if (to !== nodeId) return
+    const presence = bindings.find(endpointId)
     if (presence) push(presence, what)
+    // It has left since: to where it is now, or into its session.
+    else if (hops < hopsMax)
+      away(endpointId, what, hops + 1).catch((error) =>
+        log.error({ err: error, endpointId }, 'what another process had for an endpoint that has left was lost'),
+      )
   })
+
+  async function away(endpointId: string, what: Push, hops = 0): Promise<Delivery> {
+    const row = await store.findBinding(db.sql, endpointId)
+    if (!row) return 'offline'
+    if (row.nodeId !== null && row.nodeId !== nodeId) return forward(row, what, hops)
+    const { sessionKey, tokenSealed } = row
+    if (sessionKey === null || tokenSealed === null) return 'offline'
+    return queue({ ...row, sessionKey, tokenSealed }, what)
+  }
 
   return {
     push,
@@ -112,12 +133,7 @@ export function createDownlink(
         if (!(await mayUse(endpointOf(presence), what))) return 'offline'
         return push(presence, what) ? 'sent' : 'offline'
       }
-      const row = await store.findBinding(db.sql, endpointId)
-      if (!row) return 'offline'
-      if (row.nodeId !== null && row.nodeId !== nodeId) return forward(row, what)
-      const { sessionKey, tokenSealed } = row
-      if (sessionKey === null || tokenSealed === null) return 'offline'
-      return queue({ ...row, sessionKey, tokenSealed }, what)
+      return away(endpointId, what)
     },
   }
 }

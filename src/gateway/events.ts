@@ -26,13 +26,17 @@ export const EndpointsDisconnected = defineEvent<OfEndpoints>('gateway.endpoints
   key,
 })
 
-export const PushForwarded = defineEvent<{ tenantId: string; endpointId: string; nodeId: string; push: Push }>(
-  'gateway.push.forwarded',
-  {
-    description: 'For the process that has the connection of the endpoint: what it is to say',
-    key: ({ endpointId }) => endpointId,
-  },
-)
+export const PushForwarded = defineEvent<{
+  tenantId: string
+  endpointId: string
+  nodeId: string
+  push: Push
+  /** How many processes had it before. */
+  hops: number
+}>('gateway.push.forwarded', {
+  description: 'For the process that has the connection of the endpoint: what it is to say',
+  key: ({ endpointId }) => endpointId,
+})
 
 export const SessionsClaimed = defineEvent<{
   tenantId: string
@@ -47,6 +51,15 @@ export const SessionsReleased = defineEvent<{ tenantId: string; nodeId: string; 
   'gateway.sessions.released',
   {
     description: 'For the process that claimed them: what these MQTT sessions hold is written down',
+    key: ({ nodeId }) => nodeId,
+  },
+)
+
+export const MessagesQueued = defineEvent<{ tenantId: string; nodeId: string; keys: string[] }>(
+  'gateway.messages.queued',
+  {
+    description:
+      'For the other processes: messages wait in these MQTT sessions, whose clients may have connected there',
     key: ({ nodeId }) => nodeId,
   },
 )

@@ -108,16 +108,73 @@ test('the session moves along: subscriptions, what was not acknowledged, and wha
   await first.closed(1000)
   await eventually(() => assert.ok(two.gateway.isConnected(endpointId) && !one.gateway.isConnected(endpointId)))
   await eventually(async () => assert.equal((await two.metadataOf(endpointId)).connected, true))
-  await eventually(async () => assert.equal(await one.gateway.send(endpointId, push), 'sent'))
-  await second.hears(`${prefix}/command/reboot/status`)
+  // Into the session or to the connection, by what the first process knows by now: it is heard either way.
+  for (const n of [2, 3, 4]) {
+    assert.notEqual(await one.gateway.send(endpointId, { ...push, payload: n }), 'offline')
+    assert.equal((await second.hears(`${prefix}/command/reboot/status`)).json, n)
+  }
   await second.end()
-  await eventually(async () =>
-    assert.equal(await one.gateway.send(endpointId, { ...push, payload: 'later' }), 'queued'),
-  )
+  await eventually(async () => {
+    const [row] = await sql`select node_id from gateway.bindings where endpoint_id = ${endpointId}`
+    assert.equal(row?.nodeId, null)
+  })
+  assert.equal(await one.gateway.send(endpointId, { ...push, payload: 'later' }), 'queued')
   const third = await one.device(session('mover'))
   assert.equal((await third.hears(`${prefix}/command/reboot/status`)).json, 'later')
   await third.hearsNothing(50)
   await third.end()
+})
+
+/** A place whose device has a session that asks for all, connected to the second process. */
+async function aMovedDevice(clientId: string) {
+  const { prefix, endpointId } = await one.aPlace()
+  const device = await two.device(session(clientId))
+  await device.client.subscribeAsync(`${prefix}/#`, { qos: 1 })
+  await eventually(async () => {
+    const [row] = await sql`select node_id from gateway.bindings where endpoint_id = ${endpointId}`
+    assert.ok(row?.nodeId)
+  })
+  return { device, endpointId, topic: `${prefix}/command/reboot/status` }
+}
+
+test('what a process queues that does not know of the connection elsewhere is sent there, once', async () => {
+  const { device, endpointId, topic } = await aMovedDevice('late-word')
+  await sql`update gateway.bindings set node_id = null where endpoint_id = ${endpointId}`
+  const payloads = Array.from({ length: 20 }, (_, n) => n)
+  const outcomes = await Promise.all(payloads.map((payload) => one.gateway.send(endpointId, { ...push, payload })))
+  assert.deepEqual(new Set(outcomes), new Set(['queued']))
+  const heard: unknown[] = []
+  for (const _ of payloads) heard.push((await device.hears(topic)).json)
+  assert.deepEqual(
+    heard.sort((a, b) => Number(a) - Number(b)),
+    payloads,
+  )
+  await device.hearsNothing(50)
+  // Acknowledged, and so forgotten.
+  await eventually(async () => {
+    assert.deepEqual([...(await sql`select from gateway.session_messages where session_key like '%late-word'`)], [])
+  })
+  await device.end()
+})
+
+test('what is forwarded to a process that the client has left waits in its session', async () => {
+  const { device, endpointId, topic } = await aMovedDevice('just-left')
+  const [{ nodeId } = {}] = await sql`select node_id from gateway.bindings where endpoint_id = ${endpointId}`
+  await device.end()
+  await eventually(async () => {
+    const [row] = await sql`select node_id from gateway.bindings where endpoint_id = ${endpointId}`
+    assert.equal(row?.nodeId, null)
+  })
+  await sql`update gateway.bindings set node_id = ${nodeId} where endpoint_id = ${endpointId}`
+  assert.equal(await one.gateway.send(endpointId, push), 'sent')
+  await eventually(async () => {
+    const rows = await sql`select from gateway.session_messages where session_key like '%just-left'`
+    assert.equal(rows.length, 1)
+  })
+  const again = await one.device(session('just-left'))
+  assert.deepEqual((await again.hears(topic)).json, push.payload)
+  await again.hearsNothing(50)
+  await again.end()
 })
 
 test('a clean start in another process leaves nothing of the session, also when the first one ends later', async () => {

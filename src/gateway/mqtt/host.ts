@@ -135,6 +135,8 @@ export interface Sessions {
   deliver(sessionKey: string, message: Message): Promise<'sent' | 'queued' | 'full' | 'gone'>
   /** The client has connected elsewhere: its connection here ends, unless it is the newer one. */
   yield(to: { key: string; claim: number; clean: boolean }): void
+  /** Messages were queued elsewhere for these sessions: those whose clients are here get them. */
+  fetch(sessionKeys: string[]): Promise<void>
   /** Rights ended: what waits for clients that are connected is asked about soon (`Host.mayDeliver`). */
   recheck(): void
   /** Open connections; those whose CONNECT is still to come are counted too. */

@@ -1,10 +1,11 @@
 /** Messages to a client: a window of unacknowledged ones, a bounded queue behind it. */
 import { Code, protocolError } from './codes.ts'
 import type { Message, MessageProperties } from './host.ts'
-import { addInFlight, findInFlight, removeInFlight } from './in-flight.ts'
+import { addInFlight, findInFlight, inFlightOf, removeInFlight } from './in-flight.ts'
 import { Packet } from './properties.ts'
+import { toOutgoing } from './session.ts'
 import { messageBytes } from './session-store.ts'
-import { type Outgoing, Pause, type Peer, type Session } from './state.ts'
+import { type Layer, type Outgoing, Pause, type Peer, type Session } from './state.ts'
 import { writeAcknowledgement, writePublish } from './writer.ts'
 
 /** `Connection.send`. False: nothing was kept of it, because the client does not keep up or is gone. */
@@ -51,6 +52,29 @@ export function sendQueued(peer: Peer) {
     transmit(peer, session, session.queue.shift()!)
   if (session.queue?.length === 0) session.queue = undefined
 }
+
+/** `Sessions.fetch` for one: what the store has of it and this process does not know. */
+export async function fetchQueued(layer: Layer, key: string) {
+  const session = layer.sessions.get(key)
+  // Whoever is loading it may have read before the message was there.
+  await session?.loading
+  if (!session?.kept || !session.peer?.open) return
+  // What is acknowledged meanwhile was known.
+  const known = new Set(storedOf(session))
+  const state = await layer.store.load(key)
+  const { peer } = session
+  if (!state || !peer?.open || layer.sessions.get(key) !== session) return
+  for (const stored of storedOf(session)) known.add(stored)
+  const found = state.messages.filter(({ stored, packetId }) => packetId === 0 && !known.has(stored!))
+  if (found.length === 0) return
+  const added = found.map(toOutgoing)
+  for (const { bytes } of added) session.owedBytes += bytes
+  session.queue = [...(session.queue ?? []), ...added]
+  sendQueued(peer)
+}
+
+const storedOf = (session: Session) =>
+  [...inFlightOf(session), ...(session.queue ?? [])].flatMap(({ stored }) => stored ?? [])
 
 function transmit(peer: Peer, session: Session, outgoing: Outgoing) {
   if (outgoing.packetId === 0) outgoing.packetId = nextPacketId(session)

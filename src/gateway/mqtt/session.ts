@@ -36,7 +36,7 @@ export function restore(session: Session, state: SessionState) {
   }
 }
 
-const toOutgoing = ({ message, packetId, released, at, stored }: OwedMessage): Outgoing => ({
+export const toOutgoing = ({ message, packetId, released, at, stored }: OwedMessage): Outgoing => ({
   message,
   packetId,
   released,

@@ -8,7 +8,7 @@ import { yieldTo } from './connect.ts'
 import { closeConnection, end, gone } from './ending.ts'
 import type { Client, From, Host, Sessions } from './host.ts'
 import { defaultLimits, type Limits } from './limits.ts'
-import { send, sendQueued } from './outbound.ts'
+import { fetchQueued, send, sendQueued } from './outbound.ts'
 import { sharedBuffer } from './reader.ts'
 import { letOthersFirst, proceed, receive } from './receive.ts'
 import type { SessionStore } from './session-store.ts'
@@ -202,6 +202,9 @@ export function createSessions<S>(host: Host<S>, options: SessionOptions): Sessi
       return message.qos === 0 ? 'gone' : layer.store.enqueue(sessionKey, message)
     },
     yield: (to) => yieldTo(layer, to),
+    async fetch(sessionKeys) {
+      await Promise.all(sessionKeys.map((key) => fetchQueued(layer, key)))
+    },
     recheck: createRecheck(layer),
     count: () => layer.peers.size,
     async close() {

@@ -235,7 +235,12 @@ async function enqueue(
       answers.set(step, 'queued')
     }
   }
+  if (added.length === 0) return
   await insertMessages(sql, added)
+  await deps.claims.queued(
+    sql,
+    keys.filter((key) => added.some(({ sessionKey }) => sessionKey === key)),
+  )
 }
 
 /** What another data key has sealed is lost: such a session has no subscriptions, and is as good as new. */
