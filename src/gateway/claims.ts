@@ -65,6 +65,7 @@ export function createClaims(deps: {
       .then(() => deps.sessions()?.fetch(keys))
       .catch((error) => log.error({ err: error }, 'what was queued elsewhere waits until its clients connect again'))
   })
+  bus.onGap(() => deps.sessions()?.catchUp())
   bus.hear(SessionsReleased, ({ nodeId: by, keys }) => {
     if (by === nodeId) return
     silent.delete(by)

@@ -6,6 +6,7 @@ import { freshDatabase } from '../../test/harness/database.ts'
 import type { TestDevice } from '../../test/harness/device.ts'
 import { eventually } from '../../test/harness/eventually.ts'
 import { openGateway } from '../../test/harness/gateway.ts'
+import { tellGap } from '../kernel/bus.ts'
 import { sleep } from '../kernel/clock.ts'
 import { alone } from './claims.ts'
 import { defaultLimits } from './mqtt/limits.ts'
@@ -175,6 +176,25 @@ test('what is forwarded to a process that the client has left waits in its sessi
   assert.deepEqual((await again.hears(topic)).json, push.payload)
   await again.hearsNothing(50)
   await again.end()
+})
+
+test('what was missed while nothing was heard of the others is made up for: who took a session over, and what was queued', async () => {
+  const stayed = await aMovedDevice('stayed')
+  const taken = await aMovedDevice('taken')
+  const wiped = await aMovedDevice('wiped')
+  await sql`update gateway.sessions set claim = nextval('gateway.session_claims') where session_key like '%taken'`
+  await sql`delete from gateway.sessions where session_key like '%wiped'`
+  const store = createSessionStore({ ...one.house.kit, claims: alone('elsewhere') }, defaultLimits)
+  const { topic } = stayed
+  const key = (await sql`select session_key from gateway.sessions where session_key like '%stayed'`)[0]!.sessionKey
+  assert.equal(await store.enqueue(key, { topic, payload: Buffer.from('"missed"'), qos: 1 }), 'queued')
+  await stayed.device.hearsNothing(50)
+  await tellGap(sql)
+  assert.equal((await stayed.device.hears(topic)).json, 'missed')
+  await taken.device.closed()
+  await wiped.device.closed()
+  assert.ok(stayed.device.client.connected)
+  await stayed.device.end()
 })
 
 test('a clean start in another process leaves nothing of the session, also when the first one ends later', async () => {

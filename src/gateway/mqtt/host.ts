@@ -137,6 +137,8 @@ export interface Sessions {
   yield(to: { key: string; claim: number; clean: boolean }): void
   /** Messages were queued elsewhere for these sessions: those whose clients are here get them. */
   fetch(sessionKeys: string[]): Promise<void>
+  /** What was told by `yield` and `fetch` may have been missed: the store is asked. */
+  catchUp(): void
   /** Rights ended: what waits for clients that are connected is asked about soon (`Host.mayDeliver`). */
   recheck(): void
   /** Open connections; those whose CONNECT is still to come are counted too. */

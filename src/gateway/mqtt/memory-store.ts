@@ -51,7 +51,9 @@ export function createMemoryStore(limits: QueueLimits, now: Clock): SessionStore
       const kept = sessions.get(key)
       if (kept) kept.messages = kept.messages.filter((owed) => owed.stored !== stored)
     },
-    async touch() {},
+    async touch() {
+      return []
+    },
     async close() {},
   }
 }

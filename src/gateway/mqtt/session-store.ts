@@ -49,10 +49,18 @@ export interface SessionStore {
   enqueue(key: string, message: Message): Promise<'queued' | 'full' | 'gone'>
   /** The client has acknowledged it. */
   forget(key: string, stored: string): void
-  /** These are connected: their expiry starts anew. */
-  touch(keys: string[]): Promise<void>
+  /** These are connected: their expiry starts anew. Answers for those of which there is something to say. */
+  touch(sessions: { key: string; claim: number }[]): Promise<Standing[]>
   /** Resolves when all that was asked has been written. */
   close(): Promise<void>
+}
+
+export interface Standing {
+  key: string
+  /** Of who has it; undefined: it is not there any more. */
+  claim: number | undefined
+  /** Messages wait in it that were not sent yet. */
+  waits: boolean
 }
 
 export interface QueueLimits {

@@ -7,6 +7,7 @@ import { Code } from './codes.ts'
 import { yieldTo } from './connect.ts'
 import { closeConnection, end, gone } from './ending.ts'
 import type { Client, From, Host, Sessions } from './host.ts'
+import { createCatchUp } from './kept.ts'
 import { defaultLimits, type Limits } from './limits.ts'
 import { fetchQueued, send, sendQueued } from './outbound.ts'
 import { sharedBuffer } from './reader.ts'
@@ -205,6 +206,7 @@ export function createSessions<S>(host: Host<S>, options: SessionOptions): Sessi
     async fetch(sessionKeys) {
       await Promise.all(sessionKeys.map((key) => fetchQueued(layer, key)))
     },
+    catchUp: createCatchUp(layer),
     recheck: createRecheck(layer),
     count: () => layer.peers.size,
     async close() {

@@ -1,6 +1,7 @@
 /** All time-outs, looked at twice a second: a timer for each connection would cost more than the connection. */
 import { Code } from './codes.ts'
 import { end, refuse } from './ending.ts'
+import { lookAtKept } from './kept.ts'
 import { type Layer, Pause, type Peer, Phase, ticksPerSecond } from './state.ts'
 
 export const sweepEveryMs = 1000 / ticksPerSecond
@@ -10,9 +11,7 @@ export function sweep(layer: Layer) {
   layer.tick++
   for (const peer of layer.peers) sweepPeer(peer, layer)
   if (layer.tick % touchEveryTicks !== 0) return
-  const kept = [...layer.sessions.values()].filter((session) => session.kept).map(({ key }) => key)
-  if (kept.length > 0)
-    layer.store.touch(kept).catch((error) => layer.log.error({ err: error }, 'sessions could not be kept alive'))
+  lookAtKept(layer).catch((error) => layer.log.error({ err: error }, 'sessions could not be kept alive'))
 }
 
 function sweepPeer(peer: Peer, { tick, limits }: Layer) {

@@ -5,7 +5,14 @@ import type { Log } from '../../kernel/log.ts'
 import type { Secrets } from '../../kernel/secrets.ts'
 import type { Claims } from '../claims.ts'
 import type { Message } from '../mqtt/host.ts'
-import { messageBytes, owedQos, type QueueLimits, type SessionState, type SessionStore } from '../mqtt/session-store.ts'
+import {
+  messageBytes,
+  owedQos,
+  type QueueLimits,
+  type SessionState,
+  type SessionStore,
+  type Standing,
+} from '../mqtt/session-store.ts'
 import { createRounds, intoRounds } from './rounds.ts'
 import {
   type MessageRow,
@@ -93,7 +100,7 @@ export function createSessionStore(deps: SessionStoreDeps, limits: QueueLimits):
         .ask({ kind: 'forget', key, stored })
         .catch((error) => log.warn({ err: error }, 'a message was not forgotten'))
     },
-    touch: (keys) => touchSessions(db.sql, keys, now()),
+    touch: (sessions) => touchSessions(db.sql, sessions, now()),
     close: () => rounds.settled(),
   }
 }
@@ -302,11 +309,24 @@ const findMessages = (sql: Sql, keys: string[], now: Date) => sql<MessageRow[]>`
   where session_key = any(${keys}) and (expires_at is null or expires_at > ${now} or packet_id > 0)
   order by session_key, sequence`
 
-async function touchSessions(sql: Sql, keys: string[], now: Date) {
-  for (let start = 0; start < keys.length; start += rowsAtOnce)
+async function touchSessions(sql: Sql, sessions: { key: string; claim: number }[], now: Date): Promise<Standing[]> {
+  const standing: Standing[] = []
+  for (let start = 0; start < sessions.length; start += rowsAtOnce) {
+    const some = sessions.slice(start, start + rowsAtOnce)
+    const keys = some.map(({ key }) => key)
     await sql`
       update gateway.sessions set expires_at = ${now}::timestamptz + make_interval(secs => expiry_seconds)
-      where session_key = any(${keys.slice(start, start + rowsAtOnce)}) and expiry_seconds is not null`
+      where session_key = any(${keys}) and expiry_seconds is not null`
+    const rows = await sql<{ key: string; claim: number | null; waits: boolean }[]>`
+      select key, s.claim, m.waits
+      from unnest(${keys}::text[], ${some.map(({ claim }) => claim.toString())}::text[]::bigint[]) v (key, claim)
+      left join gateway.sessions s on s.session_key = v.key,
+      lateral (select exists (
+        select from gateway.session_messages m where m.session_key = v.key and m.packet_id = 0) as waits) m
+      where s.claim is null or s.claim > v.claim or m.waits`
+    for (const { key, claim, waits } of rows) standing.push({ key, claim: claim ?? undefined, waits })
+  }
+  return standing
 }
 
 /** For a periodic task: what has expired goes, a part at a time. */
