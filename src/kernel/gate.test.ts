@@ -47,6 +47,23 @@ suite('a gate', () => {
     await gate.pass('a', nothing)
   })
 
+  test('leaves room for the other callers of a tenant, and counts callers of other tenants for themselves', async () => {
+    const gate = createGate({ perTenant: 3, perCaller: 2, waitingPerTenant: 5, waitMs: Infinity })
+    const leaving = await Promise.all([gate.enter('a', 'greedy'), gate.enter('a', 'greedy')])
+    let third = false
+    const greedy = gate.enter('a', 'greedy').then((leave) => {
+      third = true
+      return leave
+    })
+    const other = await gate.enter('a', 'modest')
+    const elsewhere = await gate.enter('b', 'greedy')
+    assert.equal(third, false)
+    leaving.pop()!()
+    ;(await greedy)()
+    for (const leave of [...leaving, other, elsewhere]) leave()
+    await Promise.all(['x', 'x'].map((caller) => gate.enter('a', caller)))
+  })
+
   test('refuses at once where nobody may wait', async () => {
     const gate = createGate({ perTenant: 1, waitingPerTenant: 0 })
     const inside = held()

@@ -1,10 +1,10 @@
 /** All that the reader of time series gives for an endpoint, as the simple reader beside it does. */
 import assert from 'node:assert/strict'
 import type { Db } from '../../src/kernel/db.ts'
+import { createGate } from '../../src/kernel/gate.ts'
 import { type Value, valueAt } from '../../src/services/time-series/pack/chunk.ts'
 import { createReader, type ReaderLimits } from '../../src/services/time-series/read/reader.ts'
 import type { AskedSeries } from '../../src/services/time-series/read/series.ts'
-import { createTurns } from '../../src/services/time-series/read/turns.ts'
 import { findEndpointNumbers, findSeries } from '../../src/services/time-series/store/names.ts'
 import { timeMax, timeMin } from '../../src/services/time-series/times.ts'
 
@@ -17,6 +17,8 @@ export interface Asked {
   /** Called after each part. */
   between?: (part: number) => Promise<void>
 }
+
+export const oneAtATime = () => createGate({ perTenant: 1, inAll: 1, waitingPerTenant: Infinity, waitMs: Infinity })
 
 type OfEndpoint = Record<string, [number, Value][]>
 
@@ -34,7 +36,7 @@ export async function readSeries(db: Db, asked: Asked): Promise<{ points: Record
     endpoints.map(({ endpointId }) => endpointId),
   )
   const idOf = new Map(numbers.map(({ endpointId, endpointNo }) => [endpointNo, endpointId]))
-  const reader = createReader({ db, turns: createTurns({ perTenant: 1, inAll: 1 }), ...(limits && { limits }) })
+  const reader = createReader({ db, turns: oneAtATime(), ...(limits && { limits }) })
   const points: Record<string, OfEndpoint> = {}
   const question = {
     tenantId,

@@ -14,7 +14,6 @@ import { TimeSeries } from '../../src/services/time-series/contract.ts'
 import timeSeries from '../../src/services/time-series/index.ts'
 import type { Value } from '../../src/services/time-series/pack/chunk.ts'
 import { reactions } from '../../src/services/time-series/reactions.ts'
-import { createTurns } from '../../src/services/time-series/read/turns.ts'
 import { routes } from '../../src/services/time-series/routes.ts'
 import { createTimeSeries, type TimeSeriesService } from '../../src/services/time-series/service.ts'
 import { createRetention } from '../../src/services/time-series/write/retention.ts'
@@ -23,6 +22,7 @@ import tokens from '../../src/services/tokens/index.ts'
 import trafficLog from '../../src/services/traffic-log/index.ts'
 import { aTenantAdmin } from './builders.ts'
 import { type HouseOptions, openHouse } from './house.ts'
+import { oneAtATime } from './read-series.ts'
 import { addRealms } from './realm-state.ts'
 import { readPoints } from './series-reader.ts'
 
@@ -78,7 +78,7 @@ export async function openTimeSeries(options: Partial<HouseOptions> = {}) {
       createRetention({
         ...house.kit,
         reading: house.kit.db,
-        turns: createTurns({ perTenant: 1, inAll: 1 }),
+        turns: oneAtATime(),
         names: service.names,
         applications: house.ask(Applications),
       }),

@@ -1,6 +1,7 @@
 /** Points by parts of time, and fewer of them. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
+import { oneAtATime } from '../../../test/harness/read-series.ts'
 import { openTimeSeries } from '../../../test/harness/time-series.ts'
 import type { DeviceEndpoint } from '../../kernel/device.ts'
 import { createGate } from '../../kernel/gate.ts'
@@ -13,7 +14,6 @@ import { intervalOf } from './read/intervals.ts'
 import { createReader } from './read/reader.ts'
 import { createSights } from './read/sight.ts'
 import { type Aggregate, aggregates } from './read/sums.ts'
-import { createTurns } from './read/turns.ts'
 import { timeMax, timeMin } from './times.ts'
 
 const { admin, collect, endpoint, house, pack, points, registered, sql } = await openTimeSeries()
@@ -128,7 +128,11 @@ function expectedOf(list: [number, Value][], interval: string, wanted: Aggregate
 
 const rulesWith = (limits: { points: number; hotValues: number }) => {
   const { db } = house.kit
-  const reader = createReader({ db, turns: createTurns({ perTenant: 1, inAll: 1 }), limits })
+  const reader = createReader({
+    db,
+    turns: oneAtATime(),
+    limits,
+  })
   const deps = { db, applications: house.ask(Applications), register: house.ask(Register) }
   const answers = createGate({ perTenant: 1, waitingPerTenant: 0 })
   return createDataRules({ sights: createSights(deps), reader, answers })

@@ -19,7 +19,6 @@ import { createDataRules, type DataRules } from './read/data.ts'
 import { createLastRules, type LastRules } from './read/last.ts'
 import { createReader } from './read/reader.ts'
 import { createSights } from './read/sight.ts'
-import { createTurns } from './read/turns.ts'
 import { createRetentionPreview, type RetentionPreview } from './retention-preview.ts'
 import { createForget, type Forget } from './write/forget.ts'
 import { createLatest, type Latest } from './write/latest.ts'
@@ -54,9 +53,9 @@ export interface TimeSeriesService {
 }
 
 /** Reading takes connections of its own: whoever reads years does not hold up the rest of the platform. */
-const readsAtOnce = { perTenant: 2, inAll: 4 }
+const readsAtOnce = { perTenant: 2, inAll: 4, waitingPerTenant: Infinity, waitMs: Infinity }
 /** Answers of a kind that are under way. */
-const answersAtOnce = { perTenant: 32, waitingPerTenant: 1000, waitMs: 30_000 }
+const answersAtOnce = { perTenant: 32, perCaller: 24, waitingPerTenant: 1000, waitMs: 30_000 }
 
 const retentionEveryMs = 15 * 60_000
 const straysEveryMs = 24 * 3_600_000
@@ -94,7 +93,7 @@ export function createTimeSeries(
   })
   const forget = createForget({ db: kit.db, own: background, bus, jobs, register, now })
   const reading = kit.db.open({ max: readsAtOnce.inAll * 2, name: 'waypost-series-reading' })
-  const turns = createTurns(readsAtOnce)
+  const turns = createGate(readsAtOnce)
   const retention = createRetention({ db: background, reading, turns, names, applications, now, log })
   let [retainedAt, straysAt] = [Number.NEGATIVE_INFINITY, monotonicMs()]
   const packer = createPacker({

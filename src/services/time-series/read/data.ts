@@ -5,13 +5,13 @@ import type { Span } from '../times.ts'
 import { type Changing, createAggregating } from './aggregate.ts'
 import { csvOf } from './csv.ts'
 import { createFewer } from './downsample.ts'
+import { heldAnswer } from './held.ts'
 import type { Interval } from './intervals.ts'
 import { type IdentifiedPart, jsonOf } from './json.ts'
 import type { Piece } from './pieces.ts'
 import type { Part, Question, Reader } from './reader.ts'
 import type { Asked, Sight, Sights } from './sight.ts'
 import type { Aggregate } from './sums.ts'
-import { heldAnswer } from './turns.ts'
 
 /** What is to be made of the points. */
 export type Reduction = { aggregate: Aggregate; interval: Interval } | { points: number }
@@ -49,7 +49,7 @@ export function createDataRules(deps: { sights: Sights; reader: Reader; answers:
       const parts = partsOf(ctx, sight, question)
       const { format, descending } = question
       const pieces = format === 'csv' ? csvOf(parts, sight.series, descending) : jsonOf(parts, descending)
-      return heldAnswer(answers, ctx.tenantId, pieces)
+      return heldAnswer(answers, ctx, pieces)
     },
   }
 }

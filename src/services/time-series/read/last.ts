@@ -6,12 +6,12 @@ import type { NumberedEndpoint } from '../store/names.ts'
 import { timeMax, timeMin } from '../times.ts'
 import type { Latest } from '../write/latest.ts'
 import type { KeptSince, RetentionRules } from '../write/retention.ts'
+import { heldAnswer } from './held.ts'
 import { putPoints, type Rows, rowAt, rowsOf } from './point-text.ts'
 import type { Reader } from './reader.ts'
 import type { AskedSeries } from './series.ts'
 import type { Asked, Sights } from './sight.ts'
 import { createTextBuffer, take } from './text.ts'
-import { heldAnswer } from './turns.ts'
 
 export interface LastQuestion extends Asked {
   /** The last time that counts; undefined: all do. */
@@ -73,7 +73,7 @@ export function createLastRules(deps: {
       const isNewest = offset === 0 && limit === 1 && until === undefined
       const find = (page: NumberedEndpoint[], some: AskedSeries[]) =>
         isNewest ? newestOf(page, some, keptSince) : lookBack({ reader, latest, keptSince }, ctx, question, page, some)
-      return heldAnswer(answers, ctx.tenantId, objectOf(endpoints, series, limit, find))
+      return heldAnswer(answers, ctx, objectOf(endpoints, series, limit, find))
     },
   }
 }

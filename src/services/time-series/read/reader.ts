@@ -2,7 +2,9 @@
  * Points of endpoints, piece by piece: whatever there is of them, one part of it is in memory, and the next on its way. Samples
  * are asked for before chunks: what is packed in between is seen twice, which merges, and never missed.
  */
+
 import type { Db } from '../../../kernel/db.ts'
+import type { Gate } from '../../../kernel/gate.ts'
 import { dayOf } from '../pack/builder.ts'
 import * as store from '../store/reading.ts'
 import type { Span } from '../times.ts'
@@ -12,7 +14,6 @@ import { createHotLoading } from './load-hot.ts'
 import { type Loaded, type Piece, piecesOf } from './pieces.ts'
 import { plan, type Task } from './plan.ts'
 import { type AskedSeries, idsOf } from './series.ts'
-import type { Turns } from './turns.ts'
 
 export interface Question extends Span {
   tenantId: string
@@ -57,7 +58,7 @@ const reducedTimes = 5
 const usual: ReaderLimits = { points: 120_000, hotValues: 120_000 }
 const hotTextBytesUsually = 16_000_000
 
-export function createReader({ db, turns, limits = usual }: { db: Db; turns: Turns; limits?: ReaderLimits }): Reader {
+export function createReader({ db, turns, limits = usual }: { db: Db; turns: Gate; limits?: ReaderLimits }): Reader {
   const { hotValues: values, hotTextBytes: textBytes = hotTextBytesUsually } = limits
   const loadHot = createHotLoading(db, { values, textBytes })
 
@@ -93,7 +94,7 @@ export function createReader({ db, turns, limits = usual }: { db: Db; turns: Tur
       const formatOf = lastRemembered((series: AskedSeries[]) => hotFormat(sets, idsOf(series)))
 
       const next = () =>
-        turns.take(tenantId, async () => {
+        turns.pass(tenantId, async () => {
           for (;;) {
             const task = first.shift() ?? (await tasks.next()).value
             if (!task) return undefined

@@ -3,15 +3,16 @@
  * `{"days": 30, "series": {"auto~x": 7}}`. Without it they stay. Days of UTC go as a whole, once all of a day is older. Only what came
  * late can be due before it is packed: then it is left out.
  */
+
 import type { Clock } from '../../../kernel/clock.ts'
 import type { Db, Sql } from '../../../kernel/db.ts'
+import type { Gate } from '../../../kernel/gate.ts'
 import type { Log } from '../../../kernel/log.ts'
 import type { Applications } from '../../applications/contract.ts'
 import type { WouldGo } from '../contract.ts'
 import type { Names } from '../names.ts'
 import { dayMs, dayOf } from '../pack/builder.ts'
 import { instance } from '../plans.ts'
-import type { Turns } from '../read/turns.ts'
 import * as chunks from '../store/chunks.ts'
 import { deleteLatestBefore } from '../store/latest.ts'
 import { findEndpointsOf, findSeries, type Series } from '../store/names.ts'
@@ -88,7 +89,7 @@ export interface RetentionOptions {
   db: Db
   /** For previews, which somebody waits for. */
   reading: Db
-  turns: Turns
+  turns: Gate
   names: Names
   applications: Applications
   now: Clock
@@ -205,7 +206,7 @@ export function createRetention(options: RetentionOptions) {
       const sums = new Map<number, Sum>()
       const limits = limitsOf(retention, await findSeries(reading.sql, of), now())
       for await (const endpointNos of limits.length > 0 ? pagesOf(reading.sql, of) : [])
-        await turns.take(of.tenantId, async () => {
+        await turns.pass(of.tenantId, async () => {
           for (const limit of limits) {
             // Samples before chunks: what is packed in between is counted twice rather than not at all.
             await addHot(endpointNos, limit, sums)
