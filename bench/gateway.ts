@@ -96,7 +96,6 @@ const of = ({ byLoad }: Outcome, load: Load, what: 'perCore' | 'perSecond' | 'p5
 
 function limitsOf(outcomes: Map<Contender, Outcome>, core: Contender): Figure[] {
   const rate = (contender: Contender) => of(outcomes.get(contender)!, thousand, 'perCore')
-  const { kilobytes, connectsPerSecond } = outcomes.get(sessionLayer)!.idle
   const times = (name: string, value: number, least: number) => ({ name, value, unit: 'times', limit: { least } })
   return [
     times('Session layer against the echo, 1,000 connections', rate(sessionLayer) / rate(echo), 0.6),
@@ -111,17 +110,28 @@ function limitsOf(outcomes: Map<Contender, Outcome>, core: Contender): Figure[] 
       rate(core) / rate(aedes),
       1.8,
     ),
-    { name: 'Session layer: an idle connection', value: kilobytes, unit: 'KB', limit: { most: 14 } },
-    { name: 'Session layer: connects', value: connectsPerSecond, unit: '/s', limit: { least: 2500 } },
+    ...[sessionLayer, core].flatMap((contender) => idleFigures(contender, outcomes.get(contender)!, limitsOfIdle)),
   ]
 }
 
-const figuresOf = ({ name }: Contender, outcome: Outcome): Figure[] => [
+const limitsOfIdle = { kilobytes: { limit: { most: 14 } }, connects: { limit: { least: 2500 } } }
+
+function idleFigures({ name }: Contender, { idle }: Outcome, limits?: typeof limitsOfIdle): Figure[] {
+  const { kilobytes, connectsPerSecond, firstMessagesPerSecond } = idle
+  const figures: Figure[] = [
+    { name: `${name}: an idle connection`, value: kilobytes, unit: 'KB', ...limits?.kilobytes },
+    { name: `${name}: connects`, value: connectsPerSecond, unit: '/s', ...limits?.connects },
+  ]
+  if (firstMessagesPerSecond !== undefined)
+    figures.push({ name: `${name}: connects with the first message`, value: firstMessagesPerSecond, unit: '/s' })
+  return figures
+}
+
+const figuresOf = (contender: Contender, outcome: Outcome): Figure[] => [
   ...loads.flatMap((load): Figure[] => [
-    { name: `${name}, ${load.name}: messages for one core`, value: of(outcome, load, 'perCore'), unit: '/s' },
-    { name: `${name}, ${load.name}: p50`, value: of(outcome, load, 'p50Ms'), unit: 'ms' },
-    { name: `${name}, ${load.name}: p99`, value: of(outcome, load, 'p99Ms'), unit: 'ms' },
+    { name: `${contender.name}, ${load.name}: messages for one core`, value: of(outcome, load, 'perCore'), unit: '/s' },
+    { name: `${contender.name}, ${load.name}: p50`, value: of(outcome, load, 'p50Ms'), unit: 'ms' },
+    { name: `${contender.name}, ${load.name}: p99`, value: of(outcome, load, 'p99Ms'), unit: 'ms' },
   ]),
-  { name: `${name}: an idle connection`, value: outcome.idle.kilobytes, unit: 'KB' },
-  { name: `${name}: connects`, value: outcome.idle.connectsPerSecond, unit: '/s' },
+  ...idleFigures(contender, outcome),
 ]
