@@ -8,7 +8,17 @@ import {
   wholePlatform,
 } from './gateway/contenders.ts'
 import { type Generator, startGenerator } from './gateway/generator.ts'
-import { atRate, type Idle, idle, type Load, loads, type Measured, measure } from './gateway/measure.ts'
+import {
+  atRate,
+  type Connecting,
+  connecting,
+  idle,
+  type Load,
+  loads,
+  type Measured,
+  measure,
+  youngHeld,
+} from './gateway/measure.ts'
 import { neighbour } from './gateway/neighbour.ts'
 import { ensureMosquitto } from './gateway/servers.ts'
 import { prepareGround, startSite } from './gateway/site.ts'
@@ -22,8 +32,8 @@ const seconds = Number(process.env.BENCH_SECONDS ?? 6)
 const turns = 3
 const thousand = loads.find(({ connections }) => connections === 1000)!
 
-interface Outcome {
-  idle: Idle
+interface Outcome extends Connecting {
+  kilobytes: number
   byLoad: Measured[]
 }
 
@@ -73,11 +83,12 @@ async function belowTheHighest(generator: Generator, contender: Contender, outco
   ]
 }
 
-/** A fresh process for what is idle: its heap has not grown under load yet. */
 async function measureAll(generator: Generator, contender: Contender): Promise<Outcome> {
-  const server = await contender.start()
-  const found = await idle(generator, server).finally(server.stop)
-  return { idle: found, byLoad: await measureSome(generator, contender, loads) }
+  const still = await contender.start(youngHeld)
+  const kilobytes = await idle(generator, still).finally(still.stop)
+  const fresh = await contender.start()
+  const rates = await connecting(generator, fresh).finally(fresh.stop)
+  return { kilobytes, ...rates, byLoad: await measureSome(generator, contender, loads) }
 }
 
 async function measureSome(generator: Generator, contender: Contender, some: Load[]): Promise<Measured[]> {
@@ -116,8 +127,8 @@ function limitsOf(outcomes: Map<Contender, Outcome>, core: Contender): Figure[] 
 
 const limitsOfIdle = { kilobytes: { limit: { most: 14 } }, connects: { limit: { least: 2500 } } }
 
-function idleFigures({ name }: Contender, { idle }: Outcome, limits?: typeof limitsOfIdle): Figure[] {
-  const { kilobytes, connectsPerSecond, firstMessagesPerSecond } = idle
+function idleFigures({ name }: Contender, outcome: Outcome, limits?: typeof limitsOfIdle): Figure[] {
+  const { kilobytes, connectsPerSecond, firstMessagesPerSecond } = outcome
   const figures: Figure[] = [
     { name: `${name}: an idle connection`, value: kilobytes, unit: 'KB', ...limits?.kilobytes },
     { name: `${name}: connects`, value: connectsPerSecond, unit: '/s', ...limits?.connects },

@@ -4,12 +4,12 @@ import { type Ground, startSite, versionName, withoutLimits } from './site.ts'
 
 export interface Contender {
   name: string
-  start(): Promise<Server>
+  start(environment?: Record<string, string>): Promise<Server>
 }
 
 const peer = (name: string, file: string, expecting: Server['expecting']): Contender => ({
   name,
-  start: () => startPeer(name, file, expecting),
+  start: (environment) => startPeer(name, file, expecting, environment),
 })
 
 export const echo = peer('node:net echo', 'echo.ts', 'echo')
@@ -20,24 +20,29 @@ export const mosquitto: Contender = { name: 'Mosquitto with a Node.js consumer',
 /** Publish → dispatch → an extension that does nothing → PUBACK and the answer; no database on the way. */
 export const gatewayCore = (ground: Ground): Contender => ({
   name: 'Gateway',
-  start: () => startCore(ground, 'answered'),
+  start: (environment) => startCore(ground, 'answered', { environment }),
 })
 
-/** `limits`: with those that a platform has unless told otherwise. */
+interface CoreOptions {
+  core?: number | 'any'
+  /** With those that a platform has unless told otherwise. */
+  limits?: boolean
+  environment?: Record<string, string> | undefined
+}
+
 export async function startCore(
   { directory, tokens }: Ground,
   expecting: Server['expecting'],
-  core?: number | 'any',
-  limits = false,
+  { core, limits = false, environment }: CoreOptions = {},
 ) {
-  const environment = { ...onAnyPort, ...(limits ? {} : withoutLimits), WAYPOST_DATA: directory }
-  return { ...(await startPeer('Gateway', 'core.ts', expecting, environment, core)), versionName, tokens }
+  const settings = { ...onAnyPort, ...(limits ? {} : withoutLimits), WAYPOST_DATA: directory, ...environment }
+  return { ...(await startPeer('Gateway', 'core.ts', expecting, settings, core)), versionName, tokens }
 }
 
 /** With the traffic log, as it is used. */
 export const wholePlatform = (ground: Ground): Contender => ({
   name: 'Platform',
-  start: () => startSite('Platform', ground),
+  start: (environment) => startSite('Platform', ground, environment),
 })
 
 const onAnyPort = { WAYPOST_MQTT_PORT: '0', WAYPOST_MQTTS_PORT: '0', WAYPOST_LOG_LEVEL: 'warn' }

@@ -7,8 +7,6 @@ import { type PayloadName, payloads } from './payloads.ts'
 
 export interface ConnectOrder {
   port: number
-  /** The number of the first device. */
-  first?: number
   count: number
   expecting: Expecting
   window: number
@@ -71,8 +69,7 @@ async function connect(order: ConnectOrder): Promise<Connected> {
   fleet = made.fleet
   times.clear()
   let slowestMs = 0
-  const { first = 0 } = order
-  let next = first
+  let next = 0
   let again = 0
   const began = performance.now()
   const greeted = new Map<object, () => void>()
@@ -92,7 +89,7 @@ async function connect(order: ConnectOrder): Promise<Connected> {
     return true
   }
   const one = async () => {
-    while (next < first + order.count) {
+    while (next < order.count) {
       const n = next++
       const started = performance.now()
       while (!(await served(n, started))) {

@@ -16,7 +16,7 @@ const startChild = ([command, ...args]: readonly string[]) =>
 
 /** Of the gateway with an extension that does nothing; those who misbehave have a valid token too. */
 export async function neighbour(ground: Ground): Promise<Figure[]> {
-  const server = await startCore(ground, 'acknowledged', 'any', true)
+  const server = await startCore(ground, 'acknowledged', { core: 'any', limits: true })
   const [own, theirs] = ground.tokens.map((token) => `kp1/${versionName}/dcx/${token}/json`)
   const { execPath } = process
   const port = String(server.port)

@@ -42,8 +42,8 @@ export async function prepareGround(devices = 10_000): Promise<Ground> {
 }
 
 /** The platform alone on the first core; its database joins the load on the second. */
-export async function startSite(name: string, { directory, tokens }: Ground): Promise<Site> {
-  const platform = await start(directory, withoutLimits)
+export async function startSite(name: string, { directory, tokens }: Ground, environment = {}): Promise<Site> {
+  const platform = await start(directory, { ...withoutLimits, ...environment })
   const isDatabase = (pid: number) => nameOf(pid).startsWith('postgres')
   for (const pid of treeOf(platform.pid)) pin(pid, isDatabase(pid) ? loadCore : serverCore)
   return {

@@ -14,7 +14,7 @@ export const echo = (generator: Generator, load: Load, pace: Pace) =>
   loaded(generator, startPeer('node:net echo', 'echo.ts', 'echo', {}, 'any'), load, pace)
 
 export const core = (generator: Generator, ground: Ground, load: Load, pace: Pace) =>
-  loaded(generator, startCore(ground, 'acknowledged', 'any'), load, pace)
+  loaded(generator, startCore(ground, 'acknowledged', { core: 'any' }), load, pace)
 
 async function loaded(generator: Generator, starting: Promise<Server>, load: Load, pace: Pace): Promise<Loaded> {
   const server = await starting
