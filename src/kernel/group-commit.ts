@@ -21,6 +21,8 @@ export interface GroupCommit<G extends Group> {
   current(): G
   /** Of what was just added to `current`: resolves when it is durable. */
   committed(): Promise<void>
+  /** When all that was handed in before now is written, or given up; unlike `drained` it ends while others go on. */
+  settled(): Promise<void>
   /** When everything that was handed in is written, or given up. */
   drained(): Promise<void>
 }
@@ -157,6 +159,10 @@ export function createGroupCommit<G extends Group>(options: GroupCommitOptions<G
       }
       schedule()
       return batch.promise
+    },
+    async settled() {
+      const waiting = [open, ...sealed].map((batch) => batch?.promise)
+      await Promise.allSettled([...flushing, ...waiting])
     },
     async drained() {
       while (open || sealed.length > 0 || flushing.size > 0) {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { addRealms } from '../../../test/harness/realm-state.ts'
-import { openTrafficLog } from '../../../test/harness/traffic-log.ts'
+import { aRecord, openTrafficLog } from '../../../test/harness/traffic-log.ts'
 import type { TrafficRecord } from './contract.ts'
 
-const { device, record, house, admin } = await openTrafficLog()
+const { device, record, house, admin, log } = await openTrafficLog()
 await addRealms(house, 'default')
 await admin('POST /api/v1/applications', { name: 'app' })
 await admin('POST /api/v1/applications/app/app-versions', { nameSuffix: 'v1' })
@@ -51,6 +51,13 @@ suite('what became of a request', () => {
       { requestId: 10, statusCode: 404, reasonPhrase: 'Not Found' },
     ])
     assert.equal((await ask('/dcx', 7))?.always, true)
+  })
+
+  test('is known to whoever asks right behind the answer, whose record is still on its way', async () => {
+    await record([answered(69, 200)])
+    const written = log.record(aRecord(answered(70, 200)))
+    assert.deepEqual((await ask('/dcx', 70))?.payload, { requestId: 70, statusCode: 200, reasonPhrase: 'Ok' })
+    await written
   })
 
   test('is unknown for another extension, endpoint, tenant, and for what was not answered', async () => {

@@ -170,7 +170,9 @@ export function createTrafficLog(kit: Kit, applications: Applications): TrafficL
       const of = { tenantId, instance: 'rsx', applicationName, versionName }
       const outcomes = outcomesOf(await applications.configuration(of))
       const wanted = { tenantId, endpointId, extension, requestId, outcomes, within: outcomes * recordsPerOutcome }
-      const row = await endpoints.findOutcome(db.sql, wanted)
+      const find = () => endpoints.findOutcome(db.sql, wanted)
+      // An answer leaves while its record is on the way, and whoever has just heard it may ask: 404 would make it send again.
+      const row = (await find()) ?? (await writer.settled().then(find))
       const statusCode = row && statusOf(row.additionalMetadata)
       if (statusCode === undefined) throw NoOutcome({ extension, requestId })
       return { requestId, statusCode, reasonPhrase: reasonOf(statusCode, row!.payload) }

@@ -10,6 +10,8 @@ export type FirstRow = Pick<TrafficRecord, 'tenantId' | 'correlationId' | 'direc
 
 export interface Writer {
   add(record: TrafficRecord): Promise<void>
+  /** When all that was handed in before now is written, or given up. */
+  settled(): Promise<void>
   /** When everything that was handed in is written, or given up. */
   drained(): Promise<void>
 }
@@ -104,6 +106,7 @@ export function createWriter(options: WriterOptions): Writer {
       records.rows.add(record, microsOf(record.createdAt))
       return commit.committed()
     },
+    settled: commit.settled,
     drained: commit.drained,
   }
 }
