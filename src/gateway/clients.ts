@@ -24,7 +24,12 @@ export interface Clients {
 
 type Refusal = Extract<Verdict, { accepted: false }>
 
-const wrong = (why: string): Refusal => ({ accepted: false, code: 'bad_credentials', why })
+const wrong = (why: string, tenantId?: string): Refusal => ({
+  accepted: false,
+  code: 'bad_credentials',
+  why,
+  ...(tenantId !== undefined && { tenantId }),
+})
 
 /** Of all that it shows, to know it again. */
 const digestOf = ({ certificate, username, password }: Client) =>
@@ -34,7 +39,7 @@ const digestOf = ({ certificate, username, password }: Client) =>
 
 export function createClients(deps: {
   bus: Bus
-  credentials: Pick<Credentials, 'verifyBasic' | 'verifyCertificate'>
+  credentials: Pick<Credentials, 'verifyBasic' | 'verifyCertificate' | 'tenantOfCertificate'>
   tenants: Tenants
   guesses: Guesses
 }): Clients {
@@ -57,7 +62,12 @@ export function createClients(deps: {
   async function byCertificate({ certificate }: Client): Promise<Shown | Refusal | undefined> {
     if (!certificate) return undefined
     const found = await credentials.verifyCertificate(certificate)
-    if (!found) return wrong('the certificate is not valid here')
+    if (!found) {
+      const signer = await credentials.tenantOfCertificate(certificate)
+      return signer === undefined
+        ? wrong('the certificate is not one of ours')
+        : wrong('the certificate was suspended or revoked, or has expired', signer)
+    }
     const { tenantId, credentialId } = found
     return {
       tenantId,

@@ -313,7 +313,7 @@ export function createHost(deps: HostDeps): Host<Peer> {
       deps.closed(connection)
     },
 
-    refused({ transport, address, clientId, username }, reason, detail) {
+    refused({ transport, address, clientId, username, tenantId }, reason, detail) {
       metrics.refused(reason)
       deps.trafficLog.refuse({
         transport,
@@ -322,7 +322,7 @@ export function createHost(deps: HostDeps): Host<Peer> {
         ...(clientId !== undefined && { clientId }),
         ...(username !== undefined && { username }),
         ...(detail !== undefined && { detail }),
-        ...tenantOf(username),
+        ...(tenantId === undefined ? tenantOf(username) : { tenantId }),
       })
     },
   }

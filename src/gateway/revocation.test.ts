@@ -181,7 +181,14 @@ test('X.509: a certificate of ours opens the TLS door, and its suspension closes
   await admin(`PATCH /api/v1/x509-credentials/${issued.id}/state`, { state: 'Suspended' })
   await sensor.closed(quick)
   await alone.closed(quick)
-  await assert.rejects(open(), { code: 4 })
+  // Its tenant is told why, although the certificate is all that names it: again and again, as refusals of a second are one row.
+  await eventually(async () => {
+    await assert.rejects(open(), { code: 4 })
+    const [row] = await house.kit.db.sql`
+      select tenant_id, detail from traffic_log.refusals where transport = 'mqtts' and reason = 'bad_credentials' limit 1`
+    const detail = 'the certificate was suspended or revoked, or has expired'
+    assert.deepEqual({ ...row }, { tenantId: 'default', detail })
+  })
   await admin(`PATCH /api/v1/x509-credentials/${issued.id}/state`, { state: 'Active' })
   assert.ok((await open()).client.connected)
   // Without any certificate: anonymous, as everywhere.

@@ -76,8 +76,10 @@ async function admit(peer: Peer, packet: Connect) {
     const verdict = await layer.host.connect(client)
     delete client.password
     if (peer.phase !== Phase.connecting) return
-    if (!verdict.accepted) refuse(peer, verdictCodes[verdict.code], verdict.why)
-    else if (layer.closing) refuse(peer, Code.unavailable, 'the platform is stopping')
+    if (!verdict.accepted) {
+      if (verdict.tenantId !== undefined) client.tenantId = verdict.tenantId
+      refuse(peer, verdictCodes[verdict.code], verdict.why)
+    } else if (layer.closing) refuse(peer, Code.unavailable, 'the platform is stopping')
     else {
       // No client id holds a control character, so that the last one parts the two.
       peer.sessionKey = `${verdict.owner}\u001f${client.clientId}`

@@ -47,13 +47,20 @@ export interface Client {
   transport: Transport
   address: string
   will?: Message & { delaySeconds: number }
+  /** Of a client that was turned away: whose it is, where the verdict said so. */
+  tenantId?: string
 }
 
 export type Verdict =
   /** `owner`: whose session the client id names; nobody can take over the session of another owner. */
   | { accepted: true; owner: string }
-  /** `why` is for the record, the peer gets the code alone. */
-  | { accepted: false; code: 'bad_credentials' | 'not_authorized' | 'busy' | 'banned'; why: string }
+  /** `why` and `tenantId`, where it is known, are for the record; the peer gets the code alone. */
+  | {
+      accepted: false
+      code: 'bad_credentials' | 'not_authorized' | 'busy' | 'banned'
+      why: string
+      tenantId?: string
+    }
 
 export interface Subscription {
   filter: string

@@ -382,6 +382,7 @@ suite('a client with a certificate', () => {
     const copy = new X509Certificate(forged)
     assert.deepEqual([copy.issuer, copy.serialNumber], [leaf.issuer, leaf.serialNumber])
     assert.equal(await api.verifyCertificate(copy), undefined)
+    assert.equal(await api.tenantOfCertificate(copy), undefined)
     assert.equal(await api.verifyCertificate(new X509Certificate(await openssl('x509', '-in', ca))), undefined)
   })
 

@@ -25,6 +25,8 @@ export interface Credentials {
   verifyCertificate(
     certificate: X509Certificate,
   ): Promise<{ tenantId: string; credentialId: string; invalidAfter: Date } | undefined>
+  /** Whose authority has signed it, whatever its state and dates: its tenant is told of a client that is turned away. */
+  tenantOfCertificate(certificate: X509Certificate): Promise<string | undefined>
   /** PEM of the platform's certificate authority: the root of every client certificate, made on first need. */
   rootCertificate(): Promise<string>
   /** For a TLS door without a certificate of its own: signed by the root that devices can download. The key is not kept. */

@@ -24,7 +24,7 @@ export function createVerification(
   memory: Memory,
   verdicts: Verdicts,
   uses: Uses,
-): Pick<Credentials, 'verifyBasic' | 'verifyCertificate'> {
+): Pick<Credentials, 'verifyBasic' | 'verifyCertificate' | 'tenantOfCertificate'> {
   const authorities = createCache<{ tenantId: string; publicKey: KeyObject }>(issuersMax)
 
   /** Of one of ours, before its tenant is deleted; after that its certificates are not found. */
@@ -33,6 +33,14 @@ export function createVerification(
       const row = await findAuthorityBySubject(db.sql, issuer)
       return row && { tenantId: row.tenantId, publicKey: new X509Certificate(row.certificate).publicKey }
     })
+
+  async function signerOf(certificate: X509Certificate): Promise<string | undefined> {
+    const { issuer, serialNumber } = certificate
+    if (!issuers.test(issuer) || !serialNumbers.test(serialNumber)) return undefined
+    const authority = await authorityOf(issuer)
+    if (!authority || authority.tenantId === platformTenant) return undefined
+    return certificate.verify(authority.publicKey) ? authority.tenantId : undefined
+  }
 
   async function firstUseOfLogin(tenantId: string, credentialId: string, username: string) {
     await db.tx(async (sql) => {
@@ -74,12 +82,8 @@ export function createVerification(
     },
 
     async verifyCertificate(certificate) {
-      const { issuer } = certificate
-      if (!issuers.test(issuer) || !serialNumbers.test(certificate.serialNumber)) return undefined
-      const authority = await authorityOf(issuer)
-      if (!authority || authority.tenantId === platformTenant) return undefined
-      if (!certificate.verify(authority.publicKey)) return undefined
-      const { tenantId } = authority
+      const tenantId = await signerOf(certificate)
+      if (tenantId === undefined) return undefined
       const serialNumber = BigInt(`0x${certificate.serialNumber}`).toString()
       const find = () =>
         memory.certificates.read(placeOf(tenantId, serialNumber), () =>
@@ -96,5 +100,7 @@ export function createVerification(
       }
       return undefined
     },
+
+    tenantOfCertificate: signerOf,
   }
 }
