@@ -162,6 +162,8 @@ function expectation({ keyword, params, parentSchema, message }: ErrorObject): s
       return `expected at most ${params.limit} items`
     case 'minItems':
       return `expected at least ${params.limit} items`
+    case 'minProperties':
+      return `expected at least ${params.limit} ${params.limit === 1 ? 'key' : 'keys'}`
     case 'minimum':
     case 'maximum':
       return `expected a number ${params.comparison} ${params.limit}`
