@@ -5,15 +5,25 @@ import { commandsOf, runAsWritten } from '../harness/documents.ts'
 import { eventually } from '../harness/eventually.ts'
 import { startPlatform } from '../harness/platform.ts'
 
+const refusedIn = (stdout: string) => stdout.split('\n').filter((line) => line.startsWith('{"message"'))
+
 test('a newcomer gets a token, makes an application and a tenant and hears a device with the commands of the README', async () => {
   const { directory, asService, bootstrap } = await startPlatform()
-  const { status, stdout, stderr } = runAsWritten(commandsOf('README.md'), { dataDirectory: directory })
+  const documents = ['README.md', 'docs/guides/first-device.md', 'docs/guides/files.md']
+  const { status, stdout, stderr } = runAsWritten(documents.flatMap(commandsOf), { dataDirectory: directory })
   assert.equal(status, 0, stderr)
+  assert.deepEqual(refusedIn(stdout), [])
   assert.match(stdout, /201 Created[\s\S]*201 Created[\s\S]*"greenhouse-v1"[\s\S]*202 Accepted/)
   assert.match(
     stdout,
     /200 OK[\s\S]*"totalElements":2,[\s\S]*21\.7[\s\S]*"transport":"mqtt"[\s\S]*21\.5[\s\S]*"transport":"http"/,
   )
+  assert.match(stdout, /"totalElements":3,[\s\S]*21\.9[\s\S]*"transport":"mqtts"/)
+  assert.match(
+    stdout,
+    /204 No Content[\s\S]*201 Created[\s\S]*"name":"night.log"[\s\S]*"name":"door"[\s\S]*"camera-1":\[/,
+  )
+  assert.match(stdout, /\nall quiet\n\nquiet\nall quiet\n\nHTTP\/1\.1 204/)
   const asPlatform = await asService(bootstrap.platform)
   await eventually(async () => {
     const { body } = await asPlatform('GET /tenant-manager/api/v2/tenants?tenant_id=acme')
@@ -54,8 +64,7 @@ test('the guides go on from there: every command does what it says', async () =>
   const commands = [commandsOf('README.md')[0]!, ...guides]
   const { status, stdout, stderr } = runAsWritten(commands, { dataDirectory: directory })
   assert.equal(status, 0, stderr)
-  const refused = stdout.split('\n').filter((line) => line.startsWith('{"message"'))
-  assert.deepEqual(refused, [])
+  assert.deepEqual(refusedIn(stdout), [])
   let rest = stdout
   for (const [section, pattern] of Object.entries(shown)) {
     const found = rest.match(pattern)
