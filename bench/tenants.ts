@@ -1,5 +1,6 @@
 import { sleep } from '../src/kernel/clock.ts'
 import { bearer, client } from '../test/harness/client.ts'
+import { aRegistration } from '../test/harness/registration.ts'
 import { freshDirectory, type Measured, removeDirectory, serviceToken, start } from './platform.ts'
 import { type Figure, median } from './report.ts'
 
@@ -48,21 +49,6 @@ async function measureStarts(directory: string) {
 }
 
 async function createAll(platform: Measured) {
-  const versions = {
-    realm_template_version: 1,
-    realm_scopes_version: 1,
-    client_backend_version: 1,
-    client_frontend_version: 1,
-  }
-  const body = {
-    ...versions,
-    roles_version: 1,
-    resources_version: 1,
-    user_roles: 1,
-    idp_server: 1,
-    package_type: 1,
-    subscription_type: 'PERMANENT',
-  }
   const newClient = async () =>
     client(platform.baseUrl, bearer(await serviceToken(platform, platform.bootstrap.platform)))
   let next = 0
@@ -70,7 +56,7 @@ async function createAll(platform: Measured) {
   const renewal = setInterval(async () => (ask = await newClient()), 120_000)
   const work = async () => {
     while (next < count) {
-      const answer = await ask('POST /api/v1/tenants', { ...body, realm_name: `bench-${next++}` })
+      const answer = await ask('POST /api/v1/tenants', aRegistration({ realm_name: `bench-${next++}` }))
       if (answer.status !== 201) throw new Error(`${answer.status} ${answer.text}`)
     }
   }

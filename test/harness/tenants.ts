@@ -6,6 +6,7 @@ import { eventually } from './eventually.ts'
 import { type HouseOptions, openHouse } from './house.ts'
 import { anInterruptedIdentity } from './interrupted-identity.ts'
 import { realmState } from './realm-state.ts'
+import { aRegistration } from './registration.ts'
 
 export async function openTenants(options: Partial<HouseOptions> = {}) {
   const identity = anInterruptedIdentity()
@@ -50,25 +51,6 @@ export async function openTenants(options: Partial<HouseOptions> = {}) {
     },
   }
 }
-
-let counter = 0
-export const aTenantId = (prefix = 'tenant') => `${prefix}-${++counter}`
-
-/** Everything under number 1, as it ships. */
-export const aRegistration = (fields: object = {}) => ({
-  realm_name: aTenantId(),
-  realm_template_version: 1,
-  realm_scopes_version: 1,
-  client_backend_version: 1,
-  client_frontend_version: 1,
-  roles_version: 1,
-  resources_version: 1,
-  user_roles: 1,
-  idp_server: 1,
-  package_type: 1,
-  subscription_type: 'PERMANENT',
-  ...fields,
-})
 
 export const aCreation = (fields: object = {}) => ({
   name: 'Acme Ltd.',

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { eventually } from '../../../test/harness/eventually.ts'
-import { aRegistration, aTenantId, openTenants } from '../../../test/harness/tenants.ts'
+import { aRegistration, aTenantId } from '../../../test/harness/registration.ts'
+import { openTenants } from '../../../test/harness/tenants.ts'
 import { TenantAvailable } from './events.ts'
 
 describe('building a realm', { concurrency: true }, () => {

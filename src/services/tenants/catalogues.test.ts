@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { aCaller } from '../../../test/harness/builders.ts'
-import { aTenantId, openTenants } from '../../../test/harness/tenants.ts'
+import { aTenantId } from '../../../test/harness/registration.ts'
+import { openTenants } from '../../../test/harness/tenants.ts'
 import { type Catalogue, catalogues } from './catalogues.ts'
 
 /** A body for each catalogue: what is sent first and what replaces it. */

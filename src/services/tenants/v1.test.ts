@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { aCaller, aTenantAdmin } from '../../../test/harness/builders.ts'
-import { aRegistration, aTenantId, openTenants } from '../../../test/harness/tenants.ts'
+import { aRegistration, aTenantId } from '../../../test/harness/registration.ts'
+import { openTenants } from '../../../test/harness/tenants.ts'
 import { TenantDeleted, TenantStatusChanged } from './events.ts'
 
 describe('tenant manager v1', () => {

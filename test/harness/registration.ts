@@ -1,0 +1,19 @@
+/** What `POST /api/v1/tenants` takes. */
+let counter = 0
+export const aTenantId = (prefix = 'tenant') => `${prefix}-${++counter}`
+
+/** Everything under number 1, as it ships. */
+export const aRegistration = (fields: object = {}) => ({
+  realm_name: aTenantId(),
+  realm_template_version: 1,
+  realm_scopes_version: 1,
+  client_backend_version: 1,
+  client_frontend_version: 1,
+  roles_version: 1,
+  resources_version: 1,
+  user_roles: 1,
+  idp_server: 1,
+  package_type: 1,
+  subscription_type: 'PERMANENT',
+  ...fields,
+})
