@@ -1,6 +1,8 @@
 /** Builds the services as plain functions over the database: for the platform itself and for commands beside it. */
 import { fileURLToPath } from 'node:url'
 import type { Config } from '../config.ts'
+import type { ContentTable } from '../kernel/backup/contents.ts'
+import { schemaOf } from '../kernel/backup/inventory.ts'
 import { createBus, postgresTransport } from '../kernel/bus.ts'
 import { type Clock, systemClock } from '../kernel/clock.ts'
 import { type Contract, systemCtx } from '../kernel/contract.ts'
@@ -34,6 +36,10 @@ export const migrationSources = (services: AnyService[]): MigrationSource[] => [
     migrations ? [{ module: name, directory: fileURLToPath(migrations) }] : [],
   ),
 ]
+
+/** Tables whose rows name contents of the blob store. */
+export const contentTables = (services: AnyService[]): ContentTable[] =>
+  services.flatMap(({ name, contents }) => (contents ? [{ schema: schemaOf(name), ...contents }] : []))
 
 export async function buildHouse(options: {
   config: Config

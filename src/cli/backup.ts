@@ -1,25 +1,46 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { contentTables } from '../assembly/build.ts'
+import { catalogue } from '../assembly/catalogue.ts'
 import { borrowDatabase } from '../assembly/database.ts'
 import { version } from '../assembly/front-pages.ts'
 import { loadConfig } from '../config.ts'
+import type { ContentTotals } from '../kernel/backup/manifest.ts'
 import { writeBackup } from '../kernel/backup/write.ts'
+import { createBlobs } from '../kernel/blobs/open.ts'
 import { monotonicMs, systemClock } from '../kernel/clock.ts'
 import { createLog } from '../kernel/log.ts'
 import { loadMasterKey } from '../kernel/secrets.ts'
-import { amount, occasionally, secondsSince, size, tell } from './sentences.ts'
+import { amount, occasionally, secondsSince, sentencesAbout, size, tell } from './sentences.ts'
 
-export const usage = 'usage: waypost backup <file> [--force]\n'
+export const usage = `usage: waypost backup <file> [--force] [--with-files | --without-files]
 
-/** Everything in the database into one file, while the platform runs or not. */
+  --force          replace a file that is there
+  --without-files  leave out the contents of files and blobs that lie in the data directory
+  --with-files     take in the contents of files and blobs also from the S3 store of WAYPOST_S3_URL, which are left out otherwise
+`
+
+const options = {
+  force: { type: 'boolean' },
+  'with-files': { type: 'boolean' },
+  'without-files': { type: 'boolean' },
+} as const
+
+/** Everything in the database, and the contents beside it, into one file, while the platform runs or not. */
 export async function run(args: string[]): Promise<number> {
   let file: string | undefined
-  let force = false
+  let flags: {
+    force?: boolean | undefined
+    'with-files'?: boolean | undefined
+    'without-files'?: boolean | undefined
+  } = {}
   try {
-    const { values, positionals } = parseArgs({ args, allowPositionals: true, options: { force: { type: 'boolean' } } })
-    if (positionals.length === 1) file = positionals[0]
-    force = values.force === true
+    const { values, positionals } = parseArgs({ args, allowPositionals: true, options })
+    const isClear = !(values['with-files'] && values['without-files'])
+    if (!isClear) process.stderr.write('waypost: --with-files or --without-files, not both\n')
+    if (isClear && positionals.length === 1) file = positionals[0]
+    flags = values
   } catch (error) {
     process.stderr.write(`waypost: ${(error as Error).message}\n`)
   }
@@ -33,6 +54,8 @@ export async function run(args: string[]): Promise<number> {
     process.stderr.write(`waypost: there is no database in ${config.dataDirectory}; WAYPOST_DATA names its directory\n`)
     return 1
   }
+  const { blobs } = config.service
+  const withFiles = !flags['without-files'] && (flags['with-files'] === true || !blobs.s3)
   const started = monotonicMs()
   const database = await borrowDatabase(config, await createLog({ ...config.log, level: 'error' }))
   try {
@@ -44,7 +67,15 @@ export async function run(args: string[]): Promise<number> {
       masterKey: loadMasterKey(config.masterKey, config.dataDirectory),
       program: version,
       now: systemClock,
-      force,
+      force: flags.force === true,
+      ...(withFiles && {
+        contents: {
+          blobs: createBlobs(blobs, systemClock),
+          tables: contentTables(catalogue),
+          progress: (count: number, bytes: number) =>
+            sayNow(() => `${amount(count, 'content')} of files and blobs so far, ${size(bytes)}`),
+        },
+      }),
       progress(table, added) {
         rows += added
         sayNow(() => `${amount(rows, 'row')} so far, up to ${table}`)
@@ -54,6 +85,7 @@ export async function run(args: string[]): Promise<number> {
       `Wrote ${file}: ${amount(made.tables, 'table')}, ${amount(made.rows, 'row')}, ${size(made.fileBytes)} ` +
         `(${size(made.bytes)} unpacked), in ${secondsSince(started)}.`,
     )
+    tellContents(made.contents, blobs.s3 ? 'the S3 store' : 'the data directory')
     tell(`Read back and verified. SHA-256 ${made.sha256}`)
     tell('It holds the key that opens the stored secrets: keep it as safe as the data directory (its mode is 0600).')
     return 0
@@ -63,4 +95,13 @@ export async function run(args: string[]): Promise<number> {
   } finally {
     await database.stop()
   }
+}
+
+function tellContents(contents: ContentTotals | undefined, place: string) {
+  if (contents) for (const sentence of sentencesAbout(contents)) tell(sentence)
+  else
+    tell(
+      `The contents of files and blobs are not in it: they lie in ${place}, which needs a backup of its own` +
+        `${place === 'the S3 store' ? '; --with-files takes them in.' : '.'}`,
+    )
 }

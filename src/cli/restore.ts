@@ -1,31 +1,33 @@
 import { parseArgs } from 'node:util'
-import { migrationSources } from '../assembly/build.ts'
+import { contentTables, migrationSources } from '../assembly/build.ts'
 import { catalogue } from '../assembly/catalogue.ts'
 import { borrowDatabase } from '../assembly/database.ts'
 import { loadConfig } from '../config.ts'
 import { type Verified, verifyBackup } from '../kernel/backup/read.ts'
 import { type RestoreResult, restoreBackup } from '../kernel/backup/restore.ts'
-import { monotonicMs } from '../kernel/clock.ts'
+import { createBlobs } from '../kernel/blobs/open.ts'
+import { monotonicMs, systemClock } from '../kernel/clock.ts'
 import { createLog } from '../kernel/log.ts'
 import { readMigrations } from '../kernel/migrate.ts'
 import { loadMasterKey } from '../kernel/secrets.ts'
-import { amount, occasionally, secondsSince, size, tell } from './sentences.ts'
+import { amount, occasionally, secondsSince, sentencesAbout, size, tell } from './sentences.ts'
 
-export const usage = `usage: waypost restore <file> [--yes | --check]
+export const usage = `usage: waypost restore <file> [--yes | --check] [--without-files]
 
-  --yes    replace the data that is there
-  --check  only verify the file; no database is needed
+  --yes            replace the data that is there
+  --check          only verify the file; no database is needed
+  --without-files  bring back the rows alone: contents of files and blobs stay as they are
 `
 
 /** Brings a backup back, whole or not at all, while the platform runs or not. */
 export async function run(args: string[]): Promise<number> {
   let file: string | undefined
-  let flags: { yes?: boolean | undefined; check?: boolean | undefined } = {}
+  let flags: { yes?: boolean | undefined; check?: boolean | undefined; 'without-files'?: boolean | undefined } = {}
   try {
     const { values, positionals } = parseArgs({
       args,
       allowPositionals: true,
-      options: { yes: { type: 'boolean' }, check: { type: 'boolean' } },
+      options: { yes: { type: 'boolean' }, check: { type: 'boolean' }, 'without-files': { type: 'boolean' } },
     })
     if (positionals.length === 1) file = positionals[0]
     flags = values
@@ -42,14 +44,14 @@ export async function run(args: string[]): Promise<number> {
       tell('Every checksum matches.')
       return 0
     }
-    return await restore(file, flags.yes === true)
+    return await restore(file, flags.yes === true, !flags['without-files'])
   } catch (error) {
     process.stderr.write(`waypost: ${(error as Error).message}\n`)
     return 1
   }
 }
 
-async function restore(file: string, replace: boolean): Promise<number> {
+async function restore(file: string, replace: boolean, withFiles: boolean): Promise<number> {
   const config = loadConfig()
   const started = monotonicMs()
   // Before a database is started, or even made, for a file that is of no use.
@@ -66,6 +68,14 @@ async function restore(file: string, replace: boolean): Promise<number> {
       masterKey: loadMasterKey(config.masterKey, config.dataDirectory),
       migrations: readMigrations(migrationSources(catalogue)),
       replace,
+      ...(withFiles && {
+        contents: {
+          blobs: createBlobs(config.service.blobs, systemClock),
+          tables: contentTables(catalogue),
+          progress: (count: number, bytes: number) =>
+            sayNow(() => `${amount(count, 'content')} of files and blobs so far, ${size(bytes)}`),
+        },
+      }),
       progress(table) {
         tables++
         sayNow(() => `${amount(tables, 'table')} so far, up to ${table}`)
@@ -73,6 +83,7 @@ async function restore(file: string, replace: boolean): Promise<number> {
     })
     if (result.inTheWay) return refuse(result.inTheWay)
     tell(`Restored ${amount(result.tables, 'table')}, ${amount(result.rows, 'row')}, in ${secondsSince(started)}.`)
+    tellStored(result, config.service.blobs.s3 ? 'the S3 store' : config.service.blobs.directory)
     if (result.upgraded.length > 0) tell(`Then applied ${result.upgraded.join(', ')}.`)
     tell('A running platform takes it up now and writes bootstrap.json anew; a stopped one does at its next start.')
     return 0
@@ -81,11 +92,22 @@ async function restore(file: string, replace: boolean): Promise<number> {
   }
 }
 
-function describe(file: string, { manifest, tables, rows, fileBytes, sha256 }: Verified) {
+function tellStored({ contents, stored }: RestoreResult, place: string) {
+  if (stored)
+    tell(
+      `Wrote ${amount(stored.written, 'content')} of files and blobs to ${place}` +
+        `${stored.kept > 0 ? `; ${amount(stored.kept, 'content')} lay there already.` : '.'}`,
+    )
+  else if (contents) tell('Contents of files and blobs were left out.')
+  else tell(`Contents of files and blobs were not in the backup; what lies in ${place} was left as it is.`)
+}
+
+function describe(file: string, { manifest, tables, rows, fileBytes, sha256, contents }: Verified) {
   tell(
     `${file}: made by Waypost ${manifest.program} with PostgreSQL ${manifest.postgres} at ${manifest.createdAt}, ` +
       `${amount(tables, 'table')}, ${amount(rows, 'row')}, ${size(fileBytes)}.`,
   )
+  for (const sentence of contents ? sentencesAbout(contents) : ['Without contents of files and blobs.']) tell(sentence)
   tell(`SHA-256 ${sha256}`)
 }
 

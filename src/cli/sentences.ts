@@ -1,4 +1,5 @@
 /** How commands word amounts. */
+import type { ContentTotals } from '../kernel/backup/manifest.ts'
 import { monotonicMs } from '../kernel/clock.ts'
 
 export const tell = (sentence: string) => void process.stdout.write(`${sentence}\n`)
@@ -23,4 +24,18 @@ export function occasionally(everyMs = 3000): (sentence: () => string) => void {
     last = monotonicMs()
     tell(sentence())
   }
+}
+
+/** What a backup holds of files and blobs. */
+export function sentencesAbout({ count, bytes, missing, damaged }: ContentTotals): string[] {
+  const sentences = [`With ${amount(count, 'content')} of files and blobs, ${size(bytes)}.`]
+  if (missing > 0)
+    sentences.push(
+      `${amount(missing, 'content')} more could not be found in the store when the backup was made: a download of them is answered with 404, as it was then.`,
+    )
+  if (damaged > 0)
+    sentences.push(
+      `${amount(damaged, 'content')} of these had other bytes than were once uploaded, and are in it as they were found.`,
+    )
+  return sentences
 }

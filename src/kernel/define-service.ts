@@ -107,6 +107,17 @@ export interface BuiltService<T> {
   stop?(): Promise<void>
 }
 
+/** A table of the service and its columns, by their names in the database. */
+export interface ContentNames {
+  table: string
+  key: string
+  size: string
+  /** Hexadecimal. */
+  sha256: string
+  /** A table of one row (id = 1, mark) that says which blob store is this database's, see blobs/mark.ts. */
+  mark: string
+}
+
 // biome-ignore lint/suspicious/noExplicitAny: the keys of `needs` decide, checked where they are used
 export type Needs = Record<string, Contract<any>>
 export type Given<N extends Needs> = { [K in keyof N]: N[K] extends Contract<infer T> ? T : never }
@@ -117,6 +128,8 @@ export interface ServiceDefinition<T, N extends Needs> {
   needs?: N
   /** The folder of the numbered SQL files. */
   migrations?: URL
+  /** Rows that name contents of the blob store: a backup holds these contents too. */
+  contents?: ContentNames
   build(kit: Kit, given: Given<N>): BuiltService<T>
 }
 

@@ -46,8 +46,11 @@ const environmentOf = (directory: string, extra: Record<string, string> = {}) =>
   }
 }
 
-/** Runs a command to its end. */
-export async function runCommand(args: string[], options: PlatformOptions = {}) {
+/** Runs a command to its end, or until whoever is given its process ends it. */
+export async function runCommand(
+  args: string[],
+  options: PlatformOptions & { begun?: (child: ChildProcess) => void } = {},
+) {
   const child = spawn(process.execPath, [main, ...args], {
     env: environmentOf(options.directory ?? throwAwayDirectory(), options.environment),
   })
@@ -55,6 +58,7 @@ export async function runCommand(args: string[], options: PlatformOptions = {}) 
   let stderr = ''
   child.stdout.on('data', (text) => (stdout += text))
   child.stderr.on('data', (text) => (stderr += text))
+  options.begun?.(child)
   const code = await new Promise<number | null>((done) => child.on('close', done))
   return { code, stdout, stderr }
 }

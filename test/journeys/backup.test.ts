@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -11,10 +11,14 @@ import type { ConnectionOptions } from '../../src/kernel/db.ts'
 import { defineService } from '../../src/kernel/define-service.ts'
 import { readMigrations } from '../../src/kernel/migrate.ts'
 import { backUp, masterKey, restore } from '../harness/backup.ts'
+import { client } from '../harness/client.ts'
 import { throwAwayDirectory } from '../harness/database.ts'
 import { eventually } from '../harness/eventually.ts'
+import { furnish } from '../harness/gateway.ts'
 import { openHouse } from '../harness/house.ts'
-import { runCommand, startPlatform } from '../harness/platform.ts'
+import { type RunningPlatform, runCommand, startPlatform } from '../harness/platform.ts'
+import { openS3 } from '../harness/s3.ts'
+import { uploadTokenOf } from '../harness/upload-token.ts'
 
 interface Notes {
   read(id: number): Promise<string | undefined>
@@ -97,6 +101,23 @@ test('a running house takes up what was restored beneath it, even from another i
   assert.equal(one.kit.secrets.open(sealed), 'new', 'both have the same data key now')
 })
 
+/** An endpoint that uploads, and what its tenant sees of it. */
+async function aCameraAt(platform: RunningPlatform) {
+  const admin = await platform.asService(platform.bootstrap.default)
+  const place = await furnish(admin).aPlace()
+  const device = client(platform.baseUrl, { 'x-auth-token': await uploadTokenOf(platform.baseUrl, place) })
+  const camera = `/bcx/api/v1/applications/${place.app}/endpoints/${place.endpointId}`
+  return {
+    admin,
+    camera,
+    download: (name: string) => admin(`GET ${camera}/files/${name}`),
+    async upload(where: string, content: string | Uint8Array) {
+      const { status, text } = await device(`POST /bcx/api/v1${where}`, content)
+      assert.ok(status === 201 || status === 204, text)
+    },
+  }
+}
+
 test('the commands: doctor, backup and restore beside a running platform', async () => {
   const platform = await startPlatform()
   const { directory } = platform
@@ -104,19 +125,69 @@ test('the commands: doctor, backup and restore beside a running platform', async
   const bootstrapFile = join(directory, 'bootstrap.json')
   const first = readFileSync(bootstrapFile, 'utf8')
   const file = join(throwAwayDirectory(), 'a.backup')
+  const { admin, camera, upload, download } = await aCameraAt(platform)
+  await upload('/files/kept', 'in the backup')
+  await upload('/binary-data', randomBytes(300_000))
 
   const made = await run('backup', file)
   assert.equal(made.code, 0, made.stderr)
-  assert.match(made.stdout, /Wrote .*: \d+ tables, [\d,]+ rows, .*in [\d.]+ s\.\n.*SHA-256 [0-9a-f]{64}\n.*0600/)
-  const again = await run('backup', file)
+  assert.match(
+    made.stdout,
+    /Wrote .*: \d+ tables, [\d,]+ rows, .*in [\d.]+ s\.\nWith 2 contents of files and blobs, 300 kB\.\n.*SHA-256 [0-9a-f]{64}\n.*0600/,
+  )
+  const [again, checked, refused] = await Promise.all([
+    run('backup', file),
+    runCommand(['restore', file, '--check'], { directory: join(directory, 'none') }),
+    run('restore', file),
+  ])
   assert.equal(again.code, 1)
   assert.match(again.stderr, /exists already/)
-  const checked = await runCommand(['restore', file, '--check'], { directory: join(directory, 'none') })
   assert.equal(checked.code, 0, checked.stderr)
-  assert.match(checked.stdout, /Every checksum matches/)
-  const refused = await run('restore', file)
+  assert.match(checked.stdout, /With 2 contents of files and blobs, 300 kB\.\n.*\nEvery checksum matches/)
   assert.equal(refused.code, 2, refused.stderr)
   assert.match(refused.stderr, /Nothing was changed\. Run it again with --yes/)
+
+  // Ended in the middle of the contents: no row has changed, and the next one goes on.
+  await admin(`DELETE ${camera}/files/kept`)
+  const s3 = await openS3()
+  const { origin, bucket, accessKey, secretKey } = s3.settings
+  const inS3 = {
+    directory,
+    environment: {
+      WAYPOST_S3_URL: `${origin}/${bucket}`,
+      WAYPOST_S3_ACCESS_KEY: accessKey,
+      WAYPOST_S3_SECRET_KEY: secretKey,
+    },
+  }
+  const killed = await runCommand(['restore', file, '--yes'], {
+    ...inS3,
+    begun(child) {
+      s3.trouble = (request) => {
+        if (!request.startsWith('PUT') || s3.objects.size === 0) return undefined
+        child.kill('SIGKILL')
+        return 'reset'
+      }
+    },
+  })
+  assert.equal(killed.code, null)
+  assert.equal((await download('kept')).status, 404)
+  s3.trouble = () => undefined
+  const resumed = await runCommand(['restore', file, '--yes'], inS3)
+  assert.equal(resumed.code, 0, resumed.stderr)
+  assert.match(resumed.stdout, /Wrote 1 content of files and blobs to the S3 store; 1 content lay there already/)
+  assert.equal(s3.objects.size, 2)
+  const [without, withThem, unclear] = await Promise.all([
+    runCommand(['backup', `${file}-2`], inS3),
+    runCommand(['backup', `${file}-3`, '--with-files'], inS3),
+    run('backup', `${file}-4`, '--with-files', '--without-files'),
+  ])
+  assert.match(without.stdout, /not in it: they lie in the S3 store, .*; --with-files takes them in/, without.stderr)
+  assert.match(withThem.stdout, /With 2 contents of files and blobs, 300 kB/, withThem.stderr)
+  assert.equal(unclear.code, 2, unclear.stderr)
+  // The platform has its contents in files, and this one has gone there: as the rows of a backup without contents come back.
+  const { status, text } = await download('kept')
+  assert.equal(status, 404)
+  assert.match(text, /not in the blob store although it should be there/)
 
   writeFileSync(bootstrapFile, '{}')
   const before = statSync(bootstrapFile).mtimeMs
@@ -124,6 +195,8 @@ test('the commands: doctor, backup and restore beside a running platform', async
   assert.equal(restored.code, 0, restored.stderr)
   await eventually(() => assert.ok(statSync(bootstrapFile).mtimeMs > before))
   assert.equal(readFileSync(bootstrapFile, 'utf8'), first)
+  assert.match(restored.stdout, /Wrote 1 content of files and blobs to .*blobs; 1 content lay there already/)
+  await eventually(async () => assert.equal((await download('kept')).text, 'in the backup'))
 
   // With the addresses of the platform, which an operator would have set for both.
   const [{ port }, management] = [new URL(platform.baseUrl), new URL(platform.managementUrl)]

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto'
 import { type Readable, Transform, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { type ConnectionOptions, connect, type Sql } from '../db.ts'
-import { nameOf, quoted, type TableEnd, type TableEntry } from './manifest.ts'
+import { type ContentEnd, nameOf, quoted, type TableEnd, type TableEntry } from './manifest.ts'
 
 /** The texts of dates, numbers and bytes do not depend on how somebody configured the server; nothing is cut short. */
 const steady = `
@@ -91,5 +91,17 @@ export function createMeter() {
       },
     }),
     end: (): TableEnd => ({ rows, bytes, sha256: hash.digest('hex') }),
+  }
+}
+
+export function createContentMeter() {
+  const hash = createHash('sha256')
+  let bytes = 0
+  return {
+    add(piece: Uint8Array) {
+      hash.update(piece)
+      bytes += piece.length
+    },
+    end: (): ContentEnd => ({ bytes, sha256: hash.digest('hex') }),
   }
 }

@@ -4,7 +4,12 @@
  *
  *     H  the manifest (JSON)
  *     T  a table begins (JSON: its place in the manifest)   D … its rows, compressed   E  it ends (JSON: rows, bytes, SHA-256)
+ *     C  a content begins (JSON: key, size and SHA-256 as its row has them)   D … its bytes as they are   E  it ends (JSON)
+ *     M  a content that a row names and the blob store does not have (JSON: key)
  *     Z  the end (JSON: totals)
+ *
+ * Format 1 has no contents; it is still written for backups without them. In format 2 they follow the tables. They are not
+ * compressed: most are images, archives and firmware, which it would only make slower.
  */
 import { createHash } from 'node:crypto'
 import { type FileHandle, open } from 'node:fs/promises'
@@ -13,15 +18,17 @@ export class BackupError extends Error {
   override readonly name = 'BackupError'
 }
 
-const title = 'WAYPOST BACKUP '
-const formatVersion = 1
-const firstLine = Buffer.from(`${title}${formatVersion}\n`)
+export type FormatVersion = 1 | 2
+const formatVersion = 2
+const lineOf = (version: number) => Buffer.from(`WAYPOST BACKUP ${version}\n`)
+const firstLines = [lineOf(1), lineOf(2)]
+const lineLength = firstLines[0]!.length
 const headLength = 5
 const digestLength = 32
 /** No frame that we write comes near; a damaged length must not become a huge allocation. */
 const frameLengthMax = 64 * 1024 * 1024
 
-export type FrameType = 'H' | 'T' | 'D' | 'E' | 'Z'
+export type FrameType = 'H' | 'T' | 'D' | 'E' | 'C' | 'M' | 'Z'
 export interface Frame {
   type: FrameType
   content: Buffer
@@ -36,7 +43,7 @@ export interface FrameWriter {
 }
 
 /** Closed to everybody else from its first byte on; never into a file, or through a link, that is already there. */
-export async function createFrameWriter(path: string): Promise<FrameWriter> {
+export async function createFrameWriter(path: string, version: FormatVersion): Promise<FrameWriter> {
   const handle = await open(path, 'wx', 0o600)
   const hash = createHash('sha256')
   const put = async (bytes: Buffer) => {
@@ -53,7 +60,7 @@ export async function createFrameWriter(path: string): Promise<FrameWriter> {
     content.copy(frame, headLength)
     await add(frame)
   }
-  await add(firstLine)
+  await add(lineOf(version))
   return {
     write,
     writeJson: (type, value) => write(type, Buffer.from(JSON.stringify(value))),
@@ -70,6 +77,8 @@ export interface FrameReader {
   next(): Promise<Frame>
   /** Nothing may follow but the right checksum; returns the SHA-256 of the whole file, as `sha256sum` prints it. */
   finish(): Promise<string>
+  /** Of everything that was read until now. */
+  sha256SoFar(): string
   bytes: number
   close(): Promise<void>
 }
@@ -92,7 +101,7 @@ export async function openFrames(path: string): Promise<FrameReader> {
       hash.update(bytes)
       return bytes
     }
-    const begin = await takeHashed(Math.min(firstLine.length, Math.max(0, size - digestLength)))
+    const begin = await takeHashed(Math.min(lineLength, Math.max(0, size - digestLength)))
     checkFirstLine(path, begin)
     return {
       bytes: size,
@@ -102,6 +111,7 @@ export async function openFrames(path: string): Promise<FrameReader> {
         if (length > frameLengthMax) throw damaged(path, `the length at byte ${position - 4} is impossible`)
         return { type: head.toString('latin1', 0, 1) as FrameType, content: await takeHashed(length) }
       },
+      sha256SoFar: () => hash.copy().digest('hex'),
       async finish() {
         if (position !== size - digestLength) throw damaged(path, 'something follows its end')
         const digest = await take(digestLength)
@@ -126,7 +136,7 @@ async function readFully(handle: FileHandle, bytes: Buffer, position: number) {
 }
 
 function checkFirstLine(path: string, begin: Buffer) {
-  if (begin.equals(firstLine)) return
+  if (firstLines.some((line) => begin.equals(line))) return
   const version = begin.toString('latin1').match(/^WAYPOST BACKUP (\d+)/)?.[1]
   if (version !== undefined && Number(version) > formatVersion)
     throw new BackupError(`${path} has format ${version}, which this Waypost does not know: it was made by a newer one`)

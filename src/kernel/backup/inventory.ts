@@ -4,7 +4,7 @@ import { jobsSchema, jobsTables } from '../jobs.ts'
 import { type Manifest, nameOf, type Partition, quoted, type Sequence, type TableEntry } from './manifest.ts'
 
 /** A module's tables are in the schema of its name. */
-const schemaOf = (module: string) => module.replaceAll('-', '_')
+export const schemaOf = (module: string) => module.replaceAll('-', '_')
 
 /** The migrations that this database has seen; none in a fresh one. */
 export async function readApplied(sql: Sql): Promise<Manifest['migrations']> {

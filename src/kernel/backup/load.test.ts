@@ -1,14 +1,18 @@
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { aDatabase, backUp, migrationsWith, restore } from '../../../test/harness/backup.ts'
 import { throwAwayDirectory } from '../../../test/harness/database.ts'
+import { newBlobKey } from '../blobs/blobs.ts'
+import { createFileBlobs } from '../blobs/files.ts'
 import type { Pool } from '../db.ts'
 
 const migrations = migrationsWith({
   '0001_sample.sql': `create schema sample;
     create unlogged table sample.large (id int primary key, content text not null, more jsonb not null);
+    create table sample.papers (key text, size bigint, sum text);
     create table sample.left (id int primary key, amount int not null);
     create table sample.right (id int primary key, amount int not null)`,
 })
@@ -41,6 +45,36 @@ test('a large table passes through in little memory', async () => {
   assert.deepEqual([...(await sum(target.pool))], [...(await sum(pool))])
   rmSync(dirname(path), { recursive: true })
   // 115 MB of rows: held as a whole, even once, they would be far above this.
+  assert.ok(writing < 90e6 && reading < 90e6, `grew by ${megabytes(writing)} and ${megabytes(reading)} MB`)
+})
+
+test('a large content passes through in little memory', async () => {
+  const { connection, pool } = await aDatabase(migrations)
+  const [from, to] = [throwAwayDirectory(), throwAwayDirectory()]
+  const tables = [{ schema: 'sample', table: 'papers', key: 'key', size: 'size', sha256: 'sum', mark: 'none' }]
+  const [key, size] = [newBlobKey(), 128 * 2 ** 20]
+  const hash = createHash('sha256')
+  async function* pieces() {
+    for (let n = 0; n < 128; n++) {
+      const piece = Buffer.alloc(2 ** 20, n)
+      hash.update(piece)
+      yield piece
+    }
+  }
+  await createFileBlobs(from).write(key, pieces())
+  const sum = hash.digest('hex')
+  await pool`insert into sample.papers values (${key}, ${size}, ${sum})`
+  const path = file()
+  const target = await aDatabase(migrations)
+  const contentsOf = (directory: string) => ({ contents: { blobs: createFileBlobs(directory), tables } })
+  const writing = await growthOf(() => backUp(connection, path, contentsOf(from)))
+  rmSync(from, { recursive: true })
+  const reading = await growthOf(() => restore(target.connection, path, migrations, contentsOf(to)))
+  rmSync(dirname(path), { recursive: true })
+  const found = createHash('sha256')
+  for await (const piece of (await createFileBlobs(to).read(key))!) found.update(piece)
+  assert.equal(found.digest('hex'), sum)
+  // 134 MB.
   assert.ok(writing < 90e6 && reading < 90e6, `grew by ${megabytes(writing)} and ${megabytes(reading)} MB`)
 })
 

@@ -14,6 +14,8 @@ export interface Manifest {
   /** Partitions that services make as they go: rows need them before they come. Parents first. */
   partitions: Partition[]
   sequences: Sequence[]
+  /** Contents of the blob store follow the tables. */
+  contents?: boolean
 }
 
 export interface TableEntry {
@@ -48,10 +50,41 @@ export interface TableEnd {
   sha256: string
 }
 
+/** A content of the blob store, as the row that names it describes it. */
+export interface ContentEntry {
+  key: string
+  size: number
+  sha256: string
+}
+
+/** What was found in the blob store. */
+export interface ContentEnd {
+  bytes: number
+  sha256: string
+}
+
+export interface ContentTotals {
+  count: number
+  bytes: number
+  /** Named by a row, but not in the blob store: their rows come back without them. */
+  missing: number
+  /** Other bytes than their rows say; they are in the backup as they were found. */
+  damaged: number
+}
+
 export interface Totals {
   tables: number
   rows: number
   bytes: number
+  contents?: ContentTotals
+}
+
+export const noContents = (): ContentTotals => ({ count: 0, bytes: 0, missing: 0, damaged: 0 })
+
+export function countContent(totals: ContentTotals, { size, sha256 }: ContentEntry, found: ContentEnd) {
+  totals.count++
+  totals.bytes += found.bytes
+  if (found.bytes !== size || found.sha256 !== sha256) totals.damaged++
 }
 
 export const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`

@@ -2,9 +2,19 @@ import { stat } from 'node:fs/promises'
 import { Readable, type Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createZstdDecompress } from 'node:zlib'
-import { createMeter } from './copy.ts'
+import { blobKeyPattern } from '../blobs/blobs.ts'
+import { createContentMeter, createMeter } from './copy.ts'
 import { BackupError, damaged, type FrameReader, openFrames } from './format.ts'
-import type { Manifest, TableEnd, TableEntry, Totals } from './manifest.ts'
+import {
+  type ContentEnd,
+  type ContentEntry,
+  countContent,
+  type Manifest,
+  noContents,
+  type TableEnd,
+  type TableEntry,
+  type Totals,
+} from './manifest.ts'
 
 export interface Verified extends Totals {
   manifest: Manifest
@@ -12,39 +22,112 @@ export interface Verified extends Totals {
   fileBytes: number
   /** As `sha256sum` prints it for the file. */
   sha256: string
+  /** Of the file up to the end of its tables. */
+  tablesSha256: string
 }
 
 type TakeTable = (table: TableEntry, rows: AsyncIterable<Buffer>) => Promise<void>
+/** Whoever does not want a content leaves it unread. */
+type TakeContent = (content: ContentEntry, bytes: AsyncIterable<Buffer>) => Promise<void>
 
 /**
- * Goes through the whole file and hands over the rows of each table. Rows are handed over before they are known to be
- * sound: who keeps them, keeps them only when this has returned.
+ * Goes through the whole file and hands over the rows of each table and the bytes of each content. They are handed over before
+ * they are known to be sound: who keeps rows, keeps them only when this has returned; the bytes of a content end with an error
+ * when they are not. What nobody takes is only summed up.
  */
-export async function readBackup(path: string, take: TakeTable): Promise<Verified> {
+export const readBackup = (path: string, take: { table?: TakeTable; content?: TakeContent }): Promise<Verified> =>
+  withFrames(path, async (frames, manifest) => {
+    const tables = await readAllTables(path, frames, manifest, take.table)
+    const tablesSha256 = frames.sha256SoFar()
+    const contents = noContents()
+    for (;;) {
+      const { type, content } = await frames.next()
+      const value = Object(parsed(path, content)) as ContentEntry & Totals
+      if (type === 'Z') {
+        if (value.tables !== tables.tables || value.rows !== tables.rows) throw damaged(path, 'tables are missing')
+        const told = manifest.contents ? contents : undefined
+        if (JSON.stringify(value.contents) !== JSON.stringify(told)) throw damaged(path, 'contents are missing')
+        const sha256 = await frames.finish()
+        const totals = { ...tables, ...(told && { contents: told }) }
+        return { ...totals, manifest, fileBytes: frames.bytes, sha256, tablesSha256 }
+      }
+      if (!manifest.contents || (type !== 'C' && type !== 'M') || !blobKeyPattern.test(value.key))
+        throw damaged(path, 'its parts are mixed up')
+      if (type === 'M') contents.missing++
+      else countContent(contents, value, await readContent(path, frames, value, take.content))
+    }
+  })
+
+/** The first part of the file alone; its sum is the `tablesSha256` of the whole. */
+export const readTables = (path: string, take: TakeTable): Promise<{ manifest: Manifest; tablesSha256: string }> =>
+  withFrames(path, async (frames, manifest) => {
+    await readAllTables(path, frames, manifest, take)
+    return { manifest, tablesSha256: frames.sha256SoFar() }
+  })
+
+async function withFrames<T>(path: string, work: (frames: FrameReader, manifest: Manifest) => Promise<T>): Promise<T> {
   const frames = await openFrames(path)
   try {
     const manifest = (await expectJson(path, frames, 'H')) as Manifest
     if (!Array.isArray(manifest?.tables)) throw damaged(path, 'its manifest cannot be read')
-    const totals: Totals = { tables: 0, rows: 0, bytes: 0 }
-    for (;;) {
-      const frame = await frames.next()
-      const content = Object(parsed(path, frame.content)) as { index: number } & Totals
-      if (frame.type === 'Z') {
-        const complete = content.tables === totals.tables && totals.tables === manifest.tables.length
-        if (!complete || content.rows !== totals.rows) throw damaged(path, 'tables are missing')
-        const sha256 = await frames.finish()
-        return { ...totals, manifest, fileBytes: frames.bytes, sha256 }
-      }
-      const table = manifest.tables[totals.tables]
-      if (frame.type !== 'T' || content.index !== totals.tables || !table) throw damaged(path, 'its parts are mixed up')
-      const { rows, bytes } = await readTable(path, frames, table, take)
-      totals.tables++
-      totals.rows += rows
-      totals.bytes += bytes
-    }
+    return await work(frames, manifest)
   } finally {
     await frames.close()
   }
+}
+
+async function readAllTables(path: string, frames: FrameReader, manifest: Manifest, take: TakeTable | undefined) {
+  const totals = { tables: 0, rows: 0, bytes: 0 }
+  for (const [index, table] of manifest.tables.entries()) {
+    const frame = await frames.next()
+    if (frame.type === 'Z') throw damaged(path, 'tables are missing')
+    const content = Object(parsed(path, frame.content)) as { index: number }
+    if (frame.type !== 'T' || content.index !== index) throw damaged(path, 'its parts are mixed up')
+    const { rows, bytes } = take ? await readTable(path, frames, table, take) : await passTable(path, frames)
+    totals.tables++
+    totals.rows += rows
+    totals.bytes += bytes
+  }
+  return totals
+}
+
+async function passTable(path: string, frames: FrameReader): Promise<TableEnd> {
+  for (;;) {
+    const { type, content } = await frames.next()
+    if (type === 'E') return parsed(path, content) as TableEnd
+    if (type !== 'D') throw damaged(path, 'its parts are mixed up')
+  }
+}
+
+async function readContent(
+  path: string,
+  frames: FrameReader,
+  entry: ContentEntry,
+  take: TakeContent | undefined,
+): Promise<ContentEnd> {
+  const meter = createContentMeter()
+  let found: ContentEnd | undefined
+  async function* pieces() {
+    for (;;) {
+      const { type, content } = await frames.next()
+      if (type === 'D') {
+        meter.add(content)
+        yield content
+      } else if (type === 'E') {
+        const end = Object(parsed(path, content)) as ContentEnd
+        const sum = meter.end()
+        if (sum.sha256 !== end.sha256 || sum.bytes !== end.bytes)
+          throw damaged(path, `the checksum of the content ${entry.key} does not match`)
+        found = sum
+        return
+      } else throw damaged(path, 'its parts are mixed up')
+    }
+  }
+  const bytes = pieces()
+  await take?.(entry, bytes)
+  for await (const _left of bytes);
+  if (!found) throw new Error(`The content ${entry.key} was left in the middle`)
+  return found
 }
 
 async function readTable(path: string, frames: FrameReader, table: TableEntry, take: TakeTable): Promise<TableEnd> {
@@ -103,9 +186,10 @@ export async function verifyBackup(path: string): Promise<Verified> {
   try {
     // Opening a pipe would wait for whoever writes into it.
     if (!(await stat(path)).isFile()) throw new BackupError(`${path} is not a file`)
-    return await readBackup(path, async (_, rows) => {
+    const table: TakeTable = async (_, rows) => {
       for await (const _chunk of rows);
-    })
+    }
+    return await readBackup(path, { table })
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'ENOENT') throw new BackupError(`There is no file ${path}`)

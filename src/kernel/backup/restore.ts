@@ -1,8 +1,11 @@
+import type { Blobs } from '../blobs/blobs.ts'
+import { readMark } from '../blobs/mark.ts'
 import { tellGap } from '../bus.ts'
 import { type ConnectionOptions, connect, type Sql } from '../db.ts'
 import { installJobs, jobsSchema, readJobsVersion } from '../jobs.ts'
 import { applyMigrations, lockMigrations, type Migration } from '../migrate.ts'
 import { readDataKey, storeDataKey } from '../secrets.ts'
+import { type ContentProgress, type ContentTable, restoreContents, whileHeld } from './contents.ts'
 import { copyIn, transaction } from './copy.ts'
 import { BackupError } from './format.ts'
 import {
@@ -17,7 +20,7 @@ import {
   standAside,
 } from './inventory.ts'
 import { type Manifest, nameOf, quoted, type TableEntry } from './manifest.ts'
-import { readBackup, type Verified, verifyBackup } from './read.ts'
+import { readTables, type Verified, verifyBackup } from './read.ts'
 import { modulesOf } from './write.ts'
 
 export interface RestoreOptions {
@@ -30,6 +33,8 @@ export interface RestoreOptions {
   replace: boolean
   /** By a caller who has just done it. */
   verified?: Verified
+  /** Where contents go that the backup has; without it they are left out, and the store is not touched. */
+  contents?: { blobs: Blobs; tables: ContentTable[]; progress?: ContentProgress }
   progress?(table: string): void
 }
 
@@ -38,10 +43,13 @@ export type RestoreResult = Verified & {
   inTheWay?: { table: string; rows: number }[]
   /** Migrations that this program has and the backup's did not. */
   upgraded: string[]
+  /** Contents that are in the store now; kept are those that lay there already. */
+  stored?: { written: number; kept: number }
 }
 
 /**
- * All or nothing: the whole file is verified before anything is touched, and everything happens in one transaction.
+ * All or nothing: the whole file is verified before anything is touched, contents are in the store before the first row
+ * changes, and everything else happens in one transaction.
  * A platform that runs meanwhile waits at its next query, then finds the restored data and starts its caches anew.
  */
 export async function restoreBackup(options: RestoreOptions): Promise<RestoreResult> {
@@ -58,24 +66,48 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRes
   if (inTheWay.length > 0 && !options.replace) return { ...verified, inTheWay, upgraded: [] }
 
   await ensureJobs(connection)
+  if (!options.contents) return { ...verified, upgraded: await restoreTables(options, verified, replay, undefined) }
+  const { blobs } = options.contents
+  // Before contents are written for nothing; the transaction looks again.
+  await transaction(connection, 'read only', async (sql) => {
+    await refuseNewerJobs(sql, manifest)
+    await othersWithAnotherKey(sql, manifest, options.masterKey)
+  })
+  return await whileHeld(connection, async () => {
+    const mark = await readMark(blobs)
+    const stored = manifest.contents ? await restoreContents(file, verified.sha256, options.contents!) : undefined
+    const upgraded = await restoreTables(options, verified, replay, mark)
+    return { ...verified, upgraded, ...(stored && { stored }) }
+  })
+}
+
+async function restoreTables(
+  options: RestoreOptions,
+  { manifest, tablesSha256 }: Verified,
+  replay: Migration[],
+  markOfStore: string | undefined,
+): Promise<string[]> {
+  const { connection, migrations } = options
   const upgraded = await transaction(connection, '', async (sql) => {
     await lockMigrations(sql)
     await refuseNewerJobs(sql, manifest)
     const applied = await readApplied(sql)
-    const schemas = await findSchemas(sql, [...modules, ...modulesOf(applied)])
+    const schemas = await findSchemas(sql, [...modulesOf(migrations), ...modulesOf(applied)])
     await lockAll(sql, await findTables(sql, schemas))
     const others = await othersWithAnotherKey(sql, manifest, options.masterKey)
+    const keepMarks = await rememberMarks(sql, options.contents?.tables ?? [], markOfStore)
     await prepareTables(sql, manifest, applied, schemas, replay)
-    await fill(sql, options, await findSchemas(sql, modulesOf(replay)), verified.sha256)
+    await fill(sql, options, await findSchemas(sql, modulesOf(replay)), tablesSha256)
     if (manifest.dataKey !== null)
       await storeDataKey(sql, options.masterKey, Buffer.from(manifest.dataKey, 'base64url'))
     const news = await applyMigrations(sql, migrations)
+    await keepMarks()
     for (const pid of others) await sql`select pg_terminate_backend(${pid})`
     await tellGap(sql)
     return news
   })
   await analyze(connection, manifest)
-  return { ...verified, upgraded }
+  return upgraded
 }
 
 const keyOf = ({ module, name }: { module: string; name: string }) => `${module}/${name}`
@@ -188,7 +220,7 @@ async function prepareTables(
 async function fill(sql: Sql, { file, progress }: RestoreOptions, schemas: string[], sha256: string) {
   const targets = new Map((await findTables(sql, schemas)).map((table) => [nameOf(table), table]))
   const comeBack = await standAside(sql, schemas)
-  const { manifest, ...read } = await readBackup(file, async (table, rows) => {
+  const { manifest, ...read } = await readTables(file, async (table, rows) => {
     const target = targets.get(nameOf(table))
     if (!target) throw new BackupError(`The backup has a table ${nameOf(table)}, which its migrations do not make`)
     const known = table.columns.filter((column) => target.columns.includes(column))
@@ -197,10 +229,31 @@ async function fill(sql: Sql, { file, progress }: RestoreOptions, schemas: strin
     else throw new BackupError(`The backup's ${nameOf(table)} has columns that its migrations do not make`)
     progress?.(`${table.schema}.${table.name}`)
   })
-  if (read.sha256 !== sha256)
+  if (read.tablesSha256 !== sha256)
     throw new BackupError(`${file} was changed while it was being restored; nothing was changed`)
   for (const sequence of manifest.sequences) await setSequence(sql, sequence)
   await comeBack()
+}
+
+/**
+ * A store that was the replaced database's is the restored one's, whatever mark the backup brings: otherwise nobody would ever
+ * remove what the restored rows do not name.
+ */
+async function rememberMarks(sql: Sql, tables: ContentTable[], markOfStore: string | undefined) {
+  const ours: string[] = []
+  for (const { schema, mark } of tables) {
+    const table = nameOf({ schema, name: mark })
+    const [exists] = await sql`select to_regclass(${table}) is not null as yes`
+    const [row] = exists?.yes ? await sql.unsafe(`select mark from ${table}`) : []
+    if (row && row.mark === markOfStore) ours.push(table)
+  }
+  return async () => {
+    for (const table of ours)
+      await sql.unsafe(
+        `insert into ${table} (id, mark) values (1, $1) on conflict (id) do update set mark = excluded.mark`,
+        [markOfStore!],
+      )
+  }
 }
 
 /** pg-boss's tables cannot be made as an older version had them: what it no longer has is left out. */

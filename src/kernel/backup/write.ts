@@ -2,14 +2,16 @@ import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSyn
 import { dirname, resolve } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { constants, createZstdCompress } from 'node:zlib'
+import type { Blobs } from '../blobs/blobs.ts'
 import type { Clock } from '../clock.ts'
 import type { ConnectionOptions, Sql } from '../db.ts'
 import { readJobsVersion } from '../jobs.ts'
 import { readDataKey } from '../secrets.ts'
+import { type ContentProgress, type ContentTable, whileHeld, writeContents } from './contents.ts'
 import { copyOut, createMeter, transaction } from './copy.ts'
 import { BackupError, createFrameWriter, type FrameWriter } from './format.ts'
 import { findPartitions, findSchemas, findTables, readApplied, readSequences } from './inventory.ts'
-import { type Manifest, nameOf, type TableEntry } from './manifest.ts'
+import { type Manifest, nameOf, type TableEntry, type Totals } from './manifest.ts'
 import { type Verified, verifyBackup } from './read.ts'
 
 export interface BackupOptions {
@@ -21,6 +23,8 @@ export interface BackupOptions {
   now: Clock
   /** Replace a file that is there. */
   force?: boolean
+  /** Where the contents are that rows name, and which rows; without it they are left out. */
+  contents?: { blobs: Blobs; tables: ContentTable[]; progress?: ContentProgress }
   progress?(table: string, rows: number): void
 }
 
@@ -36,10 +40,11 @@ export async function writeBackup(options: BackupOptions): Promise<Verified> {
   }
   refuseExisting()
   rmSync(partial, { force: true })
-  const writer = await createFrameWriter(partial)
+  const writer = await createFrameWriter(partial, options.contents ? 2 : 1)
   const mine = statSync(partial).ino
   try {
-    await writeAll(writer, options)
+    if (options.contents) await whileHeld(options.connection, () => writeAll(writer, options))
+    else await writeAll(writer, options)
     const verified = await verifyBackup(partial)
     refuseExisting()
     if (statSync(partial, { throwIfNoEntry: false })?.ino !== mine)
@@ -54,7 +59,8 @@ export async function writeBackup(options: BackupOptions): Promise<Verified> {
   }
 }
 
-async function writeAll(writer: FrameWriter, { connection, masterKey, program, now, progress }: BackupOptions) {
+async function writeAll(writer: FrameWriter, options: BackupOptions) {
+  const { connection, masterKey, program, now, progress, contents } = options
   const before = await transaction(connection, 'read only', ourTables)
   if (before.length === 0) throw new BackupError('There is nothing to back up: no Waypost has used this database yet')
   await transaction(connection, 'isolation level repeatable read read only', async (sql) => {
@@ -65,8 +71,8 @@ async function writeAll(writer: FrameWriter, { connection, masterKey, program, n
     if (JSON.stringify(tables) !== JSON.stringify(before))
       throw new BackupError('The tables changed while the backup began; start it again')
     const manifest = await describe(sql, tables, { masterKey, program, createdAt: now().toISOString() })
-    await writer.writeJson('H', manifest)
-    const totals = { tables: tables.length, rows: 0, bytes: 0 }
+    await writer.writeJson('H', { ...manifest, ...(contents && { contents: true }) } satisfies Manifest)
+    const totals: Totals = { tables: tables.length, rows: 0, bytes: 0 }
     for (const [index, table] of tables.entries()) {
       await writer.writeJson('T', { index })
       const meter = createMeter()
@@ -80,6 +86,7 @@ async function writeAll(writer: FrameWriter, { connection, masterKey, program, n
       totals.bytes += end.bytes
       progress?.(`${table.schema}.${table.name}`, end.rows)
     }
+    if (contents) totals.contents = await writeContents(writer, sql, tables, contents)
     await writer.writeJson('Z', totals)
   })
   await writer.finish()

@@ -8,6 +8,7 @@ import { type Endpoint, openBinaryData, root } from '../../../test/harness/binar
 import { eventually } from '../../../test/harness/eventually.ts'
 import { Identity } from '../../identity/contract.ts'
 import { newBlobKey, pathOfKey } from '../../kernel/blobs/blobs.ts'
+import { holdRemovals } from '../../kernel/blobs/hold.ts'
 import { TenantDeleted } from '../tenants/events.ts'
 
 let at: Awaited<ReturnType<typeof openBinaryData>>
@@ -169,6 +170,23 @@ test('what a crash leaves of an upload is gone after an hour, and not before', a
   await settled()
   assert.ok(!existsSync(draft))
   assert.equal(await count('uploads'), 0)
+})
+
+test('what is deleted while a backup reads keeps its content until then', async () => {
+  const endpoint = await at.anEndpoint(app)
+  await at.upload(endpoint, '/files/a', 'old')
+  await settled()
+  const before = files()
+  await at.house.kit.db.tx(async (backup) => {
+    await holdRemovals(backup)
+    await at.upload(endpoint, '/files/a', 'new')
+    assert.equal((await at.admin(`DELETE ${root}${endpoint.path}/files/a`)).status, 204)
+    await periodic('binary-data.sweep')
+    assert.equal(await count('leavings'), 2)
+    for (const name of before) assert.ok(existsSync(join(directory(), name)))
+  })
+  await periodic('binary-data.sweep')
+  await settled()
 })
 
 test('contents that no row names are found by the daily comparison, fresh ones and others stay', async () => {

@@ -25,6 +25,7 @@ export default defineService({
     gateway: Gateway,
   },
   migrations: new URL('./migrations/', import.meta.url),
+  contents: { table: 'items', key: 'content_key', size: 'size', sha256: 'checksum', mark: 'store_mark' },
   build(kit, { gateway, ...given }) {
     const service = createBinaryData(kit, given)
     reactions(kit.bus, service.endings)

@@ -2,9 +2,9 @@
  * Contents that no item names. A deletion notes them in its own transaction and they are removed after it, so that a crash
  * leaves a content without a row, never a row without a content.
  */
-import { Readable } from 'node:stream'
-import { text } from 'node:stream/consumers'
 import type { Blobs } from '../../../kernel/blobs/blobs.ts'
+import { mayRemove } from '../../../kernel/blobs/hold.ts'
+import { markKey, readMark, writeMark } from '../../../kernel/blobs/mark.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import * as store from '../store/uploads.ts'
@@ -25,19 +25,17 @@ const deadAfterMs = 3_600_000
 const retryMs = 300_000
 const compareJob = 'binary-data.compare'
 
-/** Where the store says whose it is. */
-const markKey = '0'.repeat(32)
-
 export function createLeavings({ db, jobs, log, now, newId }: Kit, blobs: Blobs): Leavings {
   const ago = (ms: number) => new Date(now().getTime() - ms)
   let working: Promise<void> | undefined
   let again = false
   let stopped = false
 
-  /** False when there was nothing to do. */
+  /** False when there was nothing to do, or a backup needs what is there: then the sweep comes back to it. */
   const removeSome = () =>
     db.tx(async (sql) => {
       const keys = await store.takeLeavings(sql, now(), atOnce)
+      if (keys.length === 0 || !(await mayRemove(sql))) return false
       const failed: string[] = []
       for (const key of keys)
         try {
@@ -51,7 +49,7 @@ export function createLeavings({ db, jobs, log, now, newId }: Kit, blobs: Blobs)
         keys.filter((key) => !failed.includes(key)),
       )
       if (failed.length > 0) await store.postponeLeavings(sql, failed, new Date(now().getTime() + retryMs))
-      return keys.length > 0
+      return true
     })
 
   async function work() {
@@ -76,11 +74,9 @@ export function createLeavings({ db, jobs, log, now, newId }: Kit, blobs: Blobs)
   /** Beside another database, every content of its owner would look left over. */
   async function isOurs(): Promise<boolean> {
     const mark = await store.storeMark(db.sql, newId())
-    const found = await blobs.read(markKey)
-    if (found) return (await text(found)) === mark
-    // A crash may have left half of it.
-    await blobs.remove(markKey)
-    await blobs.write(markKey, Readable.from([Buffer.from(mark)]))
+    const found = await readMark(blobs)
+    if (found !== undefined) return found === mark
+    await writeMark(blobs, mark)
     return true
   }
 
@@ -95,10 +91,8 @@ export function createLeavings({ db, jobs, log, now, newId }: Kit, blobs: Blobs)
       }
       const keys: string[] = []
       const look = async () => {
-        const unknown = await store.findUnknown(db.sql, keys.splice(0))
-        if (unknown.length === 0) return
-        log.warn({ count: unknown.length }, 'contents that belong to nothing are removed')
-        await store.insertLeavings(db.sql, unknown, now())
+        const count = await store.insertUnknown(db.sql, keys.splice(0), now())
+        if (count > 0) log.warn({ count }, 'contents that belong to nothing are removed')
       }
       for await (const { key, changedAt } of blobs.keys()) {
         if (stopped) return

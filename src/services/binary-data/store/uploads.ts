@@ -113,14 +113,19 @@ export async function postponeLeavings(sql: Sql, contentKeys: string[], until: D
   await sql`update binary_data.leavings set due_at = ${until} where content_key = any(${contentKeys}::text[])`
 }
 
-/** Of these keys, those that no row names. One statement: a content moves from table to table in one transaction. */
-export async function findUnknown(sql: Sql, contentKeys: string[]): Promise<string[]> {
-  const rows = await sql<{ key: string }[]>`
-    select key from unnest(${contentKeys}::text[]) key
+/**
+ * Notes those of these keys that no row names; how many. One statement: a content moves from table to table in one transaction,
+ * and a restore in between may bring back the row that names it.
+ */
+export async function insertUnknown(sql: Sql, contentKeys: string[], at: Date): Promise<number> {
+  const { count } = await sql`
+    insert into binary_data.leavings (content_key, due_at)
+    select key, ${at} from unnest(${contentKeys}::text[]) key
     where not exists (select from binary_data.items where content_key = key)
     and not exists (select from binary_data.uploads where content_key = key)
-    and not exists (select from binary_data.leavings where content_key = key)`
-  return rows.map(({ key }) => key)
+    and not exists (select from binary_data.leavings where content_key = key)
+    on conflict do nothing`
+  return count
 }
 
 /** The first one stays. */

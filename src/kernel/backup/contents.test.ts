@@ -1,0 +1,250 @@
+import assert from 'node:assert/strict'
+import { createHash, randomBytes } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
+import { test } from 'node:test'
+import { aDatabase, backUp, contentOf, migrationsWith, restore } from '../../../test/harness/backup.ts'
+import { throwAwayDirectory } from '../../../test/harness/database.ts'
+import { openS3 } from '../../../test/harness/s3.ts'
+import { type Blobs, newBlobKey, pathOfKey } from '../blobs/blobs.ts'
+import { createFileBlobs } from '../blobs/files.ts'
+import { holdRemovals, mayRemove } from '../blobs/hold.ts'
+import { readMark, writeMark } from '../blobs/mark.ts'
+import { createS3Blobs } from '../blobs/s3.ts'
+import { systemClock } from '../clock.ts'
+import type { Pool } from '../db.ts'
+import { verifyBackup } from './read.ts'
+
+const migrations = migrationsWith({
+  '0001_sample.sql': `create schema sample;
+    create table sample.papers (id int generated always as identity primary key, place text, length bigint, sum text);
+    create table sample.mark (id smallint primary key, mark text not null)`,
+})
+const tables = [{ schema: 'sample', table: 'papers', key: 'place', size: 'length', sha256: 'sum', mark: 'mark' }]
+const file = () => join(throwAwayDirectory(), 'a.backup')
+const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex')
+
+async function* inPieces(bytes: Buffer, length = 100_000) {
+  for (let at = 0; at < bytes.length; at += length) yield bytes.subarray(at, at + length)
+}
+
+async function aStore() {
+  const directory = throwAwayDirectory()
+  return { directory, blobs: createFileBlobs(directory) }
+}
+
+async function note(pool: Pool, key: string, bytes: Buffer) {
+  await pool`insert into sample.papers (place, length, sum) values (${key}, ${bytes.length}, ${sha256(bytes)})`
+}
+
+/** A database whose rows name contents of these sizes, and their store. */
+async function aHouse(...sizes: number[]) {
+  const { connection, pool } = await aDatabase(migrations)
+  const store = await aStore()
+  const papers = new Map<string, Buffer>()
+  for (const size of sizes) {
+    const [key, bytes] = [newBlobKey(), randomBytes(size)]
+    await store.blobs.write(key, inPieces(bytes))
+    await note(pool, key, bytes)
+    papers.set(key, bytes)
+  }
+  return { connection, pool, ...store, papers, contents: { blobs: store.blobs, tables } }
+}
+
+async function assertHolds(blobs: Blobs, papers: Map<string, Buffer>) {
+  for (const [key, bytes] of papers) {
+    const found = await blobs.read(key)
+    assert.ok(found && (await buffer(found)).equals(bytes), `${key} of ${bytes.length} bytes`)
+  }
+}
+
+const keysOf = async (blobs: Blobs) => (await Array.fromAsync(blobs.keys())).map(({ key }) => key).sort()
+
+test('contents that rows name come back with them, from files into S3 and from there into files', async () => {
+  const house = await aHouse(0, 1, 5000, 300_000, 6_000_000)
+  await house.blobs.write(newBlobKey(), inPieces(randomBytes(10)))
+  const path = file()
+  const made = await backUp(house.connection, path, { contents: house.contents })
+  assert.deepEqual(made.contents, { count: 5, bytes: 6_305_001, missing: 0, damaged: 0 })
+  assert.match(readFileSync(path, 'latin1').slice(0, 20), /^WAYPOST BACKUP 2\n/)
+  assert.deepEqual(await verifyBackup(path), made)
+
+  const s3 = createS3Blobs((await openS3()).settings, systemClock)
+  const second = await aDatabase()
+  const there = { contents: { blobs: s3, tables } }
+  assert.deepEqual((await restore(second.connection, path, migrations, there)).stored, { written: 5, kept: 0 })
+  await assertHolds(s3, house.papers)
+  assert.deepEqual(await keysOf(s3), [...house.papers.keys()].sort(), 'the one that no row names is not in it')
+  assert.deepEqual((await restore(second.connection, path, migrations, there)).stored, { written: 0, kept: 5 })
+
+  const again = file()
+  await backUp(second.connection, again, there)
+  const third = { ...(await aDatabase()), ...(await aStore()) }
+  await restore(third.connection, again, migrations, { contents: { blobs: third.blobs, tables } })
+  await assertHolds(third.blobs, house.papers)
+  assert.deepEqual(await contentOf(third.pool, ['sample']), await contentOf(house.pool, ['sample']))
+})
+
+test('a backup without contents has the format of before, and is restored without touching the store', async () => {
+  const house = await aHouse(10)
+  const path = file()
+  const made = await backUp(house.connection, path)
+  assert.equal(made.contents, undefined)
+  assert.match(readFileSync(path, 'latin1').slice(0, 20), /^WAYPOST BACKUP 1\n/)
+  const result = await restore(house.connection, path, migrations, { contents: house.contents })
+  assert.equal(result.stored, undefined)
+  await assertHolds(house.blobs, house.papers)
+
+  writeFileSync(path, readFileSync(path, 'latin1').replace('BACKUP 1', 'BACKUP 3'), 'latin1')
+  await assert.rejects(verifyBackup(path), /has format 3, which this Waypost does not know: it was made by a newer one/)
+  const withThem = file()
+  await backUp(house.connection, withThem, { contents: house.contents })
+  const other = { ...(await aDatabase()), ...(await aStore()) }
+  assert.equal((await restore(other.connection, withThem, migrations)).stored, undefined)
+  assert.deepEqual(await keysOf(other.blobs), [], 'whoever gives no store gets rows alone')
+})
+
+test('contents that are lost or damaged already do not keep the others from being saved, and are counted', async () => {
+  const house = await aHouse(20, 30)
+  const [good, bad] = [...house.papers.keys()] as [string, string]
+  const place = join(house.directory, pathOfKey(bad))
+  writeFileSync(place, 'other bytes')
+  const lost = Array.from({ length: 1200 }, newBlobKey)
+  await house.pool`insert into sample.papers (place, length, sum) select unnest(${lost}::text[]), 1, 'x'`
+  const path = file()
+  const made = await backUp(house.connection, path, { contents: house.contents })
+  assert.deepEqual(made.contents, { count: 2, bytes: 31, missing: 1200, damaged: 1 })
+
+  const other = { ...(await aDatabase()), ...(await aStore()) }
+  await restore(other.connection, path, migrations, { contents: { blobs: other.blobs, tables } })
+  await assertHolds(other.blobs, new Map([[good, house.papers.get(good)!]]))
+  assert.equal(await other.blobs.read(lost[0]!), undefined)
+  assert.equal(readFileSync(join(other.directory, pathOfKey(bad)), 'utf8'), 'other bytes')
+  assert.equal((await other.pool`select from sample.papers`).length, 1202)
+  // What is sound where it lies is better than what the backup found.
+  writeFileSync(place, house.papers.get(bad)!)
+  await restore(house.connection, path, migrations, { contents: house.contents })
+  await assertHolds(house.blobs, house.papers)
+})
+
+test('any changed byte of a content is found before anything is touched', async () => {
+  const house = await aHouse(3000, 400_000)
+  const path = file()
+  await backUp(house.connection, path, { contents: house.contents })
+  const good = readFileSync(path)
+  const before = await contentOf(house.pool)
+  const bad = file()
+  for (const bytes of house.papers.values())
+    for (const at of [good.indexOf(bytes.subarray(0, 1000)), good.indexOf(bytes.subarray(-100)) + 99]) {
+      const changed = Buffer.from(good)
+      changed[at]! ^= 4
+      writeFileSync(bad, changed)
+      await assert.rejects(verifyBackup(bad), /the checksum of the content [0-9a-f]{32} does not match/)
+    }
+  const [small] = house.papers.keys()
+  const named = Buffer.from(good)
+  named.write('../../..', good.indexOf(`"key":"${small}`) + 7)
+  writeFileSync(bad, named)
+  await assert.rejects(verifyBackup(bad), /mixed up/)
+  const other = await aStore()
+  const contents = { blobs: other.blobs, tables }
+  await assert.rejects(restore(house.connection, bad, migrations, { contents }), { name: 'BackupError' })
+  // A file that is exchanged after it was looked at.
+  const verified = await verifyBackup(path)
+  await backUp(house.connection, path, { force: true, contents: house.contents })
+  await assert.rejects(restore(house.connection, path, migrations, { verified, contents }), /was changed while/)
+  assert.deepEqual(await contentOf(house.pool), before)
+})
+
+test('a restore that fails leaves the rows as they were, and the next one takes up what lies there', async () => {
+  const house = await aHouse(700, 300_000, 8)
+  const path = file()
+  await backUp(house.connection, path, { contents: house.contents })
+  const s3 = await openS3()
+  const target = await aDatabase(migrations)
+  await note(target.pool, newBlobKey(), Buffer.from('of before'))
+  const before = await contentOf(target.pool)
+  const contents = { blobs: createS3Blobs(s3.settings, systemClock), tables }
+  s3.trouble = (request) => (request.startsWith('PUT') && s3.objects.size > 0 ? 403 : undefined)
+  await assert.rejects(restore(target.connection, path, migrations, { contents }), /answered 403 to PUT/)
+  assert.deepEqual(await contentOf(target.pool), before)
+  s3.trouble = () => undefined
+  // Found by the server when the contents are there already.
+  await target.pool`alter table sample.papers add constraint short check (length < 9) not valid`
+  await assert.rejects(restore(target.connection, path, migrations, { contents }), /short|check constraint/)
+  assert.deepEqual(await contentOf(target.pool), before)
+  await target.pool`alter table sample.papers drop constraint short`
+  const { stored } = await restore(target.connection, path, migrations, { contents })
+  assert.deepEqual(stored, { written: 0, kept: 3 })
+  await assertHolds(contents.blobs, house.papers)
+
+  // As a kill -9 leaves a file, and as a bad disk leaves another.
+  const store = await aStore()
+  const [one, two, three] = [...house.papers.keys()] as [string, string, string]
+  mkdirSync(join(store.directory, 'unfinished'))
+  writeFileSync(join(store.directory, 'unfinished', one), 'half')
+  mkdirSync(join(store.directory, dirname(pathOfKey(two))), { recursive: true })
+  writeFileSync(join(store.directory, pathOfKey(two)), 'rotten')
+  await store.blobs.write(three, inPieces(house.papers.get(three)!))
+  const last = await restore(target.connection, path, migrations, { contents: { blobs: store.blobs, tables } })
+  assert.deepEqual(last.stored, { written: 2, kept: 1 })
+  await assertHolds(store.blobs, house.papers)
+  assert.equal(existsSync(join(store.directory, 'unfinished', one)), false)
+})
+
+test('nothing is removed while a backup reads, and several may', async () => {
+  const house = await aHouse(10, 10)
+  const path = file()
+  const asked: boolean[] = []
+  const ask = async () => asked.push(await house.pool.begin((sql) => mayRemove(sql)))
+  const other = file()
+  const watching: Blobs = {
+    ...house.blobs,
+    async read(key) {
+      await ask()
+      if (!existsSync(other)) await backUp(house.connection, other, { contents: house.contents })
+      return await house.blobs.read(key)
+    },
+  }
+  await ask()
+  await backUp(house.connection, path, { contents: { blobs: watching, tables } })
+  await ask()
+  assert.deepEqual(asked, [true, false, false, true])
+
+  // Whoever begins to copy waits for who is removing already.
+  const order: string[] = []
+  let copying: Promise<unknown> | undefined
+  await house.pool.begin(async (sql) => {
+    assert.equal(await mayRemove(sql), true)
+    copying = house.pool.begin(async (second) => {
+      await holdRemovals(second)
+      order.push('copy')
+    })
+    await house.pool.begin(async (third) => {
+      while (await mayRemove(third));
+    })
+    order.push('removed')
+  })
+  await copying
+  assert.deepEqual(order, ['removed', 'copy'])
+})
+
+test('the store of the replaced database is that of the restored one, another store is not', async () => {
+  const source = await aHouse(5)
+  await source.pool`insert into sample.mark values (1, 'source')`
+  const path = file()
+  await backUp(source.connection, path, { contents: source.contents })
+  const markAfter = async (inStore: string | undefined, inRows: string | undefined) => {
+    const target = { ...(await aDatabase(migrations)), ...(await aStore()) }
+    if (inStore) await writeMark(target.blobs, inStore)
+    if (inRows) await target.pool`insert into sample.mark values (1, ${inRows})`
+    await restore(target.connection, path, migrations, { contents: { blobs: target.blobs, tables } })
+    assert.equal(await readMark(target.blobs), inStore)
+    return (await target.pool`select mark from sample.mark`)[0]?.mark
+  }
+  assert.equal(await markAfter('target', 'target'), 'target')
+  assert.equal(await markAfter('somebody', 'target'), 'source')
+  assert.equal(await markAfter('source', undefined), 'source')
+  assert.equal(await markAfter(undefined, 'target'), 'source')
+})
