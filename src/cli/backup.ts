@@ -17,8 +17,8 @@ import { amount, occasionally, secondsSince, sentencesAbout, size, tell } from '
 export const usage = `usage: waypost backup <file> [--force] [--with-files | --without-files]
 
   --force          replace a file that is there
-  --without-files  leave out the contents of files and blobs that lie in the data directory
-  --with-files     take in the contents of files and blobs also from the S3 store of WAYPOST_S3_URL, which are left out otherwise
+  --with-files     with the contents of files and blobs: the default where they lie in the data directory
+  --without-files  without them: the default where they lie in an S3 store (WAYPOST_S3_URL)
 `
 
 const options = {

@@ -2,6 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import type { House } from '../../src/assembly/build.ts'
 import { restoreBackup } from '../../src/kernel/backup/restore.ts'
 import { writeBackup } from '../../src/kernel/backup/write.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
@@ -40,6 +41,12 @@ export const backUp = (connection: ConnectionOptions, file: string, more = {}) =
 
 export const restore = (connection: ConnectionOptions, file: string, migrations: Migration[], more = {}) =>
   restoreBackup({ connection, file, masterKey, migrations, replace: true, ...more })
+
+/** How to reach the database of a house. */
+export function connectionOf(house: House): ConnectionOptions {
+  const { host, port, user, pass, database } = house.kit.db.sql.options
+  return { host: host[0]!, port: port[0]!, user, password: pass, database } as unknown as ConnectionOptions
+}
 
 /** Every row of every table as text, sorted: two databases with the same answer hold the same. */
 export async function contentOf(pool: Pool, schemas = ['kernel', 'sample', 'jobs']): Promise<Record<string, string[]>> {

@@ -7,10 +7,9 @@ import { pathToFileURL } from 'node:url'
 import { migrationSources } from '../../src/assembly/build.ts'
 import { defineEvent } from '../../src/kernel/bus.ts'
 import { contract } from '../../src/kernel/contract.ts'
-import type { ConnectionOptions } from '../../src/kernel/db.ts'
 import { defineService } from '../../src/kernel/define-service.ts'
 import { readMigrations } from '../../src/kernel/migrate.ts'
-import { backUp, masterKey, restore } from '../harness/backup.ts'
+import { backUp, connectionOf, masterKey, restore } from '../harness/backup.ts'
 import { client } from '../harness/client.ts'
 import { throwAwayDirectory } from '../harness/database.ts'
 import { eventually } from '../harness/eventually.ts'
@@ -71,11 +70,6 @@ test('a running house takes up what was restored beneath it, even from another i
   })
   const keyOf = (text: string) => createHash('sha256').update(text).digest()
   const migrations = readMigrations(migrationSources([service]))
-  const connectionOf = async (house: typeof one): Promise<ConnectionOptions> => {
-    const [row] = await house.kit.db.sql`select current_database() as name`
-    const { host, port, user, pass } = house.kit.db.sql.options
-    return { host: host[0]!, port: port[0]!, user, password: pass, database: row!.name } as unknown as ConnectionOptions
-  }
   const path = join(throwAwayDirectory(), 'a.backup')
 
   await one.kit.bus.stop() // so that the event and the job are still to be done when the backup is made
@@ -88,8 +82,8 @@ test('a running house takes up what was restored beneath it, even from another i
   await two.kit.db.sql`insert into sample.notes values (1, ${two.kit.secrets.seal('of two')})`
   assert.equal(await two.ask(Notes).read(1), 'of two')
 
-  await backUp(await connectionOf(one), path, { masterKey: keyOf('the master key of the one installation') })
-  const target = await connectionOf(two)
+  await backUp(connectionOf(one), path, { masterKey: keyOf('the master key of the one installation') })
+  const target = connectionOf(two)
   await assert.rejects(restore(target, path, migrations, { masterKey }), /with another master key/)
   assert.equal(await two.ask(Notes).read(1), 'of two')
   await restore(target, path, migrations, { masterKey: keyOf('the master key of the other installation') })

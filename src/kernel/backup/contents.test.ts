@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { aDatabase, backUp, contentOf, migrationsWith, restore } from '../../../test/harness/backup.ts'
@@ -110,22 +111,53 @@ test('contents that are lost or damaged already do not keep the others from bein
   const [good, bad] = [...house.papers.keys()] as [string, string]
   const place = join(house.directory, pathOfKey(bad))
   writeFileSync(place, 'other bytes')
-  const lost = Array.from({ length: 1200 }, newBlobKey)
+  const lost = Array.from({ length: 600 }, newBlobKey)
   await house.pool`insert into sample.papers (place, length, sum) select unnest(${lost}::text[]), 1, 'x'`
   const path = file()
   const made = await backUp(house.connection, path, { contents: house.contents })
-  assert.deepEqual(made.contents, { count: 2, bytes: 31, missing: 1200, damaged: 1 })
+  assert.deepEqual(made.contents, { count: 2, bytes: 31, missing: 600, damaged: 1 })
 
   const other = { ...(await aDatabase()), ...(await aStore()) }
   await restore(other.connection, path, migrations, { contents: { blobs: other.blobs, tables } })
   await assertHolds(other.blobs, new Map([[good, house.papers.get(good)!]]))
   assert.equal(await other.blobs.read(lost[0]!), undefined)
   assert.equal(readFileSync(join(other.directory, pathOfKey(bad)), 'utf8'), 'other bytes')
-  assert.equal((await other.pool`select from sample.papers`).length, 1202)
+  assert.equal((await other.pool`select from sample.papers`).length, 602)
   // What is sound where it lies is better than what the backup found.
   writeFileSync(place, house.papers.get(bad)!)
   await restore(house.connection, path, migrations, { contents: house.contents })
   await assertHolds(house.blobs, house.papers)
+})
+
+test('a store that has none of the contents is taken for another one, and a connection that breaks is taken up', async () => {
+  const house = await aHouse(100_000, 500_000)
+  const path = file()
+  const elsewhere = { contents: { blobs: (await aStore()).blobs, tables } }
+  await assert.rejects(backUp(house.connection, path, elsewhere), /None of the 2 contents .*WAYPOST_DATA/)
+  assert.equal(existsSync(path) || existsSync(`${path}.partial`), false)
+
+  const breaking = (most: number): Blobs => {
+    let breaks = 0
+    return {
+      ...house.blobs,
+      async read(key, range) {
+        const whole = await buffer((await house.blobs.read(key, range))!)
+        if (++breaks > most) return Readable.from(whole.length > 0 ? [whole] : [])
+        return Readable.from(
+          (async function* () {
+            yield whole.subarray(0, 70_000)
+            throw new Error('the connection broke')
+          })(),
+        )
+      },
+    }
+  }
+  await assert.rejects(
+    backUp(house.connection, path, { contents: { blobs: breaking(99), tables } }),
+    /connection broke/,
+  )
+  const made = await backUp(house.connection, path, { contents: { blobs: breaking(3), tables } })
+  assert.deepEqual(made.contents, { count: 2, bytes: 600_000, missing: 0, damaged: 0 })
 })
 
 test('any changed byte of a content is found before anything is touched', async () => {
@@ -235,12 +267,14 @@ test('the store of the replaced database is that of the restored one, another st
   await source.pool`insert into sample.mark values (1, 'source')`
   const path = file()
   await backUp(source.connection, path, { contents: source.contents })
+  const target = await aDatabase(migrations)
   const markAfter = async (inStore: string | undefined, inRows: string | undefined) => {
-    const target = { ...(await aDatabase(migrations)), ...(await aStore()) }
-    if (inStore) await writeMark(target.blobs, inStore)
+    const { blobs } = await aStore()
+    if (inStore) await writeMark(blobs, inStore)
+    await target.pool`truncate sample.mark`
     if (inRows) await target.pool`insert into sample.mark values (1, ${inRows})`
-    await restore(target.connection, path, migrations, { contents: { blobs: target.blobs, tables } })
-    assert.equal(await readMark(target.blobs), inStore)
+    await restore(target.connection, path, migrations, { contents: { blobs, tables } })
+    assert.equal(await readMark(blobs), inStore)
     return (await target.pool`select mark from sample.mark`)[0]?.mark
   }
   assert.equal(await markAfter('target', 'target'), 'target')

@@ -14,7 +14,7 @@ import {
   quoted,
   type TableEntry,
 } from './manifest.ts'
-import { readBackup } from './read.ts'
+import { readBackup, type Verified } from './read.ts'
 
 export type ContentTable = ContentNames & { schema: string }
 
@@ -61,7 +61,7 @@ export async function writeContents(
     }
     await writer.writeJson('C', entry)
     const meter = createContentMeter()
-    for await (const piece of content as AsyncIterable<Buffer>) {
+    for await (const piece of readOn(blobs, entry, content)) {
       meter.add(piece)
       await writer.write('D', piece)
     }
@@ -70,7 +70,33 @@ export async function writeContents(
     countContent(totals, entry, end)
     progress?.(totals.count, totals.bytes)
   }
+  if (totals.count === 0 && totals.missing > 0)
+    throw new BackupError(
+      `None of the ${totals.missing} contents of files and blobs that rows name is in the store: perhaps WAYPOST_DATA or ` +
+        'WAYPOST_S3_URL is not what the platform has; --without-files leaves them out',
+    )
   return totals
+}
+
+const breaksMax = 3
+
+/** A connection that breaks in the middle, among the many of a long backup, is taken up where it broke. */
+async function* readOn(blobs: Blobs, { key, size }: ContentEntry, content: AsyncIterable<Buffer>) {
+  let from = content
+  let at = 0
+  for (let breaks = 0; ; )
+    try {
+      for await (const piece of from) {
+        at += piece.length
+        yield piece
+      }
+      return
+    } catch (error) {
+      if (++breaks > breaksMax || at >= size) throw error
+      const rest = await blobs.read(key, { first: at, last: size - 1 })
+      if (!rest) throw error
+      from = rest
+    }
 }
 
 /** Up to this size contents are written side by side: each waits for the disk or the network more than it writes. */
@@ -83,12 +109,14 @@ const sideBySide = 8
  */
 export async function restoreContents(
   file: string,
-  sha256: string,
+  verified: Verified,
   { blobs, progress }: { blobs: Blobs; progress?: ContentProgress },
 ): Promise<{ written: number; kept: number }> {
   const done = { written: 0, kept: 0 }
   let bytes = 0
   const underWay = new Set<Promise<void>>()
+  // A damaged content may be larger than its row says.
+  const small = verified.contents?.damaged === 0 ? smallBytes : -1
 
   async function put(entry: ContentEntry, content: AsyncIterable<Uint8Array>) {
     // Also what an attempt before this one has left unfinished.
@@ -106,7 +134,7 @@ export async function restoreContents(
   try {
     const read = await readBackup(file, {
       async content(entry, content) {
-        if (entry.size > smallBytes) return await putUnlessThere(entry, content)
+        if (entry.size > small) return await putUnlessThere(entry, content)
         if (underWay.size >= sideBySide) await Promise.race(underWay)
         const pieces = await Array.fromAsync(content)
         const putting = putUnlessThere(entry, inPieces(pieces))
@@ -119,7 +147,7 @@ export async function restoreContents(
       },
     })
     await Promise.all(underWay)
-    if (read.sha256 !== sha256)
+    if (read.sha256 !== verified.sha256)
       throw new BackupError(`${file} was changed while it was being restored; no row was changed`)
     return done
   } finally {

@@ -27,6 +27,8 @@ const headLength = 5
 const digestLength = 32
 /** No frame that we write comes near; a damaged length must not become a huge allocation. */
 const frameLengthMax = 64 * 1024 * 1024
+/** Small frames are written and read together: there are three for each content. */
+const togetherBytes = 256 * 1024
 
 export type FrameType = 'H' | 'T' | 'D' | 'E' | 'C' | 'M' | 'Z'
 export interface Frame {
@@ -46,19 +48,29 @@ export interface FrameWriter {
 export async function createFrameWriter(path: string, version: FormatVersion): Promise<FrameWriter> {
   const handle = await open(path, 'wx', 0o600)
   const hash = createHash('sha256')
-  const put = async (bytes: Buffer) => {
+  let waiting: Buffer[] = []
+  let waitingBytes = 0
+  const flush = async () => {
+    const bytes = Buffer.concat(waiting)
+    waiting = []
+    waitingBytes = 0
     for (let at = 0; at < bytes.length; ) at += (await handle.write(bytes, at)).bytesWritten
+  }
+  const put = async (bytes: Buffer) => {
+    waiting.push(bytes)
+    waitingBytes += bytes.length
+    if (waitingBytes >= togetherBytes) await flush()
   }
   const add = async (bytes: Buffer) => {
     hash.update(bytes)
     await put(bytes)
   }
   async function write(type: FrameType, content: Buffer) {
-    const frame = Buffer.allocUnsafe(headLength + content.length)
-    frame.write(type, 0, 'latin1')
-    frame.writeUInt32BE(content.length, 1)
-    content.copy(frame, headLength)
-    await add(frame)
+    const head = Buffer.allocUnsafe(headLength)
+    head.write(type, 0, 'latin1')
+    head.writeUInt32BE(content.length, 1)
+    await add(head)
+    await add(content)
   }
   await add(lineOf(version))
   return {
@@ -66,6 +78,7 @@ export async function createFrameWriter(path: string, version: FormatVersion): P
     writeJson: (type, value) => write(type, Buffer.from(JSON.stringify(value))),
     async finish() {
       await put(hash.digest())
+      await flush()
       await handle.sync()
       await handle.close()
     },
@@ -89,9 +102,15 @@ export async function openFrames(path: string): Promise<FrameReader> {
     const { size } = await handle.stat()
     const hash = createHash('sha256')
     let position = 0
+    let ahead: Buffer = Buffer.alloc(0)
     const take = async (length: number) => {
-      const bytes = Buffer.allocUnsafe(length)
-      await readFully(handle, bytes, position)
+      if (ahead.length < length) {
+        const more = Buffer.allocUnsafe(Math.min(Math.max(length, togetherBytes), size - position))
+        await readFully(handle, more, position)
+        ahead = more
+      }
+      const bytes = ahead.subarray(0, length)
+      ahead = ahead.subarray(length)
       position += length
       return bytes
     }

@@ -75,7 +75,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRes
   })
   return await whileHeld(connection, async () => {
     const mark = await readMark(blobs)
-    const stored = manifest.contents ? await restoreContents(file, verified.sha256, options.contents!) : undefined
+    const stored = manifest.contents ? await restoreContents(file, verified, options.contents!) : undefined
     const upgraded = await restoreTables(options, verified, replay, mark)
     return { ...verified, upgraded, ...(stored && { stored }) }
   })

@@ -1,22 +1,31 @@
 /** What goes, when, and what a crash may leave for how long. */
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { dirname, join } from 'node:path'
 import { before, test } from 'node:test'
+import { backUp, connectionOf, restore } from '../../../test/harness/backup.ts'
 import { type Endpoint, openBinaryData, root } from '../../../test/harness/binary-data.ts'
+import { throwAwayDirectory } from '../../../test/harness/database.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
+import { contentTables, migrationSources } from '../../assembly/build.ts'
 import { Identity } from '../../identity/contract.ts'
 import { newBlobKey, pathOfKey } from '../../kernel/blobs/blobs.ts'
+import { createFileBlobs } from '../../kernel/blobs/files.ts'
 import { holdRemovals } from '../../kernel/blobs/hold.ts'
+import { readMigrations } from '../../kernel/migrate.ts'
 import { TenantDeleted } from '../tenants/events.ts'
+import binaryData from './index.ts'
 
 let at: Awaited<ReturnType<typeof openBinaryData>>
 let app: string
 let later = 0
+const masterKey = 'the master key of the tests of endings'
 const now = () => new Date(Date.now() + later)
 before(async () => {
-  at = await openBinaryData({ now, environment: { WAYPOST_UPLOAD_TOKEN_TTL_SECONDS: '600' } })
+  const environment = { WAYPOST_UPLOAD_TOKEN_TTL_SECONDS: '600', WAYPOST_MASTER_KEY: masterKey }
+  at = await openBinaryData({ now, environment })
   app = await at.anApplication()
 })
 
@@ -186,6 +195,33 @@ test('what is deleted while a backup reads keeps its content until then', async 
     for (const name of before) assert.ok(existsSync(join(directory(), name)))
   })
   await periodic('binary-data.sweep')
+  await settled()
+})
+
+test('a backup brings contents back beneath the running platform, and what it does not name goes', async () => {
+  const endpoint = await at.anEndpoint(app)
+  await at.upload(endpoint, '/files/kept', 'kept')
+  await at.upload(endpoint, '/files/changed', 'before')
+  await periodic('binary-data.compare')
+  await eventually(() => assert.ok(existsSync(join(directory(), pathOfKey(mark)))))
+  const [connection, path] = [connectionOf(at.house), join(throwAwayDirectory(), 'a.backup')]
+  const blobs = createFileBlobs(directory())
+  const keys = { masterKey: createHash('sha256').update(masterKey).digest() }
+  const contents = { blobs, tables: contentTables([binaryData]) }
+  const made = await backUp(connection, path, { ...keys, contents })
+  assert.equal(made.contents?.count, await count('items'))
+  assert.equal(made.contents?.missing, 0)
+
+  assert.equal((await at.admin(`DELETE ${root}${endpoint.path}/files/kept`)).status, 204)
+  await at.upload(endpoint, '/files/changed', 'after')
+  await settled()
+  const strays = files()
+  const migrations = readMigrations(migrationSources(at.house.services))
+  await restore(connection, path, migrations, { ...keys, contents })
+  assert.equal((await at.admin(`GET ${root}${endpoint.path}/files/kept`)).text, 'kept')
+  assert.equal((await at.admin(`GET ${root}${endpoint.path}/files/changed`)).text, 'before')
+  for (const name of strays) utimesSync(join(directory(), name), new Date(0), new Date(0))
+  await periodic('binary-data.compare')
   await settled()
 })
 
