@@ -92,7 +92,8 @@ async function* readOn(blobs: Blobs, { key, size }: ContentEntry, content: Async
       }
       return
     } catch (error) {
-      if (++breaks > breaksMax || at >= size) throw error
+      if (at === size) return
+      if (++breaks > breaksMax || at > size) throw error
       const rest = await blobs.read(key, { first: at, last: size - 1 })
       if (!rest) throw error
       from = rest
