@@ -9,7 +9,7 @@ import type { TrafficLog } from '../services/traffic-log/contract.ts'
 import type { Bindings } from './bindings.ts'
 import type { Delivery } from './contract.ts'
 import { correlations, payloadOf } from './dispatch.ts'
-import { PushForwarded } from './events.ts'
+import { createForwards } from './forwards.ts'
 import type { Identify } from './identify.ts'
 import type { GatewayMetrics } from './metrics.ts'
 import type { Qos, Sessions } from './mqtt/host.ts'
@@ -24,8 +24,6 @@ export interface Downlink {
   push(presence: Presence, push: Push): boolean
 }
 
-/** What fits into one message between processes, with all around it. */
-const forwardedBytesMax = 6000
 /** One that moves faster than this is nowhere. */
 const hopsMax = 3
 
@@ -42,7 +40,7 @@ export function createDownlink(
     wants(endpointId: string, push: Push): Promise<boolean>
   },
 ): Downlink {
-  const { db, bus, secrets, now, log, nodeId } = kit
+  const { db, secrets, now, log, nodeId } = kit
   const { bindings, identify, tenants, tokens, trafficLog, metrics } = deps
   const correlate = correlations(kit.newId)
 
@@ -93,19 +91,7 @@ export function createDownlink(
     return outcome
   }
 
-  /** To the process that has the connection; nobody waits for its word. */
-  async function forward(
-    { tenantId, endpointId, nodeId: to }: store.BindingRow,
-    what: Push,
-    hops: number,
-  ): Promise<Delivery> {
-    const payload = { tenantId, endpointId, nodeId: to!, push: what, hops }
-    if (Buffer.byteLength(JSON.stringify(payload)) > forwardedBytesMax) return 'offline'
-    await db.tx((sql) => bus.publish(sql, PushForwarded, payload))
-    return 'sent'
-  }
-  bus.hear(PushForwarded, ({ endpointId, nodeId: to, push: what, hops }) => {
-    if (to !== nodeId) return
+  const forwards = createForwards(kit, ({ endpointId, push: what, hops }) => {
     const presence = bindings.find(endpointId)
     if (presence) push(presence, what)
     // It has left since: to where it is now, or into its session.
@@ -118,7 +104,10 @@ export function createDownlink(
   async function away(endpointId: string, what: Push, hops = 0): Promise<Delivery> {
     const row = await store.findBinding(db.sql, endpointId)
     if (!row) return 'offline'
-    if (row.nodeId !== null && row.nodeId !== nodeId) return forward(row, what, hops)
+    if (row.nodeId !== null && row.nodeId !== nodeId) {
+      await forwards.send(row.nodeId, { tenantId: row.tenantId, endpointId, push: what, hops })
+      return 'sent'
+    }
     const { sessionKey, tokenSealed } = row
     if (sessionKey === null || tokenSealed === null) return 'offline'
     return queue({ ...row, sessionKey, tokenSealed }, what)

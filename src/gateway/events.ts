@@ -30,7 +30,9 @@ export const PushForwarded = defineEvent<{
   tenantId: string
   endpointId: string
   nodeId: string
-  push: Push
+  /** Or, where it is large, the row in which it waits. */
+  push?: Push
+  pushId?: string
   /** How many processes had it before. */
   hops: number
 }>('gateway.push.forwarded', {

@@ -19,6 +19,7 @@ import { createDispatch } from './dispatch.ts'
 import { type DoorDeps, openMqtt, openMqtts } from './doors.ts'
 import { createDownlink, type Downlink } from './downlink.ts'
 import { createExtensions } from './extensions/index.ts'
+import { sweepForwarded } from './forwards.ts'
 import { createHost } from './host.ts'
 import type { BindingDeps } from './http/binding.ts'
 import type { WebSocketDeps } from './http/websocket.ts'
@@ -159,6 +160,7 @@ export function createGateway(kit: Kit, given: Given): GatewayService {
     periodic: [
       { name: 'gateway.left-behind', everySeconds: 5, run: () => connectivity.sweep() },
       { name: 'gateway.expired-sessions', everySeconds: 60, run: (sql) => sweepSessions(sql, kit.now()) },
+      { name: 'gateway.left-forwards', everySeconds: 60, run: (sql) => sweepForwarded(sql, kit.now()) },
     ],
     start: connectivity.start,
 

@@ -9,6 +9,7 @@ import { openGateway } from '../../test/harness/gateway.ts'
 import { tellGap } from '../kernel/bus.ts'
 import { sleep } from '../kernel/clock.ts'
 import { alone } from './claims.ts'
+import { createForwards, sweepForwarded } from './forwards.ts'
 import { defaultLimits } from './mqtt/limits.ts'
 import { createSessionStore } from './store/sessions.ts'
 
@@ -43,6 +44,33 @@ test('a push reaches an endpoint that is connected to another process', async ()
   }
   await sensor.hearsNothing(0)
   assert.ok(sensor.client.connected)
+})
+
+test('a push of any size reaches another process, in its order', async () => {
+  const { prefix, endpointId } = await one.aPlace()
+  const there = await two.device()
+  await there.publish(`${prefix}/json`, '1')
+  await eventually(async () => assert.equal(await one.gateway.send(endpointId, push), 'sent'))
+  const sizes = [300_000, 10, 7000, 1, 6500, 20]
+  for (const size of sizes)
+    assert.equal(await one.gateway.send(endpointId, { ...push, payload: 'ü'.repeat(size) }), 'sent')
+  const topic = `${prefix}/command/reboot/status`
+  await there.hears(topic)
+  for (const size of sizes) assert.equal((await there.hears(topic)).json.length, size)
+  assert.equal((await sql`select from gateway.forwarded`).length, 0)
+  await there.end()
+})
+
+test('a push that nobody took is swept', async () => {
+  const kit = one.house.kit
+  const forwards = createForwards({ ...kit, nodeId: 'one' }, () => {})
+  const forward = { tenantId: 'default', endpointId: 'e', hops: 0, push: { ...push, payload: 'x'.repeat(9000) } }
+  await forwards.send('dead', forward)
+  await sweepForwarded(sql, kit.now())
+  const [row] = await sql`select sealed from gateway.forwarded`
+  assert.ok(!row!.sealed.includes('xxx'))
+  await sweepForwarded(sql, new Date(kit.now().getTime() + 61_000))
+  assert.equal((await sql`select from gateway.forwarded`).length, 0)
 })
 
 test('last words that come after their connection has gone do not take an endpoint from another process', async () => {
