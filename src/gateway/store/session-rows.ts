@@ -1,4 +1,5 @@
 /** Sessions as they stand in the tables, and back. */
+import type { Log } from '../../kernel/log.ts'
 import type { Secrets } from '../../kernel/secrets.ts'
 import type { Message, Qos, Subscription } from '../mqtt/host.ts'
 import { messageBytes, type OwedMessage, type SessionState } from '../mqtt/session-store.ts'
@@ -82,4 +83,14 @@ export function toOwedMessage(secrets: Secrets, row: MessageRow): OwedMessage {
   }
   const { packetId, released, takenAt } = row
   return { stored: String(row.sequence), message, packetId, released, at: takenAt.getTime() }
+}
+
+/** What another data key has sealed is lost: such a session has no subscriptions, and is as good as new. */
+export function openSubscriptions({ secrets, log }: { secrets: Secrets; log: Log }, sealed: string) {
+  try {
+    return toSubscriptions(secrets, sealed)
+  } catch (error) {
+    log.error({ err: error }, 'the subscriptions of a session cannot be opened')
+    return undefined
+  }
 }

@@ -1,0 +1,84 @@
+import type { Sql } from '../../kernel/db.ts'
+import type { SessionState, Standing } from '../mqtt/session-store.ts'
+import { type MessageRow, openSubscriptions, toOwedMessage } from './session-rows.ts'
+import type { Answers, Loaded, Of, SessionStoreDeps } from './session-steps.ts'
+
+/** As connectivity.ts counts: a process that has not been heard of for so long is dead. */
+const silentSeconds = 5
+/** Messages of sessions that come back together are read in parts of this size. */
+const loadBytesMax = 8_388_608
+const rowsAtOnce = 1000
+
+export async function load(sql: Sql, deps: SessionStoreDeps, steps: Of<'load'>[], answers: Answers) {
+  const keys = steps.map(({ key }) => key)
+  const now = deps.now()
+  const rows = await sql`
+    select s.session_key, s.expiry_seconds, s.subscriptions, s.received,
+      (select n.node_id from gateway.nodes n where n.node_id = s.node_id and n.node_id <> ${deps.claims.nodeId}
+        and n.seen_at > now() - make_interval(secs => ${silentSeconds})) as held_by,
+      coalesce((select sum(m.bytes) from gateway.session_messages m where m.session_key = s.session_key), 0) as bytes
+    from gateway.sessions s
+    where s.session_key = any(${keys}) and (s.expires_at is null or s.expires_at > ${now})`
+  const states = new Map<string, SessionState>()
+  const holders = new Map<string, string | null>(rows.map((row) => [row.sessionKey, row.heldBy]))
+  for (const { sessionKey, expirySeconds, subscriptions, received } of rows) {
+    const opened = openSubscriptions(deps, subscriptions)
+    if (!opened) continue
+    states.set(sessionKey, {
+      expirySeconds: expirySeconds ?? Infinity,
+      subscriptions: opened,
+      received,
+      messages: [],
+    })
+  }
+  const heavy = rows.filter((row) => Number(row.bytes) > 0 && states.has(row.sessionKey))
+  for (const part of inParts(heavy.map((row) => ({ key: row.sessionKey as string, bytes: Number(row.bytes) }))))
+    for (const row of await findMessages(sql, part, now))
+      states.get(row.sessionKey)!.messages.push(toOwedMessage(deps.secrets, row))
+  for (const step of steps)
+    answers.set(step, { state: states.get(step.key), heldBy: holders.get(step.key) ?? null } satisfies Loaded)
+}
+
+function inParts(sessions: { key: string; bytes: number }[]): string[][] {
+  const parts: string[][] = []
+  let size = Infinity
+  for (const { key, bytes } of sessions) {
+    if (size + bytes > loadBytesMax) {
+      parts.push([])
+      size = 0
+    }
+    parts.at(-1)!.push(key)
+    size += bytes
+  }
+  return parts
+}
+
+const findMessages = (sql: Sql, keys: string[], now: Date) => sql<MessageRow[]>`
+  select session_key, sequence, qos, packet_id, released, taken_at, bytes, sealed from gateway.session_messages
+  where session_key = any(${keys}) and (expires_at is null or expires_at > ${now} or packet_id > 0)
+  order by session_key, sequence`
+
+/** `SessionStore.touch`. */
+export async function touchSessions(
+  sql: Sql,
+  sessions: { key: string; claim: number }[],
+  now: Date,
+): Promise<Standing[]> {
+  const standing: Standing[] = []
+  for (let start = 0; start < sessions.length; start += rowsAtOnce) {
+    const some = sessions.slice(start, start + rowsAtOnce)
+    const keys = some.map(({ key }) => key)
+    await sql`
+      update gateway.sessions set expires_at = ${now}::timestamptz + make_interval(secs => expiry_seconds)
+      where session_key = any(${keys}) and expiry_seconds is not null`
+    const rows = await sql<{ key: string; claim: number | null; waits: boolean }[]>`
+      select key, s.claim, m.waits
+      from unnest(${keys}::text[], ${some.map(({ claim }) => claim.toString())}::text[]::bigint[]) v (key, claim)
+      left join gateway.sessions s on s.session_key = v.key,
+      lateral (select exists (
+        select from gateway.session_messages m where m.session_key = v.key and m.packet_id = 0) as waits) m
+      where s.claim is null or s.claim > v.claim or m.waits`
+    for (const { key, claim, waits } of rows) standing.push({ key, claim: claim ?? undefined, waits })
+  }
+  return standing
+}

@@ -1,0 +1,34 @@
+/** What is asked of MQTT sessions, by one or by many at once. */
+import type { Clock } from '../../kernel/clock.ts'
+import type { Db } from '../../kernel/db.ts'
+import type { Log } from '../../kernel/log.ts'
+import type { Secrets } from '../../kernel/secrets.ts'
+import type { Claims } from '../claims.ts'
+import type { Message } from '../mqtt/host.ts'
+import type { SessionState } from '../mqtt/session-store.ts'
+
+export type Step =
+  | { kind: 'claim'; key: string; clean: boolean }
+  | { kind: 'load'; key: string }
+  | { kind: 'save'; key: string; claim: number; session: Pick<SessionState, 'expirySeconds' | 'subscriptions'> }
+  | { kind: 'leave'; key: string; claim: number; session: SessionState; yielded: boolean }
+  | { kind: 'discard'; key: string; claim: number | undefined }
+  | { kind: 'enqueue'; key: string; message: Message }
+  | { kind: 'forget'; key: string; stored: string }
+
+export type Of<K extends Step['kind']> = Extract<Step, { kind: K }>
+export type Answers = Map<Step, unknown>
+
+export interface SessionStoreDeps {
+  db: Db
+  secrets: Secrets
+  now: Clock
+  log: Log
+  claims: Claims
+}
+
+export interface Loaded {
+  state: SessionState | undefined
+  /** Another process has its client, and lives. */
+  heldBy: string | null
+}

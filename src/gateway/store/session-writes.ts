@@ -1,0 +1,127 @@
+import type { Sql } from '../../kernel/db.ts'
+import { messageBytes, owedQos, type QueueLimits } from '../mqtt/session-store.ts'
+import { openSubscriptions, type SessionRow, toMessageRow } from './session-rows.ts'
+import type { Answers, Of, SessionStoreDeps } from './session-steps.ts'
+
+const rowsAtOnce = 1000
+
+export async function claim(sql: Sql, deps: SessionStoreDeps, steps: Of<'claim'>[], answers: Answers) {
+  const numbers = await sql<{ claim: number }[]>`
+    select nextval('gateway.session_claims') as claim from generate_series(1, ${steps.length})`
+  for (const [index, step] of steps.entries()) answers.set(step, numbers[index]!.claim)
+  await deps.claims.announce(
+    sql,
+    steps.map((step, index) => ({ key: step.key, claim: numbers[index]!.claim, clean: step.clean })),
+  )
+}
+
+export const deleteSessions = (sql: Sql, steps: Of<'discard'>[]) => sql`
+  delete from gateway.sessions s
+  using unnest(${steps.map(({ key }) => key)}::text[], ${steps.map((step) => step.claim?.toString() ?? null)}::text[]::bigint[])
+    v (session_key, claim)
+  where s.session_key = v.session_key and (v.claim is null or s.claim <= v.claim)`
+
+/** The keys of those that were written: not those that a newer connection has claimed. */
+export async function upsertSessions(sql: Sql, rows: SessionRow[]): Promise<Set<string>> {
+  const written = await sql<{ sessionKey: string }[]>`
+    insert into gateway.sessions ${sql(rows as never[])}
+    on conflict (session_key) do update set expiry_seconds = excluded.expiry_seconds, expires_at = excluded.expires_at,
+      subscriptions = excluded.subscriptions, claim = excluded.claim, node_id = excluded.node_id
+    where sessions.claim <= excluded.claim
+    returning sessions.session_key`
+  return new Set(written.map(({ sessionKey }) => sessionKey))
+}
+
+export async function leaveSessions(sql: Sql, { secrets }: SessionStoreDeps, leaves: Of<'leave'>[]) {
+  const known = leaves.flatMap(({ key, session }) =>
+    session.messages.flatMap(({ stored, packetId, released }) =>
+      stored === undefined || packetId === 0 ? [] : [{ key, stored, packetId, released }],
+    ),
+  )
+  const added = leaves.flatMap(({ key, session }) =>
+    session.messages.flatMap((owed) => (owed.stored === undefined ? [toMessageRow(secrets, key, owed)] : [])),
+  )
+  for (const { key, session } of leaves)
+    if (session.received.length > 0)
+      await sql`update gateway.sessions set received = ${session.received} where session_key = ${key}`
+  const emptied = leaves.filter(({ session }) => session.received.length === 0).map(({ key }) => key)
+  if (emptied.length > 0)
+    await sql`update gateway.sessions set received = '{}' where session_key = any(${emptied}) and received <> '{}'`
+  if (known.length > 0)
+    await sql`
+      update gateway.session_messages m set packet_id = v.packet_id, released = v.released
+      from unnest(
+        ${known.map(({ key }) => key)}::text[], ${known.map(({ stored }) => stored)}::bigint[],
+        ${known.map(({ packetId }) => packetId)}::integer[], ${known.map(({ released }) => released)}::boolean[]
+      ) v (session_key, sequence, packet_id, released)
+      where m.session_key = v.session_key and m.sequence = v.sequence`
+  await insertMessages(sql, added)
+}
+
+export async function insertMessages(sql: Sql, rows: ReturnType<typeof toMessageRow>[]) {
+  for (let start = 0; start < rows.length; start += rowsAtOnce)
+    await sql`insert into gateway.session_messages ${sql(rows.slice(start, start + rowsAtOnce) as never[])}`
+}
+
+export const deleteMessages = (sql: Sql, steps: Of<'forget'>[]) => sql`
+  delete from gateway.session_messages m
+  using unnest(${steps.map(({ key }) => key)}::text[], ${steps.map(({ stored }) => stored)}::bigint[])
+    v (session_key, sequence)
+  where m.session_key = v.session_key and m.sequence = v.sequence`
+
+export async function enqueue(
+  sql: Sql,
+  deps: SessionStoreDeps,
+  limits: QueueLimits,
+  steps: Of<'enqueue'>[],
+  answers: Answers,
+) {
+  const keys = [...new Set(steps.map(({ key }) => key))].sort()
+  const now = deps.now()
+  const sessions = await sql`
+    select session_key, subscriptions from gateway.sessions
+    where session_key = any(${keys}) and (expires_at is null or expires_at > ${now})
+    order by session_key for update`
+  const weights = await sql`
+    select session_key, count(*) as count, sum(bytes) as bytes from gateway.session_messages
+    where session_key = any(${keys}) group by session_key`
+  const subscriptions = new Map(
+    sessions.map((row) => [row.sessionKey as string, openSubscriptions(deps, row.subscriptions)]),
+  )
+  const weight = new Map(
+    weights.map((row) => [row.sessionKey as string, { count: Number(row.count), bytes: Number(row.bytes) }]),
+  )
+  const added: ReturnType<typeof toMessageRow>[] = []
+  for (const step of steps) {
+    const { key, message } = step
+    const qos = owedQos(subscriptions.get(key) ?? [], message)
+    const held = weight.get(key) ?? { count: 0, bytes: 0 }
+    const bytes = held.bytes + messageBytes(message)
+    if (qos === 0) answers.set(step, 'gone')
+    else if (held.count >= limits.queuedMessagesMax || bytes > limits.queuedBytesMax) answers.set(step, 'full')
+    else {
+      weight.set(key, { count: held.count + 1, bytes })
+      const owed = { message: { ...message, qos }, packetId: 0, released: false, at: now.getTime() }
+      added.push(toMessageRow(deps.secrets, key, owed))
+      answers.set(step, 'queued')
+    }
+  }
+  if (added.length === 0) return
+  await insertMessages(sql, added)
+  await deps.claims.queued(
+    sql,
+    keys.filter((key) => added.some(({ sessionKey }) => sessionKey === key)),
+  )
+}
+
+/** For a periodic task: what has expired goes, a part at a time. */
+export async function sweepSessions(sql: Sql, now: Date) {
+  for (;;) {
+    const gone = await sql`
+      delete from gateway.sessions where session_key in (
+        select session_key from gateway.sessions where expires_at <= ${now} limit ${rowsAtOnce} for update skip locked
+      )`
+    if (gone.count < rowsAtOnce) break
+  }
+  await sql`delete from gateway.session_messages where expires_at <= ${now} and packet_id = 0`
+}
