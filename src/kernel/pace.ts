@@ -13,21 +13,41 @@ const restTimes = 8
 /** Called often, between two pieces of work; mostly there is nothing to wait for. */
 export type Pace = () => Promise<void> | undefined
 
-export function createPace(): Pace {
-  let began = monotonicMs()
+export interface PaceParts {
+  now(): number
+  sleep(ms: number): Promise<void>
+  /** Of the thread, since the last time: 0 idle, 1 busy. */
+  utilization(): number
+}
+
+export function createPace({ now, sleep, utilization } = realParts()): Pace {
+  let began = now()
   /** What others took of the last rest. */
   let busy = 0
 
   async function rest(worked: number) {
-    const before = performance.eventLoopUtilization()
+    utilization()
     await sleep(leastRestMs + worked * restTimes * busy ** 2)
-    const { utilization } = performance.eventLoopUtilization(before)
-    busy = (busy + utilization) / 2
-    began = monotonicMs()
+    busy = (busy + utilization()) / 2
+    began = now()
   }
 
   return () => {
-    const worked = monotonicMs() - began
+    const worked = now() - began
     return worked < workMs ? undefined : rest(worked)
+  }
+}
+
+function realParts(): PaceParts {
+  let before = performance.eventLoopUtilization()
+  return {
+    now: monotonicMs,
+    sleep,
+    utilization() {
+      const after = performance.eventLoopUtilization()
+      const { utilization } = performance.eventLoopUtilization(after, before)
+      before = after
+      return utilization
+    },
   }
 }
