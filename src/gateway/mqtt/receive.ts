@@ -15,16 +15,21 @@ import { flush, writePingResponse } from './writer.ts'
 const discardedMax = 4_194_304
 
 /** The first `length` bytes of the chunk, which is somebody else's again when this returns. */
-export function receive(peer: Peer, chunk: Buffer, length: number) {
+export function receive(peer: Peer, chunk: Buffer, length: number, from = 0) {
   if (peer.phase >= Phase.closing) {
-    peer.discarded += length
+    peer.discarded += length - from
     if (peer.discarded > discardedMax) peer.stream.destroy()
-    return
-  }
-  if (peer.rest) {
-    if (!append(peer, chunk, length) || peer.restLength < peer.restNeeds || peer.paused !== 0) return
-    parseRest(peer)
-  } else parse(peer, chunk, length)
+  } else if (peer.rest) receiveBehind(peer, chunk, length, from)
+  else parse(peer, chunk, length, from)
+}
+
+/** To what waits only what completes its packet: the rest of the chunk is read where it lies, instead of being copied too. */
+function receiveBehind(peer: Peer, chunk: Buffer, length: number, from: number) {
+  const missing = peer.restNeeds - peer.restLength
+  const to = missing > 0 && peer.paused === 0 ? Math.min(length, from + missing) : length
+  if (!append(peer, chunk, from, to) || peer.restLength < peer.restNeeds || peer.paused !== 0) return
+  parseRest(peer)
+  if (to < length) receive(peer, chunk, length, to)
 }
 
 function parseRest(peer: Peer) {
@@ -45,8 +50,8 @@ export function proceed(peer: Peer) {
   else if (peer.pending === 0) end(peer, Code.success, 'the client closed the connection')
 }
 
-function parse(peer: Peer, buffer: Buffer, length: number) {
-  let position = 0
+function parse(peer: Peer, buffer: Buffer, length: number, from = 0) {
+  let position = from
   let work = 0
   peer.parsing = true
   try {
@@ -61,7 +66,7 @@ function parse(peer: Peer, buffer: Buffer, length: number) {
       peer.seen = peer.layer.tick
       const first = buffer[position - size]!
       handle(peer, first, buffer, body, position)
-      work += first >> 4 === Packet.publish ? 1 : 1 + (size >>> 8)
+      work += first >> 4 !== Packet.publish ? 1 + (size >>> 8) : (first & 4) === 0 ? 1 : 3
       if (work >= workAtOnce && position < length) letOthersFirst(peer)
     }
   } catch (error) {
@@ -74,7 +79,7 @@ function parse(peer: Peer, buffer: Buffer, length: number) {
 
 /**
  * A chunk can hold tens of thousands of tiny packets, or hundreds of filters in one: nobody is served for so long at a time. In
- * packets; what is not PUBLISH counts by its length, because each part of it costs.
+ * packets; QoS 2 counts more, and what is not PUBLISH by its length, because each part of it costs.
  */
 const workAtOnce = 32
 
@@ -219,9 +224,9 @@ function hold(peer: Peer, rest: Buffer) {
   peer.layer.partialBytes += rest.length
 }
 
-function append(peer: Peer, chunk: Buffer, length: number): boolean {
+function append(peer: Peer, chunk: Buffer, from: number, to: number): boolean {
   const { rest, restLength, layer } = peer
-  const needed = restLength + length
+  const needed = restLength + to - from
   if (needed > rest!.length) {
     const size = grown(peer, needed)
     if (layer.partialBytes + size - rest!.length > layer.limits.partialBytesMax) {
@@ -232,7 +237,7 @@ function append(peer: Peer, chunk: Buffer, length: number): boolean {
     hold(peer, Buffer.allocUnsafeSlow(size))
     rest!.copy(peer.rest!, 0, 0, restLength)
   }
-  chunk.copy(peer.rest!, restLength, 0, length)
+  chunk.copy(peer.rest!, restLength, from, to)
   peer.restLength = needed
   return true
 }
