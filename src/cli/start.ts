@@ -3,7 +3,7 @@ import { openDatabase } from '../assembly/database.ts'
 import type { Platform } from '../assembly/start.ts'
 import { loadConfig } from '../config.ts'
 import { isUnheardLoss } from '../kernel/db.ts'
-import { collectAtTwice } from '../kernel/heap.ts'
+import { collectSeldom } from '../kernel/heap.ts'
 import { createLog } from '../kernel/log.ts'
 
 const stopLimitMs = 9_500
@@ -32,7 +32,7 @@ export async function run(): Promise<number> {
     process.stderr.write(`waypost: ${(error as Error).message}\n`)
     return 1
   }
-  collectAtTwice()
+  collectSeldom()
   const { baseUrl, managementUrl, addresses, house } = platform
   const tellFirstThings = (firstThings: Bootstrap) =>
     writeBootstrapFile(config.dataDirectory, { baseUrl, ...addresses, managementUrl, ...firstThings })

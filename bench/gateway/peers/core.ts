@@ -8,7 +8,7 @@ import { openDatabase } from '../../../src/assembly/database.ts'
 import { loadConfig } from '../../../src/config.ts'
 import { defineService } from '../../../src/kernel/define-service.ts'
 import type { Extension } from '../../../src/kernel/device.ts'
-import { collectAtTwice } from '../../../src/kernel/heap.ts'
+import { collectSeldom } from '../../../src/kernel/heap.ts'
 import { createLog } from '../../../src/kernel/log.ts'
 import { TrafficLog } from '../../../src/services/traffic-log/contract.ts'
 import { answerRequests } from './serve.ts'
@@ -39,7 +39,7 @@ const others = built.flatMap(({ device = [] }) => device).filter(({ name }) => n
 const doors = await Promise.all(built.flatMap((service) => service.open?.([...others, nothing]) ?? []))
 const { mqttUrl } = Object.assign({}, ...doors.map(({ addresses }) => addresses)) as { mqttUrl: string }
 
-collectAtTwice()
+collectSeldom()
 answerRequests(Number(new URL(mqttUrl).port), async () => {
   await Promise.all(doors.map((door) => door.close()))
   for (const service of built) await service.stop?.()
