@@ -4,7 +4,7 @@
  */
 import type { Sql } from '../kernel/db.ts'
 import type { Kit } from '../kernel/define-service.ts'
-import type { Push } from '../kernel/device.ts'
+import { inOrder, type Push } from '../kernel/device.ts'
 import { PushForwarded } from './events.ts'
 import * as store from './store/forwarded.ts'
 
@@ -39,8 +39,7 @@ export function createForwards(
   },
   arrived: (forward: Forward) => void,
 ): Forwards {
-  /** Those whose row is being taken: what comes behind them waits. */
-  const underWay = new Map<string, Promise<void>>()
+  const ordered = inOrder()
 
   async function take(pushId: string): Promise<Push | undefined> {
     const sealed = await store.takeForwarded(db.sql, pushId)
@@ -50,18 +49,10 @@ export function createForwards(
   bus.hear(PushForwarded, ({ nodeId: to, push, pushId, ...forward }) => {
     if (to !== nodeId) return
     const { endpointId } = forward
-    const before = underWay.get(endpointId)
-    if (push && !before) return arrived({ ...forward, push })
-    const work = (before ?? Promise.resolve())
-      .then(async () => {
-        const taken = push ?? (await take(pushId!))
-        if (taken) arrived({ ...forward, push: taken })
-      })
-      .catch((error) => log.error({ err: error, endpointId }, 'what another process had for an endpoint was lost'))
-      .finally(() => {
-        if (underWay.get(endpointId) === work) underWay.delete(endpointId)
-      })
-    underWay.set(endpointId, work)
+    ordered(endpointId, async () => {
+      const taken = push ?? (await take(pushId!))
+      if (taken) arrived({ ...forward, push: taken })
+    }).catch((error) => log.error({ err: error, endpointId }, 'what another process had for an endpoint was lost'))
   })
 
   return {

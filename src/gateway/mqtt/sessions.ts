@@ -7,12 +7,13 @@ import { Code } from './codes.ts'
 import { yieldTo } from './connect.ts'
 import { closeConnection, end, gone } from './ending.ts'
 import type { Client, From, Host, Sessions } from './host.ts'
-import { createCatchUp } from './kept.ts'
+import { lookAtKept } from './kept.ts'
 import { defaultLimits, type Limits } from './limits.ts'
 import { fetchQueued, send, sendQueued } from './outbound.ts'
 import { sharedBuffer } from './reader.ts'
 import { letOthersFirst, proceed, receive } from './receive.ts'
 import type { SessionStore } from './session-store.ts'
+import { soon } from './soon.ts'
 import { type Layer, type Offers, Pause, type Peer, Phase } from './state.ts'
 import { sweep, sweepEveryMs } from './sweep.ts'
 import { createRecheck } from './withhold.ts'
@@ -206,7 +207,7 @@ export function createSessions<S>(host: Host<S>, options: SessionOptions): Sessi
     async fetch(sessionKeys) {
       await Promise.all(sessionKeys.map((key) => fetchQueued(layer, key)))
     },
-    catchUp: createCatchUp(layer),
+    catchUp: soon(layer, 'sessions that are kept', () => lookAtKept(layer)),
     recheck: createRecheck(layer),
     count: () => layer.peers.size,
     async close() {

@@ -1,11 +1,10 @@
 /** What a session owes its client is sent only while the host lets it: rights may have ended since it was taken in. */
-import { sleep } from '../../kernel/clock.ts'
 import type { Client } from './host.ts'
+import { soon } from './soon.ts'
 import type { Layer, Session } from './state.ts'
 
 /** Several words at once lead to one look. */
 const togetherMs = 50
-const againMs = 1000
 
 /** Drops what waits and may not be delivered any more. A PUBREL is no message: it only ends one. */
 export async function withhold(layer: Layer, session: Session, client: Client) {
@@ -27,39 +26,13 @@ export async function withhold(layer: Layer, session: Session, client: Client) {
 }
 
 /** `Sessions.recheck`. Sessions of clients that are away are looked at when they come. */
-export function createRecheck(layer: Layer): () => void {
-  let wanted = false
-  let running = false
-
-  async function look(): Promise<boolean> {
-    for (const session of layer.sessions.values()) {
-      const { peer } = session
-      if (!session.queue || !peer) continue
-      try {
-        await withhold(layer, session, peer.client)
-      } catch (error) {
-        layer.log.error({ err: error }, 'what waits for clients could not be looked at; trying again')
-        return false
-      }
-    }
-    return true
-  }
-
-  async function run() {
-    running = true
-    for (let pause = togetherMs; wanted; ) {
-      wanted = false
-      await sleep(pause)
-      if (layer.closing) break
-      const done = await look()
-      wanted ||= !done
-      pause = done ? togetherMs : againMs
-    }
-    running = false
-  }
-
-  return () => {
-    wanted = true
-    if (!running) void run()
-  }
-}
+export const createRecheck = (layer: Layer) =>
+  soon(
+    layer,
+    'what waits for clients',
+    async () => {
+      for (const session of layer.sessions.values())
+        if (session.queue && session.peer) await withhold(layer, session, session.peer.client)
+    },
+    togetherMs,
+  )

@@ -2,7 +2,6 @@
  * Points of endpoints, piece by piece: whatever there is of them, one part of it is in memory, and the next on its way. Samples
  * are asked for before chunks: what is packed in between is seen twice, which merges, and never missed.
  */
-
 import type { Db } from '../../../kernel/db.ts'
 import type { Gate } from '../../../kernel/gate.ts'
 import { dayOf } from '../pack/builder.ts'

@@ -3,7 +3,6 @@
  * `{"days": 30, "series": {"auto~x": 7}}`. Without it they stay. Days of UTC go as a whole, once all of a day is older. Only what came
  * late can be due before it is packed: then it is left out.
  */
-
 import type { Clock } from '../../../kernel/clock.ts'
 import type { Db, Sql } from '../../../kernel/db.ts'
 import type { Gate } from '../../../kernel/gate.ts'
