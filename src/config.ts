@@ -39,6 +39,19 @@ export const settings = {
     default: '10',
     meaning: 'time that a new connection has for its CONNECT',
   },
+  HTTP_CONNECTIONS: {
+    kind: 'integer',
+    default: '0',
+    meaning:
+      'HTTP connections that may be open at the same time; 0: a quarter of the file descriptors that the process may open ' +
+      '(ulimit -n), without a reserve for the database and files',
+  },
+  MQTT_CONNECTIONS: {
+    kind: 'integer',
+    default: '0',
+    meaning:
+      'MQTT connections (TCP, TLS, WebSocket) that may be open at the same time; 0: the rest of the file descriptors',
+  },
   MQTT_STRANGERS_PER_ADDRESS: {
     kind: 'integer',
     default: '20000',
@@ -301,6 +314,7 @@ export function loadConfig(environment: Environment = process.env) {
     dataDirectory: resolve(must('DATA')),
     databaseUrl: text('DATABASE_URL'),
     databaseConnections: Math.max(2, integer('DATABASE_CONNECTIONS')),
+    connections: { http: integer('HTTP_CONNECTIONS'), mqtt: integer('MQTT_CONNECTIONS') },
     masterKey: text('MASTER_KEY'),
     /** Doors without authentication: all, or the named ones. */
     openDoors: openDoorsOf(must('AUTH')),

@@ -8,6 +8,7 @@ import { type Clock, systemClock } from '../kernel/clock.ts'
 import { type Contract, systemCtx } from '../kernel/contract.ts'
 import { type ConnectionOptions, connect, createDb } from '../kernel/db.ts'
 import type { AnyService, BuiltService, Kit, Needs } from '../kernel/define-service.ts'
+import { createFileDescriptors } from '../kernel/file-descriptors.ts'
 import { newId } from '../kernel/ids.ts'
 import { createJobs } from '../kernel/jobs.ts'
 import type { Log } from '../kernel/log.ts'
@@ -65,6 +66,7 @@ export async function buildHouse(options: {
       jobs: createJobs({ db, pool: jobPool, log }),
       secrets,
       metrics,
+      descriptors: createFileDescriptors({ configured: config.connections, log, metrics }),
       log,
       now: options.now ?? systemClock,
       newId,

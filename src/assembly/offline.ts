@@ -1,6 +1,7 @@
 /** The declared operations without a database: services are built on a kit that is never used, only their doors are asked. */
 import { loadConfig } from '../config.ts'
 import type { BuiltService, Kit, Needs } from '../kernel/define-service.ts'
+import { createFileDescriptors } from '../kernel/file-descriptors.ts'
 import { createHttpServer } from '../kernel/http/server.ts'
 import { createLog } from '../kernel/log.ts'
 import { createMetrics } from '../kernel/metrics.ts'
@@ -30,6 +31,7 @@ export async function offlineApiDocument(baseUrl: string) {
     jobs: { ...declaring('define') },
     secrets: unused('the data key'),
     metrics,
+    descriptors: createFileDescriptors({ limit: 1024, log, metrics }),
     log,
     now: () => new Date(0),
     newId: () => '',

@@ -54,6 +54,8 @@ export async function startPlatform(config: Config, log: Log, opening: Promise<D
     closers.push(() => house.close())
     const { kit, built } = house
     management.serveMetrics(kit.metrics)
+    const stopWatching = kit.descriptors.watch()
+    closers.push(async () => stopWatching())
 
     const http = createHttpServer({
       baseUrl: () => baseUrl,
@@ -92,7 +94,16 @@ export async function startPlatform(config: Config, log: Log, opening: Promise<D
     // Before HTTP: a WebSocket of a device would keep that door from closing.
     closers.push(closeDoors)
     if (!config.baseUrl) baseUrl = `http://${hostInUrl(config.host)}:${(http.app.server.address() as AddressInfo).port}`
-    management.ready([{ name: 'database', check: async () => void (await kit.db.sql`select 1`) }])
+    management.ready([
+      {
+        name: 'database',
+        async check() {
+          await kit.db.sql`select 1`
+          return undefined
+        },
+      },
+      { name: 'file descriptors', check: kit.descriptors.check },
+    ])
     closers.push(async () => management.stopping())
 
     return {

@@ -6,6 +6,7 @@ import type { Contract, Ctx } from './contract.ts'
 import type { Db } from './db.ts'
 import type { Extension } from './device.ts'
 import type { Face } from './faces.ts'
+import type { FileDescriptors } from './file-descriptors.ts'
 import type { Http, Operation } from './http/routes.ts'
 import type { NewId } from './ids.ts'
 import type { Jobs } from './jobs.ts'
@@ -21,6 +22,8 @@ export interface Kit {
   jobs: Jobs
   secrets: Secrets
   metrics: Metrics
+  /** The budget of connections that this process may have open. */
+  descriptors: FileDescriptors
   log: Log
   now: Clock
   newId: NewId

@@ -6,8 +6,8 @@ import type { Metrics } from './metrics.ts'
 
 export interface HealthCheck {
   name: string
-  /** Throws when it is not well. */
-  check(): Promise<void>
+  /** Throws when it is not well. What it resolves to is shown as `detail`. */
+  check(): Promise<Record<string, unknown> | undefined>
 }
 
 export interface Management {
@@ -21,7 +21,7 @@ export interface Management {
 
 export interface HealthReport {
   status: 'starting' | 'ready' | 'failing' | 'stopping'
-  checks: { name: string; ok: boolean; problem?: string; ms: number }[]
+  checks: { name: string; ok: boolean; problem?: string; ms: number; detail?: Record<string, unknown> }[]
 }
 
 export async function openManagement(port: number): Promise<Management> {
@@ -77,8 +77,8 @@ async function runCheck({ name, check }: HealthCheck) {
   const started = monotonicMs()
   const ms = () => Math.round(monotonicMs() - started)
   try {
-    await Promise.race([check(), timeout(2000)])
-    return { name, ok: true, ms: ms() }
+    const detail = await Promise.race([check(), timeout(2000)])
+    return { name, ok: true, ms: ms(), ...(detail && { detail }) }
   } catch (error) {
     return { name, ok: false, problem: (error as Error).message, ms: ms() }
   }

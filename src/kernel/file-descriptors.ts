@@ -1,0 +1,191 @@
+/**
+ * Divides the file descriptors of the process: a reserve for the database, files and the program itself, one share for HTTP
+ * connections and one for MQTT. Node.js drops connections silently when none is free, so a probe checks for that.
+ */
+import { closeSync, openSync, readFileSync } from 'node:fs'
+import { monotonicMs } from './clock.ts'
+import type { Log } from './log.ts'
+import type { Metrics } from './metrics.ts'
+
+export type Listener = 'http' | 'mqtt'
+
+/** The connections of one protocol. Whoever accepts connections keeps `open` up to date. */
+export interface ConnectionShare {
+  /** Greatest number of open connections. */
+  readonly max: number
+  /** Greatest number from one address, unless a setting says otherwise. */
+  readonly perAddress: number
+  open: number
+  /** Counts a refused connection and logs it, at most once in ten seconds for each reason. */
+  refused(reason: 'total' | 'address', address: string): void
+}
+
+export interface FileDescriptors {
+  readonly limit: number
+  readonly reserve: number
+  readonly http: ConnectionShare
+  readonly mqtt: ConnectionShare
+  /** Counts and logs an error of `accept`; the server goes on. */
+  acceptFailed(listener: string, error: Error): void
+  /** Probes for a free descriptor every second until the returned function is called. */
+  watch(): () => void
+  /** Health check: throws while descriptors are used up, or were within the last ten seconds. */
+  check(): Promise<Record<string, unknown>>
+}
+
+const reserveMin = 96
+const reserveMax = 4096
+const httpShare = 1 / 4
+const addressShare = 1 / 4
+const addressMin = 8
+/** A limit above this, or none at all, promises more sockets than a process can serve. */
+const limitMax = 1_048_576
+const logEveryMs = 10_000
+const probeEveryMs = 1000
+const unhealthyMs = 10_000
+
+/** Greatest number of descriptors that this process may have open. Node.js raises the soft limit to the hard one at start. */
+export function readDescriptorLimit(): number {
+  try {
+    const soft = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1]
+    return Math.min(limitMax, soft === undefined ? limitMax : Number(soft))
+  } catch {
+    // No /proc, as on macOS.
+    const report = process.report.getReport() as { userLimits?: { open_files?: { soft?: number | string } } }
+    const soft = Number(report.userLimits?.open_files?.soft)
+    return Math.min(limitMax, Number.isFinite(soft) ? soft : limitMax)
+  }
+}
+
+export interface Shares {
+  limit: number
+  reserve: number
+  http: number
+  mqtt: number
+}
+
+/** Zero or absent: HTTP takes a quarter of what is not reserved, and MQTT the rest. */
+export function shareDescriptors(limit: number, configured: Partial<Record<Listener, number>> = {}): Shares {
+  const reserve = Math.min(reserveMax, Math.max(reserveMin, Math.floor(limit / 8)))
+  const available = limit - reserve
+  const http =
+    configured.http || Math.max(1, Math.min(Math.floor(available * httpShare), available - (configured.mqtt ?? 0)))
+  const mqtt = configured.mqtt || available - http
+  if (http < 1 || mqtt < 1 || http + mqtt > available)
+    throw new Error(
+      `WAYPOST_HTTP_CONNECTIONS (${http}) and WAYPOST_MQTT_CONNECTIONS (${mqtt}) do not fit: the process may open ${limit} file ` +
+        `descriptors, of which ${reserve} are reserved; raise the limit (ulimit -n) or lower the settings`,
+    )
+  return { limit, reserve, http, mqtt }
+}
+
+export function createFileDescriptors(options: {
+  limit?: number
+  configured?: Partial<Record<Listener, number>>
+  log: Log
+  metrics: Metrics
+}): FileDescriptors {
+  const { log, metrics } = options
+  const shares = shareDescriptors(options.limit ?? readDescriptorLimit(), options.configured)
+  const { limit, reserve } = shares
+  const refusals = metrics.counter(
+    'waypost_connections_refused_total',
+    'Connections closed because a limit of connections was reached',
+    ['listener', 'reason'],
+  )
+  const exhaustions = metrics.counter(
+    'waypost_file_descriptors_exhausted_total',
+    'Times that no file descriptor was free: for a connection (accept), or for the probe of every second',
+    ['listener'],
+  )
+  let exhaustedAt = Number.NEGATIVE_INFINITY
+
+  function share(listener: Listener, max: number): ConnectionShare {
+    const logged = { total: logLimit(), address: logLimit() }
+    return {
+      max,
+      perAddress: Math.min(max, Math.max(addressMin, Math.floor(max * addressShare))),
+      open: 0,
+      refused(reason, address) {
+        refusals.inc({ listener, reason })
+        logged[reason]((refused) => {
+          const detail = { listener, address, refused, open: this.open, max }
+          if (reason === 'total') log.warn(detail, 'connection limit reached; refusing new connections')
+          else log.warn(detail, 'connection limit of one address reached; refusing new connections from it')
+        })
+      },
+    }
+  }
+  const http = share('http', shares.http)
+  const mqtt = share('mqtt', shares.mqtt)
+  metrics.gauge('waypost_connections_open', 'Open connections', ['listener'], (gauge) => {
+    gauge.set({ listener: 'http' }, http.open)
+    gauge.set({ listener: 'mqtt' }, mqtt.open)
+  })
+  metrics.gauge('waypost_connections_max', 'Limit of open connections', ['listener'], (gauge) => {
+    gauge.set({ listener: 'http' }, http.max)
+    gauge.set({ listener: 'mqtt' }, mqtt.max)
+  })
+
+  const logExhausted = logLimit()
+  function exhausted(listener: string, error: Error) {
+    exhaustedAt = monotonicMs()
+    exhaustions.inc({ listener })
+    logExhausted((times) =>
+      log.error(
+        { err: error, listener, limit, times, http: http.open, mqtt: mqtt.open },
+        'no file descriptor is free: connections are dropped until some are closed; raise the limit (ulimit -n)',
+      ),
+    )
+  }
+
+  function probe() {
+    try {
+      closeSync(openSync('/dev/null', 'r'))
+    } catch (error) {
+      if (isExhaustion(error)) exhausted('probe', error)
+    }
+  }
+
+  return {
+    limit,
+    reserve,
+    http,
+    mqtt,
+    acceptFailed(listener, error) {
+      if (isExhaustion(error)) exhausted(listener, error)
+      else log.error({ err: error, listener }, 'accepting a connection failed')
+    },
+    watch() {
+      const timer = setInterval(probe, probeEveryMs).unref()
+      return () => clearInterval(timer)
+    },
+    async check() {
+      probe()
+      const ago = monotonicMs() - exhaustedAt
+      if (ago < unhealthyMs)
+        throw new Error(
+          `no file descriptor of ${limit} was free ${Math.round(ago / 1000)} s ago; connections were dropped`,
+        )
+      const shown = ({ open, max }: ConnectionShare) => ({ open, max })
+      return { limit, reserve, http: shown(http), mqtt: shown(mqtt) }
+    },
+  }
+}
+
+/** The process's limit (EMFILE), or that of the whole system (ENFILE). */
+const isExhaustion = (error: unknown): error is Error =>
+  ['EMFILE', 'ENFILE'].includes(String((error as NodeJS.ErrnoException).code))
+
+/** Passes on at most one call in ten seconds, with the number of calls since the last one. */
+function logLimit(): (write: (calls: number) => void) => void {
+  let calls = 0
+  let last = Number.NEGATIVE_INFINITY
+  return (write) => {
+    calls++
+    if (monotonicMs() - last < logEveryMs) return
+    last = monotonicMs()
+    write(calls)
+    calls = 0
+  }
+}
