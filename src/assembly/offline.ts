@@ -28,7 +28,7 @@ export async function offlineApiDocument(baseUrl: string) {
     // Further connections are opened when they are used.
     db: unused('the database', { open: () => unused('the database') }),
     bus: { ...declaring('hear', 'react', 'onGap') },
-    jobs: { ...declaring('define') },
+    jobs: { ...declaring('handle') },
     secrets: unused('the data key'),
     metrics,
     descriptors: createFileDescriptors({ limit: 1024, log, metrics }),

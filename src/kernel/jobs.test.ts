@@ -4,6 +4,7 @@ import { eventually } from '../../test/harness/eventually.ts'
 import { openHouse } from '../../test/harness/house.ts'
 import { contract } from './contract.ts'
 import { defineService, type Kit } from './define-service.ts'
+import { defineJob } from './jobs.ts'
 
 const aService = (build: (kit: Kit) => void) =>
   defineService({
@@ -15,18 +16,21 @@ const aService = (build: (kit: Kit) => void) =>
     },
   })
 
+const Count = defineJob<{ n: number }>('test.count')
+const Fail = defineJob<Record<never, never>>('test.fail', { retries: 1 })
+const Later = defineJob<{ what: string }>('test.later')
+const Long = defineJob<Record<never, never>>('test.long')
+
 test('a job runs soon after the commit that sent it, and never after a rollback', async () => {
   const ran: number[] = []
   const { kit } = await openHouse({
-    services: [
-      aService((it) => it.jobs.define<{ n: number }>({ name: 'test.run', run: async ({ n }) => void ran.push(n) })),
-    ],
+    services: [aService(({ jobs }) => jobs.handle(Count, async ({ n }) => void ran.push(n)))],
   })
   const started = Date.now()
-  await kit.db.tx((sql) => kit.jobs.send(sql, 'test.run', { n: 1 }))
+  await kit.db.tx((sql) => kit.jobs.send(sql, Count, { n: 1 }))
   await assert.rejects(
     kit.db.tx(async (sql) => {
-      await kit.jobs.send(sql, 'test.run', { n: 2 })
+      await kit.jobs.send(sql, Count, { n: 2 })
       throw new Error('rolled back')
     }),
   )
@@ -36,12 +40,10 @@ test('a job runs soon after the commit that sent it, and never after a rollback'
 
 test('a backlog is worked off without waiting between jobs', async () => {
   let ran = 0
-  const { kit } = await openHouse({
-    services: [aService((it) => it.jobs.define<object>({ name: 'test.many', run: async () => void ran++ }))],
-  })
+  const { kit } = await openHouse({ services: [aService(({ jobs }) => jobs.handle(Count, async () => void ran++))] })
   const started = Date.now()
   await kit.db.tx(async (sql) => {
-    for (let n = 0; n < 50; n++) await kit.jobs.send(sql, 'test.many', { n })
+    for (let n = 0; n < 50; n++) await kit.jobs.send(sql, Count, { n })
   })
   await eventually(() => assert.equal(ran, 50), { withinMs: 20_000 })
   assert.ok(Date.now() - started < 10_000)
@@ -51,27 +53,74 @@ test('a failing job is tried again and knows its last attempt', async () => {
   const attempts: boolean[] = []
   const { kit } = await openHouse({
     services: [
-      aService((it) =>
-        it.jobs.define<object>({
-          name: 'test.fail',
-          retries: 1,
-          async run(_, { last }) {
-            attempts.push(last)
-            throw new Error('no')
-          },
+      aService(({ jobs }) =>
+        jobs.handle(Fail, async (_, { last }) => {
+          attempts.push(last)
+          throw new Error('no')
         }),
       ),
     ],
     environment: { WAYPOST_LOG_LEVEL: 'silent' },
   })
-  await kit.db.tx((sql) => kit.jobs.send(sql, 'test.fail', {}))
+  await kit.db.tx((sql) => kit.jobs.send(sql, Fail, {}))
   await eventually(() => assert.deepEqual(attempts, [false, true]), { withinMs: 20_000 })
 })
 
-test('an unknown job is refused where it is sent', async () => {
-  const { kit } = await openHouse({ services: [aService(() => {})] })
+test('a job with startAfter waits until then; one whose moment has passed runs at once', async () => {
+  const ran: string[] = []
+  const { kit } = await openHouse({
+    services: [aService(({ jobs }) => jobs.handle(Later, async ({ what }) => void ran.push(what)))],
+  })
+  const { db, jobs } = kit
+  await db.tx(async (sql) => {
+    await jobs.send(sql, Later, { what: 'tomorrow' }, { startAfter: new Date(Date.now() + 24 * 3600_000) })
+    await jobs.send(sql, Later, { what: 'in 2 s' }, { startAfter: 2 })
+    await jobs.send(sql, Later, { what: 'yesterday' }, { startAfter: new Date(Date.now() - 24 * 3600_000) })
+  })
+  const due = await db.sql`
+    select data->>'what' as what, extract(epoch from start_after - now()) as seconds
+    from jobs.job where name = ${Later.name} order by start_after desc`
+  assert.equal(due[0]?.what, 'tomorrow')
+  assert.ok(Math.abs(Number(due[0]?.seconds) - 24 * 3600) < 60)
+  await eventually(() => assert.deepEqual(ran, ['yesterday', 'in 2 s']), { withinMs: 15_000 })
+})
+
+test('a handler sees that the process stops', async () => {
+  let reason: unknown
+  let started = false
+  const { kit } = await openHouse({
+    services: [
+      aService(({ jobs }) =>
+        jobs.handle(Long, async (_, { signal }) => {
+          started = true
+          await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
+          reason = signal.reason
+          signal.throwIfAborted()
+        }),
+      ),
+    ],
+    environment: { WAYPOST_LOG_LEVEL: 'silent' },
+  })
+  await kit.db.tx((sql) => kit.jobs.send(sql, Long, {}))
+  await eventually(() => assert.ok(started))
+  await kit.jobs.stop()
+  assert.match(String(reason), /the process stops/)
+})
+
+test('a job is declared once, handled once, and sent only where it has a handler', async () => {
+  assert.throws(() => defineJob('test.count'), /job test\.count is declared twice/)
+  const { kit } = await openHouse({
+    services: [
+      aService(({ jobs }) => {
+        jobs.handle(Count, async () => {})
+        assert.throws(() => jobs.handle(Count, async () => {}), /job test\.count has two handlers/)
+      }),
+    ],
+  })
   await assert.rejects(
-    kit.db.tx((sql) => kit.jobs.send(sql, 'test.nobody', {})),
-    /job test\.nobody is not defined/,
+    kit.db.tx((sql) => kit.jobs.send(sql, Later, { what: 'nobody' })),
+    /job test\.later has no handler/,
   )
+  // @ts-expect-error the data must be of the job's type
+  await kit.db.tx((sql) => kit.jobs.send(sql, Count, { n: 'one' }))
 })

@@ -3,21 +3,49 @@ import { PgBoss } from 'pg-boss'
 import type { Db, Pool, Sql } from './db.ts'
 import type { Log } from './log.ts'
 
-export interface JobDefinition<T extends object> {
-  name: string
-  /** Work again after a failure, this many times, with pauses that grow to 8 s. */
+export interface JobOptions {
+  /** Retries after a failure, with pauses that grow to 8 s. */
   retries?: number
-  /** Longest run; a job whose process died is taken up again after 10 s without a sign of life. */
+  /** Longest run; a job whose node died is retried 10 s after its last heartbeat. */
   timeoutSeconds?: number
-  /** How many of them this process runs at once. */
+  /** How many of them one node runs at once. */
   parallel?: number
-  run(data: T, attempt: { last: boolean }): Promise<void>
+}
+
+export interface JobType<T extends object> extends Required<JobOptions> {
+  name: string
+  /** Ties the data of a job to its type; never set. */
+  data?: T
+}
+
+const names = new Set<string>()
+
+/** Declares a job at module level; `jobs.handle` says in `build` what it does. */
+export function defineJob<T extends object>(name: string, options: JobOptions = {}): JobType<T> {
+  if (names.has(name)) throw new Error(`job ${name} is declared twice`)
+  names.add(name)
+  const { retries = 10, timeoutSeconds = 300, parallel = 2 } = options
+  return { name, retries, timeoutSeconds, parallel }
+}
+
+export interface Attempt {
+  /** No retry follows when this attempt fails. */
+  last: boolean
+  /** Aborts when the process stops or the job's time is over: throw then, and the next attempt continues. */
+  signal: AbortSignal
+}
+
+export type JobHandler<T extends object> = (data: T, attempt: Attempt) => Promise<void>
+
+export interface SendOptions {
+  /** Earliest start: a moment, or seconds from now by the database's clock. */
+  startAfter?: Date | number
 }
 
 export interface Jobs {
-  define<T extends object>(definition: JobDefinition<T>): void
-  /** With the commit of `sql`, or not at all. */
-  send<T extends object>(sql: Sql, name: string, data: T): Promise<void>
+  handle<T extends object>(job: JobType<T>, run: JobHandler<T>): void
+  /** Enqueues the job with the commit of `sql`, or not at all. */
+  send<T extends object>(sql: Sql, job: JobType<T>, data: NoInfer<T>, options?: SendOptions): Promise<void>
   start(options: { workers: boolean }): Promise<void>
   /** Makes sure of the queues once more: a restored database may come from a version that had fewer. */
   reopen(): Promise<void>
@@ -47,8 +75,9 @@ export async function installJobs(pool: Pool) {
 const heartbeatSeconds = 10
 
 export function createJobs({ db, pool, log }: { db: Db; pool: Pool; log: Log }): Jobs {
-  const definitions = new Map<string, JobDefinition<never>>()
+  const handlers = new Map<string, { job: JobType<object>; run: JobHandler<never> }>()
   const workers = new Map<string, string[]>()
+  const stopping = new AbortController()
   let running = 0
   const boss = new PgBoss({
     schema: jobsSchema,
@@ -65,7 +94,7 @@ export function createJobs({ db, pool, log }: { db: Db; pool: Pool; log: Log }):
     for (const id of workers.get(name) ?? []) boss.notifyWorker(id)
   }
 
-  async function open({ name, retries = 10, timeoutSeconds = 300 }: JobDefinition<never>) {
+  async function open({ name, retries, timeoutSeconds }: JobType<object>) {
     const options = {
       retryLimit: retries,
       retryDelay: 1,
@@ -80,57 +109,60 @@ export function createJobs({ db, pool, log }: { db: Db; pool: Pool; log: Log }):
     else await boss.createQueue(name, options)
   }
 
-  async function work(definition: JobDefinition<never>) {
+  async function work({ name, parallel }: JobType<object>, run: JobHandler<never>) {
     const ids: string[] = []
-    for (let i = 0; i < (definition.parallel ?? 2); i++) {
+    for (let i = 0; i < parallel; i++) {
       const id = await boss.work(
-        definition.name,
+        name,
         { includeMetadata: true, pollingIntervalSeconds: 2, heartbeatRefreshSeconds: heartbeatSeconds / 2 },
         async ([job]) => {
           if (!job) return
           const last = job.retryCount >= job.retryLimit
           running++
           try {
-            await definition.run(job.data as never, { last })
+            await run(job.data as never, { last, signal: AbortSignal.any([stopping.signal, job.signal]) })
           } catch (error) {
-            log.warn({ err: error, job: definition.name, jobId: job.id, last }, 'a job failed')
+            log.warn({ err: error, job: name, jobId: job.id, last }, 'a job failed')
             throw error
           } finally {
             running--
             // Else the worker would wait for its next poll although there may be more: one job every two seconds.
-            wake(definition.name)
+            wake(name)
           }
         },
       )
       ids.push(id)
     }
-    workers.set(definition.name, ids)
+    workers.set(name, ids)
   }
 
   return {
-    define(definition) {
-      if (definitions.has(definition.name)) throw new Error(`job ${definition.name} is defined twice`)
-      definitions.set(definition.name, definition as never)
+    handle(job, run) {
+      if (handlers.has(job.name)) throw new Error(`job ${job.name} has two handlers`)
+      handlers.set(job.name, { job, run })
     },
-    async send(sql, name, data) {
-      if (!definitions.has(name)) throw new Error(`job ${name} is not defined`)
-      await boss.send(name, data, { db: executorOf(sql) })
+    async send(sql, { name }, data, { startAfter } = {}) {
+      if (!handlers.has(name)) throw new Error(`job ${name} has no handler`)
+      await boss.send(name, data, { db: executorOf(sql), ...(startAfter !== undefined && { startAfter }) })
       db.afterCommit(sql, () => {
         wake(name)
       })
     },
     async start(options) {
       await boss.start()
-      for (const definition of definitions.values()) {
-        await open(definition)
-        if (options.workers) await work(definition)
+      for (const { job, run } of handlers.values()) {
+        await open(job)
+        if (options.workers) await work(job, run)
       }
     },
     async reopen() {
-      for (const definition of definitions.values()) await open(definition)
+      for (const { job } of handlers.values()) await open(job)
     },
-    // Graceful looks every half second whether something still runs; when nothing does, there is nothing to wait for.
-    stop: () => boss.stop({ graceful: running > 0, close: false, timeout: 5000 }),
+    stop() {
+      stopping.abort(new Error('the process stops'))
+      // Graceful polls every half second whether a handler still runs; it is needless when none does.
+      return boss.stop({ graceful: running > 0, close: false, timeout: 5000 })
+    },
   }
 }
 

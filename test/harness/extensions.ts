@@ -29,4 +29,4 @@ export async function openExtensions() {
 
 /** As the gateway's own: for extensions that a test builds itself. */
 export const observationOf = ({ kit }: Awaited<ReturnType<typeof openRegister>>['house']): Observation =>
-  createObservation({ ...kit, jobs: { ...kit.jobs, define: () => {} }, bus: { ...kit.bus, react: () => {} } })
+  createObservation({ ...kit, jobs: { ...kit.jobs, handle: () => {} }, bus: { ...kit.bus, react: () => {} } })

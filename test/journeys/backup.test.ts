@@ -8,6 +8,7 @@ import { migrationSources } from '../../src/assembly/build.ts'
 import { defineEvent } from '../../src/kernel/bus.ts'
 import { contract } from '../../src/kernel/contract.ts'
 import { defineService } from '../../src/kernel/define-service.ts'
+import { defineJob } from '../../src/kernel/jobs.ts'
 import { readMigrations } from '../../src/kernel/migrate.ts'
 import { backUp, connectionOf, masterKey, restore } from '../harness/backup.ts'
 import { client } from '../harness/client.ts'
@@ -24,6 +25,7 @@ interface Notes {
   done: string[]
 }
 const Notes = contract<Notes>('notes')
+const Work = defineJob<{ name: string }>('sample-work')
 const Written = defineEvent<{ tenantId: string }>('notes.note.written', { description: 'for this test' })
 
 /** Keeps what it has read until it hears of a gap; its texts are sealed; a job and a reaction note what they were told. */
@@ -37,7 +39,7 @@ function notesService(directory: string) {
       const done: string[] = []
       kit.bus.onGap(() => cache.clear())
       kit.bus.react('sample.note', Written, async (_, { tenantId }) => void done.push(`event ${tenantId}`))
-      kit.jobs.define<{ name: string }>({ name: 'sample-work', run: async ({ name }) => void done.push(`job ${name}`) })
+      kit.jobs.handle(Work, async ({ name }) => void done.push(`job ${name}`))
       return {
         api: {
           done,

@@ -5,6 +5,7 @@
 import type { Kit } from '../../kernel/define-service.ts'
 import type { DeviceEndpoint } from '../../kernel/device.ts'
 import { invalidField } from '../../kernel/errors.ts'
+import { defineJob } from '../../kernel/jobs.ts'
 import { EndpointUnregistered } from '../../services/register/events.ts'
 import { TenantDeleted } from '../../services/tenants/events.ts'
 import * as store from '../store/observe.ts'
@@ -14,6 +15,10 @@ export const everything = ''
 
 /** Names of one endpoint in one extension: a device cannot fill the table. */
 const namesMax = 200
+
+const ForgetObservationsOfTenant = defineJob<{ tenantId: string }>('gateway.forget-observations-of-tenant', {
+  timeoutSeconds: 3600,
+})
 
 export interface Observation {
   /** Durable when it resolves. `everything` takes back what was said of single names. */
@@ -26,15 +31,12 @@ export function createObservation({ db, bus, jobs, now }: Pick<Kit, 'db' | 'bus'
   bus.react('gateway.forget-observations', EndpointUnregistered, (sql, { endpointIds, unregisteredDate }) =>
     store.deleteObservationsOf(sql, endpointIds, new Date(unregisteredDate)),
   )
-  const forgetTenant = 'gateway.forget-observations-of-tenant'
-  jobs.define<{ tenantId: string }>({
-    name: forgetTenant,
-    timeoutSeconds: 3600,
-    async run({ tenantId }) {
-      while ((await store.deleteObservationsOfTenant(db.sql, tenantId, 5000)) > 0);
-    },
+  jobs.handle(ForgetObservationsOfTenant, async ({ tenantId }) => {
+    while ((await store.deleteObservationsOfTenant(db.sql, tenantId, 5000)) > 0);
   })
-  bus.react(forgetTenant, TenantDeleted, (sql, { tenantId }) => jobs.send(sql, forgetTenant, { tenantId }))
+  bus.react(ForgetObservationsOfTenant.name, TenantDeleted, (sql, { tenantId }) =>
+    jobs.send(sql, ForgetObservationsOfTenant, { tenantId }),
+  )
 
   return {
     async set({ endpointId, tenantId }, extension, name, observed) {

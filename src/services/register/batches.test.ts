@@ -4,6 +4,7 @@ import { aCaller, aTenantAdmin } from '../../../test/harness/builders.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
 import { grantsOn } from '../../../test/harness/realm-state.ts'
 import { openRegister, query, root } from '../../../test/harness/register.ts'
+import { RegisterBatch } from './service/batches.ts'
 
 const { house, admin, heard, anApplication, anEndpoint } = await openRegister()
 const other = house.as(aTenantAdmin('other'))
@@ -62,7 +63,7 @@ suite('a batch of registrations', () => {
     )
     // Two more runs of the same job, while the first may still be at work.
     for (let i = 0; i < 2; i++)
-      await house.kit.db.tx((sql) => house.kit.jobs.send(sql, 'register.batch', { tenantId: 'default', taskId }))
+      await house.kit.db.tx((sql) => house.kit.jobs.send(sql, RegisterBatch, { tenantId: 'default', taskId }))
     await finished(taskId, 250)
     await house.kit.bus.settled()
     const list = await admin(`GET ${root}/endpoints${query({ applicationName: app, limit: 1 })}`)

@@ -3,6 +3,7 @@ import type { Identity } from '../../identity/contract.ts'
 import type { Sql } from '../../kernel/db.ts'
 import type { Kit } from '../../kernel/define-service.ts'
 import { PlatformError } from '../../kernel/errors.ts'
+import { defineJob } from '../../kernel/jobs.ts'
 import { UnusableTemplate } from './errors.ts'
 import { TenantAvailable, TenantStatusChanged } from './events.ts'
 import { composeRealm } from './realm.ts'
@@ -12,10 +13,9 @@ import { findSeedChecksum } from './store/seeds.ts'
 import * as store from './store/tenants.ts'
 import type { Tenant } from './tenant.ts'
 
-export const buildJob = 'tenants.build'
+/** 20 retries with pauses that grow to 8 s bridge more than two minutes of trouble. */
+export const BuildTenant = defineJob<{ tenantId: string }>('tenants.build', { retries: 20 })
 
-/** With pauses that grow to 8 s: more than two minutes in which the trouble may pass. */
-const retries = 20
 const stuckAfterMinutes = 15
 
 /** Throws UnusableTemplate for what no repetition can mend. */
@@ -70,20 +70,16 @@ export function defineBuilding({ db, bus, jobs, secrets, now, log }: Kit, identi
     })
   }
 
-  jobs.define<{ tenantId: string }>({
-    name: buildJob,
-    retries,
-    async run({ tenantId }, { last }) {
-      try {
-        await db.tx(async (sql) => {
-          const tenant = await inBuilding(sql, tenantId)
-          if (tenant) await finish(sql, tenant)
-        })
-      } catch (error) {
-        if (!last && !UnusableTemplate.is(error)) throw error
-        await giveUp(tenantId, error)
-      }
-    },
+  jobs.handle(BuildTenant, async ({ tenantId }, { last }) => {
+    try {
+      await db.tx(async (sql) => {
+        const tenant = await inBuilding(sql, tenantId)
+        if (tenant) await finish(sql, tenant)
+      })
+    } catch (error) {
+      if (!last && !UnusableTemplate.is(error)) throw error
+      await giveUp(tenantId, error)
+    }
   })
 
   return {
@@ -95,7 +91,7 @@ export function defineBuilding({ db, bus, jobs, secrets, now, log }: Kit, identi
       async run(sql: Sql) {
         const before = new Date(now().getTime() - stuckAfterMinutes * 60_000)
         for (const tenantId of await store.takeStuck(sql, before, now(), 100))
-          await jobs.send(sql, buildJob, { tenantId })
+          await jobs.send(sql, BuildTenant, { tenantId })
       },
     },
   }

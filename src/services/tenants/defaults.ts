@@ -6,28 +6,25 @@
 import { createHash } from 'node:crypto'
 import type { Identity } from '../../identity/contract.ts'
 import type { Kit } from '../../kernel/define-service.ts'
+import { defineJob } from '../../kernel/jobs.ts'
 import { buildRealmOf } from './building.ts'
 import { type BuiltInRole, builtInRoles, defaultScopes, tenantScopes } from './default-scopes.ts'
 import { UnusableTemplate } from './errors.ts'
 import * as seeding from './store/seeds.ts'
 import * as store from './store/tenants.ts'
 
-const refreshJob = 'tenants.refresh'
+const RefreshRealms = defineJob<{ after: string }>('tenants.refresh', { parallel: 1 })
 const realmsAtOnce = 20
 
 export function defineDefaults(kit: Kit, identity: Identity) {
   const { db, jobs, log } = kit
 
-  jobs.define<{ after: string }>({
-    name: refreshJob,
-    parallel: 1,
-    async run({ after }) {
-      const checksum = await seeding.findSeedChecksum(db.sql)
-      const outdated = await store.findOutdated(db.sql, checksum ?? '', after, realmsAtOnce)
-      for (const tenantId of outdated) await refresh(tenantId)
-      const last = outdated.at(-1)
-      if (last !== undefined) await db.tx((sql) => jobs.send(sql, refreshJob, { after: last }))
-    },
+  jobs.handle(RefreshRealms, async ({ after }) => {
+    const checksum = await seeding.findSeedChecksum(db.sql)
+    const outdated = await store.findOutdated(db.sql, checksum ?? '', after, realmsAtOnce)
+    for (const tenantId of outdated) await refresh(tenantId)
+    const last = outdated.at(-1)
+    if (last !== undefined) await db.tx((sql) => jobs.send(sql, RefreshRealms, { after: last }))
   })
 
   async function refresh(tenantId: string) {
@@ -53,7 +50,7 @@ export function defineDefaults(kit: Kit, identity: Identity) {
         if ((await seeding.findSeedChecksum(sql)) === checksum) return
         await seeding.insertDefaults(sql, onlyNew(seeds, await seeding.insertSeeds(sql, itemsOf(seeds))))
         await seeding.setSeedChecksum(sql, checksum)
-        await jobs.send(sql, refreshJob, { after: '' })
+        await jobs.send(sql, RefreshRealms, { after: '' })
       })
     },
   }

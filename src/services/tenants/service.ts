@@ -6,7 +6,7 @@ import { InvalidRequest, invalidField, NotFound } from '../../kernel/errors.ts'
 import { newName, newSecret } from '../../kernel/ids.ts'
 import type { Window } from '../../kernel/paging.ts'
 import { holds, onPlatform, onTenant } from '../../kernel/permissions.ts'
-import { buildJob, buildRealmOf, type defineBuilding } from './building.ts'
+import { BuildTenant, buildRealmOf, type defineBuilding } from './building.ts'
 import { type Catalogue, catalogues } from './catalogues.ts'
 import type { Tenants } from './contract.ts'
 import { BuiltInTenant, MoveRefused } from './errors.ts'
@@ -179,7 +179,7 @@ export function createTenants(
     // A template that cannot be used is refused now: the job would leave a working tenant FAILED.
     composeRealm(tenant, await findRealmParts(sql, tenant), undefined)
     await move(sql, tenant, 'UPDATING')
-    await jobs.send(sql, buildJob, { tenantId })
+    await jobs.send(sql, BuildTenant, { tenantId })
   }
 
   async function findById(id: string) {
@@ -193,7 +193,7 @@ export function createTenants(
       if (registration.tenantId !== undefined && builtInTenants.includes(registration.tenantId)) return undefined
       return await db.tx(async (sql) => {
         const registered = await enter(sql, registration)
-        if (registered) await jobs.send(sql, buildJob, { tenantId: registered.tenant.tenantId })
+        if (registered) await jobs.send(sql, BuildTenant, { tenantId: registered.tenant.tenantId })
         return registered
       })
     },

@@ -5,6 +5,7 @@ import type { Kit } from '../../kernel/define-service.ts'
 import { invalidField } from '../../kernel/errors.ts'
 import { gather } from '../../kernel/gather.ts'
 import { newShortToken } from '../../kernel/ids.ts'
+import { defineJob } from '../../kernel/jobs.ts'
 import type { Window } from '../../kernel/paging.ts'
 import { holds, onResource } from '../../kernel/permissions.ts'
 import type { Applications } from '../applications/contract.ts'
@@ -47,7 +48,7 @@ type Scope = 'endpoint:read' | 'endpoint:update'
 /** A list of all is one answer, and all tokens of an endpoint go with it at once. */
 export const tokensMax = 1000
 
-const forgetJob = 'tokens.forget-tenant'
+const ForgetTenant = defineJob<{ tenantId: string }>('tokens.forget-tenant', { timeoutSeconds: 3600 })
 const forgottenAtOnce = 5000
 const activatedAtOnce = 128
 const activatedEveryMs = 3
@@ -57,14 +58,10 @@ export function createTokens(kit: Kit, applications: Applications): TokensServic
   const key = createLookupKey(kit)
   const memory = createMemory(bus, (lookups) => store.findByHash(db.sql, lookups))
 
-  jobs.define<{ tenantId: string }>({
-    name: forgetJob,
-    timeoutSeconds: 3600,
-    async run({ tenantId }) {
-      // In parts: a tenant can leave a million endpoints, and everybody hears of its end.
-      while ((await db.tx((sql) => store.deleteOfTenant(sql, tenantId, forgottenAtOnce))) > 0);
-      await db.tx((sql) => bus.publish(sql, TenantTokensDeleted, { tenantId }))
-    },
+  jobs.handle(ForgetTenant, async ({ tenantId }) => {
+    // In parts: a tenant can leave a million endpoints, and everybody hears of its end.
+    while ((await db.tx((sql) => store.deleteOfTenant(sql, tenantId, forgottenAtOnce))) > 0);
+    await db.tx((sql) => bus.publish(sql, TenantTokensDeleted, { tenantId }))
   })
 
   /** Fills in what a new token needs and stores it; a generated text that is taken is made anew. */
@@ -162,7 +159,7 @@ export function createTokens(kit: Kit, applications: Applications): TokensServic
       })
     },
 
-    forgetTenant: (sql, tenantId) => jobs.send(sql, forgetJob, { tenantId }),
+    forgetTenant: (sql, tenantId) => jobs.send(sql, ForgetTenant, { tenantId }),
 
     start: key.prepare,
 

@@ -4,6 +4,7 @@ import type { Sql } from '../../kernel/db.ts'
 import type { Kit } from '../../kernel/define-service.ts'
 import type { DeviceEndpoint } from '../../kernel/device.ts'
 import { createGate } from '../../kernel/gate.ts'
+import { defineJob } from '../../kernel/jobs.ts'
 import type { Window } from '../../kernel/paging.ts'
 import { holds, onPlatform, visible } from '../../kernel/permissions.ts'
 import type { Applications } from '../applications/contract.ts'
@@ -65,7 +66,9 @@ export const readRefusals = 'tenant:refusal:read'
 const read = 'endpoint:read'
 
 const searchSeconds = 5
-const forgetJob = 'traffic-log.forget-tenant'
+const ForgetTenant = defineJob<{ tenantId: string; until: string }>('traffic-log.forget-tenant', {
+  timeoutSeconds: 3600,
+})
 const forgottenAtOnce = 10_000
 const outcomesDefault = 1000
 const outcomesMax = 10_000
@@ -118,14 +121,10 @@ export function createTrafficLog(kit: Kit, applications: Applications): TrafficL
     },
   })
 
-  jobs.define<{ tenantId: string; until: string }>({
-    name: forgetJob,
-    timeoutSeconds: 3600,
-    async run({ tenantId, until: text }) {
-      const until = new Date(text)
-      while (await db.tx((sql) => endpoints.deleteSome(sql, tenantId, until, forgottenAtOnce)));
-      await db.tx((sql) => endpoints.deleteRest(sql, tenantId, until))
-    },
+  jobs.handle(ForgetTenant, async ({ tenantId, until: text }) => {
+    const until = new Date(text)
+    while (await db.tx((sql) => endpoints.deleteSome(sql, tenantId, until, forgottenAtOnce)));
+    await db.tx((sql) => endpoints.deleteRest(sql, tenantId, until))
   })
 
   /** As of one moment, and not for longer than it is worth. */
@@ -178,7 +177,7 @@ export function createTrafficLog(kit: Kit, applications: Applications): TrafficL
       return { requestId, statusCode, reasonPhrase: reasonOf(statusCode, row!.payload) }
     },
 
-    forgetTenant: (sql, tenantId) => jobs.send(sql, forgetJob, { tenantId, until: now().toISOString() }),
+    forgetTenant: (sql, tenantId) => jobs.send(sql, ForgetTenant, { tenantId, until: now().toISOString() }),
     forgetEndpoints: endpoints.insertUnregistered,
     renewPartitions: partitions.renew,
     count: (sql) => countOn(sql, now()),

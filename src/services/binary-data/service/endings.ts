@@ -1,6 +1,7 @@
 /** What goes when an endpoint or a tenant goes. */
 import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
+import { defineJob } from '../../../kernel/jobs.ts'
 import * as items from '../store/items.ts'
 import { refuseUploadsOfEndpoints, refuseUploadsOfTenant } from '../store/uploads.ts'
 import type { Leavings } from './leavings.ts'
@@ -12,8 +13,11 @@ export interface EndingRules {
 }
 
 const atOnce = 1000
-const endpointsJob = 'binary-data.forget-endpoints'
-const tenantJob = 'binary-data.forget-tenant'
+const ForgetEndpoints = defineJob<{ tenantId: string; endpointIds: string[]; until: string }>(
+  'binary-data.forget-endpoints',
+  { timeoutSeconds: 3600 },
+)
+const ForgetTenant = defineJob<{ tenantId: string }>('binary-data.forget-tenant', { timeoutSeconds: 3600 })
 
 export function createEndingRules({ db, jobs }: Kit, leavings: Leavings): EndingRules {
   /** In parts, each a transaction: an endpoint can leave a million blobs. */
@@ -31,32 +35,25 @@ export function createEndingRules({ db, jobs }: Kit, leavings: Leavings): Ending
       })
   }
 
-  jobs.define<{ tenantId: string; endpointIds: string[]; until: string }>({
-    name: endpointsJob,
-    timeoutSeconds: 3600,
-    run: ({ tenantId, endpointIds, until }) =>
-      inParts(tenantId, (sql) =>
-        items.deleteOfEndpoints(sql, { tenantId, endpointIds, until: new Date(until), limit: atOnce }),
-      ),
-  })
-  jobs.define<{ tenantId: string }>({
-    name: tenantJob,
-    timeoutSeconds: 3600,
-    async run({ tenantId }) {
-      await inParts(tenantId, (sql) => items.deleteOfTenant(sql, tenantId, atOnce))
-      await items.deleteUsage(db.sql, tenantId)
-    },
+  jobs.handle(ForgetEndpoints, ({ tenantId, endpointIds, until }) =>
+    inParts(tenantId, (sql) =>
+      items.deleteOfEndpoints(sql, { tenantId, endpointIds, until: new Date(until), limit: atOnce }),
+    ),
+  )
+  jobs.handle(ForgetTenant, async ({ tenantId }) => {
+    await inParts(tenantId, (sql) => items.deleteOfTenant(sql, tenantId, atOnce))
+    await items.deleteUsage(db.sql, tenantId)
   })
 
   return {
     async forgetEndpoints(sql, { tenantId, endpointIds, until }) {
       await refuseUploadsOfEndpoints(sql, { endpointIds, until })
       if (await items.hasItems(sql, endpointIds))
-        await jobs.send(sql, endpointsJob, { tenantId, endpointIds, until: until.toISOString() })
+        await jobs.send(sql, ForgetEndpoints, { tenantId, endpointIds, until: until.toISOString() })
     },
     async forgetTenant(sql, tenantId) {
       await refuseUploadsOfTenant(sql, tenantId)
-      await jobs.send(sql, tenantJob, { tenantId })
+      await jobs.send(sql, ForgetTenant, { tenantId })
     },
   }
 }

@@ -7,6 +7,7 @@ import { mayRemove } from '../../../kernel/blobs/hold.ts'
 import { markKey, readMark, writeMark } from '../../../kernel/blobs/mark.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
+import { defineJob } from '../../../kernel/jobs.ts'
 import * as store from '../store/uploads.ts'
 
 export interface Leavings {
@@ -23,7 +24,10 @@ const atOnce = 50
 const comparedAtOnce = 500
 const deadAfterMs = 3_600_000
 const retryMs = 300_000
-const compareJob = 'binary-data.compare'
+const CompareContents = defineJob<Record<never, never>>('binary-data.compare', {
+  timeoutSeconds: 24 * 3600,
+  parallel: 1,
+})
 
 export function createLeavings({ db, jobs, log, now, newId }: Kit, blobs: Blobs): Leavings {
   const ago = (ms: number) => new Date(now().getTime() - ms)
@@ -80,29 +84,24 @@ export function createLeavings({ db, jobs, log, now, newId }: Kit, blobs: Blobs)
     return true
   }
 
-  jobs.define({
-    name: compareJob,
-    timeoutSeconds: 24 * 3600,
-    parallel: 1,
-    async run() {
-      if (!(await isOurs())) {
-        log.error('the blob store belongs to another database: what nobody names there is left alone')
-        return
-      }
-      const keys: string[] = []
-      const look = async () => {
-        const count = await store.insertUnknown(db.sql, keys.splice(0), now())
-        if (count > 0) log.warn({ count }, 'contents that belong to nothing are removed')
-      }
-      for await (const { key, changedAt } of blobs.keys()) {
-        if (stopped) return
-        if (key === markKey || changedAt > ago(deadAfterMs)) continue
-        keys.push(key)
-        if (keys.length >= comparedAtOnce) await look()
-      }
-      await look()
-      begin()
-    },
+  jobs.handle(CompareContents, async () => {
+    if (!(await isOurs())) {
+      log.error('the blob store belongs to another database: what nobody names there is left alone')
+      return
+    }
+    const keys: string[] = []
+    const look = async () => {
+      const count = await store.insertUnknown(db.sql, keys.splice(0), now())
+      if (count > 0) log.warn({ count }, 'contents that belong to nothing are removed')
+    }
+    for await (const { key, changedAt } of blobs.keys()) {
+      if (stopped) return
+      if (key === markKey || changedAt > ago(deadAfterMs)) continue
+      keys.push(key)
+      if (keys.length >= comparedAtOnce) await look()
+    }
+    await look()
+    begin()
   })
 
   return {
@@ -116,7 +115,7 @@ export function createLeavings({ db, jobs, log, now, newId }: Kit, blobs: Blobs)
       await store.deleteExpiredTokens(sql, now())
       db.afterCommit(sql, begin)
     },
-    compare: (sql) => jobs.send(sql, compareJob, {}),
+    compare: (sql) => jobs.send(sql, CompareContents, {}),
     async stop() {
       stopped = true
       await working

@@ -2,6 +2,7 @@ import type { Ctx } from '../../../kernel/contract.ts'
 import { authorizeOn } from '../../../kernel/contract.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { PlatformError } from '../../../kernel/errors.ts'
+import { defineJob } from '../../../kernel/jobs.ts'
 import type { Applications } from '../../applications/contract.ts'
 import { type FollowKeys, reservedIn } from '../connectivity-keys.ts'
 import { EndpointIdTaken, EndpointTokenTaken, NoBatch, NoVersionHere } from '../errors.ts'
@@ -30,7 +31,7 @@ export interface BatchRules {
   forgetOld(sql: Parameters<typeof store.deleteOldBatches>[0]): Promise<void>
 }
 
-const jobName = 'register.batch'
+export const RegisterBatch = defineJob<{ tenantId: string; taskId: string }>('register.batch')
 /** In one transaction. */
 const atOnce = 100
 const keptDays = 7
@@ -93,12 +94,9 @@ export function createBatchRules(
       return true
     })
 
-  jobs.define<{ tenantId: string; taskId: string }>({
-    name: jobName,
-    async run({ tenantId, taskId }) {
-      const batch = await store.findBatch(db.sql, tenantId, taskId)
-      while (batch && (await work(batch, reservedIn(await connectivityKeys(batch)))));
-    },
+  jobs.handle(RegisterBatch, async ({ tenantId, taskId }) => {
+    const batch = await store.findBatch(db.sql, tenantId, taskId)
+    while (batch && (await work(batch, reservedIn(await connectivityKeys(batch)))));
   })
 
   return {
@@ -115,7 +113,7 @@ export function createBatchRules(
           metadata: metadata ?? null,
         }))
         await store.insertBatch(sql, { ...into, taskId, creator, at: now() }, items)
-        await jobs.send(sql, jobName, { tenantId: into.tenantId, taskId })
+        await jobs.send(sql, RegisterBatch, { tenantId: into.tenantId, taskId })
       })
       return taskId
     },

@@ -9,6 +9,7 @@ import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { invalidField } from '../../../kernel/errors.ts'
 import { createGate } from '../../../kernel/gate.ts'
+import { defineJob } from '../../../kernel/jobs.ts'
 import type { Changes, EndpointChange } from '../changes.ts'
 import { parse } from '../document-query/parse.ts'
 import { EndpointsMatched, EndpointsUnmatched, FilterActivated, FilterPending } from '../events.ts'
@@ -32,8 +33,8 @@ export interface FilterToMatch extends store.OfFilter {
   memberSet: number
 }
 
-const matchJob = 'register.match-filter'
-const clearJob = 'register.clear-members'
+const MatchFilter = defineJob<FilterToMatch>('register.match-filter', { timeoutSeconds: 6 * 3600 })
+const ClearMembers = defineJob<Record<never, never>>('register.clear-members', { timeoutSeconds: 3600 })
 
 /** Endpoints asked in one transaction: so many that it takes about this long. */
 const partAtFirst = 2000
@@ -91,30 +92,22 @@ export function createMatching({ db, bus, jobs, now, log }: Kit, changes: Change
     }
   }
 
-  jobs.define<FilterToMatch>({
-    name: matchJob,
-    timeoutSeconds: 6 * 3600,
-    async run(filter) {
-      await match(filter)
-      // The queue pauses for seconds between two jobs: a hundred new filters would take minutes. Their own jobs then find
-      // nothing to do; those that fail are left to theirs.
-      for (let next = await store.findWaiting(db.sql); next; next = await store.findWaiting(db.sql))
-        try {
-          await match(next)
-        } catch (error) {
-          log.warn({ err: error, filterId: next.filterId }, 'a filter could not be matched and will be tried again')
-          return
-        }
-    },
+  jobs.handle(MatchFilter, async (filter) => {
+    await match(filter)
+    // The queue pauses for seconds between two jobs: a hundred new filters would take minutes. Their own jobs then find
+    // nothing to do; those that fail are left to theirs.
+    for (let next = await store.findWaiting(db.sql); next; next = await store.findWaiting(db.sql))
+      try {
+        await match(next)
+      } catch (error) {
+        log.warn({ err: error, filterId: next.filterId }, 'a filter could not be matched and will be tried again')
+        return
+      }
   })
 
-  jobs.define<Record<never, never>>({
-    name: clearJob,
-    timeoutSeconds: 3600,
-    async run() {
-      while (await db.tx((sql) => members.deleteLeft(sql, clearedAtOnce)))
-        if (stopped) throw new Error('the process stops')
-    },
+  jobs.handle(ClearMembers, async () => {
+    while (await db.tx((sql) => members.deleteLeft(sql, clearedAtOnce)))
+      if (stopped) throw new Error('the process stops')
   })
 
   changes.listen(async (sql, told) => {
@@ -213,16 +206,16 @@ export function createMatching({ db, bus, jobs, now, log }: Kit, changes: Change
   return {
     async begin(sql, { tenantId, applicationName, filterId, memberSet }) {
       await bus.publish(sql, FilterPending, { tenantId, applicationName, filterId })
-      await jobs.send<FilterToMatch>(sql, matchJob, { tenantId, applicationName, filterId, memberSet })
+      await jobs.send(sql, MatchFilter, { tenantId, applicationName, filterId, memberSet })
     },
     async clear(sql, set) {
       await members.leaveSet(sql, set)
-      await jobs.send(sql, clearJob, {})
+      await jobs.send(sql, ClearMembers, {})
     },
     async resume(sql) {
       const at = now()
       const since = new Date(at.getTime() - stalledMinutes * 60_000)
-      for (const filter of await store.takeStalled(sql, { since, at })) await jobs.send(sql, matchJob, filter)
+      for (const filter of await store.takeStalled(sql, { since, at })) await jobs.send(sql, MatchFilter, filter)
     },
     stop() {
       stopped = true

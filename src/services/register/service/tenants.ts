@@ -1,5 +1,6 @@
 import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
+import { defineJob } from '../../../kernel/jobs.ts'
 import { deleteOfTenant } from '../store/endpoints.ts'
 import { deleteFiltersOfTenant } from '../store/filter-members.ts'
 
@@ -8,19 +9,15 @@ export interface TenantRules {
   forget(sql: Sql, tenantId: string): Promise<void>
 }
 
-const jobName = 'register.forget-tenant'
+const ForgetTenant = defineJob<{ tenantId: string }>('register.forget-tenant', { timeoutSeconds: 3600 })
 const atOnce = 5000
 
 /** A tenant can leave a million endpoints: they go in parts, untold, because everybody hears of the tenant's end. */
 export function createTenantRules({ db, jobs }: Kit): TenantRules {
-  jobs.define<{ tenantId: string }>({
-    name: jobName,
-    timeoutSeconds: 3600,
-    async run({ tenantId }) {
-      // The members once more: a change of an endpoint may have been under way.
-      for (const deletePart of [deleteFiltersOfTenant, deleteOfTenant, deleteFiltersOfTenant])
-        while (await db.tx((sql) => deletePart(sql, tenantId, atOnce)));
-    },
+  jobs.handle(ForgetTenant, async ({ tenantId }) => {
+    // The members once more: a change of an endpoint may have been under way.
+    for (const deletePart of [deleteFiltersOfTenant, deleteOfTenant, deleteFiltersOfTenant])
+      while (await db.tx((sql) => deletePart(sql, tenantId, atOnce)));
   })
-  return { forget: (sql, tenantId) => jobs.send(sql, jobName, { tenantId }) }
+  return { forget: (sql, tenantId) => jobs.send(sql, ForgetTenant, { tenantId }) }
 }

@@ -5,7 +5,7 @@
 import type { Bus } from '../../../kernel/bus.ts'
 import type { Clock } from '../../../kernel/clock.ts'
 import type { Db, Sql } from '../../../kernel/db.ts'
-import type { Jobs } from '../../../kernel/jobs.ts'
+import { defineJob, type Jobs } from '../../../kernel/jobs.ts'
 import type { Register } from '../../register/contract.ts'
 import { NumbersForgotten } from '../events.ts'
 import { deleteChunksOf, tryPackingLock } from '../store/chunks.ts'
@@ -30,13 +30,9 @@ export interface Unregistered {
   unregisteredDate: string
 }
 
-interface ForgetJob {
-  tenantId: string
-  applicationName?: string
-  upTo: number
-}
-
-const job = 'time-series.forget'
+const ForgetNumbers = defineJob<{ tenantId: string; applicationName?: string; upTo: number }>('time-series.forget', {
+  timeoutSeconds: 3600,
+})
 const endpointsAtOnce = 1000
 const sweptAtOnce = 20
 /** Processes that still wrote under an old number have heard of it by then. */
@@ -58,20 +54,16 @@ export function createForget({
   register: Register
   now: Clock
 }): Forget {
-  jobs.define<ForgetJob>({
-    name: job,
-    timeoutSeconds: 3600,
-    async run({ tenantId, applicationName, upTo }) {
-      for (;;) {
-        const of = { tenantId, applicationName, upTo, limit: endpointsAtOnce }
-        const endpointIds = await store.findSomeOf(db.sql, of)
-        if (endpointIds.length === 0) return
-        await db.tx(async (sql) => {
-          await store.insertGone(sql, endpointIds, now(), now())
-          await bus.publish(sql, NumbersForgotten, { tenantId, endpointIds })
-        })
-      }
-    },
+  jobs.handle(ForgetNumbers, async ({ tenantId, applicationName, upTo }) => {
+    for (;;) {
+      const of = { tenantId, applicationName, upTo, limit: endpointsAtOnce }
+      const endpointIds = await store.findSomeOf(db.sql, of)
+      if (endpointIds.length === 0) return
+      await db.tx(async (sql) => {
+        await store.insertGone(sql, endpointIds, now(), now())
+        await bus.publish(sql, NumbersForgotten, { tenantId, endpointIds })
+      })
+    }
   })
 
   async function renumber(sql: Sql, gone: store.Gone, of: { tenantId: string; applicationName: string }) {
@@ -83,7 +75,7 @@ export function createForget({
     const of = { tenantId, ...(applicationName !== undefined && { applicationName }) }
     await store.deleteNames(sql, tenantId, applicationName)
     await bus.publish(sql, NumbersForgotten, of)
-    await jobs.send<ForgetJob>(sql, job, { ...of, upTo: await store.findGreatestNumber(sql) })
+    await jobs.send(sql, ForgetNumbers, { ...of, upTo: await store.findGreatestNumber(sql) })
   }
 
   return {
