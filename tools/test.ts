@@ -16,6 +16,7 @@ import { pythonWith } from '../test/harness/python.ts'
 
 /** What comes from Debian: package → how to see that it is there. */
 const tools = {
+  bsdutils: 'command -v script',
   chromium: 'command -v chromium',
   curl: 'command -v curl',
   'mosquitto-clients': 'command -v mosquitto_pub && command -v mosquitto_sub',

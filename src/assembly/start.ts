@@ -26,17 +26,29 @@ export interface Platform {
   stop(): Promise<void>
 }
 
-/** `opening`: the database, already on its way while this file and the services were read from disk. */
-export async function startPlatform(config: Config, log: Log, opening: Promise<Database>): Promise<Platform> {
+/**
+ * Opens everything in order, or closes what it has opened and throws.
+ * @param opening the database, which comes up while this file and the services are read from disk
+ * @param signal gives the start up at the next step
+ */
+export async function startPlatform(
+  config: Config,
+  log: Log,
+  opening: Promise<Database>,
+  signal?: AbortSignal,
+): Promise<Platform> {
   const reading = import('./catalogue.ts')
   reading.catch(() => {}) // heard below, where the database can be closed
   const closers: (() => Promise<void>)[] = []
   const stop = async () => {
-    for (const close of closers.splice(0).reverse()) await close()
+    const errors: unknown[] = []
+    for (const close of closers.splice(0).reverse()) await close().catch((error) => errors.push(error))
+    if (errors.length > 0) throw errors[0]
   }
   try {
     const database = await opening
     closers.push(() => database.stop())
+    signal?.throwIfAborted()
     const { catalogue } = await reading
     const management = await listening('MANAGEMENT_PORT', config.managementPort, () =>
       openManagement(config.managementPort),
@@ -52,6 +64,7 @@ export async function startPlatform(config: Config, log: Log, opening: Promise<D
       baseUrl: () => baseUrl,
     })
     closers.push(() => house.close())
+    signal?.throwIfAborted()
     const { kit, built } = house
     management.serveMetrics(kit.metrics)
     const stopWatching = kit.descriptors.watch()
@@ -70,11 +83,12 @@ export async function startPlatform(config: Config, log: Log, opening: Promise<D
       for (const door of service.http ?? []) http.mount(door, roots[door.name] ?? [])
     mountFrontPages(http, { baseUrl: () => baseUrl, report: management.report })
 
-    await kit.jobs.start({ workers: true })
     closers.push(() => kit.jobs.stop())
+    await kit.jobs.start({ workers: true })
     await kit.bus.start({ workers: true })
     closers.push(() => kit.bus.stop())
     for (const service of built.values()) {
+      signal?.throwIfAborted()
       await service.start?.()
       if (service.stop) closers.push(() => service.stop!())
     }
@@ -82,6 +96,7 @@ export async function startPlatform(config: Config, log: Log, opening: Promise<D
     await periodic.start([...built.values()].flatMap((service) => service.periodic ?? []))
     closers.push(() => periodic.stop())
     const firstThings = await bootstrap(house)
+    signal?.throwIfAborted()
 
     const opened: OpenDoors[] = []
     const closeDoors = async () => void (await Promise.all(opened.splice(0).map((door) => door.close())))
@@ -115,7 +130,7 @@ export async function startPlatform(config: Config, log: Log, opening: Promise<D
       stop,
     }
   } catch (error) {
-    await stop()
+    await stop().catch((problem) => log.warn({ err: problem }, 'closing after a failed start had a problem too'))
     throw error
   }
 }

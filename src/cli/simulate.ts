@@ -5,6 +5,7 @@ import { createDevice, type Device } from './simulate/device.ts'
 import { OptionError, readOptions, type SimulateOptions, usage } from './simulate/options.ts'
 import { prepare, readBootstrap, SimulationError } from './simulate/platform.ts'
 import { createStatistics, totalsText } from './simulate/statistics.ts'
+import { listenForStop } from './stop-request.ts'
 
 export { usage }
 
@@ -14,7 +15,7 @@ const startsAtOnce = 50
 
 /** Simulated devices until a signal comes. */
 export async function run(args: string[]): Promise<number> {
-  const stopSignal = nextSignal()
+  const stopSignal = listenForStop().received
   try {
     await simulate(readOptions(args), stopSignal)
     return 0
@@ -25,7 +26,7 @@ export async function run(args: string[]): Promise<number> {
   }
 }
 
-async function simulate(options: SimulateOptions, stopSignal: Promise<void>) {
+async function simulate(options: SimulateOptions, stopSignal: Promise<unknown>) {
   const bootstrap = readBootstrap(loadConfig().dataDirectory)
   const address = options.url ?? (bootstrap.mqttUrl ? new URL(bootstrap.mqttUrl) : undefined)
   if (!address) throw new SimulationError('bootstrap.json names no MQTT address; give one with --url')
@@ -89,13 +90,3 @@ function onceEach() {
     process.stderr.write(`waypost: ${who}${what}\n`)
   }
 }
-
-/** A second signal does not wait. */
-const nextSignal = () =>
-  new Promise<void>((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
-      process.once(signal, () => {
-        process.once(signal, () => process.exit(130))
-        resolve()
-      })
-  })

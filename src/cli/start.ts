@@ -1,68 +1,95 @@
 import { type Bootstrap, bootstrap, writeBootstrapFile } from '../assembly/bootstrap.ts'
-import { openDatabase } from '../assembly/database.ts'
+import { type Database, openDatabase } from '../assembly/database.ts'
 import type { Platform } from '../assembly/start.ts'
-import { loadConfig } from '../config.ts'
+import { type Config, loadConfig } from '../config.ts'
+import { sleep } from '../kernel/clock.ts'
 import { isUnheardLoss } from '../kernel/db.ts'
 import { collectSeldom } from '../kernel/heap.ts'
-import { createLog } from '../kernel/log.ts'
+import { createLog, type Log } from '../kernel/log.ts'
+import { listenForStop, type StopRequest } from './stop-request.ts'
 
 const stopLimitMs = 9_500
+/** A step of the start that waits (for a lock, for a server that does not answer) is given up after this time. */
+const abortLimitMs = 1_000
 
 /** Runs until a signal; what was acknowledged is finished first. */
 export async function run(): Promise<number> {
+  const stop = listenForStop()
   const config = loadConfig()
   const log = await createLog(config.log)
-  const stopSignal = nextSignal()
   process.on('unhandledRejection', (error) => {
     if (!isUnheardLoss(error)) throw error
     log.warn({ err: error }, 'a connection to the database broke while it was opened')
   })
-  let platform: Platform
+  // Exits here: a timer or connection that is left open must not keep the process, and while Node removes the signal handlers
+  // of a process that ends by itself, a repeated signal would kill it.
+  process.exit(await serve(config, log, stop))
+}
+
+async function serve(config: Config, log: Log, stop: StopRequest): Promise<number> {
+  const opening = openDatabase(config, log)
+  opening.catch(() => {}) // startPlatform awaits it and reports it
+  const aborted = stop.received.then(() => sleep(abortLimitMs)).then(() => undefined)
+  let platform: Platform | undefined
   try {
-    // The services are read from disk while the database comes up.
-    const opening = openDatabase(config, log)
-    opening.catch(() => {}) // startPlatform awaits it and tells; until then nobody does
-    const { startPlatform } = await import('../assembly/start.ts').catch(async (error) => {
-      await (await opening).stop()
-      throw error
-    })
-    platform = await startPlatform(config, log, opening)
+    platform = await Promise.race([start(config, log, opening, stop.signal), aborted])
   } catch (error) {
+    if (error === stop.signal.reason) return await giveUp(log, opening, stop)
     log.debug({ err: error }, 'start failed')
     process.stderr.write(`waypost: ${(error as Error).message}\n`)
     return 1
   }
+  if (!platform) return await giveUp(log, opening, stop)
   collectSeldom()
-  const { baseUrl, managementUrl, addresses, house } = platform
-  const tellFirstThings = (firstThings: Bootstrap) =>
+  announce(config, log, platform)
+  log.info(`${await stop.received}: stopping`)
+  await withinLimit(log, platform.stop())
+  log.info('stopped')
+  return 0
+}
+
+/** Reads the services from disk while the database comes up. */
+async function start(config: Config, log: Log, opening: Promise<Database>, signal: AbortSignal): Promise<Platform> {
+  const { startPlatform } = await import('../assembly/start.ts').catch(async (error) => {
+    await (await opening).stop()
+    throw error
+  })
+  return await startPlatform(config, log, opening, signal)
+}
+
+/** Ends a start that was interrupted. Nothing was acknowledged yet, so that closing the database is enough. */
+async function giveUp(log: Log, opening: Promise<Database>, stop: StopRequest): Promise<number> {
+  log.info(`${await stop.received}: stopping before the start is complete`)
+  const closing = opening.then(
+    (database) => database.stop(),
+    () => {}, // it never opened: there is nothing to close
+  )
+  await withinLimit(log, closing)
+  return 0
+}
+
+/** Ends the process with status 1 when stopping takes too long. */
+async function withinLimit(log: Log, stopping: Promise<void>) {
+  const overdue = setTimeout(() => {
+    log.error('stopping took too long; what was not acknowledged is given up')
+    process.exit(1)
+  }, stopLimitMs)
+  await stopping
+  clearTimeout(overdue)
+}
+
+/** Writes bootstrap.json, keeps it current and logs the addresses. */
+function announce(config: Config, log: Log, { baseUrl, managementUrl, addresses, house, bootstrap: first }: Platform) {
+  const write = (firstThings: Bootstrap) =>
     writeBootstrapFile(config.dataDirectory, { baseUrl, ...addresses, managementUrl, ...firstThings })
-  const file = tellFirstThings(platform.bootstrap)
-  // A restore beneath us brings other credentials.
-  const tellAgain = async () => void tellFirstThings(await bootstrap(house))
-  house.onGap(tellAgain)
+  const file = write(first)
+  const writeAgain = async () => void write(await bootstrap(house))
+  house.onGap(writeAgain) // a restore beneath us brings other credentials
   house.onFirstThings(
-    () => void tellAgain().catch((error) => log.error({ err: error }, 'bootstrap.json is not current')),
+    () => void writeAgain().catch((error) => log.error({ err: error }, 'bootstrap.json is not current')),
   )
   log.info(`Waypost serves at ${baseUrl}  (API reference ${baseUrl}/docs, health ${managementUrl}/health/ready)`)
   const doors = Object.values(addresses)
   if (doors.length > 0) log.info(`Devices connect to ${doors.join(', ')} and ${baseUrl}/kp1/…`)
   log.info(`First credentials are in ${file}`)
-
-  log.info(`${await stopSignal}: stopping`)
-  process.on('SIGINT', () => process.exit(130)) // a second Ctrl-C does not wait
-  const overdue = setTimeout(() => {
-    log.error('stopping took too long; what was not acknowledged is given up')
-    process.exit(1)
-  }, stopLimitMs)
-  await platform.stop()
-  clearTimeout(overdue)
-  log.info('stopped')
-  // The driver may open a connection again that broke, when its pool has ended already: nothing waits for it.
-  setTimeout(() => process.exit(0), 500).unref()
-  return 0
 }
-
-const nextSignal = () =>
-  new Promise<string>((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.once(signal, () => resolve(signal))
-  })

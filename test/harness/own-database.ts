@@ -1,6 +1,7 @@
 /** A PostgreSQL beside the platform, at an address that stays the same when the server is killed and started again. */
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
+import type { ConnectionOptions } from '../../src/kernel/db.ts'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/kernel/embedded-postgres.ts'
 import { atTheEnd } from './database.ts'
 
@@ -81,6 +82,14 @@ export async function tcpDoor(
   })
   await new Promise<void>((done) => door.listen(0, '127.0.0.1', done))
   return { port: (door.address() as AddressInfo).port, close: () => void door.close() }
+}
+
+/** For `WAYPOST_DATABASE_URL`: a database of the tests' server, which listens on a socket only, under a TCP address. */
+export async function databaseUrl(connection: ConnectionOptions): Promise<string> {
+  const { host, port, user, password, database } = connection as EmbeddedPostgres['connection']
+  const door = await tcpDoor(() => ({ host, port }))
+  atTheEnd(door.close)
+  return `postgres://${user}:${password}@127.0.0.1:${door.port}/${database}`
 }
 
 /** One that nobody uses at this moment: for what has to come back under the same address. */

@@ -33,7 +33,8 @@ export interface PlatformOptions {
   args?: string[]
 }
 
-const environmentOf = (directory: string, extra: Record<string, string> = {}) => {
+/** Of a program on this data directory and free ports. */
+export const environmentOf = (directory: string, extra: Record<string, string> = {}) => {
   const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('WAYPOST_')))
   return {
     ...inherited,
@@ -66,8 +67,9 @@ export async function runCommand(
 /**
  * A data directory on which the platform has run before, so that a start takes half as long: a copy of one that is made once in
  * a run of the tests. Outside of a run it is empty. Copies know the same secrets.
+ * @param withBootstrap false: without bootstrap.json, whose presence then says that the platform has started
  */
-export async function usedDirectory(): Promise<string> {
+export async function usedDirectory({ withBootstrap = true } = {}): Promise<string> {
   const directory = throwAwayDirectory()
   const shared = process.env[sharedDirectoryVariable]
   if (!shared) return directory
@@ -85,6 +87,7 @@ export async function usedDirectory(): Promise<string> {
   )
   // Its database belongs to another account.
   execFileSync('cp', ['-Rp', `${made}/.`, directory])
+  if (!withBootstrap) rmSync(join(directory, 'bootstrap.json'))
   return directory
 }
 

@@ -1,0 +1,23 @@
+/** A command at a pseudo-terminal, as a person runs it: keys such as Ctrl-C reach its whole process group. */
+import { spawn } from 'node:child_process'
+import { atTheEnd } from './database.ts'
+
+export const ctrlC = '\x03'
+
+export interface Terminal {
+  type(keys: string): void
+  output(): string
+  /** Resolves with the status of the command; 128 + n after signal n. */
+  exit: Promise<number | null>
+}
+
+/** `script` (util-linux) makes the terminal and passes on the status. */
+export function atTerminal(command: string, environment: NodeJS.ProcessEnv): Terminal {
+  const child = spawn('script', ['-qec', command, '/dev/null'], { env: environment })
+  let output = ''
+  child.stdout.on('data', (text) => (output += text))
+  child.stderr.on('data', (text) => (output += text))
+  const exit = new Promise<number | null>((done) => child.on('close', done))
+  atTheEnd(() => void child.kill('SIGKILL'))
+  return { type: (keys) => void child.stdin.write(keys), output: () => output, exit }
+}

@@ -1,0 +1,150 @@
+/** Signals and failures, as npm, a terminal and a supervisor deliver them. */
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
+import { connect as connectSocket } from 'node:net'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { connect } from '../../src/kernel/db.ts'
+import { lockMigrations } from '../../src/kernel/migrate.ts'
+import { atTheEnd, freshDatabase } from '../harness/database.ts'
+import { eventually } from '../harness/eventually.ts'
+import { databaseUrl } from '../harness/own-database.ts'
+import { environmentOf, runCommand, startPlatform, usedDirectory } from '../harness/platform.ts'
+import { isAlive, nameOf, treeOf } from '../harness/processes.ts'
+import { atTerminal, ctrlC } from '../harness/terminal.ts'
+
+const isReady = (directory: string) => {
+  assert.ok(existsSync(join(directory, 'bootstrap.json')))
+  return JSON.parse(readFileSync(join(directory, 'bootstrap.json'), 'utf8')) as { baseUrl: string }
+}
+
+const noProcessOf = async (directory: string) => {
+  const lock = join(directory, 'lock.pid')
+  await eventually(() => assert.ok(!existsSync(lock), 'the platform has not let go of its directory'))
+}
+
+const closing = (child: ChildProcess) =>
+  new Promise<{ code: number | null; signal: string | null }>((done) =>
+    child.on('close', (code, signal) => done({ code, signal })),
+  )
+
+test('npm start ends with 0 after Ctrl-C at a terminal, although npm sends the signal once more', async () => {
+  const directory = await usedDirectory({ withBootstrap: false })
+  const terminal = atTerminal('npm start', environmentOf(directory))
+  await eventually(() => isReady(directory), { withinMs: 60_000 }).catch((error) => {
+    throw new Error(terminal.output(), { cause: error })
+  })
+  terminal.type(ctrlC)
+  assert.equal(await terminal.exit, 0, terminal.output())
+  assert.match(terminal.output(), /SIGINT: stopping.*stopped/s)
+  await noProcessOf(directory)
+})
+
+test('npm start ends with 0 after SIGTERM to npm alone and to the whole group', async () => {
+  for (const toGroup of [false, true]) {
+    const directory = await usedDirectory({ withBootstrap: false })
+    const npm = spawn('npm', ['start'], { env: environmentOf(directory), detached: true })
+    let output = ''
+    npm.stdout.on('data', (text) => (output += text))
+    npm.stderr.on('data', (text) => (output += text))
+    const closed = closing(npm)
+    atTheEnd(() => void npm.kill('SIGKILL'))
+    await eventually(() => isReady(directory), { withinMs: 60_000 })
+    process.kill(toGroup ? -npm.pid! : npm.pid!, 'SIGTERM')
+    assert.deepEqual(await closed, { code: 0, signal: null }, output)
+    assert.match(output, /SIGTERM: stopping.*stopped/s)
+    await noProcessOf(directory)
+  }
+})
+
+test('repeated signals are ignored for a second; a later Ctrl-C does not wait for requests in flight', async () => {
+  const platform = await startPlatform()
+  const servers = treeOf(platform.process.pid!).filter((pid) => nameOf(pid).startsWith('postgres'))
+  assert.ok(servers.length > 0)
+  const { hostname, port } = new URL(platform.baseUrl)
+  const request = connectSocket(Number(port), hostname)
+  request.on('error', () => {}) // the end of the process resets it
+  await once(request, 'connect')
+  request.write('POST /api/v1/applications HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n')
+  await eventually(async () => {
+    // Handled in order: when a later connection is answered, the request above has been read.
+    assert.equal((await fetch(`${platform.baseUrl}/openapi.json`)).status, 200)
+  })
+  const exit = closing(platform.process)
+  let ended = false
+  void exit.then(() => (ended = true))
+  const began = performance.now()
+  await eventually(
+    () => {
+      if (!ended) for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) platform.process.kill(signal)
+      assert.ok(ended)
+    },
+    { everyMs: 50 },
+  )
+  assert.deepEqual(await exit, { code: 130, signal: null })
+  const took = performance.now() - began
+  assert.ok(took >= 1000, `it gave up after ${took} ms`)
+  assert.ok(took < 5000, `it took ${took} ms`)
+  request.destroy()
+  await eventually(() => assert.deepEqual(servers.filter(isAlive), [], 'the database goes with it'))
+})
+
+test('SIGTERM and SIGINT end a start that waits, with 0 and soon', async () => {
+  const connection = await freshDatabase()
+  const holder = connect(connection, { max: 1 })
+  const watcher = connect(connection, { max: 1 })
+  const environment = { WAYPOST_DATABASE_URL: await databaseUrl(connection) }
+  const release = Promise.withResolvers<void>()
+  const locked = Promise.withResolvers<void>()
+  const holding = holder.begin(async (sql) => {
+    await lockMigrations(sql)
+    locked.resolve()
+    await release.promise
+  })
+  await locked.promise
+  atTheEnd(async () => {
+    release.resolve()
+    await holding
+    await Promise.all([holder.end(), watcher.end()])
+  })
+  for (const [index, signal] of (['SIGTERM', 'SIGINT'] as const).entries()) {
+    let began = 0
+    const { code, stdout, stderr } = await runCommand(['start'], {
+      environment,
+      async begun(child) {
+        await eventually(
+          async () => {
+            const waiting = await watcher`
+              select from pg_stat_activity where datname = current_database() and wait_event = 'advisory'`
+            // The server notices only later that whoever waited before has gone.
+            assert.equal(waiting.length, index + 1)
+          },
+          { withinMs: 60_000 },
+        )
+        began = performance.now()
+        child.kill(signal)
+        child.kill(signal)
+      },
+    })
+    assert.equal(code, 0, stderr)
+    assert.match(stdout, new RegExp(`${signal}: stopping before the start is complete`))
+    assert.ok(performance.now() - began < 5000)
+  }
+})
+
+test('a start that fails after the job queue was opened ends with 1', async () => {
+  const connection = await freshDatabase()
+  const pool = connect(connection, { max: 1 })
+  const { default: boss } = await import('pg-boss/package.json', { with: { type: 'json' } })
+  // The queue finds its version and takes its tables for made.
+  await pool.unsafe(`create schema jobs; create table jobs.version as select ${Number(boss.pgboss.schema)} as version`)
+  await pool.end()
+  const { code, stderr } = await runCommand(['start'], {
+    environment: { WAYPOST_DATABASE_URL: await databaseUrl(connection) },
+    begun: (child) => void setTimeout(() => child.kill('SIGKILL'), 30_000).unref(),
+  })
+  assert.equal(code, 1)
+  assert.match(stderr, /^waypost: relation "jobs\.queue" does not exist$/m)
+})
