@@ -160,7 +160,11 @@ export function createGateway(kit: Kit, given: Given): GatewayService {
     },
     periodic: [
       { name: 'gateway.left-behind', everySeconds: 5, run: () => connectivity.sweep() },
-      { name: 'gateway.expired-sessions', everySeconds: 60, run: (sql) => sweepSessions(sql, kit.now()) },
+      {
+        name: 'gateway.expired-sessions',
+        everySeconds: 60,
+        run: (sql) => sweepSessions(sql, kit.now(), defaultLimits.sessionExpiryMaxSeconds),
+      },
       { name: 'gateway.left-forwards', everySeconds: 60, run: (sql) => sweepForwarded(sql, kit.now()) },
     ],
     start: connectivity.start,

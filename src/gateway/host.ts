@@ -12,7 +12,7 @@ import { draw, type Guesses, type Strangers } from './limits.ts'
 import type { GatewayMetrics } from './metrics.ts'
 import type { Host, Message, PublishCode, Qos, Subscription } from './mqtt/host.ts'
 import { createPatience } from './patience.ts'
-import { type Device, keepRoute, newPeer, type Peer, type Route, routeFor } from './peers.ts'
+import { type Device, hasPresented, keepRoute, newPeer, type Peer, present, type Route, routeFor } from './peers.ts'
 import {
   endpointOfFilter,
   readTail,
@@ -141,8 +141,8 @@ export function createHost(deps: HostDeps): Host<Peer> {
       if (!identify.isCurrent(who)) continue
       // It said what it had to say and went: that is heard, but nobody is there.
       if (!connection.open) return routeOf(bindings.visit(connection, who), who, topic, countsOf(connection, who))
+      introduce(connection, topic, who)
       const presence = bindings.bind(connection, who, true)!
-      introduce(connection, topic)
       const made = routeOf(presence, who, topic, countsOf(connection, who))
       // Names of extensions that nobody has are not remembered: they are the peer's to make up.
       if (who.extension) keepRoute(peer, made)
@@ -153,10 +153,14 @@ export function createHost(deps: HostDeps): Host<Peer> {
   const countsOf = ({ client }: Device, { extension }: Identified) =>
     metrics.messages(extension?.name, client.transport)
 
-  /** Somebody knows now who is there. */
-  function introduce(connection: Device, topic: Topic) {
+  /** The client has presented a valid token. */
+  function introduce(connection: Device, topic: Topic, { endpointTokenId }: Identified) {
     const { state: peer, client } = connection
     guesses.right(client.address, shownIn(topic))
+    if (!peer.shown && !hasPresented(peer, endpointTokenId)) {
+      present(peer, endpointTokenId)
+      connection.release(endpointTokenId)
+    }
     if (peer.known) return
     peer.known = true
     patience.done(connection)
@@ -242,18 +246,23 @@ export function createHost(deps: HostDeps): Host<Peer> {
       if (!identify.isCurrent(who)) continue
       // It has gone, but its session may be kept: what comes for the endpoint waits there.
       if (!connection.open) return void bindings.visit(connection, who)
-      introduce(connection, topic)
+      introduce(connection, topic, who)
       bindings.bind(connection, who, false)
       return
     }
   }
 
+  function noteSubscriptions({ state: peer }: Device, subscriptions: Subscription[]) {
+    if (subscriptions.length === 0) return
+    peer.subscriptions ??= new Map()
+    for (const { filter, qos } of subscriptions) peer.subscriptions.set(filter, grantedQos(qos))
+  }
+
   function awaitPushes(connection: Device, subscriptions: Subscription[]) {
     const peer = connection.state
-    peer.subscriptions ??= new Map()
+    noteSubscriptions(connection, subscriptions)
     const named = new Map<string, Topic>()
-    for (const { filter, qos } of subscriptions) {
-      peer.subscriptions.set(filter, grantedQos(qos))
+    for (const { filter } of subscriptions) {
       const topic = endpointOfFilter(filter)
       if (topic) named.set(`${topic.versionName}/${topic.token}`, topic)
     }
@@ -276,7 +285,9 @@ export function createHost(deps: HostDeps): Host<Peer> {
       else patience.with(connection)
       metrics.connected(connection.client.transport, 1)
       deps.opened(connection)
-      if (subscriptions.length > 0) awaitPushes(connection, subscriptions)
+      // Subscriptions of an earlier connection prove nothing about an anonymous client (document 5, 10.2).
+      if (connection.state.shown) awaitPushes(connection, subscriptions)
+      else noteSubscriptions(connection, subscriptions)
     },
 
     publish(connection, message) {
@@ -303,6 +314,15 @@ export function createHost(deps: HostDeps): Host<Peer> {
     },
 
     mayDeliver: deps.mayDeliver,
+
+    // An anonymous client could otherwise test thousands of tokens in one UNSUBSCRIBE.
+    concealsSubscription: ({ state: peer }, filter) => !peer.shown && endpointOfFilter(filter) !== undefined,
+
+    mustWait({ state: peer, client }, { about }) {
+      // While CONNECT is being answered there is no state yet.
+      if (!peer) return clients.shownBy(client) === undefined
+      return !peer.shown && (about === undefined || !hasPresented(peer, about))
+    },
 
     disconnected(connection) {
       const { state: peer, client } = connection

@@ -19,6 +19,8 @@ export interface Peer {
   shown: Shown | undefined
   /** Whether anybody knows by now who is there: by credentials or by a token. */
   known: boolean
+  /** Ids of the tokens that an anonymous client has presented on this connection; mostly it is one. */
+  presented: string | Set<string> | undefined
   /** What was decided for messages that begin with the same `kp1/<version>/<extension>/<token>`: the one that was used last. */
   lastRoute: Route | undefined
   /** All of them by their beginning, once there is a second: most devices never have one. */
@@ -99,6 +101,7 @@ export interface Route extends Addressed {
 export const newPeer = (shown: Shown | undefined, messagesPerSecond: number): Peer => ({
   shown,
   known: shown !== undefined,
+  presented: undefined,
   lastRoute: undefined,
   routes: undefined,
   endpoints: undefined,
@@ -109,6 +112,16 @@ export const newPeer = (shown: Shown | undefined, messagesPerSecond: number): Pe
   slowed: false,
   lookups: 0,
 })
+
+/** Notes that the client has presented this token. */
+export function present(peer: Peer, endpointTokenId: string) {
+  if (peer.presented === undefined) peer.presented = endpointTokenId
+  else if (typeof peer.presented !== 'string') peer.presented.add(endpointTokenId)
+  else if (peer.presented !== endpointTokenId) peer.presented = new Set([peer.presented, endpointTokenId])
+}
+
+export const hasPresented = ({ presented }: Peer, endpointTokenId: string): boolean =>
+  typeof presented === 'string' ? presented === endpointTokenId : presented?.has(endpointTokenId) === true
 
 /** What was decided for messages that begin so, as long as it holds. */
 export function routeFor(connection: Device, topic: string): Route | undefined {

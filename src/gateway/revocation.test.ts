@@ -87,19 +87,29 @@ test('a second token of an endpoint goes on when the first is revoked', async ()
   await sensor.hears(`${second}/json/1/status`)
 })
 
+const aLogin = async () => {
+  const { username, password } = await gate.aBasicCredential()
+  return { username: `${username}@default`, password }
+}
+
 /** Two endpoints of a client that is away, and what waits for it of each. */
-async function aSleepingHub(clientId: string, ask = admin) {
+async function aSleepingHub(clientId: string, login: { username?: string; password?: string } = {}, ask = admin) {
   const { version, app } = await anApplication(['v1'], ask)
   const [first, second] = [await anEndpoint(version, ask), await anEndpoint(version, ask)]
-  const session = { clientId, clean: false }
+  const session = { clientId, clean: false, ...login }
   const hub = await device(session)
   const topicOf = ({ token }: { token: string }) => `kp1/${version}/test/${token}/wake/status`
   for (const endpoint of [first, second]) await hub.client.subscribeAsync(topicOf(endpoint), { qos: 1 })
   for (const { endpointId } of [first, second])
     await eventually(async () => assert.equal((await gate.metadataOf(endpointId, ask)).connected, true))
   await hub.end()
-  for (const { endpointId } of [first, second])
-    await eventually(async () => assert.equal(await gate.gateway.send(endpointId, push), 'queued'))
+  for (const { endpointId } of [first, second]) {
+    await eventually(async () => {
+      const [row] = await house.kit.db.sql`select node_id from gateway.bindings where endpoint_id = ${endpointId}`
+      assert.equal(row?.nodeId, null)
+    })
+    assert.equal(await gate.gateway.send(endpointId, push), 'queued')
+  }
   return { first, second, app, version, topicOf, wake: () => device(session) }
 }
 
@@ -127,7 +137,7 @@ const endings: [name: string, (ended: Ended) => Promise<unknown>][] = [
 ]
 for (const [index, [name, end]] of endings.entries())
   test(`what waited for an endpoint is not delivered after ${name}`, async () => {
-    const { first, second, version, topicOf, wake } = await aSleepingHub(`sleeper-${index}`)
+    const { first, second, version, topicOf, wake } = await aSleepingHub(`sleeper-${index}`, await aLogin())
     await end({ ...first, version })
     const hub = await wake()
     await hub.hears(topicOf(second))
@@ -135,16 +145,18 @@ for (const [index, [name, end]] of endings.entries())
   })
 
 test('what waited for the endpoints of a suspended tenant is not delivered', async () => {
-  const { topicOf, first, second, wake } = await aSleepingHub('sleeper-of-other', gate.other)
+  const { topicOf, first, second, wake } = await aSleepingHub('sleeper-of-other', {}, gate.other)
   await gate.setTenantStatus('other', 'SUSPENDED')
   const hub = await wake()
+  for (const endpoint of [first, second]) await hub.client.subscribeAsync(topicOf(endpoint), { qos: 1 })
   await hub.hearsNothing()
   await gate.setTenantStatus('other', 'AVAILABLE')
   await hub.end()
   for (const { endpointId } of [first, second])
     await eventually(async () => assert.notEqual(await gate.gateway.send(endpointId, push), 'offline'))
   const later = await wake()
-  for (const endpoint of [first, second]) await later.hears(topicOf(endpoint))
+  for (const endpoint of [first, second]) await later.client.subscribeAsync(topicOf(endpoint), { qos: 1 })
+  for (const endpoint of [first, second, first, second]) await later.hears(topicOf(endpoint))
   await later.hearsNothing()
 })
 

@@ -149,7 +149,8 @@ test('a session survives a crash of everything; who was connected then is not an
   assert.equal((await metadataOf(endpointId)).kept, 'yes')
   const again = await aDevice(platform.mqttUrl, session)
   assert.ok(again.sessionPresent)
-  // Its subscription names the endpoint: it is connected again without a further word.
+  // An anonymous client represents an endpoint again once it presents its token.
+  await again.client.subscribeAsync(`kp1/${version}/+/${token}/#`, { qos: 1 })
   await eventually(async () => assert.equal((await metadataOf(endpointId)).connected, true))
 })
 

@@ -3,6 +3,7 @@ import { newId } from '../../kernel/ids.ts'
 import { Code } from './codes.ts'
 import type { Connect } from './decode.ts'
 import { end, refuse } from './ending.ts'
+import { holdBackAll } from './held-messages.ts'
 import type { Client, Verdict } from './host.ts'
 import { sendQueued } from './outbound.ts'
 import type { Properties } from './properties.ts'
@@ -127,6 +128,7 @@ async function open(peer: Peer, packet: Connect) {
       present = state !== undefined
     }
     const claim = await claiming
+    holdBackAll(peer, session)
     await withhold(layer, session, client)
     session.expirySeconds = client.sessionExpirySeconds
     if (session.expirySeconds > 0 && peer.phase === Phase.connecting) {

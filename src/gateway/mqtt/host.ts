@@ -91,6 +91,8 @@ export interface Connection<S = unknown> {
    * the client does not keep up and its queue is full, or it is gone.
    */
   send(message: Message): boolean
+  /** Sends the messages about this that `Host.mustWait` has held back. */
+  release(about: string): void
   close(reason: CloseReason, why: string): void
   /** Back-pressure: nothing more is read until `resume`. */
   pause(): void
@@ -112,6 +114,13 @@ export interface Host<S = unknown> {
   /** The granted QoS or a reason code (0x80 and above) for each. */
   subscribe(connection: Connection<S>, subscriptions: Subscription[]): number[]
   unsubscribe(connection: Connection<S>, filters: string[]): void
+  /** True: UNSUBSCRIBE must not reveal whether the session has this subscription. */
+  concealsSubscription?(connection: Connection<S>, filter: string): boolean
+  /**
+   * True: the session holds this message back until `Connection.release`, because the client has not shown on this connection
+   * that the message is for it. A message from an earlier connection without `about` can never be released and is dropped.
+   */
+  mustWait?(connection: Connection<S>, message: Message): boolean
   /**
    * Asked before what waited in a session is sent to a client that is back, and by `Sessions.recheck`; an answer for each
    * message. What may not be delivered is dropped.

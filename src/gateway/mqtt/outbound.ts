@@ -1,5 +1,6 @@
 /** Messages to a client: a window of unacknowledged ones, a bounded queue behind it. */
 import { Code, protocolError } from './codes.ts'
+import { holdBack } from './held-messages.ts'
 import type { Message, MessageProperties } from './host.ts'
 import { addInFlight, findInFlight, inFlightOf, removeInFlight } from './in-flight.ts'
 import { Packet } from './properties.ts'
@@ -19,7 +20,7 @@ export function send(this: Peer, message: Message): boolean {
   }
   const { queuedMessagesMax, queuedBytesMax } = layer.limits
   const bytes = messageBytes(message)
-  const count = session.inFlight + (session.queue?.length ?? 0)
+  const count = session.inFlight + (session.queue?.length ?? 0) + (session.held?.length ?? 0)
   if (count >= queuedMessagesMax || session.owedBytes + bytes > queuedBytesMax) return false
   session.owedBytes += bytes
   const expires = message.properties?.messageExpiryInterval !== undefined
@@ -53,6 +54,18 @@ export function sendQueued(peer: Peer) {
   if (session.queue?.length === 0) session.queue = undefined
 }
 
+/** `Connection.release`: in their order, and before anything newer about the same. */
+export function release(this: Peer, about: string) {
+  const { session } = this
+  if (!session?.held) return
+  const due = session.held.filter(({ message }) => message.about === about)
+  if (due.length === 0) return
+  const rest = session.held.filter(({ message }) => message.about !== about)
+  session.held = rest.length > 0 ? rest : undefined
+  session.queue = [...(session.queue ?? []), ...due]
+  sendQueued(this)
+}
+
 /** `Sessions.fetch` for one: what the store has of it and this process does not know. */
 export async function fetchQueued(layer: Layer, key: string) {
   const session = layer.sessions.get(key)
@@ -69,12 +82,12 @@ export async function fetchQueued(layer: Layer, key: string) {
   if (found.length === 0) return
   const added = found.map(toOutgoing)
   for (const { bytes } of added) session.owedBytes += bytes
-  session.queue = [...(session.queue ?? []), ...added]
+  session.queue = [...(session.queue ?? []), ...holdBack(peer, session, added)]
   sendQueued(peer)
 }
 
 const storedOf = (session: Session) =>
-  [...inFlightOf(session), ...(session.queue ?? [])].flatMap(({ stored }) => stored ?? [])
+  [...inFlightOf(session), ...(session.queue ?? []), ...(session.held ?? [])].flatMap(({ stored }) => stored ?? [])
 
 function transmit(peer: Peer, session: Session, outgoing: Outgoing) {
   if (outgoing.packetId === 0) outgoing.packetId = nextPacketId(session)
@@ -85,9 +98,9 @@ function transmit(peer: Peer, session: Session, outgoing: Outgoing) {
   }
   const { message, at } = outgoing
   let properties: MessageProperties | undefined = message.properties
-  if (at > 0 && properties) {
+  if (at > 0 && properties?.messageExpiryInterval !== undefined) {
     const waited = Math.floor((peer.layer.now().getTime() - at) / 1000)
-    const left = properties.messageExpiryInterval! - waited
+    const left = properties.messageExpiryInterval - waited
     if (left <= 0) {
       completed(peer, session, outgoing)
       return
@@ -101,10 +114,12 @@ function transmit(peer: Peer, session: Session, outgoing: Outgoing) {
 function nextPacketId(session: Session): number {
   let id = session.lastPacketId
   do id = id >= 0xffff ? 1 : id + 1
-  while (findInFlight(session, id) || session.queue?.some(({ packetId }) => packetId === id))
+  while (findInFlight(session, id) || holds(session.queue, id) || holds(session.held, id))
   session.lastPacketId = id
   return id
 }
+
+const holds = (messages: Outgoing[] | undefined, id: number) => messages?.some(({ packetId }) => packetId === id)
 
 function completed(peer: Peer, session: Session, outgoing: Outgoing) {
   removeInFlight(session, outgoing)

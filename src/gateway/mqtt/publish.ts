@@ -6,6 +6,7 @@ import type { Message, MessageProperties, PublishCode, Qos } from './host.ts'
 import type { Limits } from './limits.ts'
 import { Packet, readProperties } from './properties.ts'
 import { doneReading, isOwn, readFrom, where } from './reader.ts'
+import { anyTopic } from './session-store.ts'
 import { type Acknowledgement, Pause, type Peer, Phase, type Session } from './state.ts'
 import { writeAcknowledgement, writeCodes } from './writer.ts'
 
@@ -80,16 +81,16 @@ export function receivePublish(peer: Peer, header: number, buffer: Buffer, start
   const retain = (header & 1) === 1
   const payload = ownPart(buffer, position, stop)
   const message: Message = properties ? { topic, payload, qos, retain, properties } : { topic, payload, qos, retain }
-  if (qos === 2 && !isNew(peer, packetId)) return
+  if (qos === 2 && !isNew(peer, packetId, topic)) return
   const outcome = layer.host.publish(peer, message)
   if (typeof outcome === 'object') {
-    void pend(peer, qos, packetId, payload.length, outcome)
+    void pend(peer, qos, packetId, message, outcome)
     return
   }
   // The host may have closed it meanwhile.
   if (qos === 0 || peer.phase !== Phase.open) return
   const code = outcome ?? Code.success
-  if (qos === 2) taken(peer, peer.session!, packetId, code)
+  if (qos === 2) taken(peer, peer.session!, packetId, topic, code)
   acknowledge(peer, headers[qos]!, packetId, code)
 }
 
@@ -97,8 +98,15 @@ export function receivePublish(peer: Peer, header: number, buffer: Buffer, start
 const headers = [0, 0x40, 0x50]
 
 /** QoS 2: its packet id is spoken for until PUBREL, unless the client was told that we do not have it. */
-function taken(peer: Peer, session: Session, packetId: number, code: number) {
-  if (code < 0x80 || peer.version < 5) session.received = (session.received ?? new Set()).add(packetId)
+function taken(peer: Peer, session: Session, packetId: number, topic: string, code: number) {
+  if (code < 0x80 || peer.version < 5) session.received = (session.received ?? new Map()).set(packetId, hashOf(topic))
+}
+
+/** FNV-1a, 32 bits. */
+function hashOf(topic: string): number {
+  let value = 0x811c9dc5
+  for (let index = 0; index < topic.length; index++) value = Math.imul(value ^ topic.charCodeAt(index), 0x01000193)
+  return value | 0
 }
 
 function resolveAlias(peer: Peer, alias: number, topic: string): string {
@@ -114,10 +122,14 @@ function resolveAlias(peer: Peer, alias: number, topic: string): string {
   return topic
 }
 
-/** Whether a QoS 2 message is not one that we have already; if we have, its PUBREC leaves again, or is still to leave. */
-function isNew(peer: Peer, packetId: number): boolean {
+/**
+ * Whether a QoS 2 message is not one that we have already; if we have, its PUBREC leaves again, or is still to leave. With
+ * another topic it is another message: a session's packet ids may come from a client that took the session over.
+ */
+function isNew(peer: Peer, packetId: number, topic: string): boolean {
   const { received } = peer.session!
-  if (received?.has(packetId)) {
+  const known = received?.get(packetId)
+  if (known !== undefined && (known === anyTopic || known === hashOf(topic))) {
     acknowledge(peer, 0x50, packetId, 0)
     return false
   }
@@ -150,7 +162,7 @@ async function pend(
   peer: Peer,
   qos: Qos,
   packetId: number,
-  bytes: number,
+  { topic, payload }: Message,
   outcome: Promise<PublishCode | undefined>,
 ): Promise<void> {
   const { session } = peer
@@ -159,7 +171,7 @@ async function pend(
     packetId,
     code: 0,
     codes: undefined,
-    bytes,
+    bytes: payload.length,
     done: false,
     next: undefined,
   }
@@ -170,7 +182,7 @@ async function pend(
     failed(peer, entry, error)
     return
   }
-  if (qos === 2 && session) taken(peer, session, packetId, entry.code)
+  if (qos === 2 && session) taken(peer, session, packetId, topic, entry.code)
   settled(peer, entry)
 }
 

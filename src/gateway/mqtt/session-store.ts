@@ -18,8 +18,8 @@ export interface SessionState {
   /** Infinity: never. */
   expirySeconds: number
   subscriptions: Subscription[]
-  /** Packet ids of QoS 2 messages from the client that it has not released. */
-  received: number[]
+  /** Packet ids of QoS 2 messages from the client that it has not released, each with a hash of the topic. */
+  received: [packetId: number, topicHash: number][]
   /** In the order in which they are to be sent. */
   messages: OwedMessage[]
 }
@@ -67,6 +67,9 @@ export interface QueueLimits {
   queuedMessagesMax: number
   queuedBytesMax: number
 }
+
+/** Instead of a topic's hash where a session was written without one. */
+export const anyTopic = 0
 
 /** The QoS at which a session's subscriptions ask for a message; 0 when none does. */
 export function owedQos(subscriptions: Iterable<Subscription>, message: Message): Qos {

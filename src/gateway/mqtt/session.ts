@@ -18,6 +18,7 @@ export const newSession = (key: string): Session => ({
   firstInFlight: undefined,
   lastInFlight: undefined,
   queue: undefined,
+  held: undefined,
   owedBytes: 0,
   received: undefined,
   lastPacketId: 0,
@@ -28,7 +29,7 @@ export function restore(session: Session, state: SessionState) {
   session.kept = true
   if (state.subscriptions.length > 0)
     session.subscriptions = new Map(state.subscriptions.map((subscription) => [subscription.filter, subscription]))
-  if (state.received.length > 0) session.received = new Set(state.received)
+  if (state.received.length > 0) session.received = new Map(state.received)
   if (state.messages.length > 0) session.queue = state.messages.map(toOutgoing)
   for (const { bytes, packetId } of session.queue ?? []) {
     session.owedBytes += bytes
@@ -41,7 +42,7 @@ export const toOutgoing = ({ message, packetId, released, at, stored }: OwedMess
   packetId,
   released,
   again: packetId > 0,
-  at: message.properties?.messageExpiryInterval === undefined ? 0 : at,
+  at,
   bytes: messageBytes(message),
   stored,
   next: undefined,
@@ -75,7 +76,7 @@ export function leaveSession(peer: Peer, phase: number, yielded: boolean) {
 }
 
 function stateOf(session: Session, now: number): SessionState {
-  const owed = [...inFlightOf(session), ...(session.queue ?? [])]
+  const owed = [...inFlightOf(session), ...(session.held ?? []), ...(session.queue ?? [])]
   return {
     expirySeconds: session.expirySeconds,
     subscriptions: subscriptionsOf(session),

@@ -250,9 +250,9 @@ test('what has expired is swept from the tables', async () => {
     return [row!.sessions, row!.messages]
   }
   assert.deepEqual(await count(), [1, 1])
-  await sweepSessions(db.sql, new Date(Date.now() + 20_000))
+  await sweepSessions(db.sql, new Date(Date.now() + 20_000), 3600)
   assert.deepEqual(await count(), [1, 0])
-  await sweepSessions(db.sql, new Date(Date.now() + 200_000))
+  await sweepSessions(db.sql, new Date(Date.now() + 200_000), 3600)
   assert.deepEqual(await count(), [0, 0])
 })
 

@@ -6,10 +6,10 @@ import type { Log } from '../../kernel/log.ts'
 import { Code } from './codes.ts'
 import { yieldTo } from './connect.ts'
 import { closeConnection, end, gone } from './ending.ts'
-import type { Client, From, Host, Sessions } from './host.ts'
+import type { Client, Connection, From, Host, Sessions } from './host.ts'
 import { lookAtKept } from './kept.ts'
 import { defaultLimits, type Limits } from './limits.ts'
-import { fetchQueued, send, sendQueued } from './outbound.ts'
+import { fetchQueued, release, send, sendQueued } from './outbound.ts'
 import { sharedBuffer } from './reader.ts'
 import { letOthersFirst, proceed, receive } from './receive.ts'
 import type { SessionStore } from './session-store.ts'
@@ -117,6 +117,7 @@ function newPeer(layer: Layer, stream: Duplex, from: From): Peer {
     open: false,
     state: undefined,
     send,
+    release,
     close: closeConnection,
     pause,
     resume,
@@ -198,10 +199,15 @@ export function createSessions<S>(host: Host<S>, options: SessionOptions): Sessi
     accept: (stream, from) => accept(layer, stream, from),
     async deliver(sessionKey, message) {
       for (let session = layer.sessions.get(sessionKey); session; session = layer.sessions.get(sessionKey)) {
-        if (session.peer?.open) return session.peer.send(message) ? 'sent' : 'full'
+        const { peer } = session
+        if (peer?.open && host.mustWait?.(peer as Connection<S>, message)) break
+        if (peer?.open) return peer.send(message) ? 'sent' : 'full'
         await (session.loading ?? nextTurn())
       }
-      return message.qos === 0 ? 'gone' : layer.store.enqueue(sessionKey, message)
+      const outcome = message.qos === 0 ? 'gone' : await layer.store.enqueue(sessionKey, message)
+      // The client may be connected: then it gets the message from memory once it may.
+      if (outcome === 'queued' && layer.sessions.has(sessionKey)) await fetchQueued(layer, sessionKey)
+      return outcome
     },
     yield: (to) => yieldTo(layer, to),
     async fetch(sessionKeys) {

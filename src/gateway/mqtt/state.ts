@@ -67,7 +67,7 @@ export interface Outgoing {
   released: boolean
   /** Sent on an earlier connection. */
   again: boolean
-  /** Milliseconds since the epoch, or 0 where nothing expires. */
+  /** When it was enqueued, in milliseconds since the epoch; 0 where nothing expires. */
   at: number
   bytes: number
   stored: string | undefined
@@ -95,9 +95,11 @@ export interface Session {
   firstInFlight: Outgoing | undefined
   lastInFlight: Outgoing | undefined
   queue: Outgoing[] | undefined
+  /** Messages that the client may not get yet (held-messages.ts); they count in `owedBytes` and in the queue's bound. */
+  held: Outgoing[] | undefined
   owedBytes: number
-  /** QoS 2 from the client, acknowledged by PUBREC and not released yet. */
-  received: Set<number> | undefined
+  /** QoS 2 from the client, acknowledged by PUBREC and not released yet: packet id and hash of the topic. */
+  received: Map<number, number> | undefined
   lastPacketId: number
   loading: Promise<void> | undefined
 }

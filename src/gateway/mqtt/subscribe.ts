@@ -38,8 +38,11 @@ function refusal(peer: Peer, session: Session, { filter, subscriptionIdentifier 
 
 export function unsubscribe(peer: Peer, packetId: number, filters: string[]) {
   const session = peer.session!
-  const answer = filters.map((filter) => (session.subscriptions?.delete(filter) ? 0 : Code.noSubscriptionExisted))
-  peer.layer.host.unsubscribe(peer, filters)
+  const { host } = peer.layer
+  const answer = filters.map((filter) =>
+    session.subscriptions?.delete(filter) || host.concealsSubscription?.(peer, filter) ? 0 : Code.noSubscriptionExisted,
+  )
+  host.unsubscribe(peer, filters)
   keepAndAnswer(peer, session, 0xb0, packetId, answer)
 }
 

@@ -1,5 +1,5 @@
 import type { Sql } from '../../kernel/db.ts'
-import type { SessionState, Standing } from '../mqtt/session-store.ts'
+import { anyTopic, type SessionState, type Standing } from '../mqtt/session-store.ts'
 import { type MessageRow, openSubscriptions, toOwedMessage } from './session-rows.ts'
 import type { Answers, Loaded, Of, SessionStoreDeps } from './session-steps.ts'
 
@@ -13,7 +13,7 @@ export async function load(sql: Sql, deps: SessionStoreDeps, steps: Of<'load'>[]
   const keys = steps.map(({ key }) => key)
   const now = deps.now()
   const rows = await sql`
-    select s.session_key, s.expiry_seconds, s.subscriptions, s.received,
+    select s.session_key, s.expiry_seconds, s.subscriptions, s.received, s.received_topics,
       (select n.node_id from gateway.nodes n where n.node_id = s.node_id and n.node_id <> ${deps.claims.nodeId}
         and n.seen_at > now() - make_interval(secs => ${silentSeconds})) as held_by,
       coalesce((select sum(m.bytes) from gateway.session_messages m where m.session_key = s.session_key), 0) as bytes
@@ -21,13 +21,13 @@ export async function load(sql: Sql, deps: SessionStoreDeps, steps: Of<'load'>[]
     where s.session_key = any(${keys}) and (s.expires_at is null or s.expires_at > ${now})`
   const states = new Map<string, SessionState>()
   const holders = new Map<string, string | null>(rows.map((row) => [row.sessionKey, row.heldBy]))
-  for (const { sessionKey, expirySeconds, subscriptions, received } of rows) {
+  for (const { sessionKey, expirySeconds, subscriptions, received, receivedTopics } of rows) {
     const opened = openSubscriptions(deps, subscriptions)
     if (!opened) continue
     states.set(sessionKey, {
       expirySeconds: expirySeconds ?? Infinity,
       subscriptions: opened,
-      received,
+      received: received.map((packetId: number, index: number) => [packetId, receivedTopics[index] ?? anyTopic]),
       messages: [],
     })
   }

@@ -43,7 +43,10 @@ export async function leaveSessions(sql: Sql, { secrets }: SessionStoreDeps, lea
   )
   for (const { key, session } of leaves)
     if (session.received.length > 0)
-      await sql`update gateway.sessions set received = ${session.received} where session_key = ${key}`
+      await sql`
+        update gateway.sessions set received = ${session.received.map(([packetId]) => packetId)},
+          received_topics = ${session.received.map(([, topicHash]) => topicHash)}
+        where session_key = ${key}`
   const emptied = leaves.filter(({ session }) => session.received.length === 0).map(({ key }) => key)
   if (emptied.length > 0)
     await sql`update gateway.sessions set received = '{}' where session_key = any(${emptied}) and received <> '{}'`
@@ -52,7 +55,7 @@ export async function leaveSessions(sql: Sql, { secrets }: SessionStoreDeps, lea
       update gateway.session_messages m set packet_id = v.packet_id, released = v.released
       from unnest(
         ${known.map(({ key }) => key)}::text[], ${known.map(({ stored }) => stored)}::bigint[],
-        ${known.map(({ packetId }) => packetId)}::integer[], ${known.map(({ released }) => released)}::boolean[]
+        ${known.map(({ packetId }) => packetId)}::integer[], ${known.map(({ released }) => String(released))}::text[]::boolean[]
       ) v (session_key, sequence, packet_id, released)
       where m.session_key = v.session_key and m.sequence = v.sequence`
   await insertMessages(sql, added)
@@ -114,8 +117,8 @@ export async function enqueue(
   )
 }
 
-/** For a periodic task: what has expired goes, a part at a time. */
-export async function sweepSessions(sql: Sql, now: Date) {
+/** For a periodic task: deletes expired sessions in parts, and messages that waited longer than any session may. */
+export async function sweepSessions(sql: Sql, now: Date, waitSecondsMax: number) {
   for (;;) {
     const gone = await sql`
       delete from gateway.sessions where session_key in (
@@ -124,4 +127,6 @@ export async function sweepSessions(sql: Sql, now: Date) {
     if (gone.count < rowsAtOnce) break
   }
   await sql`delete from gateway.session_messages where expires_at <= ${now} and packet_id = 0`
+  await sql`
+    delete from gateway.session_messages where taken_at <= ${new Date(now.getTime() - waitSecondsMax * 1000)}`
 }

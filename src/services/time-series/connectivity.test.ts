@@ -113,6 +113,7 @@ test('a session that is kept waits for its client, however short its visit was',
   const push = { extension: 'test', resourcePath: '/command/reboot', payload: 1 }
   await eventually(async () => assert.equal(await gate.gateway.send(endpointId, push), 'queued'))
   const again = await device({ clientId: 'short-visit', clean: false })
+  await again.client.subscribeAsync(`${prefix}/#`, { qos: 1 })
   await again.hears(`${prefix}/command/reboot/status`)
   await again.end()
 })

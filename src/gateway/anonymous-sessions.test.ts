@@ -1,0 +1,313 @@
+/**
+ * Document 5, 10.2: an anonymous client that resumes a session is sent, and may represent, only endpoints whose token it has
+ * presented on the present connection. The intruder here has the victim's address and client id, and no token.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { IClientOptions } from 'mqtt'
+import { freshDatabase } from '../../test/harness/database.ts'
+import { aDevice, type TestDevice } from '../../test/harness/device.ts'
+import { eventually } from '../../test/harness/eventually.ts'
+import { openGateway } from '../../test/harness/gateway.ts'
+import { connected, type RawClient } from '../../test/harness/mqtt-raw.ts'
+
+const environment = { WAYPOST_MASTER_KEY: 'k'.repeat(40) }
+const options = { connection: await freshDatabase(), environment }
+const one = await openGateway(options)
+const two = await openGateway(options)
+const { sql } = one.house.kit.db
+const port = Number(new URL(one.mqttUrl).port)
+const push = { extension: 'test', resourcePath: '/command/reboot', payload: [{ id: 1 }] }
+
+let names = 0
+const aName = () => `victim-${++names}`
+const version4 = (clientId: string): IClientOptions => ({ clientId, clean: false, protocolVersion: 4 })
+const version5 = (clientId: string): IClientOptions => ({
+  clientId,
+  clean: false,
+  protocolVersion: 5,
+  properties: { sessionExpiryInterval: 3600 },
+})
+
+type Place = Awaited<ReturnType<typeof one.aPlace>>
+const topicOf = ({ prefix }: Place) => `${prefix}/command/reboot/status`
+const payloadOf = (payload: unknown) => ({ ...push, payload })
+
+async function subscribeTo(device: TestDevice, place: Place) {
+  await device.client.subscribeAsync(`${place.prefix}/#`, { qos: 1 })
+  await eventually(() => assert.ok(one.gateway.isConnected(place.endpointId)))
+}
+
+async function leave(device: TestDevice, { endpointId }: Place, { db } = one.house.kit) {
+  await device.end()
+  await eventually(async () => {
+    const [row] = await db.sql`select node_id, session_key from gateway.bindings where endpoint_id = ${endpointId}`
+    assert.equal(row?.nodeId, null)
+    assert.ok(row?.sessionKey)
+  })
+}
+
+/** A place whose device is away, with a message in its session. */
+async function aSleeper(open: () => Promise<TestDevice>) {
+  const place = await one.aPlace()
+  const device = await open()
+  await subscribeTo(device, place)
+  await leave(device, place)
+  assert.equal(await one.gateway.send(place.endpointId, push), 'queued')
+  return place
+}
+
+const presentations: [name: string, (device: TestDevice, place: Place) => Promise<unknown>][] = [
+  ['PUBLISH', (device, { prefix }) => device.publish(`${prefix}/json`, '1')],
+  ['SUBSCRIBE', (device, { prefix }) => device.client.subscribeAsync(`${prefix}/#`, { qos: 1 })],
+]
+const protocols: [name: string, (clientId: string) => Promise<TestDevice>][] = [
+  ['MQTT 3.1.1', (clientId) => one.device(version4(clientId))],
+  ['MQTT 5', (clientId) => one.device(version5(clientId))],
+  ['MQTT 5 over WebSocket', (clientId) => aDevice(`${one.wsUrl}/mqtt`, version5(clientId))],
+]
+for (const [protocol, open] of protocols)
+  for (const [how, presentTo] of presentations)
+    test(`what waits in a session is sent to who presents the token by ${how} and to nobody else: ${protocol}`, async () => {
+      const clientId = aName()
+      const place = await aSleeper(() => open(clientId))
+      const intruder = await open(clientId)
+      assert.ok(intruder.sessionPresent)
+      await intruder.hearsNothing()
+      assert.ok(!one.gateway.isConnected(place.endpointId))
+      // It presents an endpoint of its own, and subscribes to everything.
+      const own = await one.aPlace()
+      await intruder.publish(`${own.prefix}/json`, '1')
+      await intruder.client.subscribeAsync('#', { qos: 1 })
+      await intruder.hearsNothing()
+      await leave(intruder, own)
+
+      const victim = await open(clientId)
+      await victim.hearsNothing(50)
+      await presentTo(victim, place)
+      assert.deepEqual((await victim.hears(topicOf(place))).json, push.payload)
+      await eventually(() => assert.ok(one.gateway.isConnected(place.endpointId)))
+      assert.equal(await one.gateway.send(place.endpointId, payloadOf('live')), 'sent')
+      assert.equal((await victim.hears(topicOf(place))).json, 'live')
+      await victim.hearsNothing(50)
+      await victim.end()
+    })
+
+test('of several endpoints in a session only those are served whose tokens were presented', async () => {
+  const clientId = aName()
+  const places = [await one.aPlace(), await one.aPlace(), await one.aPlace()]
+  const hub = await one.device(version4(clientId))
+  for (const place of places) await subscribeTo(hub, place)
+  await leave(hub, places[0]!)
+  for (const n of [1, 2])
+    for (const { endpointId } of places)
+      await eventually(async () => assert.equal(await one.gateway.send(endpointId, payloadOf(n)), 'queued'))
+  const again = await one.device(version4(clientId))
+  for (const place of places.slice(0, 2)) {
+    await again.publish(`${place.prefix}/json`, '1')
+    for (const n of [1, 2]) assert.equal((await again.hears(topicOf(place))).json, n)
+    await again.hearsNothing(50)
+  }
+  assert.ok(!one.gateway.isConnected(places[2]!.endpointId))
+  await again.end()
+})
+
+test('pushes to an endpoint that was not presented wait, although the session that subscribed to it has a connection', async () => {
+  const clientId = aName()
+  const place = await aSleeper(() => one.device(version4(clientId)))
+  const intruder = await one.device(version4(clientId))
+  await intruder.client.subscribeAsync('#', { qos: 1 })
+  for (const from of [one, two]) assert.equal(await from.gateway.send(place.endpointId, payloadOf('next')), 'queued')
+  await intruder.hearsNothing()
+  // The intruder wants nothing of the session, but its name is the same.
+  const clean = await one.device({ ...version4(clientId), clean: true })
+  await clean.client.subscribeAsync('#', { qos: 1 })
+  for (const from of [one, two]) assert.equal(await from.gateway.send(place.endpointId, push), 'offline')
+  await clean.hearsNothing()
+  await clean.end()
+})
+
+async function subscribe(client: RawClient, filter: string, qos: 0 | 1 | 2) {
+  client.send({ cmd: 'subscribe', messageId: 999, subscriptions: [{ topic: filter, qos }] })
+  await client.next('suback')
+}
+const request = (topic: string, messageId: number, qos: 1 | 2 = 2) =>
+  ({ cmd: 'publish', topic, payload: '1', qos, messageId, retain: false, dup: false }) as const
+
+test('messages in flight are sent again, under their packet ids, only to who presents the token', async () => {
+  const clientId = aName()
+  const { prefix, endpointId } = await one.aPlace()
+  const mine = { clientId, clean: false }
+  const victim = await connected(port, mine)
+  await subscribe(victim, `${prefix}/#`, 1)
+  await eventually(() => assert.ok(one.gateway.isConnected(endpointId)))
+  assert.equal(await one.gateway.send(endpointId, push), 'sent')
+  const unacknowledged = await victim.next('publish')
+  victim.send(request(`${prefix}/json/7`, 1), request(`${prefix}/json/8`, 2))
+  const answers: { messageId?: number | undefined; topic: string }[] = []
+  while (answers.length < 2) {
+    const packet = await victim.next()
+    if (packet.cmd === 'publish') answers.push(packet)
+  }
+  const [half, unseen] = answers
+  victim.send({ cmd: 'pubrec', messageId: half!.messageId! })
+  while ((await victim.next()).cmd !== 'pubrel');
+
+  // The intruder takes the session over while the victim is connected, and acknowledges whatever there may be.
+  const intruder = await connected(port, mine)
+  assert.equal(intruder.connack.sessionPresent, true)
+  await victim.closed()
+  for (let messageId = 1; messageId <= 10; messageId++) {
+    intruder.send({ cmd: 'puback', messageId }, { cmd: 'pubrec', messageId })
+    assert.equal((await intruder.next('pubrel')).messageId, messageId)
+    intruder.send({ cmd: 'pubcomp', messageId })
+  }
+  const own = await one.aPlace()
+  await subscribe(intruder, `${own.prefix}/#`, 1)
+  await eventually(() => assert.ok(one.gateway.isConnected(own.endpointId)))
+  await one.gateway.send(own.endpointId, push)
+  const fresh = await intruder.next('publish')
+  assert.equal(fresh.topic, topicOf(own))
+  const taken = [unacknowledged, half!, unseen!].map(({ messageId }) => messageId)
+  assert.ok(!taken.includes(fresh.messageId))
+  intruder.cut()
+
+  for (const at of [one, two]) {
+    const again = await connected(Number(new URL(at.mqttUrl).port), mine)
+    assert.equal(again.connack.sessionPresent, true)
+    again.send({ cmd: 'pingreq' })
+    assert.equal((await again.next()).cmd, 'pingresp')
+    again.send({ cmd: 'subscribe', messageId: 999, subscriptions: [{ topic: `${prefix}/#`, qos: 1 }] })
+    const packets = [await again.next(), await again.next(), await again.next(), await again.next()]
+    assert.deepEqual(
+      packets.flatMap((packet) => {
+        if (packet.cmd === 'publish') return [[packet.topic, packet.dup, packet.messageId]]
+        return packet.cmd === 'pubrel' ? [['PUBREL', packet.messageId]] : []
+      }),
+      [
+        [unacknowledged.topic, true, taken[0]],
+        ['PUBREL', taken[1]],
+        [unseen!.topic, true, taken[2]],
+      ],
+    )
+    again.cut()
+    await eventually(() => assert.ok(!at.gateway.isConnected(endpointId)))
+  }
+})
+
+test('a session that an intruder takes to another process tells it nothing there either', async () => {
+  const clientId = aName()
+  const place = await one.aPlace()
+  const victim = await one.device(version5(clientId))
+  await subscribeTo(victim, place)
+  victim.client.handleMessage = () => {}
+  assert.equal(await one.gateway.send(place.endpointId, payloadOf('in flight')), 'sent')
+  await victim.hears(topicOf(place))
+
+  const intruder = await two.device(version5(clientId))
+  assert.ok(intruder.sessionPresent)
+  await victim.closed()
+  await eventually(async () => {
+    const [row] = await sql`select node_id from gateway.bindings where endpoint_id = ${place.endpointId}`
+    assert.equal(row?.nodeId, null)
+  })
+  for (const from of [one, two]) assert.equal(await from.gateway.send(place.endpointId, payloadOf('later')), 'queued')
+  await intruder.hearsNothing()
+  assert.ok(!two.gateway.isConnected(place.endpointId))
+
+  const back = await one.device(version5(clientId))
+  await intruder.closed()
+  await back.hearsNothing(50)
+  await back.publish(`${place.prefix}/json`, '1')
+  for (const expected of ['in flight', 'later', 'later'])
+    assert.equal((await back.hears(topicOf(place))).json, expected)
+  await back.end()
+})
+
+test('a client with credentials gets what waits at once, as its credentials are what it presents', async () => {
+  const clientId = aName()
+  const { username, password } = await one.aBasicCredential()
+  const open = () => one.device({ ...version4(clientId), username: `${username}@default`, password })
+  const place = await aSleeper(open)
+  const anonymous = await one.device(version4(clientId))
+  assert.ok(!anonymous.sessionPresent)
+  const again = await open()
+  assert.deepEqual((await again.hears(topicOf(place))).json, push.payload)
+  await eventually(() => assert.ok(one.gateway.isConnected(place.endpointId)))
+  await again.end()
+})
+
+test('an error about a token that nobody knows is not sent to the next connection', async () => {
+  const clientId = aName()
+  const { version, prefix } = await one.aPlace()
+  const victim = await connected(port, { clientId, clean: false })
+  victim.send(request(`kp1/${version}/test/mistyped/json`, 1, 1), request(`${prefix}/nothing/1`, 2, 1))
+  while ((await victim.next('publish').catch(() => undefined))?.topic !== `${prefix}/nothing/1/status`);
+  victim.cut()
+  const intruder = await connected(port, { clientId, clean: false })
+  assert.equal(intruder.connack.sessionPresent, true)
+  intruder.send({ cmd: 'pingreq' })
+  assert.equal((await intruder.next()).cmd, 'pingresp')
+  intruder.cut()
+})
+
+test('UNSUBSCRIBE does not tell an anonymous client which tokens a session has subscribed to', async () => {
+  const clientId = aName()
+  const place = await aSleeper(() => one.device(version5(clientId)))
+  const intruder = await connected(port, { clientId, clean: false, protocolVersion: 5 })
+  const filter = (token: string) => `kp1/${place.version}/test/${token}/#`
+  intruder.send({ cmd: 'unsubscribe', messageId: 1, unsubscriptions: [filter('guess'), filter(place.token), 'else'] })
+  const { granted } = (await intruder.next('unsuback')) as { granted?: number[] }
+  assert.deepEqual(granted, [0, 0, 0x11])
+  intruder.cut()
+})
+
+test('packet ids of QoS 2 that one client has used on a session do not swallow the messages of another', async () => {
+  const clientId = aName()
+  const [theirs, mine] = [await one.aPlace(), await one.aPlace()]
+  const intruder = await connected(port, { clientId, clean: false })
+  for (const topic of [`${theirs.prefix}/json`, `kp1/${theirs.version}/test/guess/json`, 'elsewhere'])
+    for (const messageId of [1, 2]) {
+      intruder.send(request(topic, messageId))
+      while ((await intruder.next()).cmd !== 'pubrec');
+    }
+  intruder.cut()
+  const victim = await connected(port, { clientId, clean: false })
+  assert.equal(victim.connack.sessionPresent, true)
+  const before = one.test.notes.length
+  for (const dup of [false, true]) {
+    victim.send({ ...request(`${mine.prefix}/json`, 1), dup })
+    while ((await victim.next()).cmd !== 'pubrec');
+  }
+  const noted = one.test.notes.slice(before).map(({ endpoint }) => endpoint.endpointId)
+  assert.deepEqual(noted, [mine.endpointId])
+  victim.cut()
+})
+
+test('messages that wait for a token count in the bound of the session and do not wait for ever', async () => {
+  const gate = await openGateway({ environment: { ...environment, WAYPOST_MQTT_QUEUED_MESSAGES: '3' } })
+  const clientId = aName()
+  const [place, own] = [await gate.aPlace(), await gate.aPlace()]
+  const victim = await gate.device(version4(clientId))
+  for (const { prefix } of [place, own]) await victim.client.subscribeAsync(`${prefix}/#`, { qos: 1 })
+  for (const { endpointId } of [place, own]) await eventually(() => assert.ok(gate.gateway.isConnected(endpointId)))
+  await leave(victim, place, gate.house.kit)
+  for (const _ of [1, 2]) assert.equal(await gate.gateway.send(place.endpointId, push), 'queued')
+  const intruder = await gate.device(version4(clientId))
+  assert.equal(await gate.gateway.send(place.endpointId, push), 'queued')
+  assert.equal(await gate.gateway.send(place.endpointId, push), 'offline')
+  // The rest of the session is full with them, whatever else the connection represents.
+  await intruder.publish(`${own.prefix}/json`, '1')
+  assert.equal(await gate.gateway.send(own.endpointId, push), 'offline')
+  await intruder.hearsNothing(50)
+  await intruder.end()
+
+  const { db, now } = gate.house.kit
+  const messages = () => db.sql`select from gateway.session_messages`
+  assert.equal((await messages()).length, 3)
+  const sweep = gate.house.built.get('gateway')!.periodic!.find(({ name }) => name === 'gateway.expired-sessions')!
+  await db.sql`update gateway.sessions set expires_at = null`
+  await db.sql`update gateway.session_messages set taken_at = ${new Date(now().getTime() - 8 * 86_400_000)}`
+  await sweep.run(db.sql)
+  assert.equal((await messages()).length, 0)
+})

@@ -1,0 +1,36 @@
+/**
+ * Messages that a session keeps for its client and may not send yet, because `Host.mustWait` says so. They stay in the session
+ * until the host releases them, the session ends, or they are older than any session may become.
+ */
+import type { Outgoing, Peer, Session } from './state.ts'
+
+/** At CONNECT: a new connection has shown nothing yet, so all that the session owes is judged anew. */
+export function holdBackAll(peer: Peer, session: Session) {
+  if (!session.queue && !session.held) return
+  const owed = [...(session.held ?? []), ...(session.queue ?? [])]
+  session.held = undefined
+  const due = holdBack(peer, session, owed)
+  session.queue = due.length > 0 ? due : undefined
+}
+
+/** Returns the messages that may be sent now; the others are held in the session. */
+export function holdBack(peer: Peer, session: Session, messages: Outgoing[]): Outgoing[] {
+  const { host, store, now, limits } = peer.layer
+  if (!host.mustWait) return messages
+  const at = now().getTime()
+  const oldest = at - limits.sessionExpiryMaxSeconds * 1000
+  const due = messages.filter(({ message }) => !host.mustWait!(peer, message))
+  if (due.length === messages.length && !session.held) return messages
+  const sent = new Set(due)
+  const waiting = [...(session.held ?? []), ...messages.filter((outgoing) => !sent.has(outgoing))]
+  for (const outgoing of waiting) outgoing.at ||= at
+  const isKept = (outgoing: Outgoing) => outgoing.message.about !== undefined && outgoing.at > oldest
+  session.held = waiting.filter(isKept)
+  if (session.held.length === 0) session.held = undefined
+  for (const outgoing of waiting) {
+    if (isKept(outgoing)) continue
+    session.owedBytes -= outgoing.bytes
+    if (outgoing.stored !== undefined) store.forget(session.key, outgoing.stored)
+  }
+  return due
+}
