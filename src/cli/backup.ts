@@ -88,6 +88,9 @@ export async function run(args: string[]): Promise<number> {
     tellContents(made.contents, blobs.s3 ? 'the S3 store' : 'the data directory')
     tell(`Read back and verified. SHA-256 ${made.sha256}`)
     tell('It holds the key that opens the stored secrets: keep it as safe as the data directory (its mode is 0600).')
+    const source =
+      config.masterKey === undefined ? join(config.dataDirectory, 'keys', 'master.key') : 'WAYPOST_MASTER_KEY'
+    tell(`To restore it elsewhere, also keep the master key that shows who made it: ${source}.`)
     return 0
   } catch (error) {
     process.stderr.write(`waypost: ${(error as Error).message}\n`)

@@ -2,34 +2,53 @@ import { parseArgs } from 'node:util'
 import { contentTables, migrationSources } from '../assembly/build.ts'
 import { catalogue } from '../assembly/catalogue.ts'
 import { borrowDatabase } from '../assembly/database.ts'
-import { loadConfig } from '../config.ts'
+import { type Config, loadConfig } from '../config.ts'
+import { authenticate, backupKeyOf, keyIdOf } from '../kernel/backup/authentication.ts'
+import { BackupError } from '../kernel/backup/format.ts'
 import { type Verified, verifyBackup } from '../kernel/backup/read.ts'
 import { type RestoreResult, restoreBackup } from '../kernel/backup/restore.ts'
 import { createBlobs } from '../kernel/blobs/open.ts'
 import { monotonicMs, systemClock } from '../kernel/clock.ts'
 import { createLog } from '../kernel/log.ts'
 import { readMigrations } from '../kernel/migrate.ts'
-import { loadMasterKey } from '../kernel/secrets.ts'
+import { findMasterKey, loadMasterKey, readMasterKey } from '../kernel/secrets.ts'
 import { amount, occasionally, secondsSince, sentencesAbout, size, tell } from './sentences.ts'
 
-export const usage = `usage: waypost restore <file> [--yes | --check] [--without-files]
+export const usage = `usage: waypost restore <file> [--yes | --check] [--without-files] [--key-file <file> | --unauthenticated]
 
-  --yes            replace the data that is there
-  --check          only verify the file; no database is needed
-  --without-files  bring back the rows alone: contents of files and blobs stay as they are
+  --yes              replace the data that is there
+  --check            only verify the file; no database is needed
+  --without-files    bring back the rows alone: contents of files and blobs stay as they are
+  --key-file <file>  the master key of the installation that made the backup (its keys/master.key, or a file with the text of
+                     its WAYPOST_MASTER_KEY), where it is not the one of this installation
+  --unauthenticated  restore a backup without knowing who made it: one of an older Waypost, or one whose key is lost
 `
+
+const options = {
+  yes: { type: 'boolean' },
+  check: { type: 'boolean' },
+  'without-files': { type: 'boolean' },
+  'key-file': { type: 'string' },
+  unauthenticated: { type: 'boolean' },
+} as const
+
+interface Flags {
+  yes?: boolean | undefined
+  check?: boolean | undefined
+  'without-files'?: boolean | undefined
+  'key-file'?: string | undefined
+  unauthenticated?: boolean | undefined
+}
 
 /** Brings a backup back, whole or not at all, while the platform runs or not. */
 export async function run(args: string[]): Promise<number> {
   let file: string | undefined
-  let flags: { yes?: boolean | undefined; check?: boolean | undefined; 'without-files'?: boolean | undefined } = {}
+  let flags: Flags = {}
   try {
-    const { values, positionals } = parseArgs({
-      args,
-      allowPositionals: true,
-      options: { yes: { type: 'boolean' }, check: { type: 'boolean' }, 'without-files': { type: 'boolean' } },
-    })
-    if (positionals.length === 1) file = positionals[0]
+    const { values, positionals } = parseArgs({ args, allowPositionals: true, options })
+    const isClear = !(values['key-file'] !== undefined && values.unauthenticated)
+    if (!isClear) process.stderr.write('waypost: --key-file or --unauthenticated, not both\n')
+    if (isClear && positionals.length === 1) file = positionals[0]
     flags = values
   } catch (error) {
     process.stderr.write(`waypost: ${(error as Error).message}\n`)
@@ -39,24 +58,49 @@ export async function run(args: string[]): Promise<number> {
     return 2
   }
   try {
-    if (flags.check) {
-      describe(file, await verifyBackup(file))
-      tell('Every checksum matches.')
-      return 0
-    }
-    return await restore(file, flags.yes === true, !flags['without-files'])
+    return flags.check ? await check(file, flags) : await restore(file, flags)
   } catch (error) {
     process.stderr.write(`waypost: ${(error as Error).message}\n`)
     return 1
   }
 }
 
-async function restore(file: string, replace: boolean, withFiles: boolean): Promise<number> {
+async function check(file: string, flags: Flags): Promise<number> {
+  const key = keyFor(loadConfig(), flags)
+  const verified = await verifyBackup(file)
+  describe(file, verified)
+  tell('Every checksum matches.')
+  if (key === 'none') tell('Who made it was not checked.')
+  else if (!key) tell('Who made it was not checked: there is no master key here. --key-file names one.')
+  else {
+    authenticate(file, verified, key)
+    tell(`It was made with the master key ${keyIdOf(key)}.`)
+  }
+  return 0
+}
+
+/** Undefined where this installation has no key yet. */
+function keyFor({ masterKey, dataDirectory }: Config, flags: Flags): Buffer | 'none' | undefined {
+  if (flags.unauthenticated) return 'none'
+  const file = flags['key-file']
+  const found = file === undefined ? findMasterKey(masterKey, dataDirectory) : readMasterKey(file)
+  return found && backupKeyOf(found)
+}
+
+async function restore(file: string, flags: Flags): Promise<number> {
   const config = loadConfig()
   const started = monotonicMs()
   // Before a database is started, or even made, for a file that is of no use.
+  const authentication = keyFor(config, flags)
   const verified = await verifyBackup(file)
   describe(file, verified)
+  if (!authentication)
+    throw new BackupError(
+      `There is no master key in ${config.dataDirectory} that could show who made the backup: name the key of the installation ` +
+        'that made it with --key-file, or restore it with --unauthenticated',
+    )
+  if (authentication === 'none') tell('Who made it is not checked, as you asked.')
+  else authenticate(file, verified, authentication)
   const database = await borrowDatabase(config, await createLog({ ...config.log, level: 'error' }))
   try {
     const sayNow = occasionally()
@@ -66,9 +110,10 @@ async function restore(file: string, replace: boolean, withFiles: boolean): Prom
       file,
       verified,
       masterKey: loadMasterKey(config.masterKey, config.dataDirectory),
+      authentication,
       migrations: readMigrations(migrationSources(catalogue)),
-      replace,
-      ...(withFiles && {
+      replace: flags.yes === true,
+      ...(!flags['without-files'] && {
         contents: {
           blobs: createBlobs(config.service.blobs, systemClock),
           tables: contentTables(catalogue),

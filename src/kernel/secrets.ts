@@ -27,18 +27,31 @@ const openWith = (key: Buffer, sealed: string) => {
   return Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]).toString('utf8')
 }
 
+const masterKeyFile = (directory: string) => join(directory, 'keys', 'master.key')
+
 /** From the setting (any text of enough length), or a file in the data directory made on first need. */
 export function loadMasterKey(setting: string | undefined, directory: string): Buffer {
-  if (setting !== undefined) {
-    if (setting.length < 32) throw new Error('WAYPOST_MASTER_KEY must have at least 32 characters')
-    return createHash('sha256').update(setting).digest()
-  }
-  const file = join(directory, 'keys', 'master.key')
-  if (!existsSync(file)) {
-    mkdirSync(join(directory, 'keys'), { recursive: true, mode: 0o700 })
-    writeFileSync(file, randomBytes(32).toString('base64url'), { mode: 0o600, flag: 'wx', flush: true })
-  }
-  return createHash('sha256').update(readFileSync(file, 'utf8').trim()).digest()
+  const known = findMasterKey(setting, directory)
+  if (known) return known
+  const file = masterKeyFile(directory)
+  mkdirSync(join(directory, 'keys'), { recursive: true, mode: 0o700 })
+  writeFileSync(file, randomBytes(32).toString('base64url'), { mode: 0o600, flag: 'wx', flush: true })
+  return readMasterKey(file)
+}
+
+/** From the setting or the data directory; undefined where there is none yet. */
+export function findMasterKey(setting: string | undefined, directory: string): Buffer | undefined {
+  if (setting !== undefined) return masterKeyOf(setting, 'WAYPOST_MASTER_KEY')
+  const file = masterKeyFile(directory)
+  return existsSync(file) ? readMasterKey(file) : undefined
+}
+
+/** From a file: `keys/master.key` of a data directory, or one with the text of a WAYPOST_MASTER_KEY. */
+export const readMasterKey = (file: string): Buffer => masterKeyOf(readFileSync(file, 'utf8').trim(), file)
+
+function masterKeyOf(text: string, from: string): Buffer {
+  if (text.length < 32) throw new Error(`${from} must have at least 32 characters`)
+  return createHash('sha256').update(text).digest()
 }
 
 export async function loadDataKey(sql: Sql, masterKey: Buffer): Promise<Buffer> {

@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { House } from '../../src/assembly/build.ts'
+import { backupKeyOf } from '../../src/kernel/backup/authentication.ts'
 import { restoreBackup } from '../../src/kernel/backup/restore.ts'
 import { writeBackup } from '../../src/kernel/backup/write.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
@@ -40,7 +41,15 @@ export const backUp = (connection: ConnectionOptions, file: string, more = {}) =
   writeBackup({ connection, file, masterKey, program: '1.2.3', now: systemClock, ...more })
 
 export const restore = (connection: ConnectionOptions, file: string, migrations: Migration[], more = {}) =>
-  restoreBackup({ connection, file, masterKey, migrations, replace: true, ...more })
+  restoreBackup({
+    connection,
+    file,
+    masterKey,
+    authentication: backupKeyOf(masterKey),
+    migrations,
+    replace: true,
+    ...more,
+  })
 
 /** How to reach the database of a house. */
 export function connectionOf(house: House): ConnectionOptions {

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
-import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { migrationSources } from '../../src/assembly/build.ts'
+import { backupKeyOf } from '../../src/kernel/backup/authentication.ts'
 import { defineEvent } from '../../src/kernel/bus.ts'
 import { contract } from '../../src/kernel/contract.ts'
 import { defineService } from '../../src/kernel/define-service.ts'
@@ -84,11 +85,16 @@ test('a running house takes up what was restored beneath it, even from another i
   await two.kit.db.sql`insert into sample.notes values (1, ${two.kit.secrets.seal('of two')})`
   assert.equal(await two.ask(Notes).read(1), 'of two')
 
-  await backUp(connectionOf(one), path, { masterKey: keyOf('the master key of the one installation') })
+  const keyOfOne = keyOf('the master key of the one installation')
+  const authentication = backupKeyOf(keyOfOne)
+  await backUp(connectionOf(one), path, { masterKey: keyOfOne })
   const target = connectionOf(two)
-  await assert.rejects(restore(target, path, migrations, { masterKey }), /with another master key/)
+  await assert.rejects(restore(target, path, migrations, { masterKey, authentication }), /with another master key/)
   assert.equal(await two.ask(Notes).read(1), 'of two')
-  await restore(target, path, migrations, { masterKey: keyOf('the master key of the other installation') })
+  await restore(target, path, migrations, {
+    masterKey: keyOf('the master key of the other installation'),
+    authentication,
+  })
 
   await eventually(async () => assert.equal(await two.ask(Notes).read(1), 'of one'))
   await eventually(() => assert.deepEqual(two.ask(Notes).done.toSorted(), ['event acme', 'job left over']))
@@ -114,6 +120,36 @@ async function aCameraAt(platform: RunningPlatform) {
   }
 }
 
+/** On a machine that has another master key, or none yet: nothing is made there for a backup that is refused. */
+async function elsewhere(file: string, keyFile: string) {
+  const directory = join(throwAwayDirectory(), 'new')
+  const other = { WAYPOST_MASTER_KEY: 'another key of thirty-two letters' }
+  const run = (args: string[], environment = {}) => runCommand(['restore', file, ...args], { directory, environment })
+  const [none, wrong, checked, both, missing] = await Promise.all([
+    run([]),
+    run([], other),
+    run(['--check', '--key-file', keyFile], other),
+    run(['--key-file', keyFile, '--unauthenticated']),
+    run(['--key-file', `${keyFile}.none`]),
+  ])
+  assert.equal(none.code, 1)
+  assert.match(none.stderr, /^waypost: There is no master key in .*--key-file.*--unauthenticated/)
+  assert.equal(wrong.code, 1)
+  assert.match(wrong.stderr, /^waypost: .* was made with another master key \([0-9a-f]{16}, this one is [0-9a-f]{16}\)/)
+  assert.equal(checked.code, 0, checked.stderr)
+  assert.match(checked.stdout, /Every checksum matches\.\nIt was made with the master key [0-9a-f]{16}\./)
+  assert.equal(both.code, 2)
+  assert.equal(missing.code, 1)
+  assert.match(missing.stderr, /^waypost: .*ENOENT/)
+  assert.equal(existsSync(directory), false)
+  const restored = await run(['--key-file', keyFile])
+  assert.equal(restored.code, 0, restored.stderr)
+  assert.match(restored.stdout, /Restored \d+ tables/)
+  const unknown = await run(['--unauthenticated', '--yes'])
+  assert.equal(unknown.code, 0, unknown.stderr)
+  assert.match(unknown.stdout, /Who made it is not checked/)
+}
+
 test('the commands: doctor, backup and restore beside a running platform', async () => {
   const platform = await startPlatform()
   const { directory } = platform
@@ -136,10 +172,15 @@ test('the commands: doctor, backup and restore beside a running platform', async
     runCommand(['restore', file, '--check'], { directory: join(directory, 'none') }),
     run('restore', file),
   ])
+  assert.match(made.stdout, /keep the master key that shows who made it: .*keys\/master\.key/)
   assert.equal(again.code, 1)
   assert.match(again.stderr, /exists already/)
   assert.equal(checked.code, 0, checked.stderr)
-  assert.match(checked.stdout, /With 2 contents of files and blobs, 300 kB\.\n.*\nEvery checksum matches/)
+  assert.match(
+    checked.stdout,
+    /With 2 contents of files and blobs, 300 kB\.\n.*\nEvery checksum matches.\n.*--key-file/,
+  )
+  await elsewhere(file, join(directory, 'keys', 'master.key'))
   assert.equal(refused.code, 2, refused.stderr)
   assert.match(refused.stderr, /Nothing was changed\. Run it again with --yes/)
 

@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { aDatabase, backUp, contentOf, masterKey, migrationsWith, restore } from '../../../test/harness/backup.ts'
 import { throwAwayDirectory } from '../../../test/harness/database.ts'
 import { loadDataKey, readDataKey } from '../secrets.ts'
+import { authenticate, backupKeyOf } from './authentication.ts'
 import { verifyBackup } from './read.ts'
 
 const everything = `
@@ -28,6 +29,7 @@ const everything = `
 
 const migrations = migrationsWith({ '0001_sample.sql': everything })
 const file = () => join(throwAwayDirectory(), 'a.backup')
+const verifyAll = async (path: string) => authenticate(path, await verifyBackup(path), backupKeyOf(masterKey))
 
 async function aFullDatabase() {
   const { connection, pool } = await aDatabase(migrations)
@@ -115,17 +117,17 @@ test('any changed, missing or added byte is found before anything is touched', a
   const before = await contentOf(pool)
   const good = readFileSync(path)
   const bad = file()
-  const offsets = [0, 5, 16, 17, 18, 21, 30, 200, good.length - 1, good.length - 32, good.length - 40]
+  const offsets = [0, 5, 16, 17, 18, 21, 30, 200, good.length - 1, good.length - 32, good.length - 64, good.length - 70]
   for (let at = 300; at < good.length; at += 97) offsets.push(at)
   for (const at of offsets) {
     const changed = Buffer.from(good)
     changed[at]! ^= 1 << (at % 8)
     writeFileSync(bad, changed)
-    await assert.rejects(verifyBackup(bad), { name: 'BackupError' }, `byte ${at}`)
+    await assert.rejects(verifyAll(bad), { name: 'BackupError' }, `byte ${at}`)
   }
-  for (const length of [0, 1, 17, 40, good.length >> 1, good.length - 33, good.length - 1]) {
+  for (const length of [0, 1, 17, 40, good.length >> 1, good.length - 33, good.length - 32, good.length - 1]) {
     writeFileSync(bad, good.subarray(0, length))
-    await assert.rejects(verifyBackup(bad), { name: 'BackupError' }, `cut to ${length}`)
+    await assert.rejects(verifyAll(bad), { name: 'BackupError' }, `cut to ${length}`)
   }
   writeFileSync(bad, Buffer.concat([good, Buffer.from('x')]))
   await assert.rejects(restore(connection, bad, migrations), /damaged/)

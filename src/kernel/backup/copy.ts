@@ -17,7 +17,8 @@ const steady = `
   set local intervalstyle = 'postgres';
   set local timezone = 'UTC';
   set local extra_float_digits = 3;
-  set local bytea_output = 'hex'`
+  set local bytea_output = 'hex';
+  set local standard_conforming_strings = on`
 
 /** A connection and a transaction of its own; whatever fails inside, the connection ends and with it the transaction. */
 export async function transaction<T>(

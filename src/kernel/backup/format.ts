@@ -1,6 +1,7 @@
 /**
- * The file of a backup: a line that names it, frames (a letter, a length, that many bytes), and at its end the SHA-256
- * of everything before. Written and read once from front to back, so that neither side ever holds more than one frame.
+ * The file of a backup: a line that names it, frames (a letter, a length, that many bytes), at its end the SHA-256 of everything
+ * before, and a tag that says who made it (authentication.ts). Written and read once from front to back, so that neither side
+ * ever holds more than one frame.
  *
  *     H  the manifest (JSON)
  *     T  a table begins (JSON: its place in the manifest)   D … its rows, compressed   E  it ends (JSON: rows, bytes, SHA-256)
@@ -8,8 +9,8 @@
  *     M  a content that a row names and the blob store does not have (JSON: key)
  *     Z  the end (JSON: totals)
  *
- * Format 1 has no contents; it is still written for backups without them. In format 2 they follow the tables. They are not
- * compressed: most are images, archives and firmware, which it would only make slower.
+ * Formats 1 (without contents) and 2 (with contents after the tables) have no tag; they are read, but no longer written. Contents
+ * are not compressed: most are images, archives and firmware, which it would only make slower.
  */
 import { createHash } from 'node:crypto'
 import { type FileHandle, open } from 'node:fs/promises'
@@ -18,13 +19,12 @@ export class BackupError extends Error {
   override readonly name = 'BackupError'
 }
 
-export type FormatVersion = 1 | 2
-const formatVersion = 2
+const formatVersion = 3
 const lineOf = (version: number) => Buffer.from(`WAYPOST BACKUP ${version}\n`)
-const firstLines = [lineOf(1), lineOf(2)]
-const lineLength = firstLines[0]!.length
+const lineLength = lineOf(formatVersion).length
 const headLength = 5
 const digestLength = 32
+const tagLength = 32
 /** No frame that we write comes near; a damaged length must not become a huge allocation. */
 const frameLengthMax = 64 * 1024 * 1024
 /** Small frames are written and read together: there are three for each content. */
@@ -39,13 +39,13 @@ export interface Frame {
 export interface FrameWriter {
   write(type: FrameType, content: Buffer): Promise<void>
   writeJson(type: FrameType, value: object): Promise<void>
-  /** Appends the checksum and returns when all of it is on the disk. */
-  finish(): Promise<void>
+  /** Appends the checksum and its tag, and returns when all of it is on the disk. */
+  finish(tagOf: (digest: Buffer) => Buffer): Promise<void>
   abandon(): Promise<void>
 }
 
 /** Closed to everybody else from its first byte on; never into a file, or through a link, that is already there. */
-export async function createFrameWriter(path: string, version: FormatVersion): Promise<FrameWriter> {
+export async function createFrameWriter(path: string): Promise<FrameWriter> {
   const handle = await open(path, 'wx', 0o600)
   const hash = createHash('sha256')
   let waiting: Buffer[] = []
@@ -72,12 +72,14 @@ export async function createFrameWriter(path: string, version: FormatVersion): P
     await add(head)
     await add(content)
   }
-  await add(lineOf(version))
+  await add(lineOf(formatVersion))
   return {
     write,
     writeJson: (type, value) => write(type, Buffer.from(JSON.stringify(value))),
-    async finish() {
-      await put(hash.digest())
+    async finish(tagOf) {
+      const digest = hash.digest()
+      await put(digest)
+      await put(tagOf(digest))
       await flush()
       await handle.sync()
       await handle.close()
@@ -86,10 +88,19 @@ export async function createFrameWriter(path: string, version: FormatVersion): P
   }
 }
 
+/** The checksum at the end of the file and the tag over it. */
+export interface Seal {
+  digest: Buffer
+  tag: Buffer
+}
+
 export interface FrameReader {
   next(): Promise<Frame>
-  /** Nothing may follow but the right checksum; returns the SHA-256 of the whole file, as `sha256sum` prints it. */
-  finish(): Promise<string>
+  /**
+   * Nothing may follow but the right checksum and a tag, which is not looked at. `sha256` is that of the whole file, as
+   * `sha256sum` prints it; there is no seal where the format has no tag.
+   */
+  finish(): Promise<{ sha256: string; seal?: Seal }>
   /** Of everything that was read until now. */
   sha256SoFar(): string
   bytes: number
@@ -103,6 +114,7 @@ export async function openFrames(path: string): Promise<FrameReader> {
     const hash = createHash('sha256')
     let position = 0
     let ahead: Buffer = Buffer.alloc(0)
+    let trailerLength = digestLength
     const take = async (length: number) => {
       if (ahead.length < length) {
         const more = Buffer.allocUnsafe(Math.min(Math.max(length, togetherBytes), size - position))
@@ -115,13 +127,14 @@ export async function openFrames(path: string): Promise<FrameReader> {
       return bytes
     }
     const takeHashed = async (length: number) => {
-      if (position + length > size - digestLength) throw damaged(path, 'it ends too early')
+      if (position + length > size - trailerLength) throw damaged(path, 'it ends too early')
       const bytes = await take(length)
       hash.update(bytes)
       return bytes
     }
     const begin = await takeHashed(Math.min(lineLength, Math.max(0, size - digestLength)))
-    checkFirstLine(path, begin)
+    const hasTag = versionOf(path, begin) >= 3
+    if (hasTag) trailerLength += tagLength
     return {
       bytes: size,
       async next() {
@@ -132,11 +145,12 @@ export async function openFrames(path: string): Promise<FrameReader> {
       },
       sha256SoFar: () => hash.copy().digest('hex'),
       async finish() {
-        if (position !== size - digestLength) throw damaged(path, 'something follows its end')
-        const digest = await take(digestLength)
-        const whole = hash.copy().update(digest).digest('hex')
+        if (position !== size - trailerLength) throw damaged(path, 'something follows its end')
+        const trailer = await take(trailerLength)
+        const digest = trailer.subarray(0, digestLength)
+        const sha256 = hash.copy().update(trailer).digest('hex')
         if (!hash.digest().equals(digest)) throw damaged(path, 'its checksum does not match its content')
-        return whole
+        return { sha256, ...(hasTag && { seal: { digest, tag: trailer.subarray(digestLength) } }) }
       },
       close: () => handle.close(),
     }
@@ -154,8 +168,8 @@ async function readFully(handle: FileHandle, bytes: Buffer, position: number) {
   }
 }
 
-function checkFirstLine(path: string, begin: Buffer) {
-  if (firstLines.some((line) => begin.equals(line))) return
+function versionOf(path: string, begin: Buffer): number {
+  for (let known = 1; known <= formatVersion; known++) if (begin.equals(lineOf(known))) return known
   const version = begin.toString('latin1').match(/^WAYPOST BACKUP (\d+)/)?.[1]
   if (version !== undefined && Number(version) > formatVersion)
     throw new BackupError(`${path} has format ${version}, which this Waypost does not know: it was made by a newer one`)

@@ -1,6 +1,7 @@
 /** What of a database is ours, read from PostgreSQL's own catalogue. */
 import type { Sql } from '../db.ts'
 import { jobsSchema, jobsTables } from '../jobs.ts'
+import { BackupError } from './format.ts'
 import { type Manifest, nameOf, type Partition, quoted, type Sequence, type TableEntry } from './manifest.ts'
 
 /** A module's tables are in the schema of its name. */
@@ -48,28 +49,30 @@ export async function findPartitions(sql: Sql, schemas: string[]): Promise<Parti
     order by (select count(*) from pg_partition_ancestors(c.oid)), n.nspname, c.relname`
 }
 
-export async function makePartition(sql: Sql, partition: Partition) {
-  const parent = nameOf({ schema: partition.parentSchema, name: partition.parent })
-  const below = partition.key === null ? '' : `partition by ${partition.key}`
-  await sql.unsafe(`create table if not exists ${nameOf(partition)} partition of ${parent} ${partition.bound} ${below}`)
-}
-
 /** Read within the snapshot's transaction, but always the newest value: never less than what the rows use. */
 export async function readSequences(sql: Sql, schemas: string[]): Promise<Sequence[]> {
-  const found = await sql<{ schema: string; name: string }[]>`
-    select n.nspname::text as schema, c.relname::text as name
-    from pg_class c join pg_namespace n on n.oid = c.relnamespace
-    where c.relkind = 'S' and n.nspname = any(${schemas}::name[]) order by 1, 2`
   const sequences: Sequence[] = []
-  for (const sequence of found) {
+  for (const sequence of await findSequences(sql, schemas)) {
     const [row] = await sql.unsafe(`select last_value::text as value, is_called as called from ${nameOf(sequence)}`)
     sequences.push({ ...sequence, value: row!.value, called: row!.called })
   }
   return sequences
 }
 
-export const setSequence = (sql: Sql, sequence: Sequence) =>
-  sql`select setval(${nameOf(sequence)}::text::regclass, ${sequence.value}::text::bigint, ${sequence.called})`
+const findSequences = (sql: Sql, schemas: string[]) => sql<{ schema: string; name: string }[]>`
+  select n.nspname::text as schema, c.relname::text as name
+  from pg_class c join pg_namespace n on n.oid = c.relnamespace
+  where c.relkind = 'S' and n.nspname = any(${schemas}::name[]) order by 1, 2`
+
+/** Only those that the migrations make: a backup must not reach sequences of other programs in the same database. */
+export async function setSequences(sql: Sql, schemas: string[], sequences: Sequence[]) {
+  const known = new Set((await findSequences(sql, schemas)).map(nameOf))
+  for (const sequence of sequences) {
+    if (!known.has(nameOf(sequence)))
+      throw new BackupError(`The backup has a sequence ${nameOf(sequence)}, which its migrations do not make`)
+    await sql`select setval(${nameOf(sequence)}::text::regclass, ${sequence.value}::text::bigint, ${sequence.called})`
+  }
+}
 
 /**
  * Foreign keys and triggers would act on every row that comes back, in an order that is not theirs. They step aside and

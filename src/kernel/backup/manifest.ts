@@ -16,6 +16,8 @@ export interface Manifest {
   sequences: Sequence[]
   /** Contents of the blob store follow the tables. */
   contents?: boolean
+  /** Names the key that the file is authenticated with; absent in older formats. */
+  keyId?: string
 }
 
 export interface TableEntry {

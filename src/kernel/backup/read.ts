@@ -3,8 +3,9 @@ import { Readable, type Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createZstdDecompress } from 'node:zlib'
 import { blobKeyPattern } from '../blobs/blobs.ts'
+import { isManifest } from './checked-manifest.ts'
 import { createContentMeter, createMeter } from './copy.ts'
-import { BackupError, damaged, type FrameReader, openFrames } from './format.ts'
+import { BackupError, damaged, type FrameReader, openFrames, type Seal } from './format.ts'
 import {
   type ContentEnd,
   type ContentEntry,
@@ -24,6 +25,8 @@ export interface Verified extends Totals {
   sha256: string
   /** Of the file up to the end of its tables. */
   tablesSha256: string
+  /** For `authenticate`; an older format has none. */
+  seal?: Seal
 }
 
 type TakeTable = (table: TableEntry, rows: AsyncIterable<Buffer>) => Promise<void>
@@ -47,9 +50,8 @@ export const readBackup = (path: string, take: { table?: TakeTable; content?: Ta
         if (value.tables !== tables.tables || value.rows !== tables.rows) throw damaged(path, 'tables are missing')
         const told = manifest.contents ? contents : undefined
         if (JSON.stringify(value.contents) !== JSON.stringify(told)) throw damaged(path, 'contents are missing')
-        const sha256 = await frames.finish()
         const totals = { ...tables, ...(told && { contents: told }) }
-        return { ...totals, manifest, fileBytes: frames.bytes, sha256, tablesSha256 }
+        return { ...totals, manifest, fileBytes: frames.bytes, tablesSha256, ...(await frames.finish()) }
       }
       if (!manifest.contents || (type !== 'C' && type !== 'M') || !blobKeyPattern.test(value.key))
         throw damaged(path, 'its parts are mixed up')
@@ -68,8 +70,8 @@ export const readTables = (path: string, take: TakeTable): Promise<{ manifest: M
 async function withFrames<T>(path: string, work: (frames: FrameReader, manifest: Manifest) => Promise<T>): Promise<T> {
   const frames = await openFrames(path)
   try {
-    const manifest = (await expectJson(path, frames, 'H')) as Manifest
-    if (!Array.isArray(manifest?.tables)) throw damaged(path, 'its manifest cannot be read')
+    const manifest = await expectJson(path, frames, 'H')
+    if (!isManifest(manifest)) throw damaged(path, 'its manifest cannot be read')
     return await work(frames, manifest)
   } finally {
     await frames.close()

@@ -5,6 +5,7 @@ import { type ConnectionOptions, connect, type Sql } from '../db.ts'
 import { installJobs, jobsSchema, readJobsVersion } from '../jobs.ts'
 import { applyMigrations, lockMigrations, type Migration } from '../migrate.ts'
 import { readDataKey, storeDataKey } from '../secrets.ts'
+import { authenticate } from './authentication.ts'
 import { type ContentProgress, type ContentTable, restoreContents, whileHeld } from './contents.ts'
 import { copyIn, transaction } from './copy.ts'
 import { BackupError } from './format.ts'
@@ -14,19 +15,22 @@ import {
   findPartitions,
   findSchemas,
   findTables,
-  makePartition,
   readApplied,
-  setSequence,
+  setSequences,
   standAside,
 } from './inventory.ts'
 import { type Manifest, nameOf, quoted, type TableEntry } from './manifest.ts'
+import { makePartitions } from './partitions.ts'
 import { readTables, type Verified, verifyBackup } from './read.ts'
+import { checkRestoredRows } from './restored-rows.ts'
 import { modulesOf } from './write.ts'
 
 export interface RestoreOptions {
   connection: ConnectionOptions
   file: string
   masterKey: Buffer
+  /** The key that the backup must have been made with (`backupKeyOf`), or `none` for one whose origin the operator vouches for. */
+  authentication: Buffer | 'none'
   /** Those of this program, in its order. */
   migrations: Migration[]
   /** Data that is there may be replaced. */
@@ -48,7 +52,7 @@ export type RestoreResult = Verified & {
 }
 
 /**
- * All or nothing: the whole file is verified before anything is touched, contents are in the store before the first row
+ * All or nothing: the whole file is verified and authenticated before anything is touched, contents are in the store before the first row
  * changes, and everything else happens in one transaction.
  * A platform that runs meanwhile waits at its next query, then finds the restored data and starts its caches anew.
  */
@@ -56,6 +60,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRes
   const { connection, file, migrations } = options
   const verified = options.verified ?? (await verifyBackup(file))
   const { manifest } = verified
+  if (options.authentication !== 'none') authenticate(file, verified, options.authentication)
   const replay = migrationsOf(manifest, migrations)
   const modules = modulesOf(migrations)
 
@@ -211,7 +216,7 @@ async function prepareTables(
   if (!same) {
     for (const schema of schemas) await sql.unsafe(`drop schema ${quoted(schema)} cascade`)
     await applyMigrations(sql, replay)
-    for (const partition of manifest.partitions) await makePartition(sql, partition)
+    await makePartitions(sql, await findSchemas(sql, modulesOf(replay)), manifest.partitions)
   }
   const tables = await findTables(sql, await findSchemas(sql, modulesOf(replay)))
   await sql.unsafe(`truncate ${tables.map(nameOf).join(', ')}`)
@@ -231,8 +236,9 @@ async function fill(sql: Sql, { file, progress }: RestoreOptions, schemas: strin
   })
   if (read.tablesSha256 !== sha256)
     throw new BackupError(`${file} was changed while it was being restored; nothing was changed`)
-  for (const sequence of manifest.sequences) await setSequence(sql, sequence)
+  await setSequences(sql, schemas, manifest.sequences)
   await comeBack()
+  await checkRestoredRows(sql, manifest)
 }
 
 /**
@@ -258,6 +264,8 @@ async function rememberMarks(sql: Sql, tables: ContentTable[], markOfStore: stri
 
 /** pg-boss's tables cannot be made as an older version had them: what it no longer has is left out. */
 async function copyThroughText(sql: Sql, table: TableEntry, known: string[], rows: AsyncIterable<Buffer>) {
+  const strange = table.columns.find((column) => !/^[a-z_][a-z0-9_]*$/.test(column))
+  if (strange) throw new BackupError(`The backup's ${nameOf(table)} has columns that no job queue makes`)
   const columns = table.columns.map((column) => `${quoted(column)} text`).join(', ')
   await sql.unsafe(`create temporary table older (${columns}) on commit drop`)
   await copyIn(sql, 'pg_temp.older', table.columns, rows)

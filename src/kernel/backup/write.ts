@@ -7,6 +7,7 @@ import type { Clock } from '../clock.ts'
 import type { ConnectionOptions, Sql } from '../db.ts'
 import { readJobsVersion } from '../jobs.ts'
 import { readDataKey } from '../secrets.ts'
+import { authenticate, backupKeyOf, keyIdOf, tagOf } from './authentication.ts'
 import { type ContentProgress, type ContentTable, whileHeld, writeContents } from './contents.ts'
 import { copyOut, createMeter, transaction } from './copy.ts'
 import { BackupError, createFrameWriter, type FrameWriter } from './format.ts'
@@ -40,12 +41,13 @@ export async function writeBackup(options: BackupOptions): Promise<Verified> {
   }
   refuseExisting()
   rmSync(partial, { force: true })
-  const writer = await createFrameWriter(partial, options.contents ? 2 : 1)
+  const writer = await createFrameWriter(partial)
   const mine = statSync(partial).ino
   try {
     if (options.contents) await whileHeld(options.connection, () => writeAll(writer, options))
     else await writeAll(writer, options)
     const verified = await verifyBackup(partial)
+    authenticate(partial, verified, backupKeyOf(options.masterKey))
     refuseExisting()
     if (statSync(partial, { throwIfNoEntry: false })?.ino !== mine)
       throw new BackupError(`Another backup is being written to ${file}`)
@@ -61,6 +63,7 @@ export async function writeBackup(options: BackupOptions): Promise<Verified> {
 
 async function writeAll(writer: FrameWriter, options: BackupOptions) {
   const { connection, masterKey, program, now, progress, contents } = options
+  const key = backupKeyOf(masterKey)
   const before = await transaction(connection, 'read only', ourTables)
   if (before.length === 0) throw new BackupError('There is nothing to back up: no Waypost has used this database yet')
   await transaction(connection, 'isolation level repeatable read read only', async (sql) => {
@@ -71,7 +74,8 @@ async function writeAll(writer: FrameWriter, options: BackupOptions) {
     if (JSON.stringify(tables) !== JSON.stringify(before))
       throw new BackupError('The tables changed while the backup began; start it again')
     const manifest = await describe(sql, tables, { masterKey, program, createdAt: now().toISOString() })
-    await writer.writeJson('H', { ...manifest, ...(contents && { contents: true }) } satisfies Manifest)
+    const header: Manifest = { ...manifest, ...(contents && { contents: true }), keyId: keyIdOf(key) }
+    await writer.writeJson('H', header)
     const totals: Totals = { tables: tables.length, rows: 0, bytes: 0 }
     for (const [index, table] of tables.entries()) {
       await writer.writeJson('T', { index })
@@ -89,7 +93,7 @@ async function writeAll(writer: FrameWriter, options: BackupOptions) {
     if (contents) totals.contents = await writeContents(writer, sql, tables, contents)
     await writer.writeJson('Z', totals)
   })
-  await writer.finish()
+  await writer.finish((digest) => tagOf(key, digest))
 }
 
 async function ourTables(sql: Sql): Promise<TableEntry[]> {

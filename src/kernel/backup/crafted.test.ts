@@ -1,0 +1,220 @@
+/** Backups made by somebody with bad intentions. Their checksums fit, and where it says so they even have the right tag. */
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { aDatabase, backUp, contentOf, masterKey, migrationsWith, restore } from '../../../test/harness/backup.ts'
+import { type Part, partsOf, putTogether, withManifest, withRows } from '../../../test/harness/crafted-backup.ts'
+import { throwAwayDirectory } from '../../../test/harness/database.ts'
+import { backupKeyOf } from './authentication.ts'
+import type { Partition } from './manifest.ts'
+import { verifyBackup } from './read.ts'
+
+const migrations = migrationsWith({
+  '0001_sample.sql': `create schema sample;
+    create table sample.things (id bigserial primary key, name text);
+    create table sample.daily (day date not null, v int) partition by range (day);
+    create table sample.daily_rest partition of sample.daily default`,
+})
+const key = backupKeyOf(masterKey)
+const file = () => join(throwAwayDirectory(), 'a.backup')
+
+async function aBackup() {
+  const { connection, pool } = await aDatabase(migrations)
+  await pool.unsafe(`
+    insert into sample.things (name) values ('one'), ('two');
+    create table sample.daily_1 partition of sample.daily for values from ('2024-01-01') to ('2024-01-02');
+    insert into sample.daily values ('2024-01-01', 1), ('2030-01-01', 2);
+    select jobs.create_queue('work', '{"policy": "standard"}');
+    insert into jobs.job (name, data) values ('work', '{}');
+    create schema others; create sequence others.numbers; create table others.hurt (at timestamptz)`)
+  const path = file()
+  await backUp(connection, path)
+  return { connection, pool, path, parts: partsOf(path) }
+}
+
+const schemas = ['kernel', 'sample', 'jobs', 'others']
+
+/** A database without the partition of the backup, so that partitions are made; whatever is refused changes nothing in it. */
+async function aTarget() {
+  const { connection, pool } = await aDatabase(migrations)
+  await pool.unsafe('create schema others; create table others.hurt (at timestamptz); create sequence others.numbers')
+  const stateOf = async () => ({
+    content: await contentOf(pool, schemas),
+    numbers: [...(await pool`select last_value::int as value, is_called as called from others.numbers`)],
+  })
+  const before = await stateOf()
+  return async (parts: Part[], reason: RegExp) => {
+    const path = file()
+    putTogether(path, parts, { key })
+    await assert.rejects(restore(connection, path, migrations), (error: Error) => {
+      assert.equal(error.name, 'BackupError', String(error.stack))
+      assert.match(error.message, reason)
+      return true
+    })
+    assert.deepEqual(await stateOf(), before)
+  }
+}
+
+const aPartition = (more: Partial<Partition>): Partition => ({
+  schema: 'sample',
+  name: 'daily_2',
+  parentSchema: 'sample',
+  parent: 'daily',
+  bound: "FOR VALUES FROM ('2024-01-02') TO ('2024-01-03')",
+  key: null,
+  ...more,
+})
+
+test('partitions: bounds, keys, names and parents that a migration does not make room for', async () => {
+  const { parts } = await aBackup()
+  const refused = await aTarget()
+  const evil = 'insert into others.hurt values (now())'
+  for (const [partition, reason] of [
+    [{ bound: `DEFAULT; ${evil}; --` }, /bounds cannot be read/],
+    [{ bound: `FOR VALUES FROM ('2024-01-02') TO ('2024-01-03'); ${evil}` }, /bounds cannot be read/],
+    [{ bound: `FOR VALUES FROM ((select now())) TO (MAXVALUE)` }, /bounds cannot be read/],
+    [{ key: `LIST ((v)); ${evil}; --` }, /bounds cannot be read/],
+    [{ key: 'LIST ((pg_backend_pid()))' }, /bounds cannot be read/],
+    [{ name: 'daily_2" partition of sample.daily default; drop table x;--' }, /no migration makes room/],
+    [{ name: 'another' }, /no migration makes room/],
+    [{ name: 'daily_2; drop' }, /no migration makes room/],
+    [{ schema: 'others' }, /no migration makes room/],
+    [{ parentSchema: 'others', schema: 'others', parent: 'hurt', name: 'hurt_1' }, /no migration makes room/],
+    [{ parent: 'things', name: 'things_1' }, /no migration makes room/],
+  ] as [Partial<Partition>, RegExp][])
+    await refused(
+      withManifest(parts, (manifest) => void manifest.partitions.push(aPartition(partition))),
+      reason,
+    )
+})
+
+test('tables, columns and sequences that the migrations do not make', async () => {
+  const { parts } = await aBackup()
+  const refused = await aTarget()
+  const withTable = (table: string, change: object) =>
+    withManifest(parts, ({ tables }) => {
+      Object.assign(tables.find(({ schema, name }) => `${schema}.${name}` === table)!, change)
+    })
+  await refused(withTable('sample.things', { schema: 'others' }), /table "others"\."things"/)
+  await refused(
+    withTable('sample.things', { name: "things\" (id) from program 'id' --" }),
+    /which its migrations do not make/,
+  )
+  const evil = "name\") from program 'touch /tmp/x' --"
+  await refused(withTable('sample.things', { columns: ['id', evil] }), /columns that its migrations do not make/)
+  await refused(
+    withTable('jobs.job', { columns: ['x" text); drop schema others cascade; --'] }),
+    /columns that no job queue makes/,
+  )
+  const numbers = { schema: 'others', name: 'numbers', value: '77', called: true }
+  await refused(
+    withManifest(parts, ({ sequences }) => void sequences.push(numbers)),
+    /sequence "others"\."numbers"/,
+  )
+})
+
+test('rows that later become part of statements', async () => {
+  const { parts } = await aBackup()
+  const refused = await aTarget()
+  const queues = (how: (line: string) => string) =>
+    withRows(parts, 'jobs.queue', (rows) => rows + how(rows.split('\n')[0]!))
+  const evil = 'job_common; insert into others.hurt values (now()); --'
+  await refused(
+    queues((line) => `${line.replace(/^work/, 'other').replace('job_common', evil)}\n`),
+    /a job queue "other" that Waypost does not make/,
+  )
+  await refused(
+    queues((line) => `${line.replace(/^work/, "work'; select 1; --")}\n`),
+    /a job queue/,
+  )
+  await refused(
+    withRows(parts, 'kernel.migrations', (rows) => `${rows}others\t0001_x.sql\tx\t2024-01-01 00:00:00+00\n`),
+    /kernel\.migrations are others/,
+  )
+})
+
+test('a manifest of another shape is damaged, and nothing of it is printed', async () => {
+  const { parts } = await aBackup()
+  for (const change of [
+    { program: '1.2.3\u001b[2J' },
+    { postgres: 'x\n' },
+    { createdAt: '' },
+    { migrations: [{ module: '../x', name: '0001_a.sql', checksum: '' }] },
+    { dataKey: 'short' },
+    { tables: [{ schema: 'sample', name: 'things', columns: [1] }] },
+    { partitions: undefined },
+    { sequences: [{ schema: 'sample', name: 'things_id_seq', value: '1; select 1', called: true }] },
+    { sequences: {} },
+  ]) {
+    const path = file()
+    putTogether(
+      path,
+      withManifest(parts, (manifest) => void Object.assign(manifest, change)),
+      { key },
+    )
+    await assert.rejects(verifyBackup(path), /is damaged: its manifest cannot be read/, JSON.stringify(change))
+  }
+})
+
+test('without the key nobody makes or changes a backup that is restored', async () => {
+  const { parts } = await aBackup()
+  const other = backupKeyOf(Buffer.alloc(32, 8))
+  const target = await aDatabase(migrations)
+  const before = await contentOf(target.pool)
+  const refused = async (made: Part[], by: Parameters<typeof putTogether>[2], reason: RegExp) => {
+    const path = file()
+    putTogether(path, made, by)
+    await verifyBackup(path)
+    await assert.rejects(restore(target.connection, path, migrations, { authentication: key }), reason)
+    assert.deepEqual(await contentOf(target.pool), before)
+  }
+  await refused(parts, {}, /has no authentication tag.*--unauthenticated/)
+  await refused(parts, { version: 1 }, /has no authentication tag/)
+  await refused(parts, { key: other }, /was changed after it was made/)
+  const renamed = withManifest(parts, (manifest) => void Object.assign(manifest, { keyId: '0123456789abcdef' }))
+  await refused(
+    renamed,
+    { key: other },
+    /made with another master key \(0123456789abcdef, this one is [0-9a-f]{16}\).*--key-file/,
+  )
+  await refused(
+    withRows(parts, 'sample.things', (rows) => rows.replace('one', 'won')),
+    { key: other },
+    /was changed after it was made/,
+  )
+})
+
+test('swapped, repeated and missing parts are found although the checksums fit', async () => {
+  const { parts } = await aBackup()
+  const tables = parts.flatMap(({ type }, at) => (type === 'T' ? [at] : []))
+  const [first, second, third] = tables as [number, number, number]
+  const refused = async (made: Part[]) => {
+    const path = file()
+    putTogether(path, made, { key })
+    await assert.rejects(verifyBackup(path), { name: 'BackupError' })
+  }
+  const a = parts.slice(first, second)
+  const b = parts.slice(second, third)
+  await refused([...parts.slice(0, first), ...b, ...a, ...parts.slice(third)])
+  await refused([...parts.slice(0, second), ...a, ...parts.slice(third)])
+  await refused([...parts.slice(0, second), ...parts.slice(third)])
+  await refused([...parts.slice(0, second), ...parts.slice(first)])
+  await refused([parts[0]!, ...parts])
+  await refused([...parts.slice(1, 2), parts[0]!, ...parts.slice(2)])
+  await refused(parts.slice(0, third).concat(parts.at(-1)!))
+  await refused(parts.toSpliced(second - 1, 1))
+})
+
+test('a backup of an older format is restored where somebody vouches for it', async () => {
+  const { parts, pool } = await aBackup()
+  for (const version of [1, 2]) {
+    const target = await aDatabase()
+    const path = file()
+    putTogether(path, parts, { version })
+    await restore(target.connection, path, migrations, { authentication: 'none' })
+    assert.deepEqual(await contentOf(target.pool), await contentOf(pool))
+    const [bound] = await target.pool`
+      select pg_get_expr(relpartbound, oid) as text from pg_class where oid = 'sample.daily_1'::regclass`
+    assert.equal(bound!.text, "FOR VALUES FROM ('2024-01-01') TO ('2024-01-02')")
+  }
+})

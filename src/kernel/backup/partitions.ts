@@ -1,0 +1,44 @@
+/** Makes the partitions of a backup that its migrations do not make. */
+import type { Sql } from '../db.ts'
+import { parseBound, parseKey, printBound, printKey } from './bounds.ts'
+import { BackupError } from './format.ts'
+import { findPartitions } from './inventory.ts'
+import { nameOf, type Partition } from './manifest.ts'
+
+/** A parent is a partitioned table of the migrations, or a partition before; a name is the parent's with something plain behind it. */
+export async function makePartitions(sql: Sql, schemas: string[], partitions: Partition[]) {
+  const parents = new Set((await findPartitionedTables(sql, schemas)).map(nameOf))
+  const made = new Map(
+    (await findPartitions(sql, schemas)).map((partition) => [nameOf(partition), parentOf(partition)]),
+  )
+  for (const partition of partitions) {
+    const parent = parentOf(partition)
+    const isKnown = made.get(nameOf(partition)) === parent
+    const isPlain = partition.schema === partition.parentSchema && isPlainName(partition)
+    if (!parents.has(parent) || !(isKnown || isPlain))
+      throw new BackupError(
+        `The backup has a partition ${nameOf(partition)} of ${parent}, which no migration makes room for`,
+      )
+    if (!isKnown) await sql.unsafe(statementOf(partition))
+    if (partition.key !== null) parents.add(nameOf(partition))
+  }
+}
+
+const parentOf = ({ parentSchema, parent }: Partition) => nameOf({ schema: parentSchema, name: parent })
+
+/** Services put names of partitions into statements as they are. */
+const isPlainName = ({ name, parent }: Partition) =>
+  name.startsWith(`${parent}_`) && /^[a-z0-9_]+$/.test(name) && name.length <= 63
+
+function statementOf(partition: Partition): string {
+  const bound = parseBound(partition.bound)
+  const key = partition.key === null ? undefined : parseKey(partition.key)
+  if (!bound || (partition.key !== null && !key))
+    throw new BackupError(`The backup has a partition ${nameOf(partition)} whose bounds cannot be read`)
+  const below = key ? printKey(key) : ''
+  return `create table ${nameOf(partition)} partition of ${parentOf(partition)} ${printBound(bound)} ${below}`
+}
+
+const findPartitionedTables = (sql: Sql, schemas: string[]) => sql<{ schema: string; name: string }[]>`
+  select n.nspname::text as schema, c.relname::text as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
+  where c.relkind = 'p' and n.nspname = any(${schemas}::name[])`
