@@ -1,44 +1,17 @@
-/** Reads JSON bodies: valid UTF-8, bounded depth, and nothing that PostgreSQL or a prototype could stumble over. */
+/** Reads JSON bodies: valid UTF-8, bounded depth and cost, and nothing that PostgreSQL or a prototype could stumble over. */
 import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance } from 'fastify'
-import { InvalidRequest, invalidField, PlatformError } from '../errors.ts'
+import { InvalidRequest, invalidField } from '../errors.ts'
+import { costMax, cutNumbersMax, flawsOf, hasMoreNames, nameAt, structureOf, weights } from './json-scan.ts'
 
 export const bodyLimitBytes = 1024 * 1024
 export const depthLimit = 64
 
-/** Counted on the bytes, before the parser spends anything on a bomb of brackets. */
-function tooDeep(bytes: Buffer): boolean {
-  let depth = 0
-  let inText = false
-  for (let i = 0; i < bytes.length; i++) {
-    const byte = bytes[i]!
-    if (inText) {
-      if (byte === 0x5c) i++
-      else if (byte === 0x22) inText = false
-    } else if (byte === 0x22) inText = true
-    // { and [, then } and ]
-    else if (byte === 0x7b || byte === 0x5b) {
-      if (++depth > depthLimit) return true
-    } else if (byte === 0x7d || byte === 0x5d) depth--
-  }
-  return false
-}
-
-/** Long enough, or with an exponent large enough, that a double may not hold it. */
-const suspiciousNumber = /\d{16}|\d[eE]\+?\d{3}/
-
-/** Nothing is silently cut: a number that would come back as another one is refused. */
-const isCut = (source: string, value: number) =>
-  !Number.isFinite(value) || (/^-?\d+$/.test(source) && String(value) !== source && BigInt(source) !== BigInt(value))
-
-const keepNumbers =
-  (part: string, nearest: boolean) =>
-  (key: string, value: unknown, context?: { source?: string }): unknown => {
-    const source = context?.source
-    if (typeof value !== 'number' || source === undefined) return value
-    if (nearest ? Number.isFinite(value) : !isCut(source, value)) return value
-    throw invalidField(key || part, `${source.slice(0, 40)} is not a number that can be kept exactly`)
-  }
+/** Large enough that a double may not hold it. */
+const longExponent = /[0-9][eE]\+?[0-9]{3}/
+/** A name `__proto__`, with escapes or without. */
+const protoName =
+  /"(?:_|\\u005[fF]){2}(?:p|\\u0070)(?:r|\\u0072)(?:o|\\u006[fF])(?:t|\\u0074)(?:o|\\u006[fF])(?:_|\\u005[fF]){2}"[ \t\r\n]*:/
 
 const badText = 'expected text without NUL and lone surrogates'
 const isBad = (text: string) => !text.isWellFormed() || text.includes('\0')
@@ -46,21 +19,44 @@ const isBad = (text: string) => !text.isWellFormed() || text.includes('\0')
 /** Where any JSON is the user's own, `__proto__` is a key like any other. `inside`: all but the names of the body itself. */
 type PlainData = boolean | 'inside'
 
-/** The path of the first text that cannot be kept as it is, or of the first `__proto__` that is not the user's own. */
-function findTrouble(
-  value: unknown,
-  path: string,
-  plainData: PlainData,
-): { path: string; problem: string } | undefined {
-  if (typeof value === 'string') return isBad(value) ? { path, problem: badText } : undefined
+interface Trouble {
+  /** From the inside out. */
+  path: string[]
+  problem: string
+}
+
+/** The first text that cannot be kept as it is, or the first `__proto__` that is not the user's own. */
+function findTrouble(value: unknown, plainData: PlainData, isWhole = true): Trouble | undefined {
+  if (typeof value === 'string') return isBad(value) ? { path: [], problem: badText } : undefined
   if (typeof value !== 'object' || value === null) return undefined
-  for (const [key, inner] of Object.entries(value)) {
-    const where = path === '' ? key : `${path}.${key}`
-    if (key === '__proto__' && !(plainData === 'inside' ? path !== '' : plainData))
-      return { path: where, problem: 'this name is not allowed' }
-    if (isBad(key)) return { path, problem: badText }
-    const found = findTrouble(inner, where, plainData)
-    if (found) return found
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length; index++) {
+      const found = findTrouble(value[index], plainData, false)
+      if (found) return below(String(index), found)
+    }
+    return undefined
+  }
+  const isProtoAllowed = plainData === 'inside' ? !isWhole : plainData
+  for (const key of Object.keys(value)) {
+    if (key === '__proto__' && !isProtoAllowed) return { path: [key], problem: 'this name is not allowed' }
+    if (isBad(key)) return { path: [], problem: badText }
+    const found = findTrouble((value as Record<string, unknown>)[key], plainData, isWhole && key === '')
+    if (found) return below(key, found)
+  }
+  return undefined
+}
+
+const below = (key: string, { path, problem }: Trouble): Trouble => ({ path: [...path, key], problem })
+
+const pathOf = ({ path }: Trouble) => path.reduceRight((outer, key) => (outer === '' ? key : `${outer}.${key}`), '')
+
+/** The first of these numbers in the value. None may be there: where a name occurs twice, the parser keeps the last. */
+function findNumber(value: unknown, numbers: Set<number>): number | undefined {
+  if (typeof value === 'number') return numbers.has(value) ? value : undefined
+  if (typeof value !== 'object' || value === null) return undefined
+  for (const inner of Array.isArray(value) ? value : Object.values(value)) {
+    const found = findNumber(inner, numbers)
+    if (found !== undefined) return found
   }
   return undefined
 }
@@ -76,21 +72,47 @@ interface Reading {
 export function parseJson(bytes: Buffer, { plainData = false, part = 'body', nearest = false }: Reading = {}): unknown {
   if (bytes.length === 0) return undefined
   if (!isUtf8(bytes)) throw InvalidRequest({ problem: `${part}: expected valid UTF-8` })
-  if (tooDeep(bytes)) throw InvalidRequest({ problem: `${part}: nested deeper than ${depthLimit} levels` })
+  const { tooDeep, cost, names, hasLong } = structureOf(bytes, depthLimit)
+  if (tooDeep) throw InvalidRequest({ problem: `${part}: nested deeper than ${depthLimit} levels` })
   const text = bytes.toString('utf8')
+  const mayHaveFlaws = hasLong || text.includes('\\u') || longExponent.test(text)
+  const flaws = mayHaveFlaws ? flawsOf(bytes, nearest) : undefined
+  const left = costMax - cost - (flaws?.longNumbers ?? 0) * weights.longNumber
+  if (left < 0 || (names * weights.newName > left && hasMoreNames(bytes, left / weights.newName))) throw tooMuch(part)
+
   let value: unknown
   try {
-    value = suspiciousNumber.test(text) ? JSON.parse(text, keepNumbers(part, nearest)) : JSON.parse(text)
+    value = JSON.parse(text)
   } catch (error) {
-    if (error instanceof PlatformError) throw error
     throw InvalidRequest({ problem: `${part}: malformed JSON, ${(error as Error).message}` })
   }
+  if (flaws && flaws.cutNumbers.length > 0) refuseCutNumbers(value, bytes, flaws.cutNumbers, part)
   // NUL and lone surrogates can only come by an escape: texts without one need no walk.
-  if (text.includes('\\u') || text.includes('"__proto__"')) {
-    const trouble = findTrouble(value, '', plainData)
-    if (trouble) throw invalidField(trouble.path || part, trouble.problem)
+  if (flaws?.badEscape || (plainData !== true && protoName.test(text))) {
+    const trouble = findTrouble(value, plainData)
+    if (trouble) throw invalidField(pathOf(trouble) || part, trouble.problem)
   }
   return value
+}
+
+const tooMuch = (part: string) =>
+  InvalidRequest({
+    problem:
+      `${part}: holds too many values; expected at most ${costMax}, where a text or an array counts as ${weights.text}, ` +
+      `an object as ${weights.object} and each new name as ${weights.newName}`,
+  })
+
+function refuseCutNumbers(value: unknown, bytes: Buffer, cut: number[], part: string) {
+  const sources: string[] = []
+  for (let i = 0; i < cut.length; i += 2) sources.push(bytes.toString('latin1', cut[i], cut[i + 1]))
+  const numbers = sources.map(Number)
+  const found = findNumber(value, new Set(numbers))
+  if (found === undefined && sources.length < cutNumbersMax) return
+  const first = Math.max(0, numbers.indexOf(found!))
+  throw invalidField(
+    nameAt(bytes, cut[2 * first]!) || part,
+    `${sources[first]!.slice(0, 40)} is not a number that can be kept exactly`,
+  )
 }
 
 export function readJsonBodies(app: FastifyInstance) {

@@ -1,0 +1,109 @@
+/** JSON bodies of up to a mebibyte that are made to be expensive: for the parser, for checks, or for whoever writes them again. */
+
+export const mebibyte = 1024 * 1024
+
+/** Items until the body is full, or there are so many of them. */
+type Make = (itemsMax?: number) => Buffer
+
+const filled =
+  (item: (n: number) => string, open = '[', close = ']'): Make =>
+  (itemsMax = Number.POSITIVE_INFINITY) => {
+    const parts: string[] = []
+    let bytes = open.length + close.length
+    for (let n = 0; n < itemsMax; n++) {
+      const part = n === 0 ? item(n) : `,${item(n)}`
+      bytes += Buffer.byteLength(part)
+      if (bytes > mebibyte) break
+      parts.push(part)
+    }
+    return Buffer.from(open + parts.join('') + close)
+  }
+const members = (item: (n: number) => string) => filled(item, '{', '}')
+const name = (n: number) => n.toString(36)
+
+/** One body whose size does not depend on a number of items. */
+const fixed =
+  (text: string): Make =>
+  () =>
+    Buffer.from(text)
+
+/** The last item, behind as many plain ones as fit. */
+const atTheEnd =
+  (make: Make, wrong: string): Make =>
+  (itemsMax) => {
+    const body = make(itemsMax)
+    const room = Buffer.byteLength(wrong) + 1
+    const kept = body.subarray(0, Math.min(body.length - 1, mebibyte - room - 1))
+    const end = Math.max(kept.lastIndexOf(','), 1)
+    const separator = end > 1 ? ',' : ''
+    return Buffer.concat([kept.subarray(0, end), Buffer.from(`${separator}${wrong}]`)])
+  }
+
+const numbers = filled(() => '1')
+const texts = filled((n) => `"${name(n)}"`)
+
+export const hostile: Record<string, Make> = {
+  'numbers of 15 digits': filled(() => '0.12345678901234'),
+  'integers of 16 digits': filled(() => '9007199254740991'),
+  'integers of 16 digits above 2^53': filled(() => '9007199254740994'),
+  'integers of 17 digits that only look exact': filled(() => '37866065945450410'),
+  'integers of 23 digits': filled(() => '10000000000000000000000'),
+  'one integer of 16 digits and many of one': filled((n) => (n === 0 ? '9007199254740991' : '1')),
+  'numbers of one digit': numbers,
+  'numbers just below infinity': filled(() => '1e308'),
+  'numbers beyond infinity': filled(() => '1e400'),
+  'numbers with long fractions': filled(() => '0.1234567890123456789'),
+  'numbers between two doubles': filled(() => `9007199254740993.${'0'.repeat(750)}1`),
+  'a number of a million digits': fixed(`[${'9'.repeat(mebibyte - 2)}]`),
+  'true and false': filled((n) => (n % 2 ? 'true' : 'false')),
+  'one text of escapes': fixed(`"${'\\u0041'.repeat((mebibyte - 2) / 6)}"`),
+  'texts of one escape': filled(() => '"\\u0041"'),
+  'surrogate pairs': filled(() => '"\\ud83d\\ude00"'),
+  'a long text': fixed(`"${'x'.repeat(mebibyte - 2)}"`),
+  'a long text of quotes': fixed(`"${'\\"'.repeat((mebibyte - 2) / 2)}"`),
+  'a long text of two-byte characters': fixed(`"${'é'.repeat((mebibyte - 2) / 2)}"`),
+  'empty texts': filled(() => '""'),
+  'short texts': texts,
+  'long texts': filled((n) => `"a text of some length ${name(n)}"`),
+  'empty arrays': filled(() => '[]'),
+  'empty objects': filled(() => '{}'),
+  'deep arrays': filled(() => '['.repeat(60) + ']'.repeat(60)),
+  'deep objects': filled(() => `${'{"a":'.repeat(60)}1${'}'.repeat(60)}`),
+  'deep objects of new names': filled((n) => `${`{"${name(n)}":`.repeat(50)}1${'}'.repeat(50)}`),
+  'an object of short names': members((n) => `"${name(n)}":1`),
+  'an object of long names': members((n) => `"a-name-number-${n}":1`),
+  'an object of indexes': members((n) => `"${n}":1`),
+  'an object of scattered indexes': members((n) => `"${(n * 7919) % 4294967295}":1`),
+  'an object of one name': members(() => '"a":1'),
+  'objects of the same shape': filled(() => '{"a":1}'),
+  'objects of a new name each': filled((n) => `{"${name(n)}":1}`),
+  'objects of few names in many orders': filled((n) => `{"${name(n % 264)}":1,"${name((n / 264) | 0)}z":2}`),
+  'names with escapes': members((n) => `"\\u0041${name(n)}":1`),
+  samples: filled((n) => `{"timestamp":${1_700_000_000_000 + n},"values":{"temperature":${n % 50},"humidity":40.5}}`),
+  spaces: fixed(`[${' '.repeat(mebibyte - 3)}1]`),
+  'a wrong number at the end': atTheEnd(numbers, '1e400'),
+  'NUL at the end': atTheEnd(texts, '"\\u0000"'),
+  'a lone surrogate at the end': atTheEnd(numbers, '"\\ud800"'),
+  'a prototype at the end': atTheEnd(
+    filled(() => '[]'),
+    '{"__proto__":1}',
+  ),
+  'malformed at the end': atTheEnd(numbers, 'x'),
+  'invalid UTF-8': () =>
+    Buffer.concat([Buffer.from(`["${'x'.repeat(mebibyte - 6)}`), Buffer.from([0xff]), Buffer.from('"]')]),
+  'a wrong integer and a bracket too few': fixed(`[12345678901234567890${',1'.repeat(200_000)}`),
+}
+
+/** The body with about as many items as are still accepted: the most expensive one that gets through. */
+export function largestAccepted(make: Make, accepts: (body: Buffer) => boolean): Buffer {
+  const whole = make()
+  if (accepts(whole)) return whole
+  let [low, high] = [0, 1000]
+  for (; high < mebibyte && accepts(make(high)); high *= 2) low = high
+  while (high - low > Math.max(1, high / 16)) {
+    const middle = (low + high) >> 1
+    if (accepts(make(middle))) low = middle
+    else high = middle
+  }
+  return make(low)
+}

@@ -1,0 +1,38 @@
+/** Processor time of this thread: unlike the time on the wall, it does not depend on how busy the machine is. */
+
+const cpuMs = () => {
+  const { user, system } = process.threadCpuUsage()
+  return (user + system) / 1000
+}
+
+/** The least of several runs: the first ones compile, and any may meet a garbage collection. */
+export function threadMs(work: () => void, runs = 3): number {
+  let least = Number.POSITIVE_INFINITY
+  for (let run = 0; run < runs; run++) {
+    const began = cpuMs()
+    work()
+    least = Math.min(least, cpuMs() - began)
+  }
+  return least
+}
+
+/** The longest that this thread works without going back to the event loop, until the promise settles. */
+export async function longestStallMs(work: () => Promise<unknown>): Promise<number> {
+  let longest = 0
+  let last = cpuMs()
+  let done = false
+  const tick = () => {
+    const now = cpuMs()
+    longest = Math.max(longest, now - last)
+    last = now
+    if (!done) setImmediate(tick)
+  }
+  setImmediate(tick)
+  try {
+    await work()
+  } finally {
+    done = true
+    tick()
+  }
+  return longest
+}
