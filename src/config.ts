@@ -52,10 +52,18 @@ export const settings = {
     meaning:
       'MQTT connections (TCP, TLS, WebSocket) that may be open at the same time; 0: the rest of the file descriptors',
   },
+  MQTT_CONNECTIONS_PER_ADDRESS: {
+    kind: 'integer',
+    default: '0',
+    meaning:
+      'MQTT connections from one IPv4 address or IPv6 /64; 0: no limit of its own, because all devices may come through one proxy',
+  },
   MQTT_STRANGERS_PER_ADDRESS: {
     kind: 'integer',
-    default: '20000',
-    meaning: 'connections from one address that have shown neither credentials nor a valid token yet',
+    default: '1000',
+    meaning:
+      'MQTT connections from one IPv4 address or IPv6 /64 that have presented neither credentials nor a valid token yet; the next one ' +
+      'closes the oldest of them',
   },
   MQTT_STRANGER_SECONDS: {
     kind: 'integer',
@@ -339,6 +347,7 @@ export function loadConfig(environment: Environment = process.env) {
         keyFile: text('MQTTS_KEY_FILE'),
         trustProxy: on('TRUST_PROXY'),
         connectTimeoutSeconds: Math.max(1, integer('MQTT_CONNECT_TIMEOUT_SECONDS')),
+        connectionsPerAddress: integer('MQTT_CONNECTIONS_PER_ADDRESS'),
         strangersPerAddress: integer('MQTT_STRANGERS_PER_ADDRESS'),
         // More would be too long for a timer, and is more than anybody waits for.
         strangerSeconds: Math.min(integer('MQTT_STRANGER_SECONDS'), 7 * 24 * 3600),

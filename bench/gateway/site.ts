@@ -24,6 +24,7 @@ export interface Site extends Server {
 export const withoutLimits = {
   WAYPOST_DEVICE_MESSAGES_PER_CONNECTION: '0',
   WAYPOST_DEVICE_MESSAGES_PER_TENANT: '0',
+  WAYPOST_MQTT_STRANGERS_PER_ADDRESS: '20000',
 }
 
 const perBatch = 1000

@@ -1,12 +1,12 @@
 /** MQTT on sockets of its own: plain, and over TLS. */
 import { createServer, type Server, type Socket } from 'node:net'
 import { createServer as createTlsServer, type SecureContextOptions, type TLSSocket } from 'node:tls'
+import type { FileDescriptors } from '../kernel/file-descriptors.ts'
 import { hostInUrl, listening } from '../kernel/listening.ts'
-import type { Log } from '../kernel/log.ts'
-import type { Strangers } from './limits.ts'
+import type { ConnectionLimits, Slot } from './connection-limits.ts'
 import type { From, Sessions } from './mqtt/host.ts'
 import { readIntoOneBuffer } from './mqtt/sessions.ts'
-import { plainAddress } from './peers.ts'
+import { type Peer, plainAddress } from './peers.ts'
 import type { ServerCertificate } from './server-certificate.ts'
 
 export interface Door {
@@ -19,11 +19,11 @@ export interface Door {
 
 export interface DoorDeps {
   host: string
-  sessions: Sessions
-  strangers: Strangers
+  sessions: Sessions<Peer>
+  limits: ConnectionLimits
+  descriptors: Pick<FileDescriptors, 'acceptFailed'>
   /** Somebody was not let in. */
   refused(transport: 'mqtt' | 'mqtts', address: string, reason: string, detail?: string): void
-  log: Log
 }
 
 const handshakeMs = 10_000
@@ -35,7 +35,7 @@ async function open(
   server: Server,
   what: { setting: string; scheme: string; port: number },
 ): Promise<Door> {
-  const { host, log } = deps
+  const { host } = deps
   await listening(what.setting, what.port, () => {
     return new Promise<void>((resolve, reject) => {
       server.once('error', reject)
@@ -46,7 +46,7 @@ async function open(
       })
     })
   })
-  server.on('error', (error) => log.error({ err: error }, `the door ${what.scheme} has a problem`))
+  server.on('error', (error) => deps.descriptors.acceptFailed(what.scheme, error))
   const { port } = server.address() as { port: number }
   return {
     url: `${what.scheme}://${hostInUrl(host)}:${port}`,
@@ -57,23 +57,15 @@ async function open(
   }
 }
 
-/** Undefined: too many from there are strangers, and this one is gone. Whoever is let in has to `leave` again. */
-function letIn(deps: DoorDeps, socket: Socket, transport: 'mqtt' | 'mqtts'): string | undefined {
-  const address = plainAddress(socket.remoteAddress)
-  if (!deps.strangers.arrive(address)) {
-    deps.refused(transport, address, 'too_many_strangers')
-    socket.destroy()
-    return undefined
-  }
-  return address
-}
-
 export function openMqtt(deps: DoorDeps, port: number): Promise<Door> {
-  const left = ({ address }: From) => deps.strangers.leave(address)
+  const { limits, sessions } = deps
+  const left = (slot: From) => limits.leave(slot as Slot)
   const server = createServer({ noDelay: true }, (accepted) => {
     const socket = readIntoOneBuffer(accepted)
-    const address = letIn(deps, socket, 'mqtt')
-    if (address !== undefined) deps.sessions.accept(socket, { transport: 'mqtt', address, left })
+    const slot = limits.arrive('mqtt', plainAddress(socket.remoteAddress), socket)
+    if (!slot) return void socket.destroy()
+    slot.left = left
+    slot.accepted = sessions.accept(socket, slot)
   })
   return open(deps, server, { setting: 'MQTT_PORT', scheme: 'mqtt', port })
 }
@@ -92,22 +84,27 @@ export async function openMqtts(deps: DoorDeps, port: number, certificate: Serve
   // Whoever is still shaking hands when the door closes would keep the process from ending.
   const raw = new Set<Socket>()
   let closing = false
+  const slots = new Map<string, Slot>()
+  const nameOf = ({ remoteAddress, remotePort }: Socket) => `${remoteAddress} ${remotePort}`
   server.on('connection', (socket) => {
-    const address = letIn(deps, socket, 'mqtts')
-    if (address === undefined) return
+    const slot = deps.limits.arrive('mqtts', plainAddress(socket.remoteAddress), socket)
+    if (!slot) return void socket.destroy()
+    const name = nameOf(socket)
+    slots.set(name, slot)
     raw.add(socket)
     socket.once('close', () => {
       raw.delete(socket)
-      deps.strangers.leave(address)
+      slots.delete(name)
+      deps.limits.leave(slot)
     })
   })
   server.on('secureConnection', (socket: TLSSocket) => {
+    const slot = slots.get(nameOf(socket))
+    // Its raw socket has closed meanwhile.
+    if (!slot) return void socket.destroy()
     const found = socket.getPeerX509Certificate()
-    deps.sessions.accept(socket, {
-      transport: 'mqtts',
-      address: plainAddress(socket.remoteAddress),
-      ...(found && { certificate: found }),
-    })
+    if (found) slot.certificate = found
+    slot.accepted = deps.sessions.accept(socket, slot)
   })
   server.on('tlsClientError', (error, socket) => {
     // Who only looks whether the port is open says nothing worth keeping.

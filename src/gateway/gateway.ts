@@ -13,6 +13,7 @@ import type { TrafficLog } from '../services/traffic-log/contract.ts'
 import { createBindings } from './bindings.ts'
 import { createClaims } from './claims.ts'
 import { createClients } from './clients.ts'
+import { createConnectionLimits } from './connection-limits.ts'
 import { createConnectivity } from './connectivity.ts'
 import type { Gateway } from './contract.ts'
 import { createDispatch } from './dispatch.ts'
@@ -20,16 +21,17 @@ import { type DoorDeps, openMqtt, openMqtts } from './doors.ts'
 import { createDownlink, type Downlink } from './downlink.ts'
 import { createExtensions } from './extensions/index.ts'
 import { sweepForwarded } from './forwards.ts'
-import { createHost } from './host.ts'
+import { createHost, slotOf } from './host.ts'
 import type { BindingDeps } from './http/binding.ts'
 import type { WebSocketDeps } from './http/websocket.ts'
 import { createIdentify } from './identify.ts'
-import { createGuesses, createStrangers } from './limits.ts'
+import { createGuesses } from './limits.ts'
 import { createGatewayMetrics } from './metrics.ts'
 import type { Sessions } from './mqtt/host.ts'
 import { defaultLimits } from './mqtt/limits.ts'
 import { createSessions } from './mqtt/sessions.ts'
 import { createOwed } from './owed.ts'
+import type { Peer } from './peers.ts'
 import { createRecheck } from './recheck.ts'
 import { createServerCertificate } from './server-certificate.ts'
 import * as store from './store/bindings.ts'
@@ -68,10 +70,19 @@ export function createGateway(kit: Kit, given: Given): GatewayService {
   const { address, windowSeconds, lockSeconds } = kit.settings.loginLockout
   const nodeId = newId()
   const named = new Map<string, Extension>()
-  let sessions: Sessions | undefined
+  let sessions: Sessions<Peer> | undefined
 
   const metrics = createGatewayMetrics(kit.metrics)
-  const strangers = createStrangers(settings.strangersPerAddress)
+  const refused = (transport: string, from: string, reason: string, detail?: string) => {
+    metrics.refused(reason)
+    trafficLog.refuse({ transport, address: from, reason, ...(detail !== undefined && { detail }) })
+  }
+  const limits = createConnectionLimits({
+    share: kit.descriptors.mqtt,
+    strangersPerAddress: settings.strangersPerAddress,
+    perAddress: settings.connectionsPerAddress,
+    refused,
+  })
   const wrongCredentials = createGuesses({ limit: address, windowSeconds, lockSeconds })
   const guesses = createGuesses({ limit: address * wrongTokensPerAddress, windowSeconds, lockSeconds })
   const own = createExtensions({ kit, register, applications })
@@ -85,10 +96,15 @@ export function createGateway(kit: Kit, given: Given): GatewayService {
     { ...kit, nodeId },
     {
       bound(presence) {
+        limits.stands(slotOf(presence.connection!), 'protected')
         connectivity.bound(presence)
         welcome?.(presence)
       },
-      unbound: connectivity.unbound,
+      unbound(presence, connection) {
+        const { endpoints, shown } = connection.state
+        if (!endpoints && !shown) limits.stands(slotOf(connection), 'idle')
+        connectivity.unbound(presence, connection)
+      },
       visited: connectivity.visited,
     },
   )
@@ -121,7 +137,7 @@ export function createGateway(kit: Kit, given: Given): GatewayService {
     identify,
     bindings,
     dispatch,
-    strangers,
+    limits,
     guesses,
     trafficLog,
     metrics,
@@ -139,11 +155,6 @@ export function createGateway(kit: Kit, given: Given): GatewayService {
     await store.deleteBindingsOfTenant(sql, tenantId)
   })
 
-  const refused = (transport: string, from: string, reason: string, detail?: string) => {
-    metrics.refused(reason)
-    trafficLog.refuse({ transport, address: from, reason, ...(detail !== undefined && { detail }) })
-  }
-
   return {
     api: {
       send: downlink.send,
@@ -155,8 +166,7 @@ export function createGateway(kit: Kit, given: Given): GatewayService {
     webSockets: {
       trustProxy: settings.trustProxy,
       sessions: () => sessions,
-      strangers,
-      refused: (from, reason) => refused('websocket', from, reason),
+      limits,
     },
     periodic: [
       { name: 'gateway.left-behind', everySeconds: 5, run: () => connectivity.sweep() },
@@ -171,19 +181,19 @@ export function createGateway(kit: Kit, given: Given): GatewayService {
 
     async open(extensions) {
       for (const extension of extensions) named.set(extension.name, extension)
-      const limits = {
+      const bounds = {
         ...defaultLimits,
         connectTimeoutSeconds: settings.connectTimeoutSeconds,
         queuedMessagesMax: settings.queuedMessagesMax,
       }
       const made = createSessions(host, {
-        store: createSessionStore({ ...kit, claims }, limits),
+        store: createSessionStore({ ...kit, claims }, bounds),
         log,
         now: kit.now,
-        limits,
+        limits: bounds,
       })
       sessions = made
-      const deps: DoorDeps = { host: settings.host, sessions: made, strangers, refused, log }
+      const deps: DoorDeps = { host: settings.host, sessions: made, limits, descriptors: kit.descriptors, refused }
       const mqtt = await openMqtt(deps, settings.mqttPort)
       const mqtts = await openMqtts(deps, settings.mqttsPort, certificate).catch(async (error) => {
         await mqtt.close()

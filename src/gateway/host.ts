@@ -5,10 +5,11 @@ import { TooManyRequests } from '../kernel/errors.ts'
 import type { TrafficLog } from '../services/traffic-log/contract.ts'
 import type { Bindings } from './bindings.ts'
 import type { Clients } from './clients.ts'
+import type { ConnectionLimits, Slot } from './connection-limits.ts'
 import { type Arrival, type Dispatch, errorPayload, type Reply, understand } from './dispatch.ts'
 import { TopicMalformed } from './errors.ts'
 import { type Identified, type Identify, isRefused, type Refused } from './identify.ts'
-import { draw, type Guesses, type Strangers } from './limits.ts'
+import { draw, type Guesses } from './limits.ts'
 import type { GatewayMetrics } from './metrics.ts'
 import type { Host, Message, PublishCode, Qos, Subscription } from './mqtt/host.ts'
 import { createPatience } from './patience.ts'
@@ -30,7 +31,7 @@ export interface HostDeps {
   identify: Identify
   bindings: Bindings
   dispatch: Dispatch
-  strangers: Strangers
+  limits: ConnectionLimits
   guesses: Guesses
   trafficLog: Pick<TrafficLog, 'refuse'>
   metrics: GatewayMetrics
@@ -60,7 +61,7 @@ const authenticationRequired = 'clients have to authenticate here'
 const unnamed = 'it has shown neither credentials nor a valid token'
 
 export function createHost(deps: HostDeps): Host<Peer> {
-  const { settings, log, clients, identify, bindings, dispatch, strangers, guesses, metrics } = deps
+  const { settings, log, clients, identify, bindings, dispatch, limits, guesses, metrics } = deps
   const perConnection = settings.messagesPerConnection
   const perTenant = settings.messagesPerTenant
 
@@ -164,7 +165,7 @@ export function createHost(deps: HostDeps): Host<Peer> {
     if (peer.known) return
     peer.known = true
     patience.done(connection)
-    strangers.known(client.address)
+    if (!peer.endpoints) limits.stands(slotOf(connection), 'idle')
   }
 
   /** Behind all that came before on this connection and is not identified yet. */
@@ -281,7 +282,9 @@ export function createHost(deps: HostDeps): Host<Peer> {
 
     connected(connection, { subscriptions }) {
       connection.state = newPeer(clients.shownBy(connection.client), perConnection)
-      if (connection.state.known) strangers.known(connection.client.address)
+      const slot = slotOf(connection)
+      limits.opened(slot)
+      if (connection.state.known) limits.stands(slot, 'protected')
       else patience.with(connection)
       metrics.connected(connection.client.transport, 1)
       deps.opened(connection)
@@ -327,8 +330,7 @@ export function createHost(deps: HostDeps): Host<Peer> {
     disconnected(connection) {
       const { state: peer, client } = connection
       bindings.release(connection)
-      if (peer.known) strangers.forget(client.address)
-      else patience.done(connection)
+      if (!peer.known) patience.done(connection)
       metrics.connected(client.transport, -1)
       deps.closed(connection)
     },
@@ -347,6 +349,9 @@ export function createHost(deps: HostDeps): Host<Peer> {
     },
   }
 }
+
+/** Every connection of ours comes through a slot. */
+export const slotOf = ({ from }: Device) => from as Slot
 
 /** Pushes are sent once or at least once; more is not promised. */
 const grantedQos = (asked: Qos): Qos => (asked > 1 ? 1 : asked)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eventually } from '../../test/harness/eventually.ts'
-import { createGuesses, createStrangers, draw, giveBack, newBucket } from './limits.ts'
+import { createGuesses, draw, giveBack, newBucket } from './limits.ts'
 import { createPatience } from './patience.ts'
 import type { Device } from './peers.ts'
 
@@ -22,21 +22,6 @@ test('a bucket holds a second of messages, can be overdrawn, and says when it is
 test('no limit is no limit', () => {
   const bucket = newBucket(0)
   for (let i = 0; i < 1000; i++) assert.equal(draw(bucket, 0, bucket.at), 0)
-})
-
-test('strangers of one address are bounded, and who is known counts no more', () => {
-  const strangers = createStrangers(2)
-  assert.ok(strangers.arrive('a') && strangers.arrive('a'))
-  assert.ok(!strangers.arrive('a'))
-  assert.ok(strangers.arrive('b'))
-  strangers.known('a')
-  assert.ok(strangers.arrive('a'))
-  assert.ok(!strangers.arrive('a'))
-  strangers.leave('a')
-  strangers.forget('a')
-  assert.ok(!strangers.arrive('a'))
-  strangers.leave('a')
-  assert.ok(strangers.arrive('a'))
 })
 
 test('wrong guesses lock an address, the same one again does not, and what was right from there goes on', () => {

@@ -1,7 +1,6 @@
 /**
  * Nobody slows the others. Messages: a bucket that may be overdrawn, since what was read is handled; who owes is read later
- * (MQTT) or told to come later (HTTP). Strangers: connections that have shown neither credentials nor a token yet. Wrong
- * credentials and tokens: counted for each address, apart from people's logins.
+ * (MQTT) or told to come later (HTTP). Wrong credentials and tokens: counted for each address, apart from people's logins.
  */
 import { monotonicMs } from '../kernel/clock.ts'
 
@@ -24,43 +23,6 @@ export function draw(bucket: Bucket, perSecond: number, at: number): number {
 /** Gives back what was drawn for something that is not done. */
 export function giveBack(bucket: Bucket) {
   bucket.level++
-}
-
-export interface Strangers {
-  /** A socket from there; false: too many of them are unknown, close it. */
-  arrive(address: string): boolean
-  leave(address: string): void
-  /** One of them has shown who it is. */
-  known(address: string): void
-  /** That one went. */
-  forget(address: string): void
-}
-
-export function createStrangers(max: number): Strangers {
-  const counts = new Map<string, { open: number; known: number }>()
-  const change = (address: string, open: number, known: number) => {
-    const count = counts.get(address)
-    if (!count) return
-    count.open += open
-    count.known += known
-    if (count.open <= 0 && count.known <= 0) counts.delete(address)
-  }
-  return {
-    arrive(address) {
-      const count = counts.get(address)
-      if (!count) {
-        if (max <= 0) return false
-        counts.set(address, { open: 1, known: 0 })
-        return true
-      }
-      if (count.open - count.known >= max) return false
-      count.open++
-      return true
-    },
-    leave: (address) => change(address, -1, 0),
-    known: (address) => change(address, 0, 1),
-    forget: (address) => change(address, 0, -1),
-  }
 }
 
 /** `what` was shown: a token, a password; the same again is no guess. */

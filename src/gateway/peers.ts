@@ -1,7 +1,7 @@
 /** What the gateway keeps of a connection, and of an endpoint that speaks over one. */
 import type { Addressed } from './dispatch.ts'
 import { type Bucket, newBucket } from './limits.ts'
-import type { Connection, Qos } from './mqtt/host.ts'
+import type { Accepted, Connection, Qos } from './mqtt/host.ts'
 import type { Method, Tenant } from './tenants.ts'
 import { prefixEnd } from './topic.ts'
 
@@ -39,6 +39,12 @@ export interface Peer {
 }
 
 export type Device = Connection<Peer>
+
+/** True: the platform has yet to answer CONNECT, or to look up a token that the client has presented. */
+export function isBusy({ open, client, state }: Accepted<Peer>): boolean {
+  if (!open) return client !== undefined
+  return state !== undefined && (state.waiting !== undefined || state.lookups > 0)
+}
 
 /** An endpoint with a connection: this one represents it, and no other. */
 export interface Presence {

@@ -50,7 +50,9 @@ export interface Settings {
     keyFile: string | undefined
     trustProxy: boolean
     connectTimeoutSeconds: number
-    /** Connections that have not shown credentials or a valid token yet, from one address. */
+    /** Connections from one address; 0: as many as the process may have. */
+    connectionsPerAddress: number
+    /** Connections that have not presented credentials or a valid token yet, from one address. */
     strangersPerAddress: number
     /** 0 is for ever. */
     strangerSeconds: number

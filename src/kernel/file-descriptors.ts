@@ -18,6 +18,8 @@ export interface ConnectionShare {
   open: number
   /** Counts a refused connection and logs it, at most once in ten seconds for each reason. */
   refused(reason: 'total' | 'address', address: string): void
+  /** Counts a connection that was closed to make room for another one, and logs it as seldom. */
+  evicted(reason: 'total' | 'address', address: string): void
 }
 
 export interface FileDescriptors {
@@ -93,6 +95,11 @@ export function createFileDescriptors(options: {
     'Connections closed because a limit of connections was reached',
     ['listener', 'reason'],
   )
+  const evictions = metrics.counter(
+    'waypost_connections_evicted_total',
+    'Unauthenticated connections closed to make room for new ones when a limit of connections was reached',
+    ['listener', 'reason'],
+  )
   const exhaustions = metrics.counter(
     'waypost_file_descriptors_exhausted_total',
     'Times that no file descriptor was free: for a connection (accept), or for the probe of every second',
@@ -102,6 +109,7 @@ export function createFileDescriptors(options: {
 
   function share(listener: Listener, max: number): ConnectionShare {
     const logged = { total: logLimit(), address: logLimit() }
+    const loggedEvictions = { total: logLimit(), address: logLimit() }
     return {
       max,
       perAddress: Math.min(max, Math.max(addressMin, Math.floor(max * addressShare))),
@@ -112,6 +120,16 @@ export function createFileDescriptors(options: {
           const detail = { listener, address, refused, open: this.open, max }
           if (reason === 'total') log.warn(detail, 'connection limit reached; refusing new connections')
           else log.warn(detail, 'connection limit of one address reached; refusing new connections from it')
+        })
+      },
+      evicted(reason, address) {
+        evictions.inc({ listener, reason })
+        loggedEvictions[reason]((evicted) => {
+          const detail = { listener, address, evicted, open: this.open, max }
+          if (reason === 'total')
+            log.warn(detail, 'connection limit reached; closing the oldest unauthenticated connections')
+          else
+            log.warn(detail, 'connection limit of one address reached; closing its oldest unauthenticated connections')
         })
       },
     }

@@ -31,6 +31,8 @@ export interface PlatformOptions {
   directory?: string
   environment?: Record<string, string>
   args?: string[]
+  /** Greatest number of file descriptors (`ulimit -n`). */
+  descriptors?: number
 }
 
 /** Of a program on this data directory and free ports. */
@@ -95,7 +97,10 @@ export async function startPlatform(options: PlatformOptions = {}): Promise<Runn
   const directory = options.directory ?? (await usedDirectory())
   const file = join(directory, 'bootstrap.json')
   rmSync(file, { force: true })
-  const child = spawn(process.execPath, [main, 'start'], { env: environmentOf(directory, options.environment) })
+  const limited =
+    options.descriptors === undefined ? [] : ['sh', '-c', `ulimit -n ${options.descriptors}; exec "$@"`, 'sh']
+  const [command = '', ...args] = [...limited, process.execPath, main, 'start']
+  const child = spawn(command, args, { env: environmentOf(directory, options.environment) })
   let output = ''
   child.stdout.on('data', (text) => (output += text))
   child.stderr.on('data', (text) => (output += text))

@@ -3,16 +3,15 @@ import type { IncomingMessage, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { createWebSocketStream, type WebSocket, WebSocketServer } from 'ws'
 import { bodyLimitBytes } from '../../kernel/http/body.ts'
-import type { Strangers } from '../limits.ts'
+import type { ConnectionLimits } from '../connection-limits.ts'
 import type { Sessions } from '../mqtt/host.ts'
-import { plainAddress } from '../peers.ts'
+import { type Peer, plainAddress } from '../peers.ts'
 
 export interface WebSocketDeps {
   trustProxy: boolean
   /** Undefined: the door is not open, or not any more. */
-  sessions: () => Sessions | undefined
-  strangers: Strangers
-  refused(address: string, reason: string): void
+  sessions: () => Sessions<Peer> | undefined
+  limits: ConnectionLimits
 }
 
 const paths = new Set(['/mqtt', '/ws'])
@@ -39,17 +38,15 @@ export function acceptWebSockets(server: Server, deps: WebSocketDeps) {
     const sessions = deps.sessions()
     if (!sessions) return answer(socket, '503 Service Unavailable', 'The platform is starting or stopping')
     const address = addressOf(request, deps.trustProxy)
-    if (!deps.strangers.arrive(address)) {
-      deps.refused(address, 'too_many_strangers')
-      return answer(socket, '503 Service Unavailable', 'Too many connections from this address')
-    }
-    socket.once('close', () => deps.strangers.leave(address))
+    const slot = deps.limits.arrive('websocket', address, socket)
+    if (slot) socket.once('close', () => deps.limits.leave(slot))
+    if (!slot || slot.refusal) return answer(socket, '503 Service Unavailable', 'Too many connections')
     accepting.handleUpgrade(request, socket, head, (webSocket: WebSocket) => {
       webSocket.on('ping', (data) => {
         if (webSocket.bufferedAmount < unsentForPongMax) webSocket.pong(data)
       })
       const stream = createWebSocketStream(webSocket, { allowHalfOpen: false })
-      sessions.accept(stream, { transport: 'websocket', address })
+      slot.accepted = sessions.accept(stream, slot)
     })
   })
 }

@@ -19,6 +19,8 @@ const verdictCodes: Record<Extract<Verdict, { accepted: false }>['code'], number
   banned: Code.banned,
 }
 
+const refusalCodes = { busy: Code.busy, quota_exceeded: Code.quotaExceeded }
+
 export function connect(peer: Peer, packet: Connect) {
   const { limits, closing } = peer.layer
   const { version, properties, clientId } = packet
@@ -32,6 +34,7 @@ export function connect(peer: Peer, packet: Connect) {
   peer.problemInformation = properties.requestProblemInformation !== false
   peer.client = clientOf(peer, packet)
   if (closing) refuse(peer, Code.unavailable, 'the platform is stopping')
+  else if (peer.from.refusal) refuse(peer, refusalCodes[peer.from.refusal], 'too many connections')
   else if (properties.authenticationMethod !== undefined)
     refuse(peer, Code.badAuthenticationMethod, 'extended authentication is not supported')
   // MQTT-3.1.3-8: without an id there is nothing to come back to. MQTT 3.1 wants one always.

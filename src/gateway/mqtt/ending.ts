@@ -1,4 +1,5 @@
 /** How connections end: with a word to the peer where the protocol has one, and to the host always. */
+import { Socket } from 'node:net'
 import { Code } from './codes.ts'
 import type { Client, CloseReason } from './host.ts'
 import { leaveSession } from './session.ts'
@@ -66,6 +67,15 @@ export function refuse(peer: Peer, code: number, why: string) {
   if (peer.phase >= Phase.closing) return
   writeConnack(peer, false, code, {})
   end(peer, code, why)
+}
+
+/** `Accepted.evict`: the file descriptor is needed, so the peer gets no time to read. */
+export function evict(this: Peer, why: string) {
+  if (this.phase === Phase.connecting) refuse(this, Code.busy, why)
+  else end(this, Code.quotaExceeded, why, { told: 'quota exceeded' })
+  const { stream } = this
+  if (stream instanceof Socket) stream.destroySoon()
+  else stream.once('finish', () => stream.destroy())
 }
 
 /** The stream is gone, whoever closed it. */

@@ -82,6 +82,7 @@ export type CloseReason =
 /** An open connection. Whoever stands behind keeps its own state in `state`. */
 export interface Connection<S = unknown> {
   readonly client: Client
+  readonly from: From
   /** Owner and client id: the session's name. */
   readonly sessionKey: string
   readonly open: boolean
@@ -136,14 +137,26 @@ export interface From {
   transport: Transport
   address: string
   certificate?: X509Certificate
+  /** Its CONNECT is answered with this and nothing else. */
+  refusal?: 'busy' | 'quota_exceeded'
   /** Called when the stream is gone, whatever it was good for. One for all: a listener for each is memory that idles. */
   left?(from: From): void
 }
 
+/** A stream on which MQTT is spoken. */
+export interface Accepted<S = unknown> extends Pick<Connection<S>, 'open'> {
+  /** Undefined before CONNECT. */
+  readonly client: Client | undefined
+  /** Undefined before CONNACK. */
+  readonly state: S | undefined
+  /** Closes it without waiting for the peer, with CONNACK or DISCONNECT where the peer understands one. */
+  evict(why: string): void
+}
+
 /** All sessions of this process; made by `createSessions` (sessions.ts). */
-export interface Sessions {
-  /** A stream that has just been opened: MQTT is spoken on it from now on. */
-  accept(stream: Duplex, from: From): void
+export interface Sessions<S = unknown> {
+  /** A stream that has just been opened: MQTT is spoken on it from now on. Undefined: the layer is closing, and the stream is gone. */
+  accept(stream: Duplex, from: From): Accepted<S> | undefined
   /**
    * To the session's connection, or, when the client is away and the session is not, into its queue (QoS above 0, matching a
    * subscription, durable when this resolves). `full`: the queue is, and nothing was kept.

@@ -5,8 +5,8 @@ import { type Clock, sleep, systemClock } from '../../kernel/clock.ts'
 import type { Log } from '../../kernel/log.ts'
 import { Code } from './codes.ts'
 import { yieldTo } from './connect.ts'
-import { closeConnection, end, gone } from './ending.ts'
-import type { Client, Connection, From, Host, Sessions } from './host.ts'
+import { closeConnection, end, evict, gone } from './ending.ts'
+import type { Accepted, Client, Connection, From, Host, Sessions } from './host.ts'
 import { lookAtKept } from './kept.ts'
 import { defaultLimits, type Limits } from './limits.ts'
 import { fetchQueued, release, send, sendQueued } from './outbound.ts'
@@ -118,6 +118,7 @@ function newPeer(layer: Layer, stream: Duplex, from: From): Peer {
     state: undefined,
     send,
     release,
+    evict,
     close: closeConnection,
     pause,
     resume,
@@ -155,11 +156,11 @@ function newPeer(layer: Layer, stream: Duplex, from: From): Peer {
   }
 }
 
-function accept(layer: Layer, stream: Stream, from: From) {
+function accept(layer: Layer, stream: Stream, from: From): Peer | undefined {
   if (layer.closing) {
     stream.destroy()
     from.left?.(from)
-    return
+    return undefined
   }
   const socket = stream as Socket
   socket.setNoDelay?.(true)
@@ -175,9 +176,10 @@ function accept(layer: Layer, stream: Stream, from: From) {
   stream.on('end', onEnd)
   stream.on('drain', onDrain)
   stream.on('data', onData)
+  return peer
 }
 
-export function createSessions<S>(host: Host<S>, options: SessionOptions): Sessions {
+export function createSessions<S>(host: Host<S>, options: SessionOptions): Sessions<S> {
   const layer: Layer = {
     host,
     store: options.store,
@@ -196,7 +198,7 @@ export function createSessions<S>(host: Host<S>, options: SessionOptions): Sessi
   const timer = setInterval(sweep, sweepEveryMs, layer).unref()
 
   return {
-    accept: (stream, from) => accept(layer, stream, from),
+    accept: (stream, from) => accept(layer, stream, from) as Accepted<S> | undefined,
     async deliver(sessionKey, message) {
       for (let session = layer.sessions.get(sessionKey); session; session = layer.sessions.get(sessionKey)) {
         const { peer } = session

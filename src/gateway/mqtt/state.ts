@@ -106,6 +106,8 @@ export interface Session {
 
 export interface Peer extends Connection {
   client: Connection['client']
+  /** `Accepted.evict`. */
+  evict(why: string): void
   sessionKey: string
   open: boolean
   layer: Layer

@@ -1,0 +1,198 @@
+import assert from 'node:assert/strict'
+import { PassThrough } from 'node:stream'
+import { describe, test } from 'node:test'
+import { aDevice, type TestDevice } from '../../test/harness/device.ts'
+import { eventually } from '../../test/harness/eventually.ts'
+import { openGateway } from '../../test/harness/gateway.ts'
+import { connected, rawClient } from '../../test/harness/mqtt-raw.ts'
+import { createConnectionLimits, networkOf, type Slot } from './connection-limits.ts'
+import type { Accepted } from './mqtt/host.ts'
+import type { Peer } from './peers.ts'
+
+describe('connections of one address', () => {
+  function someLimits({ max = 100, strangersPerAddress = 3, perAddress = 0 }) {
+    const events: string[] = []
+    const note = (what: string) => (reason: string, address: string) => void events.push(`${what} ${reason} ${address}`)
+    const share = { max, perAddress: max, open: 0, refused: note('refused'), evicted: note('evicted') }
+    let at = 0
+    const limits = createConnectionLimits({ share, strangersPerAddress, perAddress, refused() {}, now: () => at })
+    const arrive = (address: string) => limits.arrive('mqtt', address, new PassThrough())
+    const later = (ms: number) => {
+      at += ms
+    }
+    return { limits, share, events, arrive, later }
+  }
+  const busy = { open: false, client: {}, evict: () => assert.fail('it was evicted') } as unknown as Accepted<Peer>
+  const isGone = ({ socket }: Slot) => socket.destroyed
+
+  test('the oldest stranger makes room, once it has had time to present a token', () => {
+    const { arrive, later, events, share } = someLimits({})
+    const first = arrive('a')!
+    later(1000)
+    const others = [arrive('a'), arrive('a'), arrive('a'), arrive('a')]
+    assert.ok(others.every((slot) => slot && !isGone(slot)))
+    later(1100)
+    arrive('b')
+    assert.ok(!isGone(first))
+    arrive('a')
+    assert.ok(isGone(first))
+    assert.deepEqual(
+      others.map((slot) => isGone(slot!)),
+      [false, false, false, false],
+    )
+    assert.deepEqual(events, ['evicted address a'])
+    assert.equal(share.open, 7)
+  })
+
+  test('nobody is evicted whose token is being looked up, or who has presented one', () => {
+    const { limits, arrive, later } = someLimits({ strangersPerAddress: 2 })
+    const [known, waiting, silent] = [arrive('a')!, arrive('a')!, arrive('a')!]
+    waiting.accepted = busy
+    limits.stands(known, 'protected')
+    later(5000)
+    arrive('a')
+    assert.deepEqual([known, waiting, silent].map(isGone), [false, false, true])
+  })
+
+  test('a full process evicts strangers first, then who represents nobody any more, and refuses when there is neither', () => {
+    const { limits, arrive, events, share } = someLimits({ max: 3, strangersPerAddress: 100 })
+    const [left, known] = [arrive('a')!, arrive('b')!]
+    for (const slot of [left, known]) limits.stands(slot, 'protected')
+    const stranger = arrive('c')!
+    limits.stands(left, 'idle')
+    const next = arrive('d')!
+    assert.deepEqual([left, known, stranger].map(isGone), [false, false, true])
+    limits.leave(stranger)
+    limits.stands(next, 'protected')
+    const last = arrive('e')!
+    assert.ok(isGone(left))
+    limits.leave(left)
+    limits.stands(last, 'protected')
+    assert.equal(arrive('f')?.refusal, 'busy')
+    assert.deepEqual(events, ['evicted total c', 'evicted total a', 'refused total f'])
+    assert.equal(share.open, 4)
+  })
+
+  test('only so many refusals wait for their CONNECT; all others are dropped', () => {
+    const { limits, arrive, share } = someLimits({ max: 1 })
+    limits.stands(arrive('a')!, 'protected')
+    const answers = Array.from({ length: 100 }, () => arrive('a'))
+    const kept = answers.flatMap((slot) => slot ?? [])
+    assert.equal(kept.length, 32)
+    assert.equal(share.open, 33)
+    for (const slot of kept) limits.leave(slot)
+    assert.equal(share.open, 1)
+  })
+
+  test('an address may have a limit of its own, which no other address feels', () => {
+    const { limits, arrive } = someLimits({ perAddress: 2 })
+    for (const slot of [arrive('a')!, arrive('a')!]) limits.stands(slot, 'protected')
+    assert.equal(arrive('a')?.refusal, 'quota_exceeded')
+    assert.equal(arrive('b')?.refusal, undefined)
+  })
+
+  test('what happens to a connection after its end does not count', () => {
+    const { limits, arrive, share } = someLimits({ max: 1 })
+    const gone = arrive('a')!
+    limits.leave(gone)
+    limits.stands(gone, 'idle')
+    limits.stands(arrive('a')!, 'protected')
+    assert.equal(arrive('a')?.refusal, 'busy')
+    assert.equal(share.open, 2)
+  })
+
+  for (const [address, network] of [
+    ['192.0.2.7', '192.0.2.7'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+    ['2001:db8:1:2::1', '2001:db8:1:2::/64'],
+    ['2001:0db8:0001:2::', '2001:db8:1:2::/64'],
+    ['2001:db8::1', '2001:db8:0:0::/64'],
+    ['::1', '0:0:0:0::/64'],
+    ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+  ] as const)
+    test(`${address} counts as ${network}`, () => assert.equal(networkOf(address), network))
+})
+
+test('a fleet behind one address that comes back at once is let in, whatever the limit of strangers', async () => {
+  const gate = await openGateway({ environment: { WAYPOST_MQTT_STRANGERS_PER_ADDRESS: '10' } })
+  const { version } = await gate.anApplication()
+  const tokens = await Promise.all(Array.from({ length: 100 }, async () => (await gate.anEndpoint(version)).token))
+  const devices = await Promise.all(
+    tokens.map(async (token) => {
+      const device = await gate.device()
+      await device.publish(`kp1/${version}/test/${token}/json`, '1')
+      return device
+    }),
+  )
+  assert.ok(devices.every(({ client }) => client.connected))
+  assert.equal(gate.house.kit.descriptors.mqtt.open, 100)
+})
+
+describe('over sockets', async () => {
+  const gate = await openGateway({ environment: { WAYPOST_MQTT_CONNECTIONS: '4' } })
+  const port = Number(new URL(gate.mqttUrl).port)
+  const { username, password } = await gate.aBasicCredential()
+  const login = { username: `${username}@default`, password }
+  const { mqtt } = gate.house.kit.descriptors
+  const open = (count: number) => eventually(() => assert.equal(mqtt.open, count))
+  const ended = async (devices: TestDevice[]) => {
+    for (const device of devices) await device.end()
+    await open(0)
+  }
+
+  test('strangers make room for new devices, and are told why', async () => {
+    const [raw, silent] = [await rawClient(port), await connected(port, { clientId: 'silent', protocolVersion: 5 })]
+    const [first, second] = [await gate.aPlace(), await gate.aPlace()]
+    const devices = [await gate.device(), await gate.device(login)]
+    await devices[0]!.publish(`${first.prefix}/json`, '1')
+    for (const gone of [raw, silent]) {
+      devices.push(await gate.device())
+      await devices.at(-1)!.publish(`${second.prefix}/json`, '1')
+      const [last] = await gone.closed()
+      if (gone === silent) assert.equal(last?.cmd === 'disconnect' && last.reasonCode, 0x97)
+    }
+    assert.ok(devices.every(({ client }) => client.connected))
+    // The second endpoint has moved from the third connection to the fourth: the third is the next to go.
+    devices.push(await gate.device())
+    await devices[2]!.closed()
+    await ended(devices)
+    await eventually(async () => {
+      const [row] = await gate.house.kit.db.sql`select count from traffic_log.refusals where reason = 'evicted'`
+      assert.ok(Number(row?.count) > 0)
+    })
+    const text = await gate.house.kit.metrics.text()
+    assert.match(text, /^waypost_connections_evicted_total\{listener="mqtt",reason="total"\} 3$/m)
+  })
+
+  test('a process full of devices answers the next CONNECT with a refusal', async () => {
+    const devices: TestDevice[] = []
+    for (let n = 0; n < 3; n++) devices.push(await gate.device(login))
+    devices.push(await aDevice(`${gate.wsUrl}/mqtt`, login))
+    const old = await connected(port)
+    assert.equal(old.connack.returnCode, 3)
+    await old.closed()
+    const young = await connected(port, { protocolVersion: 5 })
+    assert.equal(young.connack.reasonCode, 0x89)
+    await young.closed()
+    const secure = aDevice(gate.mqttsUrl, { ...login, rejectUnauthorized: false })
+    await assert.rejects(secure, { code: 3 })
+    await assert.rejects(aDevice(`${gate.wsUrl}/mqtt`, login), /503|closed before/)
+    assert.ok(devices.every(({ client }) => client.connected))
+    await open(4)
+    await devices.pop()!.end()
+    await open(3)
+    devices.push(await gate.device(login))
+    await ended(devices)
+    const text = await gate.house.kit.metrics.text()
+    assert.match(text, /^waypost_connections_refused_total\{listener="mqtt",reason="total"\} 4$/m)
+  })
+
+  test('a handshake that does not begin makes room too', async () => {
+    const idle = await rawClient(Number(new URL(gate.mqttsUrl).port))
+    await open(1)
+    const devices: TestDevice[] = []
+    for (let n = 0; n < 4; n++) devices.push(await gate.device(login))
+    await idle.closed()
+    await ended(devices)
+  })
+})

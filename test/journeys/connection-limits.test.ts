@@ -1,0 +1,69 @@
+/** The program under a low limit of file descriptors: idle connections must not keep devices and people out. */
+import assert from 'node:assert/strict'
+import { connect, type Socket } from 'node:net'
+import { after, test } from 'node:test'
+import { generate } from 'mqtt-packet'
+import { aDevice } from '../harness/device.ts'
+import { eventually } from '../harness/eventually.ts'
+import { furnish } from '../harness/gateway.ts'
+import { connectPacket } from '../harness/mqtt-raw.ts'
+import { startPlatform } from '../harness/platform.ts'
+
+const platform = await startPlatform({ descriptors: 500 })
+const sockets: Socket[] = []
+after(() => {
+  for (const socket of sockets) socket.destroy()
+})
+
+/** Resolves when the connection stands; the system accepts it before the program does. */
+const open = (clientId?: string) =>
+  new Promise<void>((resolve) => {
+    const { hostname, port } = new URL(platform.mqttUrl)
+    const socket = connect(Number(port), hostname, () => {
+      if (clientId !== undefined) socket.write(generate(connectPacket({ clientId })))
+      resolve()
+    })
+    socket.on('error', () => {})
+    socket.on('close', resolve)
+    sockets.push(socket)
+  })
+
+async function metric(name: string): Promise<number> {
+  const text = await (await fetch(`${platform.managementUrl}/metrics`)).text()
+  const line = text.split('\n').find((each) => each.startsWith(`${name} `))
+  return Number(line?.slice(name.length) ?? 0)
+}
+
+test('a thousand anonymous connections from one address keep nobody out', async () => {
+  const ask = await platform.asService(platform.bootstrap.default)
+  const { prefix } = await furnish(ask).aPlace()
+  const topic = `${prefix.replace('/test/', '/epmx/')}/get`
+  const speaks = async (device: Awaited<ReturnType<typeof aDevice>>, id: number) => {
+    await device.publish(`${topic}/${id}`)
+    await device.hears(`${topic}/${id}/status`)
+  }
+  const early = await aDevice(platform.mqttUrl)
+  await speaks(early, 1)
+  // Half of them say nothing, half are clients that present nothing.
+  for (let n = 0; n < 1000; n += 50)
+    await Promise.all(Array.from({ length: 50 }, (_, i) => open(i % 2 ? `idle-${n + i}` : undefined)))
+  await eventually(async () =>
+    assert.ok((await metric('waypost_connections_evicted_total{listener="mqtt",reason="total"}')) >= 600),
+  )
+
+  const answer = await ask('GET /api/v1/applications')
+  assert.equal(answer.status, 200)
+  const health = await fetch(`${platform.managementUrl}/health/ready`)
+  assert.equal(health.status, 200, await health.text())
+  assert.ok((await metric('waypost_connections_open{listener="mqtt"}')) <= 303 + 32)
+  for (const url of [platform.mqttUrl, platform.mqttsUrl, platform.baseUrl.replace('http:', 'ws:').concat('/mqtt')]) {
+    const late = await aDevice(url, { rejectUnauthorized: false })
+    await speaks(late, 2)
+    await late.end()
+  }
+  assert.ok(early.client.connected)
+  await speaks(early, 3)
+  assert.equal(await metric('waypost_file_descriptors_exhausted_total{listener="probe"}'), 0)
+  const lines = platform.output().match(/closing the oldest unauthenticated connections/g) ?? []
+  assert.ok(lines.length >= 1 && lines.length <= 5, `${lines.length} lines`)
+})
