@@ -15,6 +15,9 @@ export const messageFace: Face = {
   schema: Type.Object({ message: Type.String() }, { title: 'Error', additionalProperties: true }),
 }
 
+/** A failure of an operation with a text of its own in the API reference, where the common one says too little. */
+export const failure = (description: string) => ({ ...messageFace.schema, description })
+
 /** `{error, details?}`: tenant manager v2. */
 export const errorFace: Face = {
   name: 'error',

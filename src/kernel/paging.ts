@@ -25,12 +25,28 @@ export const numberedQuery = (defaultSize = 100) => ({
   pageSize: integer('How many on a page', 1, defaultSize, 10_000),
 })
 
+/** A page is named after its items: `EndpointPage`. */
+const pageTitle = (item: TSchema, word: string) => {
+  const { title } = item as { title?: string }
+  return title === undefined ? {} : { title: title + word }
+}
+
 export const contentPage = <T extends TSchema>(item: T) =>
-  Type.Object({ totalElements: Type.Integer(), content: Type.Array(item) })
+  Type.Object({ totalElements: Type.Integer(), content: Type.Array(item) }, pageTitle(item, 'Page'))
 
 /** `{count, next, previous, results}`: tenant manager v1; next and previous are always null (document 3, 2.6). */
 export const resultsPage = <T extends TSchema>(item: T) =>
-  Type.Object({ count: Type.Integer(), next: Type.Null(), previous: Type.Null(), results: Type.Array(item) })
+  Type.Object(
+    { count: Type.Integer(), next: Type.Null(), previous: Type.Null(), results: Type.Array(item) },
+    pageTitle(item, 'Results'),
+  )
+
+/** `{count, results, limit, offset}`: tenant manager v2. */
+export const countedPage = <T extends TSchema>(item: T) =>
+  Type.Object(
+    { count: Type.Integer(), results: Type.Array(item), limit: Type.Integer(), offset: Type.Integer() },
+    pageTitle(item, 'Page'),
+  )
 
 /** What a store needs: how many rows to skip and to give; `limit` null is all. */
 export interface Window {

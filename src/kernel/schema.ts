@@ -30,11 +30,11 @@ export const DateTimeText = (options: { description?: string } = {}) =>
   Type.String({ format: 'date-time', pattern: keepable, maxLength: 40, ...options })
 
 /** Any JSON value, kept as it came. */
-export const AnyJson = (options: { description?: string; examples?: unknown[] } = {}) =>
+export const AnyJson = (options: { title?: string; description?: string; examples?: unknown[] } = {}) =>
   Type.Unsafe<unknown>({ ...options })
 
 /** A JSON object with keys of the caller's choosing. */
-export const JsonObject = (options: { description?: string; examples?: unknown[] } = {}) =>
+export const JsonObject = (options: { title?: string; description?: string; examples?: unknown[] } = {}) =>
   Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true, ...options })
 
 /** An identifier that PostgreSQL counts: fits `integer`. */
@@ -76,9 +76,17 @@ export const mediaTypeOf = (shape: TSchema): string =>
     ? 'application/octet-stream'
     : ((shape as { contentMediaType?: string }).contentMediaType ?? 'application/json')
 
-/** The shapes of one operation. `response` is not optional: what is not declared does not leave. */
+/**
+ * The shapes of one operation. A shape with a `title` is written once into the API reference, under that name.
+ * `response` is not optional: what is not declared does not leave.
+ */
 export interface OperationSchema {
-  summary?: string
+  /** `noun.verb`, unique in the platform (http/operation-names.ts): `endpoints.metadata.patch`. */
+  name: string
+  /** One line that starts with a verb: `List endpoints`. */
+  summary: string
+  /** The name of the same operation under the address that new clients use. */
+  aliasOf?: string
   description?: string
   params?: TSchema
   query?: TSchema

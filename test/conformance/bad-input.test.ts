@@ -1,10 +1,10 @@
 /** Bad input to every operation: 400, 413 or 415 that names the field in the wording of the service, never 500. */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
-import { offlineApiDocument } from '../../src/assembly/offline.ts'
 import { type Ask, bearer, client, tokenOf } from '../harness/client.ts'
 import { startPlatform } from '../harness/platform.ts'
 import { badBodies, badTexts, type Shape, sampleOf } from './bad-input.ts'
+import { inlinedDocument } from './document.ts'
 
 interface Parameter {
   name: string
@@ -52,7 +52,7 @@ function assertNames(tag: string, body: Record<string, unknown>, field: string) 
     assert.ok(Array.isArray(body[field]), `no messages for ${field}`)
 }
 
-const document = await offlineApiDocument('http://waypost.test')
+const document = await inlinedDocument('http://waypost.test')
 const operations = Object.entries(document.paths).flatMap(([path, item]) =>
   Object.entries(item).map(([method, operation]) => ({
     path,

@@ -12,13 +12,13 @@ import {
   SignJWT,
   UnsecuredJWT,
 } from 'jose'
-import { offlineApiDocument } from '../../src/assembly/offline.ts'
 import { sleep } from '../../src/kernel/clock.ts'
 import { type Ask, bearer, client, tokenOf } from '../harness/client.ts'
 import { eventually } from '../harness/eventually.ts'
 import { type RunningPlatform, startPlatform } from '../harness/platform.ts'
 import { uploadTokenOf } from '../harness/upload-token.ts'
 import { type Shape, sampleOf } from './bad-input.ts'
+import { inlinedDocument } from './document.ts'
 import { operations, type SpecifiedOperation, shapeOf } from './operations.ts'
 
 interface Realm {
@@ -254,7 +254,7 @@ async function everythingOfTheOwner() {
   return [...answers, tenant].map(({ text }) => text).join('\n')
 }
 
-const document = await offlineApiDocument('http://waypost.test')
+const document = await inlinedDocument('http://waypost.test')
 const bodies = new Map<string, unknown>()
 for (const [path, item] of Object.entries(document.paths))
   for (const [method, operation] of Object.entries(item)) {

@@ -1,4 +1,4 @@
-/** The operations of the specification as data. A service joins every matrix by being listed here. */
+/** The operations of the specification as data, of all its services. One joins every matrix by being listed in `served`. */
 import { readFileSync } from 'node:fs'
 
 export const served = [

@@ -1,15 +1,27 @@
 /** The API reference says something of everything, and its examples are true. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { Validator } from '@seriousme/openapi-schema-validator'
 import { Ajv } from 'ajv'
 import formats from 'ajv-formats'
 import { offlineApiDocument } from '../../src/assembly/offline.ts'
 
+interface Shape {
+  $ref?: string
+  type?: string
+  title?: string
+  items?: Shape
+  examples?: unknown[]
+}
+
 interface Described {
   tags: [string]
-  summary?: string
-  parameters: { name: string; description?: string }[]
-  requestBody?: { content: Record<string, { schema: { examples?: unknown[] } }> }
+  operationId: string
+  summary: string
+  'x-alias-of'?: string
+  parameters: { name: string; required: boolean; description?: string; schema: { default?: unknown } }[]
+  requestBody?: { content: Record<string, { schema: Shape }> }
+  responses: Record<string, { content?: Record<string, { schema: Shape }> }>
 }
 
 const document = await offlineApiDocument('http://waypost.test')
@@ -21,10 +33,48 @@ const operations = Object.entries(document.paths).flatMap(([path, item]) =>
 )
 const ajv = new Ajv({ strict: false })
 formats.default(ajv)
+const shapes = document.components.schemas as Record<string, Shape>
 
-test('every operation has a summary of its own', () => {
+const nameOf = ({ $ref }: Shape) => $ref?.replace('#/components/schemas/', '')
+const resolve = (shape: Shape): Shape => (shape.$ref === undefined ? shape : shapes[nameOf(shape)!]!)
+
+test('it is a valid OpenAPI 3.1 document', async () => {
+  const result = await new Validator().validate(JSON.parse(JSON.stringify(document)))
+  assert.ok(result.valid, JSON.stringify(result.errors, null, 2))
+})
+
+test('every reference leads to a shape, and every shape is referred to', () => {
+  const used = new Set<string>()
+  const visit = (value: unknown): void => {
+    if (typeof value !== 'object' || value === null) return
+    if ('$ref' in value && typeof value.$ref === 'string') used.add(nameOf(value as Shape)!)
+    for (const inner of Object.values(value)) visit(inner)
+  }
+  visit(document)
+  assert.deepEqual([...used].sort(), Object.keys(shapes).sort())
+})
+
+test('every operation has a name of its own, in the form noun.verb', () => {
+  const names = operations.map(({ operationId }) => operationId)
   assert.deepEqual(
-    operations.filter(({ summary }) => !summary).map(({ name }) => name),
+    names.filter((name) => !/^[a-z][a-zA-Z0-9]*(\.[a-z][a-zA-Z0-9]*)+$/.test(name)),
+    [],
+  )
+  assert.equal(new Set(names).size, names.length)
+  for (const { 'x-alias-of': original } of operations) assert.ok(original === undefined || names.includes(original))
+})
+
+/** Verbs that a summary may start with; a new one is welcome here if none of these says it. */
+const verbs = new Set(
+  (
+    'List Get Create Change Replace Set Delete Register Unregister Move Search Merge Load Export Import Grant Take Make Revoke ' +
+    'Remove Suspend Give Issue Download Upload Link Unlink Send Store Watch Preview Discover Sign Introspect'
+  ).split(' '),
+)
+
+test('every summary is one line that starts with a verb', () => {
+  assert.deepEqual(
+    operations.filter(({ summary }) => !verbs.has(summary.split(' ')[0]!.replace(/,$/, '')) || summary.includes('\n')),
     [],
   )
 })
@@ -32,11 +82,47 @@ test('every operation has a summary of its own', () => {
 test('no two operations of a service have the same summary', () => {
   const seen = new Map<string, string>()
   for (const { name, tags, summary } of operations) {
-    if (/keycloak/.test(name)) continue // another word for idp-servers
     const key = `${tags[0]}: ${summary}`
     assert.equal(seen.get(key), undefined, `${key} is of ${name} too`)
     seen.set(key, name)
   }
+})
+
+/** An object, or the objects of an array, without a name: generated code could only number them. */
+const isUnnamed = (shape: Shape): boolean =>
+  shape.type === 'object' || (shape.type === 'array' && shape.items !== undefined && isUnnamed(shape.items))
+
+test('objects in bodies and answers have names', () => {
+  const unnamed = operations.flatMap(({ name, requestBody, responses }) => {
+    const contents = [requestBody, ...Object.values(responses)].flatMap((one) => Object.values(one?.content ?? {}))
+    return contents.some(({ schema }) => isUnnamed(schema)) ? [name] : []
+  })
+  assert.deepEqual(unnamed, [])
+})
+
+test('a shape without a name occurs once', () => {
+  const seen = new Map<string, string>()
+  const repeated: string[] = []
+  const visit = (value: unknown, place: string): void => {
+    if (typeof value !== 'object' || value === null) return
+    const { properties, description: _, title, examples: __, ...rest } = value as Record<string, unknown>
+    if (rest.type === 'object' && typeof properties === 'object') {
+      const text = JSON.stringify({ properties, ...rest })
+      if (title === undefined && seen.has(text)) repeated.push(`${place} is as ${seen.get(text)}`)
+      seen.set(text, place)
+    }
+    for (const [key, inner] of Object.entries(value)) visit(inner, `${place}/${key}`)
+  }
+  visit(shapes, 'shapes')
+  visit(document.paths, 'paths')
+  assert.deepEqual(repeated, [])
+})
+
+test('nobody has to send what has a default', () => {
+  const required = operations.flatMap(({ name, parameters }) =>
+    parameters.filter((one) => one.required && one.schema.default !== undefined).map((one) => `${name}: ${one.name}`),
+  )
+  assert.deepEqual(required, [])
 })
 
 /** Whoever writes scripts for devices reads these first. */
@@ -49,8 +135,12 @@ for (const { name, tags, parameters, requestBody } of operations.filter(({ tags 
       [],
     )
     for (const { schema } of Object.values(requestBody?.content ?? {})) {
-      if (!name.includes('-configs')) assert.ok(schema.examples?.length, 'no example')
-      for (const example of schema.examples ?? [])
-        assert.ok(ajv.validate(schema, example), `${JSON.stringify(example)}: ${ajv.errorsText()}`)
+      const { examples = [] } = resolve(schema)
+      if (!name.includes('-configs')) assert.ok(examples.length, 'no example')
+      for (const example of examples)
+        assert.ok(
+          ajv.validate({ ...schema, components: { schemas: shapes } }, example),
+          `${JSON.stringify(example)}: ${ajv.errorsText()}`,
+        )
     }
   })

@@ -180,6 +180,7 @@ export const deviceOperation: Operation = {
   access: { scope: 'none' },
   face: deviceFace,
   schema: {
+    name: 'devices.messages.send',
     summary: 'Send a message as a device',
     params: Type.Object({
       appVersionName: level('The application version'),

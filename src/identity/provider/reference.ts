@@ -41,7 +41,10 @@ const tokens = Type.Object(
   },
   { title: 'Tokens' },
 )
-const tokenParameter = Type.Object({ token: Text({ maxLength: 8192 }), token_type_hint: optional('Which kind it is') })
+const tokenParameter = Type.Object(
+  { token: Text({ maxLength: 8192 }), token_type_hint: optional('Which kind it is') },
+  { title: 'TokenParameter' },
+)
 
 type Row = Pick<Operation, 'method' | 'path' | 'schema'>
 const connect = '/:tenant_id/protocol/openid-connect'
@@ -51,6 +54,7 @@ const rows: Row[] = [
     method: 'POST',
     path: `${connect}/token`,
     schema: {
+      name: 'openid.tokens.create',
       summary: 'Get tokens',
       params,
       body: tokenForm,
@@ -61,17 +65,28 @@ const rows: Row[] = [
   {
     method: 'GET',
     path: '/:tenant_id/.well-known/openid-configuration',
-    schema: { summary: 'Discover the realm', params, response: { 200: JsonObject(), 401: failure, 404: failure } },
+    schema: {
+      name: 'openid.configuration.get',
+      summary: 'Discover the realm',
+      params,
+      response: { 200: JsonObject({ title: 'OpenIdConfiguration' }), 401: failure, 404: failure },
+    },
   },
   {
     method: 'GET',
     path: `${connect}/certs`,
-    schema: { summary: 'Read the public keys', params, response: { 200: JsonObject(), 401: failure, 404: failure } },
+    schema: {
+      name: 'openid.keys.get',
+      summary: 'Get the public keys',
+      params,
+      response: { 200: JsonObject({ title: 'JsonWebKeySet' }), 401: failure, 404: failure },
+    },
   },
   {
     method: 'GET',
     path: `${connect}/auth`,
     schema: {
+      name: 'openid.authorize',
       summary: 'Sign in with a browser',
       params,
       query: Type.Object({
@@ -91,12 +106,18 @@ const rows: Row[] = [
   {
     method: 'GET',
     path: `${connect}/userinfo`,
-    schema: { summary: 'Read the claims of the user', params, response: { 200: JsonObject(), 401: failure } },
+    schema: {
+      name: 'openid.userinfo.get',
+      summary: 'Get the claims of the user',
+      params,
+      response: { 200: JsonObject({ title: 'UserInfo' }), 401: failure },
+    },
   },
   {
     method: 'GET',
     path: `${connect}/logout`,
     schema: {
+      name: 'openid.logout',
       summary: 'Sign out with a browser',
       params,
       query: Type.Object({
@@ -111,7 +132,8 @@ const rows: Row[] = [
     method: 'POST',
     path: `${connect}/revoke`,
     schema: {
-      summary: 'End a token',
+      name: 'openid.tokens.revoke',
+      summary: 'Revoke a token',
       params,
       body: tokenParameter,
       bodyType: 'application/x-www-form-urlencoded',
@@ -122,11 +144,12 @@ const rows: Row[] = [
     method: 'POST',
     path: `${connect}/token/introspect`,
     schema: {
-      summary: 'Ask whether a token is good',
+      name: 'openid.tokens.introspect',
+      summary: 'Introspect a token',
       params,
       body: tokenParameter,
       bodyType: 'application/x-www-form-urlencoded',
-      response: { 200: JsonObject(), 400: failure, 401: failure },
+      response: { 200: JsonObject({ title: 'TokenIntrospection' }), 400: failure, 401: failure },
     },
   },
 ]

@@ -20,7 +20,7 @@ const service = defineService({
       {
         name: 'binary',
         routes(http) {
-          const schema = { response: { 200: Events() } }
+          const schema = { name: 'events.watch', summary: 'Watch events', response: { 200: Events() } }
           http.get('/events', { schema, config: { scope: 'none' } }, async (request, reply) => {
             const stream = http.events(request, reply)
             stream.onClose(() => closed++)

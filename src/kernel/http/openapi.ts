@@ -1,5 +1,6 @@
 /** The API reference, generated from the shapes that validate and serialize: what it says is what is served. */
 import { mediaTypeOf, type TSchema } from '../schema.ts'
+import { type Components, createComponents, type Direction, withoutDefaults } from './components.ts'
 import { type Operation, scopesOf } from './routes.ts'
 
 interface DocumentInfo {
@@ -34,10 +35,11 @@ const reasons: Record<number, string> = {
 
 export function openapi(operations: Operation[], info: DocumentInfo) {
   const paths: Record<string, Record<string, unknown>> = {}
+  const components = createComponents()
   for (const operation of operations) {
     const path = (operation.root + operation.path).replace(/:(\w+)/g, '{$1}')
     const item = paths[path] ?? {}
-    item[operation.method.toLowerCase()] = describe(operation)
+    item[operation.method.toLowerCase()] = describe(operation, components)
     paths[path] = item
   }
   return {
@@ -51,9 +53,14 @@ export function openapi(operations: Operation[], info: DocumentInfo) {
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: info.baseUrl }],
-    tags: Object.entries(info.titles).map(([name, title]) => ({ name, description: title + alsoAt(info.roots[name]) })),
+    tags: Object.entries(info.titles).map(([name, title]) => {
+      const aliases = info.roots[name]?.slice(1) ?? []
+      const alsoAt = aliases.length > 0 ? `; also at ${aliases.join(' and ')}` : ''
+      return { name, description: title + alsoAt, ...(aliases.length > 0 && { 'x-also-at': aliases }) }
+    }),
     paths,
     components: {
+      schemas: components.schemas(),
       securitySchemes: {
         bearer: {
           type: 'http',
@@ -77,34 +84,36 @@ export function openapi(operations: Operation[], info: DocumentInfo) {
   }
 }
 
-const alsoAt = ([, ...aliases]: string[] = []) => (aliases.length > 0 ? `; also at ${aliases.join(' and ')}` : '')
-
-function describe({ door, method, path, schema, access, face }: Operation) {
+function describe({ door, method, schema, access, face }: Operation, components: Components) {
   const success = Object.entries(schema.response).map(([status, shape]) => [
     status,
-    answer(Number(status), shape, schema.alsoAs),
+    answer(Number(status), shape, schema.alsoAs, components),
   ])
   const declared = new Set(Object.keys(schema.response).map(Number))
   const failures = failuresOf({ method, access, schema })
     .filter((status) => !declared.has(status))
-    .map((status) => [status, { description: reasons[status], content: json(face.schema) }])
+    .map((status) => [
+      status,
+      { description: reasons[status], content: contentOf(face.schema, 'response', components) },
+    ])
   const scopes = scopesOf(access)
   const alternatives = access.or ? [[access.or.scope], scopes] : [scopes]
   return {
     tags: [door],
-    operationId: operationId(door, method, path),
-    ...(schema.summary && { summary: schema.summary }),
+    operationId: schema.name,
+    summary: schema.summary,
+    ...(schema.aliasOf && { 'x-alias-of': schema.aliasOf }),
     ...(schema.description && { description: schema.description }),
     parameters: [
-      ...parametersOf(schema.params, 'path'),
-      ...parametersOf(schema.query, 'query'),
-      ...parametersOf(schema.headers, 'header'),
+      ...parametersOf(schema.params, 'path', components),
+      ...parametersOf(schema.query, 'query', components),
+      ...parametersOf(schema.headers, 'header', components),
       ...conditionsOf(schema),
     ],
     ...(schema.body && {
       requestBody: {
         required: access.bodyOptional !== true,
-        content: json(schema.body, schema.bodyType),
+        content: contentOf(schema.body, 'request', components, schema.bodyType),
       },
     }),
     responses: Object.fromEntries([...success, ...failures]),
@@ -130,22 +139,22 @@ function failuresOf({ method, access, schema }: Pick<Operation, 'method' | 'acce
   return [...statuses].sort()
 }
 
-const json = (schema: TSchema, type = mediaTypeOf(schema)) => ({
-  [type]: { schema: plain(schema) },
+const contentOf = (schema: TSchema, direction: Direction, components: Components, type = mediaTypeOf(schema)) => ({
+  [type]: { schema: components.refer(schema, direction) },
 })
 
-const answer = (status: number, shape: TSchema, alsoAs: readonly string[] = []) => {
+const answer = (status: number, shape: TSchema, alsoAs: readonly string[] = [], components: Components) => {
   const { type, description } = shape as { type?: string; description?: string }
   const others = Object.fromEntries(alsoAs.map((name) => [name, { schema: { type: 'string' } }]))
-  const content = type !== 'null' && { content: { ...json(shape), ...others } }
+  // The description is the answer's; the shape keeps the one of its own declaration.
+  const bare = description === undefined || !('title' in shape) ? shape : { ...shape, description: undefined }
+  const content = type !== 'null' && { content: { ...contentOf(bare, 'response', components), ...others } }
   return { description: description ?? reasons[status] ?? 'Answer', ...content }
 }
 
-function parametersOf(shape: TSchema | undefined, where: 'path' | 'query' | 'header') {
-  const { properties = {}, required = [] } = (shape ?? {}) as {
-    properties?: Record<string, TSchema>
-    required?: string[]
-  }
+function parametersOf(shape: TSchema | undefined, where: 'path' | 'query' | 'header', components: Components) {
+  const { properties = {} } = (shape ?? {}) as { properties?: Record<string, TSchema> }
+  const required = withoutDefaults((shape ?? {}) as Record<string, unknown>)
   return Object.entries(properties).map(([name, schema]) => {
     const { description } = schema as { description?: string }
     return {
@@ -153,7 +162,7 @@ function parametersOf(shape: TSchema | undefined, where: 'path' | 'query' | 'hea
       in: where,
       required: where === 'path' || required.includes(name),
       ...(description && { description }),
-      schema: plain(schema),
+      schema: components.refer(schema, 'request'),
     }
   })
 }
@@ -172,17 +181,3 @@ function conditionsOf({ response, fails }: Operation['schema']) {
     ...(fails?.includes(412) ? [header('If-Match', 'The ETag that the caller has: 412 when it is not current')] : []),
   ]
 }
-
-/** TypeBox keeps its own marks beside the JSON Schema keywords; the document is plain. */
-const plain = (schema: TSchema) =>
-  JSON.parse(JSON.stringify(schema, (key, value) => (key.startsWith('~') ? undefined : value))) as object
-
-const operationId = (door: string, method: string, path: string) =>
-  [
-    door,
-    method.toLowerCase(),
-    ...path
-      .split('/')
-      .filter(Boolean)
-      .map((step) => step.replace(/^:/, 'by-')),
-  ].join('-')

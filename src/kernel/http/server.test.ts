@@ -20,11 +20,21 @@ const body = Type.Object({
   inner: Type.Optional(Type.Object({ count: Type.Integer({ minimum: 1, maximum: 9 }) })),
 })
 
-function routes(http: Http) {
+/** The same routes at several doors: their names differ. */
+const routes = (door: string) => (http: Http) => {
   const config = { scope: 'thing:create', on: 'tenant' } as const
   http.post(
     '/things/:id',
-    { schema: { params: Type.Object({ id: SerialId() }), body, response: { 201: Thing } }, config },
+    {
+      schema: {
+        name: `${door}.things.create`,
+        summary: 'Create a thing',
+        params: Type.Object({ id: SerialId() }),
+        body,
+        response: { 201: Thing },
+      },
+      config,
+    },
     (request, reply) =>
       reply
         .code(201)
@@ -32,25 +42,56 @@ function routes(http: Http) {
         .send({ id: request.params.id, name: request.body.name, at: new Date(0), secret: 'must not leave' }),
   )
   const query = Type.Object({ limit: Type.Integer({ minimum: 0, default: 100 }), tags: Type.Optional(TextList()) })
-  http.get('/things', { schema: { query, response: { 200: JsonObject() } }, config }, (request) => ({
-    limit: request.query.limit,
-    tags: listOf(request.query.tags) ?? null,
-  }))
+  http.get(
+    '/things',
+    { schema: { name: `${door}.things.list`, summary: 'List things', query, response: { 200: JsonObject() } }, config },
+    (request) => ({
+      limit: request.query.limit,
+      tags: listOf(request.query.tags) ?? null,
+    }),
+  )
   http.put(
     '/plain',
-    { schema: { body: AnyJson(), response: { 200: AnyJson() } }, config: { ...config, anyJson: true } },
+    {
+      schema: {
+        name: `${door}.plain.update`,
+        summary: 'Replace any JSON',
+        body: AnyJson(),
+        response: { 200: AnyJson() },
+      },
+      config: { ...config, anyJson: true },
+    },
     ({ body }, reply) => reply.type('application/json').send(JSON.stringify(body)),
   )
   const words = Type.Array(Name(), { maxItems: 10 })
-  http.put('/words', { schema: { body: words, response: { 204: Empty() } }, config }, (_, reply) =>
-    reply.code(204).send(),
+  http.put(
+    '/words',
+    {
+      schema: { name: `${door}.words.update`, summary: 'Replace the words', body: words, response: { 204: Empty() } },
+      config,
+    },
+    (_, reply) => reply.code(204).send(),
   )
-  http.get('/teapot', { schema: { response: { 200: Empty() } }, config: { scope: 'none' } }, () => {
-    throw Teapot({ name: 'Russell' })
-  })
-  http.get('/broken', { schema: { response: { 200: Empty() } }, config: { scope: 'none' } }, () => {
-    throw new Error('the password is hunter2')
-  })
+  http.get(
+    '/teapot',
+    {
+      schema: { name: `${door}.teapot.get`, summary: 'Get a teapot', response: { 200: Empty() } },
+      config: { scope: 'none' },
+    },
+    () => {
+      throw Teapot({ name: 'Russell' })
+    },
+  )
+  http.get(
+    '/broken',
+    {
+      schema: { name: `${door}.broken.get`, summary: 'Get an error', response: { 200: Empty() } },
+      config: { scope: 'none' },
+    },
+    () => {
+      throw new Error('the password is hunter2')
+    },
+  )
 }
 
 const doors = defineService({
@@ -59,9 +100,9 @@ const doors = defineService({
   build: () => ({
     api: {},
     http: [
-      { name: 'application', routes },
-      { name: 'vpn', routes, face: detailFace },
-      { name: 'assets', routes, face: errorFace },
+      { name: 'application', routes: routes('application') },
+      { name: 'vpn', routes: routes('vpn'), face: detailFace },
+      { name: 'assets', routes: routes('assets'), face: errorFace },
     ],
   }),
 })
@@ -241,10 +282,41 @@ test('a route without a scope is refused when it is declared', async () => {
       http: [
         {
           name: 'rules',
-          routes: (http) => http.get('/x', { schema: { response: { 200: Empty() } }, config: {} as never }, () => null),
+          routes: (http) =>
+            http.get(
+              '/x',
+              { schema: { name: 'x.get', summary: 'Get x', response: { 200: Empty() } }, config: {} as never },
+              () => null,
+            ),
         },
       ],
     }),
   })
   await assert.rejects(openHouse({ services: [careless] }), /GET \/x declares no scope/)
+})
+
+test('a server with an operation without a name, or with two of one name, does not start', async () => {
+  const opened = (...names: string[]) => {
+    const service = defineService({
+      name: 'nameless',
+      provides: contract<object>('nameless'),
+      build: () => ({
+        api: {},
+        http: [
+          {
+            name: 'rules',
+            routes(http) {
+              for (const [index, name] of names.entries()) {
+                const schema = { name, summary: 'Get it', response: { 200: Empty() } }
+                http.get(`/x${index}`, { schema, config: { scope: 'none' } }, () => null)
+              }
+            },
+          },
+        ],
+      }),
+    })
+    return openHouse({ services: [service] })
+  }
+  await assert.rejects(opened(''), /GET \/re\/api\/v1\/x0 has the name "": expected a name/)
+  await assert.rejects(opened('x.get', 'x.get'), /have the same name x\.get/)
 })

@@ -31,6 +31,7 @@ import type { Metrics } from '../metrics.ts'
 import { bodyLimitBytes, readJsonBodies } from './body.ts'
 import { type EventStream, eventStreamType, openEventStream } from './event-stream.ts'
 import { createRateLimit } from './limits.ts'
+import { createNameBook } from './operation-names.ts'
 import { mountRoutes, type Operation } from './routes.ts'
 import { deferContinue, limitBodyTime, limitReadTime, sayContinue } from './streaming.ts'
 import { compileLazily } from './validation.ts'
@@ -61,6 +62,11 @@ const correlationPattern = /^[\w.:~+/=-]{1,128}$/
 export function createHttpServer(options: HttpOptions): HttpServer {
   const { log, metrics } = options
   const operations: Operation[] = []
+  const checkName = createNameBook()
+  const record = (operation: Operation) => {
+    checkName(operation)
+    operations.push(operation)
+  }
   const perCredential = createRateLimit({
     perSecond: options.rateLimit.perCredential,
     burst: options.rateLimit.perCredential * 2,
@@ -188,17 +194,16 @@ export function createHttpServer(options: HttpOptions): HttpServer {
         app.register(
           async (scope) => {
             scope.setErrorHandler((error, request, reply) => answerError(error, request, reply, face))
-            const record = (operation: Operation) => {
-              if (index === 0 && !door.at) operations.push(operation)
-            }
+            // An alias serves the same operations under the same names, so only the first root is in the reference.
+            const recordFirst = index === 0 && !door.at ? record : () => {}
             const place = { name: door.name, root, face, baseUrl: options.baseUrl }
-            door.routes(mountRoutes(scope, place, { authenticate, callerOf, record, openStream }))
+            door.routes(mountRoutes(scope, place, { authenticate, callerOf, record: recordFirst, openStream }))
           },
           { prefix: root },
         )
       }
       // A plugin of its own: its body parsers and error handler stay its own.
-      if (door.raw) app.register(async (scope) => door.raw?.(scope, (operation) => operations.push(operation)))
+      if (door.raw) app.register(async (scope) => door.raw?.(scope, record))
     },
     async close() {
       closing = true

@@ -21,31 +21,47 @@ let gate = Promise.resolve()
 function routes(http: Http) {
   const config = { scope: 'none', streamBody: true }
   const response = { 200: JsonObject() }
-  http.post('/count', { schema: { body: Bytes(), response }, config }, async ({ body }) => {
-    let [bytes, pieces] = [0, 0]
-    try {
-      for await (const piece of body) {
-        bytes += piece.length
-        pieces++
-        await gate
+  http.post(
+    '/count',
+    { schema: { name: 'counts.create', summary: 'Count bytes', body: Bytes(), response }, config },
+    async ({ body }) => {
+      let [bytes, pieces] = [0, 0]
+      try {
+        for await (const piece of body) {
+          bytes += piece.length
+          pieces++
+          await gate
+        }
+      } catch (error) {
+        failure = error
+        throw error
       }
-    } catch (error) {
-      failure = error
-      throw error
-    }
-    return { bytes, pieces }
-  })
-  http.post('/first', { schema: { body: Bytes(), response }, config }, async ({ body }) => {
-    for await (const piece of body) return { first: piece[0] }
-    return {}
-  })
+      return { bytes, pieces }
+    },
+  )
+  http.post(
+    '/first',
+    { schema: { name: 'firsts.create', summary: 'Read the first byte', body: Bytes(), response }, config },
+    async ({ body }) => {
+      for await (const piece of body) return { first: piece[0] }
+      return {}
+    },
+  )
   http.post(
     '/json',
-    { schema: { body: Type.Object({}), response: { 204: Empty() } }, config: { scope: 'none' } },
+    {
+      schema: { name: 'json.create', summary: 'Take JSON', body: Type.Object({}), response: { 204: Empty() } },
+      config: { scope: 'none' },
+    },
     (_, reply) => reply.code(204).send(),
   )
-  http.get('/bytes', { schema: { response: { 200: Bytes() } }, config: { scope: 'none' } }, (_, reply) =>
-    reply.type('application/octet-stream').send(Buffer.from([0, 255])),
+  http.get(
+    '/bytes',
+    {
+      schema: { name: 'bytes.download', summary: 'Download bytes', response: { 200: Bytes() } },
+      config: { scope: 'none' },
+    },
+    (_, reply) => reply.type('application/octet-stream').send(Buffer.from([0, 255])),
   )
 }
 

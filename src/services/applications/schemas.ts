@@ -27,8 +27,14 @@ const ServiceInstance = Type.Object(
   },
   { title: 'ServiceInstance' },
 )
-const Envelope = JsonObject({ description: '{<instance>: {platform: {applications: {<application>: {…}}}}}' })
-const TenantEnvelope = JsonObject({ description: '{<instance>: {platform: {tenants: {<tenant>: {config: {…}}}}}}' })
+const Envelope = JsonObject({
+  title: 'Configurations',
+  description: '{<instance>: {platform: {applications: {<application>: {…}}}}}',
+})
+const TenantEnvelope = JsonObject({
+  title: 'TenantConfigurations',
+  description: '{<instance>: {platform: {tenants: {<tenant>: {config: {…}}}}}}',
+})
 
 // ── parts
 
@@ -46,13 +52,15 @@ const none = { 204: Empty() }
 // ── service instances
 
 export const listInstances = {
+  name: 'serviceInstances.list',
   summary: 'List service instances',
   description: 'What can be configured for applications, with the schemas when asked for.',
   query: Type.Object({ include }),
   response: { 200: Type.Array(ServiceInstance) },
 }
 export const readInstance = {
-  summary: 'Read a service instance',
+  name: 'serviceInstances.get',
+  summary: 'Get a service instance',
   params: Type.Object({ serviceInstanceName: Name({ description: 'The name of a service instance' }) }),
   query: Type.Object({ include }),
   response: { 200: ServiceInstance },
@@ -61,6 +69,7 @@ export const readInstance = {
 // ── applications
 
 export const createApplication = {
+  name: 'applications.create',
   summary: 'Create an application',
   query: Type.Object({ tenantId }),
   body: Type.Object(
@@ -76,24 +85,27 @@ export const createApplication = {
       ),
       ...naming,
     },
-    { examples: [{ name: 'greenhouse', displayName: 'Greenhouse' }] },
+    { title: 'NewApplication', examples: [{ name: 'greenhouse', displayName: 'Greenhouse' }] },
   ),
   response: { 201: Empty('Created, see Location') },
   fails: [409],
 }
 export const listApplications = {
+  name: 'applications.list',
   summary: 'List applications with their versions',
   query: Type.Object({ tenantId }),
   response: { 200: Type.Array(Application), 304: Empty() },
 }
 export const readApplication = {
-  summary: 'Read an application with its versions',
+  name: 'applications.get',
+  summary: 'Get an application with its versions',
   params: ofApplication,
   query: Type.Object({ tenantId }),
   response: { 200: Application, 304: Empty() },
 }
-const renaming = Type.Object(naming, { examples: [{ displayName: 'Greenhouse north' }] })
+const renaming = Type.Object(naming, { title: 'Naming', examples: [{ displayName: 'Greenhouse north' }] })
 export const updateApplication = {
+  name: 'applications.patch',
   summary: 'Change the display name and the description of an application',
   params: ofApplication,
   body: renaming,
@@ -101,6 +113,7 @@ export const updateApplication = {
   fails: [412],
 }
 export const deleteApplication = {
+  name: 'applications.delete',
   summary: 'Delete an application that nothing uses any more',
   params: ofApplication,
   response: none,
@@ -110,6 +123,7 @@ export const deleteApplication = {
 // ── versions
 
 export const createVersion = {
+  name: 'applications.versions.create',
   summary: 'Create a version of an application',
   params: ofApplication,
   body: Type.Object(
@@ -121,22 +135,25 @@ export const createVersion = {
       }),
       ...naming,
     },
-    { examples: [{ nameSuffix: 'v1' }] },
+    { title: 'NewApplicationVersion', examples: [{ nameSuffix: 'v1' }] },
   ),
   response: { 201: Empty('Created, see Location') },
   fails: [409],
 }
 export const listVersions = {
+  name: 'applications.versions.list',
   summary: 'List the versions of an application',
   params: ofApplication,
   response: { 200: Type.Array(Version), 304: Empty() },
 }
 export const readVersion = {
-  summary: 'Read a version of an application',
+  name: 'applications.versions.get',
+  summary: 'Get a version of an application',
   params: ofVersion,
   response: { 200: Version, 304: Empty() },
 }
 export const updateVersion = {
+  name: 'applications.versions.patch',
   summary: 'Change the display name and the description of a version',
   params: ofVersion,
   body: renaming,
@@ -144,6 +161,7 @@ export const updateVersion = {
   fails: [412],
 }
 export const deleteVersion = {
+  name: 'applications.versions.delete',
   summary: 'Delete a version that nothing uses any more',
   params: ofVersion,
   response: none,
@@ -156,52 +174,80 @@ const byInstance = Type.Object({ serviceInstanceName })
 const patch = AnyJson({ description: 'The bare configuration, merged as RFC 7396 says' })
 
 export const loadConfigurations = {
+  name: 'applications.configurations.import',
   summary: 'Load configurations into a platform that has none',
   body: Envelope,
   response: { 201: Envelope },
   fails: [409],
 }
 export const readAllConfigurations = {
-  summary: 'Read the configurations of all applications',
+  name: 'applications.configurations.list',
+  summary: 'List the configurations of all applications',
   query: byInstance,
   response: { 200: Envelope },
 }
 
-const configurationsOf = <P extends typeof ofApplication | typeof ofVersion>(params: P, whose: string) => ({
-  replace: { summary: `Replace the configurations of ${whose}`, params, body: Envelope, response: none },
+const configurationsOf = <P extends typeof ofApplication | typeof ofVersion>(
+  params: P,
+  noun: string,
+  whose: string,
+) => ({
+  replace: {
+    name: `${noun}.update`,
+    summary: `Replace the configurations of ${whose}`,
+    params,
+    body: Envelope,
+    response: none,
+  },
   read: {
-    summary: `Read the configurations of ${whose}`,
+    name: `${noun}.get`,
+    summary: `Get the configurations of ${whose}`,
     params,
     query: byInstance,
     response: { 200: Envelope, 304: Empty() },
   },
-  merge: { summary: `Merge into a configuration of ${whose}`, params, query: byInstance, body: patch, response: none },
+  merge: {
+    name: `${noun}.patch`,
+    summary: `Merge into a configuration of ${whose}`,
+    params,
+    query: byInstance,
+    body: patch,
+    response: none,
+  },
 })
-export const applicationConfigurations = configurationsOf(ofApplication, 'an application')
-export const versionConfigurations = configurationsOf(ofVersion, 'a version')
+export const applicationConfigurations = configurationsOf(
+  ofApplication,
+  'applications.configurations',
+  'an application',
+)
+export const versionConfigurations = configurationsOf(ofVersion, 'applications.versions.configurations', 'a version')
 
-const Attributes = JsonObject({ description: 'What devices look up with adx; any object' })
+const Attributes = JsonObject({ title: 'Attributes', description: 'What devices look up with adx; any object' })
 export const replaceAttributes = {
+  name: 'applications.versions.attributes.update',
   summary: 'Replace the attributes of a version',
   params: ofVersion,
   body: Attributes,
   response: none,
 }
 export const readAttributes = {
-  summary: 'Read the attributes of a version',
+  name: 'applications.versions.attributes.get',
+  summary: 'Get the attributes of a version',
   params: ofVersion,
   response: { 200: Attributes, 304: Empty() },
 }
 
 const ofTenant = Type.Object({ serviceInstanceName, tenantId })
 export const replaceTenantConfigurations = {
+  name: 'tenants.configurations.update',
   summary: 'Replace the configurations of a tenant',
   query: ofTenant,
   body: TenantEnvelope,
   response: none,
 }
 export const readTenantConfigurations = {
-  summary: 'Read the configurations of a tenant',
+  name: 'tenants.configurations.get',
+  summary: 'Get the configurations of a tenant',
   query: ofTenant,
   response: { 200: TenantEnvelope, 304: Empty() },
 }
@@ -209,17 +255,21 @@ export const readTenantConfigurations = {
 // ── everything
 
 export const readBulk = {
-  summary: 'Read all service instances, applications and configurations at once',
+  name: 'applications.export',
+  summary: 'Export all service instances, applications and configurations at once',
   query: Type.Object({
     serviceInstanceName,
     include,
     appName: Type.Optional(TextList({ description: 'One or several applications' })),
   }),
   response: {
-    200: Type.Object({
-      serviceInstances: Type.Array(ServiceInstance),
-      applications: Type.Array(Application),
-      appConfigs: Envelope,
-    }),
+    200: Type.Object(
+      {
+        serviceInstances: Type.Array(ServiceInstance),
+        applications: Type.Array(Application),
+        appConfigs: Envelope,
+      },
+      { title: 'Everything' },
+    ),
   },
 }

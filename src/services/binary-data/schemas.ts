@@ -36,18 +36,21 @@ const listQuery = Type.Object({
 })
 
 export const listFiles = {
+  name: 'files.list',
   summary: 'List files of endpoints',
   params: ofApplication,
   query: listQuery,
   response: { 200: contentPage(FileDescriptor) },
 }
 export const listBlobs = {
+  name: 'blobs.list',
   summary: 'List blobs of endpoints',
   params: ofApplication,
   query: listQuery,
   response: { 200: contentPage(ListedBlob) },
 }
 export const groupBlobs = {
+  name: 'blobs.byEndpoint.list',
   summary: 'List blobs of a time, by endpoint',
   description:
     'All blobs of a time, in one object for each endpoint; the same endpoint may come again in a later object.',
@@ -58,7 +61,7 @@ export const groupBlobs = {
     toDate: DateTimeText({ description: 'Created then or earlier' }),
     sort,
   }),
-  response: { 200: Type.Array(Type.Record(Type.String(), Type.Array(Blob))) },
+  response: { 200: Type.Array(Type.Record(Type.String(), Type.Array(Blob), { title: 'BlobsByEndpoint' })) },
 }
 
 // ── single ones
@@ -76,31 +79,37 @@ const content = {
 }
 
 export const readFile = {
+  name: 'files.download',
   summary: 'Download a file',
   params: ofFile,
   ...content,
 }
 export const deleteFile = {
+  name: 'files.delete',
   summary: 'Delete a file',
   params: ofFile,
   response: { 204: Empty() },
 }
 export const readBlob = {
-  summary: 'Read what is known of a blob',
+  name: 'blobs.get',
+  summary: 'Get what is known of a blob',
   params: ofBlob,
   response: { 200: Blob },
 }
 export const readBlobContent = {
+  name: 'blobs.download',
   summary: 'Download a blob',
   params: ofBlob,
   ...content,
 }
 export const readLastBlob = {
+  name: 'blobs.latest.download',
   summary: 'Download the newest blob of an endpoint',
   params: ofEndpoint,
   ...content,
 }
 export const deleteBlob = {
+  name: 'blobs.delete',
   summary: 'Delete a blob',
   params: ofBlob,
   response: { 204: Empty() },
@@ -118,6 +127,7 @@ const headers = Type.Object({
 })
 
 export const uploadBlob = {
+  name: 'blobs.upload',
   summary: 'Upload a blob as an endpoint',
   description: 'Stores a blob of the endpoint to which the upload token belongs.',
   query: Type.Object({ name: Type.Optional(Text({ description: 'Stored with it; default: its id' })) }),
@@ -127,6 +137,7 @@ export const uploadBlob = {
   response: { 201: Empty('Stored; Location names it') },
 }
 export const uploadFile = {
+  name: 'files.upload',
   summary: 'Upload a file as an endpoint, or replace it',
   description: 'Stores a file of the endpoint to which the upload token belongs, or overwrites it as a whole.',
   params: Type.Object({ filename: Name() }),

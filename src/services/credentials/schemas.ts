@@ -43,7 +43,7 @@ export const BasicCredential = Type.Object(basic, { title: 'BasicCredential' })
 export type BasicCredential = Static<typeof BasicCredential>
 const NewBasicCredential = Type.Object(
   { ...basic, password: Type.String({ description: 'Shown here only' }) },
-  { title: 'NewBasicCredential' },
+  { title: 'CreatedBasicCredential' },
 )
 export type NewBasicCredential = Static<typeof NewBasicCredential>
 export const CertificateCredential = Type.Object(certificate, { title: 'X509Credential' })
@@ -65,26 +65,37 @@ export type IssuedCertificate = Static<typeof IssuedCertificate>
 
 const one = Type.Object({ id: Name({ description: 'The id of the credentials' }) })
 const none = { 204: Empty() }
-const moveTo = Type.Object({ state: Type.Enum([...targetStates]) }, { examples: [{ state: 'Revoked' }] })
+const moveTo = Type.Object(
+  { state: Type.Enum([...targetStates]) },
+  { title: 'CredentialState', examples: [{ state: 'Revoked' }] },
+)
 const moves =
   'Active ⇄ Suspended, and anything → Revoked, which is the end. Any other move is 400; the state that they have is no move.'
 
 export const listBasic = {
+  name: 'basicCredentials.list',
   summary: 'List the basic credentials of the tenant',
   response: { 200: Type.Array(BasicCredential) },
 }
-export const readBasic = { summary: 'Read basic credentials', params: one, response: { 200: BasicCredential } }
+export const readBasic = {
+  name: 'basicCredentials.get',
+  summary: 'Get basic credentials',
+  params: one,
+  response: { 200: BasicCredential },
+}
 export const createBasic = {
+  name: 'basicCredentials.create',
   summary: 'Create basic credentials',
   description: 'With an empty object both are generated. An MQTT client sends <username>@<tenant> as its username.',
   body: Type.Object(
     { username: Type.Optional(username), password: Type.Optional(password) },
-    { examples: [{ username: 'gateway-1' }] },
+    { title: 'NewBasicCredential', examples: [{ username: 'gateway-1' }] },
   ),
   response: { 201: NewBasicCredential },
   fails: [409],
 }
 export const moveBasic = {
+  name: 'basicCredentials.state.patch',
   summary: 'Suspend, resume or revoke basic credentials',
   description: moves,
   params: one,
@@ -92,27 +103,41 @@ export const moveBasic = {
   response: none,
 }
 export const changePassword = {
+  name: 'basicCredentials.password.patch',
   summary: 'Change the password of basic credentials',
   description: 'With an empty object it is generated.',
   params: one,
-  body: Type.Object({ password: Type.Optional(password) }, { examples: [{}] }),
-  response: { 200: Type.Object({ password: Type.String({ description: 'Shown here only' }) }) },
+  body: Type.Object({ password: Type.Optional(password) }, { title: 'BasicCredentialPasswordChange', examples: [{}] }),
+  response: {
+    200: Type.Object(
+      { password: Type.String({ description: 'Shown here only' }) },
+      { title: 'BasicCredentialPassword' },
+    ),
+  },
 }
-export const deleteBasic = { summary: 'Delete basic credentials', params: one, response: none }
+export const deleteBasic = {
+  name: 'basicCredentials.delete',
+  summary: 'Delete basic credentials',
+  params: one,
+  response: none,
+}
 
 /** X.509 cannot say a date after the year 9999. */
 const ttlMax = 250_000_000_000
 
 export const listCertificates = {
+  name: 'x509Credentials.list',
   summary: 'List the X.509 credentials of the tenant',
   response: { 200: Type.Array(CertificateCredential) },
 }
 export const readCertificate = {
-  summary: 'Read X.509 credentials',
+  name: 'x509Credentials.get',
+  summary: 'Get X.509 credentials',
   params: one,
   response: { 200: CertificateCredential },
 }
 export const issueCertificate = {
+  name: 'x509Credentials.create',
   summary: 'Issue a client certificate with its private key',
   description: 'The key is shown here only and not kept. The certificate names the address of its revocation list.',
   body: Type.Object(
@@ -129,11 +154,12 @@ export const issueCertificate = {
         }),
       ),
     },
-    { examples: [{ commonName: 'gateway-1', ttl: 31_536_000 }] },
+    { title: 'NewX509Credential', examples: [{ commonName: 'gateway-1', ttl: 31_536_000 }] },
   ),
   response: { 201: IssuedCertificate },
 }
 export const moveCertificate = {
+  name: 'x509Credentials.state.patch',
   summary: 'Suspend, resume or revoke X.509 credentials',
   description: `${moves} Revoked and suspended certificates are on the revocation list.`,
   params: one,
@@ -144,15 +170,18 @@ export const moveCertificate = {
 // ── for whoever verifies our certificates
 
 export const readRoot = {
+  name: 'certificates.root.download',
   summary: "Download the platform's root certificate",
   response: { 200: Type.String({ description: 'PEM, as application/x-pem-file' }) },
 }
 const list = Type.String({ description: 'A certificate revocation list in DER, as application/pkix-crl' })
 export const readRootList = {
+  name: 'certificates.revocationList.download',
   summary: "Download the revocation list of the platform's certificate authority",
   response: { 200: list, 304: Empty() },
 }
 export const readTenantList = {
+  name: 'certificates.authorities.revocationList.download',
   summary: "Download the revocation list of a tenant's certificate authority",
   params: Type.Object({ authorityId: Name({ description: 'As the certificate names it' }) }),
   response: { 200: list, 304: Empty() },

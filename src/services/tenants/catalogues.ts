@@ -216,5 +216,21 @@ export type CatalogueTable = (typeof catalogues)[number]['table']
 
 export const catalogueOf = (table: CatalogueTable): Catalogue => catalogues.find((one) => one.table === table)!
 
+const wordsOf = (text: string) => text.split(/[ -]/).map((word) => word[0]!.toUpperCase() + word.slice(1).toLowerCase())
+
+/** The name of its shape in the API reference: `RoleVersion`. v1 shares some words with the identity service. */
+const shapeTitle = ({ title }: Catalogue) => {
+  const name = wordsOf(title).join('')
+  return ['Role', 'Scope'].includes(name) ? `${name}Template` : name
+}
+
+export const bodyShape = (catalogue: Catalogue) =>
+  Type.Object(catalogue.fields, { title: `New${shapeTitle(catalogue)}` })
+export const itemShape = (catalogue: Catalogue) =>
+  Type.Object({ id: Type.Integer(), ...catalogue.fields }, { title: shapeTitle(catalogue) })
+
+/** `roleVersions`, from the table `role_versions`: the noun of its operations. */
+export const nounOf = (table: string) => table.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
+
 /** One entry as it is stored and answered: `id` and the fields that have a value. */
 export type CatalogueItem = { id: number } & Record<string, unknown>

@@ -9,7 +9,8 @@ const SeriesConfig = Type.Object(
 )
 
 export const readConfig = {
-  summary: 'Which series applications have',
+  name: 'timeSeries.list',
+  summary: 'List the series of applications',
   description:
     'The series that are configured, for the application or one of its versions, and those that points were stored of.',
   query: Type.Object({
@@ -19,6 +20,7 @@ export const readConfig = {
   }),
   response: {
     200: Type.Record(Type.String(), Type.Array(SeriesConfig), {
+      title: 'SeriesByApplication',
       description:
         'By the name of the application. One that does not exist or that the caller may not read is not there',
     }),
@@ -55,6 +57,7 @@ const Point = Type.Object(
   { title: 'Point' },
 )
 const SeriesOfEndpoint = Type.Record(Type.String(), Type.Array(Point), {
+  title: 'PointsBySeries',
   description: 'Points by the name of their series',
 })
 
@@ -106,11 +109,17 @@ const dataText =
   'value. Texts that a spreadsheet would take for a formula have an apostrophe before them; a missing value and null are empty, ' +
   'a text without characters is `""`.'
 const dataAnswer = {
-  200: Type.Array(Type.Record(Type.String(), SeriesOfEndpoint, { description: 'By the id of the endpoint' })),
+  200: Type.Array(
+    Type.Record(Type.String(), SeriesOfEndpoint, {
+      title: 'PointsByEndpoint',
+      description: 'By the id of the endpoint',
+    }),
+  ),
 }
 
 export const readData = {
-  summary: 'Historical points',
+  name: 'timeSeries.data.get',
+  summary: 'Get historical points',
   description: dataText,
   params: application,
   query: Type.Object({
@@ -124,7 +133,8 @@ export const readData = {
 }
 
 export const searchData = {
-  summary: 'Historical points, asked for with a body',
+  name: 'timeSeries.data.search',
+  summary: 'Get historical points, asked for with a body',
   description: dataText,
   params: application,
   body: Type.Object(
@@ -135,6 +145,7 @@ export const searchData = {
       ...reduction,
     },
     {
+      title: 'DataSearch',
       examples: [
         { timeSeriesNames: ['auto~temperature'], fromDate: 'now-1d', toDate: 'now', endpointIDs: ['thermo-1'] },
         { timeSeriesNames: ['auto~temperature'], fromDate: 'now-1y', toDate: 'now', aggregate: 'avg', interval: '1d' },
@@ -165,12 +176,14 @@ const window = {
 const beforeDate = Type.Optional(date('Only points before it'))
 const lastAnswer = {
   200: Type.Record(Type.String(), SeriesOfEndpoint, {
+    title: 'PointsByEndpoint',
     description: 'By the id of the endpoint; of each series the newest point first',
   }),
 }
 
 export const readLast = {
-  summary: 'The last points',
+  name: 'timeSeries.last.get',
+  summary: 'Get the last points',
   description: lastText,
   params: application,
   query: Type.Object({
@@ -183,7 +196,8 @@ export const readLast = {
 }
 
 export const searchLast = {
-  summary: 'The last points, asked for with a body',
+  name: 'timeSeries.last.search',
+  summary: 'Get the last points, asked for with a body',
   description: `${lastText} No body is one without fields.`,
   params: application,
   body: Type.Object(
@@ -193,7 +207,10 @@ export const searchLast = {
       beforeDate,
       ...Type.Partial(Type.Object(window)).properties,
     },
-    { examples: [{ timeSeriesNames: ['auto~temperature'], endpointIDs: ['thermo-1'], limit: 10 }] },
+    {
+      title: 'LastSearch',
+      examples: [{ timeSeriesNames: ['auto~temperature'], endpointIDs: ['thermo-1'], limit: 10 }],
+    },
   ),
   response: lastAnswer,
 }
@@ -203,12 +220,14 @@ export const searchLast = {
 const version = Type.Object({ appVersionName: Name({ description: 'Name of the application version' }) })
 
 export const putPoints = {
+  name: 'timeSeries.data.update',
   summary: 'Store points of endpoints',
   description:
     'All of them, or none. A point with the time of one that is there replaces the values that it names. Every endpoint has to be of ' +
     'the version. `timestamp` is ISO 8601, in UTC where it names no zone, or milliseconds since 1970.',
   params: version,
   body: JsonObject({
+    title: 'NewPoints',
     description: 'Endpoint id → name of the series → points',
     examples: [
       { 'thermo-1': { temperature: [{ timestamp: '2026-01-02T03:04:05.678Z', values: { value: 21.5, ok: true } }] } },
@@ -220,7 +239,8 @@ export const putPoints = {
 // ── watching
 
 export const watch = {
-  summary: 'Points as they are stored',
+  name: 'timeSeries.live.watch',
+  summary: 'Watch points as they are stored',
   description:
     'Server-sent events, for as long as the token or key is valid. `open`: from here on. `points`: what was stored, by endpoint and ' +
     'series as in the answers of `data`; a point may come more than once, and has to be taken as a replacement. `gap`: points may be ' +
@@ -285,20 +305,26 @@ const RetentionPreview = Type.Object(
     points: Type.Integer({ description: 'How many would go' }),
     bytes: Type.Integer({ description: 'What they take where they are packed' }),
     series: Type.Array(
-      Type.Object({
-        name: Type.String({ description: 'Name of the series' }),
-        valueName: Type.String({ description: 'Name of its value' }),
-        days: Type.Integer({ description: 'How long it is kept' }),
-        before: DateTime({ description: 'What is older would go; days of UTC go as a whole' }),
-        points: Type.Integer({ description: 'One that was written again before it was packed counts each time' }),
-        unpacked: Type.Integer({ description: 'Of them, those that came late and are not packed yet' }),
-        bytes: Type.Integer(),
-      }),
+      Type.Object(
+        {
+          name: Type.String({ description: 'Name of the series' }),
+          valueName: Type.String({ description: 'Name of its value' }),
+          days: Type.Integer({ description: 'How long it is kept' }),
+          before: DateTime({ description: 'What is older would go; days of UTC go as a whole' }),
+          points: Type.Integer({ description: 'One that was written again before it was packed counts each time' }),
+          unpacked: Type.Integer({ description: 'Of them, those that came late and are not packed yet' }),
+          bytes: Type.Integer(),
+        },
+        { title: 'SeriesRetentionPreview' },
+      ),
       { description: 'Every value of a series that is not kept for ever' },
     ),
-    problems: Type.Array(Type.Object({ place: Type.String(), problem: Type.String() }), {
-      description: 'What of the configured retention cannot be understood; such parts delete nothing',
-    }),
+    problems: Type.Array(
+      Type.Object({ place: Type.String(), problem: Type.String() }, { title: 'ConfigurationProblem' }),
+      {
+        description: 'What of the configured retention cannot be understood; such parts delete nothing',
+      },
+    ),
   },
   { title: 'RetentionPreview' },
 )
@@ -307,14 +333,16 @@ const previewText =
   'Nothing is deleted by asking. Retention is `retention` in the configuration of instance `epts` of an application.'
 
 export const previewRetention = {
-  summary: 'What the configured retention would delete now',
+  name: 'timeSeries.retention.preview',
+  summary: 'Preview what the configured retention would delete now',
   description: previewText,
   params: application,
   response: { 200: RetentionPreview },
 }
 
 export const previewProposedRetention = {
-  summary: 'What another retention would delete now',
+  name: 'timeSeries.proposedRetention.preview',
+  summary: 'Preview what another retention would delete now',
   description: previewText,
   params: application,
   body: Retention,

@@ -34,6 +34,7 @@ const ofToken = Type.Object({
 })
 
 export const listTokens = {
+  name: 'tokens.list',
   summary: 'List the tokens of an endpoint',
   description: 'Their ids and states; a token itself is shown only when it is made.',
   params: ofEndpoint,
@@ -45,6 +46,7 @@ export const listTokens = {
   response: { 200: contentPage(ListedToken), 304: Empty() },
 }
 export const provisionToken = {
+  name: 'tokens.create',
   summary: 'Give an endpoint another token',
   description: 'The id of the token is the last part of Location.',
   params: ofEndpoint,
@@ -59,28 +61,39 @@ export const provisionToken = {
         }),
       ),
     },
-    { examples: [{ applicationName: 'greenhouse' }] },
+    { title: 'NewEndpointToken', examples: [{ applicationName: 'greenhouse' }] },
   ),
   response: { 201: ProvisionedToken },
   fails: [409],
 }
 export const readToken = {
-  summary: 'Read a token of an endpoint',
+  name: 'tokens.get',
+  summary: 'Get a token of an endpoint',
   params: ofToken,
   response: { 200: Token, 304: Empty() },
 }
-export const deleteToken = { summary: 'Delete a token of an endpoint', params: ofToken, response: { 204: Empty() } }
+export const deleteToken = {
+  name: 'tokens.delete',
+  summary: 'Delete a token of an endpoint',
+  params: ofToken,
+  response: { 204: Empty() },
+}
 export const readStatus = {
-  summary: 'Read the status of a token',
+  name: 'tokens.status.get',
+  summary: 'Get the status of a token',
   params: ofToken,
   response: { 200: Type.Object({ status: Status }, { title: 'EndpointTokenStatus' }), 304: Empty() },
 }
 export const setStatus = {
+  name: 'tokens.status.update',
   summary: 'Suspend, resume or revoke a token',
   description:
     'Active ⇄ Suspended, and anything → Revoked, which is the end. Any other move is 409; the status that a token has is no move.',
   params: ofToken,
-  body: Type.Object({ status: Type.Enum([...targetStatuses]) }, { examples: [{ status: 'Revoked' }] }),
+  body: Type.Object(
+    { status: Type.Enum([...targetStatuses]) },
+    { title: 'EndpointTokenStatusChange', examples: [{ status: 'Revoked' }] },
+  ),
   response: { 204: Empty() },
   fails: [409],
 }

@@ -35,7 +35,8 @@ const TrafficRecord = Type.Object(
 )
 
 export const listTraffic = {
-  summary: 'What endpoints said and were told',
+  name: 'traffic.list',
+  summary: 'List what endpoints sent and received',
   query: Type.Object({
     sort: Type.Enum(['createdAt'], { default: 'createdAt' }),
     sortOrder: Type.Enum(['asc', 'desc'], { default: 'desc' }),
@@ -71,7 +72,8 @@ const Refusal = Type.Object(
 )
 
 export const listRefusals = {
-  summary: 'Connections and messages that were refused, and why',
+  name: 'refusals.list',
+  summary: 'List the connections and messages that were refused, and why',
   query: Type.Object({
     reason: Type.Optional(Text({ maxLength: 64 })),
     fromCreatedAt: from,

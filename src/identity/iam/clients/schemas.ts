@@ -15,9 +15,15 @@ export const Client = Type.Object(
 )
 export type Client = Static<typeof Client>
 
-export const listClients = { summary: 'Lists clients', query: Page, response: { 200: contentPage(Client) } }
+export const listClients = {
+  name: 'clients.list',
+  summary: 'List clients',
+  query: Page,
+  response: { 200: contentPage(Client) },
+}
 export const changeSecret = {
-  summary: 'Makes a new secret; the old one stays valid for an hour',
+  name: 'clients.secret.rotate',
+  summary: 'Make a new secret of a client; the old one stays valid for an hour',
   params: ById,
-  response: { 200: Type.Object({ secret: Type.String() }) },
+  response: { 200: Type.Object({ secret: Type.String() }, { title: 'ClientSecret' }) },
 }

@@ -1,18 +1,21 @@
 import { contentPage, offsetQuery } from '../../../kernel/paging.ts'
 import { DateTime, Empty, Name, type Static, Text, Type } from '../../../kernel/schema.ts'
-import { ById, Scopes } from '../shapes.ts'
+import { ById, Scopes, SubjectName } from '../shapes.ts'
 
 export const subjectTypes = ['user', 'role', 'client', 'api-key'] as const
 export type SubjectType = (typeof subjectTypes)[number]
 
-const Subject = Type.Object({ type: Type.Enum([...subjectTypes]), id: Name({ maxLength: 300 }) })
+const Subject = Type.Object(
+  { type: Type.Enum([...subjectTypes]), id: Name({ maxLength: 300 }) },
+  { title: 'GrantSubject' },
+)
 /** `platform-system`, `tenant-system`, `application-<name>`, `endpoint-<id>`, … */
 const ResourceName = () => Type.String({ maxLength: 400, pattern: '^[a-z][a-z0-9]*-[^\\p{Cc}]+$' })
 
 export const Grant = Type.Object(
   {
     id: Type.String(),
-    subject: Type.Object({ type: Type.String(), id: Type.String() }),
+    subject: SubjectName,
     resource: Type.String(),
     scopes: Type.Array(Type.String()),
     createdAt: DateTime(),
@@ -21,15 +24,19 @@ export const Grant = Type.Object(
 )
 export type Grant = Static<typeof Grant>
 
-export const NewGrant = Type.Object({
-  subject: Subject,
-  resource: ResourceName(),
-  scopes: Scopes({ minItems: 1 }),
-})
+export const NewGrant = Type.Object(
+  {
+    subject: Subject,
+    resource: ResourceName(),
+    scopes: Scopes({ minItems: 1 }),
+  },
+  { title: 'NewGrant' },
+)
 export type NewGrant = Static<typeof NewGrant>
 
 export const listGrants = {
-  summary: 'Lists grants',
+  name: 'grants.list',
+  summary: 'List grants',
   query: Type.Object({
     ...offsetQuery(100),
     subjectType: Type.Optional(Type.Enum([...subjectTypes])),
@@ -39,8 +46,14 @@ export const listGrants = {
   response: { 200: contentPage(Grant) },
 }
 export const createGrant = {
-  summary: 'Grants scopes on a resource to a user, role, client or API key',
+  name: 'grants.create',
+  summary: 'Grant scopes on a resource to a user, role, client or API key',
   body: NewGrant,
   response: { 201: Grant },
 }
-export const deleteGrant = { summary: 'Takes a grant back', params: ById, response: { 204: Empty() } }
+export const deleteGrant = {
+  name: 'grants.delete',
+  summary: 'Take a grant back',
+  params: ById,
+  response: { 204: Empty() },
+}

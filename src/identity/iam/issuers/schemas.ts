@@ -15,22 +15,36 @@ export const Issuer = Type.Object(
 )
 export type Issuer = Static<typeof Issuer>
 
-export const NewIssuer = Type.Object({
-  issuer: Name({ maxLength: issuerLengthMax, description: 'As the claim `iss` has it' }),
-  audience: Type.Optional(
-    Name({ description: 'Required in the claim `aud`; tells tenants apart that use the same issuer' }),
-  ),
-  rolesClaim: Type.Optional(
-    Name({ description: 'Path with dots to the names of roles; default: realm_access.roles, then roles' }),
-  ),
-})
+export const NewIssuer = Type.Object(
+  {
+    issuer: Name({ maxLength: issuerLengthMax, description: 'As the claim `iss` has it' }),
+    audience: Type.Optional(
+      Name({ description: 'Required in the claim `aud`; tells tenants apart that use the same issuer' }),
+    ),
+    rolesClaim: Type.Optional(
+      Name({ description: 'Path with dots to the names of roles; default: realm_access.roles, then roles' }),
+    ),
+  },
+  { title: 'NewIssuer' },
+)
 export type NewIssuer = Static<typeof NewIssuer>
 
-export const listIssuers = { summary: 'Lists external issuers', query: Page, response: { 200: contentPage(Issuer) } }
+export const listIssuers = {
+  name: 'issuers.list',
+  summary: 'List external issuers',
+  query: Page,
+  response: { 200: contentPage(Issuer) },
+}
 export const createIssuer = {
-  summary: "Registers another OpenID Connect provider: its tokens are the tenant's",
+  name: 'issuers.create',
+  summary: "Register another OpenID Connect provider, whose tokens are the tenant's",
   body: NewIssuer,
   response: { 201: Issuer },
   fails: [409],
 }
-export const deleteIssuer = { summary: 'Removes an external issuer', params: ById, response: { 204: Empty() } }
+export const deleteIssuer = {
+  name: 'issuers.delete',
+  summary: 'Remove an external issuer',
+  params: ById,
+  response: { 204: Empty() },
+}

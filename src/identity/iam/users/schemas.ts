@@ -23,30 +23,37 @@ export const User = Type.Object(
 )
 export type User = Static<typeof User>
 
-export const NewUser = Type.Object({
-  username: Username(),
-  email: Type.Optional(Email()),
-  firstName: Type.Optional(Text()),
-  lastName: Type.Optional(Text()),
-  password: Type.Optional(Password()),
-  enabled: Type.Optional(Type.Boolean()),
-  roles: Type.Optional(RoleNames()),
-})
+export const NewUser = Type.Object(
+  {
+    username: Username(),
+    email: Type.Optional(Email()),
+    firstName: Type.Optional(Text()),
+    lastName: Type.Optional(Text()),
+    password: Type.Optional(Password()),
+    enabled: Type.Optional(Type.Boolean()),
+    roles: Type.Optional(RoleNames()),
+  },
+  { title: 'NewUser' },
+)
 export type NewUser = Static<typeof NewUser>
 
-export const UserChange = Type.Object({
-  username: Type.Optional(Username()),
-  email: Type.Optional(orNull(Email())),
-  firstName: Type.Optional(orNull(Text())),
-  lastName: Type.Optional(orNull(Text())),
-  password: Type.Optional(Password()),
-  enabled: Type.Optional(Type.Boolean()),
-  roles: Type.Optional(RoleNames()),
-})
+export const UserChange = Type.Object(
+  {
+    username: Type.Optional(Username()),
+    email: Type.Optional(orNull(Email())),
+    firstName: Type.Optional(orNull(Text())),
+    lastName: Type.Optional(orNull(Text())),
+    password: Type.Optional(Password()),
+    enabled: Type.Optional(Type.Boolean()),
+    roles: Type.Optional(RoleNames()),
+  },
+  { title: 'UserChange' },
+)
 export type UserChange = Static<typeof UserChange>
 
 export const listUsers = {
-  summary: 'Lists users',
+  name: 'users.list',
+  summary: 'List users',
   query: Type.Object({
     ...offsetQuery(100),
     search: Type.Optional(Text({ description: 'Part of username, e-mail or a name' })),
@@ -54,15 +61,17 @@ export const listUsers = {
   response: { 200: contentPage(User) },
 }
 export const createUser = {
-  summary: 'Creates a user',
+  name: 'users.create',
+  summary: 'Create a user',
   description: 'Without a password the user cannot log in until one is set.',
   body: NewUser,
   response: { 201: User },
   fails: [409],
 }
-export const readUser = { summary: 'Reads a user', params: ById, response: { 200: User } }
+export const readUser = { name: 'users.get', summary: 'Get a user', params: ById, response: { 200: User } }
 export const updateUser = {
-  summary: 'Changes a user',
+  name: 'users.update',
+  summary: 'Change a user',
   description: 'Replaces the fields that are given, leaves the others; null takes a value away.',
   params: ById,
   body: UserChange,
@@ -70,19 +79,22 @@ export const updateUser = {
   fails: [409],
 }
 export const deleteUser = {
-  summary: 'Deletes a user with its logins, grants and API keys',
+  name: 'users.delete',
+  summary: 'Delete a user with its logins, grants and API keys',
   params: ById,
   response: { 204: Empty() },
   fails: [409],
 }
 export const setPassword = {
-  summary: "Sets a user's password and ends the user's logins",
+  name: 'users.password.update',
+  summary: "Set a user's password and end the user's logins",
   params: ById,
-  body: Type.Object({ password: Password() }),
+  body: Type.Object({ password: Password() }, { title: 'NewPassword' }),
   response: { 204: Empty() },
 }
 export const setRoles = {
-  summary: "Replaces a user's roles",
+  name: 'users.roles.update',
+  summary: "Replace a user's roles",
   params: ById,
   body: RoleNames(),
   response: { 204: Empty() },

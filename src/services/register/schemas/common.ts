@@ -4,6 +4,11 @@ import { tokenLengthMax, tokenPattern } from '../../tokens/contract.ts'
 export const endpointId = Name({ description: 'The id of an endpoint' })
 export const applicationName = Name({ description: 'The name of an application' })
 export const ofEndpoint = Type.Object({ endpointId })
+export const Metadata = JsonObject({
+  title: 'Metadata',
+  description: 'Keys of letters, digits and _ with any JSON; up to 500 keys and 64 KiB',
+  examples: [{ city: 'Kyiv', floor: 1 }],
+})
 export const none = { 204: Empty() }
 
 /** Fits into one step of a URL. */
@@ -19,7 +24,7 @@ export const EndpointToken = () =>
     description: 'Without + # / . and unique within the application; generated when absent',
   })
 
-const EndpointVersion = Type.Object({ name: Name(), registeredDate: DateTime() })
+export const EndpointVersion = Type.Object({ name: Name(), registeredDate: DateTime() }, { title: 'EndpointVersion' })
 export const Endpoint = Type.Object(
   {
     endpointId: Name(),
@@ -41,7 +46,10 @@ const ends = {
 }
 export const Relation = Type.Object(ends, { title: 'Relation' })
 export const FailedRelation = Type.Object({ ...ends, reason: Type.String() }, { title: 'FailedRelation' })
-export const LinkOutcome = Type.Object({
-  successful: Type.Array(Relation),
-  failed: Type.Array(FailedRelation),
-})
+export const LinkOutcome = Type.Object(
+  {
+    successful: Type.Array(Relation),
+    failed: Type.Array(FailedRelation),
+  },
+  { title: 'LinkOutcome' },
+)

@@ -1,33 +1,41 @@
+import { failure } from '../../../kernel/faces.ts'
 import { contentPage, offsetQuery } from '../../../kernel/paging.ts'
-import { AnyJson, DateTime, Empty, JsonObject, Name, TextList, Type } from '../../../kernel/schema.ts'
-import { Endpoint, EndpointId, EndpointToken, LinkOutcome, none, ofEndpoint } from './common.ts'
+import { AnyJson, Empty, Name, TextList, Type } from '../../../kernel/schema.ts'
+import {
+  Endpoint,
+  EndpointId,
+  EndpointToken,
+  EndpointVersion,
+  LinkOutcome,
+  Metadata,
+  none,
+  ofEndpoint,
+} from './common.ts'
 
 const tenantId = Type.Optional(Name({ description: "Default: the caller's tenant" }))
 const include = Type.Optional(TextList({ description: 'metadata, filters, or both; by default neither' }))
 const regexLengthMax = 500
 const versionName = Name({ description: 'The name of an application version' })
-const metadata = JsonObject({
-  description: 'Keys of letters, digits and _ with any JSON; up to 500 keys and 64 KiB',
-  examples: [{ city: 'Kyiv', floor: 1 }],
-})
+const VersionName = Type.Object({ name: versionName }, { title: 'VersionName', examples: [{ name: 'greenhouse-v2' }] })
 
 // ── one
 
 export const registerEndpoint = {
+  name: 'endpoints.create',
   summary: 'Register an endpoint',
   description:
     'The token is shown here only. A relation with from puts the new endpoint below another, with to above it.',
   body: Type.Object(
     {
-      appVersion: Type.Object({ name: versionName }),
-      metadata: Type.Optional(metadata),
+      appVersion: VersionName,
+      metadata: Type.Optional(Metadata),
       endpointToken: Type.Optional(EndpointToken()),
       endpointId: Type.Optional(EndpointId()),
       relations: Type.Optional(
         Type.Array(
           Type.Object(
             { type: Type.Literal('contains'), from: Type.Optional(Name()), to: Type.Optional(Name()) },
-            { description: 'with either from or to' },
+            { title: 'NewRelation', description: 'with either from or to' },
           ),
           { maxItems: 1000 },
         ),
@@ -35,48 +43,57 @@ export const registerEndpoint = {
       resourceGroupIds: Type.Optional(Type.Array(Name(), { maxItems: 100 })),
     },
     {
+      title: 'NewEndpoint',
       examples: [
         { appVersion: { name: 'greenhouse-v1' }, endpointId: 'thermo-1', metadata: { city: 'Kyiv', floor: 1 } },
       ],
     },
   ),
   response: {
-    201: Type.Object({
-      endpointId: Name(),
-      token: Type.String({ description: 'What the endpoint authenticates with' }),
-      status: Type.Literal('Inactive'),
-      relations: Type.Optional(LinkOutcome),
-    }),
-    404: Type.Object({ message: Type.String() }, { description: 'An endpoint of a relation was not found' }),
-    409: Type.Object({ message: Type.String() }, { description: 'The endpoint id or token is taken' }),
+    201: Type.Object(
+      {
+        endpointId: Name(),
+        token: Type.String({ description: 'What the endpoint authenticates with' }),
+        status: Type.Literal('Inactive'),
+        relations: Type.Optional(LinkOutcome),
+      },
+      { title: 'RegisteredEndpoint' },
+    ),
+    404: failure('An endpoint of a relation was not found'),
+    409: failure('The endpoint id or token is taken'),
   },
 }
 export const readEndpoint = {
-  summary: 'Read an endpoint',
+  name: 'endpoints.get',
+  summary: 'Get an endpoint',
   params: ofEndpoint,
   query: Type.Object({ include, tenantId }),
   response: { 200: Endpoint, 304: Empty() },
 }
 export const deleteEndpoint = {
+  name: 'endpoints.delete',
   summary: 'Unregister an endpoint, with all that belongs to it',
   params: ofEndpoint,
   response: none,
 }
 export const readVersion = {
-  summary: 'Read the application version of an endpoint',
+  name: 'endpoints.version.get',
+  summary: 'Get the application version of an endpoint',
   params: ofEndpoint,
-  response: { 200: Type.Object({ name: Name(), registeredDate: DateTime() }) },
+  response: { 200: EndpointVersion },
 }
 export const updateVersion = {
+  name: 'endpoints.version.update',
   summary: 'Move an endpoint to another version of its application',
   params: ofEndpoint,
-  body: Type.Object({ name: versionName }, { examples: [{ name: 'greenhouse-v2' }] }),
+  body: VersionName,
   response: none,
 }
 
 // ── several
 
 export const listEndpoints = {
+  name: 'endpoints.list',
   summary: 'List endpoints',
   description: 'Oldest first unless multiFilter sorts. All conditions have to hold.',
   query: Type.Object({
@@ -127,6 +144,7 @@ const searchExample = {
   sort: 'floor',
 }
 export const searchEndpoints = {
+  name: 'endpoints.search',
   summary: 'Search endpoints',
   description:
     'As the list, with the conditions in the body. A key is endpointId, appName, appVersion.name, createdDate, or a ' +
@@ -147,24 +165,28 @@ export const searchEndpoints = {
       offset: Type.Optional(Type.Integer({ minimum: 0, maximum: 2_147_483_647, default: 0 })),
       limit: Type.Optional(Type.Integer({ minimum: 0, maximum: 2_147_483_647, default: 100, description: '0: all' })),
     },
-    { examples: [searchExample] },
+    { title: 'EndpointSearch', examples: [searchExample] },
   ),
   response: { 200: contentPage(Endpoint) },
 }
 export const deleteEndpoints = {
+  name: 'endpoints.deleteMany',
   summary: 'Unregister several endpoints',
   description: 'Those that cannot be unregistered are in failed, with the reason; the others are gone.',
   body: Type.Object(
     { endpointIds: Type.Array(Name(), { minItems: 1, maxItems: 1000 }) },
-    { examples: [{ endpointIds: ['thermo-1', 'thermo-2'] }] },
+    { title: 'EndpointIds', examples: [{ endpointIds: ['thermo-1', 'thermo-2'] }] },
   ),
   response: {
-    200: Type.Object({
-      deletedCount: Type.Integer(),
-      failedCount: Type.Integer(),
-      deleted: Type.Array(Name()),
-      failed: Type.Array(Type.Object({ endpointId: Name(), reason: Type.String() })),
-    }),
+    200: Type.Object(
+      {
+        deletedCount: Type.Integer(),
+        failedCount: Type.Integer(),
+        deleted: Type.Array(Name()),
+        failed: Type.Array(Type.Object({ endpointId: Name(), reason: Type.String() }, { title: 'FailedDeletion' })),
+      },
+      { title: 'DeletionOutcome' },
+    ),
   },
 }
 
@@ -176,50 +198,64 @@ const batchExample = {
   endpoints: [{ endpointId: 'thermo-2', metadata: { city: 'Kyiv' } }, { endpointToken: 'SENSOR-3' }],
 }
 export const startBatch = {
+  name: 'endpoints.batches.create',
   summary: 'Register up to 1000 endpoints in the background',
   description: 'The status of the batch has all of them when createdCount and failedCount add up to what was sent.',
   body: Type.Object(
     {
-      appVersion: Type.Object({ name: versionName }),
+      appVersion: VersionName,
       endpoints: Type.Array(
-        Type.Object({
-          endpointToken: Type.Optional(EndpointToken()),
-          endpointId: Type.Optional(EndpointId()),
-          metadata: Type.Optional(metadata),
-        }),
+        Type.Object(
+          {
+            endpointToken: Type.Optional(EndpointToken()),
+            endpointId: Type.Optional(EndpointId()),
+            metadata: Type.Optional(Metadata),
+          },
+          { title: 'BatchItem' },
+        ),
         { minItems: 1, maxItems: batchMax },
       ),
     },
-    { examples: [batchExample] },
+    { title: 'NewBatch', examples: [batchExample] },
   ),
   response: {
-    202: Type.Object({ taskId: Name() }),
-    404: Type.Object({ message: Type.String() }, { description: 'There is no such application version' }),
+    202: Type.Object({ taskId: Name() }, { title: 'BatchTask' }),
+    404: failure('There is no such application version'),
   },
 }
 export const readBatch = {
-  summary: 'Read how far a batch of registrations is',
+  name: 'endpoints.batches.get',
+  summary: 'Get how far a batch of registrations is',
   query: Type.Object({
     appName: Type.Optional(Name({ description: 'The application of the batch' })),
     taskId: Name({ description: 'As the batch was answered with' }),
   }),
   response: {
-    200: Type.Object({
-      createdCount: Type.Integer(),
-      failedCount: Type.Integer(),
-      created: Type.Array(
-        Type.Object({ endpointToken: Type.String(), endpointId: Name(), metadata: Type.Optional(JsonObject()) }),
-      ),
-      failed: Type.Array(
-        Type.Object({
-          endpointToken: Type.Optional(Type.String()),
-          endpointId: Type.Optional(Name()),
-          metadata: Type.Optional(JsonObject()),
-          status: Type.Literal('FAILED'),
-          statusReason: Type.String(),
-        }),
-      ),
-    }),
-    404: Type.Object({ message: Type.String() }, { description: 'There is no such batch' }),
+    200: Type.Object(
+      {
+        createdCount: Type.Integer(),
+        failedCount: Type.Integer(),
+        created: Type.Array(
+          Type.Object(
+            { endpointToken: Type.String(), endpointId: Name(), metadata: Type.Optional(Metadata) },
+            { title: 'BatchCreated' },
+          ),
+        ),
+        failed: Type.Array(
+          Type.Object(
+            {
+              endpointToken: Type.Optional(Type.String()),
+              endpointId: Type.Optional(Name()),
+              metadata: Type.Optional(Metadata),
+              status: Type.Literal('FAILED'),
+              statusReason: Type.String(),
+            },
+            { title: 'BatchFailed' },
+          ),
+        ),
+      },
+      { title: 'BatchStatus' },
+    ),
+    404: failure('There is no such batch'),
   },
 }

@@ -34,15 +34,17 @@ const description = Type.Optional(Text({ maxLength: 4096 }))
 
 const example = { name: 'upstairs', documentQuery: { 'metadata.city': 'Kyiv', 'metadata.floor': { $gte: 1 } } }
 export const createFilter = {
+  name: 'endpointFilters.create',
   summary: 'Create an endpoint filter',
   params: inApplication,
   description:
     'It is pending until its endpoints are found, then active; from then on every change of an endpoint keeps it.',
-  body: Type.Object({ name: Name(), description, ...queries }, { examples: [example] }),
+  body: Type.Object({ name: Name(), description, ...queries }, { title: 'NewEndpointFilter', examples: [example] }),
   response: { 201: Filter },
   fails: [409],
 }
 export const listFilters = {
+  name: 'endpointFilters.list',
   summary: 'List the endpoint filters of an application',
   params: inApplication,
   query: Type.Object({
@@ -52,19 +54,25 @@ export const listFilters = {
   response: { 200: contentPage(Filter), 304: Empty() },
 }
 export const readFilter = {
-  summary: 'Read an endpoint filter',
+  name: 'endpointFilters.get',
+  summary: 'Get an endpoint filter',
   params: ofFilter,
   response: { 200: Filter, 304: Empty() },
 }
 export const updateFilter = {
+  name: 'endpointFilters.patch',
   summary: 'Change an endpoint filter',
   description: 'With another query it is pending again.',
   params: ofFilter,
-  body: Type.Object({ name: Type.Optional(Name()), description, ...queries }, { examples: [{ name: 'ground floor' }] }),
+  body: Type.Object(
+    { name: Type.Optional(Name()), description, ...queries },
+    { title: 'EndpointFilterChange', examples: [{ name: 'ground floor' }] },
+  ),
   response: { 200: Filter },
   fails: [409, 412],
 }
 export const deleteFilter = {
+  name: 'endpointFilters.delete',
   summary: 'Delete an endpoint filter',
   params: ofFilter,
   response: none,

@@ -1,31 +1,32 @@
-import { AnyJson, Empty, JsonObject, Name, TextList, Type } from '../../../kernel/schema.ts'
-import { applicationName, endpointId, none, ofEndpoint } from './common.ts'
+import { failure } from '../../../kernel/faces.ts'
+import { AnyJson, Empty, Name, TextList, Type } from '../../../kernel/schema.ts'
+import { applicationName, endpointId, Metadata, none, ofEndpoint } from './common.ts'
 
 const ofKey = Type.Object({ endpointId, key: Name({ description: 'A metadata key: letters, digits and _' }) })
-const conflict = Type.Object({ message: Type.String() }, { description: 'A test of the patch failed' })
+const conflict = failure('A test of the patch failed')
 
 export const readMetadata = {
-  summary: 'Read the metadata of an endpoint',
+  name: 'endpoints.metadata.get',
+  summary: 'Get the metadata of an endpoint',
   params: ofEndpoint,
   query: Type.Object({ include: Type.Optional(TextList({ description: 'Only these keys' })) }),
-  response: { 200: JsonObject(), 304: Empty() },
+  response: { 200: Metadata, 304: Empty() },
 }
 export const replaceMetadata = {
+  name: 'endpoints.metadata.update',
   summary: 'Replace the metadata of an endpoint',
   description: 'connected and connectivity_ts, or what the instance epl calls them, belong to the platform and stay.',
   params: ofEndpoint,
   query: Type.Object({
     inheritedMetadata: Type.Optional(Type.String({ maxLength: 255, description: 'Has no effect' })),
   }),
-  body: JsonObject({
-    description: 'Keys of letters, digits and _ with any JSON; up to 500 keys and 64 KiB',
-    examples: [{ city: 'Kyiv', floor: 1 }],
-  }),
+  body: Metadata,
   response: none,
   fails: [412],
 }
 export const patchType = 'application/json-patch+json'
 export const patchMetadata = {
+  name: 'endpoints.metadata.patch',
   summary: 'Change the metadata of an endpoint by a JSON Patch',
   description: 'All operations are applied, or none.',
   params: ofEndpoint,
@@ -40,28 +41,39 @@ export const patchMetadata = {
   fails: [412],
 }
 export const readKey = {
-  summary: 'Read the value of a metadata key',
+  name: 'endpoints.metadata.values.get',
+  summary: 'Get the value of a metadata key',
   params: ofKey,
   response: { 200: AnyJson({ description: 'The value' }) },
 }
 export const setKey = {
+  name: 'endpoints.metadata.values.update',
   summary: 'Set the value of a metadata key',
   params: ofKey,
   body: AnyJson({ description: 'Any JSON value; a text is in quotes', examples: ['Kyiv'] }),
   response: none,
   fails: [412],
 }
-export const deleteKey = { summary: 'Delete a metadata key', params: ofKey, response: none, fails: [412] }
+export const deleteKey = {
+  name: 'endpoints.metadata.values.delete',
+  summary: 'Delete a metadata key',
+  params: ofKey,
+  response: none,
+  fails: [412],
+}
 export const listKeys = {
+  name: 'endpoints.metadata.keys.list',
   summary: 'List the metadata keys of an endpoint',
   params: ofEndpoint,
   response: { 200: Type.Array(Type.String()) },
 }
 export const listApplicationKeys = {
+  name: 'applications.metadataKeys.list',
   summary: 'List the metadata keys in use in each version of an application',
   params: Type.Object({ applicationName }),
   response: {
     200: Type.Unsafe<Record<string, string[]>>({
+      title: 'MetadataKeysByVersion',
       type: 'object',
       additionalProperties: { type: 'array', items: { type: 'string' } },
       description: 'Application version name → metadata keys that its endpoints have',

@@ -1,3 +1,4 @@
+import { failure } from '../../../kernel/faces.ts'
 import { contentPage } from '../../../kernel/paging.ts'
 import { Name, Type } from '../../../kernel/schema.ts'
 import { FailedRelation, none, ofEndpoint, Relation } from './common.ts'
@@ -6,9 +7,10 @@ const body = Type.Array(Relation, {
   maxItems: 1000,
   examples: [[{ type: 'contains', from: 'gateway-1', to: 'thermo-1' }]],
 })
-const missing = Type.Object({ message: Type.String() }, { description: 'An endpoint was not found' })
+const missing = failure('An endpoint was not found')
 
 export const link = {
+  name: 'endpoints.relations.link',
   summary: 'Link endpoints: one contains another',
   body,
   response: {
@@ -19,13 +21,19 @@ export const link = {
         successful: Type.Optional(Type.Array(Relation)),
         failed: Type.Optional(Type.Array(FailedRelation)),
       },
-      { description: 'Some relations could not be made; those in successful were' },
+      { title: 'LinkFailure', description: 'Some relations could not be made; those in successful were' },
     ),
     404: missing,
   },
 }
-export const unlink = { summary: 'Unlink endpoints', body, response: { ...none, 404: missing } }
+export const unlink = {
+  name: 'endpoints.relations.unlink',
+  summary: 'Unlink endpoints',
+  body,
+  response: { ...none, 404: missing },
+}
 export const listRelations = {
+  name: 'endpoints.relations.list',
   summary: 'List the endpoints that an endpoint contains, or that contain it',
   params: ofEndpoint,
   query: Type.Object({

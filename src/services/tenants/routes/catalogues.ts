@@ -3,7 +3,7 @@ import type { Http } from '../../../kernel/http/routes.ts'
 import { offsetQuery, resultsPage, windowOf } from '../../../kernel/paging.ts'
 import { Empty, SerialId, Type } from '../../../kernel/schema.ts'
 import type { CatalogueService } from '../catalogue-service.ts'
-import { type Catalogue, catalogues } from '../catalogues.ts'
+import { bodyShape, type Catalogue, catalogues, itemShape, nounOf } from '../catalogues.ts'
 
 /** Five operations for each catalogue. */
 export function catalogueRoutes(http: Http, service: CatalogueService) {
@@ -12,25 +12,26 @@ export function catalogueRoutes(http: Http, service: CatalogueService) {
 }
 
 function mount(http: Http, service: CatalogueService, catalogue: Catalogue, path: string) {
-  const { title, entity } = catalogue
+  const { entity } = catalogue
   // A template is the user's own JSON.
   const anyJson = 'template' in catalogue.fields
   const access = (word: string) => ({ scope: `platform:tenant:${entity}:${word}`, on: 'platform' as const, anyJson })
-  const body = Type.Object(catalogue.fields)
-  const item = Type.Object({ id: Type.Integer(), ...catalogue.fields })
+  const body = bodyShape(catalogue)
+  const item = itemShape(catalogue)
   const params = Type.Object({ id: SerialId() })
+  const named = namesOf(catalogue, path)
 
   http.get(
     path,
     {
-      schema: { summary: `${title}: list`, query: Type.Object(offsetQuery(50)), response: { 200: resultsPage(item) } },
+      schema: { ...named('list'), query: Type.Object(offsetQuery(50)), response: { 200: resultsPage(item) } },
       config: access('read'),
     },
     ({ query }) => service.list(catalogue, windowOf(query)),
   )
   http.post(
     path,
-    { schema: { summary: `${title}: create`, body, response: { 201: item } }, config: access('create') },
+    { schema: { ...named('create'), body, response: { 201: item } }, config: access('create') },
     async (request, reply) => {
       const created = await service.create(catalogue, checked(request.body))
       return reply
@@ -41,22 +42,41 @@ function mount(http: Http, service: CatalogueService, catalogue: Catalogue, path
   )
   http.get(
     `${path}/:id`,
-    { schema: { summary: `${title}: read`, params, response: { 200: item } }, config: access('read') },
+    { schema: { ...named('get'), params, response: { 200: item } }, config: access('read') },
     (request) => service.find(catalogue, request.params.id),
   )
   http.put(
     `${path}/:id`,
-    { schema: { summary: `${title}: update`, params, body, response: { 200: item } }, config: access('update') },
+    { schema: { ...named('update'), params, body, response: { 200: item } }, config: access('update') },
     (request) => service.update(catalogue, request.params.id, checked(request.body)),
   )
   http.delete(
     `${path}/:id`,
-    { schema: { summary: `${title}: delete`, params, response: { 204: Empty() } }, config: access('delete') },
+    { schema: { ...named('delete'), params, response: { 204: Empty() } }, config: access('delete') },
     async (request, reply) => {
       await service.remove(catalogue, request.params.id)
       return reply.code(204).send()
     },
   )
+}
+
+const verbWords = { list: 'List', create: 'Create', get: 'Get', update: 'Replace', delete: 'Delete' }
+
+/** `tenantsV1.roleVersions.list`; under the older address, the name says which one is meant. */
+function namesOf({ table, title, alias }: Catalogue, path: string) {
+  const noun = `tenantsV1.${nounOf(table)}`
+  const isAlias = path === alias
+  return (verb: keyof typeof verbWords) => ({
+    name: isAlias ? `tenantsV1.${nounOf(path.slice(1).replaceAll('-', '_'))}.${verb}` : `${noun}.${verb}`,
+    ...(isAlias && { aliasOf: `${noun}.${verb}` }),
+    summary: `${verbWords[verb]} ${thing(title, verb === 'list')}${isAlias ? ' under the older name' : ''}`,
+  })
+}
+
+function thing(title: string, several: boolean): string {
+  const name = title[0]!.toLowerCase() + title.slice(1)
+  if (several) return name.endsWith('policy') ? name.replace(/policy$/, 'policies') : `${name}s`
+  return `${/^[aeiou]/.test(name) && !name.startsWith('user') ? 'an' : 'a'} ${name}`
 }
 
 /** The door lets every name in where a template is; beside it, the names are ours. */

@@ -140,11 +140,9 @@ export function listRoutes(http: Http, catalogues: CatalogueService) {
   const servers = catalogueOf('idp_servers')
   const packages = catalogueOf('package_types')
 
-  for (const path of ['/idp-servers', '/keycloak-servers']) {
-    http.get(path, { schema: schemas.listIdpServers, config: anybody }, () => catalogues.list(servers, everything))
-    http.get(`${path}/:pk`, { schema: schemas.readIdpServer, config: anybody }, ({ params }) =>
-      catalogues.find(servers, params.pk),
-    )
+  for (const { path, list, read } of schemas.idpServers) {
+    http.get(path, { schema: list, config: anybody }, () => catalogues.list(servers, everything))
+    http.get(`${path}/:pk`, { schema: read, config: anybody }, ({ params }) => catalogues.find(servers, params.pk))
   }
   http.get('/packages-types', { schema: schemas.listPackageTypes, config: anybody }, () =>
     catalogues.list(packages, everything),

@@ -62,22 +62,26 @@ const choices = {
 const RegistrationBody = Type.Object(
   { realm_name: TenantId(), ...versions, ...choices },
   // One of the two words is required.
-  { anyOf: [{ required: ['idp_server'] }, { required: ['keycloak_server'] }] },
+  { title: 'NewTenantV1', anyOf: [{ required: ['idp_server'] }, { required: ['keycloak_server'] }] },
 )
 export type RegistrationBody = Static<typeof RegistrationBody>
 
-const ChangeBody = Type.Object({
-  ...Type.Partial(Type.Object({ realm_name: TenantId(), ...versions })).properties,
-  ...choices,
-  status: Type.Optional(Type.Enum([...tenantStatuses])),
-})
+const ChangeBody = Type.Object(
+  {
+    ...Type.Partial(Type.Object({ realm_name: TenantId(), ...versions })).properties,
+    ...choices,
+    status: Type.Optional(Type.Enum([...tenantStatuses])),
+  },
+  { title: 'TenantChangeV1' },
+)
 export type ChangeBody = Static<typeof ChangeBody>
 
 /** Any text: what is no tenant ID is no tenant either, 404. */
 const params = Type.Object({ tenantId: Text() })
 
 export const listTenants = {
-  summary: 'Tenants',
+  name: 'tenantsV1.list',
+  summary: 'List tenants',
   query: Type.Object({
     ...offsetQuery(50),
     realm_name: Type.Optional(Text()),
@@ -90,23 +94,33 @@ export const listTenants = {
 }
 
 export const registerTenant = {
+  name: 'tenantsV1.create',
   summary: 'Register a tenant; its realm is built in the background',
   body: RegistrationBody,
   response: {
-    201: Type.Object({
-      ...TenantV1.properties,
-      user_password: Type.Optional(Type.String({ description: 'of the user that `user` names; shown only here' })),
-    }),
+    201: Type.Object(
+      {
+        ...TenantV1.properties,
+        user_password: Type.Optional(Type.String({ description: 'of the user that `user` names; shown only here' })),
+      },
+      { title: 'RegisteredTenantV1' },
+    ),
   },
 }
 
-export const readTenant = { summary: 'A tenant', params, response: { 200: TenantV1 } }
+export const readTenant = { name: 'tenantsV1.get', summary: 'Get a tenant', params, response: { 200: TenantV1 } }
 
 export const changeTenant = {
+  name: 'tenantsV1.update',
   summary: 'Change a tenant; its realm is built again when a version is named',
   params,
   body: ChangeBody,
   response: { 200: TenantV1 },
 }
 
-export const removeTenant = { summary: 'Unregister a tenant', params, response: { 204: Empty() } }
+export const removeTenant = {
+  name: 'tenantsV1.delete',
+  summary: 'Unregister a tenant',
+  params,
+  response: { 204: Empty() },
+}

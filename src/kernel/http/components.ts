@@ -1,0 +1,66 @@
+/** `components.schemas` of the API reference: a shape with a title is written once under it, and referred to elsewhere. */
+import type { TSchema } from '../schema.ts'
+
+type Schema = Record<string, unknown>
+
+/** Keywords whose value is a schema, a list of schemas, or schemas by name. All others are copied as they are. */
+const single = new Set(['items', 'additionalProperties', 'not', 'if', 'then', 'else', 'contains', 'propertyNames'])
+const lists = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems'])
+const maps = new Set(['properties', 'patternProperties', '$defs'])
+
+const titlePattern = /^[A-Z][A-Za-z0-9]*$/
+
+export type Direction = 'request' | 'response'
+
+export function createComponents() {
+  const schemas: Record<string, Schema> = {}
+  const texts = new Map<string, string>()
+
+  /** A reference to the shape, or the shape itself where it has no title. */
+  function refer(shape: TSchema | Schema, direction: Direction): Schema {
+    const schema = shape as Schema
+    const { title } = schema
+    const described = describe(schema, direction)
+    if (typeof title !== 'string') return described
+    if (!titlePattern.test(title)) throw new Error(`the title ${title} of a shape is not of the form EndpointFilter`)
+    const { description, ...fields } = described
+    const text = JSON.stringify(fields)
+    if ((texts.get(title) ?? text) !== text)
+      throw new Error(`two different shapes have the title ${title}:\n${texts.get(title)}\n${text}`)
+    texts.set(title, text)
+    const known = schemas[title] ?? { ...fields, ...(description !== undefined && { description }) }
+    schemas[title] = known
+    const isAnother = description !== undefined && description !== known.description
+    return { $ref: `#/components/schemas/${title}`, ...(isAnother && { description }) }
+  }
+
+  /** TypeBox keeps its own marks beside the JSON Schema keywords; the document is plain. */
+  function describe(schema: Schema, direction: Direction): Schema {
+    const inner = (value: unknown) => (isSchema(value) ? refer(value, direction) : value)
+    const entries = Object.entries(schema).flatMap(([keyword, value]): [string, unknown][] => {
+      if (keyword.startsWith('~') || value === undefined) return []
+      if (single.has(keyword)) return [[keyword, inner(value)]]
+      if (lists.has(keyword)) return [[keyword, (value as unknown[]).map(inner)]]
+      if (maps.has(keyword))
+        return [[keyword, Object.fromEntries(Object.entries(value as Schema).map(([name, one]) => [name, inner(one)]))]]
+      if (keyword !== 'required' || direction === 'response') return [[keyword, value]]
+      const required = withoutDefaults(schema)
+      return required.length > 0 ? [[keyword, required]] : []
+    })
+    return JSON.parse(JSON.stringify(Object.fromEntries(entries))) as Schema
+  }
+
+  const sorted = () => Object.fromEntries(Object.entries(schemas).sort(([a], [b]) => (a < b ? -1 : 1)))
+
+  return { refer, schemas: sorted }
+}
+
+export type Components = ReturnType<typeof createComponents>
+
+const isSchema = (value: unknown): value is Schema => typeof value === 'object' && value !== null
+
+/** What a caller has to send: the server fills in the others. */
+export function withoutDefaults(schema: Schema): string[] {
+  const { properties = {}, required = [] } = schema as { properties?: Record<string, Schema>; required?: string[] }
+  return required.filter((name) => properties[name]?.default === undefined)
+}

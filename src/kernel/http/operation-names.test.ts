@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Type } from '../schema.ts'
+import { createComponents } from './components.ts'
+import { createNameBook, nameProblem } from './operation-names.ts'
+
+test('names are nouns and a verb of the vocabulary, which fits the method', () => {
+  for (const [name, method] of [
+    ['endpoints.list', 'GET'],
+    ['endpoints.metadata.patch', 'PATCH'],
+    ['x509Credentials.create', 'POST'],
+  ] as const)
+    assert.equal(nameProblem(name, method), undefined, name)
+  for (const [name, method, problem] of [
+    [undefined, 'GET', /expected a name/],
+    ['', 'GET', /expected a name/],
+    ['list', 'GET', /expected a name/],
+    ['Endpoints.list', 'GET', /expected a name/],
+    ['end-points.list', 'GET', /expected a name/],
+    ['endpoints..list', 'GET', /expected a name/],
+    ['endpoints.fetch', 'GET', /none of the verbs/],
+    ['endpoints.constructor', 'GET', /none of the verbs/],
+    ['endpoints.list', 'POST', /list is for GET/],
+    ['endpoints.update', 'PATCH', /update is for PUT/],
+  ] as const)
+    assert.match(nameProblem(name, method) ?? 'none', problem, name)
+})
+
+test('a name is taken once; a summary has one line', () => {
+  const check = createNameBook()
+  const place = { method: 'GET', root: '/api', path: '/things' }
+  check({ ...place, schema: { name: 'things.list', summary: 'List things' } })
+  assert.throws(
+    () => check({ ...place, path: '/others', schema: { name: 'things.list', summary: 'List others' } }),
+    /GET \/api\/others and GET \/api\/things have the same name things\.list/,
+  )
+  for (const summary of [undefined as never, '', ' ', 'List\nthings'])
+    assert.throws(() => check({ ...place, schema: { name: 'others.list', summary } }), /a summary of one line/)
+})
+
+test('a shape with a title is written once, without what the type library notes beside it', () => {
+  const { refer, schemas } = createComponents()
+  const Inner = Type.Object({ title: Type.Optional(Type.String()) }, { title: 'Inner' })
+  const Outer = Type.Object({ one: Inner, more: Type.Array(Inner) }, { title: 'Outer' })
+  assert.deepEqual(refer(Outer, 'response'), { $ref: '#/components/schemas/Outer' })
+  assert.deepEqual(refer({ ...Outer, description: 'here' }, 'response'), {
+    $ref: '#/components/schemas/Outer',
+    description: 'here',
+  })
+  const inner = { $ref: '#/components/schemas/Inner' }
+  assert.deepEqual(schemas(), {
+    Inner: { type: 'object', properties: { title: { type: 'string' } }, title: 'Inner' },
+    Outer: {
+      type: 'object',
+      required: ['one', 'more'],
+      properties: { one: inner, more: { type: 'array', items: inner } },
+      title: 'Outer',
+    },
+  })
+})
+
+test('two shapes cannot have one title, and a title is a name for code', () => {
+  const { refer } = createComponents()
+  refer(Type.Object({ a: Type.String() }, { title: 'Thing' }), 'response')
+  assert.throws(() => refer(Type.Object({ b: Type.String() }, { title: 'Thing' }), 'response'), /the title Thing/)
+  assert.throws(() => refer(Type.Object({}, { title: 'a thing' }), 'response'), /a thing/)
+})
+
+test('fields with a default are required in answers only; examples are left alone', () => {
+  const { refer } = createComponents()
+  const shape = Type.Object(
+    { limit: Type.Integer({ default: 10 }), name: Type.String() },
+    { examples: [{ title: 'Not a shape', required: ['limit'] }] },
+  )
+  assert.deepEqual(refer(shape, 'request').required, ['name'])
+  assert.deepEqual(refer(shape, 'response').required, ['limit', 'name'])
+  assert.deepEqual(refer(shape, 'request').examples, [{ title: 'Not a shape', required: ['limit'] }])
+})
