@@ -48,7 +48,7 @@ async function unknown(name: string): Promise<string> {
 
 async function main([name = 'help', ...args]: string[]): Promise<number> {
   if (['--version', '-v', 'version'].includes(name)) {
-    const { version } = await import('./assembly/front-pages.ts')
+    const { version } = await import('./assembly/version.ts')
     process.stdout.write(`${version}\n`)
     return 0
   }

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import type { Config } from '../config.ts'
 import type { ContentTable } from '../kernel/backup/contents.ts'
 import { schemaOf } from '../kernel/backup/inventory.ts'
-import { createBus, postgresTransport } from '../kernel/bus.ts'
+import { createBus } from '../kernel/bus.ts'
 import { type Clock, systemClock } from '../kernel/clock.ts'
 import { type Contract, systemCtx } from '../kernel/contract.ts'
 import { type ConnectionOptions, connect, createDb } from '../kernel/db.ts'
@@ -12,11 +12,14 @@ import { createFileDescriptors } from '../kernel/file-descriptors.ts'
 import { newId } from '../kernel/ids.ts'
 import { createJobs } from '../kernel/jobs.ts'
 import type { Log } from '../kernel/log.ts'
+import { createMembers } from '../kernel/members.ts'
 import { createMetrics } from '../kernel/metrics.ts'
 import { type MigrationSource, migrate, readMigrations } from '../kernel/migrate.ts'
 import { createSecrets, loadDataKey, loadMasterKey } from '../kernel/secrets.ts'
+import { createSignals, postgresTransport } from '../kernel/signals.ts'
 import { forgetFirstPasswords } from './first-password.ts'
 import { inOrder } from './order.ts'
+import { version } from './version.ts'
 
 export interface House {
   kit: Kit
@@ -60,9 +63,13 @@ export async function buildHouse(options: {
     const masterKey = loadMasterKey(config.masterKey, config.dataDirectory)
     const secrets = createSecrets(await loadDataKey(db.sql, masterKey))
     const metrics = createMetrics()
+    const members = createMembers({ db, version, log, metrics })
+    const signals = createSignals({ db, members, transport: postgresTransport(db), log, metrics })
     const kit: Kit = {
       db,
-      bus: createBus({ db, transport: postgresTransport(db), nodeId: newId(), log, metrics }),
+      members,
+      signals,
+      bus: createBus({ db, signals, nodeId: members.nodeId, log, metrics }),
       jobs: createJobs({ db, pool: jobPool, log }),
       secrets,
       metrics,
@@ -109,6 +116,7 @@ export async function buildHouse(options: {
       onFirstThings: (listener) => void firstThingsListeners.push(listener),
       async close() {
         open = false
+        await signals.flush()
         await Promise.all([db.close(), jobPool.end({ timeout: 5 })])
       },
     }

@@ -6,6 +6,7 @@ import type { HealthReport } from '../kernel/health.ts'
 import { openapi } from '../kernel/http/openapi.ts'
 import type { HttpServer } from '../kernel/http/server.ts'
 import { roots } from './roots.ts'
+import { version } from './version.ts'
 
 export const titles: Record<string, string> = {
   identity: 'Tokens, users, roles, grants, keys, clients and issuers of a tenant',
@@ -20,10 +21,6 @@ export const titles: Record<string, string> = {
   timeseries: 'Time series of what endpoints measure',
   certificates: 'The root certificate and revocation lists',
 }
-
-export const version = (
-  JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }
-).version
 
 export const apiDocument = (http: HttpServer, baseUrl: string) =>
   openapi(http.operations, { baseUrl, version, titles, roots })

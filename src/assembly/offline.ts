@@ -28,6 +28,8 @@ export async function offlineApiDocument(baseUrl: string) {
     // Further connections are opened when they are used.
     db: unused('the database', { open: () => unused('the database') }),
     bus: { ...declaring('hear', 'react', 'onGap') },
+    members: { nodeId: '', ...declaring('leftovers', 'onJoin', 'onLeave', 'onReturn') },
+    signals: { ...declaring('on', 'onReset', 'answer') },
     jobs: { ...declaring('handle') },
     secrets: unused('the data key'),
     metrics,

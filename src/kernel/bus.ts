@@ -1,5 +1,5 @@
 /**
- * Tell by event. `publish` writes into the outbox in the transaction of the change that it tells; a durable
+ * Events. `publish` writes into the outbox in the transaction of the change that it tells; a durable
  * reaction runs at least once and in order for each key, in a transaction that also deletes its outbox row. `hear`
  * is for caches: every process is called after the commit, and `onGap` when something may have been missed.
  */
@@ -7,12 +7,13 @@ import { monotonicMs } from './clock.ts'
 import type { Db, Sql } from './db.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
+import { defineSignal, type Signals } from './signals.ts'
 
 export interface EventType<P> {
   name: string
   description: string
   key(payload: P): string
-  /** Too much for messages between processes: `hear` is told in the process where it happens only. */
+  /** Too much for messages between nodes: `hear` is called on the publishing node only. */
   bulky: boolean
 }
 
@@ -31,12 +32,10 @@ export function defineEvent<P extends { tenantId: string }>(
   return event
 }
 
-/** What fits into one message of NOTIFY, which takes 8000 bytes. */
-const messageBytes = 7900
-/** Of a list within a message: the rest is for the event's name and what else its payload says. */
+/** About the greatest size of a list in one event. */
 const listBytes = 6000
 
-/** For an event that tells of many: so few at once that it reaches the other processes whole, and not as a gap. */
+/** Cuts a long list into events of moderate size, so that a reaction does a bounded amount of work in its transaction. */
 export function* inParts<T>(items: Iterable<T>): Generator<T[]> {
   let part: T[] = []
   let bytes = 0
@@ -56,8 +55,7 @@ export function* inParts<T>(items: Iterable<T>): Generator<T[]> {
 export interface Bus {
   publish<P>(sql: Sql, event: EventType<P>, payload: P): Promise<void>
   /**
-   * Of many at once: two statements, whatever their number. Equal ones of a transaction are heard once in the other processes,
-   * as NOTIFY does it, which is enough for caches; reactions get each.
+   * Several events in two statements, whatever their number.
    */
   publishAll<P>(sql: Sql, event: EventType<P>, payloads: P[]): Promise<void>
   hear<P>(event: EventType<P>, listener: (payload: P) => void): void
@@ -72,14 +70,6 @@ export interface Bus {
   settled(): Promise<void>
 }
 
-/** How events reach the other processes. PostgreSQL's NOTIFY today; NATS takes its place behind the same three calls. */
-export interface Transport {
-  /** In the transaction: leaves with the commit or not at all. */
-  send(sql: Sql, messages: string[]): Promise<void>
-  open(receive: (message: string) => void, gap: () => void): Promise<void>
-  close(): Promise<void>
-}
-
 type Reaction = (sql: Sql, payload: unknown) => Promise<void>
 interface Head {
   id: number
@@ -91,13 +81,15 @@ const pollMs = 1000
 const parallel = 8
 const backoffSeconds = (attempts: number) => Math.min(300, 2 ** Math.min(attempts, 8))
 
-export function createBus(deps: { db: Db; transport: Transport; nodeId: string; log: Log; metrics: Metrics }): Bus {
-  const { db, transport, nodeId, log } = deps
+/** Of one event, for the caches of every node. */
+const Published = defineSignal<{ event: string; payloads: unknown[] }>('kernel.event')
+
+export function createBus(deps: { db: Db; signals: Signals; nodeId: string; log: Log; metrics: Metrics }): Bus {
+  const { db, signals, log } = deps
   const delivered = deps.metrics.counter('waypost_events_delivered_total', 'Events handled by durable reactions', [
     'outcome',
   ])
   const hearers = new Map<string, ((payload: never) => void)[]>()
-  const gapListeners: (() => void)[] = []
   const subscriptions = new Map<string, string[]>()
   const reactions = new Map<string, Reaction>()
   let draining: Promise<void> | undefined
@@ -105,22 +97,9 @@ export function createBus(deps: { db: Db; transport: Transport; nodeId: string; 
   let running = false
   let timer: NodeJS.Timeout | undefined
 
-  const callHearers = (name: string, payload: unknown) => {
-    for (const listener of hearers.get(name) ?? []) listener(payload as never)
-  }
-  const gap = () => {
-    for (const listener of gapListeners) listener()
-  }
-
-  const ours = `{"node":${JSON.stringify(nodeId)},`
-
-  function receive(text: string) {
-    if (text.startsWith(ours)) return
-    const message = JSON.parse(text) as { node: string; event: string; payload?: unknown }
-    // A payload too long for the transport arrives without its content: whoever keeps a cache starts anew.
-    if (message.payload === undefined) gap()
-    else callHearers(message.event, message.payload)
-  }
+  signals.on(Published, ({ event, payloads }) => {
+    for (const payload of payloads) for (const listener of hearers.get(event) ?? []) listener(payload as never)
+  })
 
   async function deliver({ id, subscription, key }: Head) {
     const reaction = reactions.get(subscription)
@@ -181,20 +160,11 @@ export function createBus(deps: { db: Db; transport: Transport; nodeId: string; 
             ${payloads.map((payload) => JSON.stringify(payload))}::text[]::jsonb[]) with ordinality as told(key, payload, n),
           unnest(${names}::text[]) as subscription
         order by n`
-    if (hearers.has(event.name) && !event.bulky)
-      await transport.send(
-        sql,
-        payloads.map((payload) => messageOf(event.name, payload)),
-      )
-    db.afterCommit(sql, () => {
-      for (const payload of payloads) callHearers(event.name, payload)
-      if (names.length > 0) wake()
-    })
-  }
-
-  function messageOf(event: string, payload: unknown): string {
-    const whole = JSON.stringify({ node: nodeId, event, payload })
-    return Buffer.byteLength(whole) < messageBytes ? whole : JSON.stringify({ node: nodeId, event })
+    if (hearers.has(event.name)) {
+      const to = event.bulky ? (`node/${deps.nodeId}` as const) : 'all'
+      await signals.send(sql, to, Published, { event: event.name, payloads })
+    }
+    if (names.length > 0) db.afterCommit(sql, wake)
   }
 
   return {
@@ -203,9 +173,7 @@ export function createBus(deps: { db: Db; transport: Transport; nodeId: string; 
     hear(event, listener) {
       hearers.set(event.name, [...(hearers.get(event.name) ?? []), listener])
     },
-    onGap(listener) {
-      gapListeners.push(listener)
-    },
+    onGap: signals.onReset,
     isHeard: ({ name }) => hearers.has(name) || subscriptions.has(name),
     react(subscription, event, reaction) {
       if (reactions.has(subscription)) throw new Error(`reaction ${subscription} is registered twice`)
@@ -213,7 +181,7 @@ export function createBus(deps: { db: Db; transport: Transport; nodeId: string; 
       subscriptions.set(event.name, [...(subscriptions.get(event.name) ?? []), subscription])
     },
     async start({ workers }) {
-      await transport.open(receive, gap)
+      await signals.start()
       running = workers
       if (workers) timer = setInterval(wake, pollMs)
       wake()
@@ -222,7 +190,7 @@ export function createBus(deps: { db: Db; transport: Transport; nodeId: string; 
       running = false
       clearInterval(timer)
       await draining
-      await transport.close()
+      await signals.stop()
     },
     async settled() {
       const deadline = monotonicMs() + 30_000
@@ -237,28 +205,4 @@ export function createBus(deps: { db: Db; transport: Transport; nodeId: string; 
   }
 }
 
-const channel = 'waypost_events'
-
-/** To every process with the commit of `sql`: anything may have changed, start anew. For commands beside the platform. */
-export const tellGap = (sql: Sql) =>
-  sql`select pg_notify(${channel}, ${JSON.stringify({ node: '', event: 'kernel.gap' })})`
-
-/** LISTEN and NOTIFY: within one process nothing of it is used, between processes on one database it is enough. */
-export function postgresTransport(db: Db): Transport {
-  let subscription: { unlisten(): Promise<void> } | undefined
-  return {
-    async send(sql, messages) {
-      await sql`select pg_notify(${channel}, message) from unnest(${messages}::text[]) as message`
-    },
-    async open(receive, gap) {
-      let first = true
-      subscription = await db.sql.listen(channel, receive, () => {
-        if (!first) gap() // reconnected: what was told in between is lost
-        first = false
-      })
-    },
-    async close() {
-      await subscription?.unlisten()
-    },
-  }
-}
+export { resetAllNodes as tellGap } from './signals.ts'

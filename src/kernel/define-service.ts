@@ -11,14 +11,20 @@ import type { Http, Operation } from './http/routes.ts'
 import type { NewId } from './ids.ts'
 import type { Jobs } from './jobs.ts'
 import type { Log } from './log.ts'
+import type { Members } from './members.ts'
 import type { Metrics } from './metrics.ts'
 import type { PeriodicTask } from './periodic.ts'
 import type { Secrets } from './secrets.ts'
+import type { Signals } from './signals.ts'
 
 /** What every service is handed; nothing else of the outside world reaches it. */
 export interface Kit {
   db: Db
   bus: Bus
+  /** This node and the others. */
+  members: Members
+  /** Messages between nodes. */
+  signals: Signals
   jobs: Jobs
   secrets: Secrets
   metrics: Metrics

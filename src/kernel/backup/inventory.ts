@@ -22,6 +22,9 @@ export async function findSchemas(sql: Sql, modules: Iterable<string>): Promise<
   return rows.map((row) => row.name as string)
 }
 
+/** Tables of the kernel that say something about the running nodes, or hold a key. */
+const ofThisInstallation = new Set(['data_keys', 'nodes', 'signals', 'signal_key'])
+
 /** Of the job queue's own schema only what was asked to be done; the rest describes that installation. */
 export async function findTables(sql: Sql, schemas: string[]): Promise<TableEntry[]> {
   const rows = await sql<TableEntry[]>`
@@ -35,7 +38,7 @@ export async function findTables(sql: Sql, schemas: string[]): Promise<TableEntr
     order by n.nspname, c.relname`
   return rows
     .filter(({ schema, name }) => schema !== jobsSchema || jobsTables.includes(name))
-    .filter(({ schema, name }) => !(schema === 'kernel' && name === 'data_keys'))
+    .filter(({ schema, name }) => schema !== 'kernel' || !ofThisInstallation.has(name))
 }
 
 export async function findPartitions(sql: Sql, schemas: string[]): Promise<Partition[]> {
@@ -62,7 +65,8 @@ export async function readSequences(sql: Sql, schemas: string[]): Promise<Sequen
 const findSequences = (sql: Sql, schemas: string[]) => sql<{ schema: string; name: string }[]>`
   select n.nspname::text as schema, c.relname::text as name
   from pg_class c join pg_namespace n on n.oid = c.relnamespace
-  where c.relkind = 'S' and n.nspname = any(${schemas}::name[]) order by 1, 2`
+  where c.relkind = 'S' and n.nspname = any(${schemas}::name[])
+    and (n.nspname, c.relname) <> ('kernel', 'signals_id_seq') order by 1, 2`
 
 /** Only those that the migrations make: a backup must not reach sequences of other programs in the same database. */
 export async function setSequences(sql: Sql, schemas: string[], sequences: Sequence[]) {

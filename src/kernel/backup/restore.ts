@@ -1,10 +1,10 @@
 import type { Blobs } from '../blobs/blobs.ts'
 import { readMark } from '../blobs/mark.ts'
-import { tellGap } from '../bus.ts'
 import { type ConnectionOptions, connect, type Sql } from '../db.ts'
 import { installJobs, jobsSchema, readJobsVersion } from '../jobs.ts'
 import { applyMigrations, lockMigrations, type Migration } from '../migrate.ts'
 import { readDataKey, storeDataKey } from '../secrets.ts'
+import { resetAllNodes } from '../signals.ts'
 import { authenticate } from './authentication.ts'
 import { type ContentProgress, type ContentTable, restoreContents, whileHeld } from './contents.ts'
 import { copyIn, transaction } from './copy.ts'
@@ -108,7 +108,7 @@ async function restoreTables(
     const news = await applyMigrations(sql, migrations)
     await keepMarks()
     for (const pid of others) await sql`select pg_terminate_backend(${pid})`
-    await tellGap(sql)
+    await resetAllNodes(sql)
     return news
   })
   await analyze(connection, manifest)

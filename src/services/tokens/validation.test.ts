@@ -5,6 +5,7 @@ import { eventually } from '../../../test/harness/eventually.ts'
 import { openHouse } from '../../../test/harness/house.ts'
 import { furnish, openTokens, services } from '../../../test/harness/tokens.ts'
 import { gather } from '../../kernel/gather.ts'
+import { resetAllNodes } from '../../kernel/signals.ts'
 import { TenantDeleted } from '../tenants/events.ts'
 
 const environment = { WAYPOST_MASTER_KEY: 'a master key that two houses share, long enough' }
@@ -189,7 +190,7 @@ suite('what is changed is known', () => {
     // As after a restore: the rows are others, and nobody was told but of a gap.
     await db.sql.unsafe(`update tokens.tokens set status = 'Revoked' where endpoint_id = $1`, [endpointId])
     assert.ok(await neighbour.api.validate({ token, versionName: version }))
-    await db.sql.unsafe(`select pg_notify('waypost_events', '{"node":"","event":"kernel.gap"}')`)
+    await resetAllNodes(db.sql)
     await eventually(async () => assert.equal(await neighbour.api.validate({ token, versionName: version }), undefined))
     const fresh = await anEndpoint(app)
     assert.ok(await neighbour.api.validate({ token: fresh.token, versionName: version }))

@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import { freshDatabase } from '../../../../test/harness/database.ts'
 import { eventually } from '../../../../test/harness/eventually.ts'
 import { openLive } from '../../../../test/harness/live.ts'
+import { overheardEvents } from '../../../../test/harness/nodes.ts'
 import { addRealms } from '../../../../test/harness/realm-state.ts'
-import { connect } from '../../../kernel/db.ts'
 import { LiveAsked } from '../events.ts'
 import { createPeers } from './peers.ts'
 
@@ -15,11 +15,7 @@ await addRealms(stores.house, 'platform', 'default', 'other')
 const watches = await open()
 const { endpoint, registered, collect } = stores
 
-/** Messages between the processes, as anybody on the database hears them. */
-// biome-ignore lint/suspicious/noExplicitAny: payloads of every event
-const messages: { event: string; payload: any }[] = []
-const listener = connect(connection, { max: 1 })
-await listener.listen('waypost_events', (text) => void messages.push(JSON.parse(text)))
+const messages = await overheardEvents(connection)
 const sent = () => messages.filter(({ event }) => event === 'time-series.live.points-sent').length
 
 test('what one process stores is watched in another, however long it is, and nothing is sent that nobody watches', async () => {
@@ -130,7 +126,7 @@ test('a process that starts later asks what is watched, and one that lost sight 
   })
   const late = await watches.watch(app, '?initial=true')
   assert.equal((await late.next('points')).data[one.endpointId]['auto~a'][0].values.value, 2)
-  await listener`
+  await stores.house.kit.db.sql`
     select pg_terminate_backend(pid) from pg_stat_activity
     where datname = current_database() and query ilike 'listen%' and pid <> pg_backend_pid()`
   await eventually(
@@ -145,5 +141,4 @@ test('a process that starts later asks what is watched, and one that lost sight 
     await new Promise((done) => setTimeout(done, 100))
     assert.ok(late.events.some(({ event }) => event === 'points'))
   })
-  await listener.end()
 })

@@ -1,0 +1,214 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { eventually } from '../../test/harness/eventually.ts'
+import { aNode, kernelDatabase, type TestNode } from '../../test/harness/nodes.ts'
+import { connect } from './db.ts'
+import { defineRequest, defineSignal, inProcessTransport, resetAllNodes } from './signals.ts'
+
+interface Said {
+  text: string
+}
+const Said = defineSignal<Said>('test.said')
+const Double = defineRequest<number, number>('test.double')
+const Unknown = defineRequest<number, number>('test.unknown')
+
+function listening(node: TestNode) {
+  const got: string[] = []
+  const from: string[] = []
+  let resets = 0
+  node.signals.on(Said, ({ text }, sender) => {
+    got.push(text)
+    from.push(sender)
+  })
+  node.signals.onReset(() => resets++)
+  return { ...node, got, from, resets: () => resets }
+}
+
+async function twoNodes(t: TestContext, options: Parameters<typeof aNode>[1] = {}) {
+  const connection = await kernelDatabase(t)
+  const [one, two] = [listening(await aNode(connection, options)), listening(await aNode(connection, options))]
+  await one.start()
+  await two.start()
+  return { one: { ...one, connection }, two, connection }
+}
+
+const rowsOf = async ({ db }: TestNode) => (await db.sql`select from kernel.signals`).length
+
+for (const [name, transport] of [
+  ['PostgreSQL', undefined],
+  ['the process', inProcessTransport()],
+] as const)
+  test(`signals reach all nodes, one node, or any node, over ${name}`, async (t) => {
+    const { one, two } = await twoNodes(t, transport && { transport })
+    await one.db.tx(async (sql) => {
+      await one.signals.send(sql, 'all', Said, { text: 'to all' })
+      await one.signals.send(sql, `node/${two.nodeId}`, Said, { text: 'to two' })
+      await one.signals.send(sql, `node/${one.nodeId}`, Said, { text: 'to one' })
+      await one.signals.send(sql, 'any/test', Said, { text: 'to any' })
+      assert.deepEqual([one.got, two.got], [[], []])
+    })
+    assert.deepEqual(one.got.toSorted(), ['to all', 'to any', 'to one'], 'before the transaction returns')
+    await eventually(() => assert.deepEqual(two.got, ['to all', 'to two']), { withinMs: 1000 })
+    assert.deepEqual(two.from, [one.nodeId, one.nodeId])
+    await eventually(async () => assert.equal(await rowsOf(one), 0))
+    assert.equal(await two.signals.sendNow('all', Said, { text: 'now' }), true)
+    await eventually(() => assert.deepEqual([one.got.at(-1), two.got.at(-1)], ['now', 'now']))
+  })
+
+test('nothing leaves a transaction that is rolled back', async (t) => {
+  const { one, two } = await twoNodes(t)
+  await assert.rejects(
+    one.db.tx(async (sql) => {
+      await one.signals.send(sql, 'all', Said, { text: 'never' })
+      throw new Error('rolled back')
+    }),
+    /rolled back/,
+  )
+  await one.db.tx((sql) => one.signals.send(sql, 'all', Said, { text: 'ever' }))
+  await eventually(() => assert.deepEqual(two.got, ['ever']))
+  assert.deepEqual(one.got, ['ever'])
+})
+
+test('a payload of any size and any text arrives whole, and resets nobody', async (t) => {
+  const { one, two } = await twoNodes(t)
+  const before = two.resets()
+  const texts = ['é\n"\\ \u2028 😀', 'x'.repeat(7900), 'ß'.repeat(8000), '😀'.repeat(100_000), 'end']
+  await one.db.tx((sql) =>
+    one.signals.sendEach(
+      sql,
+      Said,
+      texts.map((text) => ({ to: `node/${two.nodeId}` as const, payload: { text } })),
+    ),
+  )
+  await eventually(() => assert.equal(two.got.at(-1), 'end'))
+  assert.deepEqual(two.got, texts)
+  for (const text of texts) await one.signals.sendNow(`node/${two.nodeId}`, Said, { text })
+  await eventually(() => assert.equal(two.got.length, 2 * texts.length))
+  assert.deepEqual(two.got.slice(texts.length), texts)
+  assert.equal(two.resets(), before)
+})
+
+test('a node that is alone stores nothing and sends nothing', async (t) => {
+  const connection = await kernelDatabase(t)
+  const node = listening(await aNode(connection))
+  await node.start()
+  for (let n = 0; n < 5; n++) await node.db.tx((sql) => node.signals.send(sql, 'all', Said, { text: `${n}` }))
+  await node.signals.flush()
+  assert.equal(node.got.length, 5)
+  const [sequence] = await node.db.sql`select is_called from kernel.signals_id_seq`
+  assert.equal(sequence!.isCalled, false)
+  assert.match(await node.metrics.text(), /waypost_signals_sent_total 0/)
+})
+
+test('a node that joins while a transaction is open gets what that one sends', async (t) => {
+  const connection = await kernelDatabase(t)
+  const [one, two] = [listening(await aNode(connection)), listening(await aNode(connection))]
+  await one.start()
+  await one.db.tx(async (sql) => {
+    await one.signals.send(sql, 'all', Said, { text: 'early' })
+    await two.start()
+  })
+  await eventually(() => assert.deepEqual(two.got, ['early']), { withinMs: 1000 })
+  assert.equal(two.resets(), 1, 'what it read before the other one knew of it may be stale')
+})
+
+test('rows of a node that died before sending are sent by another one, once', async (t) => {
+  const { one, two } = await twoNodes(t)
+  await one.db.sql`
+    insert into kernel.signals (node_id, address, topic, payload)
+    values ('dead', 'all', 'test.said', '{"text": "all"}'), ('dead', 'node/gone', 'test.said', '{"text": "nobody"}'),
+      ('dead', 'any/test', 'test.said', '{"text": "any"}'), ('dead', ${`node/${two.nodeId}`}, 'test.said', '{"text": "two"}')`
+  await eventually(() => assert.deepEqual([...one.got, ...two.got].toSorted(), ['all', 'all', 'any', 'two']))
+  assert.ok(one.got.includes('all') && two.got.includes('all') && two.got.includes('two'))
+  await eventually(async () => assert.equal(await rowsOf(one), 0))
+})
+
+test('messages without a valid signature are dropped and counted', async (t) => {
+  const { one, two } = await twoNodes(t)
+  const forged = `${'A'.repeat(22)} ${one.nodeId} 99 0 1 [["test.said",{"text":"forged"}]]`
+  for (const text of [forged, 'short', '', '{"node":"x","event":"y"}'])
+    await one.db.sql`select pg_notify('waypost_all', ${text})`
+  await one.db.tx((sql) => one.signals.send(sql, 'all', Said, { text: 'true' }))
+  await eventually(() => assert.deepEqual(two.got, ['true']))
+  await eventually(async () =>
+    assert.match(await two.metrics.text(), /waypost_signals_lost_total\{reason="signature"\} 4/),
+  )
+})
+
+test('a repeated message is ignored', async (t) => {
+  const { one, two, connection } = await twoNodes(t)
+  const heard: string[] = []
+  const spy = connect(connection, { max: 1 })
+  await spy.listen('waypost_all', (text) => heard.push(text))
+  await one.signals.sendNow('all', Said, { text: 'once' })
+  await eventually(() => assert.equal(heard.length, 1))
+  await spy`select pg_notify('waypost_all', ${heard[0]!})`
+  await one.signals.sendNow('all', Said, { text: 'last' })
+  await eventually(() => assert.equal(two.got.at(-1), 'last'))
+  assert.deepEqual(two.got, ['once', 'last'])
+  await spy.end()
+})
+
+test('a replaced key is taken up', async (t) => {
+  const { one, two } = await twoNodes(t)
+  await one.db.sql`update kernel.signal_key set key = sha256('another')`
+  const three = listening(await aNode(one.connection))
+  await three.start()
+  await eventually(async () => {
+    await three.signals.sendNow('all', Said, { text: 'new' })
+    assert.ok(one.got.includes('new') && two.got.includes('new'))
+  })
+})
+
+test('a lost connection resets, and so does a command that changes the database', async (t) => {
+  const { one, two } = await twoNodes(t)
+  const [before, own] = [two.resets(), one.resets()]
+  await one.db.tx((sql) => resetAllNodes(sql))
+  await eventually(() => assert.deepEqual([one.resets(), two.resets()], [own + 1, before + 1]), { withinMs: 1000 })
+  await one.db.sql`
+    select pg_terminate_backend(pid) from pg_stat_activity
+    where datname = current_database() and pid <> pg_backend_pid() and query ilike 'listen%'`
+  await eventually(() => assert.ok(two.resets() > before + 1), { withinMs: 15_000 })
+  await eventually(async () => {
+    await one.db.tx((sql) => one.signals.send(sql, 'all', Said, { text: 'again' }))
+    assert.ok(two.got.includes('again'))
+  })
+})
+
+test('a process that never starts sends too', async (t) => {
+  const { one, two, connection } = await twoNodes(t)
+  const command = await aNode(connection)
+  await command.db.tx((sql) => command.signals.send(sql, 'all', Said, { text: 'command' }))
+  await command.db.tx((sql) => command.signals.send(sql, 'any/test', Said, { text: 'work' }))
+  await command.signals.flush()
+  await eventually(() => assert.deepEqual([...one.got, ...two.got].toSorted(), ['command', 'command', 'work']))
+})
+
+test('a request is answered, or fails in time', async (t) => {
+  const { one, two } = await twoNodes(t)
+  for (const { signals } of [one, two])
+    signals.answer(Double, async (n) => {
+      if (n < 0) throw new Error('not below zero')
+      return 2 * n
+    })
+  assert.equal(await one.signals.request(two.nodeId, Double, 21), 42)
+  assert.equal(await one.signals.request(one.nodeId, Double, 1), 2)
+  await assert.rejects(one.signals.request(two.nodeId, Double, -1), /not below zero/)
+  await assert.rejects(one.signals.request(two.nodeId, Unknown, 1), /no answer for test.unknown/)
+  await assert.rejects(
+    one.signals.request('gone', Double, 1, { timeoutMs: 50 }),
+    /did not answer test.double within 50 ms/,
+  )
+})
+
+test('a handler that fails keeps no other from its message', async (t) => {
+  const { one, two } = await twoNodes(t)
+  two.signals.on(Said, () => {
+    throw new Error('at once')
+  })
+  two.signals.on(Said, () => Promise.reject(new Error('later')))
+  const after: string[] = []
+  two.signals.on(Said, ({ text }) => void after.push(text))
+  await one.db.tx((sql) => one.signals.send(sql, 'all', Said, { text: 'kept' }))
+  await eventually(() => assert.deepEqual(after, ['kept']))
+})

@@ -1,0 +1,214 @@
+/**
+ * Messages between nodes, see README.md. `send` stores a row in the caller's transaction; after the commit the relay sends it in a
+ * batch and deletes the row. Rows that stay belong to a node that died: any node sends them.
+ */
+import { sleep } from './clock.ts'
+import type { Db, Sql } from './db.ts'
+import type { Log } from './log.ts'
+import type { Members } from './members.ts'
+import type { Metrics } from './metrics.ts'
+import { defineRequest, defineSignal, type Handler, type Signal } from './signals/define.ts'
+import { createHandlers, type Handlers } from './signals/handlers.ts'
+import { createSigningKey } from './signals/key.ts'
+import { createReceiver } from './signals/receive.ts'
+import { createRelay, type Relay } from './signals/relay.ts'
+import { createRequests, type Requests } from './signals/requests.ts'
+import { insertForAnyNode, insertSignals } from './signals/rows.ts'
+import { createSweeper, removeWhenHandled, type Sweeper } from './signals/sweep.ts'
+import { type Address, isAny, isFor, type Transport } from './signals/transport.ts'
+
+export { defineRequest, defineSignal, type Request, type Signal } from './signals/define.ts'
+export { type Address, inProcessTransport, postgresTransport, type Transport } from './signals/transport.ts'
+
+export interface Signals extends Requests {
+  /** Leaves with the commit of `sql` or not at all, and is delivered at least once. */
+  send<P>(sql: Sql, to: Address, signal: Signal<P>, payload: P): Promise<void>
+  /** Several at once in one statement. */
+  sendEach<P>(sql: Sql, signal: Signal<P>, messages: { to: Address; payload: P }[]): Promise<void>
+  /** Stores no row: cheaper, but lost when this process dies or the database is away. True when the transport took it. */
+  sendNow<P>(to: Exclude<Address, `any/${string}`>, signal: Signal<P>, payload: P): Promise<boolean>
+  /** On the sending node, handlers run after the commit and before the transaction returns. `from` is the sender's node id. */
+  on<P>(signal: Signal<P>, handler: Handler<P>): void
+  /** Messages may have been lost: drop whatever is kept because of them. */
+  onReset(listener: () => void): void
+  start(): Promise<void>
+  stop(): Promise<void>
+  /** Sends what is pending: for a process that never starts and ends soon. */
+  flush(): Promise<void>
+}
+
+/** To every node with the commit of `sql`: anything may have changed. For commands that change the database beneath the platform. */
+export const resetAllNodes = (sql: Sql) => insertForAnyNode(sql, { address: 'all', topic: Reset.name, payload: '{}' })
+
+const sweepMs = 2000
+
+const Join = defineRequest<Record<never, never>, true>('kernel.join')
+const Leave = defineSignal<Record<never, never>>('kernel.leave')
+const Reset = defineSignal<Record<never, never>>('kernel.reset')
+
+interface Parts {
+  db: Db
+  members: Members
+  log: Log
+  relay: Relay
+  handlers: Handlers
+}
+
+export function createSignals(deps: {
+  db: Db
+  members: Members
+  transport: Transport
+  log: Log
+  metrics: Metrics
+}): Signals {
+  const { db, members, transport, log, metrics } = deps
+  const { nodeId } = members
+  const sent = metrics.counter('waypost_signals_sent_total', 'Signals handed to the transport')
+  const received = metrics.counter('waypost_signals_received_total', 'Signals of other nodes')
+  const lost = metrics.counter('waypost_signals_lost_total', 'Signals that were not delivered', ['reason'])
+  const key = createSigningKey(db, log)
+  const handlers = createHandlers(log)
+  const relay = createRelay({
+    transport,
+    nodeId,
+    key: key.load,
+    log,
+    sent: (count) => sent.inc(count),
+    dropped: (count) => lost.inc({ reason: 'unsent' }, count),
+  })
+  const parts: Parts = { db, members, log, relay, handlers }
+  const sweeper = createSweeper({ db, nodeId, handlers, relay, log })
+  const receive = createReceiver({
+    nodeId,
+    key,
+    handlers,
+    log,
+    received: (count) => received.inc(count),
+    rejected: () => lost.inc({ reason: 'signature' }),
+    sweep: sweeper.run,
+  })
+  const sendNow = senderOf(parts)
+  const requests = createRequests({ sendNow, on: handlers.on })
+  requests.answer(Join, async () => {
+    await members.refresh()
+    return true
+  })
+  handlers.on(Leave, async (_, from) => {
+    if (from !== nodeId) await members.refresh()
+  })
+  handlers.on(Reset, handlers.reset)
+  members.onReturn(handlers.reset)
+  members.leftovers({ name: 'kernel.signals', owners: async () => [], sweep: sweeper.run })
+  const open = async () => {
+    await key.load()
+    await transport.open(nodeId, receive, handlers.reset)
+  }
+  return {
+    ...requests,
+    on: handlers.on,
+    onReset: handlers.onReset,
+    send: (sql, to, { name }, payload) => send(parts, sql, name, [{ to, payload }]),
+    sendEach: (sql, { name }, messages) => send(parts, sql, name, messages),
+    sendNow,
+    flush: relay.flush,
+    ...lifeOf(parts, { open, close: transport.close, requests, sweeper, sendNow }),
+  }
+}
+
+function lifeOf(
+  { members, relay, handlers, log }: Parts,
+  deps: {
+    open(): Promise<void>
+    close(): Promise<void>
+    requests: Requests
+    sweeper: Sweeper
+    sendNow: Signals['sendNow']
+  },
+): Pick<Signals, 'start' | 'stop'> {
+  const { requests, sweeper } = deps
+  let timer: NodeJS.Timeout | undefined
+  let started = false
+
+  /** Until every other node sends to this one, what this node reads into a cache may become stale unnoticed. */
+  async function join() {
+    const others = members.others()
+    if (others.length === 0) return
+    const answers = await Promise.allSettled(others.map(({ id }) => requests.request(id, Join, {})))
+    handlers.reset()
+    const late = others.filter((_, index) => answers[index]!.status === 'rejected').map(({ id }) => id)
+    if (late.length === 0) return
+    log.warn({ nodes: late }, 'nodes did not answer; they learn of this node with their next heartbeat')
+    void sleep(sweepMs).then(() => started && handlers.reset())
+  }
+
+  return {
+    async start() {
+      await deps.open()
+      await members.start()
+      started = true
+      await join()
+      await sweeper.run()
+      timer = setInterval(sweeper.run, sweepMs).unref()
+    },
+    async stop() {
+      clearInterval(timer)
+      await sweeper.stop()
+      await relay.flush()
+      if (!started) return
+      started = false
+      const wasAlone = members.isAlone()
+      await members.stop()
+      if (!wasAlone) await deps.sendNow('all', Leave, {})
+      await deps.close()
+    },
+  }
+}
+
+interface ToSend {
+  to: Address
+  payload: unknown
+}
+
+async function send(parts: Parts, sql: Sql, topic: string, all: ToSend[]) {
+  const { db, members } = parts
+  const { nodeId } = members
+  const stored = all
+    // A node alone stores and sends nothing. Who joins before the commit is sent it without a row.
+    .filter(({ to }) => to !== `node/${nodeId}` && !(to === 'all' && members.isAlone()))
+    .map((one) => ({ one, text: JSON.stringify(one.payload) }))
+  const ids = await insertSignals(
+    sql,
+    // Without having joined, this process handles nothing for others.
+    stored.map(({ one: { to }, text }) => {
+      return { nodeId: isAny(to) && !members.isAlive(nodeId) ? '' : nodeId, address: to, topic, payload: text }
+    }),
+  )
+  const rows = new Map(stored.map(({ one, text }, index) => [one, { text, rowId: ids[index]! }]))
+  db.afterCommit(sql, () => {
+    for (const one of all) leave(parts, topic, one, rows.get(one))
+  })
+}
+
+/** After the commit. */
+function leave(parts: Parts, topic: string, { to, payload }: ToSend, row: { text: string; rowId: number } | undefined) {
+  const { members, relay, handlers } = parts
+  const { nodeId } = members
+  if (isAny(to)) {
+    if (members.isAlive(nodeId)) removeWhenHandled(parts, row!.rowId, handlers.dispatch(topic, payload, nodeId))
+    return
+  }
+  if (isFor(to, nodeId)) void handlers.dispatch(topic, payload, nodeId)
+  if (row) relay.add({ address: to, topic, payload: row.text, rowId: row.rowId })
+  else if (to === 'all' && !members.isAlone())
+    relay.add({ address: to, topic, payload: JSON.stringify(payload), rowId: undefined })
+}
+
+const senderOf =
+  ({ members, relay, handlers }: Parts): Signals['sendNow'] =>
+  (to, { name: topic }, payload) => {
+    const { nodeId } = members
+    if (isFor(to, nodeId)) queueMicrotask(() => void handlers.dispatch(topic, payload, nodeId))
+    if (to === `node/${nodeId}` || (to === 'all' && members.isAlone())) return Promise.resolve(true)
+    const text = JSON.stringify(payload)
+    return new Promise((done) => relay.add({ address: to, topic, payload: text, rowId: undefined, done }))
+  }

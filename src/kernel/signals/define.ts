@@ -1,0 +1,24 @@
+export interface Signal<P> {
+  name: string
+  /** For the compiler only. */
+  payload?: P
+}
+
+/** A signal that the receiving node answers. */
+export interface Request<P, R> extends Signal<P> {
+  /** For the compiler only. */
+  reply?: R
+}
+
+export type Handler<P> = (payload: P, from: string) => void | Promise<void>
+
+const names = new Set<string>()
+
+/** Names are `service.what`; payloads are JSON of any size. */
+export function defineSignal<P>(name: string): Signal<P> {
+  if (names.has(name)) throw new Error(`signal ${name} is defined twice`)
+  names.add(name)
+  return { name }
+}
+
+export const defineRequest = <P, R>(name: string): Request<P, R> => defineSignal<P>(name)

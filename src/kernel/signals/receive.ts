@@ -1,0 +1,43 @@
+/** Texts of the transport become messages: checked, put together, dispatched. */
+import type { Log } from '../log.ts'
+import { createAssembler, type Frame, openFrame } from './frames.ts'
+import type { Handlers } from './handlers.ts'
+import type { SigningKey } from './key.ts'
+import { sweepNow } from './rows.ts'
+import type { Address } from './transport.ts'
+
+export function createReceiver(deps: {
+  nodeId: string
+  key: SigningKey
+  handlers: Handlers
+  log: Log
+  received(count: number): void
+  rejected(): void
+  sweep(): void
+}) {
+  const { nodeId, key, handlers, log } = deps
+  const assembler = createAssembler()
+
+  function take(address: Address, frame: Frame) {
+    if (frame.from === nodeId) return
+    const messages = assembler.add(address, frame) ?? []
+    deps.received(messages.length)
+    for (const { topic, payload } of messages) void handlers.dispatch(topic, payload, frame.from)
+  }
+
+  /** A restore may have replaced the key. */
+  async function takeWithNewKey(address: Address, text: string) {
+    const renewal = await key.renew()
+    const frame = renewal === 'replaced' ? openFrame(key.current(), address, text) : undefined
+    if (frame) return take(address, frame)
+    deps.rejected()
+    if (renewal !== 'too soon') log.warn({ address }, 'a message between nodes has no valid signature; it is dropped')
+  }
+
+  return (address: Address, text: string) => {
+    if (text === sweepNow) return deps.sweep()
+    const frame = openFrame(key.current(), address, text)
+    if (frame) take(address, frame)
+    else void takeWithNewKey(address, text)
+  }
+}

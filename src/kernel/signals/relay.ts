@@ -1,0 +1,90 @@
+/** Sends what was committed within a few milliseconds as one batch, one batch after the other. */
+import { sleep } from '../clock.ts'
+import type { Log } from '../log.ts'
+import { framesOf } from './frames.ts'
+import type { Address, Transport } from './transport.ts'
+
+export interface Pending {
+  address: Address
+  topic: string
+  /** JSON. */
+  payload: string
+  /** In `kernel.signals`; undefined for a message that may be lost. */
+  rowId: number | undefined
+  /** Whether the transport took it. */
+  done?(sent: boolean): void
+}
+
+export interface Relay {
+  add(pending: Pending): void
+  /** Sends what is pending; resolves when nothing is left. */
+  flush(): Promise<void>
+}
+
+const batchMs = 5
+const batchBytes = 1_000_000
+/** Beyond this, messages without a row are dropped; the others are read from their rows later. */
+const pendingBytesMax = 32_000_000
+
+export function createRelay(deps: {
+  transport: Transport
+  nodeId: string
+  key(): Promise<Buffer>
+  log: Log
+  sent(count: number): void
+  dropped(count: number): void
+}): Relay {
+  const { transport, nodeId, log } = deps
+  const pending: Pending[] = []
+  let pendingBytes = 0
+  let number = 0
+  let sending: Promise<void> | undefined
+
+  function take(): Pending[] {
+    let [count, bytes] = [0, 0]
+    // A message that is larger than a batch is a batch.
+    while (count < pending.length && bytes < batchBytes) bytes += pending[count++]!.payload.length
+    pendingBytes -= bytes
+    return pending.splice(0, count)
+  }
+
+  async function send(batch: Pending[]) {
+    try {
+      const key = await deps.key()
+      const frames = [...Map.groupBy(batch, ({ address }) => address)].flatMap(([address, messages]) =>
+        framesOf(key, nodeId, ++number, address, messages).map((text) => ({ address, text })),
+      )
+      const rowIds = batch.flatMap(({ rowId }) => (rowId === undefined ? [] : [rowId]))
+      await transport.send(frames, rowIds)
+      deps.sent(batch.length)
+      for (const { done } of batch) done?.(true)
+    } catch (error) {
+      // Rows stay where they are and are sent by the sweep.
+      const lost = batch.filter(({ rowId }) => rowId === undefined).length
+      if (lost > 0) deps.dropped(lost)
+      log.warn({ err: error, messages: batch.length, lost }, 'sending signals failed; stored ones are sent again')
+      for (const { done, rowId } of batch) done?.(rowId !== undefined)
+    }
+  }
+
+  async function work() {
+    await sleep(batchMs)
+    while (pending.length > 0) await send(take())
+    sending = undefined
+  }
+
+  return {
+    add(one) {
+      if (pendingBytes > pendingBytesMax) {
+        if (one.rowId === undefined) deps.dropped(1)
+        return one.done?.(false)
+      }
+      pending.push(one)
+      pendingBytes += one.payload.length
+      sending ??= work()
+    },
+    async flush() {
+      while (sending) await sending
+    },
+  }
+}

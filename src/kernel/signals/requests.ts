@@ -1,0 +1,65 @@
+/** Questions to one node and their answers, over signals that may be lost: a time limit decides. */
+import { newId } from '../ids.ts'
+import { defineSignal, type Handler, type Request, type Signal } from './define.ts'
+
+export interface Requests {
+  /** Rejects after `timeoutMs` (default 5 s), or when the handler threw. */
+  request<P, R>(nodeId: string, request: Request<P, R>, payload: P, options?: { timeoutMs?: number }): Promise<R>
+  answer<P, R>(request: Request<P, R>, handler: (payload: P, from: string) => R | Promise<R>): void
+}
+
+type Answer = (payload: never, from: string) => unknown
+
+const Asked = defineSignal<{ id: string; name: string; payload: unknown }>('kernel.request')
+const Answered = defineSignal<{ id: string; reply?: unknown; error?: string }>('kernel.reply')
+
+const defaultTimeoutMs = 5000
+
+export function createRequests(signals: {
+  sendNow<P>(to: `node/${string}`, signal: Signal<P>, payload: P): Promise<boolean>
+  on<P>(signal: Signal<P>, handler: Handler<P>): void
+}): Requests {
+  const waiting = new Map<string, { resolve(reply: never): void; reject(error: Error): void }>()
+  const answers = new Map<string, Answer>()
+
+  async function answerTo(name: string, payload: unknown, from: string) {
+    const answer = answers.get(name)
+    if (!answer) return { error: `this node has no answer for ${name}` }
+    try {
+      return { reply: await answer(payload as never, from) }
+    } catch (error) {
+      return { error: (error as Error).message }
+    }
+  }
+
+  signals.on(Asked, async ({ id, name, payload }, from) => {
+    await signals.sendNow(`node/${from}`, Answered, { id, ...(await answerTo(name, payload, from)) })
+  })
+
+  signals.on(Answered, ({ id, reply, error }) => {
+    const asked = waiting.get(id)
+    if (error === undefined) asked?.resolve(reply as never)
+    else asked?.reject(new Error(error))
+  })
+
+  return {
+    answer: ({ name }, handler) => void answers.set(name, handler as Answer),
+    async request(nodeId, { name }, payload, { timeoutMs = defaultTimeoutMs } = {}) {
+      const id = newId()
+      const timer = setTimeout(() => {
+        waiting.get(id)?.reject(new Error(`node ${nodeId} did not answer ${name} within ${timeoutMs} ms`))
+      }, timeoutMs)
+      try {
+        return await new Promise<never>((resolve, reject) => {
+          waiting.set(id, { resolve, reject })
+          signals.sendNow(`node/${nodeId}`, Asked, { id, name, payload }).then((sent) => {
+            if (!sent) reject(new Error(`${name} could not be sent to node ${nodeId}`))
+          }, reject)
+        })
+      } finally {
+        clearTimeout(timer)
+        waiting.delete(id)
+      }
+    },
+  }
+}

@@ -1,0 +1,70 @@
+/** Sends rows whose node died or could not send them, and delivers here what is for this node too. */
+import type { Db } from '../db.ts'
+import type { Log } from '../log.ts'
+import type { Handlers } from './handlers.ts'
+import type { Relay } from './relay.ts'
+import { claimedAtOnce, claimStale, removeSignal } from './rows.ts'
+import { isAny, isFor } from './transport.ts'
+
+export interface Sweeper {
+  /** One sweep at a time: a call during a sweep leads to one more. Never rejects. */
+  run(): Promise<void>
+  /** No further sweep begins; resolves when none runs. */
+  stop(): Promise<void>
+}
+
+interface Deps {
+  db: Db
+  nodeId: string
+  handlers: Handlers
+  relay: Relay
+  log: Log
+}
+
+export function createSweeper(deps: Deps): Sweeper {
+  let running: Promise<void> | undefined
+  let [again, stopped] = [false, false]
+
+  async function sweep() {
+    do {
+      again = false
+      await sendStale(deps)
+    } while (again && !stopped)
+  }
+
+  return {
+    async run() {
+      if (stopped) return
+      again = true
+      running ??= sweep()
+        .catch((error) => deps.log.warn({ err: error }, 'reading stored signals failed; retrying in 2 s'))
+        .finally(() => {
+          running = undefined
+        })
+      await running
+    },
+    async stop() {
+      stopped = true
+      await running
+    },
+  }
+}
+
+async function sendStale(deps: Deps) {
+  const { db, nodeId, handlers, relay } = deps
+  for (;;) {
+    const rows = await claimStale(db.sql, nodeId)
+    for (const { id, address, topic, payload } of rows.toSorted((a, b) => a.id - b.id)) {
+      const isHere = isAny(address) || isFor(address, nodeId)
+      const handled = isHere ? handlers.dispatch(topic, JSON.parse(payload), nodeId) : undefined
+      if (isAny(address)) removeWhenHandled(deps, id, handled!)
+      else relay.add({ address, topic, payload, rowId: id })
+    }
+    if (rows.length < claimedAtOnce) return
+  }
+}
+
+export const removeWhenHandled = ({ db, log }: Pick<Deps, 'db' | 'log'>, rowId: number, handled: Promise<unknown>) =>
+  void handled
+    .then(() => removeSignal(db.sql, rowId))
+    .catch((error) => log.warn({ err: error, rowId }, 'a handled signal could not be removed; it may be handled again'))

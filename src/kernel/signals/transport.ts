@@ -1,0 +1,79 @@
+/** How signals travel between nodes. NATS will be a third transport: publish, then delete the rows. */
+import type { Db } from '../db.ts'
+
+/** Every node, one node, or any one node of those that run a service. */
+export type Address = 'all' | `node/${string}` | `any/${string}`
+
+export const isAny = (address: Address) => address.startsWith('any/')
+
+/** Whether this node gets what is sent there, whoever else does. */
+export const isFor = (address: Address, nodeId: string) => address === 'all' || address === `node/${nodeId}`
+
+export interface Outgoing {
+  address: Address
+  text: string
+}
+
+export interface Transport {
+  /** Receives what is sent to `all` and to this node. `reset` is called when messages may have been lost. */
+  open(nodeId: string, receive: (address: Address, text: string) => void, reset: () => void): Promise<void>
+  /** Sends, and deletes these rows of `kernel.signals`: never the rows without having sent. */
+  send(messages: Outgoing[], rowIds: number[]): Promise<void>
+  close(): Promise<void>
+}
+
+export const channelOf = (address: Address) => `waypost_${address.replace('/', '_')}`
+
+/**
+ * LISTEN and NOTIFY. Commits that notify wait for each other in the whole server, so a batch is one statement of its own. It does not
+ * wait for the disk: when PostgreSQL crashes, the rows may be there again and are sent twice.
+ */
+export function postgresTransport(db: Db): Transport {
+  const listening: { unlisten(): Promise<void> }[] = []
+  return {
+    async open(nodeId, receive, reset) {
+      for (const address of ['all', `node/${nodeId}`] as Address[]) {
+        let first = true
+        const listened = () => {
+          if (!first && address === 'all') reset()
+          first = false
+        }
+        listening.push(await db.sql.listen(channelOf(address), (text) => receive(address, text), listened))
+      }
+    },
+    async send(messages, rowIds) {
+      await db.sql`
+        with sent as (delete from kernel.signals where id = any(${rowIds}::bigint[]))
+        select pg_notify(channel, text)
+        from unnest(${messages.map(({ address }) => channelOf(address))}::text[],
+            ${messages.map(({ text }) => text)}::text[]) as message (channel, text),
+          set_config('synchronous_commit', 'off', true)`
+    },
+    async close() {
+      await Promise.all(listening.splice(0).map((channel) => channel.unlisten()))
+    },
+  }
+}
+
+/** Connects nodes of one process: the result makes the transport of one of them. */
+export function inProcessTransport(): (db: Db) => Transport {
+  const nodes = new Map<string, (address: Address, text: string) => void>()
+  return (db) => {
+    let own: string | undefined
+    return {
+      async open(nodeId, receive) {
+        own = nodeId
+        nodes.set(nodeId, receive)
+      },
+      async send(messages, rowIds) {
+        for (const { address, text } of messages)
+          for (const [nodeId, receive] of nodes)
+            if (isFor(address, nodeId)) queueMicrotask(() => receive(address, text))
+        if (rowIds.length > 0) await db.sql`delete from kernel.signals where id = any(${rowIds}::bigint[])`
+      },
+      async close() {
+        if (own !== undefined) nodes.delete(own)
+      },
+    }
+  }
+}
