@@ -5,25 +5,10 @@ import { dirname, join } from 'node:path'
 import type { HealthReport } from '../kernel/health.ts'
 import { openapi } from '../kernel/http/openapi.ts'
 import type { HttpServer } from '../kernel/http/server.ts'
-import { roots } from './roots.ts'
 import { version } from './version.ts'
 
-export const titles: Record<string, string> = {
-  identity: 'Tokens, users, roles, grants, keys, clients and issuers of a tenant',
-  'tenant-v1': 'Tenant manager v1',
-  'tenant-v2': 'Tenant manager v2',
-  application: 'Applications, versions and their configuration',
-  adx: 'The attribute dictionary of a version',
-  token: 'Tokens of endpoints',
-  register: 'Endpoints, their metadata, relations and filters',
-  credentials: 'Basic and X.509 credentials of clients',
-  binary: 'Files and blobs that endpoints upload',
-  timeseries: 'Time series of what endpoints measure',
-  certificates: 'The root certificate and revocation lists',
-}
-
 export const apiDocument = (http: HttpServer, baseUrl: string) =>
-  openapi(http.operations, { baseUrl, version, titles, roots })
+  openapi(http.operations, { baseUrl, version, doors: http.doors })
 
 const securityPolicy =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self'; " +

@@ -8,7 +8,6 @@ import { createMetrics } from '../kernel/metrics.ts'
 import { catalogue } from './catalogue.ts'
 import { apiDocument } from './front-pages.ts'
 import { inOrder } from './order.ts'
-import { roots } from './roots.ts'
 
 /** Declarations may be made on it (jobs, reactions, metrics); asking it for anything at all is a mistake. */
 const unused = (name: string, declared: Record<string, () => unknown> = {}) =>
@@ -55,7 +54,7 @@ export async function offlineApiDocument(baseUrl: string) {
     const given = Object.entries((service.needs ?? {}) as Needs).map(([key, need]) => [key, built.get(need.name)?.api])
     const made = service.build(kit, Object.fromEntries(given)) as BuiltService<unknown>
     built.set(service.provides.name, made)
-    for (const door of made.http ?? []) http.mount(door, roots[door.name] ?? [])
+    for (const door of made.http ?? []) http.mount(door)
   }
   await http.app.ready()
   const document = apiDocument(http, baseUrl)

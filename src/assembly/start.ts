@@ -2,19 +2,18 @@
 import type { AddressInfo } from 'node:net'
 import type { Config } from '../config.ts'
 import { Identity } from '../identity/contract.ts'
-import type { Caller } from '../kernel/contract.ts'
 import type { OpenDoors } from '../kernel/define-service.ts'
 import { openManagement } from '../kernel/health.ts'
 import { createHttpServer } from '../kernel/http/server.ts'
 import { hostInUrl, listening } from '../kernel/listening.ts'
 import type { Log } from '../kernel/log.ts'
 import { createPeriodic } from '../kernel/periodic.ts'
-import { everyScope, tenantSystem } from '../kernel/permissions.ts'
 import { type Bootstrap, bootstrap } from './bootstrap.ts'
 import { buildHouse, type House } from './build.ts'
 import type { Database } from './database.ts'
 import { mountFrontPages } from './front-pages.ts'
-import { roots } from './roots.ts'
+import { openDoors } from './open-doors.ts'
+import { reservedDoors } from './reserved.ts'
 
 export interface Platform {
   house: House
@@ -70,17 +69,17 @@ export async function startPlatform(
     const stopWatching = kit.descriptors.watch()
     closers.push(async () => stopWatching())
 
+    const doors = [...built.values()].flatMap((service) => service.http ?? [])
     const http = createHttpServer({
       baseUrl: () => baseUrl,
       log,
       metrics: kit.metrics,
       authenticate: house.ask(Identity).authenticate,
-      openDoor: openDoors(config, log),
+      openDoor: openDoors(config.openDoors, log, [...doors.map(({ name }) => name), ...Object.keys(reservedDoors)]),
       rateLimit: config.rateLimit,
       trustProxy: config.trustProxy,
     })
-    for (const service of built.values())
-      for (const door of service.http ?? []) http.mount(door, roots[door.name] ?? [])
+    for (const door of doors) http.mount(door)
     mountFrontPages(http, { baseUrl: () => baseUrl, report: management.report })
 
     closers.push(() => kit.jobs.stop())
@@ -133,23 +132,4 @@ export async function startPlatform(
     await stop().catch((problem) => log.warn({ err: problem }, 'closing after a failed start had a problem too'))
     throw error
   }
-}
-
-/** Authentication switched off: the built-in tenant `default` is the caller's, with every scope of a tenant and none of the platform. */
-function openDoors(config: Config, log: Log): (door: string) => Caller | undefined {
-  const { openDoors: open } = config
-  if (open === 'none') return () => undefined
-  const unknown = Array.isArray(open) ? open.find((name) => !roots[name]) : undefined
-  if (unknown) throw new Error(`WAYPOST_AUTH names ${unknown}; there are ${Object.keys(roots).join(', ')}`)
-  log.warn(
-    { doors: open },
-    'AUTHENTICATION IS OFF (WAYPOST_AUTH): whoever reaches this address may do everything in tenant "default"',
-  )
-  const anybody: Caller = {
-    tenantId: 'default',
-    subject: { type: 'system', id: 'anonymous' },
-    roles: [],
-    permissions: [{ resource: tenantSystem, scopes: new Set([everyScope]) }],
-  }
-  return (door) => (open === 'all' || open.includes(door) ? anybody : undefined)
 }

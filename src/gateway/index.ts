@@ -7,7 +7,7 @@ import { Tokens } from '../services/tokens/contract.ts'
 import { TrafficLog } from '../services/traffic-log/contract.ts'
 import { Gateway } from './contract.ts'
 import { createGateway } from './gateway.ts'
-import { deviceFace, deviceOperation, mountBinding } from './http/binding.ts'
+import { deviceFace, deviceOperation, deviceRoots, mountBinding } from './http/binding.ts'
 import { acceptWebSockets } from './http/websocket.ts'
 
 export default defineService({
@@ -30,6 +30,8 @@ export default defineService({
       http: [
         {
           name: 'device',
+          title: 'Messages of devices',
+          roots: deviceRoots,
           face: deviceFace,
           routes() {},
           raw(app, record) {

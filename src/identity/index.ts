@@ -21,6 +21,8 @@ export default defineService({
       http: [
         {
           name: 'identity',
+          title: 'Tokens, users, roles, grants, keys, clients and issuers of a tenant',
+          roots: ['/iam/api/v1'],
           routes,
           raw(app, record) {
             for (const operation of realmOperations) record(operation)

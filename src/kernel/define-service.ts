@@ -84,13 +84,15 @@ export interface Settings {
   }
 }
 
-/** One door of a service for people: its root and aliases stand in assembly/roots.ts under this name. */
+/** One group of routes with its addresses. */
 export interface HttpDoor {
-  /** As in the specification's list of operations: `application`, `tenant-v1`. */
+  /** As in the specification's list of operations and in WAYPOST_AUTH: `application`, `tenant-v1`. */
   name: string
+  /** What it serves, for the API reference. Without a title these are further addresses of a door that has one. */
+  title?: string
+  /** The root, then the aliases that existing clients call (document 3, "Words and roots"). */
+  roots: readonly string[]
   face?: Face
-  /** Further addresses instead of the roots in the table, absent from the API reference: for what is served there too. */
-  at?: string[]
   routes(http: Http): void
   /**
    * For protocols that are not JSON over our routes (OpenID Connect): registers itself on the server as it is, and

@@ -24,7 +24,7 @@ export interface SpecifiedOperation {
   statuses: number[]
 }
 
-export const operations: SpecifiedOperation[] = readFileSync(new URL('./operations.tsv', import.meta.url), 'utf8')
+const rows: SpecifiedOperation[] = readFileSync(new URL('./operations.tsv', import.meta.url), 'utf8')
   .trim()
   .split('\n')
   .slice(1)
@@ -36,7 +36,10 @@ export const operations: SpecifiedOperation[] = readFileSync(new URL('./operatio
     scopes: scope.split(' '),
     statuses: statuses.split(',').map(Number),
   }))
-  .filter(({ service }) => served.includes(service))
+
+/** Also those that are not served yet. */
+export const specifiedServices = [...new Set(rows.map(({ service }) => service))]
+export const operations = rows.filter(({ service }) => served.includes(service))
 
 /** Parameter names are the implementer's choice: paths are compared by their shape. */
 export const shapeOf = (path: string) => path.replace(/\{[^}]+\}/g, '{}').replace(/\/+$/, '')

@@ -5,6 +5,8 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import { Ajv } from 'ajv'
 import formats from 'ajv-formats'
 import { offlineApiDocument } from '../../src/assembly/offline.ts'
+import { reservedDoors } from '../../src/assembly/reserved.ts'
+import { specifiedServices } from './operations.ts'
 
 interface Shape {
   $ref?: string
@@ -123,6 +125,20 @@ test('nobody has to send what has a default', () => {
     parameters.filter((one) => one.required && one.schema.default !== undefined).map((one) => `${name}: ${one.name}`),
   )
   assert.deepEqual(required, [])
+})
+
+test('every service of the specification is served or reserved, and none is both', () => {
+  const tags = document.tags.map(({ name }) => name)
+  assert.deepEqual(
+    tags.filter((name) => name in reservedDoors),
+    [],
+  )
+  assert.deepEqual([...new Set(operations.map(({ tags: [tag] }) => tag))].toSorted(), tags.toSorted())
+  const known = new Set([...tags, ...Object.keys(reservedDoors)])
+  assert.deepEqual(
+    specifiedServices.filter((name) => !known.has(name)),
+    [],
+  )
 })
 
 /** Whoever writes scripts for devices reads these first. */

@@ -3,7 +3,6 @@ import { createHash } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import type { InjectOptions } from 'fastify'
 import { buildHouse, type House, migrationSources } from '../../src/assembly/build.ts'
-import { roots } from '../../src/assembly/roots.ts'
 import { loadConfig } from '../../src/config.ts'
 import type { Clock } from '../../src/kernel/clock.ts'
 import type { Authenticate, Caller } from '../../src/kernel/contract.ts'
@@ -89,8 +88,7 @@ export async function openHouse(options: HouseOptions): Promise<TestHouse> {
     rateLimit: { perCredential: 0, perAddress: 0 },
     trustProxy: false,
   })
-  for (const service of house.built.values())
-    for (const door of service.http ?? []) http.mount(door, roots[door.name] ?? [])
+  for (const service of house.built.values()) for (const door of service.http ?? []) http.mount(door)
   await http.app.ready()
   await house.kit.jobs.start({ workers: true })
   await house.kit.bus.start({ workers: true })

@@ -45,7 +45,7 @@ export async function openTimeSeries(options: Partial<HouseOptions> = {}) {
       reactions(kit.bus, service)
       return {
         api: service.api,
-        http: [{ name: 'timeseries', routes: (http) => routes(http, service) }],
+        http: [{ name: 'timeseries', roots: ['/epts'], routes: (http) => routes(http, service) }],
         async start() {
           await service.slots.current()
           await service.latest.start()

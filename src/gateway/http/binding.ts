@@ -29,7 +29,8 @@ export interface BindingDeps {
   metrics: GatewayMetrics
 }
 
-const roots = ['/kp1/*', '/kpc/kp1/*']
+/** Topics are the paths below them. */
+export const deviceRoots = ['/kp1', '/kpc/kp1']
 /** All that Node.js understands. CONNECT never comes as a request. */
 const otherMethods = METHODS.filter((method) => method !== 'POST' && method !== 'CONNECT')
 
@@ -57,7 +58,7 @@ export function mountBinding(app: FastifyInstance, deps: BindingDeps) {
     return send(reply, failure(understand(error)))
   })
   for (const method of otherMethods) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
-  for (const url of roots) {
+  for (const url of deviceRoots.map((root) => `${root}/*`)) {
     app.route({ method: 'POST', url, handler: (request, reply) => serve(request, reply) })
     app.route({
       method: otherMethods as HTTPMethods[],

@@ -19,6 +19,7 @@ const service = defineService({
     http: [
       {
         name: 'binary',
+        roots: ['/bcx/api/v1'],
         routes(http) {
           const schema = { name: 'events.watch', summary: 'Watch events', response: { 200: Events() } }
           http.get('/events', { schema, config: { scope: 'none' } }, async (request, reply) => {

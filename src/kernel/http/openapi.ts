@@ -6,10 +6,8 @@ import { type Operation, scopesOf } from './routes.ts'
 interface DocumentInfo {
   baseUrl: string
   version: string
-  /** Names for the tags, in order. */
-  titles: Record<string, string>
-  /** Where each is served: the first is in the document, the others are as good. */
-  roots: Record<string, string[]>
+  /** The tags, in order. The first root of each is in the document, the others are as good. */
+  doors: { name: string; title?: string; roots: readonly string[] }[]
 }
 
 const reasons: Record<number, string> = {
@@ -53,10 +51,10 @@ export function openapi(operations: Operation[], info: DocumentInfo) {
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: info.baseUrl }],
-    tags: Object.entries(info.titles).map(([name, title]) => {
-      const aliases = info.roots[name]?.slice(1) ?? []
+    tags: info.doors.flatMap(({ name, title, roots: [, ...aliases] }) => {
+      if (title === undefined) return []
       const alsoAt = aliases.length > 0 ? `; also at ${aliases.join(' and ')}` : ''
-      return { name, description: title + alsoAt, ...(aliases.length > 0 && { 'x-also-at': aliases }) }
+      return [{ name, description: title + alsoAt, ...(aliases.length > 0 && { 'x-also-at': aliases }) }]
     }),
     paths,
     components: {

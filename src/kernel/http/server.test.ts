@@ -100,9 +100,9 @@ const doors = defineService({
   build: () => ({
     api: {},
     http: [
-      { name: 'application', routes: routes('application') },
-      { name: 'vpn', routes: routes('vpn'), face: detailFace },
-      { name: 'assets', routes: routes('assets'), face: errorFace },
+      { name: 'application', title: 'A', roots: ['/api/v1', '/tekton/api/v1'], routes: routes('application') },
+      { name: 'vpn', title: 'B', roots: ['/vpms/api/v1'], routes: routes('vpn'), face: detailFace },
+      { name: 'assets', title: 'C', roots: ['/am'], routes: routes('assets'), face: errorFace },
     ],
   }),
 })
@@ -282,6 +282,8 @@ test('a route without a scope is refused when it is declared', async () => {
       http: [
         {
           name: 'rules',
+          title: 'D',
+          roots: ['/re/api/v1'],
           routes: (http) =>
             http.get(
               '/x',
@@ -305,6 +307,8 @@ test('a server with an operation without a name, or with two of one name, does n
         http: [
           {
             name: 'rules',
+            title: 'D',
+            roots: ['/re/api/v1'],
             routes(http) {
               for (const [index, name] of names.entries()) {
                 const schema = { name, summary: 'Get it', response: { 200: Empty() } }

@@ -50,7 +50,8 @@ export interface HttpOptions {
 export interface HttpServer {
   app: FastifyInstance
   operations: Operation[]
-  mount(door: HttpDoor, roots: string[]): void
+  doors: HttpDoor[]
+  mount(door: HttpDoor): void
   close(): Promise<void>
 }
 
@@ -62,6 +63,7 @@ const correlationPattern = /^[\w.:~+/=-]{1,128}$/
 export function createHttpServer(options: HttpOptions): HttpServer {
   const { log, metrics } = options
   const operations: Operation[] = []
+  const doors: HttpDoor[] = []
   const checkName = createNameBook()
   const record = (operation: Operation) => {
     checkName(operation)
@@ -187,15 +189,17 @@ export function createHttpServer(options: HttpOptions): HttpServer {
   return {
     app,
     operations,
-    mount(door, roots) {
+    doors,
+    mount(door) {
+      doors.push(door)
       const face = door.face ?? messageFace
-      for (const [index, root] of (door.at ?? roots).entries()) {
+      for (const [index, root] of door.roots.entries()) {
         faces.set(root, faces.has(root) && faces.get(root) !== face ? null : face)
         app.register(
           async (scope) => {
             scope.setErrorHandler((error, request, reply) => answerError(error, request, reply, face))
             // An alias serves the same operations under the same names, so only the first root is in the reference.
-            const recordFirst = index === 0 && !door.at ? record : () => {}
+            const recordFirst = index === 0 && door.title !== undefined ? record : () => {}
             const place = { name: door.name, root, face, baseUrl: options.baseUrl }
             door.routes(mountRoutes(scope, place, { authenticate, callerOf, record: recordFirst, openStream }))
           },

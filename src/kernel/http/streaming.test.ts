@@ -71,8 +71,8 @@ const service = defineService({
   build: () => ({
     api: {},
     http: [
-      { name: 'binary', routes },
-      { name: 'binary', at: ['/elsewhere'], routes },
+      { name: 'binary', title: 'Bytes', roots: ['/bcx/api/v1'], routes },
+      { name: 'binary', roots: ['/elsewhere'], routes },
     ],
   }),
 })

@@ -17,8 +17,18 @@ export default defineService({
     return {
       api: service.api,
       http: [
-        { name: 'application', routes: (http) => routes(http, service) },
-        { name: 'adx', routes: (http) => attributeRoutes(http, service) },
+        {
+          name: 'application',
+          title: 'Applications, versions and their configuration',
+          roots: ['/api/v1', '/tekton/api/v1'],
+          routes: (http) => routes(http, service),
+        },
+        {
+          name: 'adx',
+          title: 'The attribute dictionary of a version',
+          roots: ['/adx/api/v1'],
+          routes: (http) => attributeRoutes(http, service),
+        },
       ],
       device: [attributeDictionary(service.api)],
     }

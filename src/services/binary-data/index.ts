@@ -30,12 +30,13 @@ export default defineService({
     const service = createBinaryData(kit, given)
     reactions(kit.bus, service.endings)
     gateway.attach({ bcx: uploads(service.api) })
-    const door = { name: 'binary' }
     return {
       api: service.api,
       http: [
         {
-          ...door,
+          name: 'binary',
+          title: 'Files and blobs that endpoints upload',
+          roots: ['/bcx/api/v1'],
           routes(http) {
             uploadRoutes(http, service, kit.baseUrl)
             downloadRoutes(http, service, kit.baseUrl)
@@ -44,8 +45,8 @@ export default defineService({
         },
         // Uploads and the `Location` of a blob also without the prefix (document 3).
         {
-          ...door,
-          at: [''],
+          name: 'binary',
+          roots: [''],
           routes(http) {
             uploadRoutes(http, service, kit.baseUrl)
             downloadRoutes(http, service, kit.baseUrl)

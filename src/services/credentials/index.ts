@@ -2,6 +2,7 @@ import { defineService } from '../../kernel/define-service.ts'
 import { Credentials } from './contract.ts'
 import { reactions } from './reactions.ts'
 import { certificateRoutes, routes } from './routes.ts'
+import { certificatesRoot } from './service/authorities.ts'
 import { createCredentials } from './service.ts'
 
 export default defineService({
@@ -14,8 +15,18 @@ export default defineService({
     return {
       api: service.api,
       http: [
-        { name: 'credentials', routes: (http) => routes(http, service) },
-        { name: 'certificates', routes: (http) => certificateRoutes(http, service) },
+        {
+          name: 'credentials',
+          title: 'Basic and X.509 credentials of clients',
+          roots: ['/api/v1', '/ccm/api/v1'],
+          routes: (http) => routes(http, service),
+        },
+        {
+          name: 'certificates',
+          title: 'The root certificate and revocation lists',
+          roots: [certificatesRoot],
+          routes: (http) => certificateRoutes(http, service),
+        },
       ],
       periodic: [
         { name: 'credentials.expires-soon', everySeconds: 3600, run: (sql) => service.certificates.tellExpiring(sql) },

@@ -31,7 +31,14 @@ export default defineService({
     const routes = [endpointRoutes, batchRoutes, metadataRoutes, relationRoutes, filterRoutes]
     return {
       api: service.api,
-      http: [{ name: 'register', routes: (http) => routes.forEach((add) => void add(http, service)) }],
+      http: [
+        {
+          name: 'register',
+          title: 'Endpoints, their metadata, relations and filters',
+          roots: ['/epr/api/v1'],
+          routes: (http) => routes.forEach((add) => void add(http, service)),
+        },
+      ],
       device: [endpointMetadata(service.api, given.applications, connectivityKeys)],
       periodic: [
         { name: 'register.fold-counts', everySeconds: 10, run: foldAll },

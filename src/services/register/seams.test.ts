@@ -58,7 +58,13 @@ const register = defineService({
     const routes = [endpointRoutes, metadataRoutes]
     return {
       api: service.api,
-      http: [{ name: 'register', routes: (http) => routes.forEach((add) => void add(http, service)) }],
+      http: [
+        {
+          name: 'register',
+          roots: ['/epr/api/v1'],
+          routes: (http) => routes.forEach((add) => void add(http, service)),
+        },
+      ],
     }
   },
 })

@@ -35,8 +35,20 @@ export default defineService({
     return {
       api: tenants,
       http: [
-        { name: 'tenant-v1', face: detailFace, routes: routesV1 },
-        { name: 'tenant-v2', face: errorFace, routes: routesV2 },
+        {
+          name: 'tenant-v1',
+          title: 'Tenant manager v1',
+          roots: ['/api/v1', '/tenant-manager/api/v1'],
+          face: detailFace,
+          routes: routesV1,
+        },
+        {
+          name: 'tenant-v2',
+          title: 'Tenant manager v2',
+          roots: ['/tenant-manager/api/v2', '/api/v2'],
+          face: errorFace,
+          routes: routesV2,
+        },
       ],
       periodic: [building.rescue],
       start: defaults.seed,

@@ -18,7 +18,14 @@ export default defineService({
     gateway.attach({ dcx: service.api, connectivity: service.connectivity })
     return {
       api: service.api,
-      http: [{ name: 'timeseries', routes: (http) => routes(http, service) }],
+      http: [
+        {
+          name: 'timeseries',
+          title: 'Time series of what endpoints measure',
+          roots: ['/epts'],
+          routes: (http) => routes(http, service),
+        },
+      ],
       start: service.start,
       stop: service.stop,
     }

@@ -15,7 +15,14 @@ export default defineService({
     reactions(kit.bus, service)
     return {
       api: service.api,
-      http: [{ name: 'token', routes: (http) => routes(http, service) }],
+      http: [
+        {
+          name: 'token',
+          title: 'Tokens of endpoints',
+          roots: ['/api/v1', '/cm/api/v1'],
+          routes: (http) => routes(http, service),
+        },
+      ],
       start: service.start,
     }
   },

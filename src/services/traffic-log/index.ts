@@ -16,7 +16,14 @@ export default defineService({
     reactions(kit.bus, service)
     return {
       api: service.api,
-      http: [{ name: 'traffic', routes: (http) => routes(http, service) }],
+      http: [
+        {
+          name: 'traffic',
+          title: 'What endpoints sent and received, and what was refused',
+          roots: ['/api/v1/al', '/al/api/v1'],
+          routes: (http) => routes(http, service),
+        },
+      ],
       device: [requestStatus(service)],
       periodic: [
         { name: 'traffic-log.partitions', everySeconds: 3600, run: service.renewPartitions },

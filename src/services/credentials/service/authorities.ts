@@ -21,8 +21,8 @@ export interface Authorities {
   listOf(authorityId: string): Promise<RevocationList>
 }
 
-/** The certificates' door (assembly/roots.ts): what stands in a certificate cannot be taken from a request. */
-const doorPath = '/kpc/api/v1/certificates'
+/** Where revocation lists are served. Certificates hold the address, so it cannot come from a request. */
+export const certificatesRoot = '/kpc/api/v1'
 
 /** Good for a week, renewed daily: who asks once a day always holds one that is good for six more. */
 const listGoodMs = 7 * 86_400_000
@@ -43,7 +43,7 @@ export function createAuthorities({ db, now, newId, secrets, baseUrl }: Kit, wor
   const lists = new Map<string, Promise<void>>()
 
   const listAddress = ({ tenantId, id }: { tenantId: string; id: string }) =>
-    baseUrl() + doorPath + (tenantId === store.platformTenant ? '/crl' : `/authorities/${id}/crl`)
+    `${baseUrl()}${certificatesRoot}/certificates/${tenantId === store.platformTenant ? 'crl' : `authorities/${id}/crl`}`
 
   const asIssuer = (row: store.AuthorityRow): Issuer => ({
     certificate: row.certificate,
