@@ -9,7 +9,7 @@ import {
   numberEndpoints,
   type SeriesSet,
 } from '../../src/services/time-series/store/names.ts'
-import { copySamples } from '../../src/services/time-series/store/samples.ts'
+import { copySamples, nextWritten } from '../../src/services/time-series/store/samples.ts'
 import { findOpenSlot, findSlots } from '../../src/services/time-series/store/slots.ts'
 import { monthsFor } from '../../src/services/time-series/write/months.ts'
 import { createRows } from '../../src/services/time-series/write/rows.ts'
@@ -53,15 +53,15 @@ const writers = 3
 export async function fillHot({ db, tenantId }: Site, { numbers, set }: Names, dataset: Dataset) {
   const slot = (await findOpenSlot(db.sql))!
   const origin = { tenantId, applicationName, versionName, endpointId: '' }
-  const stamped = Date.now() * 1000
   const total = dataset.endpoints * dataset.points
   let next = 0
   const writer = async () => {
     while (next < total) {
       const rows = createRows(Number.POSITIVE_INFINITY)
+      rows.first = await nextWritten(db.sql)
       for (const end = Math.min(next + rowsOfWrite, total); next < end; next++) {
         const [endpoint, step] = [next % dataset.endpoints, Math.floor(next / dataset.endpoints)]
-        rows.add(numbers[endpoint]!, timeOf(dataset, step), stamped + next, set, valuesAt(endpoint, step), origin)
+        rows.add(numbers[endpoint]!, timeOf(dataset, step), false, [set], valuesAt(endpoint, step), origin)
       }
       await copySamples(db, slot, rows)
     }

@@ -1,6 +1,6 @@
 /** What there is to reach in the same run: sockets alone, the gateway with nothing behind it, the database with nothing before it. */
 import { partitionOf } from '../../src/services/time-series/store/slots.ts'
-import { columns, createRows } from '../../src/services/time-series/write/rows.ts'
+import { columns, createRows, numbersOfGroup } from '../../src/services/time-series/write/rows.ts'
 import { startCore } from '../gateway/contenders.ts'
 import type { Generator } from '../gateway/generator.ts'
 import type { Load } from '../gateway/measure.ts'
@@ -62,11 +62,12 @@ export async function copyAlone({ db }: Site, seconds: number): Promise<number> 
 
 function encoded(write: number): Buffer {
   const rows = createRows(Number.POSITIVE_INFINITY)
+  rows.first = write * numbersOfGroup
   const set = { setId: 1, seriesIds: [1, 2, 3, 4, 5] }
   const origin = { tenantId: '', applicationName: '', versionName: '', endpointId: '' }
   for (let row = 0; row < rowsOfWrite; row++) {
     const values = Array.from({ length: valuesOfSample }, (_, place) => Math.round(row * 37 + place * 1000) / 100)
-    rows.add(row + 1, Date.now() + write, write * rowsOfWrite + row, set, values, origin)
+    rows.add(row + 1, Date.now() + write, false, [set], values, origin)
   }
   return rows.encode(0)
 }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { openTimeSeries } from '../../../test/harness/time-series.ts'
+import { messageOf, openTimeSeries } from '../../../test/harness/time-series.ts'
 import { createNames } from './names.ts'
 
-const { api, collect, configure, endpoint, hotRows, house, service, points } = await openTimeSeries()
+const { api, collect, configure, endpoint, hotRows, house, pack, service, points } = await openTimeSeries()
 
 suite('collecting samples', () => {
   test('what was acknowledged is there: times, values, and what is no number', async () => {
@@ -56,6 +56,52 @@ suite('collecting samples', () => {
     assert.ok(new Set(sent).size <= 4)
     await Promise.all(sent)
     assert.equal((await points(one.endpointId))['auto~a/value']!.length, 3001)
+  })
+
+  test('samples without a timestamp that arrive in the same millisecond are points of their own', async () => {
+    const one = await endpoint()
+    const at = new Date('2026-05-01T12:00:00Z')
+    const [start, arrive] = [at.getTime(), (samples: unknown[]) => api.collect(messageOf(one, at), samples)]
+    // One that waits for names to be known, then several in a message, some of them with times of their own.
+    await Promise.all([
+      arrive([{ a: 0 }]),
+      arrive([{ a: 1 }, { a: 2, timestamp: 5 }, { a: 3, timestamp: 'never' }, { other: 'x' }, { a: 4 }]),
+      arrive([{ a: 5, b: 5 }]),
+    ])
+    await Promise.all([6, 7, 8].map((a) => arrive([{ a }])))
+    const times = [0, 1, 3, 4, 5, 6, 7, 8].map((a, index) => [start + index, a])
+    assert.deepEqual(await points(one.endpointId), {
+      'auto~a/value': [[5, 2], ...times],
+      'auto~b/value': [[start + 4, 5]],
+    })
+    const newest = [...(await service.latest.of([await service.names.endpointNo(one)])).values()].flat()
+    assert.deepEqual(newest.map(({ timestamp, value }) => [timestamp, value]).sort(), [
+      [start + 4, 5],
+      [start + 7, 8],
+    ])
+    await pack()
+    assert.equal((await points(one.endpointId))['auto~a/value']!.length, 9)
+  })
+
+  test('a sample without a timestamp keeps its values together, however many rows they take', async () => {
+    const one = await endpoint()
+    const at = new Date('2026-05-01T12:00:00Z')
+    const sample = Object.fromEntries(Array.from({ length: 1201 }, (_, index) => [`f${index}`, index]))
+    await Promise.all([0, 1, 2].map(() => api.collect(messageOf(one, at), [sample])))
+    const stored = await points(one.endpointId)
+    for (const [field, value] of Object.entries(sample))
+      assert.deepEqual(
+        stored[`auto~${field}/value`],
+        [0, 1, 2].map((more) => [at.getTime() + more, value]),
+      )
+  })
+
+  test('a message that is refused takes no time', async () => {
+    const one = await endpoint({ 'time-series': { names: { s: { values: [{ path: 's', type: 'string' }] } } } })
+    const at = new Date('2026-05-01T12:00:00Z')
+    await assert.rejects(api.collect(messageOf(one, at), [{ a: 1 }, { s: 1 }]), { status: 400 })
+    await api.collect(messageOf(one, at), [{ a: 2 }])
+    assert.deepEqual(await points(one.endpointId), { 'auto~a/value': [[at.getTime(), 2]] })
   })
 
   test('a sample may have any number of fields', async () => {

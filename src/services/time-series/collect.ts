@@ -3,7 +3,6 @@
  * nothing made but the rows: the promise is that of the commit, shared with everybody in it.
  */
 import type { DeviceMessage } from '../../kernel/device.ts'
-import { addSample } from './add-sample.ts'
 import { SampleRefused } from './errors.ts'
 import { type Extracted, extract } from './extract.ts'
 import type { Names } from './names.ts'
@@ -22,10 +21,10 @@ export interface Collecting {
 const nothing = Promise.resolve()
 
 export function createCollect({ plans, names, writer }: Collecting) {
-  function extractAll(plan: Plan, samples: unknown[], receivedAt: number): Extracted[] {
+  function extractAll(plan: Plan, samples: unknown[]): Extracted[] {
     const all: Extracted[] = []
     for (let index = 0; index < samples.length; index++) {
-      const extracted = extract(plan, samples[index], receivedAt)
+      const extracted = extract(plan, samples[index])
       if ('problem' in extracted) throw refused(index, extracted.problem)
       if (extracted.values.length > 0) all.push(extracted)
     }
@@ -50,22 +49,22 @@ export function createCollect({ plans, names, writer }: Collecting) {
   }
 
   async function addWhenKnown(origin: Origin, samples: unknown[], receivedAt: number) {
-    const all = extractAll(await plans.of(origin), samples, receivedAt)
+    const all = extractAll(await plans.of(origin), samples)
     if (all.length === 0) return { committed: nothing }
     const endpointNo = await names.endpointNo(origin)
     const sets = await names.allSetsOf(
       origin,
       all.map(({ fields }) => fields),
     )
-    return { committed: add(origin, endpointNo, all, sets) }
+    return { committed: add(origin, endpointNo, receivedAt, all, sets) }
   }
 
-  function add(origin: Origin, endpointNo: number, all: Extracted[], sets: SeriesSet[][]): Promise<void> {
+  function add(origin: Origin, endpointNo: number, receivedAt: number, all: Extracted[], sets: SeriesSet[][]) {
     const rows = writer.current()
-    const written = writer.stamp(all.length)
     for (let index = 0; index < all.length; index++) {
       const { at, values } = all[index]!
-      addSample(rows, sets[index]!, { endpointNo, at, written: written + index, values }, origin)
+      const time = at ?? writer.timeOfArrival(endpointNo, receivedAt)
+      rows.add(endpointNo, time, at === undefined, sets[index]!, values, origin)
     }
     return writer.committed()
   }
@@ -79,7 +78,7 @@ export function createCollect({ plans, names, writer }: Collecting) {
       if (typeof endpointNo !== 'number') endpointNo.catch(() => {})
       return whenKnown(origin, samples, receivedAt)
     }
-    const all = extractAll(plan, samples, receivedAt)
+    const all = extractAll(plan, samples)
     if (all.length === 0) return nothing
     const sets: SeriesSet[][] = []
     for (let index = 0; index < all.length; index++) {
@@ -90,7 +89,7 @@ export function createCollect({ plans, names, writer }: Collecting) {
       }
       sets.push(found)
     }
-    return add(origin, endpointNo, all, sets)
+    return add(origin, endpointNo, receivedAt, all, sets)
   }
 
   return (message: DeviceMessage, samples: unknown[]): Promise<void> => {

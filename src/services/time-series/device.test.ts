@@ -60,6 +60,53 @@ test('a device that names more series than its application may have is told whic
   })
 })
 
+/** Sends so many messages, `atOnce` of them at a time, each with another value. */
+async function sendAll(count: number, atOnce: number, send: (value: number) => Promise<unknown>) {
+  let next = 0
+  const sender = async () => {
+    while (next < count) await send(next++)
+  }
+  await Promise.all(Array.from({ length: atOnce }, sender))
+}
+
+test('every acknowledged sample without a timestamp is a point, with four in flight over MQTT and several requests over HTTP', async () => {
+  const { app, endpointId, topic, post } = await aThing()
+  const [first, second] = [await device(), await device()]
+  const count = 400
+  await Promise.all([
+    sendAll(count, 4, (value) => first.publish(`${topic}/json`, { a: value })),
+    sendAll(count, 4, (value) => second.publish(`${topic}/json`, [{ b: value }, { b: value + 0.5 }])),
+    sendAll(count / 2, 8, async (value) =>
+      assert.equal((await post('/json', JSON.stringify({ c: value }))).status, 200),
+    ),
+  ])
+  const read = async (question: string) => {
+    const answer = await admin(`GET /epts/api/v1/applications/${app}/time-series/${question}`)
+    assert.equal(answer.status, 200, answer.text)
+    return answer.body
+  }
+  const series = ['a', 'b', 'c'].map((name) => `auto~${name}`)
+  const span = `fromDate=now-1h&toDate=${new Date(Date.now() + 60_000).toISOString()}`
+  // biome-ignore lint/suspicious/noExplicitAny: points of any series
+  const parts: any[] = await read(`data?timeSeriesName=${series.join()}&endpointId=${endpointId}&${span}`)
+  const points = series.map((name) => parts.flatMap((part) => part[endpointId]?.[name] ?? []))
+  assert.deepEqual(
+    points.map((own) => own.length),
+    [count, 2 * count, count / 2],
+  )
+  const times = points.flat().map(({ timestamp }) => timestamp)
+  assert.equal(new Set(times).size, times.length, 'no two of the endpoint have the same time')
+  const values = points.map((own) => own.map(({ values: { value } }) => value).sort((a: number, b: number) => a - b))
+  assert.deepEqual(values[0], [...Array(count).keys()])
+  assert.deepEqual(
+    values[1],
+    [...Array(2 * count).keys()].map((half) => half / 2),
+  )
+  // The newest point is the one that the series ends with.
+  const last = await read(`last?endpointId=${endpointId}`)
+  for (const [place, name] of series.entries()) assert.deepEqual(last[endpointId][name], [points[place]!.at(-1)])
+})
+
 test('metadata becomes series where the application wants it so', async () => {
   const values = [{ path: '~ep-metadata.place.floor', name: 'floor', type: 'number' }]
   const { endpointId, post, points } = await aThing({

@@ -10,7 +10,7 @@ const plan = (configuration: object = {}) => planOf({ 'time-series': configurati
 suite('without a configuration', () => {
   test('every top-level number is a series of its own, the timestamp is none', () => {
     const sample = { temperature: 20.5, humidity: 40, timestamp: now - 5, name: 'x', ok: true, at: { x: 1 }, 'a b': 3 }
-    assert.deepEqual(extract(plan(), sample, now), {
+    assert.deepEqual(extract(plan(), sample), {
       at: now - 5,
       fields: ['auto~temperature\nvalue', 'auto~humidity\nvalue'],
       values: [20.5, 40],
@@ -18,26 +18,26 @@ suite('without a configuration', () => {
   })
 
   test('a time as text counts, anything else falls back to the arrival', () => {
-    const at = (timestamp: unknown) => (extract(plan(), { timestamp, a: 1 }, now) as { at: number }).at
+    const at = (timestamp: unknown) => (extract(plan(), { timestamp, a: 1 }) as { at: number | undefined }).at
     assert.equal(at('2026-01-02T03:04:05.678Z'), Date.UTC(2026, 0, 2, 3, 4, 5, 678))
     assert.equal(at('2026-01-02T03:04:05+0200'), Date.UTC(2026, 0, 2, 1, 4, 5))
     for (const nonsense of ['March 7', '', null, true, {}, 1e300, '2026-13-45T00:00:00Z'])
-      assert.equal(at(nonsense), now)
+      assert.equal(at(nonsense), undefined)
   })
 
   test('what is not an object has no series', () => {
     for (const sample of [1, 'x', null, [1, 2], true])
-      assert.deepEqual(extract(plan(), sample, now), { at: now, fields: [], values: [] })
+      assert.deepEqual(extract(plan(), sample), { at: undefined, fields: [], values: [] })
   })
 
   test('names of prototypes are plain names', () => {
     const sample = JSON.parse('{"__proto__": 1, "constructor": 2, "toString": 3}')
-    const { fields } = extract(plan(), sample, now) as { fields: string[] }
+    const { fields } = extract(plan(), sample) as { fields: string[] }
     assert.deepEqual(fields, ['auto~__proto__\nvalue', 'auto~constructor\nvalue', 'auto~toString\nvalue'])
   })
 
   test('a number beyond all numbers is refused', () => {
-    assert.deepEqual(extract(plan(), JSON.parse('{"a": 1e400}'), now), {
+    assert.deepEqual(extract(plan(), JSON.parse('{"a": 1e400}')), {
       problem: 'a: larger than any number that can be stored',
     })
   })
@@ -60,23 +60,20 @@ suite('with a configuration', () => {
 
   test('its paths are followed, what is missing is left out, null is a value', () => {
     const sample = { gps: { lat: 50.45, lon: null }, states: ['a', 'b'], ts: 1_700_000_000.5, speed: 3 }
-    assert.deepEqual(extract(places, sample, now), {
+    assert.deepEqual(extract(places, sample), {
       at: 1_700_000_000_500,
       fields: ['place\nlat', 'place\nlon', 'state\nvalue'],
       values: [50.45, null, 'b'],
     })
-    assert.deepEqual(extract(places, { ts: 1 }, now), { at: 1000, fields: [], values: [] })
+    assert.deepEqual(extract(places, { ts: 1 }), { at: 1000, fields: [], values: [] })
   })
 
   test('a value of another type and a missing time are refused with their place', () => {
-    assert.deepEqual(extract(places, { ts: 1, gps: { lat: '50' } }, now), {
+    assert.deepEqual(extract(places, { ts: 1, gps: { lat: '50' } }), {
       problem: 'gps.lat: expected a number, found a string (series place)',
     })
-    assert.deepEqual(extract(places, { gps: {} }, now), { problem: 'ts: expected a time (unix-epoch)' })
-    assert.match(
-      JSON.stringify(extract(places, { ts: 1, gps: { lon: [] } }, now)),
-      /gps\.lon: expected a number, a text/,
-    )
+    assert.deepEqual(extract(places, { gps: {} }), { problem: 'ts: expected a time (unix-epoch)' })
+    assert.match(JSON.stringify(extract(places, { ts: 1, gps: { lon: [] } })), /gps\.lon: expected a number, a text/)
   })
 
   test('what was configured wrongly is said with its place and left out', () => {

@@ -4,7 +4,8 @@ import { defaultValueName, type Plan, seriesName, type ValueType } from './plan.
 import { timeMax, timeMin, timeOfText } from './times.ts'
 
 export interface Extracted {
-  at: number
+  /** Undefined: the time of arrival. */
+  at: number | undefined
   /** Series and value of each, as `fieldOf` joins them. */
   fields: string[]
   values: Value[]
@@ -27,9 +28,9 @@ export const autoPrefix = 'auto~'
 const autoEnding = separator + defaultValueName
 const textLengthMax = 65_536
 
-export function extract(plan: Plan, sample: unknown, receivedAt: number): Extracted | Refused {
-  const at = timeOf(plan.time, sample, receivedAt)
-  if (typeof at !== 'number') return at
+export function extract(plan: Plan, sample: unknown): Extracted | Refused {
+  const at = timeOf(plan.time, sample)
+  if (typeof at === 'object') return at
   const fields: string[] = []
   const values: Value[] = []
   for (const { name, values: planned } of plan.series)
@@ -74,11 +75,11 @@ function lookUp(sample: unknown, path: string[]): unknown {
   return found
 }
 
-function timeOf({ path, format, fallback }: Plan['time'], sample: unknown, receivedAt: number): number | Refused {
+function timeOf({ path, format, fallback }: Plan['time'], sample: unknown): number | undefined | Refused {
   const given = lookUp(sample, path)
   const at = given === undefined ? undefined : readTime(given, format)
   if (at !== undefined && at >= timeMin && at <= timeMax) return at
-  if (fallback === 'server-timestamp') return receivedAt
+  if (fallback === 'server-timestamp') return undefined
   return { problem: `${path.join('.')}: expected a time (${format})` }
 }
 

@@ -1,5 +1,4 @@
 /** Points that people and rules write, through the same writer as those of devices. */
-import { addSample } from './add-sample.ts'
 import type { NewPoint } from './contract.ts'
 import { PointRefused } from './errors.ts'
 import { autoPrefix, fieldOf, problemOfValue } from './extract.ts'
@@ -16,7 +15,6 @@ interface Version {
 
 export function createPutPoints({ names, writer }: { names: Names; writer: Writer }) {
   return async (version: Version, points: NewPoint[]): Promise<void> => {
-    const written = writer.stamp(points.length)
     for (const point of points) check(point)
     // In one order, whatever that of the caller: fewer sets.
     const ready = points
@@ -32,8 +30,7 @@ export function createPutPoints({ names, writer }: { names: Names; writer: Write
     for (const [index, { point, valueNames }] of ready.entries()) {
       const { endpointId, timestamp: at } = point
       const values = valueNames.map((name) => point.values[name]!)
-      const sample = { endpointNo: numbers.get(endpointId)!, at, written: written + index, values }
-      addSample(rows, sets[index]!, sample, { ...version, endpointId })
+      rows.add(numbers.get(endpointId)!, at, false, sets[index]!, values, { ...version, endpointId })
     }
     await writer.committed()
   }

@@ -73,7 +73,6 @@ export function createTimeSeries(
   const writer = createWriter({
     db,
     slots,
-    now,
     log,
     metrics,
     storing: { wanted: () => bus.isHeard(PointsStored), run: (sql, rows) => tellStored(bus, sql, rows, names) },
@@ -89,7 +88,7 @@ export function createTimeSeries(
     node: kit.newId(),
     now,
     log,
-    oldestPending: writer.oldestPending,
+    storedUpTo: writer.storedUpTo,
   })
   const forget = createForget({ db: kit.db, own: background, bus, jobs, register, now })
   const reading = kit.db.open({ max: readsAtOnce.inAll * 2, name: 'waypost-series-reading' })
@@ -123,7 +122,7 @@ export function createTimeSeries(
   const live = createLive(kit, {
     names,
     sights,
-    replay: createReplay({ db: reading, names, latest, retention, now }),
+    replay: createReplay({ db: reading, names, latest, retention, now, position: writer.position }),
     limits: kit.settings.timeSeries.live,
   })
   const putPoints = createPutPoints({ names, writer })

@@ -4,6 +4,7 @@ import { aCaller, aTenantAdmin } from '../../../../test/harness/builders.ts'
 import type { SentEvent } from '../../../../test/harness/event-source.ts'
 import { eventually } from '../../../../test/harness/eventually.ts'
 import { openLive } from '../../../../test/harness/live.ts'
+import { messageOf } from '../../../../test/harness/time-series.ts'
 import { Identity } from '../../../identity/contract.ts'
 import { newId } from '../../../kernel/ids.ts'
 import { waitingBytesMax } from './subscription.ts'
@@ -29,6 +30,20 @@ function together(events: SentEvent[]) {
 }
 
 suite('watching', () => {
+  test('samples without a timestamp of the same millisecond come with the times that are stored', async () => {
+    const one = await registered(await endpoint())
+    const source = await watch(one)
+    const at = new Date()
+    await Promise.all(Array.from({ length: 30 }, (_, t) => live.api.collect(messageOf(one, at), [{ t }])))
+    const expected = Array.from({ length: 30 }, (_, t) => point(at.getTime() + t, t))
+    await eventually(() => assert.deepEqual(together(source.events), { [one.endpointId]: { 'auto~t': expected } }))
+    assert.deepEqual(
+      (await live.points(one.endpointId))['auto~t/value'],
+      expected.map(({ timestamp }, t) => [Date.parse(timestamp), t]),
+    )
+    source.close()
+  })
+
   test('what devices send and people put comes as in the answers of data, with an id that grows', async () => {
     const one = await registered(
       await endpoint({ 'time-series': { names: { p: { values: [{ path: 'p.x', name: 'x' }] } } } }),

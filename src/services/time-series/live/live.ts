@@ -48,10 +48,10 @@ interface Watcher {
 }
 
 export function createLive(
-  kit: Pick<Kit, 'db' | 'bus' | 'log' | 'metrics' | 'now' | 'newId'>,
+  kit: Pick<Kit, 'db' | 'bus' | 'log' | 'metrics' | 'newId'>,
   deps: { names: Names; sights: Sights; replay: Replay; limits: LiveLimits },
 ): Live {
-  const { log, now } = kit
+  const { log } = kit
   const { names, sights, replay, limits } = deps
   const byApplication = new Map<string, Set<Watcher>>()
   let [count, waitingBytes] = [0, 0]
@@ -167,7 +167,7 @@ export function createLive(
       const added = add(watcher)
       outlet.onClose(() => remove(watcher))
       try {
-        const since = now().getTime() * 1000
+        const since = await replay.position()
         const before = lastEventId === undefined ? [] : await replay.since(subscription, lastEventId)
         const newest = initial ? await replay.newest(subscription) : []
         const isKnown = await added

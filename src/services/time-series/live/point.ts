@@ -4,7 +4,7 @@ import type { StoredPoint } from '../events.ts'
 export interface LivePoint {
   endpointId: string
   seriesName: string
-  /** As in the samples: microseconds since 1970. */
+  /** Its place in the order of writes. */
   written: number
   /** `{"timestamp": …, "values": …}`, as the answers have it. */
   text: string

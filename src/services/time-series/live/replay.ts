@@ -23,6 +23,8 @@ const slackMs = 5_000
 const behindMs = 35_000
 
 export interface Replay {
+  /** A place in the order of writes: what is stored from now on comes after it. */
+  position(): Promise<number>
   /** Everything since that event, some of it perhaps once more; or why it cannot be told. */
   since(subscription: Subscription, lastEventId: string): Promise<LivePoint[] | 'too_old' | 'too_many'>
   /** The newest point of each series. */
@@ -43,8 +45,9 @@ export function createReplay(deps: {
   latest: Latest
   retention: Pick<RetentionRules, 'keptSince'>
   now: Clock
+  position(): Promise<number>
 }): Replay {
-  const { db, names, latest, retention, now } = deps
+  const { db, names, latest, retention, now, position } = deps
 
   async function endpointsOf(watched: Watched): Promise<NumberedEndpoint[]> {
     const { tenantId, applicationName, endpointIds } = watched
@@ -90,6 +93,7 @@ export function createReplay(deps: {
   }
 
   return {
+    position,
     async since(subscription, lastEventId) {
       const written = /^\d{1,16}$/.test(lastEventId) ? Number(lastEventId) : 0
       if (written < (now().getTime() - agoMaxMs) * 1000) return 'too_old'
@@ -110,7 +114,7 @@ export function createReplay(deps: {
         throw invalidField('initial', `the application has more than ${endpointsMax} endpoints: name some of them`)
       const visible = endpoints.filter(({ endpointId }) => subscription.sees(endpointId))
       const stored = await latest.of(visible.map(({ endpointNo }) => endpointNo))
-      const recent = await samplesSince(visible, (now().getTime() - behindMs) * 1000)
+      const recent = await samplesSince(visible, (await position()) - behindMs * 1000)
       const newest = new Map<string, One>()
       const take = (one: One) => {
         const key = `${one.endpointId}\n${one.seriesId}`

@@ -3,14 +3,14 @@ import type { Sql } from '../../../kernel/db.ts'
 import { findOpenSlot, holdSlot } from './slots.ts'
 
 /** They have no numbers any more: nothing of theirs is read, and what is packed is deleted later. */
-export async function insertGone(sql: Sql, endpointIds: string[], cutoff: Date, at: Date): Promise<number[]> {
+export async function insertGone(sql: Sql, endpointIds: string[], cutoff: number, at: Date): Promise<number[]> {
   const gone = await sql<{ endpointNo: number; endpointId: string }[]>`
     delete from time_series.endpoints where endpoint_id = any(${endpointIds}::text[])
     returning endpoint_no, endpoint_id`
   if (gone.length === 0) return []
   await sql`
     insert into time_series.gone_endpoints (endpoint_no, endpoint_id, cutoff, gone_date)
-    select endpoint_no, endpoint_id, ${cutoff.getTime() * 1000}, ${at}
+    select endpoint_no, endpoint_id, ${cutoff}::bigint, ${at}::timestamptz
     from unnest(${gone.map(({ endpointNo }) => endpointNo)}::bigint[], ${gone.map(({ endpointId }) => endpointId)}::text[])
       as gone (endpoint_no, endpoint_id)
     on conflict (endpoint_no) do nothing`

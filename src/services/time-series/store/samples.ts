@@ -1,14 +1,23 @@
 /** Hot rows. */
 import { copyIn } from '../../../kernel/copy-in.ts'
-import type { Db, Sql } from '../../../kernel/db.ts'
+import { type Db, isUniqueViolation, type Sql } from '../../../kernel/db.ts'
 import { columns, type Rows } from '../write/rows.ts'
 import { partitionOf } from './slots.ts'
+
+/** The next place in the order of writes. Not within a transaction: everybody else would wait for its end. */
+export async function nextWritten(sql: Sql): Promise<number> {
+  const [row] = await sql`select time_series.next_written() as number`
+  return row!.number
+}
 
 /** Of `hold_slot`. */
 const notOpen = 'WP001'
 
 /** Nothing was written: the slot is not open any more. */
 export const isSlotClosed = (error: unknown) => (error as { code?: string } | null)?.code === notOpen
+
+/** Nothing was written: a stamped sample has the time of another one of its endpoint. */
+export const isTimeTaken = (error: unknown) => isUniqueViolation(error)
 
 const hold = (slot: number) => `select time_series.hold_slot(${slot})`
 const copy = (slot: number) => `copy ${partitionOf(slot)} (${columns.join(', ')}) from stdin (format binary)`
@@ -17,8 +26,41 @@ const copy = (slot: number) => `copy ${partitionOf(slot)} (${columns.join(', ')}
 export const copySamples = (db: Db, slot: number, rows: Rows) =>
   db.copyIn(`${hold(slot)}; ${copy(slot)}`, () => rows.encode(slot))
 
-/** The same within a transaction, of several groups. */
-export async function copyGroups(sql: Sql, slot: number, groups: Rows[]) {
+/** In a transaction: fails with `isSlotClosed`, or the slot stays open until the commit. */
+export async function holdOpenSlot(sql: Sql, slot: number) {
   await sql.unsafe(hold(slot))
-  for (const rows of groups) await copyIn(sql.unsafe(copy(slot)), () => rows.encode(slot))
+}
+
+/** In a transaction that holds the slot. `isCopy`: they are in an older slot already. */
+export async function copyRows(sql: Sql, slot: number, rows: Rows, isCopy: boolean) {
+  await copyIn(sql.unsafe(copy(slot)), () => rows.encode(slot, isCopy))
+}
+
+export interface StampedTime {
+  endpointNo: number
+  ts: number
+  written: number
+}
+
+/** Those of the given times that stored stamped samples have. */
+export async function findStampedAt(sql: Sql, given: { endpointNo: number; time: number }[]): Promise<StampedTime[]> {
+  const endpointNos = given.map(({ endpointNo }) => endpointNo)
+  const times = given.map(({ time }) => time)
+  return await sql`
+    select s.endpoint_no, s.ts, s.written from time_series.samples s
+    join unnest(${endpointNos}::bigint[], ${times}::bigint[]) as given (endpoint_no, ts)
+      on s.endpoint_no = given.endpoint_no and s.ts = given.ts
+    where s.endpoint_no = any(${endpointNos}::bigint[]) and s.stamped`
+}
+
+/** The last time of stored stamped samples of each endpoint, where it is not before the given one. */
+export async function findLastStamped(sql: Sql, from: Map<number, number>): Promise<Map<number, number>> {
+  const endpointNos = [...from.keys()]
+  const rows = await sql<{ endpointNo: number; ts: number }[]>`
+    select s.endpoint_no, max(s.ts) as ts from time_series.samples s
+    join unnest(${endpointNos}::bigint[], ${[...from.values()]}::bigint[]) as given (endpoint_no, ts)
+      on s.endpoint_no = given.endpoint_no and s.ts >= given.ts
+    where s.endpoint_no = any(${endpointNos}::bigint[]) and s.stamped
+    group by s.endpoint_no`
+  return new Map(rows.map(({ endpointNo, ts }) => [endpointNo, ts]))
 }

@@ -52,7 +52,7 @@ export async function makeSlot(sql: Sql): Promise<number> {
   // What a value is like helps no plan, and to find it out takes a quarter of a second of a core: devices would feel it.
   await sql.unsafe(
     `alter table ${name} alter v set statistics 0, alter x set statistics 0, alter written set statistics 0,
-      alter slot set statistics 0, alter set_id set statistics 10, alter endpoint_no set statistics 10, alter ts set statistics 10`,
+      alter slot set statistics 0, alter stamped set statistics 0, alter set_id set statistics 10, alter endpoint_no set statistics 10, alter ts set statistics 10`,
   )
   await sql.unsafe(`alter table time_series.samples attach partition ${name} for values in (${slot})`)
   return slot

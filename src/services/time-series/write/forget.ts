@@ -12,6 +12,7 @@ import { deleteChunksOf, tryPackingLock } from '../store/chunks.ts'
 import * as store from '../store/gone.ts'
 import { deleteLatest } from '../store/latest.ts'
 import { findEndpointNumbers, numberEndpoints } from '../store/names.ts'
+import { nextWritten } from '../store/samples.ts'
 
 export interface Forget {
   endpoints(sql: Sql, gone: Unregistered): Promise<void>
@@ -59,12 +60,16 @@ export function createForget({
       const of = { tenantId, applicationName, upTo, limit: endpointsAtOnce }
       const endpointIds = await store.findSomeOf(db.sql, of)
       if (endpointIds.length === 0) return
+      const cutoff = await nextWritten(db.sql)
       await db.tx(async (sql) => {
-        await store.insertGone(sql, endpointIds, now(), now())
+        await store.insertGone(sql, endpointIds, cutoff, now())
         await bus.publish(sql, NumbersForgotten, { tenantId, endpointIds })
       })
     }
   })
+
+  /** About the place in the order of writes at that time: the database's clock may be another one, so only the time since counts. */
+  const positionAt = async (date: Date) => (await nextWritten(db.sql)) - (now().getTime() - date.getTime()) * 1000
 
   async function renumber(sql: Sql, gone: store.Gone, of: { tenantId: string; applicationName: string }) {
     const [numbered] = await numberEndpoints(sql, [{ ...of, endpointId: gone.endpointId }])
@@ -83,15 +88,10 @@ export function createForget({
       const numbers = await findEndpointNumbers(sql, endpointIds)
       if (numbers.length === 0) return
       const anew = await register.findAll(numbers.map(({ endpointId }) => endpointId))
-      const cutoff = new Date(unregisteredDate)
+      const cutoff = await positionAt(new Date(unregisteredDate))
       await store.insertGone(sql, endpointIds, cutoff, now())
       for (const { endpointId, endpointNo } of numbers)
-        if (anew.has(endpointId))
-          await renumber(
-            sql,
-            { endpointNo, endpointId, cutoff: cutoff.getTime() * 1000 },
-            { tenantId, applicationName },
-          )
+        if (anew.has(endpointId)) await renumber(sql, { endpointNo, endpointId, cutoff }, { tenantId, applicationName })
       const gone = numbers.map(({ endpointId }) => endpointId)
       await bus.publish(sql, NumbersForgotten, { tenantId, endpointIds: gone })
     },
@@ -136,7 +136,9 @@ export function createForget({
         after = ids.at(-1)!
         const registered = await register.findAll(ids)
         const strays = ids.filter((id) => !registered.has(id))
-        if (strays.length > 0) await own.tx((sql) => store.insertGone(sql, strays, now(), now()).then(() => {}))
+        if (strays.length === 0) continue
+        const cutoff = await nextWritten(own.sql)
+        await own.tx(async (sql) => void (await store.insertGone(sql, strays, cutoff, now())))
       }
     },
   }

@@ -52,7 +52,7 @@ test('after a crash the samples that the table lacks are taken up, hot or packed
     node: 'next',
     now,
     log,
-    oldestPending: () => Number.POSITIVE_INFINITY,
+    storedUpTo: async () => Number.MAX_SAFE_INTEGER,
   })
   await next.start()
   assert.deepEqual(await latestOf(one), { 'auto~a': [20, 2] })

@@ -43,8 +43,6 @@ const everyMs = 1000
 const rowsAtLeast = 4000
 /** More than that, and the table is at most about so many seconds behind. */
 const secondsBehind = 30
-/** Samples that were stamped but not handed in yet are not older than that. */
-const slackMs = 5000
 const markEveryMs = 20_000
 /** Who has not been seen for so long is no more. */
 const goneMs = 90_000
@@ -58,8 +56,8 @@ export function createLatest(options: {
   node: string
   now: Clock
   log: Log
-  /** The first stamp of what is on its way. */
-  oldestPending(): number
+  /** The place in the order of writes up to which everything that this process wrote is stored. */
+  storedUpTo(): Promise<number>
 }): Latest {
   const { db, reading, names, node, now, log } = options
   let dirty = new Map<number, OfEndpoint>()
@@ -88,11 +86,11 @@ export function createLatest(options: {
     own.newest.push({ setId, ts, written, values })
   }
 
-  /** Of what the table may lack, the oldest. */
-  function mark(): number {
-    let oldest = Math.min(options.oldestPending(), (now().getTime() - slackMs) * 1000)
-    for (const some of [dirty, flushing]) for (const { since } of some.values()) if (since < oldest) oldest = since
-    return oldest - 1
+  /** The place in the order of writes up to which the table holds what this process wrote. */
+  async function mark(): Promise<number> {
+    let upTo = await options.storedUpTo()
+    for (const some of [dirty, flushing]) for (const { since } of some.values()) upTo = Math.min(upTo, since - 1)
+    return upTo
   }
 
   function take(all: boolean): Map<number, OfEndpoint> {
@@ -120,7 +118,8 @@ export function createLatest(options: {
       flushing = new Map()
       const at = now()
       if (wrote && (known || at.getTime() - markedAt > markEveryMs)) {
-        await db.tx((sql) => store.saveMark(sql, node, mark(), at))
+        const written = await mark()
+        await db.tx((sql) => store.saveMark(sql, node, written, at))
         markedAt = at.getTime()
       }
     } catch (error) {

@@ -1,7 +1,10 @@
-/** Samples of the same few milliseconds, and what they are as binary COPY: in the order of endpoint, time and writing. */
+/** Rows of samples that are written together, and their form as binary COPY: in the order of endpoint, time and arrival. */
 import type { Group } from '../../../kernel/group-commit.ts'
 import type { Value } from '../pack/chunk.ts'
 import type { SeriesSet } from '../store/names.ts'
+
+/** Each group of rows has so many numbers in the order of writes, for samples of the same endpoint and time. */
+export const numbersOfGroup = 256
 
 /** Whose sample it is. */
 export interface Origin {
@@ -14,50 +17,88 @@ export interface Origin {
 export interface Rows extends Group {
   readonly endpointNos: number[]
   readonly times: number[]
-  readonly writtens: number[]
   readonly sets: SeriesSet[]
   readonly values: Value[][]
   readonly origins: Origin[]
-  /** `values` in the order of the set. */
-  add(endpointNo: number, time: number, written: number, set: SeriesSet, values: Value[], origin: Origin): void
-  encode(slot: number): Buffer
+  /** The place of each row in the order of writes; 0 before the rows have been encoded. */
+  readonly writtens: number[]
+  /** The group's first number in the order of writes, once it is known. */
+  first: number | undefined
+  /**
+   * Adds a sample: one row for each of its sets, whose values follow each other in `values`. `isStamped`: the platform gave the
+   * time.
+   */
+  add(endpointNo: number, time: number, isStamped: boolean, sets: SeriesSet[], values: Value[], origin: Origin): void
+  /** Every stamped sample, with the place of its (first) row. */
+  stamped(): { row: number; endpointNo: number; time: number }[]
+  /** Moves stamped samples of these endpoints behind the given times, in their order; each becomes the endpoint's last time. */
+  moveStamped(after: Map<number, number>): void
+  /** `isCopy`: the rows are stored already, in an older slot, and stand for the same samples. */
+  encode(slot: number, isCopy?: boolean): Buffer
 }
 
 /** In the order in which `encode` writes them. */
-export const columns = ['slot', 'endpoint_no', 'ts', 'set_id', 'written', 'v', 'x']
+export const columns = ['slot', 'endpoint_no', 'ts', 'set_id', 'written', 'v', 'x', 'stamped']
 
 const header = Buffer.concat([Buffer.from('PGCOPY\n\xff\r\n\0', 'latin1'), Buffer.alloc(8)])
 const trailerLength = 2
-/** Field count; lengths; slot, endpoint, time, set, writing; the head of the array. */
-const fixedLength = 2 + 7 * 4 + 4 + 8 + 8 + 4 + 8 + 20
+/** Field count; lengths; slot, endpoint, time, set, writing; the head of the array; stamped. */
+const fixedLength = 2 + 8 * 4 + 4 + 8 + 8 + 4 + 8 + 20 + 1
 const float8 = 701
 const high = 2 ** 32
+
+/** Who gave a row its time. The unique key of the database holds the first row of a stamped sample. */
+const byDevice = 0
+const byPlatform = 1
+const byPlatformFurther = 2
 
 export function createRows(valuesMax: number): Rows {
   const endpointNos: number[] = []
   const times: number[] = []
-  const writtens: number[] = []
   const sets: SeriesSet[] = []
   const values: Value[][] = []
   const origins: Origin[] = []
-  /** What is not a number, by the place of the row. */
+  const writtens: number[] = []
+  /** By row: `byDevice` and so on, and the number of its sample. */
+  const timedBy: number[] = []
+  const samples: number[] = []
+  /** What is not a number, by row. */
   const others = new Map<number, string>()
-  let valueCount = 0
-  let textLength = 0
+  let [sampleCount, valueCount, textLength] = [0, 0, 0]
 
-  function order(): Uint32Array {
-    const places = new Uint32Array(times.length)
-    for (let place = 0; place < places.length; place++) places[place] = place
-    return places.sort((a, b) => endpointNos[a]! - endpointNos[b]! || times[a]! - times[b]! || a - b)
+  function addRow(endpointNo: number, time: number, timed: number, set: SeriesSet, own: Value[], origin: Origin) {
+    for (let place = 0; place < own.length; place++)
+      if (typeof own[place] !== 'number') {
+        const text = othersOf(own)
+        others.set(times.length, text)
+        textLength += text.length
+        break
+      }
+    endpointNos.push(endpointNo)
+    times.push(time)
+    timedBy.push(timed)
+    samples.push(sampleCount)
+    writtens.push(0)
+    sets.push(set)
+    values.push(own)
+    origins.push(origin)
+    valueCount += own.length
   }
 
-  return {
+  function inOrder(): Uint32Array {
+    const order = new Uint32Array(times.length)
+    for (let row = 0; row < order.length; row++) order[row] = row
+    return order.sort((a, b) => endpointNos[a]! - endpointNos[b]! || times[a]! - times[b]! || a - b)
+  }
+
+  const rows: Rows = {
     endpointNos,
     times,
-    writtens,
     sets,
     values,
     origins,
+    writtens,
+    first: undefined,
     get count() {
       return times.length
     },
@@ -67,73 +108,107 @@ export function createRows(valuesMax: number): Rows {
     get isFull() {
       return valueCount >= valuesMax || textLength > 4_000_000
     },
-    add(endpointNo, time, written, set, own, origin) {
-      for (let place = 0; place < own.length; place++)
-        if (typeof own[place] !== 'number') {
-          const text = othersOf(own)
-          others.set(times.length, text)
-          textLength += text.length
-          break
-        }
-      endpointNos.push(endpointNo)
-      times.push(time)
-      writtens.push(written)
-      sets.push(set)
-      values.push(own)
-      origins.push(origin)
-      valueCount += own.length
+    add(endpointNo, time, isStamped, own, all, origin) {
+      let [from, timed] = [0, isStamped ? byPlatform : byDevice]
+      for (const set of own) {
+        const to = from + set.seriesIds.length
+        addRow(endpointNo, time, timed, set, own.length === 1 ? all : all.slice(from, to), origin)
+        if (isStamped) timed = byPlatformFurther
+        from = to
+      }
+      sampleCount++
     },
-    encode(slot) {
+    stamped() {
+      const found: ReturnType<Rows['stamped']> = []
+      for (let row = 0; row < times.length; row++)
+        if (timedBy[row] === byPlatform) found.push({ row, endpointNo: endpointNos[row]!, time: times[row]! })
+      return found
+    },
+    moveStamped(after) {
+      for (let row = 0; row < times.length; row++) {
+        const last = timedBy[row] === byDevice ? undefined : after.get(endpointNos[row]!)
+        if (last === undefined) continue
+        if (timedBy[row] === byPlatform) {
+          times[row] = Math.max(times[row]!, last + 1)
+          after.set(endpointNos[row]!, times[row]!)
+        } else times[row] = last
+      }
+    },
+    encode(slot, isCopy = false) {
+      const order = inOrder()
+      number(order, rows, samples)
       const buffer = Buffer.allocUnsafe(
         header.length + times.length * fixedLength + valueCount * 12 + textLength * 3 + trailerLength,
       )
       const view = new DataView(buffer.buffer, buffer.byteOffset, buffer.length)
       let at = header.copy(buffer)
-      const int64 = (value: number) => {
-        view.setInt32(at, 8)
-        view.setInt32(at + 4, Math.floor(value / high))
-        view.setUint32(at + 8, value >>> 0)
-        at += 12
-      }
-      for (const row of order()) {
-        const own = values[row]!
-        view.setInt16(at, columns.length)
-        view.setInt32(at + 2, 4)
-        view.setInt32(at + 6, slot)
-        at += 10
-        int64(endpointNos[row]!)
-        int64(times[row]!)
-        view.setInt32(at, 4)
-        view.setInt32(at + 4, sets[row]!.setId)
-        at += 8
-        int64(writtens[row]!)
-        view.setInt32(at, 20 + own.length * 12)
-        view.setInt32(at + 4, 1) // one dimension
-        view.setInt32(at + 8, 0) // no nulls
-        view.setInt32(at + 12, float8)
-        view.setInt32(at + 16, own.length)
-        view.setInt32(at + 20, 1) // its first index
-        at += 24
-        for (let place = 0; place < own.length; place++) {
-          const value = own[place]
-          view.setInt32(at, 8)
-          view.setFloat64(at + 4, typeof value === 'number' ? value : Number.NaN)
-          at += 12
-        }
+      for (const row of order) {
+        at = putRow(view, at, slot, rows, row)
         const text = others.get(row)
-        if (text === undefined) {
-          view.setInt32(at, -1)
-          at += 4
-        } else {
-          const length = buffer.write(text, at + 4)
-          view.setInt32(at, length)
-          at += 4 + length
-        }
+        const length = text === undefined ? -1 : buffer.write(text, at + 4)
+        view.setInt32(at, length)
+        at += 4 + Math.max(0, length)
+        const isStamped = timedBy[row] === byPlatform && !isCopy
+        view.setInt32(at, isStamped ? 1 : -1)
+        at += 4
+        if (isStamped) view.setUint8(at++, 1)
       }
       view.setInt16(at, -1)
       return buffer.subarray(0, at + trailerLength)
     },
   }
+  return rows
+}
+
+/**
+ * Among rows of the same endpoint and time the last sample has the group's last number, the one before it the number before. With
+ * more samples of one time than numbers the first ones share a number; the last still counts most.
+ */
+function number(order: Uint32Array, { endpointNos, times, writtens, first }: Rows, samples: number[]) {
+  if (first === undefined) throw new Error('the rows have no place in the order of writes yet')
+  const last = first + numbersOfGroup - 1
+  let written = last
+  for (let place = order.length - 1; place >= 0; place--) {
+    const row = order[place]!
+    const next = order[place + 1]
+    if (next === undefined || endpointNos[next] !== endpointNos[row] || times[next] !== times[row]) written = last
+    else if (samples[next] !== samples[row] && written > first) written--
+    writtens[row] = written
+  }
+}
+
+/** All but the last two columns. */
+function putRow(view: DataView, start: number, slot: number, rows: Rows, row: number): number {
+  const own = rows.values[row]!
+  view.setInt16(start, columns.length)
+  view.setInt32(start + 2, 4)
+  view.setInt32(start + 6, slot)
+  let at = putInt64(view, start + 10, rows.endpointNos[row]!)
+  at = putInt64(view, at, rows.times[row]!)
+  view.setInt32(at, 4)
+  view.setInt32(at + 4, rows.sets[row]!.setId)
+  at = putInt64(view, at + 8, rows.writtens[row]!)
+  view.setInt32(at, 20 + own.length * 12)
+  view.setInt32(at + 4, 1) // one dimension
+  view.setInt32(at + 8, 0) // no nulls
+  view.setInt32(at + 12, float8)
+  view.setInt32(at + 16, own.length)
+  view.setInt32(at + 20, 1) // its first index
+  at += 24
+  for (let place = 0; place < own.length; place++) {
+    const value = own[place]
+    view.setInt32(at, 8)
+    view.setFloat64(at + 4, typeof value === 'number' ? value : Number.NaN)
+    at += 12
+  }
+  return at
+}
+
+function putInt64(view: DataView, at: number, value: number): number {
+  view.setInt32(at, 8)
+  view.setInt32(at + 4, Math.floor(value / high))
+  view.setUint32(at + 8, value >>> 0)
+  return at + 12
 }
 
 /** As JSON: it escapes NUL and halves of characters, which PostgreSQL would refuse. */

@@ -13,7 +13,6 @@ const aWriter = (options: Partial<WriterOptions>) =>
   createWriter({
     db: house.kit.db,
     slots: service.slots,
-    now: house.kit.now,
     log,
     metrics: createMetrics(),
     ...options,
@@ -27,8 +26,9 @@ async function ready(writer: ReturnType<typeof aWriter>) {
   const [set] = await service.names.setsOf(one, ['auto~a\nvalue'])
   return {
     one,
-    write(value: number) {
-      writer.current().add(endpointNo, 1, writer.stamp(1), set!, [value], one)
+    write(value: number, arrivedAt?: number) {
+      const time = arrivedAt === undefined ? 1 : writer.timeOfArrival(endpointNo, arrivedAt)
+      writer.current().add(endpointNo, time, arrivedAt !== undefined, [set!], [value], one)
       return writer.committed()
     },
   }
@@ -65,6 +65,7 @@ test('a write of which nothing was heard is done again, and that changes nothing
   let failures = 2
   const { db } = house.kit
   const writer = aWriter({
+    newSlotMs: 0,
     db: {
       ...db,
       async copyIn(text, content) {
@@ -76,8 +77,39 @@ test('a write of which nothing was heard is done again, and that changes nothing
   const { one, write } = await ready(writer)
   await write(7)
   assert.equal(failures, -1)
+  // A sample whose time the platform gave is not moved by what it wrote itself.
+  failures = 2
+  await write(8, 5000)
+  assert.equal(failures, 1, 'the second attempt has found it')
+  failures = 0
+  await Promise.all([write(9, 5000), write(10, 5000)])
   await pack()
-  assert.deepEqual(await points(one.endpointId), { 'auto~a/value': [[1, 7]] })
+  assert.deepEqual(await points(one.endpointId), {
+    'auto~a/value': [
+      [1, 7],
+      [5000, 8],
+      [5001, 9],
+      [5002, 10],
+    ],
+  })
+})
+
+test('a time that is taken is found in an older slot too', async () => {
+  const [first, second] = [aWriter({}), aWriter({})]
+  const one = await ready(first)
+  const endpointNo = await service.names.endpointNo(one.one)
+  const [set] = await service.names.setsOf(one.one, ['auto~a\nvalue'])
+  await one.write(1, 5000)
+  await service.slots.rotate(true)
+  second.current().add(endpointNo, second.timeOfArrival(endpointNo, 5000), true, [set!], [2], one.one)
+  await second.committed()
+  assert.deepEqual(await points(one.one.endpointId), {
+    'auto~a/value': [
+      [1, 0],
+      [5000, 1],
+      [5001, 2],
+    ],
+  })
 })
 
 test('while the database is away too long, callers are refused, and later ones are served', async () => {
@@ -96,5 +128,6 @@ test('while the database is away too long, callers are refused, and later ones a
   away = false
   await eventually(() => write(6))
   assert.deepEqual(await points(one.endpointId), { 'auto~a/value': [[1, 6]] })
-  assert.ok(Number.isFinite(writer.stamp(1)))
+  const before = await writer.position()
+  await eventually(async () => assert.ok((await writer.storedUpTo()) > before, 'nothing is held to be on its way'))
 })

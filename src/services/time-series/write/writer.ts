@@ -1,27 +1,31 @@
 /**
- * Samples into the open slot, many at once. Rows are only ever appended, so a write of which nothing was heard is simply done
- * again, and of two rows with the same time the one that was stamped later counts.
+ * Writes samples into the open slot, many in one commit. Rows are only appended: a write whose outcome is unknown is done again, and
+ * of two rows with the same time the one that is later in the order of writes counts.
  */
-import type { Clock } from '../../../kernel/clock.ts'
 import type { Db, Sql } from '../../../kernel/db.ts'
 import { createGroupCommit, type GroupCommit } from '../../../kernel/group-commit.ts'
 import type { Log } from '../../../kernel/log.ts'
 import type { Metrics } from '../../../kernel/metrics.ts'
-import { copyGroups, copySamples, isSlotClosed } from '../store/samples.ts'
-import { createRows, type Rows } from './rows.ts'
+import { copyRows, copySamples, holdOpenSlot, isSlotClosed, isTimeTaken } from '../store/samples.ts'
+import { createArrivalTimes } from './arrival-times.ts'
+import { createOvertaking } from './overtaking.ts'
+import { createRows, numbersOfGroup, type Rows } from './rows.ts'
 import type { Slots } from './slots.ts'
+import { createTimeClashes } from './time-clashes.ts'
+import { createWriteOrder } from './write-order.ts'
 
 export interface Writer extends GroupCommit<Rows> {
-  /** For so many samples, in their order: the first of that many stamps. */
-  stamp(count: number): number
-  /** The first stamp of what is not stored yet. */
-  oldestPending(): number
+  /** The time of a sample that brings none. */
+  timeOfArrival(endpointNo: number, arrivedAt: number): number
+  /** A place in the order of writes: what is stored from now on comes after it. */
+  position(): Promise<number>
+  /** The place in the order of writes up to which everything that this process wrote is stored. */
+  storedUpTo(): Promise<number>
 }
 
 export interface WriterOptions {
   db: Db
   slots: Slots
-  now: Clock
   log: Log
   metrics: Metrics
   /** In the transaction that stores them, where there is something to do. */
@@ -29,13 +33,16 @@ export interface WriterOptions {
   /** They are durable. */
   stored?(rows: Rows): void
   patienceMs?: number
+  /** For tests: how long a slot is new. */
+  newSlotMs?: number
 }
 
 const valuesMax = 5000
 const everyMs = 15
 export const writesAtOnce = 4
-const rememberedMax = 256
 const pendingBytesMax = 192 * 1024 * 1024
+/** Refusals of one attempt to write: closed slots and times that are taken. */
+const refusalsMax = 10
 
 const codeOf = (error: unknown) => (error as { code?: string } | null)?.code
 /** What the data would be to blame for. */
@@ -43,77 +50,78 @@ const dataTrouble = /^(22|54)/
 /** The partition was dropped: its slot was packed, or the database is another one. */
 const noSuchTable = '42P01'
 
-interface Committed {
-  rows: Rows
-  slot: number
-}
-
 export function createWriter(options: WriterOptions): Writer {
-  const { db, slots, now, storing } = options
-  let stamped = 0
-  /** In the order of their stamps. */
-  const began: Rows[] = []
-  /** Those that were committed before one that began earlier. */
-  let committed: Committed[] = []
+  const { db, slots, storing } = options
+  const order = createWriteOrder(db)
+  const arrivals = createArrivalTimes()
+  const clashes = createTimeClashes(arrivals, options.newSlotMs)
+  const overtaking = createOvertaking()
+  const numbers = new WeakMap<Rows, Promise<number>>()
+  let lastResolved: Promise<unknown> = Promise.resolve()
 
-  /**
-   * A slot was closed between two writes: what was stamped later may be in the older slot, where it would count less. So it is
-   * written once more, together with the earlier one.
-   */
-  const overtaken = (rows: Rows, slot: number) => {
-    const mine = began.indexOf(rows)
-    return committed.filter((one) => one.slot < slot && began.indexOf(one.rows) > mine)
+  async function numbered(rows: Rows) {
+    const asked = numbers.get(rows) ?? order.next()
+    numbers.set(rows, asked)
+    try {
+      rows.first = await asked
+    } catch (error) {
+      numbers.delete(rows)
+      throw error
+    }
   }
 
-  function settle(rows: Rows, slot: number) {
-    committed.push({ rows, slot })
-    // A write of which nothing is ever heard must not make all others be remembered.
-    if (committed.length > rememberedMax) giveUp(began[0]!)
-    // Nothing older is on its way: these need not be remembered.
-    while (began.length > 0 && committed.some((one) => one.rows === began[0])) {
-      const over = began.shift()
-      committed = committed.filter((one) => one.rows !== over)
-    }
+  async function inTransaction(rows: Rows, again: Rows[], slot: number, isClashing: boolean) {
+    for (const one of again) one.first = await order.next()
+    await db.tx(async (sql) => {
+      await holdOpenSlot(sql, slot)
+      if (isClashing) await clashes.resolve(sql, rows, slot)
+      await copyRows(sql, slot, rows, false)
+      for (const one of again) await copyRows(sql, slot, one, true)
+      if (storing?.wanted()) await storing.run(sql, rows)
+    })
+    for (const one of again) overtaking.stored(one, slot)
+  }
+
+  async function writeInto(slot: number, rows: Rows) {
+    const again = overtaking.overtook(rows, slot)
+    const isClashing = clashes.concern(rows, slot)
+    if (again.length === 0 && !isClashing && !storing?.wanted()) return await copySamples(db, slot, rows)
+    if (!isClashing) return await inTransaction(rows, again, slot, false)
+    // One after the other, so that the times of such an endpoint increase from write to write.
+    const work = () => inTransaction(rows, again, slot, true)
+    const mine = lastResolved.then(work, work)
+    lastResolved = mine.catch(() => {})
+    await mine
   }
 
   async function write(rows: Rows) {
-    for (let refused = 0; ; refused++) {
-      const slot = await slots.current()
-      const again = overtaken(rows, slot)
+    for (let refusals = 0; ; refusals++) {
+      const [slot] = await Promise.all([slots.current(), numbered(rows)])
       try {
-        if (again.length === 0 && !storing?.wanted()) await copySamples(db, slot, rows)
-        else
-          await db.tx(async (sql) => {
-            await copyGroups(sql, slot, [rows, ...again.map((one) => one.rows)])
-            if (storing?.wanted()) await storing.run(sql, rows)
-          })
-        for (const one of again) one.slot = slot
-        settle(rows, slot)
-        options.stored?.(rows)
-        return
+        await writeInto(slot, rows)
       } catch (error) {
-        const closed = isSlotClosed(error) || codeOf(error) === noSuchTable
-        slots.forget(slot)
-        if (!closed || refused === 5) throw error
+        const isTaken = isTimeTaken(error)
+        if (!isTaken) slots.forget(slot)
+        const isRefused = isTaken || isSlotClosed(error) || codeOf(error) === noSuchTable
+        if (!isRefused || refusals === refusalsMax) throw error
+        if (!isTaken || !(await clashes.learn(db.sql, rows))) continue
       }
+      overtaking.stored(rows, slot)
+      options.stored?.(rows)
+      return
     }
-  }
-
-  /** Given up: nobody waits for it any more. */
-  function giveUp(rows: Rows) {
-    const place = began.indexOf(rows)
-    if (place >= 0) began.splice(place, 1)
   }
 
   const commit = createGroupCommit<Rows>({
     name: 'time_series',
     create() {
       const rows = createRows(valuesMax)
-      began.push(rows)
+      overtaking.began(rows)
+      numbers.set(rows, order.next())
       return rows
     },
     write,
-    abandoned: giveUp,
+    abandoned: overtaking.gaveUp,
     mayPass: (error) => !dataTrouble.test(codeOf(error) ?? ''),
     log: options.log,
     metrics: options.metrics,
@@ -125,15 +133,11 @@ export function createWriter(options: WriterOptions): Writer {
 
   return {
     ...commit,
-    stamp(count) {
-      const first = Math.max(stamped + 1, now().getTime() * 1000)
-      stamped = first + count - 1
-      return first
-    },
-    oldestPending() {
-      let oldest = Number.POSITIVE_INFINITY
-      for (const rows of began) for (const written of rows.writtens) if (written < oldest) oldest = written
-      return oldest
+    timeOfArrival: arrivals.next,
+    position: order.next,
+    async storedUpTo() {
+      const now = (await order.next()) + numbersOfGroup - 1
+      return Math.min(now, ...overtaking.pending().map((first) => first - 1))
     },
   }
 }
