@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import type { Config } from '../config.ts'
 import type { ContentTable } from '../kernel/backup/contents.ts'
 import { schemaOf } from '../kernel/backup/inventory.ts'
+import { createBulk } from '../kernel/bulk/bulk.ts'
 import { createBus } from '../kernel/bus.ts'
 import { type Clock, systemClock } from '../kernel/clock.ts'
 import { type Contract, systemCtx } from '../kernel/contract.ts'
@@ -65,12 +66,14 @@ export async function buildHouse(options: {
     const metrics = createMetrics()
     const members = createMembers({ db, version, log, metrics })
     const signals = createSignals({ db, members, transport: postgresTransport(db), log, metrics })
+    const jobs = createJobs({ db, pool: jobPool, log })
     const kit: Kit = {
       db,
       members,
       signals,
       bus: createBus({ db, signals, nodeId: members.nodeId, log, metrics }),
-      jobs: createJobs({ db, pool: jobPool, log }),
+      jobs,
+      bulk: createBulk({ db, jobs, log, newId }),
       secrets,
       metrics,
       descriptors: createFileDescriptors({ configured: config.connections, log, metrics }),

@@ -30,6 +30,7 @@ export async function offlineApiDocument(baseUrl: string) {
     members: { nodeId: '', ...declaring('leftovers', 'onJoin', 'onLeave', 'onReturn') },
     signals: { ...declaring('on', 'onReset', 'answer') },
     jobs: { ...declaring('handle') },
+    bulk: { ...declaring('handle', 'handleWalk') },
     secrets: unused('the data key'),
     metrics,
     descriptors: createFileDescriptors({ limit: 1024, log, metrics }),

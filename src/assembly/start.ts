@@ -92,7 +92,7 @@ export async function startPlatform(
       if (service.stop) closers.push(() => service.stop!())
     }
     const periodic = createPeriodic({ db: kit.db, log, now: kit.now })
-    await periodic.start([...built.values()].flatMap((service) => service.periodic ?? []))
+    await periodic.start([...kit.bulk.periodic, ...[...built.values()].flatMap((service) => service.periodic ?? [])])
     closers.push(() => periodic.stop())
     const firstThings = await bootstrap(house)
     signal?.throwIfAborted()

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { S3Settings } from './blobs/blobs.ts'
+import type { Bulk } from './bulk/bulk.ts'
 import type { Bus } from './bus.ts'
 import type { Clock } from './clock.ts'
 import type { Contract, Ctx } from './contract.ts'
@@ -26,6 +27,7 @@ export interface Kit {
   /** Messages between nodes. */
   signals: Signals
   jobs: Jobs
+  bulk: Bulk
   secrets: Secrets
   metrics: Metrics
   /** The budget of connections that this process may have open. */

@@ -1,0 +1,429 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { eventually } from '../../../test/harness/eventually.ts'
+import { openHouse, type TestHouse } from '../../../test/harness/house.ts'
+import { contract } from '../contract.ts'
+import { defineService, type Kit } from '../define-service.ts'
+import { invalidField } from '../errors.ts'
+import { type BulkType, defineBulk, defineWalk, type Outcome } from './types.ts'
+
+const aService = (build: (kit: Kit) => void) =>
+  defineService({
+    name: 'test',
+    provides: contract<object>('test'),
+    build(kit) {
+      build(kit)
+      return { api: {} }
+    },
+  })
+
+interface Data {
+  factor: number
+}
+const Multiply = defineBulk<Data, number, { product: number }>('test.multiply', { title: 'Multiply', pageSize: 10 })
+const Blocked = defineBulk<object, number>('test.blocked', { title: 'Wait', pageSize: 5 })
+const Sliced = defineBulk<object, number>('test.sliced', {
+  title: 'Take turns',
+  pageSize: 1,
+  parallel: 1,
+  sliceSeconds: 0,
+})
+const Poison = defineBulk<object, number>('test.poison', { title: 'Poison', pageSize: 4, retries: 1 })
+const WithEnd = defineBulk<object, number>('test.with-end', { title: 'With an end', pageSize: 4 })
+const Walk = defineWalk<object>('test.walk', { title: 'Walk', first: 4, least: 2, most: 16, milliseconds: 200 })
+
+const createdBy = { type: 'user', id: 'ada' }
+const numbers = (count: number) => Array.from({ length: count }, (_, n) => n)
+
+/** What handlers did, in the database: an effect that was rolled back is not here. */
+async function effectsIn({ kit }: TestHouse) {
+  await kit.db.sql`create schema if not exists test`
+  await kit.db.sql`create table if not exists test.effects (task_id text, n integer)`
+  return {
+    of: async (taskId: string) =>
+      (await kit.db.sql`select n from test.effects where task_id = ${taskId} order by n`).map(({ n }) => n as number),
+  }
+}
+const write = async (sql: Parameters<Kit['bulk']['start']>[0], taskId: string, items: number[]) => {
+  await sql`insert into test.effects (task_id, n) select ${taskId}, n from unnest(${items}::integer[]) as g(n)`
+}
+
+const start = <D extends object, I, R>(
+  { kit: { db, bulk } }: TestHouse,
+  type: BulkType<D, I, R>,
+  data: NoInfer<D>,
+  items: NoInfer<I>[],
+  options: { tenantId?: string; prepared?: boolean } = {},
+) =>
+  db.tx((sql) =>
+    bulk.start(sql, type, { tenantId: options.tenantId ?? 'acme', createdBy, data }, items, {
+      prepared: options.prepared ?? false,
+    }),
+  )
+
+const taskOf = async ({ kit: { db, bulk } }: TestHouse, type: { name: string }, taskId: string) => {
+  const task = await bulk.find(db.sql, type, taskId)
+  assert.ok(task)
+  const { total, succeeded, failed, pending } = task.counts
+  assert.equal(total, succeeded + failed + pending!, 'the counts add up')
+  return task
+}
+const ended = (house: TestHouse, type: { name: string }, taskId: string, withinMs = 10_000) =>
+  eventually(
+    async () => {
+      const task = await taskOf(house, type, taskId)
+      assert.ok(task.finishedAt)
+      return task
+    },
+    { withinMs },
+  )
+
+suite('a task over stored items', () => {
+  test('does each page once and keeps a result for each item', async () => {
+    const pages: number[] = []
+    const house = await openHouse({
+      services: [
+        aService(({ bulk }) =>
+          bulk.handle(Multiply, {
+            async page(sql, { taskId, data: { factor } }, items) {
+              pages.push(items.length)
+              await write(sql, taskId, items)
+              return items.map(
+                (n): Outcome<{ product: number }> =>
+                  n % 7 === 0 ? { failed: `${n} is refused` } : { result: { product: n * factor } },
+              )
+            },
+          }),
+        ),
+      ],
+    })
+    const effects = await effectsIn(house)
+    const { bulk, db } = house.kit
+    const taskId = await start(house, Multiply, { factor: 3 }, numbers(35))
+    const task = await ended(house, Multiply, taskId)
+    assert.deepEqual(task.counts, { total: 35, succeeded: 30, failed: 5, pending: 0 })
+    assert.equal(task.state, 'finished')
+    assert.deepEqual(task.createdBy, createdBy)
+    assert.deepEqual(pages, [10, 10, 10, 5])
+    assert.deepEqual(await effects.of(taskId), numbers(35))
+
+    const failed = await bulk.items(db.sql, Multiply, { taskId, state: 'failed', limit: 100 })
+    assert.deepEqual(
+      failed.map(({ position, item, state, failed: reason }) => [position, item, state, reason]),
+      [0, 7, 14, 21, 28].map((n) => [n, n, 'failed', `${n} is refused`]),
+    )
+    const all = []
+    for (let after = -1; ; ) {
+      const some = await bulk.items(db.sql, Multiply, { taskId, after, limit: 8 })
+      all.push(...some)
+      if (some.length < 8) break
+      after = some.at(-1)!.position
+    }
+    assert.deepEqual(
+      all.map(({ item }) => item),
+      numbers(35),
+    )
+    assert.deepEqual(all[34], { position: 34, item: 34, state: 'succeeded', result: { product: 102 } })
+    assert.equal(await bulk.find(db.sql, Blocked, taskId), undefined, 'a task of another type is not found')
+  })
+
+  test('takes its items from pages of any size, and none at all', async () => {
+    const house = await openHouse({
+      services: [
+        aService(({ bulk }) => bulk.handle(Multiply, { page: async (_, __, items) => items.map(() => ({})) })),
+      ],
+    })
+    const { db, bulk } = house.kit
+    async function* pages() {
+      for (const size of [0, 1, 25, 3, 100]) yield numbers(size)
+    }
+    const task = { tenantId: 'acme', createdBy, data: { factor: 1 } }
+    const taskId = await db.tx((sql) => bulk.start(sql, Multiply, task, pages()))
+    assert.deepEqual((await ended(house, Multiply, taskId)).counts, {
+      total: 129,
+      succeeded: 129,
+      failed: 0,
+      pending: 0,
+    })
+    const items = await bulk.items(db.sql, Multiply, { taskId, limit: 1000 })
+    assert.deepEqual(
+      items.map(({ item }) => item),
+      [1, 25, 3, 100].flatMap(numbers),
+    )
+    const empty = await start(house, Multiply, { factor: 1 }, [])
+    assert.deepEqual((await ended(house, Multiply, empty)).counts, { total: 0, succeeded: 0, failed: 0, pending: 0 })
+  })
+
+  test('is not there after a rollback, and a prepared one waits for its release', async () => {
+    const house = await openHouse({
+      services: [
+        aService(({ bulk }) => bulk.handle(Multiply, { page: async (_, __, items) => items.map(() => ({})) })),
+      ],
+    })
+    const { db, bulk } = house.kit
+    let rolledBack = ''
+    await assert.rejects(
+      db.tx(async (sql) => {
+        rolledBack = await bulk.start(sql, Multiply, { tenantId: 'acme', createdBy, data: { factor: 1 } }, [1])
+        throw new Error('no')
+      }),
+    )
+    assert.equal(await bulk.find(db.sql, Multiply, rolledBack), undefined)
+    const prepared = await start(house, Multiply, { factor: 1 }, numbers(12), { prepared: true })
+    const other = await start(house, Multiply, { factor: 1 }, numbers(12))
+    await ended(house, Multiply, other)
+    assert.equal((await taskOf(house, Multiply, prepared)).state, 'prepared')
+    assert.equal((await bulk.items(db.sql, Multiply, { taskId: prepared, limit: 100 })).length, 12)
+    assert.equal(await db.tx((sql) => bulk.release(sql, prepared)), true)
+    assert.equal((await ended(house, Multiply, prepared)).counts.succeeded, 12)
+    assert.equal(await db.tx((sql) => bulk.release(sql, prepared)), false)
+  })
+
+  test('can be canceled: the page that is being done is whole, the others are untouched', async () => {
+    const gates: (() => void)[] = []
+    const house = await openHouse({
+      services: [
+        aService(({ bulk }) =>
+          bulk.handle(Blocked, {
+            async page(sql, { taskId }, items) {
+              await write(sql, taskId, items)
+              await new Promise<void>((resolve) => gates.push(resolve))
+              return items.map(() => ({}))
+            },
+          }),
+        ),
+      ],
+    })
+    const effects = await effectsIn(house)
+    const { db, bulk } = house.kit
+    const taskId = await start(house, Blocked, {}, numbers(20))
+    await eventually(() => assert.equal(gates.length, 1))
+    gates[0]!()
+    await eventually(() => assert.equal(gates.length, 2))
+    const canceling = db.tx((sql) => bulk.cancel(sql, taskId))
+    // The cancellation waits for the page: only its lock shows that it has arrived.
+    await eventually(async () => {
+      const [row] = await db.sql`select count(*) from pg_stat_activity where wait_event_type = 'Lock'
+        and query like '%bulk_tasks%' and datname = current_database()`
+      assert.equal(row?.count, 1)
+    })
+    gates[1]!()
+    assert.equal(await canceling, true)
+    const task = await taskOf(house, Blocked, taskId)
+    assert.equal(task.state, 'canceled')
+    assert.deepEqual(task.counts, { total: 20, succeeded: 10, failed: 0, pending: 10 })
+    assert.deepEqual(await effects.of(taskId), numbers(10))
+    const untouched = await bulk.items(db.sql, Blocked, { taskId, state: 'pending', limit: 100 })
+    assert.deepEqual(
+      untouched.map(({ item }) => item),
+      numbers(20).slice(10),
+    )
+    assert.equal(await db.tx((sql) => bulk.cancel(sql, taskId)), false, 'it has ended')
+    const next = await start(house, Blocked, {}, numbers(1), { prepared: true })
+    assert.equal(await db.tx((sql) => bulk.cancel(sql, next)), true)
+    assert.equal(gates.length, 2)
+  })
+
+  test('gives the next one its turn when its slice of time is over', async () => {
+    const order: string[] = []
+    const house = await openHouse({
+      services: [
+        aService(({ bulk }) =>
+          bulk.handle(Sliced, {
+            async page(_, { tenantId }, items) {
+              order.push(tenantId)
+              return items.map(() => ({}))
+            },
+          }),
+        ),
+      ],
+    })
+    const { db, bulk } = house.kit
+    const [one, two] = await db.tx(async (sql) => [
+      await bulk.start(sql, Sliced, { tenantId: 'one', createdBy, data: {} }, numbers(6)),
+      await bulk.start(sql, Sliced, { tenantId: 'two', createdBy, data: {} }, numbers(2)),
+    ])
+    await ended(house, Sliced, one)
+    assert.equal((await taskOf(house, Sliced, two)).state, 'finished')
+    assert.ok(order.lastIndexOf('two') < order.length - 1, `the small task did not wait for the large one: ${order}`)
+  })
+
+  test('goes past an item that always fails, and tells which it was', async () => {
+    const house = await openHouse({
+      services: [
+        aService(({ bulk }) =>
+          bulk.handle(Poison, {
+            async page(sql, { taskId }, items) {
+              await write(sql, taskId, items)
+              if (items.includes(5)) await sql`select 1 / 0`
+              if (items.includes(6)) throw invalidField('six', 'is not wanted')
+              return items.map(() => ({}))
+            },
+          }),
+        ),
+      ],
+      environment: { WAYPOST_LOG_LEVEL: 'silent' },
+    })
+    const effects = await effectsIn(house)
+    const { db, bulk } = house.kit
+    const taskId = await start(house, Poison, {}, numbers(10))
+    await eventually(async () => assert.match(String((await taskOf(house, Poison, taskId)).problem), /internal error/))
+    const task = await ended(house, Poison, taskId, 20_000)
+    assert.deepEqual(task.counts, { total: 10, succeeded: 8, failed: 2, pending: 0 })
+    assert.equal(task.problem, null)
+    const failed = await bulk.items(db.sql, Poison, { taskId, state: 'failed', limit: 10 })
+    assert.deepEqual(
+      failed.map(({ item, failed: reason }) => [item, reason]),
+      [
+        [5, 'an internal error; the log of the platform has the details'],
+        [6, 'six: is not wanted'],
+      ],
+    )
+    assert.deepEqual(await effects.of(taskId), [0, 1, 2, 3, 4, 7, 8, 9])
+  })
+
+  test('ends with what its handler does in the end, once', async () => {
+    let finished = 0
+    const house = await openHouse({
+      services: [
+        aService(({ bulk }) =>
+          bulk.handle(WithEnd, {
+            page: async (_, __, items) => items.map(() => ({})),
+            async finish(sql, { taskId }) {
+              finished++
+              await write(sql, taskId, [-1])
+            },
+          }),
+        ),
+      ],
+    })
+    const effects = await effectsIn(house)
+    const [some, none] = [await start(house, WithEnd, {}, numbers(9)), await start(house, WithEnd, {}, [])]
+    for (const taskId of [some, none]) {
+      await ended(house, WithEnd, taskId)
+      assert.deepEqual(await effects.of(taskId), [-1])
+    }
+    assert.equal(finished, 2)
+  })
+})
+
+suite('a walk', () => {
+  /** Rows 1 to `count`; a step of more than `slowAbove` runs out of time. */
+  const walking = (count: number, slowAbove: number, steps: number[]) =>
+    aService(({ bulk }) =>
+      bulk.handleWalk(Walk, {
+        async step(sql, { taskId }, { after, limit }) {
+          steps.push(limit)
+          if (limit > slowAbove) {
+            await sql`select set_config('statement_timeout', '10', true)`
+            await sql`select pg_sleep(1)`
+          }
+          const items = numbers(count + 1).slice(Math.max(1, after + 1), after + 1 + limit)
+          if (items.length === 0) return 'end'
+          await write(sql, taskId, items)
+          return { last: items.at(-1)!, count: items.length }
+        },
+        finish: (sql, { taskId }) => write(sql, taskId, [1000]),
+      }),
+    )
+
+  test('does steps that fit its time, each once, and ends', async () => {
+    const steps: number[] = []
+    const house = await openHouse({ services: [walking(60, 8, steps)] })
+    const effects = await effectsIn(house)
+    const { db, bulk } = house.kit
+    const taskId = await db.tx((sql) => bulk.startWalk(sql, Walk, { tenantId: 'acme', createdBy, data: {} }, 55))
+    const task = await ended(house, Walk, taskId)
+    assert.deepEqual(await effects.of(taskId), [...numbers(61).slice(1), 1000])
+    assert.ok(steps.includes(16), `it tried larger steps: ${steps}`)
+    assert.deepEqual(task.counts, { total: 60, succeeded: 60, failed: 0, pending: 0 })
+  })
+
+  test('is canceled by its own step, or from outside', async () => {
+    const house = await openHouse({
+      services: [
+        aService(({ bulk }) =>
+          bulk.handleWalk(Walk, { step: async (_, { data }) => ('gone' in data ? 'canceled' : { last: 1, count: 1 }) }),
+        ),
+      ],
+    })
+    const { db, bulk } = house.kit
+    const begin = (data: object) => db.tx((sql) => bulk.startWalk(sql, Walk, { tenantId: 'acme', createdBy, data }))
+    const find = (taskId: string) => bulk.find(db.sql, Walk, taskId)
+    const gone = await begin({ gone: true })
+    await eventually(async () => assert.equal((await find(gone))?.state, 'canceled'))
+    const endless = await begin({})
+    await eventually(async () => assert.ok((await find(endless))!.counts.succeeded > 3))
+    assert.deepEqual((await find(endless))?.counts.total, null)
+    await db.tx((sql) => bulk.cancel(sql, endless))
+    const { succeeded } = (await find(endless))!.counts
+    await db.tx((sql) => bulk.cancel(sql, endless))
+    assert.equal((await find(endless))!.counts.succeeded, succeeded)
+  })
+})
+
+suite('all tasks', () => {
+  test('are listed by tenant over all types, the newest first', async () => {
+    const page = async (_: unknown, __: unknown, items: number[]) => items.map(() => ({}))
+    const house = await openHouse({
+      services: [
+        aService(({ bulk }) => {
+          bulk.handle(Multiply, { page })
+          bulk.handle(WithEnd, { page })
+        }),
+      ],
+    })
+    const { db, bulk } = house.kit
+    const made: string[] = []
+    for (let n = 0; n < 5; n++)
+      made.unshift(await (n % 2 ? start(house, Multiply, { factor: 1 }, [n]) : start(house, WithEnd, {}, [n])))
+    await start(house, Multiply, { factor: 1 }, [1], { tenantId: 'other' })
+    const first = await bulk.list(db.sql, { tenantId: 'acme', limit: 3 })
+    const rest = await bulk.list(db.sql, { tenantId: 'acme', limit: 3, before: first.at(-1)!.seq })
+    assert.deepEqual(
+      [...first, ...rest].map(({ taskId }) => taskId),
+      made,
+    )
+    assert.deepEqual(
+      first.map(({ title }) => title),
+      ['With an end', 'Multiply', 'With an end'],
+    )
+    for (const taskId of made)
+      await eventually(async () =>
+        assert.ok(
+          (await bulk.list(db.sql, { tenantId: 'acme', states: ['finished'], limit: 9 })).some(
+            (task) => task.taskId === taskId,
+          ),
+        ),
+      )
+    assert.deepEqual(await bulk.list(db.sql, { tenantId: 'acme', states: ['running', 'waiting'], limit: 9 }), [])
+    const ofType = await bulk.list(db.sql, { tenantId: 'acme', types: [Multiply.name], limit: 9 })
+    assert.equal(ofType.length, 2)
+  })
+
+  test('are forgotten some days after their end, and with their tenant', async () => {
+    const house = await openHouse({
+      services: [
+        aService(({ bulk }) => bulk.handle(Multiply, { page: async (_, __, items) => items.map(() => ({})) })),
+      ],
+    })
+    const { db, bulk } = house.kit
+    const forget = bulk.periodic.find(({ name }) => name === 'kernel.forget-bulk')!
+    const make = async (prepared: boolean) => {
+      const taskId = await start(house, Multiply, { factor: 1 }, numbers(15), { prepared })
+      if (!prepared) await ended(house, Multiply, taskId)
+      return taskId
+    }
+    const [old, young, stale, fresh] = [await make(false), await make(false), await make(true), await make(true)]
+    await db.sql`update kernel.bulk_tasks set finished_at = now() - interval '8 days' where task_id = ${old}`
+    await db.sql`update kernel.bulk_tasks set finished_at = now() - interval '6 days' where task_id = ${young}`
+    await db.sql`update kernel.bulk_tasks set created_at = now() - interval '2 days' where task_id = ${stale}`
+    await db.tx(forget.run)
+    const left = async (table: string) =>
+      new Set((await db.sql.unsafe(`select task_id from kernel.${table}`)).map((row) => row.taskId as string))
+    for (const table of ['bulk_tasks', 'bulk_pages']) assert.deepEqual(await left(table), new Set([young, fresh]))
+    assert.equal(await bulk.forgetTenant(db.sql, 'other', [Multiply]), false)
+    while (await bulk.forgetTenant(db.sql, 'acme', [Multiply]));
+    for (const table of ['bulk_tasks', 'bulk_pages']) assert.equal((await left(table)).size, 0)
+  })
+})

@@ -1,0 +1,199 @@
+/** Durable work over many items: in pages, with progress, a result for each item, cancel, and resume after a crash. */
+import type { Db, Sql } from '../db.ts'
+import type { NewId } from '../ids.ts'
+import type { Jobs } from '../jobs.ts'
+import type { Log } from '../log.ts'
+import type { PeriodicTask } from '../periodic.ts'
+import { pageStepper, run, walkStepper } from './run.ts'
+import * as store from './store.ts'
+import type { BulkHandler, BulkType, Outcome, Task, TaskState, WalkHandler, WalkType } from './types.ts'
+
+export interface NewTask<D extends object> {
+  tenantId: string
+  createdBy: Task['createdBy']
+  data: D
+}
+
+export type ItemState = 'succeeded' | 'failed' | 'pending'
+
+export interface ItemResult<I, R> extends Outcome<R> {
+  /** Counts from 0 in the order in which the items were given. */
+  position: number
+  item: I
+  state: ItemState
+}
+
+export interface Bulk {
+  handle<D extends object, I, R>(type: BulkType<D, I, R>, handler: BulkHandler<D, I, R>): void
+  handleWalk<D extends object>(type: WalkType<D>, handler: WalkHandler<D>): void
+  /**
+   * Stores a task with its items and enqueues it, with the commit of `sql`; returns its id. Make an iterable within the
+   * `db.tx`, which may run twice. `prepared` stores the task only, for a preview: `release` enqueues it.
+   */
+  start<D extends object, I, R>(
+    sql: Sql,
+    type: BulkType<D, I, R>,
+    task: NewTask<NoInfer<D>>,
+    items: NoInfer<I>[] | AsyncIterable<NoInfer<I>[]>,
+    options?: { prepared?: boolean },
+  ): Promise<string>
+  /** Enqueues a walk with the commit of `sql`. `total`: how many items it will pass, if that is known. */
+  startWalk<D extends object>(sql: Sql, type: WalkType<D>, task: NewTask<NoInfer<D>>, total?: number): Promise<string>
+  /** Enqueues a prepared task; false when it is not prepared any more. */
+  release(sql: Sql, taskId: string): Promise<boolean>
+  /** After the commit no further page begins: each item is done or untouched. False: the task has ended already. */
+  cancel(sql: Sql, taskId: string): Promise<boolean>
+  find<D extends object>(sql: Sql, type: { name: string; data?: D }, taskId: string): Promise<Task<D> | undefined>
+  /** Tasks of all services or of some types, the newest first; `before` is the `seq` of the last one of the page before. */
+  list(
+    sql: Sql,
+    of: { tenantId: string; types?: string[]; states?: TaskState[]; before?: number; limit: number },
+  ): Promise<(Task & { seq: number; title: string })[]>
+  /** Items in their order with what became of them; `after` is the position of the last one of the page before. */
+  items<D extends object, I, R>(
+    sql: Sql,
+    type: BulkType<D, I, R>,
+    of: { taskId: string; state?: ItemState; after?: number; limit: number },
+  ): Promise<ItemResult<I, R>[]>
+  /** Deletes some tasks of a tenant that is gone; false when none of these types is left. */
+  forgetTenant(sql: Sql, tenantId: string, types: { name: string }[]): Promise<boolean>
+  periodic: PeriodicTask[]
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: types of every kind are kept together
+type AnyType = BulkType<any, any, any> | WalkType<any>
+
+/** Pages that one statement reads or writes. */
+const pagesAtOnce = 4
+
+export function createBulk(deps: { db: Db; jobs: Jobs; log: Log; newId: NewId }): Bulk {
+  const { jobs, newId } = deps
+  const types = new Map<string, AnyType>()
+  const insert = async (sql: Sql, type: AnyType, task: Omit<store.NewTask, 'type'>) => {
+    await store.insertTask(sql, { ...task, type: type.name })
+    if (task.state === 'waiting') await jobs.send(sql, type.job, { taskId: task.taskId })
+    return task.taskId
+  }
+
+  return {
+    handle(type, handler) {
+      types.set(type.name, type)
+      jobs.handle(type.job, ({ taskId }, attempt) =>
+        run(deps, type, taskId, attempt, (task: Task<never>, own) =>
+          pageStepper(deps, type, handler, attempt, task, own),
+        ),
+      )
+    },
+    handleWalk(type, handler) {
+      types.set(type.name, type)
+      jobs.handle(type.job, ({ taskId }, attempt) =>
+        run(deps, type, taskId, attempt, (task: Task<never>, own) => walkStepper(deps, type, handler, task, own)),
+      )
+    },
+    async start(sql, type, { tenantId, createdBy, data }, items, { prepared = false } = {}) {
+      const taskId = newId()
+      const stored = await storeItems(sql, taskId, type.pageSize, items)
+      const state = prepared ? 'prepared' : 'waiting'
+      return await insert(sql, type, {
+        taskId,
+        tenantId,
+        createdBy,
+        data,
+        state,
+        pageSize: type.pageSize,
+        ...stored,
+      })
+    },
+    async startWalk(sql, type, { tenantId, createdBy, data }, total) {
+      const walk = { total: total ?? null, pages: 0, pageSize: 0 }
+      return await insert(sql, type, { taskId: newId(), tenantId, createdBy, data, state: 'waiting', ...walk })
+    },
+    async release(sql, taskId) {
+      const released = await store.releaseTask(sql, taskId)
+      const type = types.get(released?.type ?? '')
+      if (type) await jobs.send(sql, type.job, { taskId })
+      return type !== undefined
+    },
+    cancel: store.cancelTask,
+    async find(sql, type, taskId) {
+      const task = await store.findTask(sql, taskId)
+      return task?.type === type.name ? (task as Task<never>) : undefined
+    },
+    async list(sql, { tenantId, types: names = [...types.keys()], states = null, before = null, limit }) {
+      const tasks = await store.findTasks(sql, { tenantId, types: names, states, before, limit })
+      return tasks.map((task) => ({ ...task, title: types.get(task.type)?.title ?? task.type }))
+    },
+    items: (sql, _type, of) => readItems(sql, of),
+    forgetTenant: (sql, tenantId, gone) =>
+      store.deleteOfTenant(
+        sql,
+        tenantId,
+        gone.map(({ name }) => name),
+      ),
+    periodic: [
+      {
+        name: 'kernel.resume-bulk',
+        everySeconds: 60,
+        async run(sql) {
+          for (const { taskId, type } of await store.takeStalled(sql, [...types.keys()]))
+            await jobs.send(sql, types.get(type)!.job, { taskId })
+        },
+      },
+      {
+        name: 'kernel.forget-bulk',
+        everySeconds: 3600,
+        async run(sql) {
+          for (const { name, keepDays } of types.values()) while (await store.deleteOld(sql, name, keepDays));
+        },
+      },
+    ],
+  }
+}
+
+/** Writes items in pages of the task's size, whatever the size of the arrays in which they come. */
+async function storeItems<I>(sql: Sql, taskId: string, pageSize: number, items: I[] | AsyncIterable<I[]>) {
+  let [total, pages] = [0, 0]
+  let waiting: I[] = []
+  const flush = async (count: number) => {
+    const full = Array.from({ length: count }, (_, n) => waiting.slice(n * pageSize, (n + 1) * pageSize))
+    waiting = waiting.slice(count * pageSize)
+    for (; full.length > 0; ) {
+      const some = full.splice(0, pagesAtOnce)
+      await store.insertPages(sql, taskId, pages, some)
+      pages += some.length
+    }
+  }
+  for await (const some of Array.isArray(items) ? [items] : items) {
+    total += some.length
+    waiting = waiting.length === 0 ? some : [...waiting, ...some]
+    await flush(Math.floor(waiting.length / pageSize))
+  }
+  await flush(Math.ceil(waiting.length / pageSize))
+  return { total, pages }
+}
+
+async function readItems<I, R>(
+  sql: Sql,
+  { taskId, state, after = -1, limit }: { taskId: string; state?: ItemState; after?: number; limit: number },
+): Promise<ItemResult<I, R>[]> {
+  const pageSize = await store.findPageSize(sql, taskId)
+  const found: ItemResult<I, R>[] = []
+  if (!pageSize) return found
+  let from = Math.floor((after + 1) / pageSize)
+  while (found.length < limit) {
+    const pages = await store.findPages(sql, { taskId, from, state, limit: pagesAtOnce })
+    for (const page of pages)
+      for (const [index, item] of page.items.entries()) {
+        const outcome = page.results[index] as Outcome<R> | undefined
+        const one = { position: page.page * pageSize + index, item: item as I, state: stateOf(outcome), ...outcome }
+        if (one.position > after && (state === undefined || one.state === state) && found.length < limit)
+          found.push(one)
+      }
+    if (pages.length < pagesAtOnce) break
+    from = pages.at(-1)!.page + 1
+  }
+  return found
+}
+
+const stateOf = (outcome: Outcome<unknown> | undefined): ItemState =>
+  outcome === undefined ? 'pending' : outcome.failed === undefined ? 'succeeded' : 'failed'

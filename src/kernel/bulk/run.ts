@@ -1,0 +1,153 @@
+/** One run of a task: page after page, each in a transaction that also records how far it is. */
+import { monotonicMs } from '../clock.ts'
+import { type Db, isConnectionTrouble } from '../db.ts'
+import { PlatformError } from '../errors.ts'
+import type { NewId } from '../ids.ts'
+import type { Attempt, Jobs } from '../jobs.ts'
+import type { Log } from '../log.ts'
+import * as store from './store.ts'
+import type { BulkHandler, BulkType, Task, WalkHandler, WalkType } from './types.ts'
+
+export interface RunDeps {
+  db: Db
+  jobs: Jobs
+  log: Log
+  newId: NewId
+}
+
+type Progress = 'more' | 'over'
+
+/**
+ * Does steps until the task is over, its slice of time is used up, or the process stops; in the last two cases another job
+ * continues, on any node.
+ */
+export async function run<D extends object>(
+  deps: RunDeps,
+  type: Pick<WalkType<D>, 'name' | 'job' | 'sliceMs'>,
+  taskId: string,
+  attempt: Attempt,
+  stepper: (task: Task<D>, run: store.Run) => () => Promise<Progress>,
+) {
+  const { db, jobs, log, newId } = deps
+  const own = { taskId, runner: newId() }
+  const task = (await store.takeTask(db.sql, { ...own, type: type.name })) as Task<D> | undefined
+  if (!task) return
+  const step = stepper(task, own)
+  const began = monotonicMs()
+  try {
+    while ((await step()) === 'more')
+      if (attempt.signal.aborted || monotonicMs() - began > type.sliceMs)
+        return await db.tx((sql) => jobs.send(sql, type.job, { taskId }))
+  } catch (error) {
+    await store.saveProblem(db.sql, own, reasonOf(error)).catch((second) => {
+      log.warn({ err: second, taskId }, 'the problem of a bulk task could not be stored')
+    })
+    throw error
+  }
+}
+
+/** Steps over stored pages. A page that fails in the job's last attempt is done item by item, so that one bad item cannot stop the task. */
+export function pageStepper<D extends object, I, R>(
+  { db, log }: RunDeps,
+  type: BulkType<D, I, R>,
+  handler: BulkHandler<D, I, R>,
+  attempt: Attempt,
+  task: Task<D>,
+  own: store.Run,
+) {
+  let singly = false
+
+  async function apply(sql: Parameters<typeof handler.page>[0], items: I[]) {
+    const outcomes = await handler.page(sql, task, items)
+    if (outcomes.length !== items.length)
+      throw new Error(`${type.name} returned ${outcomes.length} outcomes for ${items.length} items`)
+    return outcomes
+  }
+
+  /** `broken`: the error with which the first item failed on its own. */
+  const nextPage = (broken?: unknown) =>
+    db.tx(async (sql): Promise<Progress> => {
+      const next = await store.lockNextPage(sql, own)
+      if (!next) return 'over'
+      if (!next.items) {
+        await handler.finish?.(sql, task)
+        await store.endTask(sql, own, 'finished')
+        return 'over'
+      }
+      const { page, pages, doneInPage } = next
+      const rest = next.items.slice(doneInPage) as I[]
+      const items = singly ? rest.slice(0, 1) : rest
+      const outcomes = broken === undefined ? await apply(sql, items) : [{ failed: reasonOf(broken) }]
+      const isThrough = items.length === rest.length
+      const ended = isThrough && page + 1 >= pages && !handler.finish
+      const following = isThrough ? { page: page + 1, doneInPage: 0 } : { page, doneInPage: doneInPage + items.length }
+      await store.savePage(sql, own, { page, outcomes, next: following, ended })
+      if (isThrough) singly = false
+      return ended ? 'over' : 'more'
+    })
+
+  return async (): Promise<Progress> => {
+    try {
+      return await nextPage()
+    } catch (error) {
+      if (!attempt.last || isConnectionTrouble(error)) throw error
+      log.warn(
+        { err: error, taskId: task.taskId, singly },
+        'a page of a bulk task failed; its items are done one by one',
+      )
+      if (singly) return await nextPage(error)
+      singly = true
+      return 'more'
+    }
+  }
+}
+
+/** Steps of a walk, each as large as fits into the wanted time. */
+export function walkStepper<D extends object>(
+  { db }: RunDeps,
+  { limits }: WalkType<D>,
+  handler: WalkHandler<D>,
+  task: Task<D>,
+  own: store.Run,
+) {
+  let { first: limit, most } = limits
+
+  const nextStep = () =>
+    db.tx(async (sql): Promise<Progress> => {
+      const walk = await store.lockWalk(sql, own)
+      if (!walk) return 'over'
+      const step = await handler.step(sql, task, { after: walk.cursor, limit })
+      if (typeof step === 'object') {
+        await store.saveStep(sql, own, step)
+        return 'more'
+      }
+      if (step === 'end') await handler.finish?.(sql, task)
+      await store.endTask(sql, own, step === 'end' ? 'finished' : 'canceled')
+      return 'over'
+    })
+
+  return async (): Promise<Progress> => {
+    const began = monotonicMs()
+    try {
+      const progress = await nextStep()
+      limit = adapted(limit, monotonicMs() - began, { ...limits, most })
+      return progress
+    } catch (error) {
+      if ((error as { code?: unknown }).code !== statementTimeout || limit === limits.least) throw error
+      most = limit = Math.max(limits.least, Math.floor(limit / 2))
+      return 'more'
+    }
+  }
+}
+
+/** PostgreSQL's code for a statement that ran out of time. */
+const statementTimeout = '57014'
+
+function adapted(limit: number, took: number, { least, most, milliseconds }: WalkType<never>['limits']) {
+  const wanted = took > 2 * milliseconds ? limit / 2 : took < milliseconds / 2 ? limit * 2 : limit
+  return Math.min(most, Math.max(least, Math.floor(wanted)))
+}
+
+/** Only texts that were written for users are shown; everything else is in the log. */
+const reasonOf = (error: unknown) =>
+  error instanceof PlatformError ? error.message : 'an internal error; the log of the platform has the details'

@@ -1,0 +1,230 @@
+import type { Sql } from '../db.ts'
+import type { Counts, Outcome, Task, TaskState } from './types.ts'
+
+interface TaskRow extends Omit<Task, 'counts'> {
+  total: number | null
+  succeeded: number
+  failed: number
+}
+
+const columns = (sql: Sql) => sql`task_id, type, tenant_id, created_by, data, state, total, succeeded, failed, problem,
+  created_at, finished_at`
+
+const taskOf = ({ total, succeeded, failed, ...row }: TaskRow): Task => ({
+  ...row,
+  counts: countsOf({ total, succeeded, failed }),
+})
+
+/** The length of a walk is counted before it begins, while rows come and go: it never ends below what is done. */
+export const countsOf = (done: { total: number | null; succeeded: number; failed: number }): Counts => {
+  const total = done.total === null ? null : Math.max(done.total, done.succeeded + done.failed)
+  return { ...done, total, pending: total === null ? null : total - done.succeeded - done.failed }
+}
+
+export interface NewTask {
+  taskId: string
+  type: string
+  tenantId: string
+  createdBy: Task['createdBy']
+  data: object
+  state: TaskState
+  total: number | null
+  pages: number
+  pageSize: number
+}
+
+export async function insertTask(sql: Sql, task: NewTask) {
+  await sql`
+    insert into kernel.bulk_tasks (task_id, type, tenant_id, created_by, data, state, total, pages, page_size)
+    values (${task.taskId}, ${task.type}, ${task.tenantId}, ${sql.json(task.createdBy)}, ${sql.json(task.data as never)},
+      ${task.state}, ${task.total}, ${task.pages}, ${task.pageSize})`
+}
+
+export async function insertPages(sql: Sql, taskId: string, firstPage: number, pages: unknown[][]) {
+  await sql`
+    insert into kernel.bulk_pages (task_id, page, items)
+    select ${taskId}, ${firstPage} + place - 1, items
+    from jsonb_array_elements(${sql.json(pages as never)}) with ordinality as p(items, place)`
+}
+
+export async function findTask(sql: Sql, taskId: string): Promise<Task | undefined> {
+  const [row] = await sql<TaskRow[]>`select ${columns(sql)} from kernel.bulk_tasks where task_id = ${taskId}`
+  return row && taskOf(row)
+}
+
+export async function findTasks(
+  sql: Sql,
+  of: { tenantId: string; types: string[]; states: TaskState[] | null; before: number | null; limit: number },
+): Promise<(Task & { seq: number })[]> {
+  const rows = await sql<(TaskRow & { seq: number })[]>`
+    select seq, ${columns(sql)} from kernel.bulk_tasks
+    where tenant_id = ${of.tenantId} and type = any(${of.types}::text[])
+      and (${of.states}::text[] is null or state = any(${of.states}::text[]))
+      and (${of.before}::bigint is null or seq < ${of.before})
+    order by seq desc limit ${of.limit}`
+  return rows.map(({ seq, ...row }) => ({ ...taskOf(row), seq }))
+}
+
+/** Makes this run the only one that may write; a run that had the task before stops at its next page. */
+export async function takeTask(sql: Sql, of: { taskId: string; type: string; runner: string }) {
+  const [row] = await sql<TaskRow[]>`
+    update kernel.bulk_tasks set runner = ${of.runner}, state = 'running', touched_at = now()
+    where task_id = ${of.taskId} and type = ${of.type} and state in ('waiting', 'running')
+    returning ${columns(sql)}`
+  return row && taskOf(row)
+}
+
+export interface Run {
+  taskId: string
+  runner: string
+}
+
+const held = (sql: Sql, { taskId, runner }: Run) => sql`
+  task_id = ${taskId} and runner = ${runner} and state = 'running'`
+
+export interface NextPage {
+  page: number
+  pages: number
+  doneInPage: number
+  /** Null: all pages are done. */
+  items: unknown[] | null
+}
+
+/** Undefined: the task was canceled or another run has taken it over. Until the commit nobody else can do either. */
+export async function lockNextPage(sql: Sql, run: Run): Promise<NextPage | undefined> {
+  const [row] = await sql<NextPage[]>`
+    with task as (
+      select cursor, pages, done_in_page from kernel.bulk_tasks where ${held(sql, run)} for update)
+    select t.cursor as page, t.pages, t.done_in_page, p.items from task t
+      left join kernel.bulk_pages p on p.task_id = ${run.taskId} and p.page = t.cursor`
+  return row
+}
+
+/** Records what was done of a page, in the transaction that did it. */
+export async function savePage(
+  sql: Sql,
+  { taskId }: Run,
+  of: { page: number; outcomes: Outcome<unknown>[]; next: { page: number; doneInPage: number }; ended: boolean },
+) {
+  const failed = of.outcomes.filter((outcome) => outcome.failed !== undefined).length
+  const succeeded = of.outcomes.length - failed
+  await sql`
+    with saved as (
+      update kernel.bulk_pages set results = results || ${sql.json(of.outcomes as never)},
+        succeeded = succeeded + ${succeeded}::integer, failed = failed + ${failed}::integer
+      where task_id = ${taskId} and page = ${of.page})
+    update kernel.bulk_tasks set cursor = ${of.next.page}, done_in_page = ${of.next.doneInPage},
+      succeeded = succeeded + ${succeeded}::integer, failed = failed + ${failed}::integer, problem = null,
+      touched_at = now(), state = ${of.ended ? 'finished' : 'running'},
+      finished_at = case when ${of.ended} then now() end
+    where task_id = ${taskId}`
+}
+
+export async function lockWalk(sql: Sql, run: Run): Promise<{ cursor: number } | undefined> {
+  const [row] = await sql<{ cursor: number }[]>`
+    select cursor from kernel.bulk_tasks where ${held(sql, run)} for update`
+  return row
+}
+
+export async function saveStep(sql: Sql, { taskId }: Run, { last, count }: { last: number; count: number }) {
+  await sql`
+    update kernel.bulk_tasks
+    set cursor = ${last}, succeeded = succeeded + ${count}::integer, problem = null, touched_at = now()
+    where task_id = ${taskId}`
+}
+
+export async function endTask(sql: Sql, { taskId }: Run, state: 'finished' | 'canceled') {
+  await sql`
+    update kernel.bulk_tasks set state = ${state}, problem = null, touched_at = now(), finished_at = now(),
+      total = case when ${state} = 'finished' then succeeded + failed else total end
+    where task_id = ${taskId}`
+}
+
+export async function saveProblem(sql: Sql, run: Run, problem: string) {
+  await sql`update kernel.bulk_tasks set problem = ${problem} where ${held(sql, run)}`
+}
+
+/** Waits for a page that is being done; after the commit no other begins. False: it has ended already. */
+export async function cancelTask(sql: Sql, taskId: string): Promise<boolean> {
+  const { count } = await sql`
+    update kernel.bulk_tasks set state = 'canceled', finished_at = now(), touched_at = now()
+    where task_id = ${taskId} and finished_at is null`
+  return count === 1
+}
+
+/** False: it is not prepared any more. */
+export async function releaseTask(sql: Sql, taskId: string): Promise<{ type: string } | undefined> {
+  const [row] = await sql<{ type: string }[]>`
+    update kernel.bulk_tasks set state = 'waiting', touched_at = now()
+    where task_id = ${taskId} and state = 'prepared' returning type`
+  return row
+}
+
+export interface PageRow {
+  page: number
+  items: unknown[]
+  results: Outcome<unknown>[]
+}
+
+/** Pages that have items in this state, from a page on. */
+export async function findPages(
+  sql: Sql,
+  of: { taskId: string; from: number; state: 'succeeded' | 'failed' | 'pending' | undefined; limit: number },
+): Promise<PageRow[]> {
+  const wanted = {
+    succeeded: sql`and succeeded > 0`,
+    failed: sql`and failed > 0`,
+    pending: sql`and succeeded + failed < jsonb_array_length(items)`,
+  }
+  return await sql<PageRow[]>`
+    select page, items, results from kernel.bulk_pages
+    where task_id = ${of.taskId} and page >= ${of.from} ${of.state ? wanted[of.state] : sql``}
+    order by page limit ${of.limit}`
+}
+
+export async function findPageSize(sql: Sql, taskId: string): Promise<number | undefined> {
+  const [row] = await sql<{ pageSize: number }[]>`
+    select page_size from kernel.bulk_tasks where task_id = ${taskId}`
+  return row?.pageSize
+}
+
+/** Open tasks without progress for ten minutes; each is returned once. Their jobs were lost, as by a restored backup. */
+export async function takeStalled(sql: Sql, types: string[]): Promise<{ taskId: string; type: string }[]> {
+  return await sql<{ taskId: string; type: string }[]>`
+    update kernel.bulk_tasks set touched_at = now() where task_id = any(array(
+      select task_id from kernel.bulk_tasks
+      where finished_at is null and state in ('waiting', 'running') and type = any(${types}::text[])
+        and touched_at < now() - interval '10 minutes'
+      order by task_id limit 100 for update skip locked))
+    returning task_id, type`
+}
+
+/** Some of the tasks that ended long ago, and of those that were prepared and never released. False: none is left. */
+export async function deleteOld(sql: Sql, type: string, keepDays: number): Promise<boolean> {
+  const { count } = await sql`
+    with gone as (
+      delete from kernel.bulk_tasks where task_id = any(array(
+        select task_id from kernel.bulk_tasks
+        where type = ${type} and finished_at < now() - make_interval(days => ${keepDays})
+        union all
+        select task_id from kernel.bulk_tasks
+        where type = ${type} and finished_at is null and state = 'prepared' and created_at < now() - interval '1 day'
+        limit 20))
+      returning task_id),
+    emptied as (delete from kernel.bulk_pages p using gone where p.task_id = gone.task_id)
+    select task_id from gone`
+  return count > 0
+}
+
+/** Some tasks of a tenant, in whatever state. False: none is left. */
+export async function deleteOfTenant(sql: Sql, tenantId: string, types: string[]): Promise<boolean> {
+  const { count } = await sql`
+    with gone as (
+      delete from kernel.bulk_tasks where task_id = any(array(
+        select task_id from kernel.bulk_tasks
+        where tenant_id = ${tenantId} and type = any(${types}::text[]) order by seq limit 20))
+      returning task_id),
+    emptied as (delete from kernel.bulk_pages p using gone where p.task_id = gone.task_id)
+    select task_id from gone`
+  return count > 0
+}
