@@ -106,7 +106,7 @@ export async function registerInBatches(site: Site, from: number, batches: numbe
   )
   for (;;) {
     const [row] = await site.sql`
-      select count(*) from register.batch_items where task_id = any(${tasks}) and state = 'pending'`
+      select count(*) from kernel.bulk_tasks where task_id = any(${tasks}) and state <> 'finished'`
     if (row?.count === 0) break
     await sleep(20)
   }

@@ -27,7 +27,7 @@ export async function openTokens(options: Partial<HouseOptions> = {}) {
 }
 
 export function furnish(house: TestHouse) {
-  const { db, bus, newId, system } = house.kit
+  const { db, bus, newId } = house.kit
   const admin = house.as(aTenantAdmin())
   const api = house.ask(Tokens)
   // biome-ignore lint/suspicious/noExplicitAny: tests look at payloads of every event
@@ -61,7 +61,7 @@ export function furnish(house: TestHouse) {
     },
     /** As the register does it. */
     async anEndpoint(applicationName: string, { endpointId = newId(), token = newId(), tenantId = 'default' } = {}) {
-      const made = await db.tx((sql) => api.provision(sql, system(tenantId), { endpointId, applicationName, token }))
+      const [made] = await db.tx((sql) => api.provision(sql, { tenantId, applicationName }, [{ endpointId, token }]))
       assert.notEqual(made, 'taken')
       return { endpointId, token }
     },

@@ -24,7 +24,7 @@ export interface ItemResult<I, R> extends Outcome<R> {
 }
 
 export interface Bulk {
-  handle<D extends object, I, R>(type: BulkType<D, I, R>, handler: BulkHandler<D, I, R>): void
+  handle<D extends object, I, R, P = undefined>(type: BulkType<D, I, R>, handler: BulkHandler<D, I, R, P>): void
   handleWalk<D extends object>(type: WalkType<D>, handler: WalkHandler<D>): void
   /**
    * Stores a task with its items and enqueues it, with the commit of `sql`; returns its id. Make an iterable within the

@@ -1,6 +1,6 @@
 /** One run of a task: page after page, each in a transaction that also records how far it is. */
 import { monotonicMs } from '../clock.ts'
-import { type Db, isConnectionTrouble } from '../db.ts'
+import { type Db, isConnectionTrouble, type Sql } from '../db.ts'
 import { PlatformError } from '../errors.ts'
 import type { NewId } from '../ids.ts'
 import type { Attempt, Jobs } from '../jobs.ts'
@@ -47,26 +47,27 @@ export async function run<D extends object>(
 }
 
 /** Steps over stored pages. A page that fails in the job's last attempt is done item by item, so that one bad item cannot stop the task. */
-export function pageStepper<D extends object, I, R>(
+export function pageStepper<D extends object, I, R, P>(
   { db, log }: RunDeps,
   type: BulkType<D, I, R>,
-  handler: BulkHandler<D, I, R>,
+  handler: BulkHandler<D, I, R, P>,
   attempt: Attempt,
   task: Task<D>,
   own: store.Run,
 ) {
   let singly = false
 
-  async function apply(sql: Parameters<typeof handler.page>[0], items: I[]) {
-    const outcomes = await handler.page(sql, task, items)
+  async function apply(sql: Sql, items: I[], prepared: P) {
+    const outcomes = await handler.page(sql, task, items, prepared)
     if (outcomes.length !== items.length)
       throw new Error(`${type.name} returned ${outcomes.length} outcomes for ${items.length} items`)
     return outcomes
   }
 
   /** `broken`: the error with which the first item failed on its own. */
-  const nextPage = (broken?: unknown) =>
-    db.tx(async (sql): Promise<Progress> => {
+  async function nextPage(broken?: unknown): Promise<Progress> {
+    const prepared = (await handler.prepare?.(task)) as P
+    return await db.tx(async (sql): Promise<Progress> => {
       const next = await store.lockNextPage(sql, own)
       if (!next) return 'over'
       if (!next.items) {
@@ -77,7 +78,7 @@ export function pageStepper<D extends object, I, R>(
       const { page, pages, doneInPage } = next
       const rest = next.items.slice(doneInPage) as I[]
       const items = singly ? rest.slice(0, 1) : rest
-      const outcomes = broken === undefined ? await apply(sql, items) : [{ failed: reasonOf(broken) }]
+      const outcomes = broken === undefined ? await apply(sql, items, prepared) : [{ failed: reasonOf(broken) }]
       const isThrough = items.length === rest.length
       const ended = isThrough && page + 1 >= pages && !handler.finish
       const following = isThrough ? { page: page + 1, doneInPage: 0 } : { page, doneInPage: doneInPage + items.length }
@@ -85,6 +86,7 @@ export function pageStepper<D extends object, I, R>(
       if (isThrough) singly = false
       return ended ? 'over' : 'more'
     })
+  }
 
   return async (): Promise<Progress> => {
     try {

@@ -100,9 +100,11 @@ export function defineWalk<D extends object>(name: string, options: WalkOptions)
   return { ...common(name, options), limits: { first, least, most, milliseconds } }
 }
 
-export interface BulkHandler<D extends object, I, R> {
+export interface BulkHandler<D extends object, I, R, P = undefined> {
+  /** Runs before each page and outside of its transaction: the place for questions to other services. */
+  prepare?(task: Task<D>): P | Promise<P>
   /** Does a page within `sql` and returns one outcome for each item, in their order. Nothing outside of `sql`. */
-  page(sql: Sql, task: Task<D>, items: I[]): Promise<Outcome<R>[]>
+  page(sql: Sql, task: Task<D>, items: I[], prepared: P): Promise<Outcome<R>[]>
   /** Runs once after the last page, in the transaction that ends the task. */
   finish?(sql: Sql, task: Task<D>): Promise<void>
 }

@@ -62,8 +62,7 @@ suite('a batch of registrations', () => {
       Array.from({ length: 250 }, () => ({})),
     )
     // Two more runs of the same job, while the first may still be at work.
-    for (let i = 0; i < 2; i++)
-      await house.kit.db.tx((sql) => house.kit.jobs.send(sql, RegisterBatch, { tenantId: 'default', taskId }))
+    for (let i = 0; i < 2; i++) await house.kit.db.tx((sql) => house.kit.jobs.send(sql, RegisterBatch.job, { taskId }))
     await finished(taskId, 250)
     await house.kit.bus.settled()
     const list = await admin(`GET ${root}/endpoints${query({ applicationName: app, limit: 1 })}`)
@@ -74,7 +73,7 @@ suite('a batch of registrations', () => {
     const { version } = await anApplication()
     const twice = [{ endpointToken: 'a very secret token' }, { endpointToken: 'a very secret token' }]
     await finished(await start(version, twice), 2)
-    const rows = await house.kit.db.sql.unsafe('select * from register.batch_items')
+    const rows = await house.kit.db.sql.unsafe('select * from kernel.bulk_pages')
     assert.equal(JSON.stringify(rows).includes('very secret'), false)
   })
 

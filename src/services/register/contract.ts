@@ -1,5 +1,6 @@
-import { contract } from '../../kernel/contract.ts'
+import { type Ctx, contract } from '../../kernel/contract.ts'
 import type { Sql } from '../../kernel/db.ts'
+import type { PlatformError } from '../../kernel/errors.ts'
 import { onResource } from '../../kernel/permissions.ts'
 
 export interface EndpointRef {
@@ -43,6 +44,17 @@ export interface FilterRef {
   matchedEndpointsCount: number
 }
 
+/** The endpoints that a piece of work is about: those that an active filter matches, or a list of different ids. */
+export type Selection = { filterId: string } | { endpointIds: string[] }
+
+export interface SelectionPage {
+  endpoints: EndpointRef[]
+  /** Endpoints on which the caller does not hold the scope: the 404 or 403 that a request for this endpoint would get. */
+  refused: { endpointId: string; error: PlatformError }[]
+  /** Where the next page begins; undefined: this is the last one. */
+  next: string | undefined
+}
+
 /** Permissions are the caller's business: ask `find`, then `authorizeOn` with `endpointResource`. */
 export interface Register {
   find(endpointId: string): Promise<EndpointRef | undefined>
@@ -58,18 +70,34 @@ export interface Register {
   setVersion(endpointId: string, versionName: string): Promise<boolean>
   /** The endpoints that this one contains (outbound) or is contained by (inbound), up to a thousand. */
   related(endpointId: string, direction: 'outbound' | 'inbound'): Promise<EndpointRef[]>
-  /** In the order of their registration, page after page: for work on all endpoints of an application. */
-  endpointsOf(
-    sql: Sql,
-    of: { tenantId: string; applicationName: string; after?: number; limit: number },
-  ): Promise<(EndpointRef & { seq: number })[]>
   findFilter(tenantId: string, filterId: string): Promise<FilterRef | undefined>
-  /** In the order of their registration, page after page; none while the filter is pending or when it is gone. */
-  endpointsOfFilter(
+  /**
+   * A page of a selection, with the rights of the caller. Each endpoint is on one page only. 400 when there is no such
+   * filter or it is not active, and when its query is changed between two pages.
+   */
+  selected(
     sql: Sql,
-    of: { tenantId: string; filterId: string; after?: number; limit: number },
-  ): Promise<(EndpointRef & { seq: number })[]>
+    ctx: Ctx,
+    selection: Selection,
+    of: { scope: string; from?: string | undefined; limit: number },
+  ): Promise<SelectionPage>
   /** The active filters that the endpoint matches. */
   filtersOf(endpointId: string): Promise<string[]>
 }
 export const Register = contract<Register>('register')
+
+/** All pages of a selection, one after the other: for `bulk.start`, or for work within one transaction. */
+export async function* pagesOf(
+  register: Pick<Register, 'selected'>,
+  sql: Sql,
+  ctx: Ctx,
+  selection: Selection,
+  of: { scope: string; limit?: number },
+): AsyncGenerator<SelectionPage> {
+  for (let from: string | undefined; ; ) {
+    const page = await register.selected(sql, ctx, selection, { limit: 1000, ...of, from })
+    yield page
+    if (page.next === undefined) return
+    from = page.next
+  }
+}

@@ -258,11 +258,11 @@ suite('an active filter', () => {
     const known = { filterId, applicationName: app, status: 'active', matchedEndpointsCount: 3 }
     assert.deepEqual(await register.findFilter('default', filterId), known)
     assert.equal(await register.findFilter('other', filterId), undefined)
-    const of = { tenantId: 'default', filterId, limit: 2 }
-    const first = await register.endpointsOfFilter(sql, of)
-    const rest = await register.endpointsOfFilter(sql, { ...of, after: first[1]!.seq })
+    const of = { scope: 'endpoint:read', limit: 2 }
+    const first = await register.selected(sql, house.kit.system('default'), { filterId }, of)
+    const rest = await register.selected(sql, house.kit.system('default'), { filterId }, { ...of, from: first.next })
     assert.deepEqual(
-      [...first, ...rest].map(({ endpointId }) => endpointId),
+      [...first.endpoints, ...rest.endpoints].map(({ endpointId }) => endpointId),
       endpoints,
     )
   })

@@ -40,12 +40,7 @@ export default defineService({
         },
       ],
       device: [endpointMetadata(service.api, given.applications, connectivityKeys)],
-      periodic: [
-        { name: 'register.fold-counts', everySeconds: 10, run: foldAll },
-        { name: 'register.forget-batches', everySeconds: 3600, run: service.batches.forgetOld },
-        { name: 'register.resume-matching', everySeconds: 60, run: matching.resume },
-      ],
-      stop: async () => matching.stop(),
+      periodic: [{ name: 'register.fold-counts', everySeconds: 10, run: foldAll }],
     }
   },
 })

@@ -137,21 +137,22 @@ suite('a matching that was interrupted', () => {
     const filterId = await aFilter(app, { 'metadata.half': true })
     await hold.isReached()
     const [{ until, found } = { until: 0, found: 0 }] = await sql`
-      select matched_until as until,
-        (select count(*) from register.filter_members m where m.member_set = f.member_set) as found
-      from register.filters f where filter_id = ${filterId}`
+      select cursor as until, (
+        select count(*) from register.filter_members m join register.filters f using (member_set)
+        where f.filter_id = ${filterId}) as found
+      from kernel.bulk_tasks where data ->> 'filterId' = ${filterId}`
     assert.deepEqual([until, found], [await seqOf(`${app}2000`), 1000])
     await sql`
       create function public.power_cut() returns trigger language plpgsql as $$ begin raise 'power cut'; end $$`
     await sql`
-      create trigger power_cut before update of matched_until on register.filters execute function public.power_cut()`
+      create trigger power_cut before update of cursor on kernel.bulk_tasks execute function public.power_cut()`
     await hold.release()
     await eventually(async () => {
       const [row] =
         await sql`select from jobs.job where name = 'register.match-filter' and retry_count > 0 or state = 'retry'`
       assert.ok(row)
     })
-    await sql`drop trigger power_cut on register.filters`
+    await sql`drop trigger power_cut on kernel.bulk_tasks`
     assert.equal((await active(app, filterId)).matchedEndpointsCount, 2500)
     const { body } = await admin(`GET ${root}/endpoints${query({ filterId, offset: 2499, limit: 1 })}`)
     assert.deepEqual([body.totalElements, body.content[0].endpointId], [2500, `${app}5000`])
@@ -162,10 +163,11 @@ suite('a matching that was interrupted', () => {
     const id = await anEndpoint(version)
     const filterId = await aFilter(app)
     await active(app, filterId)
+    await sql`update register.filters set status = 'pending' where filter_id = ${filterId}`
     await sql`
-      update register.filters set status = 'pending', matched_date = now() - interval '1 hour'
-      where filter_id = ${filterId}`
-    const resume = house.built.get('register')?.periodic?.find(({ name }) => name === 'register.resume-matching')
+      update kernel.bulk_tasks set state = 'waiting', finished_at = null, touched_at = now() - interval '1 hour'
+      where data ->> 'filterId' = ${filterId}`
+    const resume = house.kit.bulk.periodic.find(({ name }) => name === 'kernel.resume-bulk')
     await house.kit.db.tx((tx) => resume!.run(tx))
     await active(app, filterId)
     assert.deepEqual(await members(filterId), [id])

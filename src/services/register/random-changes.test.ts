@@ -155,10 +155,10 @@ const fold = () =>
 /** For a moment no part of a matching can be finished. */
 async function powerCut() {
   await sql`
-    create trigger power_cut before update on register.filters
-    for each row when (new.matched_until > old.matched_until) execute function public.power_cut()`
+    create trigger power_cut before update on kernel.bulk_tasks
+    for each row when (new.cursor > old.cursor) execute function public.power_cut()`
   await new Promise((resolve) => setTimeout(resolve, 100))
-  await sql`drop trigger power_cut on register.filters`
+  await sql`drop trigger power_cut on kernel.bulk_tasks`
 }
 
 async function check({ app, filters }: Application) {

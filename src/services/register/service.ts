@@ -15,10 +15,10 @@ import { createListRules, type ListRules } from './service/lists.ts'
 import { createMetadataRules, type MetadataRules } from './service/metadata.ts'
 import { createRegistrationRules, type RegistrationRules } from './service/registration.ts'
 import { createRelationRules, type RelationRules } from './service/relations.ts'
+import { selected } from './service/selection.ts'
 import { createTenantRules, type TenantRules } from './service/tenants.ts'
 import * as counts from './store/counts.ts'
 import * as store from './store/endpoints.ts'
-import { findMembersAfter } from './store/filter-members.ts'
 import { foldFilterCounts } from './store/filters.ts'
 import { findRelated } from './store/relations.ts'
 
@@ -74,12 +74,11 @@ export function createRegister(
       setConnectivity: metadata.setConnectivity,
       setVersion: endpoints.followVersion,
       related: (endpointId, direction) => findRelated(db.sql, { endpointId, direction, limit: 1000 }),
-      endpointsOf: (sql, { after = 0, ...of }) => store.findRefsAfter(sql, { ...of, after }),
       async findFilter(tenantId, filterId) {
         const [filter] = await seams.filters.find(db.sql, tenantId, [filterId])
         return filter
       },
-      endpointsOfFilter: (sql, { after = 0, ...of }) => findMembersAfter(sql, { ...of, after }),
+      selected,
       filtersOf: async (endpointId) => (await seams.filters.idsOf(db.sql, [endpointId])).get(endpointId) ?? [],
     },
   }

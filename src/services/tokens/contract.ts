@@ -1,4 +1,4 @@
-import { type Ctx, contract } from '../../kernel/contract.ts'
+import { contract } from '../../kernel/contract.ts'
 import type { Sql } from '../../kernel/db.ts'
 
 /** What a token may be: it fits into one level of an MQTT topic. */
@@ -20,16 +20,15 @@ export interface ValidToken {
 
 export interface Tokens {
   /**
-   * The first token of a new endpoint, in the transaction that registers it; generated when none is given. `taken`: the
-   * application has this token already, and nothing was written. The tenant is the one of the context. A given text is
-   * checked by whoever asks (`tokenPattern`, `tokenLengthMax`). From here on we know the endpoint: who is asked never
-   * asks back.
+   * The first tokens of new endpoints with different ids, in the transaction that registers them: an outcome for each, in
+   * their order. A token that is not given is generated. `taken`: the application has this token already, and nothing was
+   * written for this endpoint. The caller checks given texts (`tokenPattern`, `tokenLengthMax`).
    */
   provision(
     sql: Sql,
-    ctx: Ctx,
-    input: { endpointId: string; applicationName: string; token?: string },
-  ): Promise<ProvisionedToken | 'taken'>
+    of: { tenantId: string; applicationName: string },
+    endpoints: { endpointId: string; token?: string | undefined }[],
+  ): Promise<(ProvisionedToken | 'taken')[]>
   /** The endpoints are gone, with this transaction: their tokens go too and can be given anew at once. */
   forget(sql: Sql, tenantId: string, endpointIds: string[]): Promise<void>
   /**

@@ -9,7 +9,7 @@ import { defineJob } from '../../kernel/jobs.ts'
 import type { Window } from '../../kernel/paging.ts'
 import { holds, onResource } from '../../kernel/permissions.ts'
 import type { Applications } from '../applications/contract.ts'
-import { type Tokens, tokenLengthMax } from './contract.ts'
+import { type ProvisionedToken, type Tokens, tokenLengthMax } from './contract.ts'
 import { NoEndpoint, NoToken, StatusMoveRefused, TokenTaken, TooManyTokens } from './errors.ts'
 import { TenantTokensDeleted, TokenStatusChanged, TokensDeleted } from './events.ts'
 import { createLookupKey } from './lookup-key.ts'
@@ -64,20 +64,36 @@ export function createTokens(kit: Kit, applications: Applications): TokensServic
     await db.tx((sql) => bus.publish(sql, TenantTokensDeleted, { tenantId }))
   })
 
-  /** Fills in what a new token needs and stores it; a generated text that is taken is made anew. */
-  async function create<O>(
-    sql: Sql,
-    { token: given, ...of }: store.EndpointRow & { token?: string | undefined },
-    insert: (row: store.NewToken) => Promise<O | 'taken'>,
-  ) {
+  /** A further token of an endpoint; a generated text that is taken is made anew. */
+  async function insertFurther(sql: Sql, endpoint: store.EndpointRow, given: string | undefined) {
     for (;;) {
       const token = given ?? newShortToken()
-      const tokenHash = await key.hashOf(sql, of.applicationName, token)
-      const row = { ...of, endpointTokenId: newId(), tokenHash, createdDate: now() }
-      const outcome = await insert(row)
-      if (outcome !== 'taken') return { row, token, outcome }
-      if (given !== undefined) return 'taken'
+      const tokenHash = await key.hashOf(sql, endpoint.applicationName, token)
+      const row = { ...endpoint, endpointTokenId: newId(), tokenHash, createdDate: now() }
+      if (await store.insertToken(sql, row)) return { ...row, token }
+      if (given !== undefined) return undefined
     }
+  }
+
+  /** New endpoints with their first tokens; those whose token is taken are missing. */
+  async function insertFirst(
+    sql: Sql,
+    of: { tenantId: string; applicationName: string },
+    endpoints: { endpointId: string; token?: string | undefined }[],
+  ) {
+    const rows = new Map<string, store.FirstToken & { token: string }>()
+    for (const { endpointId, token = newShortToken() } of endpoints) {
+      const tokenHash = await key.hashOf(sql, of.applicationName, token)
+      rows.set(endpointId, { endpointId, token, tokenHash, endpointTokenId: newId() })
+    }
+    const inserted = await store.insertEndpointsWithTokens(sql, { ...of, createdDate: now() }, [...rows.values()])
+    for (const { endpointId, known } of inserted)
+      if (known) {
+        // Left by a deleted tenant, whose endpoints go in parts: it must not be let in as the new endpoint.
+        await store.saveEndpoint(sql, { endpointId, ...of })
+        await tellDeleted(sql, of.tenantId, await store.deleteOtherTokens(sql, rows.get(endpointId)!))
+      }
+    return inserted.map(({ endpointId }) => rows.get(endpointId)!)
   }
 
   async function tellDeleted(sql: Sql, tenantId: string, tokens: store.DeletedToken[]) {
@@ -127,11 +143,9 @@ export function createTokens(kit: Kit, applications: Applications): TokensServic
           throw invalidField('applicationName', `must be ${endpoint.applicationName}, the application of the endpoint`)
         if ((await store.countTokens(sql, endpointId)) >= tokensMax)
           throw TooManyTokens({ endpointId, limit: tokensMax })
-        const made = await create(sql, { ...endpoint, token }, async (row) =>
-          (await store.insertToken(sql, row)) ? 'inserted' : 'taken',
-        )
-        if (made === 'taken') throw TokenTaken({ applicationName })
-        const { endpointTokenId, createdDate } = made.row
+        const made = await insertFurther(sql, endpoint, token)
+        if (!made) throw TokenTaken({ applicationName })
+        const { endpointTokenId, createdDate } = made
         return { endpointTokenId, createdDate, applicationName, token: made.token, status: 'Inactive' }
       })
     },
@@ -164,17 +178,15 @@ export function createTokens(kit: Kit, applications: Applications): TokensServic
     start: key.prepare,
 
     api: {
-      async provision(sql, { tenantId }, { endpointId, applicationName, token }) {
-        const made = await create(sql, { endpointId, tenantId, applicationName, token }, (row) =>
-          store.insertEndpointWithToken(sql, row),
-        )
-        if (made === 'taken') return 'taken'
-        if (made.outcome === 'known') {
-          // Left by a deleted tenant, whose endpoints go in parts: it must not be let in as the new endpoint.
-          await store.saveEndpoint(sql, made.row)
-          await tellDeleted(sql, tenantId, await store.deleteOtherTokens(sql, made.row))
+      async provision(sql, of, endpoints) {
+        const made = new Map<string, ProvisionedToken>()
+        // A generated text that is taken is made anew.
+        for (let left = endpoints; left.length > 0; ) {
+          const inserted = await insertFirst(sql, of, left)
+          for (const { endpointId, token } of inserted) made.set(endpointId, { token, status: 'Inactive' })
+          left = left.filter(({ endpointId, token }) => token === undefined && !made.has(endpointId))
         }
-        return { token: made.token, status: 'Inactive' }
+        return endpoints.map(({ endpointId }) => made.get(endpointId) ?? 'taken')
       },
 
       async forget(sql, tenantId, endpointIds) {

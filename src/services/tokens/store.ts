@@ -35,22 +35,34 @@ export async function lockEndpoint(sql: Sql, endpointId: string): Promise<Endpoi
   return row
 }
 
+export type FirstToken = Pick<NewToken, 'endpointId' | 'endpointTokenId' | 'tokenHash'>
+
 /**
- * A new endpoint with its first token, or nothing when the application has the token already. `known`: the endpoint was
- * there before.
+ * New endpoints with their first tokens. An endpoint whose token the application has already is missing from the answer;
+ * of equal tokens the first one is inserted. `known`: the endpoint was there before.
  */
-export async function insertEndpointWithToken(sql: Sql, token: NewToken): Promise<'inserted' | 'known' | 'taken'> {
-  const [row] = await sql<{ made: number; fresh: number }[]>`
+export async function insertEndpointsWithTokens(
+  sql: Sql,
+  of: { tenantId: string; applicationName: string; createdDate: Date },
+  tokens: FirstToken[],
+): Promise<{ endpointId: string; known: boolean }[]> {
+  const column = (name: keyof FirstToken) => tokens.map((token) => token[name])
+  // In the order of hashes: two transactions with equal tokens wait for each other, but never in a circle.
+  return await sql<{ endpointId: string; known: boolean }[]>`
     with made as (
-      insert into tokens.tokens ${sql({ ...token, status: 'Inactive' })}
+      insert into tokens.tokens (endpoint_id, endpoint_token_id, tenant_id, application_name, token_hash, status,
+        created_date)
+      select endpoint_id, endpoint_token_id, ${of.tenantId}, ${of.applicationName}, token_hash, 'Inactive',
+        ${of.createdDate}
+      from unnest(${column('endpointId')}::text[], ${column('endpointTokenId')}::text[], ${column('tokenHash')}::text[])
+        with ordinality as given(endpoint_id, endpoint_token_id, token_hash, position)
+      order by token_hash collate "C", position
       on conflict (application_name, token_hash) do nothing returning endpoint_id),
     fresh as (
       insert into tokens.endpoints (endpoint_id, tenant_id, application_name)
-      select endpoint_id, ${token.tenantId}, ${token.applicationName} from made
+      select endpoint_id, ${of.tenantId}, ${of.applicationName} from made
       on conflict (endpoint_id) do nothing returning endpoint_id)
-    select (select count(*) from made) as made, (select count(*) from fresh) as fresh`
-  if (row?.made === 0) return 'taken'
-  return row?.fresh === 1 ? 'inserted' : 'known'
+    select m.endpoint_id, f.endpoint_id is null as known from made m left join fresh f using (endpoint_id)`
 }
 
 export async function saveEndpoint(sql: Sql, { endpointId, tenantId, applicationName }: EndpointRow) {

@@ -15,7 +15,7 @@ const { house, admin, api, heard, anApplication, anEndpoint, aTokenThatIs } = aw
   environment,
 })
 const neighbour = furnish(await openHouse({ services, connection, environment }))
-const { db, system } = house.kit
+const { db } = house.kit
 
 const aPlace = async () => {
   const { app, version } = await anApplication()
@@ -198,8 +198,11 @@ suite('what is changed is known', () => {
 })
 
 suite('for the register', () => {
-  const provision = (applicationName: string, token: string, endpointId = house.kit.newId()) =>
-    db.tx((sql) => api.provision(sql, system('default'), { endpointId, applicationName, token }))
+  const provision = async (applicationName: string, token: string, endpointId = house.kit.newId()) => {
+    const of = { tenantId: 'default', applicationName }
+    const [outcome] = await db.tx((sql) => api.provision(sql, of, [{ endpointId, token }]))
+    return outcome
+  }
 
   test('of twenty registrations with the same token one wins, and the others leave nothing', async () => {
     const { app, version } = await anApplication()
@@ -218,11 +221,10 @@ suite('for the register', () => {
     const { app, version } = await anApplication()
     await provision(app, 'first')
     const outcomes = await db.tx((sql) =>
-      Promise.all(
-        ['first', 'second', 'second', undefined].map((token, i) => {
-          const given = { endpointId: `${app}-${i}`, applicationName: app, ...(token && { token }) }
-          return api.provision(sql, system('default'), given)
-        }),
+      api.provision(
+        sql,
+        { tenantId: 'default', applicationName: app },
+        ['first', 'second', 'second', undefined].map((token, i) => ({ endpointId: `${app}-${i}`, token })),
       ),
     )
     assert.deepEqual(outcomes.slice(0, 3), ['taken', { token: 'second', status: 'Inactive' }, 'taken'])
@@ -235,9 +237,9 @@ suite('for the register', () => {
 
   test('a registration that fails leaves no token', async () => {
     const { app, version } = await anApplication()
-    const given = { endpointId: `${app}-never`, applicationName: app, token: 'never' }
     const failed = db.tx(async (sql) => {
-      await api.provision(sql, system('default'), given)
+      const of = { tenantId: 'default', applicationName: app }
+      await api.provision(sql, of, [{ endpointId: `${app}-never`, token: 'never' }])
       throw new Error('no')
     })
     await assert.rejects(failed, /no/)

@@ -99,7 +99,7 @@ export function createFilterRules(
         await checkTogether(sql, within)
         if ((await store.countFilters(sql, within)) > filtersMax)
           throw InvalidRequest({ problem: `An application can have ${filtersMax} filters` })
-        await matching.begin(sql, { ...filter, memberSet })
+        await matching.begin(sql, { ...filter, memberSet }, ctx.caller.subject)
         const document = present(found(await store.findFilter(sql, filter), filter.filterId))
         await store.publishFilters(sql, within)
         return { ...document, id: filter.filterId }
@@ -137,7 +137,8 @@ export function createFilterRules(
           if (isOther) {
             await checkTogether(sql, within)
             await matching.clear(sql, row)
-            await matching.begin(sql, { ...filter, memberSet: await store.restartFilter(sql, filter, now()) })
+            const memberSet = await store.restartFilter(sql, filter)
+            await matching.begin(sql, { ...filter, memberSet }, ctx.caller.subject)
           }
           const document = present(found(await store.findFilter(sql, filter), filterId))
           if (isOther) await store.publishFilters(sql, within)

@@ -3,6 +3,7 @@
  * on the same endpoint at once; the migration says why the result is right.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { defineWalk, type Task } from '../../../kernel/bulk/types.ts'
 import { inParts } from '../../../kernel/bus.ts'
 import { monotonicMs } from '../../../kernel/clock.ts'
 import type { Sql } from '../../../kernel/db.ts'
@@ -14,6 +15,7 @@ import type { Changes, EndpointChange } from '../changes.ts'
 import { parse } from '../document-query/parse.ts'
 import { EndpointsMatched, EndpointsUnmatched, FilterActivated, FilterPending } from '../events.ts'
 import { type AskedFilter, createFilterSet, type FilterMove, type FilterSet } from '../filter-set.ts'
+import { countEndpoints } from '../store/counts.ts'
 import * as members from '../store/filter-members.ts'
 import { findKnown, findMatching } from '../store/filter-questions.ts'
 import * as store from '../store/filters.ts'
@@ -21,93 +23,58 @@ import { limitTime } from '../store/list.ts'
 
 export interface Matching {
   /** The filter has an empty set of members: tells that it is pending, and finds its endpoints after the commit. */
-  begin(sql: Sql, filter: FilterToMatch): Promise<void>
+  begin(sql: Sql, filter: FilterToMatch, createdBy: Task['createdBy']): Promise<void>
   /** A set that is nobody's any more, after the commit. */
   clear(sql: Sql, set: { tenantId: string; memberSet: number }): Promise<void>
-  /** Matching whose job was lost, as after the restoration of a backup. */
-  resume(sql: Sql): Promise<void>
-  stop(): void
 }
 
 export interface FilterToMatch extends store.OfFilter {
   memberSet: number
 }
 
-const MatchFilter = defineJob<FilterToMatch>('register.match-filter', { timeoutSeconds: 6 * 3600 })
+/** Steps of about 200 ms: a transaction that lasts longer keeps dead rows of the whole database. */
+export const MatchFilter = defineWalk<Omit<FilterToMatch, 'tenantId'>>('register.match-filter', {
+  title: 'Match a filter',
+  first: 2000,
+  keepDays: 1,
+})
 const ClearMembers = defineJob<Record<never, never>>('register.clear-members', { timeoutSeconds: 3600 })
 
-/** Endpoints asked in one transaction: so many that it takes about this long. */
-const partAtFirst = 2000
-const part = { least: 100, most: 20_000, milliseconds: 200, millisecondsMax: 60_000 }
+const stepMillisecondsMax = 60_000
 const clearedAtOnce = 5000
-const stalledMinutes = 10
 /** What the patterns of filters may take of one change: here, and then in the database, where few of a tenant are at once. */
 const patterns = { milliseconds: 20, millisecondsThere: 5000, atOnce: 2 }
 
-export function createMatching({ db, bus, jobs, now, log }: Kit, changes: Changes): Matching {
+export function createMatching({ db, bus, bulk, jobs }: Kit, changes: Changes): Matching {
   const compiled = createCompiled()
   const gate = createGate({ perTenant: patterns.atOnce, waitingPerTenant: 0 })
-  let stopped = false
 
-  /** Asks the next endpoints. A filter that was deleted or edited meanwhile has another set, or none: it is gone. */
-  const matchNext = (filter: FilterToMatch, limit: number) =>
-    db.tx(async (sql): Promise<'gone' | 'more' | 'through'> => {
-      const row = await store.lockFilter(sql, filter)
-      if (row?.memberSet !== filter.memberSet || row.status !== 'pending') return 'gone'
-      const after = row.matchedUntil
-      const until = await members.findLastOfNext(sql, { ...filter, after, limit })
-      if (until === undefined) return 'through'
-      await limitTime(sql, part.millisecondsMax)
-      await members.matchPart(sql, { ...filter, query: parse(row.documentQuery), after, until })
-      await store.saveProgress(sql, filter, { until, at: now() })
-      return 'more'
-    })
-
-  const activate = (filter: FilterToMatch) =>
-    db.tx(async (sql) => {
-      const row = await store.lockFilter(sql, filter)
-      if (row?.memberSet !== filter.memberSet || row.status !== 'pending') return
-      const { tenantId, applicationName, filterId, memberSet } = filter
+  bulk.handleWalk(MatchFilter, {
+    async step(sql, { tenantId, data }, { after, limit }) {
+      const filter = { tenantId, ...data }
+      const row = await lockPending(sql, filter)
+      if (!row) return 'canceled'
+      const next = await members.findNext(sql, { ...filter, after, limit })
+      if (next.count === 0) return 'end'
+      await limitTime(sql, stepMillisecondsMax)
+      await members.matchPart(sql, { ...filter, query: parse(row.documentQuery), after, until: next.last })
+      return next
+    },
+    async finish(sql, { tenantId, data }) {
+      const { applicationName, filterId, memberSet } = data
+      const filter = { tenantId, applicationName, filterId }
+      if (!(await lockPending(sql, { ...filter, memberSet }))) return
       await store.activateFilter(sql, filter)
-      await bus.publish(sql, FilterActivated, { tenantId, applicationName, filterId })
+      await bus.publish(sql, FilterActivated, filter)
       // Most of it before, a rest after all changes of endpoints stand still.
       await members.deleteRefused(sql, tenantId, memberSet)
       await store.publishFilters(sql, filter)
       await members.deleteRefused(sql, tenantId, memberSet)
-    })
-
-  async function match(filter: FilterToMatch) {
-    for (let limit = partAtFirst; ; ) {
-      // The next node goes on where the last commit was.
-      if (stopped) throw new Error('the process stops')
-      const began = monotonicMs()
-      try {
-        const outcome = await matchNext(filter, limit)
-        if (outcome === 'gone') return
-        if (outcome === 'through') return await activate(filter)
-      } catch (error) {
-        if ((error as { code?: unknown }).code !== outOfTime || limit === part.least) throw error
-      }
-      limit = nextPart(limit, monotonicMs() - began)
-    }
-  }
-
-  jobs.handle(MatchFilter, async (filter) => {
-    await match(filter)
-    // The queue pauses for seconds between two jobs: a hundred new filters would take minutes. Their own jobs then find
-    // nothing to do; those that fail are left to theirs.
-    for (let next = await store.findWaiting(db.sql); next; next = await store.findWaiting(db.sql))
-      try {
-        await match(next)
-      } catch (error) {
-        log.warn({ err: error, filterId: next.filterId }, 'a filter could not be matched and will be tried again')
-        return
-      }
+    },
   })
 
-  jobs.handle(ClearMembers, async () => {
-    while (await db.tx((sql) => members.deleteLeft(sql, clearedAtOnce)))
-      if (stopped) throw new Error('the process stops')
+  jobs.handle(ClearMembers, async (_, { signal }) => {
+    while (await db.tx((sql) => members.deleteLeft(sql, clearedAtOnce))) signal.throwIfAborted()
   })
 
   changes.listen(async (sql, told) => {
@@ -204,32 +171,27 @@ export function createMatching({ db, bus, jobs, now, log }: Kit, changes: Change
   }
 
   return {
-    async begin(sql, { tenantId, applicationName, filterId, memberSet }) {
+    async begin(sql, { tenantId, applicationName, filterId, memberSet }, createdBy) {
       await bus.publish(sql, FilterPending, { tenantId, applicationName, filterId })
-      await jobs.send(sql, MatchFilter, { tenantId, applicationName, filterId, memberSet })
+      const total = await countEndpoints(sql, { tenantId, applicationNames: [applicationName] })
+      const data = { applicationName, filterId, memberSet }
+      await bulk.startWalk(sql, MatchFilter, { tenantId, createdBy, data }, total)
     },
     async clear(sql, set) {
       await members.leaveSet(sql, set)
       await jobs.send(sql, ClearMembers, {})
     },
-    async resume(sql) {
-      const at = now()
-      const since = new Date(at.getTime() - stalledMinutes * 60_000)
-      for (const filter of await store.takeStalled(sql, { since, at })) await jobs.send(sql, MatchFilter, filter)
-    },
-    stop() {
-      stopped = true
-    },
   }
+}
+
+/** The filter as long as it needs this set filled: one that was edited meanwhile has another set. */
+async function lockPending(sql: Sql, filter: FilterToMatch): Promise<store.FilterRow | undefined> {
+  const row = await store.lockFilter(sql, filter)
+  return row?.memberSet === filter.memberSet && row.status === 'pending' ? row : undefined
 }
 
 /** PostgreSQL's word for a statement that ran out of time. */
 const outOfTime = '57014'
-
-const nextPart = (limit: number, took: number) => {
-  const wanted = took > 2 * part.milliseconds ? limit / 2 : took < part.milliseconds / 2 ? limit * 2 : limit
-  return Math.min(part.most, Math.max(part.least, Math.floor(wanted)))
-}
 
 const kept = { applications: 200, patternSize: 60_000 }
 

@@ -48,7 +48,7 @@ export type Admitted = { token: string; status: 'Inactive' } | 'id taken' | 'tok
 export interface RegistrationRules {
   register(ctx: Ctx, registration: Registration): Promise<Registered>
   /** Endpoints with different ids, their tokens and what follows, for each in its order; `creator` gets the grants. */
-  admit(sql: Sql, ctx: Ctx, into: ApplicationVersionRef, endpoints: Admission[], creator?: Ctx): Promise<Admitted[]>
+  admit(sql: Sql, into: ApplicationVersionRef, endpoints: Admission[], creator?: Ctx): Promise<Admitted[]>
 }
 
 export function createRegistrationRules(
@@ -65,18 +65,17 @@ export function createRegistrationRules(
   const { db, bus, now, newId } = kit
   const { identity, applications, tokens, relations, changes, connectivityKeys } = deps
 
-  const admit: RegistrationRules['admit'] = async (sql, ctx, into, endpoints, creator) => {
+  const admit: RegistrationRules['admit'] = async (sql, into, endpoints, creator) => {
     const { tenantId, applicationName, versionName } = into
     const rows = await store.insertEndpoints(sql, { ...into, at: now() }, endpoints.map(asRow))
     const numbers = new Map(rows.map(({ endpointId, seq }) => [endpointId, seq]))
-    const outcomes = await Promise.all(
-      endpoints.map(async ({ endpointId, token }): Promise<Admitted> => {
-        if (!numbers.has(endpointId)) return 'id taken'
-        const given = { endpointId, applicationName, ...(token !== undefined && { token }) }
-        const provisioned = await tokens.provision(sql, { ...ctx, tenantId }, given)
-        return provisioned === 'taken' ? 'token taken' : provisioned
-      }),
-    )
+    const fresh = endpoints.filter(({ endpointId }) => numbers.has(endpointId))
+    const provisioned = await tokens.provision(sql, { tenantId, applicationName }, fresh)
+    const provided = new Map(fresh.map(({ endpointId }, index) => [endpointId, provisioned[index]!]))
+    const outcomes = endpoints.map(({ endpointId }): Admitted => {
+      const outcome = provided.get(endpointId)
+      return outcome === undefined ? 'id taken' : outcome === 'taken' ? 'token taken' : outcome
+    })
     const refused = endpoints.filter((_, index) => outcomes[index] === 'token taken')
     if (refused.length > 0)
       await store.deleteEndpoints(
@@ -126,7 +125,7 @@ export function createRegistrationRules(
           }
           const { endpointToken: token, resourceGroupIds } = registration
           const creator = needsGrant(ctx, into) ? ctx : undefined
-          const [outcome] = await admit(sql, ctx, into, [{ endpointId, metadata, token, resourceGroupIds }], creator)
+          const [outcome] = await admit(sql, into, [{ endpointId, metadata, token, resourceGroupIds }], creator)
           if (outcome === 'token taken') throw EndpointTokenTaken({ applicationName: into.applicationName })
           if (typeof outcome !== 'object') throw EndpointIdTaken({ endpointId })
           const made = links.length > 0 ? await relations.connect(sql, into.tenantId, links) : undefined

@@ -3,6 +3,8 @@ import type { Kit } from '../../../kernel/define-service.ts'
 import { defineJob } from '../../../kernel/jobs.ts'
 import { deleteOfTenant } from '../store/endpoints.ts'
 import { deleteFiltersOfTenant } from '../store/filter-members.ts'
+import { RegisterBatch } from './batches.ts'
+import { MatchFilter } from './matching.ts'
 
 export interface TenantRules {
   /** With this transaction it is certain; the work itself takes its time. */
@@ -13,11 +15,12 @@ const ForgetTenant = defineJob<{ tenantId: string }>('register.forget-tenant', {
 const atOnce = 5000
 
 /** A tenant can leave a million endpoints: they go in parts, untold, because everybody hears of the tenant's end. */
-export function createTenantRules({ db, jobs }: Kit): TenantRules {
+export function createTenantRules({ db, jobs, bulk }: Kit): TenantRules {
   jobs.handle(ForgetTenant, async ({ tenantId }) => {
     // The members once more: a change of an endpoint may have been under way.
     for (const deletePart of [deleteFiltersOfTenant, deleteOfTenant, deleteFiltersOfTenant])
       while (await db.tx((sql) => deletePart(sql, tenantId, atOnce)));
+    while (await db.tx((sql) => bulk.forgetTenant(sql, tenantId, [RegisterBatch, MatchFilter])));
   })
   return { forget: (sql, tenantId) => jobs.send(sql, ForgetTenant, { tenantId }) }
 }

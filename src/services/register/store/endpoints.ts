@@ -103,16 +103,6 @@ export async function lockEndpoint(sql: Sql, endpointId: string): Promise<Endpoi
   return row
 }
 
-export async function findRefsAfter(
-  sql: Sql,
-  of: { applicationName: string; tenantId: string; after: number; limit: number },
-): Promise<(EndpointRef & { seq: number })[]> {
-  return await sql<(EndpointRef & { seq: number })[]>`
-    select ${refColumns(sql)}, seq from register.endpoints
-    where tenant_id = ${of.tenantId} and application_name = ${of.applicationName} and seq > ${of.after}
-    order by seq limit ${of.limit}`
-}
-
 /** With the counts that change by it; the new revision. */
 export async function saveMetadata(
   sql: Sql,
@@ -237,7 +227,5 @@ export async function deleteOfTenant(sql: Sql, tenantId: string, limit: number):
   await sql`delete from register.relations where tenant_id = ${tenantId}`
   await sql`delete from register.counts where tenant_id = ${tenantId}`
   await sql`delete from register.count_differences where tenant_id = ${tenantId}`
-  await sql`delete from register.batch_items where tenant_id = ${tenantId}`
-  await sql`delete from register.batches where tenant_id = ${tenantId}`
   return false
 }

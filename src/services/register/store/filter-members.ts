@@ -71,14 +71,15 @@ export const filterIndex: FilterIndex = {
   },
 }
 
-/** In the order of lists. */
-export async function findMembersAfter(
+/** In the order of lists; the set is that of an active filter. */
+export async function findMembersOfSet(
   sql: Sql,
-  of: { tenantId: string; filterId: string; after: number; limit: number },
+  of: { tenantId: string; memberSet: number; after: number; limit: number },
 ): Promise<(EndpointRef & { seq: number })[]> {
   return await sql<(EndpointRef & { seq: number })[]>`
     with page as materialized (
-      ${filterIndex.page(sql, of.tenantId, [of.filterId], { after: of.after, offset: 0, limit: of.limit })})
+      select number as seq from register.members_page(${of.tenantId}, array[${of.memberSet}]::bigint[], ${of.after}, 0,
+        ${of.limit}))
     select e.endpoint_id, e.tenant_id, e.application_name, e.version_name, e.seq from register.endpoints e
     where e.tenant_id = ${of.tenantId} and e.seq = any(array(select seq from page)) order by e.seq`
 }
@@ -144,17 +145,17 @@ export async function removeEndpoints(
     select member_set, seq from gone`
 }
 
-/** The number of the last of the next so many endpoints; undefined at the end. */
-export async function findLastOfNext(
+/** How many endpoints the next step has, and the number of the last of them. */
+export async function findNext(
   sql: Sql,
   { tenantId, applicationName, after, limit }: OfApplication & { after: number; limit: number },
-): Promise<number | undefined> {
-  const [row] = await sql`
-    select max(seq) as last from (
+): Promise<{ last: number; count: number }> {
+  const [row] = await sql<[{ last: number; count: number }]>`
+    select coalesce(max(seq), 0) as last, count(*) from (
       select seq from register.endpoints
       where tenant_id = ${tenantId} and application_name = ${applicationName} and seq > ${after}
       order by seq limit ${limit}) next`
-  return row?.last ?? undefined
+  return row
 }
 
 /**

@@ -15,7 +15,6 @@ export interface FilterRow {
   status: FilterStatus
   /** The number of the set that holds its members. */
   memberSet: number
-  matchedUntil: number
   matchedEndpointsCount: number
   createdDate: Date
   updatedDate: Date
@@ -38,13 +37,23 @@ export const countOf = (sql: Sql): Fragment => sql`(
     where d.tenant_id = f.tenant_id and d.member_set = f.member_set) both_tables) as matched_endpoints_count`
 
 const columns = (sql: Sql) => sql`f.filter_id, f.tenant_id, f.application_name, f.name, f.description, f.document_query,
-  f.status, f.member_set, f.matched_until, f.created_date, f.updated_date, ${countOf(sql)}`
+  f.status, f.member_set, f.created_date, f.updated_date, ${countOf(sql)}`
 
 const addressed = (sql: Sql, { tenantId, applicationName, filterId }: OfFilter) => sql`
   f.tenant_id = ${tenantId} and f.filter_id = ${filterId} and f.application_name = ${applicationName}`
 
 export async function findFilter(sql: Sql, of: OfFilter): Promise<FilterRow | undefined> {
   const [row] = await sql<FilterRow[]>`select ${columns(sql)} from register.filters f where ${addressed(sql, of)}`
+  return row
+}
+
+export async function findMemberSet(
+  sql: Sql,
+  tenantId: string,
+  filterId: string,
+): Promise<{ memberSet: number; status: FilterStatus } | undefined> {
+  const [row] = await sql<{ memberSet: number; status: FilterStatus }[]>`
+    select member_set, status from register.filters where tenant_id = ${tenantId} and filter_id = ${filterId}`
   return row
 }
 
@@ -99,9 +108,9 @@ export async function insertFilter(sql: Sql, filter: OfFilter & Written): Promis
   const { tenantId, filterId, applicationName, name, description, documentQuery, patternSize, at } = filter
   const [row] = await sql`
     insert into register.filters (tenant_id, filter_id, application_name, name, description, document_query,
-      pattern_size, matched_date, created_date, updated_date)
+      pattern_size, created_date, updated_date)
     values (${tenantId}, ${filterId}, ${applicationName}, ${name}, ${description},
-      ${jsonText(documentQuery)}::text::json, ${patternSize}, ${at}, ${at}, ${at})
+      ${jsonText(documentQuery)}::text::json, ${patternSize}, ${at}, ${at})
     on conflict on constraint filter_name do nothing returning member_set`
   return row?.memberSet
 }
@@ -115,17 +124,11 @@ export async function updateFilter(sql: Sql, of: OfFilter, written: Written) {
 }
 
 /** Back to pending with an empty set of members, whose number is returned. */
-export async function restartFilter(sql: Sql, of: OfFilter, at: Date): Promise<number> {
+export async function restartFilter(sql: Sql, of: OfFilter): Promise<number> {
   const [row] = await sql`
-    update register.filters f set status = 'pending', member_set = nextval('register.member_sets'), matched_until = 0,
-      matched_date = ${at}
+    update register.filters f set status = 'pending', member_set = nextval('register.member_sets')
     where ${addressed(sql, of)} returning member_set`
   return row?.memberSet
-}
-
-export async function saveProgress(sql: Sql, of: OfFilter, { until, at }: { until: number; at: Date }) {
-  await sql`
-    update register.filters f set matched_until = ${until}, matched_date = ${at} where ${addressed(sql, of)}`
 }
 
 export async function activateFilter(sql: Sql, of: OfFilter) {
@@ -143,25 +146,6 @@ export async function deleteFiltersOf(
   return await sql<{ filterId: string; memberSet: number }[]>`
     delete from register.filters where tenant_id = ${tenantId} and application_name = ${applicationName}
     returning filter_id, member_set`
-}
-
-/** The first that nobody has begun to match. */
-export async function findWaiting(sql: Sql): Promise<(OfFilter & { memberSet: number }) | undefined> {
-  const [row] = await sql<(OfFilter & { memberSet: number })[]>`
-    select tenant_id, application_name, filter_id, member_set from register.filters
-    where status = 'pending' and matched_until = 0 order by matched_date limit 1 for update skip locked`
-  return row
-}
-
-/** Those whose matching made no progress since then; each is given out once. */
-export async function takeStalled(
-  sql: Sql,
-  { since, at }: { since: Date; at: Date },
-): Promise<(OfFilter & { memberSet: number })[]> {
-  return await sql<(OfFilter & { memberSet: number })[]>`
-    update register.filters set matched_date = ${at}
-    where status = 'pending' and matched_date < ${since}
-    returning tenant_id, application_name, filter_id, member_set`
 }
 
 /** Who changes endpoints holds the application's filters as they are: the number of that state, null without filters. */
