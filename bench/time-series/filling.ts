@@ -1,6 +1,7 @@
 /** Samples and chunks past the doors, as the platform itself writes them. */
 import { sleep, systemClock } from '../../src/kernel/clock.ts'
-import { createBuilder, type PackedChunk, packed } from '../../src/services/time-series/pack/builder.ts'
+import { createBuilder, type PackedChunk, packed } from '../../src/services/time-series/pack/chunk-builder.ts'
+import { monthsFor } from '../../src/services/time-series/pack/months.ts'
 import { copyChunks, findMonths, makeMonth } from '../../src/services/time-series/store/chunks.ts'
 import {
   findSeries,
@@ -8,10 +9,9 @@ import {
   insertSets,
   numberEndpoints,
   type SeriesSet,
-} from '../../src/services/time-series/store/names.ts'
+} from '../../src/services/time-series/store/numbers.ts'
 import { copySamples, nextWritten } from '../../src/services/time-series/store/samples.ts'
 import { findOpenSlot, findSlots } from '../../src/services/time-series/store/slots.ts'
-import { monthsFor } from '../../src/services/time-series/write/months.ts'
 import { createRows } from '../../src/services/time-series/write/rows.ts'
 import { createSlots } from '../../src/services/time-series/write/slots.ts'
 import { applicationName, versionName } from '../gateway/site.ts'

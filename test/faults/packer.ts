@@ -3,8 +3,8 @@ import { sleep, systemClock } from '../../src/kernel/clock.ts'
 import { createDb, isUnheardLoss } from '../../src/kernel/db.ts'
 import { createLog } from '../../src/kernel/log.ts'
 import { createMetrics } from '../../src/kernel/metrics.ts'
-import { createNames } from '../../src/services/time-series/names.ts'
-import { createPacker } from '../../src/services/time-series/write/packer.ts'
+import { createNames } from '../../src/services/time-series/numbers.ts'
+import { createPacker } from '../../src/services/time-series/pack/packer.ts'
 import { createSlots } from '../../src/services/time-series/write/slots.ts'
 
 // As the platform does it.

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import type { Db } from '../../src/kernel/db.ts'
 import { createGate } from '../../src/kernel/gate.ts'
-import { type Value, valueAt } from '../../src/services/time-series/pack/chunk.ts'
+import { type Value, valueAt } from '../../src/services/time-series/pack/chunk-codec.ts'
+import type { AskedSeries } from '../../src/services/time-series/read/asked-series.ts'
 import { createReader, type ReaderLimits } from '../../src/services/time-series/read/reader.ts'
-import type { AskedSeries } from '../../src/services/time-series/read/series.ts'
-import { findEndpointNumbers, findSeries } from '../../src/services/time-series/store/names.ts'
+import { findEndpointNumbers, findSeries } from '../../src/services/time-series/store/numbers.ts'
 import { timeMax, timeMin } from '../../src/services/time-series/times.ts'
 
 export interface Asked {

@@ -1,6 +1,6 @@
 import type { DataCollection } from '../../gateway/contract.ts'
 import { contract } from '../../kernel/contract.ts'
-import type { Value } from './pack/chunk.ts'
+import type { Value } from './pack/chunk-codec.ts'
 
 export type { Value }
 

@@ -1,83 +1,98 @@
-/** Points that people write: whose they may be, and what is wrong with them. */
-import { authorize, authorizeOn, type Ctx } from '../../kernel/contract.ts'
-import { holds, onResource } from '../../kernel/permissions.ts'
-import type { Applications } from '../applications/contract.ts'
-import { applicationResource, type EndpointRef, endpointResource, type Register } from '../register/contract.ts'
-import type { NewPoint, TimeSeries, Value } from './contract.ts'
-import { NoEndpoint, NoVersion, OfOtherVersion, PointRefused } from './errors.ts'
-import { timeOfText } from './times.ts'
+/** Points of one value from several places as one run: of two with the same time the one from the later place counts. */
+import type { Points, Value } from './pack/chunk-codec.ts'
 
-export interface PointRules {
-  /** `body`: endpoint id → series → points. All of them or none. */
-  put(ctx: Ctx, appVersionName: string, body: Record<string, unknown>): Promise<void>
+/** `sources` in the order of writing, each ascending without doubles. */
+export function merge(sources: Points[]): Points {
+  const filled = sources.filter(({ count }) => count > 0)
+  if (filled.length === 0) return { count: 0, times: new Float64Array(0), numbers: new Float64Array(0) }
+  if (filled.length === 1) return filled[0]!
+  const byTime = filled.toSorted((a, b) => a.times[0]! - b.times[0]!)
+  return isApart(byTime) ? joined(byTime) : mixed(filled)
 }
 
-const read = 'endpoint:read'
-const scopes = ['endpoint:update', 'time-series:update']
+const isApart = (sources: Points[]) =>
+  sources.every(
+    (one, index) => index === 0 || sources[index - 1]!.times[sources[index - 1]!.count - 1]! < one.times[0]!,
+  )
 
-export function createPointRules({
-  applications,
-  register,
-  putPoints,
-}: {
-  applications: Applications
-  register: Register
-  putPoints: TimeSeries['putPoints']
-}): PointRules {
-  return {
-    async put(ctx, appVersionName, body) {
-      const version = await applications.findVersion(appVersionName)
-      if (version?.tenantId !== ctx.tenantId) throw NoVersion({ appVersionName })
-      const endpointIds = Object.keys(body)
-      const found = endpointIds.length > 0 ? await register.findAll(endpointIds) : new Map<string, EndpointRef>()
-      const application = onResource(ctx.tenantId, applicationResource(version.applicationName))
-      const may = (endpoint: EndpointRef) =>
-        [read, ...scopes].some((scope) => holds(ctx.caller, scope, endpointResource(endpoint)))
-      const isVisible =
-        ['application:read', read, ...scopes].some((scope) => holds(ctx.caller, scope, application)) ||
-        [...found.values()].some((endpoint) => endpoint.versionName === appVersionName && may(endpoint))
-      if (!isVisible) throw NoVersion({ appVersionName })
-      for (const endpointId of endpointIds) {
-        const endpoint = found.get(endpointId)
-        const missing = () => NoEndpoint({ endpointId })
-        if (!endpoint) throw missing()
-        for (const scope of scopes) authorizeOn(ctx, { read, scope }, endpointResource(endpoint), missing)
-        const { versionName } = endpoint
-        if (versionName !== appVersionName) throw OfOtherVersion({ endpointId, versionName, appVersionName })
-      }
-      // Who may write to no endpoint of it learns so even without naming one.
-      if (endpointIds.length === 0) for (const scope of scopes) authorize(ctx, scope, application)
-      const points = pointsOf(body)
-      if (points.length > 0) await putPoints(version, points)
-    },
+/** Days after each other, as chunks mostly are. */
+function joined(sources: Points[]): Points {
+  const all = emptyOf(sources)
+  const others = new Map<number, Exclude<Value, number>>()
+  let at = 0
+  for (const { count, times, numbers, others: some } of sources) {
+    all.times.set(times.subarray(0, count), at)
+    all.numbers.set(numbers.subarray(0, count), at)
+    if (some) for (const [index, value] of some) others.set(at + index, value)
+    at += count
   }
+  return { ...all, count: at, ...(others.size > 0 && { others }) }
 }
 
-/** The values themselves are looked at where they are stored. */
-function pointsOf(body: Record<string, unknown>): NewPoint[] {
-  const points: NewPoint[] = []
-  for (const [endpointId, series] of Object.entries(body)) {
-    if (!isObject(series)) throw wrong(endpointId, 'expected an object with a list of points for each series')
-    for (const [seriesName, list] of Object.entries(series)) {
-      const place = `${endpointId}.${seriesName}`
-      if (!Array.isArray(list)) throw wrong(place, 'expected a list of points')
-      for (const [index, point] of list.entries())
-        points.push({ endpointId, seriesName, ...pointOf(point, `${place}[${index}]`) })
+function mixed(sources: Points[]): Points {
+  const all = emptyOf(sources)
+  const others = new Map<number, Exclude<Value, number>>()
+  const next = sources.map(() => 0)
+  let at = 0
+  for (;;) {
+    let [chosen, time] = [-1, Number.POSITIVE_INFINITY]
+    for (let source = 0; source < sources.length; source++) {
+      const index = next[source]!
+      if (index >= sources[source]!.count) continue
+      const own = sources[source]!.times[index]!
+      // The same time in a later place: that one counts, and the other is passed over below.
+      if (own <= time) [chosen, time] = [source, own]
     }
+    if (chosen < 0) break
+    const from = sources[chosen]!
+    all.times[at] = time
+    all.numbers[at] = from.numbers[next[chosen]!]!
+    const other = from.others?.get(next[chosen]!)
+    if (other !== undefined) others.set(at, other)
+    at++
+    for (let source = 0; source < sources.length; source++)
+      if (next[source]! < sources[source]!.count && sources[source]!.times[next[source]!] === time) next[source]!++
   }
-  return points
+  return {
+    count: at,
+    times: all.times.subarray(0, at),
+    numbers: all.numbers.subarray(0, at),
+    ...(others.size > 0 && { others }),
+  }
 }
 
-function pointOf(point: unknown, place: string): Pick<NewPoint, 'timestamp' | 'values' | 'place'> {
-  if (!isObject(point)) throw wrong(place, 'expected an object with timestamp and values')
-  const { timestamp: given, values } = point
-  const timestamp = typeof given === 'string' ? timeOfText(given) : given
-  if (typeof timestamp !== 'number') throw wrong(`${place}.timestamp`, 'expected ISO 8601 or milliseconds since 1970')
-  if (!isObject(values)) throw wrong(`${place}.values`, 'expected an object of values by their names')
-  return { timestamp, values: values as Record<string, Value>, place }
+function emptyOf(sources: Points[]) {
+  const length = sources.reduce((sum, { count }) => sum + count, 0)
+  return { times: new Float64Array(length), numbers: new Float64Array(length) }
 }
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
+/** The part between two times, both included. */
+export function between(points: Points, from: number, to: number): Points {
+  const first = firstFrom(points, from)
+  const end = firstFrom(points, to + 1)
+  if (first === 0 && end === points.count) return points
+  const others = points.others && partOf(points.others, first, end)
+  return {
+    count: Math.max(0, end - first),
+    times: points.times.subarray(first, end),
+    numbers: points.numbers.subarray(first, end),
+    ...(others && others.size > 0 && { others }),
+  }
+}
 
-const wrong = (point: string, problem: string) => PointRefused({ point, problem }, { fields: { [point]: [problem] } })
+function partOf<V>(all: Map<number, V>, first: number, end: number): Map<number, V> {
+  const part = new Map<number, V>()
+  for (const [index, value] of all) if (index >= first && index < end) part.set(index - first, value)
+  return part
+}
+
+/** The place of the first point that is not before this time. */
+export function firstFrom({ times, count }: Pick<Points, 'times' | 'count'>, time: number): number {
+  let [low, high] = [0, count]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (times[middle]! < time) low = middle + 1
+    else high = middle
+  }
+  return low
+}

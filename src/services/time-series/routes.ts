@@ -3,7 +3,7 @@ import { configRoutes } from './routes/config.ts'
 import { dataRoutes } from './routes/data.ts'
 import { lastRoutes } from './routes/last.ts'
 import { liveRoutes } from './routes/live.ts'
-import { pointRoutes } from './routes/points.ts'
+import { pointRoutes } from './routes/put-points.ts'
 import { retentionRoutes } from './routes/retention.ts'
 import type { TimeSeriesService } from './service.ts'
 

@@ -7,8 +7,8 @@ import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import { monotonicMs, sleep } from '../../../kernel/clock.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { LiveAsked, LiveHeard, LiveLeft, LivePointsSent, LiveWanted } from '../events.ts'
+import { bytesOf, type LivePoint } from './live-point.ts'
 import { createNeighbours } from './neighbours.ts'
-import { bytesOf, type LivePoint } from './point.ts'
 
 interface Place {
   tenantId: string

@@ -3,8 +3,8 @@ import { monotonicMs } from '../../../kernel/clock.ts'
 import type { Caller, Ctx } from '../../../kernel/contract.ts'
 import { holds } from '../../../kernel/permissions.ts'
 import { endpointResource } from '../../register/contract.ts'
-import { readScopes } from '../read/sight.ts'
-import { bytesOf, type LivePoint, textOf } from './point.ts'
+import { readScopes } from '../read/visible-series.ts'
+import { bytesOf, type LivePoint, textOf } from './live-point.ts'
 
 /** Where events go: `kernel/http/event-stream.ts`, which a service does not know. */
 export interface Outlet {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Points, type Value, valueAt } from '../pack/chunk.ts'
+import { type Points, type Value, valueAt } from '../pack/chunk-codec.ts'
 import { downsample } from './downsample.ts'
+import { type Aggregate, aggregates, pointsOfSums, sumsOf } from './interval-sums.ts'
 import { intervalOf } from './intervals.ts'
-import { type Aggregate, aggregates, pointsOfSums, sumsOf } from './sums.ts'
 
 const at = (text: string) => Date.parse(text)
 const pointsOf = (list: [number, Value][]): Points => ({

@@ -1,8 +1,8 @@
 /** Points as one value for each part of time, while they are read: what a part ends with may go on in the next. */
 import type { Span } from '../times.ts'
+import { type Aggregate, inOrder, joined, pointsOfSums, type Sum, sumsOf } from './interval-sums.ts'
 import type { Interval } from './intervals.ts'
 import type { Piece } from './pieces.ts'
-import { type Aggregate, inOrder, joined, pointsOfSums, type Sum, sumsOf } from './sums.ts'
 
 /** Pieces of the same endpoints and series, in the order of reading. */
 export interface Changing {

@@ -1,17 +1,17 @@
 /** The last points of each series of each endpoint, the newest first. */
 import type { Ctx } from '../../../kernel/contract.ts'
 import type { OpenGate } from '../../../kernel/gate.ts'
-import { dayMs } from '../pack/builder.ts'
-import type { NumberedEndpoint } from '../store/names.ts'
+import type { KeptSince, RetentionRules } from '../delete/retention.ts'
+import { dayMs } from '../pack/chunk-builder.ts'
+import type { NumberedEndpoint } from '../store/numbers.ts'
 import { timeMax, timeMin } from '../times.ts'
-import type { Latest } from '../write/latest.ts'
-import type { KeptSince, RetentionRules } from '../write/retention.ts'
-import { heldAnswer } from './held.ts'
-import { putPoints, type Rows, rowAt, rowsOf } from './point-text.ts'
+import type { Latest } from '../write/latest-values.ts'
+import type { AskedSeries } from './asked-series.ts'
+import { putPoints, type Rows, rowAt, rowsOf } from './point-json.ts'
 import type { Reader } from './reader.ts'
-import type { AskedSeries } from './series.ts'
-import type { Asked, Sights } from './sight.ts'
-import { createTextBuffer, take } from './text.ts'
+import { heldAnswer } from './response-limit.ts'
+import { createTextBuffer, take } from './text-buffer.ts'
+import type { Asked, Sights } from './visible-series.ts'
 
 export interface LastQuestion extends Asked {
   /** The last time that counts; undefined: all do. */

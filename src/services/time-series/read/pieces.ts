@@ -1,16 +1,16 @@
 /** From what was read of some endpoints to the points of their series, one series at a time. */
-import { dayOf } from '../pack/builder.ts'
-import { firstTimeOf, type Points, unpack } from '../pack/chunk.ts'
+import { dayOf } from '../pack/chunk-builder.ts'
+import { firstTimeOf, type Points, unpack } from '../pack/chunk-codec.ts'
+import { between, merge } from '../points.ts'
 import type { PackedOfSeries } from '../store/reading.ts'
 import type { Span } from '../times.ts'
-import type { HotPoints } from './hot.ts'
+import type { AskedSeries } from './asked-series.ts'
+import { sumsOfPacked } from './chunk-sums.ts'
+import type { Sum } from './interval-sums.ts'
 import type { Interval } from './intervals.ts'
-import { between, merge } from './merge.ts'
-import { sumsOfPacked } from './packed-sums.ts'
-import type { Task } from './plan.ts'
-import type { Column } from './point-text.ts'
-import type { AskedSeries } from './series.ts'
-import type { Sum } from './sums.ts'
+import type { Column } from './point-json.ts'
+import type { HotPoints } from './sample-points.ts'
+import type { Task } from './split-query.ts'
 
 export interface Loaded {
   task: Task

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { type Points, type Value, valueAt } from '../pack/chunk.ts'
-import { between, merge } from './merge.ts'
-import { inThisOrder, isAscending, orderOf } from './order.ts'
-import { putPoints, rowsOf } from './point-text.ts'
-import { createTextBuffer, take } from './text.ts'
+import { type Points, type Value, valueAt } from '../pack/chunk-codec.ts'
+import { between, merge } from '../points.ts'
+import { putPoints, rowsOf } from './point-json.ts'
+import { createTextBuffer, take } from './text-buffer.ts'
+import { inThisOrder, isAscending, orderOf } from './time-order.ts'
 
 const pointsOf = (list: [number, Value][]): Points => ({
   count: list.length,

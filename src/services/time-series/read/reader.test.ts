@@ -3,8 +3,8 @@ import { suite, test } from 'node:test'
 import { readSeries } from '../../../../test/harness/read-series.ts'
 import { openTimeSeries } from '../../../../test/harness/time-series.ts'
 import type { DeviceEndpoint } from '../../../kernel/device.ts'
-import { dayMs } from '../pack/builder.ts'
-import type { Value } from '../pack/chunk.ts'
+import { dayMs } from '../pack/chunk-builder.ts'
+import type { Value } from '../pack/chunk-codec.ts'
 import type { ReaderLimits } from './reader.ts'
 
 const { collect, endpoint, house, pack, points, registered } = await openTimeSeries()

@@ -4,15 +4,15 @@
  */
 import type { Db } from '../../../kernel/db.ts'
 import type { Gate } from '../../../kernel/gate.ts'
-import { dayOf } from '../pack/builder.ts'
+import { dayOf } from '../pack/chunk-builder.ts'
 import * as store from '../store/reading.ts'
 import type { Span } from '../times.ts'
-import { type HotFormat, type HotPoints, hotFormat } from './hot.ts'
+import { type AskedSeries, idsOf } from './asked-series.ts'
 import type { Interval } from './intervals.ts'
-import { createHotLoading } from './load-hot.ts'
+import { createHotLoading } from './load-samples.ts'
 import { type Loaded, type Piece, piecesOf } from './pieces.ts'
-import { plan, type Task } from './plan.ts'
-import { type AskedSeries, idsOf } from './series.ts'
+import { type HotFormat, type HotPoints, hotFormat } from './sample-points.ts'
+import { plan, type Task } from './split-query.ts'
 
 export interface Question extends Span {
   tenantId: string

@@ -1,7 +1,7 @@
 /** Packed chunks, and the months that they are kept in. */
 import { copyIn } from '../../../kernel/copy-in.ts'
 import type { Sql } from '../../../kernel/db.ts'
-import type { PackedChunk } from '../pack/builder.ts'
+import type { PackedChunk } from '../pack/chunk-builder.ts'
 import { limitLockWait, partitionOf } from './slots.ts'
 
 export interface ChunkKey {

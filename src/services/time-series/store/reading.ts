@@ -3,7 +3,7 @@
  * travel as one value for each endpoint, which takes a tenth of the time of the rows.
  */
 import type { Sql } from '../../../kernel/db.ts'
-import type { SeriesSet } from './names.ts'
+import type { SeriesSet } from './numbers.ts'
 
 /** The sets of an application that hold any of these series. */
 export async function findSetsWith(

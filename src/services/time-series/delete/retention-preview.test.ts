@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { aCaller, aTenantAdmin } from '../../../../test/harness/builders.ts'
+import { openTimeSeries } from '../../../../test/harness/time-series.ts'
+import { dayMs, dayOf } from '../pack/chunk-builder.ts'
+
+const { admin, collect, configure, endpoint, house, pack, points } = await openTimeSeries()
+const today = dayOf(Date.now()) * dayMs
+const pathOf = (applicationName: string) => `/epts/api/v1/applications/${applicationName}/time-series/retention-preview`
+const scope = 'application:timeseries-config:read'
+
+test('what is configured and what is proposed, without deleting anything', async () => {
+  const one = await endpoint()
+  const path = pathOf(one.applicationName)
+  await collect(one, [
+    { timestamp: today, a: 1 },
+    { timestamp: today - 20 * dayMs, a: 2 },
+    { timestamp: today - 40 * dayMs, a: 3, b: 3 },
+  ])
+  await pack()
+  await collect(one, [{ timestamp: today - 50 * dayMs, b: 4 }])
+  assert.deepEqual((await admin(`GET ${path}`)).body, { points: 0, bytes: 0, series: [], problems: [] })
+  const proposed = await admin(`POST ${path}`, { days: 30, series: { 'auto~a': 10 } })
+  assert.equal(proposed.status, 200, proposed.text)
+  const of = { valueName: 'value' }
+  assert.deepEqual(
+    proposed.body.series.map(({ bytes, ...rest }: { bytes: number }) => rest),
+    [
+      { name: 'auto~a', ...of, days: 10, before: new Date(today - 10 * dayMs).toISOString(), points: 2, unpacked: 0 },
+      { name: 'auto~b', ...of, days: 30, before: new Date(today - 30 * dayMs).toISOString(), points: 2, unpacked: 1 },
+    ],
+  )
+  assert.equal(proposed.body.points, 4)
+  assert.ok(proposed.body.bytes > 0)
+  await configure(one.applicationName, { retention: { days: 45 } })
+  assert.equal((await admin(`GET ${path}`)).body.points, 1)
+  assert.equal((await admin(`POST ${path}`, {})).body.points, 0)
+  assert.equal((await points(one.endpointId))['auto~a/value']!.length, 3)
+})
+
+test('only for who may read the configuration', async () => {
+  const { applicationName } = await endpoint()
+  const ask = async (on: Record<string, string[]>, tenantId = 'default') => {
+    const as = house.as(aCaller({ tenantId, on }))
+    return [
+      (await as(`GET ${pathOf(applicationName)}`)).status,
+      (await as(`POST ${pathOf(applicationName)}`, {})).status,
+    ]
+  }
+  assert.deepEqual(await ask({ [`application-${applicationName}`]: [scope] }), [200, 200])
+  assert.deepEqual(await ask({ [`application-${applicationName}`]: ['application:read'] }), [403, 403])
+  assert.deepEqual(await ask({}), [404, 404])
+  assert.deepEqual(await ask({ 'tenant-system': ['*'] }, 'other'), [404, 404])
+  assert.equal((await house.as(aTenantAdmin())(`GET ${pathOf('none')}`)).status, 404)
+})
+
+test('a retention that cannot be is refused with its place, proposed or configured', async () => {
+  const { applicationName, versionName } = await endpoint()
+  const wrong: [object, RegExp][] = [
+    [{ days: 0 }, /days: /],
+    [{ days: 1.5 }, /days: (expected an|must be) integer/],
+    [{ days: '30' }, /days: (expected an|must be) integer/],
+    [{ days: 40_000 }, /days: /],
+    [{ day: 30 }, /day: /],
+    [{ series: { 'auto~a': null } }, /series\.auto~a: (expected an|must be) integer/],
+    [{ series: [] }, /series: (expected an|must be) object/],
+  ]
+  for (const [retention, problem] of wrong) {
+    const proposed = await admin(`POST ${pathOf(applicationName)}`, retention)
+    assert.equal(proposed.status, 400, JSON.stringify(retention))
+    assert.match(proposed.body.message, problem)
+    const envelope = { epts: { platform: { applications: { [applicationName]: { retention } } } } }
+    const configured = await admin(`PUT /api/v1/app-configs/applications/${applicationName}`, envelope)
+    assert.equal(configured.status, 400, JSON.stringify(retention))
+    assert.match(configured.body.message, problem)
+  }
+  const ofVersion = { versions: { [versionName]: { retention: { days: 30 } } } }
+  const path = `/api/v1/app-configs/applications/${applicationName}/app-versions/${versionName}`
+  const answer = await admin(`PUT ${path}`, { epts: { platform: { applications: { [applicationName]: ofVersion } } } })
+  assert.equal(answer.status, 400)
+  assert.match(answer.body.message, /retention/)
+})

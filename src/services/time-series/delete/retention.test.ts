@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { openTimeSeries } from '../../../../test/harness/time-series.ts'
+import { dayMs, dayOf } from '../pack/chunk-builder.ts'
+import { retentionOf } from './retention.ts'
+
+const { service, endpoint, collect, points, pack, sql, configure, retention } = await openTimeSeries()
+// The first round of a process does what is due today; these tests do it themselves.
+await service.packer.round()
+const today = dayOf(Date.now()) * dayMs
+const daysAgo = (days: number) => today - days * dayMs
+const run = () => retention().run(() => {})
+
+suite('retention', () => {
+  test('whole days go, by the days of their series, and the preview says what will go', async () => {
+    const one = await endpoint({ retention: { days: 30, series: { 'auto~b': 7 } } })
+    await configure(one.applicationName, {})
+    await collect(
+      one,
+      [0, 6, 8, 29, 31, 45].map((days) => ({ timestamp: daysAgo(days) + 5, a: days, b: days })),
+    )
+    await pack()
+    await configure(one.applicationName, { retention: { days: 30, series: { 'auto~b': 7 } } })
+    const preview = await service.api.retentionWouldDelete(one)
+    assert.deepEqual(
+      preview.series.map(({ bytes, ...rest }) => rest),
+      [
+        { name: 'auto~a', valueName: 'value', days: 30, before: new Date(daysAgo(30)), points: 2, unpacked: 0 },
+        { name: 'auto~b', valueName: 'value', days: 7, before: new Date(daysAgo(7)), points: 4, unpacked: 0 },
+      ],
+    )
+    assert.equal(preview.points, 6)
+    assert.ok(preview.bytes > 0)
+    const proposed = await service.api.retentionWouldDelete(one, { days: 40 })
+    assert.equal(proposed.points, 2)
+    await run()
+    const left = await points(one.endpointId)
+    assert.deepEqual(
+      left['auto~a/value']!.map(([, value]) => value),
+      [29, 8, 6, 0],
+    )
+    assert.deepEqual(
+      left['auto~b/value']!.map(([, value]) => value),
+      [6, 0],
+    )
+    assert.equal((await service.api.retentionWouldDelete(one)).points, 0)
+  })
+
+  test('an application without it keeps all, and a month goes as a whole only when nobody keeps it', async () => {
+    const keeps = await endpoint()
+    const forgets = await endpoint({ retention: { days: 10 } })
+    const old = Date.UTC(2024, 1, 3)
+    await collect(keeps, [{ timestamp: old, a: 1 }])
+    await configure(forgets.applicationName, {})
+    await collect(forgets, [{ timestamp: old, a: 1 }])
+    await pack()
+    await configure(forgets.applicationName, { retention: { days: 10 } })
+    await run()
+    assert.deepEqual(await points(keeps.endpointId), { 'auto~a/value': [[old, 1]] })
+    assert.deepEqual(await points(forgets.endpointId), {})
+    const month = async () => (await sql`select to_regclass('time_series.chunks_202402') as name`)[0]!.name
+    assert.ok(await month())
+    await configure(keeps.applicationName, { retention: { days: 5 } })
+    await run()
+    assert.equal(await month(), null)
+    assert.deepEqual(await points(keeps.endpointId), {})
+  })
+
+  test('what comes so late that nobody keeps it is counted beforehand, and is not packed', async () => {
+    const one = await endpoint({ retention: { days: 30, series: { 'auto~b': 7 } } })
+    await collect(one, [
+      { timestamp: daysAgo(40), a: 40, b: 40, c: 40 },
+      { timestamp: daysAgo(10), a: 10, b: 10 },
+      { timestamp: daysAgo(1), b: 1 },
+    ])
+    await collect(one, [{ timestamp: daysAgo(41), c: 41 }])
+    const counts = async () =>
+      (await service.api.retentionWouldDelete(one)).series.map(({ name, points: all, unpacked }) => [
+        name,
+        all,
+        unpacked,
+      ])
+    assert.deepEqual(await counts(), [
+      ['auto~a', 1, 1],
+      ['auto~b', 2, 2],
+      ['auto~c', 2, 2],
+    ])
+    // Until then it can be read.
+    assert.equal((await points(one.endpointId))['auto~c/value']!.length, 2)
+    await pack()
+    assert.deepEqual(await points(one.endpointId), {
+      'auto~a/value': [[daysAgo(10), 10]],
+      'auto~b/value': [[daysAgo(1), 1]],
+    })
+    assert.equal((await service.api.retentionWouldDelete(one)).points, 0)
+    // The newest value of `c` is one of those, and goes too.
+    await service.latest.flush(true)
+    await run()
+    const endpointNo = await service.names.endpointNo(one)
+    const latest = (await service.latest.of([endpointNo])).get(endpointNo)!
+    assert.deepEqual(latest.map(({ value }) => value).sort(), [1, 10])
+  })
+
+  test('what cannot be understood deletes nothing and is said', () => {
+    for (const nonsense of [0, -1, 1.5, '30', 1e9]) {
+      const { retention: kept, problems } = retentionOf({ retention: { days: nonsense, series: { a: nonsense } } })
+      assert.equal(kept.days, undefined)
+      assert.equal(kept.series.size, 0)
+      assert.equal(problems.length, 2)
+    }
+    assert.equal(retentionOf({ retention: 30 }).problems.length, 1)
+    assert.equal(retentionOf({ retention: { series: [] } }).problems.length, 1)
+    assert.deepEqual(retentionOf({}).problems, [])
+  })
+})

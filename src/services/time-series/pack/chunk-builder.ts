@@ -1,0 +1,149 @@
+/** From samples in the order of endpoint, time and writing to chunks: the part of packing that knows no database. */
+import { type Points, pack, type Value } from './chunk-codec.ts'
+
+export interface Chunk {
+  endpointNo: number
+  seriesId: number
+  day: number
+  part: number
+  points: Points
+  /** Whether it was ended before its day: then more of the same may come. */
+  goesOn: boolean
+  /** Of what is not a number, about. */
+  textLength: number
+}
+
+export interface PackedChunk {
+  endpointNo: number
+  seriesId: number
+  day: number
+  slot: number
+  part: number
+  n: number
+  tMin: number
+  tMax: number
+  vMin: number | null
+  vMax: number | null
+  vSum: number | null
+  data: Buffer
+}
+
+export const dayMs = 86_400_000
+export const dayOf = (time: number) => Math.floor(time / dayMs)
+/** A day of one value every ten seconds; reading a part of a busier day need not unpack all of it. */
+export const pointsMax = 8640
+/** A text may have 65,536 characters, and a chunk of them must be nothing that memory would notice. */
+export const textLengthMax = 1_000_000
+
+interface Run {
+  day: number
+  part: number
+  times: number[]
+  numbers: number[]
+  others: Map<number, Exclude<Value, number>> | undefined
+  textLength: number
+}
+
+const aRun = (day: number, part: number): Run => ({
+  day,
+  part,
+  times: [],
+  numbers: [],
+  others: undefined,
+  textLength: 0,
+})
+
+/** What takes as much room as a number and its time, about. */
+const charactersOfPoint = 8
+
+/** Of one endpoint. `add` in the order of time and writing: of two with the same time the later call counts. */
+export function createBuilder(endpointNo: number, done: (chunk: Chunk) => void) {
+  const runs = new Map<number, Run>()
+
+  /** Points, or texts of that size, that are not done. */
+  let held = 0
+
+  function finish(seriesId: number, { day, part, times, numbers, others, textLength }: Run, goesOn: boolean) {
+    if (times.length === 0) return
+    const points: Points = {
+      count: times.length,
+      times: Float64Array.from(times),
+      numbers: Float64Array.from(numbers),
+      ...(others && others.size > 0 && { others }),
+    }
+    held -= times.length + textLength / charactersOfPoint
+    done({ endpointNo, seriesId, day, part, points, goesOn, textLength })
+  }
+
+  const isFull = ({ times, textLength }: Run) => times.length >= pointsMax || textLength >= textLengthMax
+
+  function runFor(seriesId: number, time: number): Run {
+    const day = dayOf(time)
+    const known = runs.get(seriesId)
+    const isSameDay = known?.day === day
+    if (known && isSameDay && (!isFull(known) || known.times.at(-1) === time)) return known
+    if (known) finish(seriesId, known, isSameDay)
+    const run = aRun(day, known && isSameDay ? known.part + 1 : 0)
+    runs.set(seriesId, run)
+    return run
+  }
+
+  return {
+    get held() {
+      return held
+    },
+    add(seriesId: number, time: number, value: Value) {
+      const run = runFor(seriesId, time)
+      const last = run.times.length - 1
+      const at = last >= 0 && run.times[last] === time ? last : last + 1
+      if (at > last) held++
+      run.times[at] = time
+      run.others?.delete(at)
+      if (typeof value === 'number') run.numbers[at] = value
+      else {
+        run.numbers[at] = Number.NaN
+        run.others ??= new Map()
+        run.others.set(at, value)
+        const length = typeof value === 'string' ? value.length : 0
+        run.textLength += length
+        held += length / charactersOfPoint
+      }
+    },
+    /** What there is so far, so that it need not be held; only before a point of another time. */
+    spill() {
+      for (const [seriesId, run] of runs) {
+        if (run.times.length === 0) continue
+        finish(seriesId, run, true)
+        runs.set(seriesId, aRun(run.day, run.part + 1))
+      }
+    },
+    finish() {
+      for (const [seriesId, run] of runs) finish(seriesId, run, false)
+      runs.clear()
+    },
+  }
+}
+
+export function packed({ points, goesOn: _, textLength: __, ...of }: Chunk, slot: number): PackedChunk {
+  const { count, times, numbers } = points
+  let [sum, some, least, most] = [0, false, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
+  for (let index = 0; index < count; index++) {
+    const number = numbers[index]!
+    if (Number.isNaN(number)) continue
+    some = true
+    sum += number
+    if (number < least) least = number
+    if (number > most) most = number
+  }
+  return {
+    ...of,
+    slot,
+    n: count,
+    tMin: times[0]!,
+    tMax: times[count - 1]!,
+    vMin: some ? least : null,
+    vMax: some ? most : null,
+    vSum: some && Number.isFinite(sum) ? sum : null,
+    data: pack(points),
+  }
+}

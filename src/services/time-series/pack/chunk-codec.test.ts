@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { type Points, pack, unpack, type Value, valueAt } from './chunk-codec.ts'
+
+const pointsOf = (list: [number, Value][]): Points => {
+  const times = Float64Array.from(list, ([time]) => time)
+  const numbers = Float64Array.from(list, ([, value]) => (typeof value === 'number' ? value : Number.NaN))
+  const others = new Map(
+    list.flatMap(([, value], index) => (typeof value === 'number' ? [] : [[index, value] as const])),
+  )
+  return { count: list.length, times, numbers, ...(others.size > 0 && { others }) }
+}
+
+const listOf = (points: Points): [number, Value][] =>
+  Array.from({ length: points.count }, (_, index) => [points.times[index]!, valueAt(points, index)])
+
+const roundTrip = (list: [number, Value][]) => assert.deepEqual(listOf(unpack(pack(pointsOf(list)))), list)
+
+/** The years 0 to 9999 and more. */
+const timeMax = 2 ** 48
+const start = Date.UTC(2026, 0, 1)
+
+test('any points come back exactly', () => {
+  const value = fc.oneof(
+    fc.double({ noNaN: true, noDefaultInfinity: true }),
+    fc.integer(),
+    fc.integer({ min: -100_000, max: 100_000 }).map((whole) => whole / 100),
+    fc.maxSafeInteger(),
+    fc.string(),
+    fc.boolean(),
+    fc.constant(null),
+  )
+  const time = fc.oneof(fc.integer({ min: 0, max: 10_000 }), fc.integer({ min: -timeMax, max: timeMax }))
+  const list = fc
+    .uniqueArray(fc.tuple(time, value), { minLength: 1, maxLength: 400, selector: ([at]) => at })
+    .map((points) => points.sort(([a], [b]) => a - b) as [number, Value][])
+  fc.assert(fc.property(list, roundTrip), { numRuns: 300, seed: 5 })
+})
+
+test('whole numbers of every width come back', () => {
+  for (let width = 0; width <= 53; width++) {
+    const most = 2 ** width - 1
+    roundTrip(Array.from({ length: 300 }, (_, index) => [start + index * 1000, index % 3 === 0 ? most : index % 2]))
+    roundTrip(Array.from({ length: 300 }, (_, index) => [start + index * 1000, index % 3 === 0 ? -most : index % 2]))
+  }
+})
+
+test('a day of a regular series of two decimals takes less than 2 bytes a value', () => {
+  let value = 2000
+  const list = Array.from({ length: 1440 }, (_, index): [number, Value] => {
+    value += ((index * 7919) % 61) - 30
+    return [start + index * 60_000, value / 100]
+  })
+  const packed = pack(pointsOf(list))
+  assert.ok(packed.length / list.length < 2, `${packed.length / list.length} bytes a value`)
+  roundTrip(list)
+})
+
+test('numbers without an end cost eight bytes and the times next to nothing', () => {
+  const list = Array.from({ length: 1000 }, (_, index): [number, Value] => [start + index * 1000, Math.sqrt(index + 2)])
+  assert.ok(pack(pointsOf(list)).length < 8100)
+  roundTrip(list)
+})
+
+test('zero below zero stays what it is', () => {
+  assert.ok(Object.is(unpack(pack(pointsOf([[start, -0]]))).numbers[0], -0))
+})
+
+test('damaged bytes are an error, not a hang or other numbers of points', () => {
+  const packed = pack(pointsOf(Array.from({ length: 200 }, (_, index) => [start + index, index / 10])))
+  for (let length = 0; length < packed.length; length += 3)
+    assert.throws(() => unpack(packed.subarray(0, length)), /chunk/)
+})

@@ -1,0 +1,130 @@
+/**
+ * Keeps house: begins new slots, packs closed ones, drops packed ones, deletes what belongs to endpoints that are no more. Every
+ * process tries, one at a time does it: whoever holds a lock that ends with the transaction, so a process that is killed holds
+ * up nobody and two can never be at it.
+ */
+import type { Clock } from '../../../kernel/clock.ts'
+import { monotonicMs, sleep } from '../../../kernel/clock.ts'
+import type { Db } from '../../../kernel/db.ts'
+import type { Log } from '../../../kernel/log.ts'
+import type { Metrics } from '../../../kernel/metrics.ts'
+import { createPace } from '../../../kernel/pace.ts'
+import type { RetentionRules } from '../delete/retention.ts'
+import type { Names } from '../numbers.ts'
+import * as chunks from '../store/chunks.ts'
+import * as store from '../store/slots.ts'
+import type { Slots } from '../write/slots.ts'
+import { monthsFor } from './months.ts'
+import { packSlot } from './pack-slot.ts'
+
+export interface Packer {
+  /** Once, whatever is due: for tests, and what `start` does again and again. */
+  round(): Promise<void>
+  start(): void
+  /** What is under way is given up within a second. */
+  stop(): Promise<void>
+}
+
+export interface PackerOptions {
+  db: Db
+  slots: Slots
+  names: Names
+  now: Clock
+  log: Log
+  metrics: Metrics
+  /** How long series are kept: what is due before it is packed need not be packed. */
+  retention: Pick<RetentionRules, 'firstDays' | 'again'>
+  /** What else is to be done by one process at a time; `check` throws when it is time to end. */
+  also(check: () => void): Promise<void>
+}
+
+class Stopped extends Error {
+  override readonly name = 'Stopped'
+}
+
+const everyMs = 10_000
+const lockTimeout = '55P03'
+const isLockTimeout = (error: unknown) => (error as { code?: string } | null)?.code === lockTimeout
+
+export function createPacker({ db, slots, names, now, log, metrics, retention, also }: PackerOptions): Packer {
+  const packedSamples = metrics.counter('waypost_time_series_packed_samples_total', 'Samples that were packed')
+  let stopping = false
+  let running: Promise<void> | undefined
+  let timer: NodeJS.Timeout | undefined
+
+  const check = () => {
+    if (stopping) throw new Stopped()
+  }
+
+  /** In transactions of their own: a lock on the table of chunks must not last as long as the packing. */
+  async function makeMonths(days: number[]) {
+    const there = await chunks.findMonths(db.sql)
+    for (const month of monthsFor(days, now())) {
+      if (there.has(month.name)) continue
+      await db.tx(async (sql) => {
+        if (!(await chunks.tryPackingLock(sql))) return
+        if (!(await chunks.findMonths(sql)).has(month.name)) await chunks.makeMonth(sql, month)
+      })
+    }
+  }
+
+  async function pack(slot: number): Promise<boolean> {
+    await makeMonths(await chunks.findDaysOfSlot(db.sql, slot))
+    const began = monotonicMs()
+    const firstDays = await retention.firstDays()
+    const done = await db.tx(async (sql) => {
+      if (!(await chunks.tryPackingLock(sql)) || !(await store.takeClosedSlot(sql, slot))) return undefined
+      const sum = await packSlot(sql, slot, { names, firstDays, check, pace: createPace() })
+      await store.markPacked(sql, slot)
+      return sum
+    })
+    if (!done) return false
+    packedSamples.inc(done.samples)
+    // Their latest values are still to go.
+    if (done.expired > 0) retention.again()
+    log.info({ slot, ...done, ms: Math.round(monotonicMs() - began) }, 'a slot of time series was packed')
+    return true
+  }
+
+  async function round() {
+    await makeMonths([])
+    await slots.rotate()
+    const all = await store.findSlots(db.sql)
+    // In their order: what is packed later counts more.
+    for (const { slot } of all.filter(({ state }) => state === 'closed')) {
+      check()
+      if (!(await pack(slot))) break
+    }
+    for (const { slot } of (await store.findSlots(db.sql)).filter(({ state }) => state === 'packed')) {
+      check()
+      await db.tx((sql) => store.dropSlot(sql, slot))
+    }
+    await also(check)
+  }
+
+  function tick() {
+    running ??= round()
+      .catch((error) => {
+        if (stopping || error instanceof Stopped) return
+        if (isLockTimeout(error)) log.info('somebody reads for long; the time series are tidied up later')
+        else log.error({ err: error }, 'time series could not be packed; trying again')
+      })
+      .finally(() => {
+        running = undefined
+      })
+  }
+
+  return {
+    round,
+    start() {
+      timer = setInterval(tick, everyMs).unref()
+      tick()
+    },
+    async stop() {
+      stopping = true
+      clearInterval(timer)
+      if (running) await Promise.race([running, sleep(700)])
+      await db.sql.end({ timeout: 0 })
+    },
+  }
+}

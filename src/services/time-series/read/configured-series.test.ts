@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { aCaller, aTenantAdmin } from '../../../../test/harness/builders.ts'
+import { openTimeSeries } from '../../../../test/harness/time-series.ts'
+
+const { admin, collect, endpoint, house } = await openTimeSeries()
+const url = '/epts/api/v1/time-series/config'
+const scope = 'application:timeseries-config:read'
+
+test('configured series of the application and of its versions, and what was seen by itself', async () => {
+  const one = await endpoint({
+    'time-series': {
+      names: {
+        place: {
+          values: [
+            { path: 'lat', name: 'lat' },
+            { path: 'lon', name: 'lon' },
+          ],
+        },
+      },
+    },
+  })
+  const { applicationName: app, versionName } = one
+  const ofVersion = { 'time-series': { names: { fuel: { values: [{ path: 'fuel' }] } } } }
+  const path = `/api/v1/app-configs/applications/${app}/app-versions/${versionName}`
+  const envelope = { epts: { platform: { applications: { [app]: { versions: { [versionName]: ofVersion } } } } } }
+  const put = await admin(`PUT ${path}`, envelope)
+  assert.ok(put.status < 300, put.text)
+  await collect(one, [{ temperature: 21, name: 'x' }])
+  const { status, body } = await admin(`GET ${url}?applicationNames=${app}`)
+  assert.equal(status, 200)
+  assert.deepEqual(body, {
+    [app]: [
+      { name: 'auto~temperature', values: ['value'] },
+      { name: 'fuel', values: ['value'] },
+      { name: 'place', values: ['lat', 'lon'] },
+    ],
+  })
+})
+
+test('all applications, several, and none that is not there', async () => {
+  const [a, b] = [(await endpoint()).applicationName, (await endpoint()).applicationName]
+  const all = (await admin(`GET ${url}`)).body
+  assert.deepEqual([all[a], all[b]], [[], []])
+  for (const query of [`applicationNames=${a},${b}`, `applicationNames=${a}&applicationNames=${b},no-such`])
+    assert.deepEqual((await admin(`GET ${url}?${query}`)).body, { [a]: [], [b]: [] })
+})
+
+test('only of applications whose configuration the caller may read', async () => {
+  const [a, b] = [(await endpoint()).applicationName, (await endpoint()).applicationName]
+  const limited = house.as(aCaller({ on: { [`application-${a}`]: [scope] } }))
+  assert.deepEqual((await limited(`GET ${url}`)).body, { [a]: [] })
+  assert.deepEqual((await limited(`GET ${url}?applicationNames=${b}`)).body, {})
+  assert.deepEqual((await house.as(aTenantAdmin('other'))(`GET ${url}?applicationNames=${a}`)).body, {})
+  assert.deepEqual((await house.as(aCaller())(`GET ${url}`)).body, {})
+})

@@ -1,0 +1,64 @@
+/** Which series an application has: configured ones, and those that something was stored of. */
+import type { Ctx } from '../../../kernel/contract.ts'
+import type { Db } from '../../../kernel/db.ts'
+import { visible } from '../../../kernel/permissions.ts'
+import type { Applications } from '../../applications/contract.ts'
+import { findSeriesOf } from '../store/numbers.ts'
+import { planOf } from '../write/extraction-plan.ts'
+import { instance } from '../write/extraction-plans.ts'
+
+export interface SeriesNames {
+  name: string
+  values: string[]
+}
+
+export interface Configured {
+  /** By application, of all that the caller may read the configuration of, or of these of them. */
+  of(ctx: Ctx, applicationNames: string[] | undefined): Promise<Record<string, SeriesNames[]>>
+}
+
+const applicationsAtOnce = 200
+
+export function createConfigured({ db, applications }: { db: Db; applications: Applications }): Configured {
+  async function* pages(ctx: Ctx, names: string[] | undefined) {
+    for (let after = ''; ; ) {
+      const of = { tenantId: ctx.tenantId, instance, names, after, limit: applicationsAtOnce }
+      const page = await applications.configurationsOf(of)
+      if (page.length > 0) yield page
+      if (page.length < applicationsAtOnce) return
+      after = page.at(-1)!.applicationName
+    }
+  }
+
+  return {
+    async of(ctx, asked) {
+      const mine = visible(ctx.caller, 'application:timeseries-config:read', ctx.tenantId, 'application-')
+      const names = mine === 'all' ? asked : (asked?.filter((name) => mine.includes(name)) ?? mine)
+      const all = new Map<string, SeriesNames[]>()
+      for await (const page of pages(ctx, names)) {
+        const stored = await findSeriesOf(
+          db.sql,
+          ctx.tenantId,
+          page.map(({ applicationName }) => applicationName),
+        )
+        const byApplication = Map.groupBy(stored, ({ applicationName }) => applicationName)
+        for (const { applicationName, configurations } of page)
+          all.set(applicationName, seriesNames(configurations, byApplication.get(applicationName) ?? []))
+      }
+      // From a Map: a name like any other can be one that every object has.
+      return Object.fromEntries(all)
+    },
+  }
+}
+
+function seriesNames(configurations: Record<string, unknown>[], stored: { name: string; valueName: string }[]) {
+  const known = new Map<string, Set<string>>()
+  const add = (name: string, valueName: string) => {
+    const own = known.get(name) ?? new Set()
+    known.set(name, own.add(valueName))
+  }
+  for (const configuration of configurations)
+    for (const { name, values } of planOf(configuration).plan.series) for (const one of values) add(name, one.name)
+  for (const { name, valueName } of stored) add(name, valueName)
+  return [...known].map(([name, values]) => ({ name, values: [...values] })).sort((a, b) => (a.name < b.name ? -1 : 1))
+}

@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { openTimeSeries } from '../../../../test/harness/time-series.ts'
+import type { DeviceEndpoint } from '../../../kernel/device.ts'
+import { wantsCsv } from '../routes/send.ts'
+
+const { admin, collect, endpoint, pack, registered } = await openTimeSeries()
+const start = Date.UTC(2026, 0, 1)
+const iso = (seconds: number) => new Date(start + seconds * 1000).toISOString()
+
+function csvOf(of: DeviceEndpoint, query: Record<string, string>) {
+  const url = `/epts/api/v1/applications/${of.applicationName}/time-series/data`
+  const parameters = new URLSearchParams({ fromDate: '2025-01-01', toDate: '2028-01-01', ...query })
+  return admin(`GET ${url}?${parameters}`, undefined, { accept: 'text/csv' })
+}
+
+suite('CSV', () => {
+  test('a line for each point, with a column for each name of a value', async () => {
+    const values = ['lat', 'lon'].map((name) => ({ path: name, name }))
+    const one = await endpoint({ 'time-series': { names: { place: { values } } } })
+    await collect(one, [
+      { timestamp: start, lat: 50.45, lon: -30.5 },
+      { timestamp: start + 1000, lat: 50.5 },
+    ])
+    await pack()
+    await collect(one, [{ timestamp: start + 1500, lon: 1e21, x: 0.1 }])
+    const answer = await csvOf(one, { timeSeriesName: 'place,auto~x,auto~lat' })
+    assert.equal(answer.status, 200)
+    assert.equal(answer.headers['content-type'], 'text/csv; charset=utf-8; header=present')
+    assert.match(answer.headers['content-disposition']!, /^attachment; filename="[^"]+\.csv"$/)
+    const id = one.endpointId
+    const expected = [
+      'timestamp,endpointId,series,lat,lon,value',
+      `${iso(0)},${id},auto~lat,,,50.45`,
+      `${iso(1)},${id},auto~lat,,,50.5`,
+      `${iso(1.5)},${id},auto~x,,,0.1`,
+      `${iso(0)},${id},place,50.45,-30.5,`,
+      `${iso(1)},${id},place,50.5,,`,
+      `${iso(1.5)},${id},place,,1e+21,`,
+    ]
+    assert.deepEqual(answer.text.split('\r\n'), [...expected, ''])
+  })
+
+  test('whatever texts hold, they stay in their cell and are no formulas', async () => {
+    const one = await endpoint({ 'time-series': { 'auto-extract': false, names: { s: { values: [{ path: 't' }] } } } })
+    const texts = [
+      'a,b',
+      'say "x"',
+      'two\r\nlines',
+      ' edge ',
+      '',
+      '=1+1',
+      '+1',
+      '-1',
+      '@SUM(A1)',
+      '\t=1',
+      'ü,✓',
+      '=a,"b',
+    ]
+    const expected = [
+      '"a,b"',
+      '"say ""x"""',
+      '"two\r\nlines"',
+      '" edge "',
+      '""',
+      "'=1+1",
+      "'+1",
+      "'-1",
+      "'@SUM(A1)",
+      "'\t=1",
+      '"ü,✓"',
+      '"\'=a,""b"',
+    ]
+    const others = [true, false, null, -1.5]
+    await collect(
+      one,
+      [...texts, ...others].map((t, index) => ({ timestamp: start + index * 1000, t })),
+    )
+    const lines = [...expected, 'true', 'false', '', '-1.5'].map(
+      (text, index) => `${iso(index)},${one.endpointId},s,${text}`,
+    )
+    const { text } = await csvOf(one, { timeSeriesName: 's' })
+    assert.equal(text, ['timestamp,endpointId,series,value', ...lines, ''].join('\r\n'))
+  })
+
+  test('ids that a spreadsheet would take for a formula are none', async () => {
+    const one = await registered(await endpoint(), `-cmd-${Date.now()}`)
+    await collect(one, [{ timestamp: start, x: 1 }])
+    const { text } = await csvOf(one, { timeSeriesName: 'auto~x' })
+    assert.equal(text.split('\r\n')[1], `${iso(0)},'${one.endpointId},auto~x,1`)
+  })
+
+  test('by parts of time, newest first, and nothing at all', async () => {
+    const one = await endpoint()
+    await collect(
+      one,
+      [0, 10, 70].map((minute) => ({ timestamp: start + minute * 60_000, x: minute })),
+    )
+    const query = { timeSeriesName: 'auto~x', aggregate: 'avg', interval: '1h', sort: 'DESC' }
+    const { text } = await csvOf(one, query)
+    const head = 'timestamp,endpointId,series,value'
+    const rows = [`${iso(3600)},${one.endpointId},auto~x,70`, `${iso(0)},${one.endpointId},auto~x,5`]
+    assert.equal(text, [head, ...rows, ''].join('\r\n'))
+    const none = await csvOf(one, { timeSeriesName: 'auto~x', toDate: '2025-06-01' })
+    assert.equal(none.text, `${head}\r\n`)
+    assert.equal((await csvOf(one, { timeSeriesName: 'no-such' })).text, 'timestamp,endpointId,series\r\n')
+    const wrong = await csvOf(one, { timeSeriesName: 'auto~x', fromDate: 'x' })
+    assert.deepEqual([wrong.status, wrong.headers['content-type']], [400, 'application/json; charset=utf-8'])
+  })
+
+  test('is sent to whoever names it', () => {
+    for (const accept of [
+      'text/csv',
+      'TEXT/CSV; header=present',
+      'text/csv, application/json;q=0.9',
+      'application/json, text/csv',
+    ])
+      assert.ok(wantsCsv(accept), accept)
+    for (const accept of [
+      undefined,
+      '',
+      '*/*',
+      'text/*',
+      'application/json',
+      'application/json, text/csv;q=0.5',
+      'text/csv;q=0',
+    ])
+      assert.ok(!wantsCsv(accept), accept)
+  })
+})

@@ -1,0 +1,339 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { get, type IncomingMessage } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { text as readText } from 'node:stream/consumers'
+import { suite, test } from 'node:test'
+import { aCaller, aTenantAdmin } from '../../../../test/harness/builders.ts'
+import { eventually } from '../../../../test/harness/eventually.ts'
+import type { Answer, Ask } from '../../../../test/harness/house.ts'
+import { openTimeSeries } from '../../../../test/harness/time-series.ts'
+import type { DeviceEndpoint } from '../../../kernel/device.ts'
+
+const known = aTenantAdmin()
+const { admin, collect, endpoint, house, pack, registered, sql } = await openTimeSeries({
+  authenticate: () => async (headers) => (headers.authorization === 'Bearer of a reader' ? known : undefined),
+})
+
+const at = (seconds: number) => new Date(Date.UTC(2026, 0, 1) + seconds * 1000).toISOString()
+const sample = (seconds: number, fields: object) => ({ timestamp: at(seconds), ...fields })
+const urlOf = ({ applicationName }: DeviceEndpoint) => `/epts/api/v1/applications/${applicationName}/time-series/data`
+const always = { fromDate: '2025-01-01', toDate: '2028-01-01' }
+
+const read = (of: DeviceEndpoint, query: Record<string, string>, ask: Ask = admin) =>
+  ask(`GET ${urlOf(of)}?${new URLSearchParams({ ...always, ...query })}`)
+const search = (of: DeviceEndpoint, body: object, ask: Ask = admin) => ask(`POST ${urlOf(of)}`, { ...always, ...body })
+
+/** Everything of the answer as one object: objects of it may say more of the same series. */
+function whole({ status, body, text }: Answer) {
+  assert.equal(status, 200, text)
+  const all: Record<string, Record<string, unknown[]>> = {}
+  for (const object of body)
+    for (const [endpointId, series] of Object.entries<Record<string, unknown[]>>(object))
+      for (const [name, points] of Object.entries(series)) {
+        all[endpointId] ??= {}
+        all[endpointId][name] = [...(all[endpointId][name] ?? []), ...points]
+      }
+  return all
+}
+const point = (seconds: number, value: unknown) => ({ timestamp: at(seconds), values: { value } })
+
+suite('historical points', () => {
+  test('of several endpoints and series, whether they are packed, not packed, or both', async () => {
+    const one = await endpoint()
+    const two = await registered(one)
+    await collect(one, [sample(1, { x: 1, y: 10 }), sample(2, { x: 2 })])
+    await collect(two, [sample(1, { x: -1 })])
+    const names = { timeSeriesName: 'auto~x,auto~y' }
+    const first = {
+      [one.endpointId]: { 'auto~x': [point(1, 1), point(2, 2)], 'auto~y': [point(1, 10)] },
+      [two.endpointId]: { 'auto~x': [point(1, -1)] },
+    }
+    assert.deepEqual(whole(await read(one, names)), first)
+    await pack()
+    assert.deepEqual(whole(await read(one, names)), first)
+    await collect(one, [sample(1, { x: 1.5 }), sample(3, { x: 3, y: 30 })])
+    const second = {
+      ...first,
+      [one.endpointId]: {
+        'auto~x': [point(1, 1.5), point(2, 2), point(3, 3)],
+        'auto~y': [point(1, 10), point(3, 30)],
+      },
+    }
+    assert.deepEqual(whole(await read(one, names)), second)
+    await pack()
+    assert.deepEqual(whole(await read(one, names)), second)
+    assert.deepEqual(whole(await search(one, { timeSeriesNames: ['auto~x', 'auto~y'] })), second)
+  })
+
+  test('values of a series stand together, and those that are missing are left out', async () => {
+    const values = ['a', 'b'].map((name) => ({ path: name, name }))
+    const one = await endpoint({ 'time-series': { 'auto-extract': false, names: { s: { values } } } })
+    await collect(one, [sample(1, { a: 'on', b: true }), sample(2, { b: null }), sample(3, { a: 3 })])
+    await pack()
+    await collect(one, [sample(3, { b: '"' })])
+    for (const sort of ['ASC', 'DESC']) {
+      const expected = [
+        { timestamp: at(1), values: { a: 'on', b: true } },
+        { timestamp: at(2), values: { b: null } },
+        { timestamp: at(3), values: { a: 3, b: '"' } },
+      ]
+      if (sort === 'DESC') expected.reverse()
+      assert.deepEqual(whole(await read(one, { timeSeriesName: 's', sort })), { [one.endpointId]: { s: expected } })
+    }
+  })
+
+  test('includeTime says which of the dates is within, to the millisecond and finer', async () => {
+    const one = await endpoint()
+    await collect(
+      one,
+      [1, 2, 3].map((second) => sample(second, { x: second })),
+    )
+    const valuesOf = async (query: Record<string, string>) =>
+      (whole(await read(one, { timeSeriesName: 'auto~x', fromDate: at(1), toDate: at(3), ...query }))[one.endpointId]?.[
+        'auto~x'
+      ] ?? []) as { values: { value: number } }[]
+    const seen = async (query: Record<string, string>) => (await valuesOf(query)).map(({ values }) => values.value)
+    assert.deepEqual(await seen({}), [2])
+    assert.deepEqual(await seen({ includeTime: 'none' }), [2])
+    assert.deepEqual(await seen({ includeTime: 'from' }), [1, 2])
+    assert.deepEqual(await seen({ includeTime: 'to' }), [2, 3])
+    assert.deepEqual(await seen({ includeTime: 'both' }), [1, 2, 3])
+    assert.deepEqual(await seen({ includeTime: 'both', sort: 'DESC' }), [3, 2, 1])
+    const finer = { fromDate: '2026-01-01T00:00:01.000001Z', toDate: '2026-01-01T00:00:02.999999Z' }
+    assert.deepEqual(await seen({ ...finer, includeTime: 'both' }), [2])
+    assert.deepEqual(
+      await seen({ fromDate: '2026-01-01T00:00:00.999999Z', toDate: '2026-01-01T00:00:03.000001Z' }),
+      [1, 2, 3],
+    )
+    assert.deepEqual(await seen({ fromDate: '2026-01-01T02:00:01+02:00', toDate: '2026-01-01T00:00:03' }), [2])
+  })
+
+  test('dates relative to now', async () => {
+    const one = await endpoint()
+    const ago = (minutes: number) => ({ timestamp: Date.now() - minutes * 60_000, x: minutes })
+    await collect(one, [ago(1), ago(10), ago(60 * 25)])
+    const seen = async (fromDate: string) => {
+      const answer = await read(one, { timeSeriesName: 'auto~x', fromDate, toDate: 'now', sort: 'DESC' })
+      const points = whole(answer)[one.endpointId]?.['auto~x'] ?? []
+      return (points as { values: { value: number } }[]).map(({ values }) => values.value)
+    }
+    assert.deepEqual(await seen('now-5m'), [1])
+    assert.deepEqual(await seen('now-1h'), [1, 10])
+    for (const fromDate of ['now-2d', 'now-1w', 'now-1M', 'now-1y'])
+      assert.deepEqual(await seen(fromDate), [1, 10, 1500])
+    assert.deepEqual(await seen('now'), [])
+  })
+
+  test('of these endpoints, named in every way that a list can be', async () => {
+    const one = await endpoint()
+    const [two, three] = [await registered(one), await registered(one)]
+    for (const target of [one, two, three]) await collect(target, [sample(1, { x: 1, y: 1 })])
+    const asked = async (query: string) => {
+      const answer = await admin(`GET ${urlOf(one)}?fromDate=2025-01-01&toDate=2028-01-01&${query}`)
+      return Object.keys(whole(answer)).sort()
+    }
+    const [a, b] = [two.endpointId, three.endpointId]
+    for (const query of [`endpointId=${a},${b}`, `endpointId=${a}&endpointId=${b}`, `endpointId=%20${a}%20,,%20${b}`])
+      assert.deepEqual(await asked(`timeSeriesName=auto~x&${query}`), [a, b].sort())
+    assert.deepEqual((await asked('timeSeriesName=auto~x&timeSeriesName=auto~y')).length, 3)
+    assert.deepEqual((await asked('timeSeriesName=auto~x&endpointId=')).length, 3)
+    assert.deepEqual(await asked(`timeSeriesName=auto~x&endpointId=${a},no-such`), [a])
+    assert.deepEqual(Object.keys(whole(await search(one, { timeSeriesNames: ['auto~x'], endpointIDs: [a] }))), [a])
+    assert.deepEqual(whole(await search(one, { timeSeriesNames: ['auto~x'], endpointIDs: ['no-such'] })), {})
+    assert.deepEqual((await read(one, { timeSeriesName: 'no-such' })).body, [])
+  })
+
+  test('what is wrong is named', async () => {
+    const one = await endpoint()
+    const cases: [Record<string, string>, string][] = [
+      [{}, 'timeSeriesName'],
+      [{ timeSeriesName: ' ,' }, 'timeSeriesName'],
+      [{ timeSeriesName: 'x', fromDate: 'yesterday' }, 'fromDate'],
+      [{ timeSeriesName: 'x', fromDate: '2026-13-01' }, 'fromDate'],
+      [{ timeSeriesName: 'x', toDate: 'now-5q' }, 'toDate'],
+      [{ timeSeriesName: 'x', toDate: 'now+5m' }, 'toDate'],
+      [{ timeSeriesName: 'x', toDate: '2024-01-01' }, 'toDate'],
+      [{ timeSeriesName: 'x', includeTime: 'some' }, 'includeTime'],
+      [{ timeSeriesName: 'x', sort: 'up' }, 'sort'],
+    ]
+    for (const [query, field] of cases) {
+      const answer = await read(one, query)
+      assert.equal(answer.status, 400, answer.text)
+      assert.ok(answer.body.message.includes(field), answer.body.message)
+    }
+    for (const body of [
+      {},
+      { timeSeriesNames: [] },
+      { timeSeriesNames: ['x'], endpointIDs: 'x' },
+      { timeSeriesNames: 'x' },
+    ])
+      assert.equal((await search(one, body)).status, 400)
+    assert.equal((await admin(`GET ${urlOf(one)}?timeSeriesName=x&fromDate=now-1d`)).status, 400)
+  })
+})
+
+suite('who may read points', () => {
+  const scopes = ['endpoint:read', 'time-series:read']
+
+  test('with both scopes on the application, or on single endpoints', async () => {
+    const one = await registered(await endpoint())
+    const two = await registered(one)
+    for (const target of [one, two]) await collect(target, [sample(1, { x: 1 })])
+    const seen = async (on: Record<string, string[]>, query = {}) => {
+      const answer = await read(one, { timeSeriesName: 'auto~x', ...query }, house.as(aCaller({ on })))
+      return answer.status === 200 ? Object.keys(whole(answer)).sort() : answer.status
+    }
+    const both = [one.endpointId, two.endpointId].sort()
+    const app = `application-${one.applicationName}`
+    const [first, second] = [`endpoint-${one.endpointId}`, `endpoint-${two.endpointId}`]
+    assert.deepEqual(await seen({ [app]: scopes }), both)
+    assert.deepEqual(await seen({ [first]: scopes }), [one.endpointId])
+    assert.deepEqual(await seen({ [first]: scopes, [second]: ['endpoint:read'] }), [one.endpointId])
+    assert.deepEqual(await seen({ [app]: ['endpoint:read'], [second]: ['time-series:read'] }), [two.endpointId])
+    assert.deepEqual(await seen({ [first]: scopes }, { endpointId: both.join() }), [one.endpointId])
+    assert.deepEqual(await seen({ [first]: scopes }, { endpointId: two.endpointId }), [])
+    assert.equal(await seen({ [app]: ['endpoint:read'] }), 403)
+    assert.equal(await seen({ [app]: ['application:read'] }), 403)
+    assert.equal(await seen({ [first]: ['endpoint:read'] }), 404)
+    assert.equal(await seen({}), 404)
+  })
+
+  test('of an application of another tenant, or of none: the same 404', async () => {
+    const one = await endpoint()
+    const query = { timeSeriesName: 'auto~x' }
+    const other = await read(one, query, house.as(aTenantAdmin('other')))
+    const missing = await read({ ...one, applicationName: 'no-such' }, query)
+    assert.deepEqual([other.status, missing.status], [404, 404])
+    assert.equal(other.text.replace(one.applicationName, ''), missing.text.replace('no-such', ''))
+  })
+})
+
+suite('over a socket', () => {
+  async function listening(): Promise<AddressInfo> {
+    const { app } = house.http
+    if (!app.server.listening) await app.listen({ port: 0, host: '127.0.0.1' })
+    return app.server.address() as AddressInfo
+  }
+  async function open(path: string): Promise<IncomingMessage> {
+    const { port } = await listening()
+    const headers = { authorization: 'Bearer of a reader' }
+    const [response] = await once(get({ port, path, agent: false, headers }), 'response')
+    assert.equal(response.statusCode, 200)
+    return response
+  }
+  const path = (of: DeviceEndpoint) => `${urlOf(of)}?timeSeriesName=auto~x&fromDate=1970-01-01&toDate=2028-01-01`
+
+  /** Straight into the open slot. */
+  async function fill(of: DeviceEndpoint, count: number) {
+    await collect(of, [{ timestamp: 1, x: 1 }])
+    const [row] = await sql`
+      select s.* from time_series.samples s join time_series.endpoints using (endpoint_no)
+      where endpoint_id = ${of.endpointId}`
+    await sql`
+      insert into time_series.samples (slot, endpoint_no, ts, set_id, written, v)
+      select ${row!.slot}, ${row!.endpointNo}, n * 1000::bigint, ${row!.setId}, n, array[n]::float8[]
+      from generate_series(1, ${count}) as n`
+  }
+
+  /** The chunks of an answer as they are on the wire. */
+  async function chunksOf(path: string): Promise<string[]> {
+    const socket = connect((await listening()).port, '127.0.0.1')
+    socket.write(`GET ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer of a reader\r\nconnection: close\r\n\r\n`)
+    const text = await readText(socket)
+    const chunks: string[] = []
+    for (let at = text.indexOf('\r\n\r\n') + 4; at < text.length; ) {
+      const head = text.indexOf('\r\n', at)
+      const length = Number.parseInt(text.slice(at, head), 16)
+      if (length === 0) break
+      chunks.push(text.slice(head + 2, head + 2 + length))
+      at = head + 2 + length + 2
+    }
+    return chunks
+  }
+
+  test('each chunk holds whole objects of the array, and the same series goes on in the next', async () => {
+    const one = await endpoint()
+    await fill(one, 20_000)
+    const chunks = await chunksOf(path(one))
+    assert.ok(chunks.length > 5)
+    assert.equal(chunks.pop(), ']')
+    const objects = chunks.map((chunk, index) => {
+      assert.equal(chunk[0], index === 0 ? '[' : ',')
+      return JSON.parse(chunk.slice(1)) as Record<string, Record<string, { values: { value: number } }[]>>
+    })
+    const values = objects.flatMap((object) => object[one.endpointId]!['auto~x']!.map((own) => own.values.value))
+    assert.deepEqual(values, [1, ...Array.from({ length: 20_000 }, (_, index) => index + 1)])
+  })
+
+  /** As many endpoints as this with all that this one has packed. */
+  async function multiply(of: DeviceEndpoint, count: number) {
+    await pack()
+    const made = await sql`
+      insert into time_series.endpoints (endpoint_id, tenant_id, application_name)
+      select 'copy-' || n || ${of.endpointId}, ${of.tenantId}, ${of.applicationName} from generate_series(1, ${count}::integer) as n
+      returning endpoint_no`
+    await sql`
+      insert into time_series.chunks
+      select made.no, series_id, day, slot, part, n, t_min, t_max, v_min, v_max, v_sum, data
+      from time_series.chunks c join time_series.endpoints e using (endpoint_no),
+        unnest(${made.map(({ endpointNo }) => endpointNo)}::bigint[]) as made (no)
+      where e.endpoint_id = ${of.endpointId}`
+  }
+
+  for (const accept of ['application/json', 'text/csv'])
+    test(`a database that fails in the middle breaks the connection: nobody takes a part for the whole (${accept})`, async () => {
+      const one = await endpoint()
+      await fill(one, 60_000)
+      await multiply(one, 12)
+      const { port } = await listening()
+      const headers = { authorization: 'Bearer of a reader', accept }
+      const asked = get({ port, path: path(one), agent: false, headers })
+      const [response] = (await once(asked, 'response')) as [IncomingMessage]
+      assert.equal(response.statusCode, 200)
+      await once(response, 'readable')
+      const ended = new Promise<string>((resolve) => {
+        response.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message))
+        response.on('end', () => resolve('ended as if it were all'))
+      })
+      // What is to come is waited for, and who waits is killed.
+      await sql.begin(async (inner) => {
+        await inner`lock table time_series.chunks in access exclusive mode`
+        response.resume()
+        await eventually(async () => {
+          const killed = await sql`
+            select pg_terminate_backend(pid) from pg_stat_activity
+            where datname = current_database() and application_name = 'waypost-series-reading' and wait_event_type = 'Lock'`
+          assert.ok(killed.length > 0, 'nothing is read any more')
+        })
+      })
+      assert.equal(await ended, 'ECONNRESET')
+      assert.equal(response.complete, false)
+      const after = await read(one, { timeSeriesName: 'auto~x', fromDate: '1970-01-01', endpointId: one.endpointId })
+      assert.equal(whole(after)[one.endpointId]!['auto~x']!.length, 60_001)
+    })
+
+  test('a client that goes away in the middle leaves nothing behind', async () => {
+    const one = await endpoint()
+    await fill(one, 60_000)
+    const readers = () => sql`
+      select count(*)::integer as count from pg_stat_activity
+      where datname = current_database() and application_name = 'waypost-series-reading' and state <> 'idle'`
+    for (let round = 0; round < 12; round++) {
+      const response = await open(path(one))
+      await once(response, 'data')
+      response.destroy()
+    }
+    await eventually(async () => assert.equal((await readers())[0]!.count, 0))
+    // Others go before they are answered: more than a tenant may have answers under way.
+    const { port } = await listening()
+    for (let round = 0; round < 40; round++) {
+      const socket = connect(port, '127.0.0.1')
+      socket.write(`GET ${path(one)} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer of a reader\r\n\r\n`)
+      await once(socket, 'connect')
+      setTimeout(() => socket.destroy(), round % 5)
+    }
+    // More than there are connections: whoever was left behind would hold them.
+    assert.ok(whole(await read(one, { timeSeriesName: 'auto~x', fromDate: '1970-01-01' }))[one.endpointId])
+  })
+})

@@ -1,0 +1,121 @@
+/** What is known of the points of one part of time, and what becomes of it when more of them come. */
+import { type Points, type Value, valueAt } from '../pack/chunk-codec.ts'
+import type { Interval } from './intervals.ts'
+
+export const aggregates = ['avg', 'min', 'max', 'sum', 'count', 'first', 'last'] as const
+export type Aggregate = (typeof aggregates)[number]
+
+export interface Sum {
+  /** When the part of time begins. */
+  start: number
+  /** Of the numbers. */
+  count: number
+  sum: number
+  least: number
+  most: number
+  /** Texts and truths; nulls do not count. */
+  others: number
+  /** Absent where it was not asked for. */
+  first?: { time: number; value: Value }
+  last?: { time: number; value: Value }
+}
+
+/** In the order of time; parts without points are left out. */
+export function sumsOf(points: Points, interval: Interval): Sum[] {
+  const { count, times } = points
+  const sums: Sum[] = []
+  for (let from = 0; from < count; ) {
+    const start = interval.startOf(times[from]!)
+    const end = interval.nextOf(start)
+    let to = from + 1
+    while (to < count && times[to]! < end) to++
+    sums.push(sumOf(points, start, from, to))
+    from = to
+  }
+  return sums
+}
+
+function sumOf(points: Points, start: number, from: number, to: number): Sum {
+  const { times, numbers, others } = points
+  let [sum, count, least, most] = [0, 0, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
+  for (let index = from; index < to; index++) {
+    const number = numbers[index]!
+    if (Number.isNaN(number)) continue
+    sum += number
+    count++
+    if (number < least) least = number
+    if (number > most) most = number
+  }
+  return {
+    start,
+    count,
+    sum,
+    least,
+    most,
+    others: others && count < to - from ? notNull(others, from, to) : 0,
+    first: { time: times[from]!, value: valueAt(points, from) },
+    last: { time: times[to - 1]!, value: valueAt(points, to - 1) },
+  }
+}
+
+function notNull(others: NonNullable<Points['others']>, from: number, to: number): number {
+  let count = 0
+  for (let index = from; index < to; index++) if ((others.get(index) ?? null) !== null) count++
+  return count
+}
+
+/** Of the same part of time. */
+const together = (a: Sum, b: Sum): Sum => ({
+  start: a.start,
+  count: a.count + b.count,
+  sum: a.sum + b.sum,
+  least: Math.min(a.least, b.least),
+  most: Math.max(a.most, b.most),
+  others: a.others + b.others,
+  ...(a.first && b.first && { first: a.first.time <= b.first.time ? a.first : b.first }),
+  ...(a.last && b.last && { last: a.last.time >= b.last.time ? a.last : b.last }),
+})
+
+/** Lists that are in order already, as one. */
+export function joined(...lists: Sum[][]): Sum[] {
+  const filled = lists.filter((list) => list.length > 0)
+  return filled.length <= 1 ? (filled[0] ?? []) : inOrder(filled.flat())
+}
+
+/** In the order of time, each part of it once. */
+export function inOrder(all: Sum[]): Sum[] {
+  const sums: Sum[] = []
+  for (const one of all.toSorted((a, b) => a.start - b.start)) {
+    const before = sums.at(-1)
+    if (before?.start === one.start) sums[sums.length - 1] = together(before, one)
+    else sums.push(one)
+  }
+  return sums
+}
+
+/** Averages, sums and extremes are of numbers, and null where there are none. */
+function valueOfSum(own: Sum, wanted: Aggregate): Value {
+  const { count, sum, least, most, others, first, last } = own
+  if (wanted === 'first') return first?.value ?? null
+  if (wanted === 'last') return last?.value ?? null
+  if (wanted === 'count') return count + others
+  if (count === 0) return null
+  if (wanted === 'sum') return finite(sum)
+  if (wanted === 'avg') return finite(sum / count)
+  return wanted === 'min' ? least : most
+}
+
+/** Beyond all numbers there is nothing that JSON could say. */
+const finite = (number: number) => (Number.isFinite(number) ? number : null)
+
+export function pointsOfSums(sums: Sum[], wanted: Aggregate): Points {
+  const others = new Map<number, Exclude<Value, number>>()
+  const numbers = Float64Array.from(sums, (sum, index) => {
+    const value = valueOfSum(sum, wanted)
+    if (typeof value === 'number') return value
+    others.set(index, value)
+    return Number.NaN
+  })
+  const times = Float64Array.from(sums, ({ start }) => start)
+  return { count: sums.length, times, numbers, ...(others.size > 0 && { others }) }
+}

@@ -1,0 +1,212 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { aCaller, aTenantAdmin } from '../../../../test/harness/builders.ts'
+import type { Ask } from '../../../../test/harness/house.ts'
+import { openTimeSeries } from '../../../../test/harness/time-series.ts'
+import type { DeviceEndpoint } from '../../../kernel/device.ts'
+import { dayMs } from '../pack/chunk-builder.ts'
+import type { Value } from '../pack/chunk-codec.ts'
+
+const { admin, collect, configure, endpoint, house, pack, points, registered, retention, service } =
+  await openTimeSeries()
+const urlOf = ({ applicationName }: DeviceEndpoint) => `/epts/api/v1/applications/${applicationName}/time-series/last`
+const today = Math.floor(Date.now() / dayMs) * dayMs
+const iso = (time: number) => new Date(time).toISOString()
+const point = (time: number, value: unknown) => ({ timestamp: iso(time), values: { value } })
+
+const read = async (of: DeviceEndpoint, query: Record<string, string> = {}, ask: Ask = admin) => {
+  const answer = await ask(`GET ${urlOf(of)}?${new URLSearchParams(query)}`)
+  assert.equal(answer.status, 200, answer.text)
+  return answer.body
+}
+
+suite('the last points', () => {
+  test('one of each series, as soon as it is stored, before and after packing', async () => {
+    const one = await endpoint()
+    const two = await registered(one)
+    await collect(one, [
+      { timestamp: today + 1000, x: 1, y: 5 },
+      { timestamp: today + 2000, x: 2 },
+      { timestamp: today, x: 0 },
+    ])
+    await collect(two, [{ timestamp: today, x: -1 }])
+    const expected = {
+      [one.endpointId]: { 'auto~x': [point(today + 2000, 2)], 'auto~y': [point(today + 1000, 5)] },
+      [two.endpointId]: { 'auto~x': [point(today, -1)] },
+    }
+    assert.deepEqual(await read(one), expected)
+    await service.latest.flush(true)
+    assert.deepEqual(await read(one), expected)
+    await pack()
+    assert.deepEqual(await read(one), expected)
+    assert.deepEqual(await read(one, { endpointId: two.endpointId }), { [two.endpointId]: expected[two.endpointId] })
+    assert.deepEqual(await read(one, { timeSeriesName: 'auto~y, no-such' }), {
+      [one.endpointId]: { 'auto~y': [point(today + 1000, 5)] },
+    })
+    assert.deepEqual(await read(one, { endpointId: 'no-such' }), {})
+  })
+
+  test('values of the same time are one point, whatever sample they came in', async () => {
+    const values = ['a', 'b'].map((name) => ({ path: name, name }))
+    const one = await endpoint({ 'time-series': { 'auto-extract': false, names: { s: { values } } } })
+    await collect(one, [{ timestamp: today, a: 1, b: null }])
+    await collect(one, [{ timestamp: today + 1, a: 'x' }])
+    await collect(one, [{ timestamp: today + 1, b: true }])
+    await collect(one, [{ timestamp: today - 5, b: 7 }])
+    const newest = { timestamp: iso(today + 1), values: { a: 'x', b: true } }
+    assert.deepEqual(await read(one), { [one.endpointId]: { s: [newest] } })
+    const older = [
+      { timestamp: iso(today), values: { a: 1, b: null } },
+      { timestamp: iso(today - 5), values: { b: 7 } },
+    ]
+    assert.deepEqual(await read(one, { limit: '9' }), { [one.endpointId]: { s: [newest, ...older] } })
+    assert.deepEqual(await read(one, { limit: '1', offset: '2' }), { [one.endpointId]: { s: [older[1]] } })
+  })
+
+  test('a body, an empty one, and none at all', async () => {
+    const one = await endpoint()
+    await collect(one, [
+      { timestamp: today, x: 1 },
+      { timestamp: today + 1, x: 2 },
+    ])
+    const newest = { [one.endpointId]: { 'auto~x': [point(today + 1, 2)] } }
+    const url = `POST ${urlOf(one)}`
+    assert.deepEqual((await admin(url, {})).body, newest)
+    assert.deepEqual((await admin(url)).body, newest)
+    assert.deepEqual((await admin(url, '')).body, newest)
+    const body = { timeSeriesNames: ['auto~x'], endpointIDs: [one.endpointId], offset: 1, limit: 5, beforeDate: 'now' }
+    assert.deepEqual((await admin(url, body)).body[one.endpointId], { 'auto~x': [point(today, 1)] })
+  })
+
+  test('beforeDate itself does not count', async () => {
+    const one = await endpoint()
+    await collect(
+      one,
+      [0, 1, 2].map((step) => ({ timestamp: today + step, x: step })),
+    )
+    const newest = async (beforeDate: string) =>
+      (await read(one, { beforeDate }))[one.endpointId]?.['auto~x'].map(
+        (own: { values: { value: Value } }) => own.values.value,
+      )
+    assert.deepEqual(await newest(iso(today + 2)), [1])
+    assert.deepEqual(await newest(iso(today + 3)), [2])
+    assert.deepEqual(await newest(iso(today + 1).replace('Z', '001Z')), [1])
+    assert.equal(await newest(iso(today)), undefined)
+    assert.equal(await newest('0001-01-01'), undefined)
+  })
+
+  test('however long ago, of endpoints that stopped at different times', async () => {
+    const one = await endpoint()
+    const [two, three] = [await registered(one), await registered(one)]
+    const times = [today - 3 * dayMs, today - 400 * dayMs, today - 10_000 * dayMs, Date.parse('0001-01-02T00:00:00Z')]
+    for (const timestamp of times) await collect(one, [{ timestamp, x: 1 }])
+    await collect(two, [{ timestamp: today, x: 2, y: 2 }])
+    await pack()
+    await collect(two, [{ timestamp: times[1], x: 2 }])
+    await collect(three, [{ timestamp: times[2], z: 3 }])
+    assert.deepEqual(await read(one, { limit: '10' }), {
+      [one.endpointId]: { 'auto~x': times.map((time) => point(time, 1)) },
+      [two.endpointId]: { 'auto~x': [point(today, 2), point(times[1]!, 2)], 'auto~y': [point(today, 2)] },
+      [three.endpointId]: { 'auto~z': [point(times[2]!, 3)] },
+    })
+    assert.deepEqual(await read(one, { limit: '1', offset: '3' }), {
+      [one.endpointId]: { 'auto~x': [point(times[3]!, 1)] },
+    })
+  })
+
+  test('as the simple reader has them, whatever is asked for', async () => {
+    const one = await endpoint()
+    const some = [one, await registered(one), await registered(one)]
+    let seed = 7
+    const random = (below: number) => {
+      seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0
+      return Math.floor((seed / 2 ** 32) * below)
+    }
+    for (let round = 0; round < 6; round++) {
+      for (const target of some) {
+        const samples = Array.from({ length: 25 }, () => ({
+          timestamp: today - random(4) ** 4 * dayMs + random(200) * 1000,
+          ...(random(3) > 0 && { x: random(100) }),
+          ...(random(3) === 0 && { y: random(100) }),
+        }))
+        await collect(target, samples)
+      }
+      if (round % 2 === 0) await pack()
+      const [offset, limit] = [random(30), 1 + random(30)]
+      const before = random(2) === 0 ? undefined : today - random(3) * dayMs + random(100) * 1000
+      const expected: Record<string, Record<string, unknown>> = {}
+      for (const { endpointId } of some)
+        for (const [field, list] of Object.entries(await points(endpointId))) {
+          const own = list.filter(([time]) => before === undefined || time < before).reverse()
+          const page = own.slice(offset, offset + limit).map(([time, value]) => point(time, value))
+          if (page.length > 0) expected[endpointId] = { ...expected[endpointId], [field.split('/')[0]!]: page }
+        }
+      const query = { offset: String(offset), limit: String(limit), ...(before && { beforeDate: iso(before) }) }
+      assert.deepEqual(await read(one, query), expected, JSON.stringify(query))
+    }
+  })
+
+  test('nothing that the retention of its series does not keep, whether it is packed, deleted or has just come', async () => {
+    const one = await endpoint()
+    const ago = (days: number) => today - days * dayMs
+    await collect(one, [
+      { timestamp: ago(20), x: 20, y: 20 },
+      { timestamp: ago(31) - 1, x: 31 },
+      { timestamp: ago(50), x: 50, z: 50 },
+    ])
+    const all = { 'auto~x': [point(ago(20), 20)], 'auto~y': [point(ago(20), 20)], 'auto~z': [point(ago(50), 50)] }
+    assert.deepEqual((await read(one))[one.endpointId], all)
+    await configure(one.applicationName, { retention: { days: 30, series: { 'auto~y': 7, 'auto~z': 50 } } })
+    const { 'auto~y': gone, ...kept } = all
+    const look = async () => {
+      assert.deepEqual((await read(one))[one.endpointId], kept)
+      assert.deepEqual((await read(one, { limit: '5' }))[one.endpointId], kept)
+      assert.deepEqual(await read(one, { timeSeriesName: 'auto~y' }), {})
+      assert.deepEqual(await read(one, { timeSeriesName: 'auto~y', limit: '5' }), {})
+      assert.deepEqual(await read(one, { timeSeriesName: 'auto~x', beforeDate: iso(ago(40)) }), {})
+      assert.deepEqual(await read(one, { timeSeriesName: 'auto~x', offset: '1' }), {})
+    }
+    await look()
+    await service.latest.flush(true)
+    await pack()
+    await retention().run(() => {})
+    await look()
+    await collect(one, [{ timestamp: ago(8), y: 8 }])
+    await look()
+    await collect(one, [{ timestamp: ago(7), y: 7 }])
+    for (const limit of ['1', '5'])
+      assert.deepEqual((await read(one, { limit }))[one.endpointId]['auto~y'], [point(ago(7), 7)])
+  })
+
+  test('what is wrong is named', async () => {
+    const one = await endpoint()
+    for (const [query, field] of [
+      ['limit=0', 'limit'],
+      ['limit=10001', 'limit'],
+      ['offset=-1', 'offset'],
+      ['beforeDate=soon', 'beforeDate'],
+      ['beforeDate=2026-02-31T25:00:00Z', 'beforeDate'],
+    ]) {
+      const answer = await admin(`GET ${urlOf(one)}?${query}`)
+      assert.equal(answer.status, 400, answer.text)
+      assert.ok(answer.body.message.startsWith(`${field}: `), answer.body.message)
+    }
+    assert.equal((await admin(`POST ${urlOf(one)}`, { limit: '1' })).status, 400)
+    assert.equal((await admin(`POST ${urlOf(one)}`, [])).status, 400)
+  })
+
+  test('only of endpoints that the caller may read', async () => {
+    const one = await registered(await endpoint())
+    const two = await registered(one)
+    for (const target of [one, two])
+      await collect(target, [
+        { timestamp: today, x: 1 },
+        { timestamp: today + 1, x: 2 },
+      ])
+    const limited = house.as(aCaller({ on: { [`endpoint-${two.endpointId}`]: ['endpoint:read', 'time-series:read'] } }))
+    for (const query of [{}, { limit: '2' }, { endpointId: `${one.endpointId},${two.endpointId}` }])
+      assert.deepEqual(Object.keys(await read(one, query as Record<string, string>, limited)), [two.endpointId])
+    for (const caller of [aCaller(), aTenantAdmin('other')])
+      assert.equal((await house.as(caller)(`GET ${urlOf(one)}`)).status, 404)
+  })
+})

@@ -1,0 +1,277 @@
+/** Points by parts of time, and fewer of them. */
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { oneAtATime } from '../../../../test/harness/read-series.ts'
+import { openTimeSeries } from '../../../../test/harness/time-series.ts'
+import type { DeviceEndpoint } from '../../../kernel/device.ts'
+import { createGate } from '../../../kernel/gate.ts'
+import { Applications } from '../../applications/contract.ts'
+import { Register } from '../../register/contract.ts'
+import { dayMs } from '../pack/chunk-builder.ts'
+import type { Value } from '../pack/chunk-codec.ts'
+import { timeMax, timeMin } from '../times.ts'
+import { createDataRules, type DataQuestion } from './data.ts'
+import { type Aggregate, aggregates } from './interval-sums.ts'
+import { intervalOf } from './intervals.ts'
+import { createReader } from './reader.ts'
+import { createSights } from './visible-series.ts'
+
+const { admin, collect, endpoint, house, pack, points, registered, sql } = await openTimeSeries()
+const start = Date.UTC(2026, 0, 1)
+const iso = (time: number) => new Date(time).toISOString()
+const always = { fromDate: '2025-01-01', toDate: '2028-01-01' }
+
+type Answer = Record<string, Record<string, { timestamp: string; values: Record<string, Value> }[]>>
+
+/** Everything of an answer as one object. */
+function whole(parts: Answer[]): Answer {
+  const all: Answer = {}
+  for (const part of parts)
+    for (const [endpointId, series] of Object.entries(part))
+      for (const [name, own] of Object.entries(series)) {
+        all[endpointId] ??= {}
+        all[endpointId][name] = [...(all[endpointId][name] ?? []), ...own]
+      }
+  return all
+}
+
+async function read(of: DeviceEndpoint, query: Record<string, string>) {
+  const url = `/epts/api/v1/applications/${of.applicationName}/time-series/data`
+  const answer = await admin(`GET ${url}?${new URLSearchParams({ ...always, timeSeriesName: 'auto~x', ...query })}`)
+  assert.equal(answer.status, 200, answer.text)
+  return whole(answer.body)
+}
+
+suite('by parts of time', () => {
+  test('each part has its value, packed or not', async () => {
+    const one = await endpoint()
+    const samples = [0, 10, 20, 60, 70, 24 * 60, 24 * 60 + 1].map((minute, x) => ({
+      timestamp: start + minute * 60_000,
+      x,
+    }))
+    await collect(one, samples)
+    const values = async (query: Record<string, string>) =>
+      (await read(one, query))[one.endpointId]!['auto~x']!.map(({ timestamp, values: own }) => [timestamp, own.value])
+    for (const isPacked of [false, true]) {
+      if (isPacked) await pack()
+      assert.deepEqual(await values({ aggregate: 'avg', interval: '1h' }), [
+        [iso(start), 1],
+        [iso(start + 3_600_000), 3.5],
+        [iso(start + dayMs), 5.5],
+      ])
+      assert.deepEqual(await values({ aggregate: 'count', interval: '1d', sort: 'DESC' }), [
+        [iso(start + dayMs), 2],
+        [iso(start), 5],
+      ])
+      assert.deepEqual(await values({ aggregate: 'max', interval: '1y' }), [[iso(start), 6]])
+      assert.deepEqual(await values({ aggregate: 'first', interval: '1w' }), [[iso(start - 3 * dayMs), 0]])
+    }
+  })
+
+  test('nothing of what lies outside of the dates counts, also not of a whole day', async () => {
+    const one = await endpoint()
+    await collect(
+      one,
+      Array.from({ length: 48 }, (_, hour) => ({ timestamp: start + hour * 3_600_000, x: hour })),
+    )
+    await pack()
+    const query = { aggregate: 'sum', interval: '1d', fromDate: iso(start + 3_600_000), toDate: iso(start + dayMs) }
+    const expected = (value: number) => [{ timestamp: iso(start), values: { value } }]
+    const sum = (from: number, to: number) => ((to - from + 1) * (from + to)) / 2
+    assert.deepEqual((await read(one, query))[one.endpointId]!['auto~x'], expected(sum(2, 23)))
+    assert.deepEqual(
+      (await read(one, { ...query, includeTime: 'from' }))[one.endpointId]!['auto~x'],
+      expected(sum(1, 23)),
+    )
+  })
+
+  test('what is wrong is named', async () => {
+    const one = await endpoint()
+    const url = `/epts/api/v1/applications/${one.applicationName}/time-series/data`
+    for (const [query, field] of [
+      ['aggregate=avg', 'interval'],
+      ['interval=1h', 'aggregate'],
+      ['aggregate=median&interval=1h', 'aggregate'],
+      ['aggregate=avg&interval=0h', 'interval'],
+      ['aggregate=avg&interval=1.5h', 'interval'],
+      ['aggregate=avg&interval=1h&points=10', 'points'],
+      ['points=2', 'points'],
+      ['points=20001', 'points'],
+    ]) {
+      const answer = await admin(`GET ${url}?timeSeriesName=x&fromDate=now-1d&toDate=now&${query}`)
+      assert.equal(answer.status, 400, answer.text)
+      assert.ok(answer.body.message.startsWith(`${field}: `), answer.body.message)
+    }
+  })
+})
+
+/** As simply as it can be said. */
+function expectedOf(list: [number, Value][], interval: string, wanted: Aggregate): [number, Value][] {
+  const { startOf } = intervalOf(interval)!
+  return [...Map.groupBy(list, ([time]) => startOf(time))].map(([time, own]) => {
+    const all = own.map(([, value]) => value)
+    const numbers = all.filter((value) => typeof value === 'number')
+    const sum = numbers.reduce((before, number) => before + number, 0)
+    const some = numbers.length > 0
+    const byName: Record<Aggregate, Value> = {
+      first: all[0]!,
+      last: all.at(-1)!,
+      count: all.filter((value) => value !== null).length,
+      sum: some ? sum : null,
+      avg: some ? sum / numbers.length : null,
+      min: some ? Math.min(...numbers) : null,
+      max: some ? Math.max(...numbers) : null,
+    }
+    return [time, byName[wanted]]
+  })
+}
+
+const rulesWith = (limits: { points: number; hotValues: number }) => {
+  const { db } = house.kit
+  const reader = createReader({
+    db,
+    turns: oneAtATime(),
+    limits,
+  })
+  const deps = { db, applications: house.ask(Applications), register: house.ask(Register) }
+  const answers = createGate({ perTenant: 1, waitingPerTenant: 0 })
+  return createDataRules({ sights: createSights(deps), reader, answers })
+}
+
+async function answerOf(
+  question: Omit<DataQuestion, 'format'>,
+  limits: { points: number; hotValues: number },
+): Promise<Answer> {
+  const pieces: Buffer[] = []
+  const system = house.kit.system('default')
+  for await (const piece of await rulesWith(limits).read(system, { ...question, format: 'json' })) pieces.push(piece)
+  return whole(JSON.parse(Buffer.concat(pieces).toString()))
+}
+
+let seed = 3
+function random(below: number) {
+  seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0
+  return Math.floor((seed / 2 ** 32) * below)
+}
+
+suite('whatever was sent, and in however many parts it is read', () => {
+  test('parts of time are as if all of it had been read at once', async () => {
+    const values = [
+      { path: 'a', name: 'a' },
+      { path: 'b', name: 'b' },
+    ]
+    const one = await endpoint({ 'time-series': { 'auto-extract': false, names: { s: { values } } } })
+    const two = await registered(one)
+    const others: Value[] = [null, 'text', true]
+    for (let round = 0; round < 6; round++) {
+      for (const target of [one, two]) {
+        const samples = Array.from({ length: 60 }, () => ({
+          timestamp: start + random(9) * random(9) * dayMs + random(400) * 200_000,
+          ...(random(3) > 0 && { a: random(20) === 0 ? others[random(3)] : random(1000) / 4 }),
+          ...(random(4) === 0 && { b: random(50) - 25 }),
+        }))
+        await collect(target, samples)
+      }
+      if (round !== 4) await pack()
+    }
+    const stored = [await points(one.endpointId), await points(two.endpointId)]
+    for (let round = 0; round < 40; round++) {
+      const interval = ['1h', '7h', '1d', '3d', '1w', '1M', '1y'][round % 7]!
+      const aggregate = aggregates[random(aggregates.length)]!
+      const descending = random(2) === 0
+      const span =
+        random(2) === 0
+          ? { from: timeMin, to: timeMax }
+          : { from: start + random(10) * dayMs - 5, to: start + random(70) * dayMs }
+      const limits = { points: [1, 5, 30, 10_000][random(4)]!, hotValues: [2, 20, 10_000][random(3)]! }
+      const reduction = { aggregate, interval: intervalOf(interval)! }
+      const of = { applicationName: one.applicationName, endpointIds: undefined, seriesNames: ['s'] }
+      const answer = await answerOf({ ...of, span, descending, reduction }, limits)
+      const what = JSON.stringify({ interval, aggregate, descending, span, limits })
+      for (const [index, { endpointId }] of [one, two].entries()) {
+        const rows = new Map<number, Record<string, Value>>()
+        for (const name of ['a', 'b']) {
+          const own = (stored[index]![`s/${name}`] ?? []).filter(([time]) => time >= span.from && time <= span.to)
+          for (const [time, value] of expectedOf(own, interval, aggregate))
+            rows.set(time, { ...rows.get(time), [name]: value })
+        }
+        const sorted = [...rows].sort(([a], [b]) => (descending ? b - a : a - b))
+        const expected = sorted.map(([time, own]) => ({ timestamp: iso(time), values: own }))
+        assert.deepEqual(answer[endpointId]?.s ?? [], expected, what)
+      }
+    }
+  })
+
+  test('of whole days only sums are read, and points where those are not enough', async () => {
+    const one = await endpoint()
+    const hours = (day: number) =>
+      Array.from({ length: 24 }, (_, hour) => ({ timestamp: start + day * dayMs + hour * 3_600_000, x: hour }))
+    for (const day of [0, 1, 2, 3]) await collect(one, hours(day))
+    await pack()
+    // What is packed is spoilt: whoever unpacks it fails.
+    await sql`
+      update time_series.chunks set data = '\\x0100' where endpoint_no =
+        (select endpoint_no from time_series.endpoints where endpoint_id = ${one.endpointId})`
+    const of = { applicationName: one.applicationName, endpointIds: undefined, seriesNames: undefined }
+    const ask = (from: number, aggregate: Aggregate) =>
+      answerOf(
+        {
+          ...of,
+          span: { from, to: timeMax },
+          descending: false,
+          reduction: { aggregate, interval: intervalOf('1d')! },
+        },
+        { points: 1000, hotValues: 1000 },
+      )
+    const sums = (await ask(start, 'sum'))[one.endpointId]!['auto~x']!
+    assert.deepEqual(
+      sums.map(({ values }) => values.value),
+      [276, 276, 276, 276],
+    )
+    await assert.rejects(ask(start + 1, 'sum'), /chunk/)
+    await assert.rejects(ask(start, 'last'), /chunk/)
+    await collect(one, [{ timestamp: start + dayMs + 5, x: 1 }])
+    await assert.rejects(ask(start, 'sum'), /chunk/)
+    await sql`delete from time_series.chunks where data = '\\x0100'`
+  })
+})
+
+suite('fewer points', () => {
+  test('at most so many of each value, with the ends and the peak, in the order that was asked for', async () => {
+    const one = await endpoint()
+    const samples = Array.from({ length: 3000 }, (_, step) => ({
+      timestamp: start + step * 60_000,
+      x: step === 1234 ? 99 : Math.sin(step / 50),
+      y: step % 2,
+    }))
+    for (let from = 0; from < samples.length; from += 1000) await collect(one, samples.slice(from, from + 1000))
+    await pack()
+    await collect(one, [{ timestamp: start - 60_000, x: 0.5 }])
+    const fewer = (await read(one, { points: '100', timeSeriesName: 'auto~x,auto~y' }))[one.endpointId]!
+    assert.deepEqual([fewer['auto~x']!.length, fewer['auto~y']!.length], [100, 100])
+    assert.equal(fewer['auto~x']![0]!.timestamp, iso(start - 60_000))
+    assert.equal(fewer['auto~x']!.at(-1)!.timestamp, iso(start + 2999 * 60_000))
+    assert.ok(fewer['auto~x']!.some(({ values }) => values.value === 99))
+    const turned = (await read(one, { points: '100', sort: 'DESC' }))[one.endpointId]!['auto~x']
+    assert.deepEqual(turned, fewer['auto~x']!.toReversed())
+    assert.equal((await read(one, { points: '5000' }))[one.endpointId]!['auto~x']!.length, 3001)
+  })
+
+  test('also where there are more than fit into memory at once', async () => {
+    const one = await endpoint()
+    const samples = Array.from({ length: 2000 }, (_, step) => ({
+      timestamp: start + step * 60_000,
+      x: step === 777 ? -50 : step % 10,
+    }))
+    for (let from = 0; from < samples.length; from += 1000) await collect(one, samples.slice(from, from + 1000))
+    const of = { applicationName: one.applicationName, endpointIds: undefined, seriesNames: undefined }
+    const span = { from: start, to: start + 5 * dayMs }
+    const answer = await answerOf(
+      { ...of, span, descending: false, reduction: { points: 10 } },
+      { points: 20, hotValues: 100 },
+    )
+    const values = answer[one.endpointId]!['auto~x']!
+    assert.equal(values.length, 10)
+    assert.ok(values.some((own) => own.values.value === -50))
+  })
+})

@@ -1,0 +1,212 @@
+/** Samples as `store/reading.ts` has them, as points of series. */
+import type { Points, Value } from '../pack/chunk-codec.ts'
+import { between } from '../points.ts'
+import type { SeriesSet } from '../store/numbers.ts'
+import { type HotRows, isPicked } from '../store/reading.ts'
+import type { Span } from '../times.ts'
+import { inThisOrder, isAscending, orderOf } from './time-order.ts'
+
+/** How the samples of an application are read that hold some series. */
+export interface HotFormat {
+  sets: SeriesSet[]
+  /** The series that are wanted, in the order in which they travel. */
+  wanted: number[]
+  bySet: Map<number, WantedOfSet>
+  /** The most values that a sample brings. */
+  width: number
+}
+
+interface WantedOfSet {
+  /** Places in `wanted`. */
+  wanted: number[]
+  /** Where each is in the sample. */
+  places: number[]
+}
+
+export function hotFormat(all: SeriesSet[], wanted: number[]): HotFormat {
+  const bySet = new Map<number, WantedOfSet>()
+  const indexOf = new Map(wanted.map((seriesId, index) => [seriesId, index]))
+  for (const { setId, seriesIds } of all) {
+    const own: WantedOfSet = { wanted: [], places: [] }
+    for (let place = 0; place < seriesIds.length; place++) {
+      const index = indexOf.get(seriesIds[place]!)
+      if (index === undefined) continue
+      own.wanted.push(index)
+      own.places.push(place)
+    }
+    if (own.wanted.length > 0) bySet.set(setId, own)
+  }
+  const sets = all.filter(({ setId }) => bySet.has(setId))
+  const picked = isPicked(sets, wanted)
+  const widths = sets.map(({ setId, seriesIds }) => (picked ? bySet.get(setId)!.wanted : seriesIds).length)
+  return { sets, wanted, bySet, width: Math.max(1, ...widths) }
+}
+
+type Other = Exclude<Value, number>
+
+/** The values of one series of one endpoint as they come. */
+interface Run {
+  times: number[]
+  numbers: number[]
+  others: Map<number, Other> | undefined
+  /** Who wrote later, where that is known. */
+  slots: number[]
+  writtens: number[]
+  isAscending: boolean
+}
+
+const aRun = (): Run => ({ times: [], numbers: [], others: undefined, slots: [], writtens: [], isAscending: true })
+
+export const countOf = (rows: HotRows | undefined) => rows?.times.length ?? 0
+
+/** The first and the last time. */
+export function rangeOf({ times }: HotRows): Span {
+  let [from, to] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
+  for (const time of times) {
+    if (time < from) from = time
+    if (time > to) to = time
+  }
+  return { from, to }
+}
+
+/** By endpoint and series. */
+export type HotPoints = Map<number, Map<number, Points>>
+
+/** Both times are within. Undefined where a series has a time twice and nobody says which was written later. */
+export function hotPoints(rows: HotRows, format: HotFormat, task: Span & { endpointNos: number[] }) {
+  const simple = simply(rows, format)
+  if (simple) {
+    const points = new Map([...simple].map(([seriesId, own]) => [seriesId, between(own, task.from, task.to)]))
+    return new Map([[task.endpointNos[0]!, points]])
+  }
+  const points: HotPoints = new Map()
+  for (const [endpointNo, runs] of runsOf(rows, format, task)) {
+    const own = new Map<number, Points>()
+    for (const [index, run] of runs.entries()) {
+      if (!run) continue
+      const made = run.isAscending ? pointsOf(run) : inOrder(run)
+      if (!made) return undefined
+      own.set(format.wanted[index]!, made)
+    }
+    points.set(endpointNo, own)
+  }
+  return points
+}
+
+/** Numbers of one endpoint and one set are what they have to be, but for the order of those that came late. */
+function simply({ endpointNos, times, setIds, others, picked, arrays }: HotRows, format: HotFormat) {
+  if (endpointNos || setIds || others || arrays) return undefined
+  const order = isAscending(times) ? 'as it is' : orderOf(times)
+  if (!order) return undefined
+  const ordered = (numbers: Float64Array) => (order === 'as it is' ? numbers : inThisOrder(numbers, order))
+  const { wanted } = format.bySet.get(format.sets[0]!.setId)!
+  const columns = { count: times.length, times: ordered(times) }
+  return new Map(
+    wanted.map((column): [number, Points] => [
+      format.wanted[column]!,
+      { ...columns, numbers: ordered(picked[column]!) },
+    ]),
+  )
+}
+
+function runsOf(
+  rows: HotRows,
+  format: HotFormat,
+  { endpointNos: [onlyEndpoint], from, to }: Span & { endpointNos: number[] },
+) {
+  const { times, endpointNos, setIds, slots, writtens, others } = rows
+  const runs = new Map<number, (Run | undefined)[]>()
+  const next = valuesIn(rows)
+  const onlySet = setIds ? undefined : format.bySet.get(format.sets[0]!.setId)!
+  let otherAt = 0
+  let [knownNo, known]: [number, (Run | undefined)[]] = [Number.NaN, []]
+  for (let row = 0; row < times.length; row++) {
+    const ofSet = onlySet ?? format.bySet.get(setIds![row]!)!
+    const numbers = next(ofSet)
+    const own = numbers.hasOther ? (JSON.parse(others![otherAt++]!) as Record<number, Other>) : undefined
+    const time = times[row]!
+    if (time < from || time > to) continue
+    const endpointNo = endpointNos ? endpointNos[row]! : onlyEndpoint!
+    if (endpointNo !== knownNo) {
+      known = runs.get(endpointNo) ?? []
+      if (known.length === 0) runs.set(endpointNo, known)
+      knownNo = endpointNo
+    }
+    for (let index = 0; index < ofSet.wanted.length; index++) {
+      const run = known[ofSet.wanted[index]!] ?? aRun()
+      if (run.times.length === 0) known[ofSet.wanted[index]!] = run
+      else if (run.times[run.times.length - 1]! >= time) run.isAscending = false
+      const number = numbers.values[index]!
+      if (Number.isNaN(number)) {
+        run.others ??= new Map()
+        run.others.set(run.times.length, own?.[ofSet.places[index]!] ?? null)
+      }
+      run.times.push(time)
+      run.numbers.push(number)
+      if (!slots) continue
+      run.slots.push(slots[row]!)
+      run.writtens.push(writtens![row]!)
+    }
+  }
+  return runs
+}
+
+/** Length and type of an array; then each number with its length before it. */
+const arrayHead = 20
+
+/** What the next sample has of the wanted values, and whether it has something beside numbers. */
+function valuesIn({ arrays, picked }: HotRows) {
+  const next = picked.map(() => 0)
+  const view = arrays && new DataView(arrays.buffer, arrays.byteOffset, arrays.length)
+  const found = { values: [] as number[], hasOther: false }
+  let at = 0
+  return ({ wanted, places }: WantedOfSet) => {
+    found.hasOther = false
+    if (view) {
+      const count = view.getInt32(at + 12)
+      const values = at + arrayHead + 4
+      for (let place = 0; place < count; place++)
+        if (Number.isNaN(view.getFloat64(values + place * 12))) found.hasOther = true
+      for (let index = 0; index < wanted.length; index++)
+        found.values[index] = view.getFloat64(values + places[index]! * 12)
+      at += arrayHead + count * 12
+    } else
+      for (let index = 0; index < wanted.length; index++) {
+        const column = wanted[index]!
+        const number = picked[column]![next[column]!++]!
+        found.values[index] = number
+        if (Number.isNaN(number)) found.hasOther = true
+      }
+    return found
+  }
+}
+
+const pointsOf = ({ times, numbers, others }: Run): Points => ({
+  count: times.length,
+  times: Float64Array.from(times),
+  numbers: Float64Array.from(numbers),
+  ...(others && { others }),
+})
+
+/** Undefined where a time occurs twice and nobody says which was written later. */
+function inOrder({ times, numbers, others, slots, writtens }: Run): Points | undefined {
+  const isLater = (a: number, b: number) =>
+    times[a]! - times[b]! || slots[a]! - slots[b]! || writtens[a]! - writtens[b]!
+  const isKnown = slots.length > 0
+  const order = orderOf(times) ?? (isKnown ? Uint32Array.from(times.keys()).sort(isLater) : undefined)
+  if (!order) return undefined
+  const sorted: Run = aRun()
+  for (const place of order) {
+    const isSame = sorted.times.length > 0 && sorted.times[sorted.times.length - 1] === times[place]
+    const at = isSame ? sorted.times.length - 1 : sorted.times.length
+    sorted.times[at] = times[place]!
+    sorted.numbers[at] = numbers[place]!
+    sorted.others?.delete(at)
+    const other = others?.get(place)
+    if (other === undefined) continue
+    sorted.others ??= new Map()
+    sorted.others.set(at, other)
+  }
+  if (sorted.others?.size === 0) sorted.others = undefined
+  return pointsOf(sorted)
+}

@@ -1,0 +1,34 @@
+/** What a database that is spread over several servers asks of the tables: every key holds the column by which they are spread. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { openTimeSeries } from '../../../../test/harness/time-series.ts'
+
+const { sql } = await openTimeSeries()
+
+/** Small, and the same on every server. */
+const everywhere = ['slots', 'latest_marks']
+const spreadBy = ['endpoint_no', 'endpoint_id', 'tenant_id']
+
+test('every key holds the column by which the table can be spread', async () => {
+  const keys = await sql<{ name: string; columns: string[] }[]>`
+    select t.relname as name, array(
+      select a.attname::text from pg_attribute a where a.attrelid = t.oid and a.attnum = any(i.indkey)) as columns
+    from pg_index i join pg_class t on t.oid = i.indrelid
+    where t.relnamespace = 'time_series'::regnamespace and i.indisunique and not t.relispartition`
+  assert.ok(keys.length >= 8, `${keys.length} keys`)
+  for (const { name, columns } of keys)
+    assert.ok(
+      everywhere.includes(name) || columns.some((column) => spreadBy.includes(column)),
+      `${name} (${columns.join(', ')})`,
+    )
+})
+
+test('no table refers to another by a foreign key, and none has a trigger', async () => {
+  const rows = await sql`
+    select conrelid::regclass::text as name from pg_constraint
+    where connamespace = 'time_series'::regnamespace and contype = 'f'
+    union all
+    select tgrelid::regclass::text from pg_trigger join pg_class c on c.oid = tgrelid
+    where c.relnamespace = 'time_series'::regnamespace and not tgisinternal`
+  assert.deepEqual([...rows], [])
+})

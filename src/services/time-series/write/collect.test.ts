@@ -1,0 +1,202 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { messageOf, openTimeSeries } from '../../../../test/harness/time-series.ts'
+import { createNames } from '../numbers.ts'
+
+const { api, collect, configure, endpoint, hotRows, house, pack, service, points } = await openTimeSeries()
+
+suite('collecting samples', () => {
+  test('what was acknowledged is there: times, values, and what is no number', async () => {
+    const one = await endpoint({
+      'time-series': { names: { state: { values: [{ path: 'state' }, { path: 'ok', name: 'ok' }] } } },
+    })
+    await collect(one, [
+      { timestamp: 1000, temperature: 20.5, state: 'a\u0000b\ud800', ok: null },
+      { timestamp: 2000, temperature: -1, state: true, ok: false },
+    ])
+    assert.deepEqual(await hotRows(one), [
+      { ts: 1000, values: { 'state/value': 'a\u0000b\ud800', 'state/ok': null, 'auto~temperature/value': 20.5 } },
+      { ts: 2000, values: { 'state/value': true, 'state/ok': false, 'auto~temperature/value': -1 } },
+    ])
+  })
+
+  test('a message is stored whole or refused with the sample and the field that are wrong', async () => {
+    const one = await endpoint({
+      'time-series': { names: { place: { values: [{ path: 'gps.lat', name: 'lat', type: 'number' }] } } },
+    })
+    await assert.rejects(collect(one, [{ gps: { lat: 1 } }, { gps: { lat: 'north' } }]), {
+      status: 400,
+      message: 'Sample 2: gps.lat: expected a number, found a string (series place); nothing of the message was stored',
+      fields: { '1.gps.lat': ['gps.lat: expected a number, found a string (series place)'] },
+    })
+    await collect(one, [{ gps: { lat: 1 }, a: 1 }])
+    await assert.rejects(collect(one, [{ a: 1 }, JSON.parse('{"a": 1e400}')]), { status: 400 })
+    assert.equal((await hotRows(one)).length, 1)
+  })
+
+  test('what holds no series is accepted, and there is nothing to store', async () => {
+    const one = await endpoint()
+    await collect(one, [])
+    await collect(one, [17, 'text', null, [1], { name: 'x' }])
+    assert.deepEqual(await hotRows(one), [])
+  })
+
+  test('a change of the configuration counts from the next message on', async () => {
+    const one = await endpoint()
+    await collect(one, [{ timestamp: 1, a: 1 }])
+    await configure(one.applicationName, { 'time-series': { 'auto-extract': false } })
+    await collect(one, [{ timestamp: 2, a: 2 }])
+    assert.deepEqual(await points(one.endpointId), { 'auto~a/value': [[1, 1]] })
+  })
+
+  test('thousands of messages at once share a few commits', async () => {
+    const one = await endpoint()
+    await collect(one, [{ a: 0 }])
+    const sent = Array.from({ length: 3000 }, (_, index) => collect(one, [{ timestamp: index, a: index }]))
+    assert.ok(new Set(sent).size <= 4)
+    await Promise.all(sent)
+    assert.equal((await points(one.endpointId))['auto~a/value']!.length, 3001)
+  })
+
+  test('samples without a timestamp that arrive in the same millisecond are points of their own', async () => {
+    const one = await endpoint()
+    const at = new Date('2026-05-01T12:00:00Z')
+    const [start, arrive] = [at.getTime(), (samples: unknown[]) => api.collect(messageOf(one, at), samples)]
+    // One that waits for names to be known, then several in a message, some of them with times of their own.
+    await Promise.all([
+      arrive([{ a: 0 }]),
+      arrive([{ a: 1 }, { a: 2, timestamp: 5 }, { a: 3, timestamp: 'never' }, { other: 'x' }, { a: 4 }]),
+      arrive([{ a: 5, b: 5 }]),
+    ])
+    await Promise.all([6, 7, 8].map((a) => arrive([{ a }])))
+    const times = [0, 1, 3, 4, 5, 6, 7, 8].map((a, index) => [start + index, a])
+    assert.deepEqual(await points(one.endpointId), {
+      'auto~a/value': [[5, 2], ...times],
+      'auto~b/value': [[start + 4, 5]],
+    })
+    const newest = [...(await service.latest.of([await service.names.endpointNo(one)])).values()].flat()
+    assert.deepEqual(newest.map(({ timestamp, value }) => [timestamp, value]).sort(), [
+      [start + 4, 5],
+      [start + 7, 8],
+    ])
+    await pack()
+    assert.equal((await points(one.endpointId))['auto~a/value']!.length, 9)
+  })
+
+  test('a sample without a timestamp keeps its values together, however many rows they take', async () => {
+    const one = await endpoint()
+    const at = new Date('2026-05-01T12:00:00Z')
+    const sample = Object.fromEntries(Array.from({ length: 1201 }, (_, index) => [`f${index}`, index]))
+    await Promise.all([0, 1, 2].map(() => api.collect(messageOf(one, at), [sample])))
+    const stored = await points(one.endpointId)
+    for (const [field, value] of Object.entries(sample))
+      assert.deepEqual(
+        stored[`auto~${field}/value`],
+        [0, 1, 2].map((more) => [at.getTime() + more, value]),
+      )
+  })
+
+  test('a message that is refused takes no time', async () => {
+    const one = await endpoint({ 'time-series': { names: { s: { values: [{ path: 's', type: 'string' }] } } } })
+    const at = new Date('2026-05-01T12:00:00Z')
+    await assert.rejects(api.collect(messageOf(one, at), [{ a: 1 }, { s: 1 }]), { status: 400 })
+    await api.collect(messageOf(one, at), [{ a: 2 }])
+    assert.deepEqual(await points(one.endpointId), { 'auto~a/value': [[at.getTime(), 2]] })
+  })
+
+  test('a sample may have any number of fields', async () => {
+    const one = await endpoint()
+    const sample = Object.fromEntries(Array.from({ length: 1201 }, (_, index) => [`f${(index * 7) % 1201}`, index]))
+    for (const timestamp of [1, 2]) await collect(one, [{ timestamp, ...sample }])
+    const stored = await points(one.endpointId)
+    assert.equal(Object.keys(stored).length, 1201)
+    for (const [field, value] of Object.entries(sample))
+      assert.deepEqual(stored[`auto~${field}/value`], [
+        [1, value],
+        [2, value],
+      ])
+  })
+
+  test('whatever a message has that nobody knows is made known in one transaction', async () => {
+    const one = await endpoint()
+    let transactions = 0
+    const { db } = house.kit
+    const counting: typeof db = {
+      ...db,
+      tx(work) {
+        transactions++
+        return db.tx(work)
+      },
+    }
+    const lists = Array.from({ length: 2100 }, (_, index) => [`auto~a\nvalue`, `auto~b${index}\nvalue`])
+    const names = createNames(counting, { seriesMax: 5000 })
+    const sets = await names.allSetsOf(one, lists)
+    assert.equal(transactions, 1)
+    // So many combinations are too many: the last ones are kept value by value.
+    for (const [index, own] of sets.entries()) {
+      assert.equal(own.length, index < 2000 ? 1 : 2)
+      assert.deepEqual(own.flatMap(names.fieldsOf), lists[index])
+      assert.deepEqual(names.setsOf(one, lists[index]!), own, 'known by now')
+    }
+  })
+
+  test('an application that has as many series as it may is told so, and its known ones go on', async () => {
+    const one = await endpoint()
+    const names = createNames(house.kit.db, { seriesMax: 3 })
+    const fields = (...list: string[]) => list.map((name) => `auto~${name}\nvalue`)
+    const full = (series: string) => ({
+      status: 400,
+      message: `Application ${one.applicationName} may have 3 values of series, and ${series} would be one more; nothing was stored`,
+    })
+    await names.setsOf(one, fields('a', 'b'))
+    for (let attempt = 0; attempt < 2; attempt++)
+      await assert.rejects(async () => names.setsOf(one, fields('a', 'd', 'e')), full('auto~e.value'))
+    // Less than that still fits.
+    await names.setsOf(one, fields('c'))
+    for (let attempt = 0; attempt < 2; attempt++)
+      await assert.rejects(async () => names.setsOf(one, fields('a', 'd')), full('auto~d.value'))
+    assert.equal((await names.setsOf(one, fields('b', 'a')))[0]!.seriesIds.length, 2)
+  })
+})
+
+suite('putting points', () => {
+  test('values of every kind are stored, and the later one counts', async () => {
+    const one = await endpoint()
+    const point = (timestamp: number, values: object) => ({
+      endpointId: one.endpointId,
+      seriesName: 's',
+      timestamp,
+      values,
+    })
+    await api.putPoints(one, [point(1, { a: 1, b: 'x' }), point(2, { b: null, a: true })] as never)
+    await api.putPoints(one, [point(1, { a: 5 })] as never)
+    assert.deepEqual(await points(one.endpointId), {
+      's/a': [
+        [1, 5],
+        [2, true],
+      ],
+      's/b': [
+        [1, 'x'],
+        [2, null],
+      ],
+    })
+    assert.equal((await service.latest.of([await service.names.endpointNo(one)])).size, 1)
+  })
+
+  test('names and values that cannot be are refused with their place, and nothing is stored', async () => {
+    const one = await endpoint()
+    const wrong: [string, number, object, RegExp][] = [
+      ['bad name', 1, { a: 1 }, /^e\.bad name: a name/],
+      ['s', 1.5, { a: 1 }, /^e\.s\.timestamp: /],
+      ['s', 1, { time: 1 }, /^e\.s\.values\.time: is a reserved name/],
+      ['s', 1, { a: {} }, /^e\.s\.values\.a: expected a number, a text/],
+      ['s', 1, { a: Number.POSITIVE_INFINITY }, /^e\.s\.values\.a: larger/],
+    ]
+    for (const [seriesName, timestamp, values, message] of wrong) {
+      const good = { endpointId: 'e', seriesName: 's', timestamp: 1, values: { a: 1 } }
+      const bad = { endpointId: 'e', seriesName, timestamp, values: values as never }
+      await assert.rejects(api.putPoints(one, [good, bad]), { status: 400, message })
+    }
+    assert.deepEqual(await points('e'), {})
+  })
+})

@@ -1,0 +1,66 @@
+/** Endpoints that connect and disconnect as a series of 1 and 0, where their version asks for it (instance `epl`). */
+import type { ConnectivityChange, ConnectivityWatch } from '../../../gateway/contract.ts'
+import { PlatformError } from '../../../kernel/errors.ts'
+import type { Log } from '../../../kernel/log.ts'
+import type { Applications } from '../../applications/contract.ts'
+import type { Register } from '../../register/contract.ts'
+import type { TimeSeries } from '../contract.ts'
+import { seriesName } from './extraction-plan.ts'
+
+export function createConnectivitySeries(deps: {
+  log: Log
+  applications: Pick<Applications, 'follow'>
+  register: Pick<Register, 'findAll'>
+  putPoints: TimeSeries['putPoints']
+}): ConnectivityWatch {
+  const { log, applications, register, putPoints } = deps
+  const seriesOf = applications.follow('epl', (config, of) => {
+    const name = seriesIn(config)
+    if (name === undefined || seriesName.test(name)) return name
+    log.warn({ ...of, name }, 'the time series in the configuration of epl is left out: nothing can have this name')
+    return undefined
+  })
+
+  async function put(name: string, all: ConnectivityChange[]) {
+    const { tenantId, applicationName, versionName } = all[0]!.endpoint
+    // Who is unregistered loses its connection: that is not told of somebody who is not there any more.
+    const known = await register.findAll(all.map(({ endpoint }) => endpoint.endpointId))
+    const points = all
+      .filter(({ endpoint }) => known.has(endpoint.endpointId))
+      .map(({ endpoint: { endpointId }, connected, at }) => ({
+        endpointId,
+        seriesName: name,
+        timestamp: at.getTime(),
+        values: { value: connected ? 1 : 0 },
+      }))
+    try {
+      if (points.length > 0) await putPoints({ tenantId, applicationName, versionName }, points)
+    } catch (error) {
+      // An application that has too many series already would be refused for ever; all else is worth another try.
+      if (!(error instanceof PlatformError) || error.status >= 500) throw error
+      log.warn({ err: error, applicationName, versionName, series: name }, 'connectivity was not written as a series')
+    }
+  }
+
+  return {
+    async changed(changes) {
+      const ofVersions = Map.groupBy(changes, ({ endpoint }) => endpoint.versionName)
+      const failures: unknown[] = []
+      for (const some of ofVersions.values())
+        try {
+          const name = await seriesOf(some[0]!.endpoint)
+          if (name !== undefined) await put(name, some)
+        } catch (error) {
+          // The others' points are not lost by it.
+          failures.push(error)
+        }
+      if (failures.length > 0) throw failures[0]
+    },
+  }
+}
+
+function seriesIn(config: Record<string, unknown>): string | undefined {
+  const { connectivity } = config as { connectivity?: { 'time-series'?: { name?: unknown } | null } | null }
+  const name = connectivity?.['time-series']?.name
+  return name === undefined ? undefined : String(name)
+}

@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { timeOf } from '../times.ts'
+import { extract } from './extract.ts'
+import { planOf } from './extraction-plan.ts'
+
+const now = Date.UTC(2026, 4, 1, 12)
+const plan = (configuration: object = {}) => planOf({ 'time-series': configuration }).plan
+
+suite('without a configuration', () => {
+  test('every top-level number is a series of its own, the timestamp is none', () => {
+    const sample = { temperature: 20.5, humidity: 40, timestamp: now - 5, name: 'x', ok: true, at: { x: 1 }, 'a b': 3 }
+    assert.deepEqual(extract(plan(), sample), {
+      at: now - 5,
+      fields: ['auto~temperature\nvalue', 'auto~humidity\nvalue'],
+      values: [20.5, 40],
+    })
+  })
+
+  test('a time as text counts, anything else falls back to the arrival', () => {
+    const at = (timestamp: unknown) => (extract(plan(), { timestamp, a: 1 }) as { at: number | undefined }).at
+    assert.equal(at('2026-01-02T03:04:05.678Z'), Date.UTC(2026, 0, 2, 3, 4, 5, 678))
+    assert.equal(at('2026-01-02T03:04:05+0200'), Date.UTC(2026, 0, 2, 1, 4, 5))
+    for (const nonsense of ['March 7', '', null, true, {}, 1e300, '2026-13-45T00:00:00Z'])
+      assert.equal(at(nonsense), undefined)
+  })
+
+  test('what is not an object has no series', () => {
+    for (const sample of [1, 'x', null, [1, 2], true])
+      assert.deepEqual(extract(plan(), sample), { at: undefined, fields: [], values: [] })
+  })
+
+  test('names of prototypes are plain names', () => {
+    const sample = JSON.parse('{"__proto__": 1, "constructor": 2, "toString": 3}')
+    const { fields } = extract(plan(), sample) as { fields: string[] }
+    assert.deepEqual(fields, ['auto~__proto__\nvalue', 'auto~constructor\nvalue', 'auto~toString\nvalue'])
+  })
+
+  test('a number beyond all numbers is refused', () => {
+    assert.deepEqual(extract(plan(), JSON.parse('{"a": 1e400}')), {
+      problem: 'a: larger than any number that can be stored',
+    })
+  })
+})
+
+suite('with a configuration', () => {
+  const places = plan({
+    'auto-extract': false,
+    names: {
+      place: {
+        values: [
+          { path: 'gps.lat', name: 'lat', type: 'number' },
+          { path: '$.gps.lon', name: 'lon' },
+        ],
+      },
+      state: { values: [{ path: 'states[1]', type: 'string' }] },
+    },
+    timestamp: { path: 'ts', format: 'unix-epoch', 'fallback-strategy': 'fail' },
+  })
+
+  test('its paths are followed, what is missing is left out, null is a value', () => {
+    const sample = { gps: { lat: 50.45, lon: null }, states: ['a', 'b'], ts: 1_700_000_000.5, speed: 3 }
+    assert.deepEqual(extract(places, sample), {
+      at: 1_700_000_000_500,
+      fields: ['place\nlat', 'place\nlon', 'state\nvalue'],
+      values: [50.45, null, 'b'],
+    })
+    assert.deepEqual(extract(places, { ts: 1 }), { at: 1000, fields: [], values: [] })
+  })
+
+  test('a value of another type and a missing time are refused with their place', () => {
+    assert.deepEqual(extract(places, { ts: 1, gps: { lat: '50' } }), {
+      problem: 'gps.lat: expected a number, found a string (series place)',
+    })
+    assert.deepEqual(extract(places, { gps: {} }), { problem: 'ts: expected a time (unix-epoch)' })
+    assert.match(JSON.stringify(extract(places, { ts: 1, gps: { lon: [] } })), /gps\.lon: expected a number, a text/)
+  })
+
+  test('what was configured wrongly is said with its place and left out', () => {
+    const { plan: made, problems } = planOf({
+      'time-series': {
+        'auto-extract': 'yes',
+        names: {
+          'bad name': { values: [{ path: 'a' }] },
+          twice: { values: [{ path: 'a' }, { path: 'b' }] },
+          odd: {
+            values: [{ path: '' }, { path: 'a', name: 'time' }, { path: 'a', name: 'a=b' }, { path: 'a', type: 'int' }],
+          },
+          none: {},
+        },
+        timestamp: { format: 'rfc850' },
+      },
+    })
+    assert.deepEqual(made.series, [{ name: 'twice', values: [{ path: ['a'], name: 'value', type: undefined }] }])
+    assert.deepEqual(made.time, { path: ['timestamp'], format: 'any', fallback: 'server-timestamp' })
+    assert.equal(problems.length, 9)
+  })
+})
+
+test('dates of people: relative ones, microseconds, other zones', () => {
+  const at = new Date('2026-03-31T10:00:00.500Z')
+  const told = (text: string) => new Date(timeOf(text, at)!).toISOString()
+  assert.equal(told('now'), '2026-03-31T10:00:00.500Z')
+  assert.equal(told('now-90s'), '2026-03-31T09:58:30.500Z')
+  assert.equal(told('now-2w'), '2026-03-17T10:00:00.500Z')
+  assert.equal(told('now-1M'), '2026-02-28T10:00:00.500Z')
+  assert.equal(told('now-1y'), '2025-03-31T10:00:00.500Z')
+  assert.equal(told('2024-01-01T10:00:00.123456Z'), '2024-01-01T10:00:00.123Z')
+  assert.equal(told('2024-01-01'), '2024-01-01T00:00:00.000Z')
+  assert.equal(told('2024-01-01T10:00:00'), '2024-01-01T10:00:00.000Z')
+  assert.equal(told('now-999999999y'), '0001-01-01T00:00:00.000Z')
+  assert.equal(told('2024-02-29'), '2024-02-29T00:00:00.000Z')
+  for (const text of ['', 'now-', 'now-1', 'now+1h', 'now-1x', 'yesterday', '2024-02-31T25:00:00Z', '20240101'])
+    assert.equal(timeOf(text, at), undefined, text)
+  // Days that no calendar has are none of the next month.
+  for (const text of ['2023-02-29', '1900-02-29T00:00:00Z', '2024-04-31T10:00:00+02:00', '2024-00-10', '2024-13-01'])
+    assert.equal(timeOf(text, at), undefined, text)
+})

@@ -1,0 +1,91 @@
+/** From a sample to values of series: what a plan asks for, and every top-level number by itself (document 3, 3.2). */
+import type { Value } from '../pack/chunk-codec.ts'
+import { timeMax, timeMin, timeOfText } from '../times.ts'
+import { defaultValueName, type Plan, seriesName, type ValueType } from './extraction-plan.ts'
+
+export interface Extracted {
+  /** Undefined: the time of arrival. */
+  at: number | undefined
+  /** Series and value of each, as `fieldOf` joins them. */
+  fields: string[]
+  values: Value[]
+}
+
+/** Why a sample cannot be stored. */
+export interface Refused {
+  problem: string
+}
+
+/** No name of a series or value holds a line break. */
+const separator = '\n'
+export const fieldOf = (series: string, value: string) => series + separator + value
+export const namesOf = (field: string): [series: string, value: string] => {
+  const at = field.indexOf(separator)
+  return [field.slice(0, at), field.slice(at + 1)]
+}
+
+export const autoPrefix = 'auto~'
+const autoEnding = separator + defaultValueName
+const textLengthMax = 65_536
+
+export function extract(plan: Plan, sample: unknown): Extracted | Refused {
+  const at = timeOf(plan.time, sample)
+  if (typeof at === 'object') return at
+  const fields: string[] = []
+  const values: Value[] = []
+  for (const { name, values: planned } of plan.series)
+    for (const one of planned) {
+      const found = lookUp(sample, one.path)
+      if (found === undefined) continue
+      const problem = problemOfValue(found, one.type)
+      if (problem) return { problem: `${one.path.join('.')}: ${problem} (series ${name})` }
+      fields.push(fieldOf(name, one.name))
+      values.push(found as Value)
+    }
+  if (plan.auto && typeof sample === 'object' && sample !== null && !Array.isArray(sample)) {
+    const timeKey = plan.time.path.length === 1 ? plan.time.path[0] : undefined
+    for (const key of Object.keys(sample)) {
+      const value = (sample as Record<string, unknown>)[key]
+      if (typeof value !== 'number' || key === timeKey || !seriesName.test(key)) continue
+      if (!Number.isFinite(value)) return { problem: `${key}: larger than any number that can be stored` }
+      fields.push(autoPrefix + key + autoEnding)
+      values.push(value)
+    }
+  }
+  return { at, fields, values }
+}
+
+/** Why it cannot be a value, of this type where one is asked for. */
+export function problemOfValue(found: unknown, type: ValueType | undefined): string | undefined {
+  if (found === null) return undefined
+  const is = typeof found
+  if (is !== 'number' && is !== 'string' && is !== 'boolean') return 'expected a number, a text, true, false or null'
+  if (type !== undefined && is !== type) return `expected a ${type}, found a ${is}`
+  if (is === 'number' && !Number.isFinite(found)) return 'larger than any number that can be stored'
+  if (is === 'string' && (found as string).length > textLengthMax) return `longer than ${textLengthMax} characters`
+  return undefined
+}
+
+function lookUp(sample: unknown, path: string[]): unknown {
+  let found = sample
+  for (const part of path) {
+    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, part)) return undefined
+    found = (found as Record<string, unknown>)[part]
+  }
+  return found
+}
+
+function timeOf({ path, format, fallback }: Plan['time'], sample: unknown): number | undefined | Refused {
+  const given = lookUp(sample, path)
+  const at = given === undefined ? undefined : readTime(given, format)
+  if (at !== undefined && at >= timeMin && at <= timeMax) return at
+  if (fallback === 'server-timestamp') return undefined
+  return { problem: `${path.join('.')}: expected a time (${format})` }
+}
+
+function readTime(given: unknown, format: Plan['time']['format']): number | undefined {
+  if (format === 'unix-epoch') return typeof given === 'number' ? Math.round(given * 1000) : undefined
+  if (typeof given === 'number') return format === 'iso8601' ? undefined : Math.round(given)
+  if (typeof given !== 'string' || format === 'millis-unix-epoch') return undefined
+  return timeOfText(given)
+}

@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { aCaller, aTenantAdmin } from '../../../../test/harness/builders.ts'
+import type { Ask } from '../../../../test/harness/house.ts'
+import { openTimeSeries } from '../../../../test/harness/time-series.ts'
+import type { DeviceEndpoint } from '../../../kernel/device.ts'
+
+const { admin, endpoint, house, points, registered } = await openTimeSeries()
+const put = (ask: Ask, { versionName }: DeviceEndpoint, body: unknown) =>
+  ask(`PUT /epts/api/v1/app-versions/${versionName}/time-series/data`, body)
+const at = (timestamp: unknown, values: unknown = { value: 1 }) => ({ timestamp, values })
+
+suite('writing points', () => {
+  test('numbers, texts, truths and nulls of several endpoints, in one request', async () => {
+    const one = await registered(await endpoint())
+    const two = await registered(one)
+    const answer = await put(admin, one, {
+      [one.endpointId]: {
+        'auto~x': [at('1970-01-01T00:00:01.5Z'), at(2000, { value: null })],
+        state: [at('1970-01-01 00:00:03+00:00', { text: 'on', ok: true })],
+      },
+      [two.endpointId]: { 'auto~x': [at('1970-01-01T00:00:01', { value: -2.5 })] },
+    })
+    assert.equal(answer.status, 204, answer.text)
+    assert.deepEqual(await points(one.endpointId), {
+      'auto~x/value': [
+        [1500, 1],
+        [2000, null],
+      ],
+      'state/ok': [[3000, true]],
+      'state/text': [[3000, 'on']],
+    })
+    assert.deepEqual(await points(two.endpointId), { 'auto~x/value': [[1000, -2.5]] })
+  })
+
+  test('nothing to store is stored', async () => {
+    const one = await registered(await endpoint())
+    for (const body of [{}, { [one.endpointId]: {} }, { [one.endpointId]: { a: [] } }])
+      assert.equal((await put(admin, one, body)).status, 204)
+  })
+
+  test('what is wrong is named, and then nothing is stored', async () => {
+    const one = await registered(await endpoint())
+    const id = one.endpointId
+    const cases: [unknown, string][] = [
+      [{ [id]: { good: [at(1)], 'bad name': [at(2)] } }, `${id}.bad name[0]`],
+      [{ [id]: { good: [at(1), at('yesterday')] } }, `${id}.good[1].timestamp`],
+      [{ [id]: { good: [at(1), at(1.5)] } }, `${id}.good[1].timestamp`],
+      [{ [id]: { good: [at(1), at(1e18)] } }, `${id}.good[1].timestamp`],
+      [{ [id]: { good: [at(1), { values: { value: 1 } }] } }, `${id}.good[1].timestamp`],
+      [{ [id]: { good: [at(1), at(2, [1])] } }, `${id}.good[1].values`],
+      [{ [id]: { good: [at(1), at(2, { value: {} })] } }, `${id}.good[1].values.value`],
+      [{ [id]: { good: [at(1), at(2, { time: 1 })] } }, `${id}.good[1].values.time`],
+      [{ [id]: { good: [at(1), at(2, { 'a,b': 1 })] } }, `${id}.good[1].values.a,b`],
+      // Fields are joined by control characters: this one would look like two.
+      [{ [id]: { good: [at(1), at(2, { 'a\tgood\nb': 1 })] } }, `${id}.good[1].values.a\tgood\nb`],
+      [{ [id]: { good: [at(1), null] } }, `${id}.good[1]`],
+      [{ [id]: { good: at(1) } }, `${id}.good`],
+      [{ [id]: [] }, id],
+    ]
+    for (const [body, place] of cases) {
+      const answer = await put(admin, one, body)
+      assert.equal(answer.status, 400, JSON.stringify(body))
+      assert.ok(answer.body.message.startsWith(`${place}: `), answer.body.message)
+    }
+    for (const body of [[], null, 7, 'x']) assert.equal((await put(admin, one, JSON.stringify(body))).status, 400)
+    assert.deepEqual(await points(id), {})
+  })
+
+  test('an endpoint that is not there, or of another version: all or nothing', async () => {
+    const one = await registered(await endpoint())
+    const other = await registered(await endpoint())
+    const missing = await put(admin, one, { [one.endpointId]: { a: [at(1)] }, nobody: { a: [at(1)] } })
+    assert.deepEqual([missing.status, missing.body.message], [404, 'There is no endpoint nobody; nothing was stored'])
+    const wrong = await put(admin, one, { [one.endpointId]: { a: [at(1)] }, [other.endpointId]: { a: [at(1)] } })
+    assert.equal(wrong.status, 400)
+    assert.ok(wrong.body.message.includes(other.versionName))
+    assert.deepEqual(await points(one.endpointId), {})
+  })
+
+  test('__proto__ is an endpoint that does not exist', async () => {
+    const one = await registered(await endpoint())
+    const answer = await put(admin, one, '{"__proto__": {"a": []}}')
+    assert.deepEqual([answer.status, answer.body.message], [404, 'There is no endpoint __proto__; nothing was stored'])
+  })
+})
+
+suite('who may write points', () => {
+  const all = ['endpoint:read', 'endpoint:update', 'time-series:update']
+
+  test('whoever holds both scopes on the endpoint', async () => {
+    const one = await registered(await endpoint())
+    const body = { [one.endpointId]: { a: [at(1)] } }
+    const as = (scopes: string[]) => house.as(aCaller({ on: { [`endpoint-${one.endpointId}`]: scopes } }))
+    assert.equal((await put(as(all), one, body)).status, 204)
+    assert.equal((await put(as(['endpoint:read']), one, body)).status, 403)
+    const half = await put(as(['endpoint:read', 'endpoint:update']), one, body)
+    assert.deepEqual([half.status, half.body.message.includes('time-series:update')], [403, true])
+    assert.equal((await put(as(all), one, {})).status, 404)
+  })
+
+  test('to others the version, or the endpoint, is not there', async () => {
+    const one = await registered(await endpoint())
+    const second = await registered(one)
+    const body = { [one.endpointId]: { a: [at(1)] } }
+    const missing = (name: string) => `There is no application version ${name}`
+    for (const caller of [aCaller(), aTenantAdmin('other')]) {
+      const answer = await put(house.as(caller), one, body)
+      assert.deepEqual([answer.status, answer.body.message], [404, missing(one.versionName)])
+    }
+    assert.equal((await put(admin, { ...one, versionName: 'no-such' }, body)).status, 404)
+    const limited = house.as(aCaller({ on: { [`endpoint-${one.endpointId}`]: all } }))
+    const both = await put(limited, one, { ...body, [second.endpointId]: { a: [at(1)] } })
+    assert.deepEqual([both.status, both.body.message.includes(second.endpointId)], [404, true])
+    assert.deepEqual(await points(one.endpointId), {})
+  })
+})

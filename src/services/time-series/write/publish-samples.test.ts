@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { eventually } from '../../../../test/harness/eventually.ts'
+import { openTimeSeries } from '../../../../test/harness/time-series.ts'
+import { PointsStored, type StoredPoint } from '../events.ts'
+
+const { collect, endpoint, house } = await openTimeSeries()
+
+test('points are told by the batch, with the commit that stores them, to those who listen', async () => {
+  const heard: StoredPoint[][] = []
+  const reacted: StoredPoint[] = []
+  house.kit.bus.hear(PointsStored, ({ points }) => void heard.push(points))
+  house.kit.bus.react('test.points', PointsStored, async (_, { points }) => void reacted.push(...points))
+  const values = [
+    { path: 'p.x', name: 'x' },
+    { path: 'p.y', name: 'y' },
+  ]
+  const one = await endpoint({ 'time-series': { names: { p: { values } } } })
+  await collect(one, [{ timestamp: 1000, t: 1, p: { x: 1, y: 'north' } }])
+  const of = { endpointId: one.endpointId, versionName: one.versionName, timestamp: '1970-01-01T00:00:01.000Z' }
+  assert.deepEqual(
+    heard.flat().map(({ ingestionTimestamp, ...point }) => {
+      assert.ok(Math.abs(Date.parse(ingestionTimestamp) - Date.now()) < 60_000)
+      return point
+    }),
+    [
+      { ...of, seriesName: 'p', values: { x: 1, y: 'north' } },
+      { ...of, seriesName: 'auto~t', values: { value: 1 } },
+    ],
+  )
+  await Promise.all(Array.from({ length: 1200 }, (_, index) => collect(one, [{ timestamp: index, t: index }])))
+  assert.equal(heard.flat().length, 1202)
+  assert.ok(heard.length < 20 && heard.every((points) => points.length <= 500))
+  await eventually(() => assert.equal(new Set(reacted.map(({ timestamp }) => timestamp)).size, 1200))
+})

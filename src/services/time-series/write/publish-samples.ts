@@ -1,0 +1,41 @@
+/** Tells what was stored, with the commit that stores it; nothing is put together where nobody listens. */
+import type { Bus } from '../../../kernel/bus.ts'
+import type { Sql } from '../../../kernel/db.ts'
+import { PointsStored, type StoredPoint } from '../events.ts'
+import type { Names } from '../numbers.ts'
+import { namesOf } from './extract.ts'
+import type { Rows } from './rows.ts'
+
+const pointsAtOnce = 500
+
+export async function tellStored(bus: Bus, sql: Sql, rows: Rows, names: Names) {
+  const byApplication = new Map<string, { tenantId: string; applicationName: string; points: StoredPoint[] }>()
+  for (let row = 0; row < rows.count; row++) {
+    const { tenantId, applicationName } = rows.origins[row]!
+    let own = byApplication.get(applicationName)
+    if (!own) {
+      own = { tenantId, applicationName, points: [] }
+      byApplication.set(applicationName, own)
+    }
+    own.points.push(...pointsOf(rows, row, names))
+  }
+  for (const { points, ...of } of byApplication.values())
+    for (let from = 0; from < points.length; from += pointsAtOnce)
+      await bus.publish(sql, PointsStored, { ...of, points: points.slice(from, from + pointsAtOnce) })
+}
+
+/** One for each series of a row. */
+export function pointsOf(rows: Rows, row: number, names: Names): StoredPoint[] {
+  const { endpointId, versionName } = rows.origins[row]!
+  const timestamp = new Date(rows.times[row]!).toISOString()
+  const ingestionTimestamp = new Date(rows.writtens[row]! / 1000).toISOString()
+  const bySeries = new Map<string, StoredPoint>()
+  for (const [place, field] of names.fieldsOf(rows.sets[row]!).entries()) {
+    const [seriesName, valueName] = namesOf(field)
+    const known = bySeries.get(seriesName)
+    const point = known ?? { endpointId, versionName, seriesName, timestamp, ingestionTimestamp, values: {} }
+    point.values[valueName] = rows.values[row]![place]!
+    if (!known) bySeries.set(seriesName, point)
+  }
+  return [...bySeries.values()]
+}

@@ -1,0 +1,56 @@
+/** Points that people and rules write, through the same writer as those of devices. */
+import type { NewPoint } from '../contract.ts'
+import { PointRefused } from '../errors.ts'
+import type { Names } from '../numbers.ts'
+import { timeMax, timeMin } from '../times.ts'
+import { autoPrefix, fieldOf, problemOfValue } from './extract.ts'
+import { seriesName, valueNameProblem } from './extraction-plan.ts'
+import type { Writer } from './writer.ts'
+
+interface Version {
+  tenantId: string
+  applicationName: string
+  versionName: string
+}
+
+export function createPutPoints({ names, writer }: { names: Names; writer: Writer }) {
+  return async (version: Version, points: NewPoint[]): Promise<void> => {
+    for (const point of points) check(point)
+    // In one order, whatever that of the caller: fewer sets.
+    const ready = points
+      .map((point) => ({ point, valueNames: Object.keys(point.values).sort() }))
+      .filter(({ valueNames }) => valueNames.length > 0)
+    if (ready.length === 0) return
+    const numbers = new Map(await Promise.all(numbersOf(version, points, names)))
+    const sets = await names.allSetsOf(
+      version,
+      ready.map(({ point, valueNames }) => valueNames.map((name) => fieldOf(point.seriesName, name))),
+    )
+    const rows = writer.current()
+    for (const [index, { point, valueNames }] of ready.entries()) {
+      const { endpointId, timestamp: at } = point
+      const values = valueNames.map((name) => point.values[name]!)
+      rows.add(numbers.get(endpointId)!, at, false, sets[index]!, values, { ...version, endpointId })
+    }
+    await writer.committed()
+  }
+}
+
+/** All at once, so that those who are not known yet are asked for together. */
+const numbersOf = (version: Version, points: NewPoint[], names: Names) =>
+  [...new Set(points.map(({ endpointId }) => endpointId))].map(
+    async (endpointId) => [endpointId, await names.endpointNo({ ...version, endpointId })] as const,
+  )
+
+function check({ endpointId, seriesName: name, timestamp, values, place = `${endpointId}.${name}` }: NewPoint) {
+  const wrong = (below: string, problem: string) =>
+    PointRefused({ point: place + below, problem }, { fields: { [place + below]: [problem] } })
+  const bare = name.startsWith(autoPrefix) ? name.slice(autoPrefix.length) : name
+  if (!seriesName.test(bare)) throw wrong('', 'a name of a series has letters, digits, dash and underscore')
+  if (!Number.isInteger(timestamp) || timestamp < timeMin || timestamp > timeMax)
+    throw wrong('.timestamp', 'expected a time between the years 1 and 9999')
+  for (const [valueName, value] of Object.entries(values)) {
+    const problem = valueNameProblem(valueName) ?? problemOfValue(value, undefined)
+    if (problem) throw wrong(`.values.${valueName}`, problem)
+  }
+}

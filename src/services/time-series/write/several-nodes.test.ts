@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { freshDatabase } from '../../../../test/harness/database.ts'
+import { messageOf, openTimeSeries } from '../../../../test/harness/time-series.ts'
+import { monotonicMs } from '../../../kernel/clock.ts'
+import { dayMs } from '../pack/chunk-builder.ts'
+
+const connection = await freshDatabase()
+const open = (options: { now?: () => Date } = {}) =>
+  openTimeSeries({ ...options, connection, environment: { WAYPOST_MASTER_KEY: 'm'.repeat(40) } })
+const processes = [await open(), await open()]
+const endpointOf = (name: string) => ({
+  tenantId: 'default',
+  applicationName: 'shared',
+  versionName: 'shared-v1',
+  endpointId: name,
+})
+
+test('two processes write, end slots and pack at the same time, and nothing is lost', async () => {
+  const model = new Map<string, Map<number, number>>()
+  let ended = false
+  const failures = new Set<string>()
+  const packing = processes.map(async ({ pack }) => {
+    while (!ended)
+      try {
+        await pack()
+      } catch (error) {
+        // Who reads or writes goes first; it is tried again.
+        failures.add((error as { code?: string }).code ?? String(error))
+      }
+  })
+  const writing = processes.flatMap(({ collect }, process) =>
+    Array.from({ length: 5 }, async (_, index) => {
+      const endpoint = endpointOf(`e-${process}-${index}`)
+      const own = new Map<number, number>()
+      model.set(endpoint.endpointId, own)
+      for (let message = 0; message < 150; message++) {
+        const time = (message % 3) * dayMs + (message % 40) * 1000
+        const sent = [1, 2, 3].map((more) => collect(endpoint, [{ timestamp: time, v: message + more / 10 }]))
+        own.set(time, message + 0.3)
+        await Promise.all(sent)
+      }
+    }),
+  )
+  await Promise.all(writing)
+  ended = true
+  await Promise.all(packing)
+  assert.deepEqual(
+    [...failures].filter((code) => code !== '55P03'),
+    [],
+  )
+  for (const [endpointId, own] of model) {
+    const expected = [...own].sort(([a], [b]) => a - b)
+    for (const { points } of processes) assert.deepEqual(await points(endpointId), { 'auto~v/value': expected })
+  }
+  const [first] = processes
+  await first!.pack()
+  assert.deepEqual(await first!.points('e-1-0'), {
+    'auto~v/value': [...model.get('e-1-0')!].sort(([a], [b]) => a - b),
+  })
+})
+
+const valuesOf = (points: Record<string, [number, unknown][]>) =>
+  points['auto~v/value']!.map(([, value]) => value as number).sort((a, b) => a - b)
+
+test('two processes that receive samples without a timestamp of one endpoint in the same milliseconds keep all of them', async () => {
+  const endpoint = endpointOf('roaming')
+  const start = Date.now()
+  const count = 200
+  let next = 0
+  const sent = processes.flatMap(({ api }) =>
+    Array.from({ length: 4 }, async () => {
+      while (next < count) {
+        const value = next++
+        // Many a millisecond, so that processes give the same times, and go back to times that the other has given.
+        const at = new Date(start + Math.floor(value / 20) * 5)
+        await api.collect(messageOf(endpoint, at), [{ v: value }, { v: value + 0.5 }])
+      }
+    }),
+  )
+  await Promise.all(sent)
+  const expected = Array.from({ length: 2 * count }, (_, half) => half / 2)
+  const [first, second] = processes as [(typeof processes)[0], (typeof processes)[0]]
+  assert.deepEqual(valuesOf(await first.points('roaming')), expected)
+  // What each of them remembers as the newest value is a point that is stored.
+  const stored = (await first.points('roaming'))['auto~v/value']!
+  for (const { service } of processes) {
+    const [newest] = [...(await service.latest.of([await service.names.endpointNo(endpoint)])).values()].flat()
+    assert.ok(stored.some(([time, value]) => time === newest!.timestamp && value === newest!.value))
+  }
+  await second.pack()
+  assert.deepEqual(valuesOf(await second.points('roaming')), expected)
+})
+
+test('a process that starts does not use times again that were given before, even those ahead of the clock', async () => {
+  const endpoint = endpointOf('burst')
+  const [first] = processes
+  const at = new Date()
+  const batch = Array.from({ length: 3000 }, (_, v) => ({ v }))
+  await first!.api.collect(messageOf(endpoint, at), batch)
+  const next = await open()
+  for (let message = 0; message < 5; message++)
+    await next.api.collect(messageOf(endpoint, new Date(at.getTime() + 100 * message)), [{ v: 3000 + message }])
+  const points = await next.points('burst')
+  assert.deepEqual(valuesOf(points), [...Array(3005).keys()])
+  // In the order of arrival, too.
+  assert.deepEqual(
+    points['auto~v/value']!.map(([, value]) => value),
+    valuesOf(points),
+  )
+})
+
+test('of two values with the same time the one that was written later counts, whatever the clocks of the processes say', async () => {
+  const endpoint = endpointOf('corrected')
+  const behind = await open({ now: () => new Date(Date.now() - 60_000) })
+  const [ahead] = processes
+  for (let value = 0; value < 6; value += 2) {
+    await ahead!.collect(endpoint, [{ timestamp: 1000, v: value }])
+    await behind.collect(endpoint, [{ timestamp: 1000, v: value + 1 }])
+    for (const { points } of [ahead!, behind])
+      assert.deepEqual(await points('corrected'), { 'auto~v/value': [[1000, value + 1]] })
+  }
+  await Promise.all([ahead!, behind].map(({ service }) => service.latest.flush(true)))
+  const [newest] = [
+    ...(await ahead!.service.latest.of([await ahead!.service.names.endpointNo(endpoint)])).values(),
+  ].flat()
+  assert.equal(newest!.value, 5)
+  await ahead!.pack()
+  assert.deepEqual(await behind.points('corrected'), { 'auto~v/value': [[1000, 5]] })
+})
+
+test('who packs ends within a second when it is told to, and leaves the work to others', async () => {
+  const [first, second] = processes as [(typeof processes)[0], (typeof processes)[0]]
+  const endpoint = endpointOf('busy')
+  const samples = Array.from({ length: 20_000 }, (_, index) => ({ timestamp: index * 1000, a: index, b: index / 3 }))
+  await first.collect(endpoint, samples)
+  await first.service.slots.rotate(true)
+  first.service.packer.start()
+  await new Promise((done) => setTimeout(done, 60))
+  const began = monotonicMs()
+  await first.service.packer.stop()
+  assert.ok(monotonicMs() - began < 1000)
+  const read = async () => (await second.points('busy'))['auto~a/value']!.length
+  assert.equal(await read(), 20_000)
+  await second.service.packer.round()
+  assert.equal(await read(), 20_000)
+  const [hot] = await second.sql`select count(*)::int as count from time_series.samples`
+  assert.equal(hot!.count, 0)
+})
