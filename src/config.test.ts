@@ -3,7 +3,11 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { throwAwayDirectory } from '../test/harness/database.ts'
-import { ConfigurationError, loadConfig, readSettings, settings } from './config.ts'
+import { catalogue } from './assembly/catalogue.ts'
+import { serviceSettings } from './assembly/settings.ts'
+import { inOneTable, loadConfig, readSettings, settingTables } from './config.ts'
+import { ConfigurationError, defineSettings } from './kernel/settings.ts'
+import { applicationsSettings } from './services/applications/settings.ts'
 
 test('every setting of the specification has its default', () => {
   const config = loadConfig({})
@@ -11,8 +15,8 @@ test('every setting of the specification has its default', () => {
   assert.equal(config.managementPort, 9090)
   assert.equal(config.host, '127.0.0.1')
   assert.equal(config.openDoors, 'none')
-  assert.equal(config.service.generateApplicationNames, false)
-  assert.equal(config.service.allowPrivateAddresses, false)
+  assert.equal(config.of(applicationsSettings).generateApplicationNames, false)
+  assert.equal(config.platform.allowPrivateAddresses, false)
   assert.match(config.dataDirectory, /\/data$/)
 })
 
@@ -79,10 +83,40 @@ test('a bad secret is not repeated in the message', () => {
 test('every setting says where it came from', () => {
   const all = readSettings({ WAYPOST_PORT: '1' })
   assert.deepEqual(all.get('PORT'), { name: 'WAYPOST_PORT', value: '1', from: 'environment', secret: false })
-  assert.equal(all.size, Object.keys(settings).length)
+  assert.equal(all.size, Object.keys(inOneTable(settingTables)).length)
 })
 
 test('authentication is switched off for all or for the named services', () => {
   assert.equal(loadConfig({ WAYPOST_AUTH: 'off' }).openDoors, 'all')
   assert.deepEqual(loadConfig({ WAYPOST_AUTH: 'register, token' }).openDoors, ['register', 'token'])
+})
+
+test('the settings that services declare are the ones that are read', () => {
+  const declared = Object.fromEntries(
+    catalogue.flatMap((service) => (service.settings ? [[service.name, service.settings]] : [])),
+  )
+  assert.deepEqual(Object.keys(declared).toSorted(), Object.keys(serviceSettings).toSorted())
+  for (const [name, settings] of Object.entries(declared)) assert.equal(settings, serviceSettings[name])
+  assert.throws(
+    () => loadConfig({}).of(defineSettings({ X: { kind: 'text', default: '', meaning: 'x' } }, () => ({}))),
+    /assembly\/settings\.ts does not list: X/,
+  )
+})
+
+test('no two services have a setting of the same name', () => {
+  const table = { PORT: { kind: 'port', default: '1', meaning: 'x' } } as const
+  assert.throws(() => inOneTable({ a: table, b: table }), /WAYPOST_PORT is a setting of both a and b/)
+})
+
+test('values have the type of their kind', () => {
+  const { read, table } = defineSettings(
+    {
+      A: { kind: 'integer', default: '7', meaning: 'a' },
+      B: { kind: 'switch', default: 'on', meaning: 'b' },
+      C: { kind: 'text', default: undefined, meaning: 'c' },
+    },
+    ({ A, B, C }) => ({ sum: A + 1, not: !B, length: C?.length }),
+  )
+  assert.deepEqual(Object.keys(table), ['A', 'B', 'C'])
+  assert.deepEqual(read({ A: 7, B: true, C: undefined } as never), { sum: 8, not: false, length: undefined })
 })

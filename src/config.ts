@@ -1,43 +1,27 @@
 /**
- * The only reader of the environment: one table of settings makes the typed tree, the printed list (`waypost config`)
- * and the reference (docs/reference/configuration.md).
+ * The only reader of the environment. The platform's table below and those that services declare (assembly/settings.ts) make the
+ * typed tree, the printed list (`waypost config`) and the reference (docs/reference/configuration.md).
  */
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { distance } from 'fastest-levenshtein'
+import { serviceSettings } from './assembly/settings.ts'
+import {
+  ConfigurationError,
+  type DeclaredSettings,
+  type PlatformSettings,
+  type Setting,
+  type SettingTable,
+  type Values,
+} from './kernel/settings.ts'
 
-type Kind = 'text' | 'port' | 'integer' | 'switch' | 'path' | 'url' | 'web address'
+const prefix = 'WAYPOST_'
 
-export interface Setting {
-  kind: Kind
-  default: string | undefined
-  meaning: string
-  secret?: boolean
-  choices?: readonly string[]
-}
-
-export const settings = {
+const platform = {
   PORT: {
     kind: 'port',
     default: '8080',
     meaning: 'HTTP: all services, identity provider, API reference; 0 is any free port',
-  },
-  MQTT_PORT: { kind: 'port', default: '1883', meaning: 'MQTT for devices; 0 is any free port' },
-  MQTTS_PORT: {
-    kind: 'port',
-    default: '8883',
-    meaning: 'MQTT over TLS for devices, with optional client certificates; 0 is any free port',
-  },
-  MQTTS_CERTIFICATE_FILE: {
-    kind: 'path',
-    default: undefined,
-    meaning: 'PEM chain for MQTT over TLS; default: one issued by the certificate authority of the platform',
-  },
-  MQTTS_KEY_FILE: { kind: 'path', default: undefined, meaning: 'PEM key of that certificate' },
-  MQTT_CONNECT_TIMEOUT_SECONDS: {
-    kind: 'integer',
-    default: '10',
-    meaning: 'time that a new connection has for its CONNECT',
   },
   HTTP_CONNECTIONS: {
     kind: 'integer',
@@ -51,61 +35,6 @@ export const settings = {
     default: '0',
     meaning:
       'MQTT connections (TCP, TLS, WebSocket) that may be open at the same time; 0: the rest of the file descriptors',
-  },
-  MQTT_CONNECTIONS_PER_ADDRESS: {
-    kind: 'integer',
-    default: '0',
-    meaning:
-      'MQTT connections from one IPv4 address or IPv6 /64; 0: no limit of its own, because all devices may come through one proxy',
-  },
-  MQTT_STRANGERS_PER_ADDRESS: {
-    kind: 'integer',
-    default: '1000',
-    meaning:
-      'MQTT connections from one IPv4 address or IPv6 /64 that have presented neither credentials nor a valid token yet; the next one ' +
-      'closes the oldest of them',
-  },
-  MQTT_STRANGER_SECONDS: {
-    kind: 'integer',
-    default: '600',
-    meaning:
-      'time that a connection without credentials has to name an endpoint by a valid token, before it is closed; 0 is for ever',
-  },
-  MQTT_QUEUED_MESSAGES: {
-    kind: 'integer',
-    default: '1000',
-    meaning: 'messages kept for the session of a client that is away',
-  },
-  DEVICE_MESSAGES_PER_CONNECTION: {
-    kind: 'integer',
-    default: '2000',
-    meaning: 'messages a second from one connection; more are read later; 0 is no limit',
-  },
-  DEVICE_MESSAGES_PER_TENANT: {
-    kind: 'integer',
-    default: '50000',
-    meaning: 'messages a second from all devices of a tenant; more are read later; 0 is no limit',
-  },
-  TRAFFIC_LOG_PAYLOAD_BYTES: {
-    kind: 'integer',
-    default: '16384',
-    meaning: 'longer payloads are cut in the traffic log, and marked so',
-  },
-  TRAFFIC_LOG_DAYS: { kind: 'integer', default: '7', meaning: 'how long the traffic log keeps its records' },
-  SERIES_PER_APPLICATION: {
-    kind: 'integer',
-    default: '10000',
-    meaning: 'time series values that an application may have; a sample with more is refused',
-  },
-  LIVE_SUBSCRIPTIONS: {
-    kind: 'integer',
-    default: '1000',
-    meaning: 'how many may watch time series at the same time in this process',
-  },
-  LIVE_SUBSCRIPTIONS_PER_TENANT: {
-    kind: 'integer',
-    default: '100',
-    meaning: 'how many of one tenant may watch time series at the same time in this process',
   },
   MANAGEMENT_PORT: {
     kind: 'port',
@@ -149,28 +78,11 @@ export const settings = {
   S3_ACCESS_KEY: { kind: 'text', default: undefined, secret: true, meaning: 'access key of that store' },
   S3_SECRET_KEY: { kind: 'text', default: undefined, secret: true, meaning: 'secret key of that store' },
   S3_REGION: { kind: 'text', default: 'us-east-1', meaning: 'region of that store, where it has any' },
-  BLOB_QUOTA_MB: {
-    kind: 'integer',
-    default: '0',
-    meaning:
-      'megabytes (10^6 bytes) of files and blobs that the endpoints of one tenant may keep, unless its package says ' +
-      'otherwise (`disk_size`); 0 is no limit',
-  },
   SMTP_URL: { kind: 'url', default: undefined, secret: true, meaning: 'mail server for e-mail actions; reserved' },
   ALLOW_PRIVATE_ADDRESSES: {
     kind: 'switch',
     default: 'off',
     meaning: 'on: user-given addresses (issuers, webhooks) may be loopback or private',
-  },
-  GENERATE_APPLICATION_NAMES: {
-    kind: 'switch',
-    default: 'off',
-    meaning: 'on: application names are generated and must not be given',
-  },
-  UPLOAD_TOKEN_TTL_SECONDS: {
-    kind: 'integer',
-    default: '3600',
-    meaning: "lifetime of a device's upload token",
   },
   AUTH: {
     kind: 'text',
@@ -214,9 +126,26 @@ export const settings = {
     choices: ['auto', 'json', 'pretty'],
     meaning: 'auto: readable on a terminal, JSON lines elsewhere',
   },
-} satisfies Record<string, Setting>
+} as const satisfies SettingTable
 
-type SettingName = keyof typeof settings
+/** Every setting by whose it is: `platform`, or the name of a service. */
+export const settingTables: Record<string, SettingTable> = {
+  platform,
+  ...Object.fromEntries(Object.entries(serviceSettings).map(([name, { table }]) => [name, table])),
+}
+
+const allSettings = inOneTable(settingTables)
+
+/** Throws when two declare the same setting. */
+export function inOneTable(tables: Record<string, SettingTable>): SettingTable {
+  const owners = new Map<string, string>()
+  for (const [owner, table] of Object.entries(tables))
+    for (const name of Object.keys(table)) {
+      if (owners.has(name)) throw new Error(`${prefix}${name} is a setting of both ${owners.get(name)} and ${owner}`)
+      owners.set(name, owner)
+    }
+  return Object.assign({}, ...Object.values(tables)) as SettingTable
+}
 
 export interface Effective {
   name: string
@@ -225,26 +154,17 @@ export interface Effective {
   secret: boolean
 }
 
-export class ConfigurationError extends Error {
-  override readonly name = 'ConfigurationError'
-}
-
-const prefix = 'WAYPOST_'
-
 type Environment = Record<string, string | undefined>
 
 /** Every setting with where it came from; an unknown variable is an error that names the nearest known one. */
-export function readSettings(environment: Environment = process.env): Map<SettingName, Effective> {
-  const table: Record<string, Setting> = settings
-  const known = Object.keys(table).flatMap((name) => (table[name]?.secret ? [name, `${name}_FILE`] : [name]))
+export function readSettings(environment: Environment = process.env): Map<string, Effective> {
+  const known = Object.entries(allSettings).flatMap(([name, { secret }]) => (secret ? [name, `${name}_FILE`] : [name]))
   for (const variable of Object.keys(environment)) {
     if (!variable.startsWith(prefix) || known.includes(variable.slice(prefix.length))) continue
     const nearest = nearestOf(variable.slice(prefix.length), known)
     throw new ConfigurationError(`${variable} is not a setting of Waypost; the nearest is ${prefix}${nearest}`)
   }
-  return new Map(
-    Object.entries(table).map(([name, setting]) => [name as SettingName, readOne(name, setting, environment)]),
-  )
+  return new Map(Object.entries(allSettings).map(([name, setting]) => [name, readOne(name, setting, environment)]))
 }
 
 /** A name that continues what was typed is nearer than any other. */
@@ -306,83 +226,73 @@ function isWebAddress(value: string): boolean {
   return /^https?:$/.test(protocol) && [username, password, search, hash].every((part) => part === '')
 }
 
+function valuesOf<D extends SettingTable>(table: D, all: Map<string, Effective>): Values<D> {
+  const typed = (name: string, { kind }: Setting) => {
+    const value = all.get(name)?.value
+    if (kind === 'port' || kind === 'integer') return Number(value)
+    return kind === 'switch' ? value === 'on' : value
+  }
+  return Object.fromEntries(Object.entries(table).map(([name, one]) => [name, typed(name, one)])) as Values<D>
+}
+
 /** The typed tree that the program uses. */
 export function loadConfig(environment: Environment = process.env) {
   const all = readSettings(environment)
-  const text = (name: SettingName) => all.get(name)?.value
-  const must = (name: SettingName) => text(name)!
-  const integer = (name: SettingName) => Number(must(name))
-  const on = (name: SettingName) => must(name) === 'on'
+  const value = valuesOf(platform, all)
+  const dataDirectory = resolve(value.DATA)
+  const ofServices = new Map(
+    Object.values(serviceSettings).map((declared) => [declared, declared.read(valuesOf(declared.table, all) as never)]),
+  )
   return {
-    host: must('HOST'),
-    port: integer('PORT'),
-    managementPort: integer('MANAGEMENT_PORT'),
-    baseUrl: text('BASE_URL'),
-    trustProxy: on('TRUST_PROXY'),
-    dataDirectory: resolve(must('DATA')),
-    databaseUrl: text('DATABASE_URL'),
-    databaseConnections: Math.max(2, integer('DATABASE_CONNECTIONS')),
-    connections: { http: integer('HTTP_CONNECTIONS'), mqtt: integer('MQTT_CONNECTIONS') },
-    masterKey: text('MASTER_KEY'),
+    host: value.HOST,
+    port: value.PORT,
+    managementPort: value.MANAGEMENT_PORT,
+    baseUrl: value.BASE_URL,
+    trustProxy: value.TRUST_PROXY,
+    dataDirectory,
+    databaseUrl: value.DATABASE_URL,
+    databaseConnections: Math.max(2, value.DATABASE_CONNECTIONS),
+    connections: { http: value.HTTP_CONNECTIONS, mqtt: value.MQTT_CONNECTIONS },
+    masterKey: value.MASTER_KEY,
     /** Doors without authentication: all, or the named ones. */
-    openDoors: openDoorsOf(must('AUTH')),
-    rateLimit: { perCredential: integer('RATE_LIMIT_PER_CREDENTIAL'), perAddress: integer('RATE_LIMIT_PER_ADDRESS') },
-    log: { level: must('LOG_LEVEL'), format: must('LOG_FORMAT') as 'auto' | 'json' | 'pretty' },
-    service: {
-      generateApplicationNames: on('GENERATE_APPLICATION_NAMES'),
-      allowPrivateAddresses: on('ALLOW_PRIVATE_ADDRESSES'),
+    openDoors: openDoorsOf(value.AUTH),
+    rateLimit: { perCredential: value.RATE_LIMIT_PER_CREDENTIAL, perAddress: value.RATE_LIMIT_PER_ADDRESS },
+    log: { level: value.LOG_LEVEL, format: value.LOG_FORMAT as 'auto' | 'json' | 'pretty' },
+    /** What every service may know. */
+    platform: {
+      host: value.HOST,
+      trustProxy: value.TRUST_PROXY,
+      allowPrivateAddresses: value.ALLOW_PRIVATE_ADDRESSES,
       // OWASP's advice for both, and not to be set: nobody shall weaken it. Only tests of other things do.
       passwordCost: { scrypt: { N: 2 ** 14, r: 8, p: 5 }, bcryptRounds: 10 },
       loginLockout: {
-        account: integer('LOGIN_ATTEMPTS_PER_ACCOUNT'),
-        address: integer('LOGIN_ATTEMPTS_PER_ADDRESS'),
+        account: value.LOGIN_ATTEMPTS_PER_ACCOUNT,
+        address: value.LOGIN_ATTEMPTS_PER_ADDRESS,
         windowSeconds: 300,
-        lockSeconds: integer('LOGIN_LOCK_SECONDS'),
+        lockSeconds: value.LOGIN_LOCK_SECONDS,
       },
-      gateway: {
-        host: must('HOST'),
-        mqttPort: integer('MQTT_PORT'),
-        mqttsPort: integer('MQTTS_PORT'),
-        certificateFile: text('MQTTS_CERTIFICATE_FILE'),
-        keyFile: text('MQTTS_KEY_FILE'),
-        trustProxy: on('TRUST_PROXY'),
-        connectTimeoutSeconds: Math.max(1, integer('MQTT_CONNECT_TIMEOUT_SECONDS')),
-        connectionsPerAddress: integer('MQTT_CONNECTIONS_PER_ADDRESS'),
-        strangersPerAddress: integer('MQTT_STRANGERS_PER_ADDRESS'),
-        // More would be too long for a timer, and is more than anybody waits for.
-        strangerSeconds: Math.min(integer('MQTT_STRANGER_SECONDS'), 7 * 24 * 3600),
-        messagesPerConnection: integer('DEVICE_MESSAGES_PER_CONNECTION'),
-        messagesPerTenant: integer('DEVICE_MESSAGES_PER_TENANT'),
-        queuedMessagesMax: integer('MQTT_QUEUED_MESSAGES'),
-      },
-      timeSeries: {
-        seriesMax: integer('SERIES_PER_APPLICATION'),
-        live: { inAll: integer('LIVE_SUBSCRIPTIONS'), perTenant: integer('LIVE_SUBSCRIPTIONS_PER_TENANT') },
-      },
-      trafficLog: {
-        payloadBytesMax: integer('TRAFFIC_LOG_PAYLOAD_BYTES'),
-        retentionDays: Math.max(1, integer('TRAFFIC_LOG_DAYS')),
-      },
-      blobs: { directory: resolve(must('DATA'), 'blobs'), s3: s3Of(text) },
-      binaryData: {
-        uploadTokenSeconds: Math.max(1, integer('UPLOAD_TOKEN_TTL_SECONDS')),
-        quotaBytes: integer('BLOB_QUOTA_MB') * 1_000_000,
-      },
+      blobs: { directory: resolve(dataDirectory, 'blobs'), s3: s3Of(value) },
+    } as PlatformSettings,
+    /** The settings that a service declares. */
+    of<T>(declared: DeclaredSettings<T>): T {
+      if (!ofServices.has(declared))
+        throw new Error(`settings that src/assembly/settings.ts does not list: ${Object.keys(declared.table)}`)
+      return ofServices.get(declared) as T
     },
   }
 }
 
 export type Config = ReturnType<typeof loadConfig>
 
-function s3Of(text: (name: SettingName) => string | undefined) {
-  const [url, accessKey, secretKey] = (['S3_URL', 'S3_ACCESS_KEY', 'S3_SECRET_KEY'] as const).map(text)
+function s3Of(value: Values<typeof platform>): PlatformSettings['blobs']['s3'] {
+  const { S3_URL: url, S3_ACCESS_KEY: accessKey, S3_SECRET_KEY: secretKey, S3_REGION: region } = value
   if (url === undefined) return undefined
   const { origin, pathname } = new URL(url)
   const [bucket = '', ...folders] = pathname.split('/').filter((step) => step !== '')
   if (bucket === '') throw new ConfigurationError(`${prefix}S3_URL names no bucket; expected https://host:port/bucket`)
   if (accessKey === undefined || secretKey === undefined)
     throw new ConfigurationError(`${prefix}S3_URL needs ${prefix}S3_ACCESS_KEY and ${prefix}S3_SECRET_KEY`)
-  return { origin, bucket, folder: folders.join('/'), region: text('S3_REGION')!, accessKey, secretKey }
+  return { origin, bucket, folder: folders.join('/'), region, accessKey, secretKey }
 }
 
 const openDoorsOf = (value: string): 'none' | 'all' | string[] => {

@@ -1,5 +1,5 @@
 /** Entry: finds the command and hands over. Commands are loaded when they are used, so `waypost config` stays quick. */
-import { ConfigurationError } from './config.ts'
+import { ConfigurationError } from './kernel/settings.ts'
 
 interface Command {
   summary: string

@@ -81,7 +81,8 @@ export async function buildHouse(options: {
       now: options.now ?? systemClock,
       newId,
       baseUrl: options.baseUrl,
-      settings: config.service,
+      settings: undefined,
+      platform: config.platform,
       system: (tenantId) => systemCtx(tenantId, log, newId()),
     }
     const gapListeners: (() => Promise<void>)[] = []
@@ -103,7 +104,8 @@ export async function buildHouse(options: {
       const given = Object.fromEntries(
         Object.entries((service.needs ?? {}) as Needs).map(([key, need]) => [key, built.get(need.name)?.api]),
       )
-      built.set(service.provides.name, service.build(kit, given))
+      const settings = service.settings && config.of(service.settings)
+      built.set(service.provides.name, service.build({ ...kit, settings }, given))
     }
     const firstThingsListeners: (() => void)[] = []
     forgetFirstPasswords(kit, () => {

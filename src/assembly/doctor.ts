@@ -3,6 +3,7 @@ import { accessSync, constants, existsSync, readFileSync, statfsSync, statSync }
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import type { Config } from '../config.ts'
+import { gatewaySettings } from '../gateway/settings.ts'
 import { readApplied } from '../kernel/backup/inventory.ts'
 import { systemClock } from '../kernel/clock.ts'
 import { connect, type Pool } from '../kernel/db.ts'
@@ -38,8 +39,8 @@ export async function* examine(config: Config, log: Log): AsyncGenerator<Finding
   const running = await findRunning(config)
   yield* reportRunning(running)
   yield await checkPort('WAYPOST_PORT', config.host, config.port, running?.baseUrl)
-  yield await checkPort('WAYPOST_MQTT_PORT', config.host, config.service.gateway.mqttPort, running?.mqttUrl)
-  yield await checkPort('WAYPOST_MQTTS_PORT', config.host, config.service.gateway.mqttsPort, running?.mqttsUrl)
+  yield await checkPort('WAYPOST_MQTT_PORT', config.host, config.of(gatewaySettings).mqttPort, running?.mqttUrl)
+  yield await checkPort('WAYPOST_MQTTS_PORT', config.host, config.of(gatewaySettings).mqttsPort, running?.mqttsUrl)
   yield await checkPort('WAYPOST_MANAGEMENT_PORT', '127.0.0.1', config.managementPort, running?.managementUrl)
   if (!config.databaseUrl) {
     const programs = checkPrograms(config)

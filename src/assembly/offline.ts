@@ -23,6 +23,7 @@ const declaring = (...names: string[]) => Object.fromEntries(names.map((name) =>
 export async function offlineApiDocument(baseUrl: string) {
   const log = await createLog({ level: 'silent', format: 'json' })
   const metrics = createMetrics()
+  const config = loadConfig({})
   const kit = {
     // Further connections are opened when they are used.
     db: unused('the database', { open: () => unused('the database') }),
@@ -38,7 +39,7 @@ export async function offlineApiDocument(baseUrl: string) {
     now: () => new Date(0),
     newId: () => '',
     baseUrl: () => baseUrl,
-    settings: loadConfig({}).service,
+    platform: config.platform,
     system: unused('the system'),
   } as unknown as Kit
   const http = createHttpServer({
@@ -53,7 +54,8 @@ export async function offlineApiDocument(baseUrl: string) {
   const built = new Map<string, BuiltService<unknown>>()
   for (const service of inOrder(catalogue)) {
     const given = Object.entries((service.needs ?? {}) as Needs).map(([key, need]) => [key, built.get(need.name)?.api])
-    const made = service.build(kit, Object.fromEntries(given)) as BuiltService<unknown>
+    const settings = service.settings && config.of(service.settings)
+    const made = service.build({ ...kit, settings }, Object.fromEntries(given)) as BuiltService<unknown>
     built.set(service.provides.name, made)
     for (const door of made.http ?? []) http.mount(door)
   }

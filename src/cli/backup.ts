@@ -54,7 +54,7 @@ export async function run(args: string[]): Promise<number> {
     process.stderr.write(`waypost: there is no database in ${config.dataDirectory}; WAYPOST_DATA names its directory\n`)
     return 1
   }
-  const { blobs } = config.service
+  const { blobs } = config.platform
   const withFiles = !flags['without-files'] && (flags['with-files'] === true || !blobs.s3)
   const started = monotonicMs()
   const database = await borrowDatabase(config, await createLog({ ...config.log, level: 'error' }))

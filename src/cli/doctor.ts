@@ -1,6 +1,7 @@
 import { examine, type Finding } from '../assembly/doctor.ts'
-import { type Config, ConfigurationError, loadConfig } from '../config.ts'
+import { type Config, loadConfig } from '../config.ts'
 import { createLog } from '../kernel/log.ts'
+import { ConfigurationError } from '../kernel/settings.ts'
 import { tell } from './sentences.ts'
 
 const signs: Record<Finding['state'], string> = { good: '✓', careful: '!', bad: '✗' }

@@ -115,7 +115,7 @@ async function restore(file: string, flags: Flags): Promise<number> {
       replace: flags.yes === true,
       ...(!flags['without-files'] && {
         contents: {
-          blobs: createBlobs(config.service.blobs, systemClock),
+          blobs: createBlobs(config.platform.blobs, systemClock),
           tables: contentTables(catalogue),
           progress: (count: number, bytes: number) =>
             sayNow(() => `${amount(count, 'content')} of files and blobs so far, ${size(bytes)}`),
@@ -128,7 +128,7 @@ async function restore(file: string, flags: Flags): Promise<number> {
     })
     if (result.inTheWay) return refuse(result.inTheWay)
     tell(`Restored ${amount(result.tables, 'table')}, ${amount(result.rows, 'row')}, in ${secondsSince(started)}.`)
-    tellStored(result, config.service.blobs.s3 ? 'the S3 store' : config.service.blobs.directory)
+    tellStored(result, config.platform.blobs.s3 ? 'the S3 store' : config.platform.blobs.directory)
     if (result.upgraded.length > 0) tell(`Then applied ${result.upgraded.join(', ')}.`)
     tell('A running platform takes it up now and writes bootstrap.json anew; a stopped one does at its next start.')
     return 0

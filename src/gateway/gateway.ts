@@ -34,6 +34,7 @@ import { createOwed } from './owed.ts'
 import type { Peer } from './peers.ts'
 import { createRecheck } from './recheck.ts'
 import { createServerCertificate } from './server-certificate.ts'
+import type { GatewaySettings } from './settings.ts'
 import * as store from './store/bindings.ts'
 import { sweepSessions } from './store/session-writes.ts'
 import { createSessionStore } from './store/sessions.ts'
@@ -63,11 +64,11 @@ export interface Given {
 /** A token is not a password: neighbours of a device with an old one are not locked out by it. */
 const wrongTokensPerAddress = 10
 
-export function createGateway(kit: Kit, given: Given): GatewayService {
+export function createGateway(kit: Kit<GatewaySettings>, given: Given): GatewayService {
   const { bus, log, newId } = kit
   const { identity, applications, register, tokens, credentials, trafficLog } = given
-  const settings = kit.settings.gateway
-  const { address, windowSeconds, lockSeconds } = kit.settings.loginLockout
+  const { settings } = kit
+  const { address, windowSeconds, lockSeconds } = kit.platform.loginLockout
   const nodeId = newId()
   const named = new Map<string, Extension>()
   let sessions: Sessions<Peer> | undefined
@@ -164,7 +165,7 @@ export function createGateway(kit: Kit, given: Given): GatewayService {
     extensions: own.extensions,
     binding: { settings, identify, dispatch, guesses, trafficLog, metrics },
     webSockets: {
-      trustProxy: settings.trustProxy,
+      trustProxy: kit.platform.trustProxy,
       sessions: () => sessions,
       limits,
     },
@@ -193,7 +194,7 @@ export function createGateway(kit: Kit, given: Given): GatewayService {
         limits: bounds,
       })
       sessions = made
-      const deps: DoorDeps = { host: settings.host, sessions: made, limits, descriptors: kit.descriptors, refused }
+      const deps: DoorDeps = { host: kit.platform.host, sessions: made, limits, descriptors: kit.descriptors, refused }
       const mqtt = await openMqtt(deps, settings.mqttPort)
       const mqtts = await openMqtts(deps, settings.mqttsPort, certificate).catch(async (error) => {
         await mqtt.close()

@@ -14,6 +14,7 @@ import type { GatewayMetrics } from './metrics.ts'
 import type { Host, Message, PublishCode, Qos, Subscription } from './mqtt/host.ts'
 import { createPatience } from './patience.ts'
 import { type Device, hasPresented, keepRoute, newPeer, type Peer, present, type Route, routeFor } from './peers.ts'
+import type { GatewaySettings } from './settings.ts'
 import {
   endpointOfFilter,
   readTail,
@@ -25,7 +26,7 @@ import {
 } from './topic.ts'
 
 export interface HostDeps {
-  settings: Kit['settings']['gateway']
+  settings: GatewaySettings
   log: Kit['log']
   clients: Clients
   identify: Identify

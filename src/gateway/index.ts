@@ -9,6 +9,7 @@ import { Gateway } from './contract.ts'
 import { createGateway } from './gateway.ts'
 import { deviceFace, deviceOperation, deviceRoots, mountBinding } from './http/binding.ts'
 import { acceptWebSockets } from './http/websocket.ts'
+import { gatewaySettings } from './settings.ts'
 
 export default defineService({
   name: 'gateway',
@@ -22,6 +23,7 @@ export default defineService({
     trafficLog: TrafficLog,
   },
   migrations: new URL('./migrations/', import.meta.url),
+  settings: gatewaySettings,
   build(kit, given) {
     const gateway = createGateway(kit, given)
     return {

@@ -6,6 +6,7 @@ import { readFileSync, statSync } from 'node:fs'
 import type { SecureContextOptions } from 'node:tls'
 import type { Kit } from '../kernel/define-service.ts'
 import type { Credentials } from '../services/credentials/contract.ts'
+import type { GatewaySettings } from './settings.ts'
 
 export interface ServerCertificate {
   current(): Promise<SecureContextOptions>
@@ -18,10 +19,17 @@ const renewBeforeMs = 30 * 24 * 3600 * 1000
 const lookEveryMs = 3600 * 1000
 
 export function createServerCertificate(
-  { settings, baseUrl, log, now }: Pick<Kit, 'settings' | 'baseUrl' | 'log' | 'now'>,
+  {
+    settings,
+    platform,
+    baseUrl,
+    log,
+    now,
+  }: Pick<Kit<GatewaySettings>, 'settings' | 'platform' | 'baseUrl' | 'log' | 'now'>,
   credentials: Pick<Credentials, 'rootCertificate' | 'issueServerCertificate'>,
 ): ServerCertificate {
-  const { certificateFile, keyFile, host } = settings.gateway
+  const { certificateFile, keyFile } = settings
+  const { host } = platform
   let version: string | undefined
   let invalidAfter = new Date(0)
 

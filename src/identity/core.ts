@@ -13,7 +13,7 @@ import { createThrottle } from './throttle.ts'
 import { createUnit } from './unit.ts'
 
 export function createCore(kit: Kit, given: { passwords?: Passwords } = {}) {
-  const passwords = given.passwords ?? createPasswords(kit.settings.passwordCost.scrypt)
+  const passwords = given.passwords ?? createPasswords(kit.platform.passwordCost.scrypt)
   const unit = createUnit(kit.db)
   const denied = createDenied(kit)
   const realms = createRealms(kit)

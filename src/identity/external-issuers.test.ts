@@ -234,7 +234,7 @@ describe('tokens of another provider', () => {
 
   test('an issuer on a private address is not asked unless the operator allows it', async () => {
     const { kit } = house
-    const careful = createExternalIssuers({ ...kit, settings: { ...kit.settings, allowPrivateAddresses: false } })
+    const careful = createExternalIssuers({ ...kit, platform: { ...kit.platform, allowPrivateAddresses: false } })
     const before = provider.asked.length
     await assert.rejects(careful.verify(await provider.token(), provider.issuer), Unauthenticated.is)
     assert.equal(provider.asked.length, before)

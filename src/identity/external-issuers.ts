@@ -39,10 +39,10 @@ export interface Cooldowns {
 }
 
 export function createExternalIssuers(
-  kit: Pick<Kit, 'db' | 'bus' | 'now' | 'log' | 'settings'>,
+  kit: Pick<Kit, 'db' | 'bus' | 'now' | 'log' | 'platform'>,
   cooldowns: Cooldowns = { failureMs: 10_000, rotationMs: 30_000 },
 ): ExternalIssuers {
-  const { db, bus, now, log, settings } = kit
+  const { db, bus, now, log, platform } = kit
   const known = new Map<string, { rows: readonly store.IssuerRow[]; until: number }>()
   const keySets = new Map<string, { keys: Promise<JWTVerifyGetKey>; retryAt: number }>()
   let generation = 0
@@ -81,7 +81,7 @@ export function createExternalIssuers(
   async function get(address: string): Promise<Response> {
     return await safeFetch(address, {
       headers: { accept: 'application/json' },
-      allowPrivate: settings.allowPrivateAddresses,
+      allowPrivate: platform.allowPrivateAddresses,
       timeoutMs: 5000,
       maxBytes: 256 * 1024,
     })
@@ -94,7 +94,7 @@ export function createExternalIssuers(
     if (document?.issuer !== issuer) throw new Error('the discovery document names another issuer')
     const address = document.jwks_uri
     if (typeof address !== 'string') throw new Error('the discovery document has no jwks_uri')
-    const problem = addressProblem(address, { allowPrivate: settings.allowPrivateAddresses })
+    const problem = addressProblem(address, { allowPrivate: platform.allowPrivateAddresses })
     if (problem) throw new Error(`jwks_uri: ${problem}`)
     let failedUntil = 0
     return createRemoteJWKSet(new URL(address), {

@@ -5,7 +5,7 @@ import { createPasswords } from './passwords.ts'
 import { hideSecrets } from './provider/edge.ts'
 
 test('a password matches its hash and no other, however its accents are typed', async () => {
-  const passwords = createPasswords(loadConfig({}).service.passwordCost.scrypt)
+  const passwords = createPasswords(loadConfig({}).platform.passwordCost.scrypt)
   const hash = await passwords.hash('caf\u00e9')
   assert.match(hash, /^scrypt\$16384\$8\$5\$/)
   assert.equal(await passwords.matches('cafe\u0301', hash), true)
@@ -15,7 +15,7 @@ test('a password matches its hash and no other, however its accents are typed', 
 })
 
 test('more checks than can wait are refused at once, and the others are done', async () => {
-  const passwords = createPasswords(loadConfig({}).service.passwordCost.scrypt)
+  const passwords = createPasswords(loadConfig({}).platform.passwordCost.scrypt)
   const cheap = 'scrypt$1024$8$1$c2FsdA$AAAA'
   const results = await Promise.allSettled(Array.from({ length: 80 }, () => passwords.matches('x', cheap)))
   const refused = results.filter(({ status }) => status === 'rejected') as PromiseRejectedResult[]

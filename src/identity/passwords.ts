@@ -1,6 +1,6 @@
 /** Passwords of users. scrypt at OWASP's strength with the least memory (config.ts): 16 MiB for each check. */
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
-import type { Settings } from '../kernel/define-service.ts'
+import type { PlatformSettings } from '../kernel/settings.ts'
 import { TooManyLogins } from './errors.ts'
 
 export interface Passwords {
@@ -14,7 +14,7 @@ const bytes = 32
 const atOnce = 2
 const waitingMax = 64
 
-type Cost = Settings['passwordCost']['scrypt']
+type Cost = PlatformSettings['passwordCost']['scrypt']
 
 export function createPasswords(cost: Cost): Passwords {
   const enter = createGate(atOnce, waitingMax)

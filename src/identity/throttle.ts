@@ -61,8 +61,8 @@ function networkOf(address: string) {
     .join(':')
 }
 
-export function createThrottle({ now, settings }: Pick<Kit, 'now' | 'settings'>, unit: Unit): Throttle {
-  const { account, address, windowSeconds, lockSeconds } = settings.loginLockout
+export function createThrottle({ now, platform }: Pick<Kit, 'now' | 'platform'>, unit: Unit): Throttle {
+  const { account, address, windowSeconds, lockSeconds } = platform.loginLockout
   const keysOf = (who: Who) => [
     { key: hash(`address\n${networkOf(who.address)}`), limit: address, mine: false },
     ...(who.account === undefined ? [] : [{ key: hash(`account\n${who.account}`), limit: account, mine: true }]),

@@ -1,5 +1,4 @@
 import type { FastifyInstance } from 'fastify'
-import type { S3Settings } from './blobs/blobs.ts'
 import type { Bulk } from './bulk/bulk.ts'
 import type { Bus } from './bus.ts'
 import type { Clock } from './clock.ts'
@@ -16,10 +15,11 @@ import type { Members } from './members.ts'
 import type { Metrics } from './metrics.ts'
 import type { PeriodicTask } from './periodic.ts'
 import type { Secrets } from './secrets.ts'
+import type { DeclaredSettings, PlatformSettings } from './settings.ts'
 import type { Signals } from './signals.ts'
 
 /** What every service is handed; nothing else of the outside world reaches it. */
-export interface Kit {
+export interface Kit<S = unknown> {
   db: Db
   bus: Bus
   /** This node and the others. */
@@ -37,53 +37,12 @@ export interface Kit {
   newId: NewId
   /** The public address, never with a slash at its end; known once the door is open, so ask when you need it. */
   baseUrl: () => string
-  settings: Settings
+  /** The settings that the service declares. */
+  settings: S
+  /** Settings that are no single service's. */
+  platform: PlatformSettings
   /** The platform itself as the caller, for a tenant. */
   system(tenantId: string): Ctx
-}
-
-/** What services may know of the configuration. */
-export interface Settings {
-  generateApplicationNames: boolean
-  allowPrivateAddresses: boolean
-  /** What the check of a password takes: scrypt of people, bcrypt of devices. */
-  passwordCost: { scrypt: { N: number; r: number; p: number }; bcryptRounds: number }
-  loginLockout: { account: number; address: number; windowSeconds: number; lockSeconds: number }
-  gateway: {
-    host: string
-    mqttPort: number
-    mqttsPort: number
-    /** PEM files; without them the platform's own certificate authority issues the door's certificate. */
-    certificateFile: string | undefined
-    keyFile: string | undefined
-    trustProxy: boolean
-    connectTimeoutSeconds: number
-    /** Connections from one address; 0: as many as the process may have. */
-    connectionsPerAddress: number
-    /** Connections that have not presented credentials or a valid token yet, from one address. */
-    strangersPerAddress: number
-    /** 0 is for ever. */
-    strangerSeconds: number
-    /** Messages a second, 0: no limit. */
-    messagesPerConnection: number
-    messagesPerTenant: number
-    /** For each session of a client that is away. */
-    queuedMessagesMax: number
-  }
-  trafficLog: { payloadBytesMax: number; retentionDays: number }
-  timeSeries: {
-    /** Values of series that an application may have. */
-    seriesMax: number
-    /** Who may watch points at the same time, in this process. */
-    live: { inAll: number; perTenant: number }
-  }
-  /** Where contents of any size are kept: in files, or in an S3-compatible store. */
-  blobs: { directory: string; s3: S3Settings | undefined }
-  binaryData: {
-    uploadTokenSeconds: number
-    /** For each tenant, 0: no limit. */
-    quotaBytes: number
-  }
 }
 
 /** One group of routes with its addresses. */
@@ -137,7 +96,7 @@ export interface ContentNames {
 export type Needs = Record<string, Contract<any>>
 export type Given<N extends Needs> = { [K in keyof N]: N[K] extends Contract<infer T> ? T : never }
 
-export interface ServiceDefinition<T, N extends Needs> {
+export interface ServiceDefinition<T, N extends Needs, S> {
   name: string
   provides: Contract<T>
   needs?: N
@@ -145,11 +104,14 @@ export interface ServiceDefinition<T, N extends Needs> {
   migrations?: URL
   /** Rows that name contents of the blob store: a backup holds these contents too. */
   contents?: ContentNames
-  build(kit: Kit, given: Given<N>): BuiltService<T>
+  /** From the service's settings.ts, and listed in assembly/settings.ts. */
+  settings?: DeclaredSettings<S>
+  build(kit: Kit<S>, given: Given<N>): BuiltService<T>
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a catalogue holds services of every kind
-export type AnyService = ServiceDefinition<any, any>
+export type AnyService = ServiceDefinition<any, any, any>
 
-export const defineService = <T, N extends Needs = Record<never, never>>(definition: ServiceDefinition<T, N>) =>
-  definition
+export const defineService = <T, N extends Needs = Record<never, never>, S = unknown>(
+  definition: ServiceDefinition<T, N, S>,
+) => definition

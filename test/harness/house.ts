@@ -60,7 +60,7 @@ export async function openHouse(options: HouseOptions): Promise<TestHouse> {
     WAYPOST_MQTTS_PORT: '0',
     ...options.environment,
   })
-  if (!options.slowPasswords) config.service.passwordCost = { scrypt: { N: 2 ** 10, r: 8, p: 1 }, bcryptRounds: 4 }
+  if (!options.slowPasswords) config.platform.passwordCost = { scrypt: { N: 2 ** 10, r: 8, p: 1 }, bcryptRounds: 4 }
   const log = await createLog(config.log)
   const baseUrl = config.baseUrl ?? 'http://waypost.test'
   const house = await buildHouse({

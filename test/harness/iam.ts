@@ -101,7 +101,7 @@ export function withRealms(house: TestHouse | (House & { http: TestHouse['http']
         scope: 'openid',
       }),
     async user(tenantId: string, username: string, roles: string[] = []) {
-      passwordHash ??= createPasswords(kit.settings.passwordCost.scrypt).hash(password)
+      passwordHash ??= createPasswords(kit.platform.passwordCost.scrypt).hash(password)
       const names = { email: null, firstName: null, lastName: null }
       const user = { id: newId(), username, ...names, passwordHash: await passwordHash, roles }
       await insertUser(kit.db.sql, tenantId, user)

@@ -5,7 +5,6 @@
 import { METHODS } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
 import { monotonicMs } from '../../kernel/clock.ts'
-import type { Kit } from '../../kernel/define-service.ts'
 import { PlatformError, TooManyRequests } from '../../kernel/errors.ts'
 import type { Face } from '../../kernel/faces.ts'
 import { bodyLimitBytes } from '../../kernel/http/body.ts'
@@ -18,10 +17,11 @@ import { type Identify, isRefused, type Refused } from '../identify.ts'
 import { draw, type Guesses, giveBack } from '../limits.ts'
 import type { GatewayMetrics } from '../metrics.ts'
 import { plainAddress } from '../peers.ts'
+import type { GatewaySettings } from '../settings.ts'
 import { prefixEnd, readTail, readTopic, shownIn, type Topic, topicProblems } from '../topic.ts'
 
 export interface BindingDeps {
-  settings: Kit['settings']['gateway']
+  settings: GatewaySettings
   identify: Identify
   dispatch: Dispatch
   guesses: Guesses

@@ -5,12 +5,14 @@ import { attributeDictionary } from './device.ts'
 import { reactions } from './reactions.ts'
 import { attributeRoutes, routes } from './routes.ts'
 import { createApplications } from './service.ts'
+import { applicationsSettings } from './settings.ts'
 
 export default defineService({
   name: 'applications',
   provides: Applications,
   needs: { identity: Identity },
   migrations: new URL('./migrations/', import.meta.url),
+  settings: applicationsSettings,
   build(kit, { identity }) {
     const service = createApplications(kit, identity)
     reactions(kit.bus, service)

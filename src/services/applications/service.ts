@@ -8,6 +8,7 @@ import { type ApplicationRules, createApplicationRules, documentsOf, inArray } f
 import { type ConfigurationRules, createConfigurationRules } from './service/configurations.ts'
 import { createUsages } from './service/usages.ts'
 import { createVersionRules, type VersionRules } from './service/versions.ts'
+import type { ApplicationsSettings } from './settings.ts'
 import { findApplication, findConfigurationsOf } from './store.ts'
 
 export interface ApplicationsService {
@@ -23,7 +24,7 @@ export interface ApplicationsService {
   api: Applications
 }
 
-export function createApplications(kit: Kit, identity: Identity): ApplicationsService {
+export function createApplications(kit: Kit<ApplicationsSettings>, identity: Identity): ApplicationsService {
   const memory = createMemory(kit.bus)
   const usages = createUsages()
   const applications = createApplicationRules(kit, identity, memory, usages)

@@ -161,7 +161,7 @@ test('without a token of people: 401', async () => {
 const openContents = () =>
   readdirSync('/proc/self/fd').filter((fd) => {
     try {
-      return readlinkSync(`/proc/self/fd/${fd}`).startsWith(at.house.kit.settings.blobs.directory)
+      return readlinkSync(`/proc/self/fd/${fd}`).startsWith(at.house.kit.platform.blobs.directory)
     } catch {
       return false
     }

@@ -29,7 +29,7 @@ before(async () => {
   app = await at.anApplication()
 })
 
-const directory = () => at.house.kit.settings.blobs.directory
+const directory = () => at.house.kit.platform.blobs.directory
 const sql = () => at.house.kit.db.sql
 const mark = '0'.repeat(32)
 /** Every content below the directory of blobs. */

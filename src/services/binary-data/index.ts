@@ -12,6 +12,7 @@ import { downloadRoutes } from './routes/downloads.ts'
 import { listRoutes } from './routes/lists.ts'
 import { uploadRoutes } from './routes/uploads.ts'
 import { createBinaryData } from './service.ts'
+import { binaryDataSettings } from './settings.ts'
 
 export default defineService({
   name: 'binary-data',
@@ -26,6 +27,7 @@ export default defineService({
   },
   migrations: new URL('./migrations/', import.meta.url),
   contents: { table: 'items', key: 'content_key', size: 'size', sha256: 'checksum', mark: 'store_mark' },
+  settings: binaryDataSettings,
   build(kit, { gateway, ...given }) {
     const service = createBinaryData(kit, given)
     reactions(kit.bus, service.endings)

@@ -12,6 +12,7 @@ import { createLeavings, type Leavings } from './service/leavings.ts'
 import { createListRules, type ListRules } from './service/lists.ts'
 import { createTokenRules, type TokenRules } from './service/tokens.ts'
 import { createUploadRules, type UploadRules } from './service/uploads.ts'
+import type { BinaryDataSettings } from './settings.ts'
 
 export interface BinaryDataService {
   tokens: TokenRules
@@ -24,10 +25,10 @@ export interface BinaryDataService {
 }
 
 export function createBinaryData(
-  kit: Kit,
+  kit: Kit<BinaryDataSettings>,
   given: { identity: Identity; applications: Applications; register: Register; tenants: Tenants; tokens: Tokens },
 ): BinaryDataService {
-  const blobs = createBlobs(kit.settings.blobs, kit.now)
+  const blobs = createBlobs(kit.platform.blobs, kit.now)
   const leavings = createLeavings(kit, blobs)
   const tokens = createTokenRules(kit, given)
   return {

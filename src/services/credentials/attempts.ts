@@ -21,8 +21,8 @@ interface Record {
 const accountsMax = 20_000
 const dayMs = 86_400_000
 
-export function createAttempts({ now, settings }: Pick<Kit, 'now' | 'settings'>): Attempts {
-  const { account: limit, windowSeconds, lockSeconds } = settings.loginLockout
+export function createAttempts({ now, platform }: Pick<Kit, 'now' | 'platform'>): Attempts {
+  const { account: limit, windowSeconds, lockSeconds } = platform.loginLockout
   const accounts = new Map<string, Record>()
 
   function recordOf(account: string, at: number): Record {

@@ -6,7 +6,7 @@ import { loadConfig } from '../../config.ts'
 import { PlatformError } from '../../kernel/errors.ts'
 import { createHashing } from './hashing.ts'
 
-const { bcryptRounds } = loadConfig({}).service.passwordCost
+const { bcryptRounds } = loadConfig({}).platform.passwordCost
 const hashing = createHashing(bcryptRounds)
 
 test('a hash matches its password and no other', async () => {

@@ -29,7 +29,7 @@ export interface CredentialsService {
 export function createCredentials(kit: Kit): CredentialsService {
   const { bus, now, metrics } = kit
   const workshop = createWorkshop()
-  const hashing = createHashing(kit.settings.passwordCost.bcryptRounds)
+  const hashing = createHashing(kit.platform.passwordCost.bcryptRounds)
   const uses = createUses(kit)
   const memory = createMemory(bus)
   const authorities = createAuthorities(kit, workshop)

@@ -6,12 +6,14 @@ import { TimeSeries } from './contract.ts'
 import { reactions } from './reactions.ts'
 import { routes } from './routes.ts'
 import { createTimeSeries } from './service.ts'
+import { timeSeriesSettings } from './settings.ts'
 
 export default defineService({
   name: 'time-series',
   provides: TimeSeries,
   needs: { applications: Applications, register: Register, gateway: Gateway },
   migrations: new URL('./migrations/', import.meta.url),
+  settings: timeSeriesSettings,
   build(kit, { applications, register, gateway }) {
     const service = createTimeSeries(kit, { applications, register })
     reactions(kit.bus, service)

@@ -18,6 +18,7 @@ import { createDataRules, type DataRules } from './read/data.ts'
 import { createLastRules, type LastRules } from './read/last.ts'
 import { createReader } from './read/reader.ts'
 import { createSights } from './read/visible-series.ts'
+import type { TimeSeriesSettings } from './settings.ts'
 import { createCollect } from './write/collect.ts'
 import { createConnectivitySeries } from './write/connectivity-series.ts'
 import { createPlans, type Plans } from './write/extraction-plans.ts'
@@ -61,13 +62,13 @@ const retentionEveryMs = 15 * 60_000
 const straysEveryMs = 24 * 3_600_000
 
 export function createTimeSeries(
-  kit: Kit,
+  kit: Kit<TimeSeriesSettings>,
   { applications, register }: { applications: Applications; register: Register },
 ): TimeSeriesService {
   const { bus, jobs, log, metrics, now } = kit
   const db = kit.db.open({ max: writesAtOnce * 2, name: 'waypost-series' })
   const background = kit.db.open({ max: 2, name: 'waypost-series-packing' })
-  const names = createNames(kit.db, kit.settings.timeSeries)
+  const names = createNames(kit.db, kit.settings)
   const plans = createPlans(log, applications)
   const slots = createSlots(kit)
   const writer = createWriter({
@@ -123,7 +124,7 @@ export function createTimeSeries(
     names,
     sights,
     replay: createReplay({ db: reading, names, latest, retention, now, position: writer.position }),
-    limits: kit.settings.timeSeries.live,
+    limits: kit.settings.live,
   })
   const putPoints = createPutPoints({ names, writer })
   return {

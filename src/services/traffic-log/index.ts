@@ -5,12 +5,14 @@ import { requestStatus } from './device.ts'
 import { reactions } from './reactions.ts'
 import { routes } from './routes.ts'
 import { createTrafficLog } from './service.ts'
+import { trafficLogSettings } from './settings.ts'
 
 export default defineService({
   name: 'traffic-log',
   provides: TrafficLog,
   needs: { applications: Applications },
   migrations: new URL('./migrations/', import.meta.url),
+  settings: trafficLogSettings,
   build(kit, { applications }) {
     const service = createTrafficLog(kit, applications)
     reactions(kit.bus, service)

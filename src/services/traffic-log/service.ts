@@ -14,6 +14,7 @@ import { createPartitions } from './partitions.ts'
 import { isPlain, type Sight, type Span, type TrafficQuery } from './question.ts'
 import { type CountedRefusal, createRefusals } from './refusals.ts'
 import type { Rows } from './rows.ts'
+import type { TrafficLogSettings } from './settings.ts'
 import { countOn } from './store/counts.ts'
 import * as endpoints from './store/endpoints.ts'
 import * as lists from './store/lists.ts'
@@ -81,9 +82,9 @@ const canceled = '57014'
 const dataTrouble = /^(22|54)/
 const codeOf = (error: unknown) => (error as { code?: string } | null)?.code
 
-export function createTrafficLog(kit: Kit, applications: Applications): TrafficLogService {
+export function createTrafficLog(kit: Kit<TrafficLogSettings>, applications: Applications): TrafficLogService {
   const { db, jobs, log, now, metrics } = kit
-  const { payloadBytesMax, retentionDays } = kit.settings.trafficLog
+  const { payloadBytesMax, retentionDays } = kit.settings
   const writing = db.open({ max: writesAtOnce * 2, name: 'waypost-traffic' })
   const partitions = createPartitions(kit, retentionDays)
   const gate = createGate({ perTenant: 2, inAll: 4, waitingPerTenant: 20 })

@@ -21,11 +21,11 @@ const shown = ({ audience, rolesClaim, ...row }: store.IssuerRow): Issuer => ({
 
 export type Issuers = ReturnType<typeof createIssuers>
 
-export function createIssuers(kit: Pick<Kit, 'db' | 'bus' | 'now' | 'newId' | 'baseUrl' | 'settings'>) {
+export function createIssuers(kit: Pick<Kit, 'db' | 'bus' | 'now' | 'newId' | 'baseUrl' | 'platform'>) {
   const { db, bus, now, newId } = kit
 
   function check(issuer: string) {
-    const problem = addressProblem(issuer, { allowPrivate: kit.settings.allowPrivateAddresses })
+    const problem = addressProblem(issuer, { allowPrivate: kit.platform.allowPrivateAddresses })
     if (problem) throw invalidField('issuer', problem)
     const url = new URL(issuer)
     if (url.search !== '' || url.hash !== '') throw invalidField('issuer', 'must not have a query or fragment')

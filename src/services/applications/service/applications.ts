@@ -16,6 +16,7 @@ import {
   VersionDeleted,
 } from '../events.ts'
 import type { Memory } from '../memory.ts'
+import type { ApplicationsSettings } from '../settings.ts'
 import * as store from '../store.ts'
 import { permitted, readableNames, requireTenant, resourceName, tenantToRead } from './access.ts'
 import type { Usages } from './usages.ts'
@@ -35,7 +36,7 @@ export interface ApplicationRules {
 }
 
 export function createApplicationRules(
-  { db, bus, now, settings }: Kit,
+  { db, bus, now, settings }: Kit<ApplicationsSettings>,
   identity: Identity,
   memory: Memory,
   usages: Usages,

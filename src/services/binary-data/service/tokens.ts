@@ -7,6 +7,7 @@ import { newSecret } from '../../../kernel/ids.ts'
 import type { Register } from '../../register/contract.ts'
 import type { Tokens } from '../../tokens/contract.ts'
 import { UploadRefused } from '../errors.ts'
+import type { BinaryDataSettings } from '../settings.ts'
 import * as store from '../store/uploads.ts'
 
 export interface TokenRules {
@@ -22,14 +23,14 @@ const retrySeconds = 60
 const hashOf = (token: string) => createHash('sha256').update(token).digest('base64url')
 
 export function createTokenRules(
-  { db, now, settings }: Kit,
+  { db, now, settings }: Kit<BinaryDataSettings>,
   { identity, register, tokens }: { identity: Identity; register: Register; tokens: Tokens },
 ): TokenRules {
   return {
     async issue({ tenantId, applicationName, endpointId }) {
       const token = newSecret()
       const issuedAt = now()
-      const expiresAt = new Date(issuedAt.getTime() + settings.binaryData.uploadTokenSeconds * 1000)
+      const expiresAt = new Date(issuedAt.getTime() + settings.uploadTokenSeconds * 1000)
       const tokenHash = hashOf(token)
       const row = { tokenHash, endpointId, tenantId, applicationName, issuedAt, expiresAt }
       if (await store.insertToken(db.sql, row, tokensMax)) return token

@@ -10,6 +10,7 @@ import type { Kit } from '../../../kernel/define-service.ts'
 import { TooManyRequests } from '../../../kernel/errors.ts'
 import type { Tenants } from '../../tenants/contract.ts'
 import { ChecksumMismatch, QuotaExceeded, UploadRefused } from '../errors.ts'
+import type { BinaryDataSettings } from '../settings.ts'
 import * as items from '../store/items.ts'
 import * as store from '../store/uploads.ts'
 import type { Leavings } from './leavings.ts'
@@ -45,7 +46,7 @@ const perEndpointMax = 16
 const retrySeconds = 5
 
 export function createUploadRules(
-  kit: Kit,
+  kit: Kit<BinaryDataSettings>,
   deps: { blobs: Blobs; tokens: TokenRules; leavings: Leavings; tenants: Tenants },
 ): UploadRules {
   const { blobs, tokens, leavings, tenants } = deps
@@ -60,7 +61,7 @@ export function createUploadRules(
   /** By its package, else by the setting. Asked each time: who has bought more need not wait. */
   async function quotaOf(tenantId: string): Promise<number> {
     const own = await tenants.diskSizeOf(tenantId)
-    return own || kit.settings.binaryData.quotaBytes || Number.POSITIVE_INFINITY
+    return own || kit.settings.quotaBytes || Number.POSITIVE_INFINITY
   }
 
   async function allowanceOf({ kind, name }: Upload, { tenantId, endpointId }: store.TokenRow): Promise<Allowance> {

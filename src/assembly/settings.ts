@@ -1,0 +1,16 @@
+/** The settings that services declare. Only these light files are read for `waypost help` and `config`, not the services. */
+import { gatewaySettings } from '../gateway/settings.ts'
+import type { DeclaredSettings } from '../kernel/settings.ts'
+import { applicationsSettings } from '../services/applications/settings.ts'
+import { binaryDataSettings } from '../services/binary-data/settings.ts'
+import { timeSeriesSettings } from '../services/time-series/settings.ts'
+import { trafficLogSettings } from '../services/traffic-log/settings.ts'
+
+/** By the name of the service. `buildHouse` refuses a service whose settings are missing here. */
+export const serviceSettings: Record<string, DeclaredSettings<unknown>> = {
+  gateway: gatewaySettings,
+  applications: applicationsSettings,
+  'traffic-log': trafficLogSettings,
+  'time-series': timeSeriesSettings,
+  'binary-data': binaryDataSettings,
+}

@@ -1,0 +1,77 @@
+import { defineSettings, type SettingsOf } from '../kernel/settings.ts'
+
+export const gatewaySettings = defineSettings(
+  {
+    MQTT_PORT: { kind: 'port', default: '1883', meaning: 'MQTT for devices; 0 is any free port' },
+    MQTTS_PORT: {
+      kind: 'port',
+      default: '8883',
+      meaning: 'MQTT over TLS for devices, with optional client certificates; 0 is any free port',
+    },
+    MQTTS_CERTIFICATE_FILE: {
+      kind: 'path',
+      default: undefined,
+      meaning: 'PEM chain for MQTT over TLS; default: one issued by the certificate authority of the platform',
+    },
+    MQTTS_KEY_FILE: { kind: 'path', default: undefined, meaning: 'PEM key of that certificate' },
+    MQTT_CONNECT_TIMEOUT_SECONDS: {
+      kind: 'integer',
+      default: '10',
+      meaning: 'time that a new connection has for its CONNECT',
+    },
+    MQTT_CONNECTIONS_PER_ADDRESS: {
+      kind: 'integer',
+      default: '0',
+      meaning:
+        'MQTT connections from one IPv4 address or IPv6 /64; 0: no limit of its own, because all devices may come through one proxy',
+    },
+    MQTT_STRANGERS_PER_ADDRESS: {
+      kind: 'integer',
+      default: '1000',
+      meaning:
+        'MQTT connections from one IPv4 address or IPv6 /64 that have presented neither credentials nor a valid token yet; the next one ' +
+        'closes the oldest of them',
+    },
+    MQTT_STRANGER_SECONDS: {
+      kind: 'integer',
+      default: '600',
+      meaning:
+        'time that a connection without credentials has to name an endpoint by a valid token, before it is closed; 0 is for ever',
+    },
+    MQTT_QUEUED_MESSAGES: {
+      kind: 'integer',
+      default: '1000',
+      meaning: 'messages kept for the session of a client that is away',
+    },
+    DEVICE_MESSAGES_PER_CONNECTION: {
+      kind: 'integer',
+      default: '2000',
+      meaning: 'messages a second from one connection; more are read later; 0 is no limit',
+    },
+    DEVICE_MESSAGES_PER_TENANT: {
+      kind: 'integer',
+      default: '50000',
+      meaning: 'messages a second from all devices of a tenant; more are read later; 0 is no limit',
+    },
+  },
+  (value) => ({
+    mqttPort: value.MQTT_PORT,
+    mqttsPort: value.MQTTS_PORT,
+    /** PEM files; without them the platform's own certificate authority issues the server certificate. */
+    certificateFile: value.MQTTS_CERTIFICATE_FILE,
+    keyFile: value.MQTTS_KEY_FILE,
+    connectTimeoutSeconds: Math.max(1, value.MQTT_CONNECT_TIMEOUT_SECONDS),
+    /** Connections from one address; 0: as many as the process may have. */
+    connectionsPerAddress: value.MQTT_CONNECTIONS_PER_ADDRESS,
+    /** Connections that have not presented credentials or a valid token yet, from one address. */
+    strangersPerAddress: value.MQTT_STRANGERS_PER_ADDRESS,
+    /** 0 is for ever. A timer takes no more than 24 days. */
+    strangerSeconds: Math.min(value.MQTT_STRANGER_SECONDS, 7 * 24 * 3600),
+    /** Messages a second, 0: no limit. */
+    messagesPerConnection: value.DEVICE_MESSAGES_PER_CONNECTION,
+    messagesPerTenant: value.DEVICE_MESSAGES_PER_TENANT,
+    /** For each session of a client that is away. */
+    queuedMessagesMax: value.MQTT_QUEUED_MESSAGES,
+  }),
+)
+export type GatewaySettings = SettingsOf<typeof gatewaySettings>

@@ -1,0 +1,17 @@
+import { defineSettings, type SettingsOf } from '../../kernel/settings.ts'
+
+export const trafficLogSettings = defineSettings(
+  {
+    TRAFFIC_LOG_PAYLOAD_BYTES: {
+      kind: 'integer',
+      default: '16384',
+      meaning: 'longer payloads are cut in the traffic log, and marked so',
+    },
+    TRAFFIC_LOG_DAYS: { kind: 'integer', default: '7', meaning: 'how long the traffic log keeps its records' },
+  },
+  (value) => ({
+    payloadBytesMax: value.TRAFFIC_LOG_PAYLOAD_BYTES,
+    retentionDays: Math.max(1, value.TRAFFIC_LOG_DAYS),
+  }),
+)
+export type TrafficLogSettings = SettingsOf<typeof trafficLogSettings>
