@@ -1,11 +1,9 @@
 /** The pages that are measured, each with the statement that somebody would write for it by hand. */
-import type postgres from 'postgres'
+import type { Fragment } from '../../src/kernel/db.ts'
 import { cityOf, dayOf, idOf, modelOf } from './endpoints.ts'
 import type { Filter } from './filters.ts'
 import type { Found, Kind } from './measure.ts'
 import { applicationName, root, type Site, versionNames } from './site.ts'
-
-type Fragment = postgres.PendingQuery<postgres.Row[]>
 
 const limit = 100
 const shared = [

@@ -1,10 +1,8 @@
-import type { PendingQuery, Row } from 'postgres'
+import type { Fragment } from '../../src/kernel/db.ts'
 import type { Found, Kind } from '../register/measure.ts'
 import type { Site } from '../register/site.ts'
 import type { Figure } from '../report.ts'
 import { endpointOf, rareVersion } from './filling.ts'
-
-type Fragment = PendingQuery<Row[]>
 
 const root = '/api/v1/al/endpoint-traffic'
 const hourMs = 3_600_000

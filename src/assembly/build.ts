@@ -24,6 +24,8 @@ import { version } from './version.ts'
 
 export interface House {
   kit: Kit
+  /** How to reach its database. */
+  connection: ConnectionOptions
   built: Map<string, BuiltService<unknown>>
   services: AnyService[]
   migrated: string[]
@@ -56,7 +58,6 @@ export async function buildHouse(options: {
 }): Promise<House> {
   const { config, log, connection } = options
   const services = inOrder(options.services)
-  // pg-boss sends whole transactions as one text, which the driver allows on a pool of one only.
   const jobPool = connect(connection, { max: 1, translate: false, name: 'waypost-jobs' })
   const db = createDb(connection, { max: config.databaseConnections })
   try {
@@ -113,6 +114,7 @@ export async function buildHouse(options: {
     })
     return {
       kit,
+      connection,
       built,
       services,
       migrated,

@@ -3,7 +3,6 @@ import { type Database, openDatabase } from '../assembly/database.ts'
 import type { Platform } from '../assembly/start.ts'
 import { type Config, loadConfig } from '../config.ts'
 import { sleep } from '../kernel/clock.ts'
-import { isUnheardLoss } from '../kernel/db.ts'
 import { collectSeldom } from '../kernel/heap.ts'
 import { createLog, type Log } from '../kernel/log.ts'
 import { listenForStop, type StopRequest } from './stop-request.ts'
@@ -17,10 +16,6 @@ export async function run(): Promise<number> {
   const stop = listenForStop()
   const config = loadConfig()
   const log = await createLog(config.log)
-  process.on('unhandledRejection', (error) => {
-    if (!isUnheardLoss(error)) throw error
-    log.warn({ err: error }, 'a connection to the database broke while it was opened')
-  })
   // Exits here: a timer or connection that is left open must not keep the process, and while Node removes the signal handlers
   // of a process that ends by itself, a repeated signal would kill it.
   process.exit(await serve(config, log, stop))

@@ -14,9 +14,7 @@ import {
   superuser,
   writeDurably,
 } from './embedded-postgres/cluster.ts'
-import type { PostgresConnection } from './embedded-postgres/connection.ts'
 import { stopOrphan } from './embedded-postgres/orphan.ts'
-import { ensureOwner, owner, readOwnerPassword } from './embedded-postgres/owner.ts'
 import { revived } from './embedded-postgres/revive.ts'
 import { startServer } from './embedded-postgres/server.ts'
 import { settings } from './embedded-postgres/settings.ts'
@@ -29,11 +27,14 @@ import {
   removeSockets,
 } from './embedded-postgres/socket.ts'
 
+/**
+ * Options for `postgres(…)`, and for `pg` too. An object, because postgres.js cannot read a socket's path from a URL (it
+ * leaves %2F undecoded and asks the DNS).
+ */
+export type PostgresConnection = { host: string; port: number; user: string; password: string; database: string }
+
 export type EmbeddedPostgres = {
-  /** As the role that owns the database and is no superuser. */
   connection: PostgresConnection
-  /** As superuser. */
-  administration: PostgresConnection
   /** Stops the server within 8 seconds; what was committed is safe in any case. */
   stop(): Promise<void>
   /** The server's processes, the main one first. */
@@ -85,25 +86,18 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     writeDurably(socket, socketDirectory)
     if (isNew) await makeCluster(cluster, directory, binaries, account, socketDirectory)
 
-    const administration = administrationOf(directory, socketDirectory)
+    const connection = connectionTo(directory, socketDirectory)
     const serverSettings = { ...settings(socketDirectory, options.memoryBytes), ...options.settings }
     const start = () => startServer({ cluster, binaries, account, settings: serverSettings, log: options.log })
     const again = async () => {
       await stopOrphan(cluster)
-      removeSockets(administration.host)
+      removeSockets(connection.host)
       return await start()
     }
     const server = options.revive ? await revived(again, options.log) : await start()
     server.exited.then(cleanUp)
-    try {
-      await ensureOwner(directory, administration)
-    } catch (error) {
-      await server.stop()
-      throw error
-    }
     return {
-      connection: connectionTo(directory, socketDirectory),
-      administration,
+      connection,
       pids: server.pids,
       exited: server.exited,
       async stop() {
@@ -118,22 +112,12 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
 }
 
 /** How to reach the server that another process runs in this directory; undefined when none is running. */
-export async function connectEmbeddedPostgres(
-  directory: string,
-  as: 'owner' | 'superuser' = 'owner',
-): Promise<PostgresConnection | undefined> {
+export async function connectEmbeddedPostgres(directory: string): Promise<PostgresConnection | undefined> {
   const socketDirectory = recordedSocketDirectory(layout(resolve(directory)).socket)
   if (!socketDirectory || !(await isListening(socketDirectory))) return undefined
-  return (as === 'owner' ? connectionTo : administrationOf)(resolve(directory), socketDirectory)
+  return connectionTo(resolve(directory), socketDirectory)
 }
 
-function administrationOf(directory: string, host: string): PostgresConnection {
-  return { host, port, user: superuser, password: readPassword(directory), database: 'postgres' }
-}
-
-/** As superuser beside a running platform of an older version, which has made no other role. */
 function connectionTo(directory: string, host: string): PostgresConnection {
-  const password = readOwnerPassword(directory)
-  if (password === undefined) return administrationOf(directory, host)
-  return { host, port, user: owner, password, database: 'postgres' }
+  return { host, port, user: superuser, password: readPassword(directory), database: 'postgres' }
 }

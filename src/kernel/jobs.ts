@@ -1,5 +1,6 @@
 /** Durable jobs on PostgreSQL (pg-boss): enqueued in the caller's transaction, retried, taken up again after a crash. */
 import { PgBoss } from 'pg-boss'
+import type { Value } from './db/values.ts'
 import type { Db, Pool, Sql } from './db.ts'
 import type { Log } from './log.ts'
 
@@ -65,7 +66,7 @@ export async function readJobsVersion(sql: Sql): Promise<number | null> {
   return row?.version ?? null
 }
 
-/** Makes or migrates pg-boss's tables without doing any job. The pool must be one of one connection, not translated. */
+/** Makes or migrates pg-boss's tables without doing any job. The pool must not translate names. */
 export async function installJobs(pool: Pool) {
   const boss = new PgBoss({ schema: jobsSchema, db: executorOf(pool), schedule: false, supervise: false })
   await boss.start()
@@ -88,7 +89,11 @@ export function createJobs({ db, pool, log }: { db: Db; pool: Pool; log: Log }):
     // Rebuilding indexes needs statements outside a transaction and is worth it only with millions of jobs.
     reindex: false,
   })
-  boss.on('error', (error) => log.error({ err: error }, 'the job queue has a problem'))
+  let stopped = false
+  boss.on('error', (error) => {
+    // A worker that was stopped while it polled finds the connections closed.
+    if (!stopped) log.error({ err: error }, 'the job queue has a problem')
+  })
 
   const wake = (name: string) => {
     for (const id of workers.get(name) ?? []) boss.notifyWorker(id)
@@ -158,23 +163,17 @@ export function createJobs({ db, pool, log }: { db: Db; pool: Pool; log: Log }):
     async reopen() {
       for (const { job } of handlers.values()) await open(job)
     },
-    stop() {
+    async stop() {
       stopping.abort(new Error('the process stops'))
       // Graceful polls every half second whether a handler still runs; it is needless when none does.
-      return boss.stop({ graceful: running > 0, close: false, timeout: 5000 })
+      await boss.stop({ graceful: running > 0, close: false, timeout: 5000 })
+      stopped = true
     },
   }
 }
 
-/** `unknown`: PostgreSQL decides what a text is. The driver would encode pg-boss's finished JSON texts a second time. */
-const unknownType = 705
-
 const executorOf = (sql: Sql) => ({
   async executeSql(text: string, values: unknown[] = []) {
-    const parameters = values.map((value) =>
-      typeof value === 'string' ? sql.typed(value as never, unknownType) : value,
-    )
-    const rows = await sql.unsafe(text, parameters as never[])
-    return { rows: rows as unknown as Record<string, unknown>[] }
+    return { rows: (await sql.unsafe(text, values as Value[])) as Record<string, unknown>[] }
   },
 })

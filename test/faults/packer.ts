@@ -1,16 +1,12 @@
 /** A process that ends slots of time series and packs them without pause, until it is killed. */
 import { sleep, systemClock } from '../../src/kernel/clock.ts'
-import { createDb, isUnheardLoss } from '../../src/kernel/db.ts'
+import { createDb } from '../../src/kernel/db.ts'
 import { createLog } from '../../src/kernel/log.ts'
 import { createMetrics } from '../../src/kernel/metrics.ts'
 import { createNames } from '../../src/services/time-series/numbers.ts'
 import { createPacker } from '../../src/services/time-series/pack/packer.ts'
 import { createSlots } from '../../src/services/time-series/write/slots.ts'
 
-// As the platform does it.
-process.on('unhandledRejection', (error) => {
-  if (!isUnheardLoss(error)) throw error
-})
 const db = createDb({ url: process.argv[2]! }, { max: 4, name: 'waypost-test-packing' })
 const slots = createSlots({ db, now: systemClock })
 const packer = createPacker({

@@ -40,22 +40,24 @@ export async function aDatabase(migrations?: Migration[]): Promise<{ connection:
 export const backUp = (connection: ConnectionOptions, file: string, more = {}) =>
   writeBackup({ connection, file, masterKey, program: '1.2.3', now: systemClock, ...more })
 
-export const restore = (connection: ConnectionOptions, file: string, migrations: Migration[], more = {}) =>
+export const restore = (
+  connection: ConnectionOptions,
+  file: string,
+  migrations: Migration[],
+  more: { masterKey?: Buffer } & Record<string, unknown> = {},
+) =>
   restoreBackup({
     connection,
     file,
     masterKey,
-    authentication: backupKeyOf(masterKey),
+    authentication: backupKeyOf(more.masterKey ?? masterKey),
     migrations,
     replace: true,
     ...more,
   })
 
 /** How to reach the database of a house. */
-export function connectionOf(house: House): ConnectionOptions {
-  const { host, port, user, pass, database } = house.kit.db.sql.options
-  return { host: host[0]!, port: port[0]!, user, password: pass, database } as unknown as ConnectionOptions
-}
+export const connectionOf = (house: House): ConnectionOptions => house.connection
 
 /** Every row of every table as text, sorted: two databases with the same answer hold the same. */
 /** They say something about running nodes: no backup has them. */

@@ -6,7 +6,7 @@ import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { aDatabase, backUp, contentOf, migrationsWith, restore } from '../../../test/harness/backup.ts'
-import { throwAwayDirectory } from '../../../test/harness/database.ts'
+import { anotherPool, throwAwayDirectory } from '../../../test/harness/database.ts'
 import { openS3 } from '../../../test/harness/s3.ts'
 import { type Blobs, newBlobKey, pathOfKey } from '../blobs/blobs.ts'
 import { createFileBlobs } from '../blobs/files.ts'
@@ -245,14 +245,15 @@ test('nothing is removed while a backup reads, and several may', async () => {
   // Whoever begins to copy waits for who is removing already.
   const order: string[] = []
   let copying: Promise<unknown> | undefined
+  const [second, third] = [anotherPool(house.connection), anotherPool(house.connection)]
   await house.pool.begin(async (sql) => {
     assert.equal(await mayRemove(sql), true)
-    copying = house.pool.begin(async (second) => {
-      await holdRemovals(second)
+    copying = second.begin(async (sql) => {
+      await holdRemovals(sql)
       order.push('copy')
     })
-    await house.pool.begin(async (third) => {
-      while (await mayRemove(third));
+    await third.begin(async (sql) => {
+      while (await mayRemove(sql));
     })
     order.push('removed')
   })

@@ -38,9 +38,13 @@ async function* namedIn(sql: Sql, tables: ContentTable[], present: TableEntry[])
     // A database that has not been migrated yet.
     if (!present.some((entry) => entry.schema === schema && entry.name === table)) continue
     const columns = `${quoted(key)} as key, ${quoted(size)}::text as size, ${quoted(sha256)} as sha256`
-    const query = sql.unsafe(`select ${columns} from ${nameOf({ schema, name: table })}`)
-    for await (const rows of query.cursor(500))
+    await sql.unsafe(`declare contents no scroll cursor for select ${columns} from ${nameOf({ schema, name: table })}`)
+    for (;;) {
+      const rows = await sql.unsafe('fetch 500 from contents')
+      if (rows.length === 0) break
       for (const row of rows) yield { key: row.key, size: Number(row.size), sha256: row.sha256 }
+    }
+    await sql.unsafe('close contents')
   }
 }
 

@@ -3,8 +3,9 @@
  * type a migration widens still takes its old values. Compressed, the difference in size is small.
  */
 import { createHash } from 'node:crypto'
-import { type Readable, Transform, type Writable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
+import { Transform } from 'node:stream'
+import { copyIn as copyRowsIn } from '../copy-in.ts'
+import { copyQuery } from '../db/sql.ts'
 import { type ConnectionOptions, connect, type Sql } from '../db.ts'
 import { type ContentEnd, nameOf, quoted, type TableEnd, type TableEntry } from './manifest.ts'
 
@@ -20,28 +21,18 @@ const steady = `
   set local bytea_output = 'hex';
   set local standard_conforming_strings = on`
 
-/** A connection and a transaction of its own; whatever fails inside, the connection ends and with it the transaction. */
+/** Runs work in a transaction on a connection of its own, which ends with it. */
 export async function transaction<T>(
   connection: ConnectionOptions,
   mode: string,
   work: (sql: Sql) => Promise<T>,
 ): Promise<T> {
-  const pool = connect(connection, { max: 1, translate: false, name: 'waypost-backup' })
-  let failure: { error: unknown } | undefined
+  const pool = connect(connection, { max: 1, translate: false, name: 'waypost-backup', statementSeconds: 0 })
   try {
-    return (await pool.begin(mode, async (sql) => {
-      try {
-        await sql.unsafe(steady)
-        return await work(sql)
-      } catch (error) {
-        failure = { error }
-        // A COPY that was left in the middle would keep the driver waiting for a rollback that is never sent.
-        await pool.end({ timeout: 0 })
-        throw error
-      }
-    })) as T
-  } catch (error) {
-    throw failure ? failure.error : error
+    return await pool.begin(mode, async (sql) => {
+      await sql.unsafe(steady)
+      return await work(sql)
+    })
   } finally {
     await pool.end({ timeout: 5 })
   }
@@ -50,32 +41,17 @@ export async function transaction<T>(
 const columnsOf = (columns: string[]) => columns.map(quoted).join(', ')
 
 /** A partitioned table can only be copied as a query. */
-export async function* copyOut(sql: Sql, table: TableEntry): AsyncGenerator<Buffer> {
+export function copyOut(sql: Sql, table: TableEntry): AsyncIterable<Buffer> {
   const query = `copy (select ${columnsOf(table.columns)} from ${nameOf(table)}) to stdout (format text, encoding 'UTF8')`
-  const rows: Readable = await sql.unsafe(query).readable()
-  // The driver pushes row by row; read like this, they come joined, as many as have arrived.
-  for await (const chunk of rows) yield chunk
-  // Where the last rows filled its buffer, the driver has paused the socket and nobody would let it go on: the next
-  // answer would never be read. Its `_read` does nothing but resume the socket.
-  rows._read(0)
+  const { runner, text } = copyQuery(sql.unsafe(query))
+  return runner.copyOut(text)
 }
 
-export async function copyIn(sql: Sql, target: string, columns: string[], content: AsyncIterable<Buffer>) {
-  const query = sql.unsafe(`copy ${target} (${columnsOf(columns)}) from stdin (format text, encoding 'UTF8')`)
-  // The driver forgets the stream once all was sent: an error that the server finds after that reaches nobody but the
-  // query, which has been resolved with the stream long ago. So listen there.
-  const watched = query as unknown as { reject(error: unknown): void }
-  const reject = watched.reject
-  const failed = new Promise<never>((_, fail) => {
-    watched.reject = (error) => {
-      fail(error)
-      reject(error)
-    }
-  })
-  failed.catch(() => {})
-  const stream: Writable = await query.writable()
-  await Promise.race([pipeline(content, stream), failed])
-}
+export const copyIn = (sql: Sql, target: string, columns: string[], content: AsyncIterable<Buffer>) =>
+  copyRowsIn(
+    sql.unsafe(`copy ${target} (${columnsOf(columns)}) from stdin (format text, encoding 'UTF8')`),
+    () => content,
+  )
 
 /** Counts and sums up what flows through; every row of the text form is one line. */
 export function createMeter() {

@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path'
 import { before, test } from 'node:test'
 import { backUp, connectionOf, restore } from '../../../test/harness/backup.ts'
 import { type Endpoint, openBinaryData, root } from '../../../test/harness/binary-data.ts'
-import { throwAwayDirectory } from '../../../test/harness/database.ts'
+import { anotherPool, throwAwayDirectory } from '../../../test/harness/database.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
 import { contentTables, migrationSources } from '../../assembly/build.ts'
 import { Identity } from '../../identity/contract.ts'
@@ -186,7 +186,7 @@ test('what is deleted while a backup reads keeps its content until then', async 
   await at.upload(endpoint, '/files/a', 'old')
   await settled()
   const before = files()
-  await at.house.kit.db.tx(async (backup) => {
+  await anotherPool(connectionOf(at.house)).begin(async (backup) => {
     await holdRemovals(backup)
     await at.upload(endpoint, '/files/a', 'new')
     assert.equal((await at.admin(`DELETE ${root}${endpoint.path}/files/a`)).status, 204)

@@ -3,8 +3,7 @@
  * is jsonpath, called as a function where the index cannot help: an operator would tempt the planner into reading the
  * whole index.
  */
-import type postgres from 'postgres'
-import type { Sql } from '../../../kernel/db.ts'
+import type { Fragment, Sql } from '../../../kernel/db.ts'
 import type { Comparison, Json, Node, Query, Test } from '../document-query/query.ts'
 import { isObject } from '../document-query/query.ts'
 import { predicateOf } from './document-query-jsonpath.ts'
@@ -14,8 +13,6 @@ export interface Columns {
   metadata: string
   versionName: string
 }
-
-type Fragment = postgres.PendingQuery<postgres.Row[]>
 
 /** Beyond this, planning costs more than it saves. */
 const mostContainments = 4000

@@ -172,7 +172,7 @@ export async function matchPart(
     ? sql`register.whole_metadata(metadata, connected, connectivity_ts) as metadata`
     : sql`metadata`
   // `offset 0` keeps the planner from asking the metadata index for all that match, once for each part.
-  await unprepared(sql`
+  await sql`
     with added as (
       insert into register.filter_members (tenant_id, member_set, seq)
       select ${of.tenantId}, ${of.memberSet}, e.seq from (
@@ -182,16 +182,7 @@ export async function matchPart(
       where ${toSql(sql, of.query, { metadata: 'e.metadata', versionName: 'e.version_name' })} order by e.seq
       on conflict do nothing returning 1)
     insert into register.filter_count_differences (tenant_id, member_set, difference)
-    select ${of.tenantId}, ${of.memberSet}, count(*) from added having count(*) > 0`)
-}
-
-/**
- * The driver keeps a prepared statement for each text on each connection, for ever; here the users' queries write the
- * text. It has this switch for texts that it is given whole (`unsafe`), but no word for it on a template.
- */
-function unprepared<T extends Fragment>(statement: T): T {
-  ;(statement as unknown as { options: { prepare?: boolean } }).options.prepare = false
-  return statement
+    select ${of.tenantId}, ${of.memberSet}, count(*) from added having count(*) > 0`.unprepared()
 }
 
 /** What the matching was warned of has no purpose once it is through. */

@@ -4,7 +4,6 @@ import { usualKeys } from '../connectivity-keys.ts'
 import { keysOf } from '../document-query/keys.ts'
 import type { Query } from '../document-query/query.ts'
 import { toSql } from './document-query-sql.ts'
-import type { Fragment } from './fragment.ts'
 
 const columns = { metadata: 'e.metadata', versionName: 'e.version_name' }
 
@@ -15,11 +14,11 @@ export async function findMatching(sql: Sql, query: Query, tenantId: string, seq
   const metadata = connectivity
     ? sql`register.whole_metadata(metadata, connected, connectivity_ts) as metadata`
     : sql`metadata`
-  const rows = await unprepared(sql`
+  const rows = await sql`
     select e.seq from (
       select seq, version_name, ${metadata} from register.endpoints
       where tenant_id = ${tenantId} and seq = any(${seqs.map(String)}::text[]::bigint[]) offset 0) e
-    where ${toSql(sql, query, columns)}`)
+    where ${toSql(sql, query, columns)}`.unprepared()
   return new Set(rows.map(({ seq }) => seq as number))
 }
 
@@ -37,12 +36,6 @@ export async function findKnown(
 
 /** Lets the database read all patterns of the query, and refuse those that are too much for it. */
 export async function tryQuery(sql: Sql, query: Query) {
-  await unprepared(sql`
-    select from (select '{}'::jsonb as metadata, ''::text as version_name offset 0) e where ${toSql(sql, query, columns)}`)
-}
-
-/** The driver keeps a prepared statement for each text on each connection, for ever; here the users' queries write it. */
-function unprepared<T extends Fragment>(statement: T): T {
-  ;(statement as unknown as { options: { prepare?: boolean } }).options.prepare = false
-  return statement
+  await sql`
+    select from (select '{}'::jsonb as metadata, ''::text as version_name offset 0) e where ${toSql(sql, query, columns)}`.unprepared()
 }

@@ -135,7 +135,7 @@ async function orClash<T>({ table }: Catalogue, work: () => Promise<T>): Promise
   try {
     return await work()
   } catch (error) {
-    const { code, constraint_name: constraint = '' } = error as { code?: string; constraint_name?: string }
+    const { code, constraint = '' } = error as { code?: string; constraint?: string }
     if (code !== '23505' && code !== '23503') throw error
     const field = constraint.slice(table.length + 1).replace(/_f?key$/, '')
     return { clash: { field, kind: code === '23505' ? 'taken' : 'unknown' } }

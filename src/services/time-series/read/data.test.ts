@@ -5,6 +5,7 @@ import { type AddressInfo, connect } from 'node:net'
 import { text as readText } from 'node:stream/consumers'
 import { suite, test } from 'node:test'
 import { aCaller, aTenantAdmin } from '../../../../test/harness/builders.ts'
+import { anotherPool } from '../../../../test/harness/database.ts'
 import { eventually } from '../../../../test/harness/eventually.ts'
 import type { Answer, Ask } from '../../../../test/harness/house.ts'
 import { openTimeSeries } from '../../../../test/harness/time-series.ts'
@@ -297,7 +298,7 @@ suite('over a socket', () => {
         response.on('end', () => resolve('ended as if it were all'))
       })
       // What is to come is waited for, and who waits is killed.
-      await sql.begin(async (inner) => {
+      await anotherPool(house.connection).begin(async (inner) => {
         await inner`lock table time_series.chunks in access exclusive mode`
         response.resume()
         await eventually(async () => {

@@ -1,4 +1,1 @@
-import type { PendingQuery, Row } from 'postgres'
-
-/** A part of a statement, never to be awaited. */
-export type Fragment = PendingQuery<Row[]>
+export type { Fragment } from '../../../kernel/db.ts'

@@ -1,0 +1,107 @@
+/** LISTEN: one connection of its own for all channels of a pool, opened again when it breaks. */
+import { sleep } from '../clock.ts'
+import { ConnectionError } from './errors.ts'
+import type { Server } from './hosts.ts'
+import { type Link, type LinkOptions, openLink } from './link.ts'
+import { runText } from './statements.ts'
+
+export interface Listening {
+  unlisten(): Promise<void>
+}
+
+export interface Listener {
+  listen(channel: string, heard: (payload: string) => void, onListen: () => void): Promise<Listening>
+  end(): Promise<void>
+}
+
+interface Subscription {
+  channel: string
+  heard: (payload: string) => void
+  /** Called each time that listening starts: what was notified before it is lost. */
+  onListen: () => void
+}
+
+/** The connection says nothing for hours where nobody notifies: it is tried so often. */
+const checkMs = 20_000
+const answerMs = 10_000
+
+const commandFor = (channels: Iterable<string>) =>
+  [...new Set(channels)].map((channel) => `listen "${channel.replaceAll('"', '""')}"`).join(';')
+
+export function createListener(server: Server, options: LinkOptions): Listener {
+  const subscriptions = new Set<Subscription>()
+  let connecting: Promise<Link> | undefined
+  let ended = false
+
+  const channels = () => [...subscriptions].map(({ channel }) => channel)
+
+  async function open(): Promise<Link> {
+    const link = await server.reach((host) => openLink(server, host, { ...options, statementSeconds: 0 }))
+    link.onNotification = (channel, payload) => {
+      for (const subscription of subscriptions) if (subscription.channel === channel) subscription.heard(payload)
+    }
+    const checking = setInterval(() => void check(link), checkMs).unref()
+    link.onLost = () => {
+      clearInterval(checking)
+      connecting = undefined
+      if (subscriptions.size > 0 && !ended) void restart()
+    }
+    if (link.lost) link.onLost(link.lost)
+    return link
+  }
+
+  function connection(): Promise<Link> {
+    connecting ??= open().catch((error) => {
+      connecting = undefined
+      throw error
+    })
+    return connecting
+  }
+
+  async function restart() {
+    while (!ended && subscriptions.size > 0) {
+      await sleep(100 + Math.random() * 200)
+      const again = [...subscriptions]
+      try {
+        await runText(await connection(), commandFor(channels()))
+        for (const { onListen } of again) onListen()
+        return
+      } catch {
+        // The database is still away; everybody who sends statements is told so.
+      }
+    }
+  }
+
+  async function check(link: Link) {
+    const command = commandFor(channels())
+    if (command === '') return
+    const overdue = setTimeout(
+      () => link.destroy(new ConnectionError('CONNECTION_HUNG', 'The connection that listens does not answer')),
+      answerMs,
+    )
+    await runText(link, command).catch(() => {})
+    clearTimeout(overdue)
+  }
+
+  return {
+    async listen(channel, heard, onListen) {
+      const subscription = { channel, heard, onListen }
+      const link = await connection()
+      await runText(link, commandFor([channel]))
+      subscriptions.add(subscription)
+      onListen()
+      // It broke before it was known that it is needed.
+      if (link.lost) void restart()
+      return {
+        async unlisten() {
+          subscriptions.delete(subscription)
+          if (subscriptions.size === 0) await connecting?.then((last) => last.end()).catch(() => {})
+        },
+      }
+    },
+    async end() {
+      ended = true
+      await connecting?.then((link) => link.end()).catch(() => {})
+    },
+  }
+}

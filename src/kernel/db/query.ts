@@ -1,0 +1,67 @@
+/**
+ * What our queries for `pg`'s client have in common. The client calls `submit` to send a query and `handle…` for its answers; a
+ * pipelined client takes only heirs of its own Query.
+ */
+import { Query as PgQuery } from 'pg'
+import { type Link, lossOf, type Query, type Wire } from './link.ts'
+
+export interface Answer<T> {
+  resolve(value: T): void
+  reject(error: unknown): void
+}
+
+export interface QueryState<T> extends Query {
+  link: Link
+  answer: Answer<T>
+  settled: boolean
+}
+
+/** `INSERT 0 5` → 5 */
+export const countOf = (tag: string) => Number(tag.slice(tag.lastIndexOf(' ') + 1)) || 0
+
+/** The server's answer is complete, or its error has arrived: what comes next on the connection belongs to another query. */
+export function settle(query: QueryState<never>) {
+  query.settled = true
+  const { link } = query
+  link.inFlight--
+  link.answers++
+}
+
+/** `reason`: what the caller is told where that is not the server's error. */
+export function fail(query: QueryState<never>, error: Error, reason?: unknown) {
+  if (query.settled) return
+  settle(query)
+  const found = lossOf(error)
+  query.link.failed(found)
+  query.answer.reject(reason ?? found)
+  query.link.onAnswer()
+}
+
+export function succeed<T>(query: QueryState<T>, value: T) {
+  settle(query as QueryState<never>)
+  query.answer.resolve(value)
+  query.link.onAnswer()
+}
+
+export const methods = {
+  handleError(this: QueryState<never>, error: Error) {
+    fail(this, error)
+  },
+  handleRowDescription() {},
+  handleDataRow() {},
+  handleCommandComplete() {},
+  handleEmptyQuery() {},
+  handlePortalSuspended() {},
+  handleCopyData() {},
+  handleCopyInResponse(wire: Wire) {
+    wire.sendCopyFail('this statement has no rows to copy')
+  },
+}
+
+/** A constructor whose objects have these methods: ten times as fast as a literal with `__proto__`. */
+export function constructorOf<T, A extends unknown[]>(construct: (this: T, ...given: A) => void, own: object) {
+  construct.prototype = Object.assign(Object.create(PgQuery.prototype), own)
+  return construct as unknown as new (
+    ...given: A
+  ) => T
+}

@@ -1,0 +1,166 @@
+/** Prepared statements, and texts without parameters. */
+import { isStalePlan } from './errors.ts'
+import type { Link, Wire } from './link.ts'
+import type { Field, PreparedStatement, RowOf } from './prepared.ts'
+import { type Answer, constructorOf, countOf, fail, methods, type QueryState, settle, succeed } from './query.ts'
+import type { Row, Rows, Statement } from './sql.ts'
+
+interface PreparedQuery extends QueryState<Rows> {
+  statement: Statement
+  prepared: PreparedStatement | undefined
+  /** Prepared by this query: not to be used again when it fails. */
+  parsed: PreparedStatement | undefined
+  rowOf: RowOf | undefined
+  /** `pg` reads a property `rows` as its own option. */
+  found: Row[]
+  count: number
+  /** A statement that goes first in the same message, such as `begin`: where it fails, ours is not executed. */
+  opening: Statement | undefined
+  openings: number
+  again: ((statement: Statement, answer: Answer<Rows>) => void) | undefined
+}
+
+function bindTo(query: PreparedQuery, wire: Wire, statement: Statement, describe: boolean) {
+  const { prepared } = query.link
+  let known = statement.unprepared ? undefined : prepared.find(statement.text)
+  if (!known && !statement.unprepared) {
+    known = prepared.add(statement.text)
+    query.parsed = known
+    for (const name of prepared.takeClosed()) wire.close({ type: 'S', name })
+    wire.parse({ name: known.name, text: statement.text.text, types: statement.text.oids })
+  } else if (!known) wire.parse({ name: '', text: statement.text.text, types: statement.text.oids })
+  wire.bind({ statement: known?.name ?? '', values: statement.values })
+  if (describe && known?.rowOf === undefined) wire.describe({ type: 'P' })
+  wire.execute()
+  return known
+}
+
+const preparedMethods = {
+  ...methods,
+  submit(this: PreparedQuery, wire: Wire) {
+    if (this.opening) {
+      this.openings = 1
+      bindTo(this, wire, this.opening, false)
+    }
+    this.prepared = bindTo(this, wire, this.statement, true)
+    this.rowOf = this.prepared?.rowOf
+    wire.sync()
+    return null
+  },
+  handleRowDescription(this: PreparedQuery, { fields }: { fields: Field[] }) {
+    this.rowOf = this.link.prepared.describe(fields)
+    if (this.prepared) this.prepared.rowOf = this.rowOf
+  },
+  handleDataRow(this: PreparedQuery, { fields }: { fields: (string | null)[] }) {
+    this.found.push(this.rowOf!(fields))
+  },
+  handleCommandComplete(this: PreparedQuery, { text }: { text: string }) {
+    if (this.openings > 0) this.openings--
+    else this.count = countOf(text)
+  },
+  handleReadyForQuery(this: PreparedQuery) {
+    if (this.settled) return
+    const rows = this.found as Rows
+    rows.count = this.count
+    succeed(this, rows)
+  },
+  handleError(this: PreparedQuery, error: Error) {
+    if (this.settled) return
+    const { prepared } = this.link
+    if (this.parsed) prepared.forget(this.parsed)
+    if (isStalePlan(error)) {
+      if (this.prepared && this.prepared !== this.parsed) prepared.forget(this.prepared)
+      if (this.again) {
+        settle(this as never)
+        this.again(this.statement, this.answer)
+        this.link.onAnswer()
+        return
+      }
+    }
+    fail(this as never, error)
+  },
+}
+
+export interface StatementOptions {
+  opening?: Statement
+  /** Runs the statement once more where its plan turned out to be stale. */
+  again?: (statement: Statement, answer: Answer<Rows>) => void
+}
+
+const PreparedQueryOf = constructorOf(function (
+  this: PreparedQuery,
+  link: Link,
+  answer: Answer<Rows>,
+  statement: Statement,
+  options: StatementOptions | undefined,
+) {
+  this.link = link
+  this.answer = answer
+  this.settled = false
+  this.statement = statement
+  this.prepared = undefined
+  this.parsed = undefined
+  this.rowOf = undefined
+  this.found = []
+  this.count = 0
+  this.opening = options?.opening
+  this.openings = 0
+  this.again = options?.again
+}, preparedMethods)
+
+export const sendStatement = (link: Link, statement: Statement, answer: Answer<Rows>, options?: StatementOptions) =>
+  link.send(new PreparedQueryOf(link, answer, statement, options))
+
+export const runStatement = (link: Link, statement: Statement, options?: StatementOptions): Promise<Rows> =>
+  new Promise((resolve, reject) => sendStatement(link, statement, { resolve, reject }, options))
+
+interface TextQuery extends QueryState<Rows & { tag: string }> {
+  text: string
+  rowOf: RowOf | undefined
+  /** `pg` reads a property `rows` as its own option. */
+  found: Row[]
+  tag: string
+}
+
+const textMethods = {
+  ...methods,
+  submit(this: TextQuery, wire: Wire) {
+    wire.query(this.text)
+    return null
+  },
+  handleRowDescription(this: TextQuery, { fields }: { fields: Field[] }) {
+    this.rowOf = this.link.prepared.describe(fields)
+    this.found = []
+  },
+  handleDataRow(this: TextQuery, { fields }: { fields: (string | null)[] }) {
+    this.found.push(this.rowOf!(fields))
+  },
+  handleCommandComplete(this: TextQuery, { text }: { text: string }) {
+    this.tag = text
+  },
+  handleReadyForQuery(this: TextQuery) {
+    if (this.settled) return
+    succeed(this, Object.assign(this.found as Rows, { count: countOf(this.tag), tag: this.tag }))
+  },
+}
+
+const TextQueryOf = constructorOf(function (
+  this: TextQuery,
+  link: Link,
+  answer: Answer<Rows & { tag: string }>,
+  text: string,
+) {
+  this.link = link
+  this.answer = answer
+  this.settled = false
+  this.text = text
+  this.rowOf = undefined
+  this.found = []
+  this.tag = ''
+}, textMethods)
+
+/** One statement or several without parameters; the rows and the command tag are those of the last. */
+export const runText = (link: Link, text: string): Promise<Rows & { tag: string }> =>
+  new Promise((resolve, reject) => {
+    link.send(new TextQueryOf(link, { resolve, reject }, text))
+  })

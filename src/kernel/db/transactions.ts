@@ -1,0 +1,142 @@
+import { runCopyIn, runCopyOut } from './copy.ts'
+import { ConnectionError, DatabaseUseError } from './errors.ts'
+import type { Link } from './link.ts'
+import { createSql, type Rows, type Runner, type Sql, type Statement, type ToColumn } from './sql.ts'
+import { runStatement, runText } from './statements.ts'
+
+export interface TransactionSql extends Sql {
+  /** Undone alone when it fails; the transaction goes on. */
+  savepoint<T>(work: (sql: TransactionSql) => Promise<T>): Promise<T>
+  /** Lifts the time limit of statements until the end of the transaction. */
+  withoutTimeLimit(): Promise<void>
+}
+
+const hasEnded = 'The transaction of this statement has ended'
+
+interface State {
+  /** Takes statements. */
+  open: boolean
+  /** COMMIT or ROLLBACK was sent. */
+  over: boolean
+  /** The statement that was sent with BEGIN, or BEGIN itself. */
+  first: Promise<unknown> | undefined
+  begun: boolean
+  failure: unknown
+  savepoints: number
+}
+
+/** Runs work in a transaction on a connection of its own. `begin` is a statement that starts one. */
+export async function runTransaction<T>(
+  link: Link,
+  begin: Statement,
+  toColumn: ToColumn,
+  work: (sql: TransactionSql) => T | Promise<T>,
+): Promise<T> {
+  const state: State = { open: true, over: false, first: undefined, begun: false, failure: undefined, savepoints: 0 }
+  const lost = Promise.withResolvers<never>()
+  lost.promise.catch(() => {})
+  const beforeLoss = link.onLost
+  link.onLost = (error) => {
+    beforeLoss(error)
+    lost.reject(error)
+  }
+
+  /** Rejects where the transaction is over: its connection may belong to somebody else by now. */
+  function guarded<R>(send: () => Promise<R>): Promise<R> {
+    if (link.lost) return Promise.reject(link.lost)
+    return state.over ? Promise.reject(new DatabaseUseError(hasEnded)) : send()
+  }
+
+  /** The first to be sent. Until it is answered nothing else is: without BEGIN it would be stored at once. */
+  function first<R>(send: () => Promise<R>): Promise<R> {
+    const sent = guarded(send)
+    state.first = sent
+    sent.then(
+      () => {
+        state.begun = true
+      },
+      () => {},
+    )
+    return sent
+  }
+  const afterFirst = <R>(send: () => Promise<R>) => state.first!.then(() => guarded(send))
+
+  function afterBegin<R>(send: () => Promise<R>): Promise<R> {
+    if (state.begun) return guarded(send)
+    if (!state.first) void first(() => runStatement(link, begin))
+    return afterFirst(send)
+  }
+  /** A statement that fails and that nobody waits for is told by COMMIT. */
+  function watched<R>(issue: () => Promise<R>): Promise<R> {
+    if (!state.open) return Promise.reject(link.lost ?? new DatabaseUseError(hasEnded))
+    const sent = issue()
+    sent.catch((error) => {
+      state.failure ??= error
+    })
+    return sent
+  }
+
+  const runner: Runner = {
+    statement: (statement) =>
+      watched(() => {
+        if (state.begun) return guarded(() => runStatement(link, statement))
+        if (state.first) return afterFirst(() => runStatement(link, statement))
+        // In one message with BEGIN: where that fails, the server does not look at the statement.
+        return first(() => runStatement(link, statement, { opening: begin }))
+      }),
+    text: (text) => watched(() => afterBegin<Rows>(() => runText(link, text))),
+    copyIn: (text, content) => watched(() => afterBegin(() => runCopyIn(link, text, content))),
+    copyOut: (text) => copyOut(text),
+  }
+  async function* copyOut(text: string) {
+    await watched(() => afterBegin(async () => {}))
+    yield* runCopyOut(link, text)
+  }
+
+  const sql: TransactionSql = Object.assign(createSql(runner, toColumn), {
+    async savepoint<R>(inner: (sql: TransactionSql) => Promise<R>): Promise<R> {
+      const name = `s${++state.savepoints}`
+      await runner.text(`savepoint ${name}`)
+      const before = state.failure
+      try {
+        const result = await inner(sql)
+        await runner.text(`release savepoint ${name}`)
+        return result
+      } catch (error) {
+        if (!link.lost) {
+          await runner.text(`rollback to savepoint ${name}`)
+          state.failure = before
+        }
+        throw error
+      }
+    },
+    async withoutTimeLimit() {
+      await runner.text('set local statement_timeout = 0')
+      link.limited = false
+    },
+  })
+
+  try {
+    const result = await Promise.race([work(sql), lost.promise])
+    state.open = false
+    if (state.first) await commit(link, state)
+    return result
+  } catch (error) {
+    state.open = false
+    state.over = true
+    if (state.first && !link.lost) await runText(link, 'rollback').catch(() => {})
+    throw link.lost ?? error
+  } finally {
+    link.onLost = beforeLoss
+  }
+}
+
+/** PostgreSQL answers COMMIT with ROLLBACK, and no error, where a statement has failed. */
+async function commit(link: Link, state: State) {
+  // What was issued before goes out first.
+  await state.first
+  state.over = true
+  const { tag } = await runText(link, 'commit')
+  if (tag !== 'COMMIT')
+    throw state.failure ?? new ConnectionError('CONNECTION_ROLLED_BACK', `COMMIT was answered with ${tag}`)
+}

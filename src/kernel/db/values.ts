@@ -1,0 +1,184 @@
+/** JavaScript values as parameters of statements, and columns as JavaScript values. */
+import { DatabaseUseError } from './errors.ts'
+
+/** A parameter as it is sent: text, bytes or null. */
+export type Encoded = string | Buffer | null
+
+/** Made by `sql.json`: the value is sent as jsonb. */
+export interface Json {
+  readonly jsonText: string
+}
+
+export type Value = string | number | bigint | boolean | null | Date | Uint8Array | Json | readonly Value[]
+
+const jsonbOid = 3802
+
+export function jsonOf(value: unknown): Json {
+  const jsonText = JSON.stringify(value)
+  if (jsonText === undefined) throw new DatabaseUseError('A value without a JSON text was given to sql.json')
+  return { jsonText }
+}
+
+/**
+ * The type that PostgreSQL is told, 0 where it finds out by itself. A date without one would be an interval in
+ * `${date} - interval '1 day'`.
+ */
+export function oidOf(value: unknown): number {
+  switch (typeof value) {
+    case 'boolean':
+      return 16
+    case 'bigint':
+      return 20
+    case 'object':
+      if (value === null || Array.isArray(value)) return 0
+      if (value instanceof Date) return 1184
+      if (value instanceof Uint8Array) return 17
+      return (value as Json).jsonText === undefined ? 0 : jsonbOid
+    default:
+      return 0
+  }
+}
+
+export function encode(value: unknown): Encoded {
+  switch (typeof value) {
+    case 'string':
+      return value
+    case 'number':
+    case 'bigint':
+      return String(value)
+    case 'boolean':
+      return value ? 't' : 'f'
+    case 'object':
+      if (value === null) return null
+      if (value instanceof Uint8Array) return Buffer.isBuffer(value) ? value : Buffer.from(value)
+      return Array.isArray(value) ? arrayText(value) : objectText(value)
+    default:
+      throw new DatabaseUseError(`A parameter of a statement is ${typeof value}`)
+  }
+}
+
+function objectText(value: object): string {
+  if (value instanceof Date) return value.toISOString()
+  const { jsonText } = value as Json
+  return jsonText ?? JSON.stringify(value)
+}
+
+function arrayText(values: readonly unknown[]): string {
+  let text = '{'
+  for (let i = 0; i < values.length; i++) {
+    if (i > 0) text += ','
+    text += elementText(values[i])
+  }
+  return `${text}}`
+}
+
+const special = /[\\"]/
+const everySpecial = /[\\"]/g
+
+function elementText(value: unknown): string {
+  switch (typeof value) {
+    case 'string':
+      return special.test(value) ? `"${value.replace(everySpecial, '\\$&')}"` : `"${value}"`
+    case 'number':
+    case 'bigint':
+      return String(value)
+    case 'boolean':
+      return value ? 't' : 'f'
+    case 'object':
+      if (value === null) return 'NULL'
+      if (Array.isArray(value)) return arrayText(value)
+      if (value instanceof Uint8Array) return `"\\\\x${Buffer.from(value).toString('hex')}"`
+      return `"${objectText(value).replace(everySpecial, '\\$&')}"`
+    default:
+      throw new DatabaseUseError(`An element of an array parameter is ${typeof value}`)
+  }
+}
+
+export type Parser = (text: string) => unknown
+
+const toBoolean: Parser = (text) => text === 't'
+const toBytes: Parser = (text) => Buffer.from(text.slice(2), 'hex')
+const toDate: Parser = (text) => new Date(text)
+const toJson: Parser = (text) => JSON.parse(text)
+const same: Parser = (text) => text
+
+/** Columns of these types are translated, all others stay text. bigint holds counts and sizes far below 2^53. */
+const scalars: [parser: Parser, ...oids: number[]][] = [
+  [toBoolean, 16],
+  [toBytes, 17],
+  [Number, 20, 21, 23, 26, 700, 701],
+  [toDate, 1082, 1114, 1184],
+  [toJson, 114, 3802],
+]
+
+/** Array types and their elements: bool, bytea, numbers, texts, dates, json, numeric, uuid, inet. */
+const arrays: [array: number, element: number][] = [
+  [1000, 16],
+  [1001, 17],
+  [1016, 20],
+  [1005, 21],
+  [1007, 23],
+  [1028, 26],
+  [1021, 700],
+  [1022, 701],
+  [1182, 1082],
+  [1115, 1114],
+  [1185, 1184],
+  [199, 114],
+  [3807, 3802],
+  [1002, 18],
+  [1003, 19],
+  [1009, 25],
+  [1014, 1042],
+  [1015, 1043],
+  [1231, 1700],
+  [2951, 2950],
+  [1041, 869],
+  [1187, 1186],
+]
+
+const parsers = new Map<number, Parser>()
+for (const [parser, ...oids] of scalars) for (const oid of oids) parsers.set(oid, parser)
+for (const [array, element] of arrays) {
+  const ofElement = parsers.get(element) ?? same
+  parsers.set(array, (text) => parseArray(text, ofElement))
+}
+
+/** Undefined: the column stays text. */
+export const parserOf = (oid: number): Parser | undefined => parsers.get(oid)
+
+/** PostgreSQL's text of an array: `{1,NULL,"a \"b\"",{…}}`, with bounds before it where they do not start at 1. */
+export function parseArray(text: string, ofElement: Parser): unknown[] {
+  let at = text.charCodeAt(0) === 0x5b /* [ */ ? text.indexOf('=') + 1 : 0
+
+  function quoted(): string {
+    let part = ''
+    let from = ++at
+    for (; text.charCodeAt(at) !== 0x22 /* " */; at++)
+      if (text.charCodeAt(at) === 0x5c /* \ */) {
+        part += text.slice(from, at)
+        from = ++at
+      }
+    return part + text.slice(from, at++)
+  }
+  function bare(): unknown {
+    const from = at
+    for (let code = text.charCodeAt(at); code !== 0x2c /* , */ && code !== 0x7d /* } */; code = text.charCodeAt(at))
+      at++
+    const part = text.slice(from, at)
+    return part === 'NULL' ? null : ofElement(part)
+  }
+  function array(): unknown[] {
+    const elements: unknown[] = []
+    at++
+    while (text.charCodeAt(at) !== 0x7d /* } */) {
+      const code = text.charCodeAt(at)
+      if (code === 0x2c /* , */) at++
+      else if (code === 0x7b /* { */) elements.push(array())
+      else elements.push(code === 0x22 /* " */ ? ofElement(quoted()) : bare())
+    }
+    at++
+    return elements
+  }
+  return array()
+}
