@@ -90,8 +90,16 @@ export interface NextPage {
   items: unknown[] | null
 }
 
+/**
+ * Pages and a cancellation of a task go in the order in which they ask. The lock of a row goes to whoever is quicker after a
+ * commit: the next page would overtake a cancellation that waits.
+ */
+const takeTurn = (sql: Sql, taskId: string) =>
+  sql`select pg_advisory_xact_lock(hashtextextended('kernel.bulk_tasks ' || ${taskId}::text, 0))`
+
 /** Undefined: the task was canceled or another run has taken it over. Until the commit nobody else can do either. */
 export async function lockNextPage(sql: Sql, run: Run): Promise<NextPage | undefined> {
+  await takeTurn(sql, run.taskId)
   const [row] = await sql<NextPage[]>`
     with task as (
       select cursor, pages, done_in_page from kernel.bulk_tasks where ${held(sql, run)} for update)
@@ -121,6 +129,7 @@ export async function savePage(
 }
 
 export async function lockWalk(sql: Sql, run: Run): Promise<{ cursor: number } | undefined> {
+  await takeTurn(sql, run.taskId)
   const [row] = await sql<{ cursor: number }[]>`
     select cursor from kernel.bulk_tasks where ${held(sql, run)} for update`
   return row
@@ -146,6 +155,7 @@ export async function saveProblem(sql: Sql, run: Run, problem: string) {
 
 /** Waits for a page that is being done; after the commit no other begins. False: it has ended already. */
 export async function cancelTask(sql: Sql, taskId: string): Promise<boolean> {
+  await takeTurn(sql, taskId)
   const { count } = await sql`
     update kernel.bulk_tasks set state = 'canceled', finished_at = now(), touched_at = now()
     where task_id = ${taskId} and finished_at is null`
