@@ -3,10 +3,14 @@ import identity from '../identity/index.ts'
 import type { AnyService } from '../kernel/define-service.ts'
 import applications from '../services/applications/index.ts'
 import binaryData from '../services/binary-data/index.ts'
+import commands from '../services/commands/index.ts'
+import configuration from '../services/configuration/index.ts'
 import credentials from '../services/credentials/index.ts'
 import register from '../services/register/index.ts'
+import software from '../services/software/index.ts'
 import tenants from '../services/tenants/index.ts'
 import timeSeries from '../services/time-series/index.ts'
+import timeSync from '../services/time-sync/index.ts'
 import tokens from '../services/tokens/index.ts'
 import trafficLog from '../services/traffic-log/index.ts'
 
@@ -22,4 +26,8 @@ export const catalogue: AnyService[] = [
   gateway,
   binaryData,
   timeSeries,
+  commands,
+  configuration,
+  software,
+  timeSync,
 ]

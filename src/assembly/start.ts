@@ -2,7 +2,7 @@
 import type { AddressInfo } from 'node:net'
 import type { Config } from '../config.ts'
 import { Identity } from '../identity/contract.ts'
-import type { OpenDoors } from '../kernel/define-service.ts'
+import type { AnyService, OpenDoors } from '../kernel/define-service.ts'
 import { openManagement } from '../kernel/health.ts'
 import { createHttpServer } from '../kernel/http/server.ts'
 import { hostInUrl, listening } from '../kernel/listening.ts'
@@ -29,12 +29,14 @@ export interface Platform {
  * Opens everything in order, or closes what it has opened and throws.
  * @param opening the database, which comes up while this file and the services are read from disk
  * @param signal gives the start up at the next step
+ * @param services instead of the catalogue's
  */
 export async function startPlatform(
   config: Config,
   log: Log,
   opening: Promise<Database>,
   signal?: AbortSignal,
+  services?: AnyService[],
 ): Promise<Platform> {
   const reading = import('./catalogue.ts')
   reading.catch(() => {}) // heard below, where the database can be closed
@@ -59,7 +61,7 @@ export async function startPlatform(
       config,
       connection: database.connection,
       log,
-      services: catalogue,
+      services: services ?? catalogue,
       baseUrl: () => baseUrl,
     })
     closers.push(() => house.close())

@@ -6,8 +6,8 @@
 import { sleep } from '../kernel/clock.ts'
 import type { Sql } from '../kernel/db.ts'
 import type { Kit } from '../kernel/define-service.ts'
+import type { ConnectivityChange, Extension } from '../kernel/device.ts'
 import type { Register } from '../services/register/contract.ts'
-import type { ConnectivityChange, ConnectivityWatch } from './contract.ts'
 import { EndpointsConnected, EndpointsDisconnected } from './events.ts'
 import type { Device, Presence } from './peers.ts'
 import * as store from './store/bindings.ts'
@@ -55,7 +55,7 @@ const silentSeconds = 5
 
 export function createConnectivity(
   kit: Pick<Kit, 'db' | 'bus' | 'now' | 'log' | 'secrets'> & { nodeId: string },
-  deps: { register: Pick<Register, 'setConnectivity'>; watch(): ConnectivityWatch | undefined },
+  deps: { register: Pick<Register, 'setConnectivity'>; extensions: () => ReadonlyMap<string, Extension> },
 ): Connectivity {
   const { db, bus, now, log, secrets, nodeId } = kit
   let changes = new Map<string, Change>()
@@ -133,24 +133,24 @@ export function createConnectivity(
   async function pass(told: Change[]) {
     if (told.length === 0) return
     await deps.register.setConnectivity(told.map((change) => ({ endpointId: change.of.endpointId, ...lastOf(change) })))
-    const watch = deps.watch()
-    if (!watch) return
-    const working = inform(
-      watch,
-      told.flatMap(({ of: { token: _, ...endpoint }, steps }) => steps.map((step) => ({ endpoint, ...step }))),
-    ).finally(() => informing.delete(working))
-    informing.add(working)
+    const all = told.flatMap(({ of: { token: _, ...endpoint }, steps }) => steps.map((step) => ({ endpoint, ...step })))
+    for (const extension of deps.extensions().values()) {
+      if (!extension.connectivityChanged) continue
+      const working = inform(extension, all).finally(() => informing.delete(working))
+      informing.add(working)
+    }
   }
 
-  /** Beside the rest: whoever watches and fails must not keep it from everybody else. */
-  async function inform(watch: ConnectivityWatch, changes: ConnectivityChange[]) {
+  /** Runs beside the rest: an extension that fails must not delay the others. */
+  async function inform(extension: Extension, changes: ConnectivityChange[]) {
+    const about = { extension: extension.name, changes: changes.length }
     for (const pauseMs of [...againMs, undefined])
       try {
-        return await watch.changed(changes)
+        return await extension.connectivityChanged!(changes)
       } catch (error) {
         if (pauseMs === undefined || stopping)
-          return log.error({ err: error, changes: changes.length }, 'who watches connectivity could not be told')
-        log.warn({ err: error }, 'who watches connectivity could not be told; trying again')
+          return log.error({ err: error, ...about }, 'reporting connectivity to an extension failed; giving up')
+        log.warn({ err: error, ...about }, 'reporting connectivity to an extension failed; retrying')
         await sleep(pauseMs)
       }
   }

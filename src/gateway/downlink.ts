@@ -13,6 +13,7 @@ import { createForwards } from './forwards.ts'
 import type { Identify } from './identify.ts'
 import type { GatewayMetrics } from './metrics.ts'
 import type { Qos, Sessions } from './mqtt/host.ts'
+import type { Observation } from './observation.ts'
 import type { Presence } from './peers.ts'
 import * as store from './store/bindings.ts'
 import type { Tenants } from './tenants.ts'
@@ -37,7 +38,7 @@ export function createDownlink(
     trafficLog: Pick<TrafficLog, 'record'>
     metrics: GatewayMetrics
     sessions: () => Sessions | undefined
-    wants(endpointId: string, push: Push): Promise<boolean>
+    observation: Pick<Observation, 'of'>
   },
 ): Downlink {
   const { db, secrets, now, log, nodeId } = kit
@@ -68,6 +69,9 @@ export function createDownlink(
     record(endpointOf(presence), what, payload, 'sent')
     return true
   }
+
+  const isObserved = async (endpointId: string, { extension, name }: Push) =>
+    name === undefined || (await deps.observation.of(endpointId, extension))(name)
 
   const mayUse = async (endpoint: DeviceEndpoint, { extension }: Push) =>
     (await identify.extensionOf(endpoint, extension)) !== undefined
@@ -116,7 +120,7 @@ export function createDownlink(
   return {
     push,
     async send(endpointId, what) {
-      if (!(await deps.wants(endpointId, what))) return 'offline'
+      if (!(await isObserved(endpointId, what))) return 'offline'
       const presence = bindings.find(endpointId)
       if (presence) {
         if (!(await mayUse(endpointOf(presence), what))) return 'offline'

@@ -19,7 +19,6 @@ import type { Gateway } from './contract.ts'
 import { createDispatch } from './dispatch.ts'
 import { type DoorDeps, openMqtt, openMqtts } from './doors.ts'
 import { createDownlink, type Downlink } from './downlink.ts'
-import { createExtensions } from './extensions/index.ts'
 import { sweepForwarded } from './forwards.ts'
 import { createHost, slotOf } from './host.ts'
 import type { BindingDeps } from './http/binding.ts'
@@ -30,6 +29,7 @@ import { createGatewayMetrics } from './metrics.ts'
 import type { Sessions } from './mqtt/host.ts'
 import { defaultLimits } from './mqtt/limits.ts'
 import { createSessions } from './mqtt/sessions.ts'
+import { createObservation } from './observation.ts'
 import { createOwed } from './owed.ts'
 import type { Peer } from './peers.ts'
 import { createRecheck } from './recheck.ts'
@@ -43,7 +43,6 @@ import { createWelcome, type Welcome } from './welcome.ts'
 
 export interface GatewayService {
   api: Gateway
-  extensions: Extension[]
   binding: BindingDeps
   webSockets: WebSocketDeps
   periodic: PeriodicTask[]
@@ -86,12 +85,12 @@ export function createGateway(kit: Kit<GatewaySettings>, given: Given): GatewayS
   })
   const wrongCredentials = createGuesses({ limit: address, windowSeconds, lockSeconds })
   const guesses = createGuesses({ limit: address * wrongTokensPerAddress, windowSeconds, lockSeconds })
-  const own = createExtensions({ kit, register, applications })
+  const observation = createObservation(kit)
 
   const tenants = createTenants(bus, identity, applications, settings.messagesPerTenant)
   const identify = createIdentify({ bus, tokens, register, applications, tenants, extensions: () => named })
   const clients = createClients({ bus, credentials, tenants, guesses: wrongCredentials })
-  const connectivity = createConnectivity({ ...kit, nodeId }, { register, watch: own.watch })
+  const connectivity = createConnectivity({ ...kit, nodeId }, { register, extensions: () => named })
   let welcome: Welcome | undefined
   const bindings = createBindings(
     { ...kit, nodeId },
@@ -119,10 +118,16 @@ export function createGateway(kit: Kit<GatewaySettings>, given: Given): GatewayS
       trafficLog,
       metrics,
       sessions: () => sessions,
-      wants: own.wants,
+      observation,
     },
   )
-  welcome = createWelcome(log, { extensions: () => named, identify, find: bindings.find, push: downlink.push })
+  welcome = createWelcome(log, {
+    extensions: () => named,
+    identify,
+    observation,
+    find: bindings.find,
+    push: downlink.push,
+  })
   const recheck = createRecheck(kit, {
     clients,
     tenants,
@@ -160,9 +165,8 @@ export function createGateway(kit: Kit<GatewaySettings>, given: Given): GatewayS
     api: {
       send: downlink.send,
       isConnected: (endpointId) => bindings.find(endpointId) !== undefined,
-      attach: own.attach,
+      observe: observation.set,
     },
-    extensions: own.extensions,
     binding: { settings, identify, dispatch, guesses, trafficLog, metrics },
     webSockets: {
       trustProxy: kit.platform.trustProxy,

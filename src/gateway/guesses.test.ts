@@ -98,7 +98,7 @@ test('a refusal never shows a token, also where the topic only slipped', async (
   const gate = await open()
   const { version, token } = await gate.aPlace()
   const sensor = await gate.device({ clientId: 'slipped' })
-  for (const topic of [`${token}/json`, `/kp1/${version}/dcx/${token}/json`, `KP1/${version}/dcx/${token}/json`])
+  for (const topic of [`${token}/json`, `/kp1/${version}/test/${token}/json`, `KP1/${version}/test/${token}/json`])
     await sensor.publish(topic)
   await sensor.publish(`kp1/${version}/${token}`)
   await eventually(async () => {

@@ -15,10 +15,11 @@ replying.receive = async ({ resourcePath, payload, requestId }) => {
   if (resourcePath === '/fails-503') throw Unavailable()
   return { payload: { echo: payload.toString(), requestId } }
 }
-const rsx = aNotingExtension('rsx')
-rsx.receive = replying.receive
+const reading = aNotingExtension('reading')
+reading.receive = replying.receive
+reading.readsRequestId = true
 const gate = await openGateway({
-  doors: [replying, rsx],
+  doors: [replying, reading],
   environment: { WAYPOST_LOG_LEVEL: 'fatal', WAYPOST_LOGIN_ATTEMPTS_PER_ADDRESS: '10' },
 })
 const { httpUrl, aPlace, admin, test: extension } = gate
@@ -45,8 +46,7 @@ test('POST is a message, whatever its Content-Type says, and the answer is exact
   const answer = await post(`kp1/${version}/replying/${token}/get/7?ignored=1`, 'x')
   assert.deepEqual(answer.json, { echo: 'x' })
   assert.match(answer.headers.get('content-type')!, /^application\/json/)
-  // rsx asks for what the number names.
-  assert.deepEqual((await post(`kp1/${version}/rsx/${token}/dcx/7`)).json, { echo: '', requestId: 7 })
+  assert.deepEqual((await post(`kp1/${version}/reading/${token}/get/7`)).json, { echo: '', requestId: 7 })
 })
 
 test('slashes are significant, escapes are not', async () => {

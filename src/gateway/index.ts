@@ -28,7 +28,6 @@ export default defineService({
     const gateway = createGateway(kit, given)
     return {
       api: gateway.api,
-      device: gateway.extensions,
       http: [
         {
           name: 'device',

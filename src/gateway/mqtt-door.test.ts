@@ -23,7 +23,7 @@ const atOnce = (name: string, unrecorded: boolean): Extension => ({
   },
 })
 const gate = await openGateway({
-  doors: [second, replying, atOnce('at-once', false), atOnce('at-once-unrecorded', true)],
+  doors: [second, aNotingExtension('dcx'), replying, atOnce('at-once', false), atOnce('at-once-unrecorded', true)],
 })
 const { house, device, admin, other, aPlace, anApplication, anEndpoint, test: extension } = gate
 

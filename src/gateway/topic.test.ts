@@ -7,15 +7,15 @@ const whole = (topic: string) => {
   const read = readTopic(topic)
   return typeof read === 'string' ? read : { ...read, ...(readTail(topic, prefixEnd(topic)) as object) }
 }
-const tail = (rest: string) => readTail(`kp1/v/dcx/t${rest}`, 'kp1/v/dcx/t'.length)
+const tail = (rest: string) => readTail(`kp1/v/ext/t${rest}`, 'kp1/v/ext/t'.length)
 
 suite('a topic', () => {
   test('names version, extension, token, resource and request id', () => {
-    assert.deepEqual(whole('kp1/app-v1/dcx/tok/json/42'), {
+    assert.deepEqual(whole('kp1/app-v1/ext/tok/json/42'), {
       versionName: 'app-v1',
-      extension: 'dcx',
+      extension: 'ext',
       token: 'tok',
-      prefix: 'kp1/app-v1/dcx/tok',
+      prefix: 'kp1/app-v1/ext/tok',
       resourcePath: '/json',
       requestId: 42,
     })
@@ -47,31 +47,31 @@ suite('a topic', () => {
   })
 
   test('never takes the token itself for a request id', () => {
-    assert.deepEqual(whole('kp1/v/tsx/123'), {
+    assert.deepEqual(whole('kp1/v/ext/123'), {
       versionName: 'v',
-      extension: 'tsx',
+      extension: 'ext',
       token: '123',
-      prefix: 'kp1/v/tsx/123',
+      prefix: 'kp1/v/ext/123',
       resourcePath: '',
       requestId: undefined,
     })
   })
 
   test('that is none says why', () => {
-    for (const foreign of ['', '/', 'kp1', '/kp1/v/dcx/t', 'KP1/v/dcx/t', 'kp2/v/dcx/t', 'devices/1', 'kp1x/v/dcx/t'])
+    for (const foreign of ['', '/', 'kp1', '/kp1/v/ext/t', 'KP1/v/ext/t', 'kp2/v/ext/t', 'devices/1', 'kp1x/v/ext/t'])
       assert.equal(whole(foreign), 'foreign', foreign)
     for (const malformed of [
       'kp1/',
       'kp1/v',
       'kp1/v/',
-      'kp1/v/dcx',
-      'kp1/v/dcx/',
-      'kp1//dcx/t',
+      'kp1/v/ext',
+      'kp1/v/ext/',
+      'kp1//ext/t',
       'kp1/v//t',
-      'kp1/v/dcx//json',
+      'kp1/v/ext//json',
     ])
       assert.equal(whole(malformed), 'malformed', malformed)
-    assert.equal(readTopic(`kp1/v/dcx/${'t'.repeat(3000)}`), 'too_long')
+    assert.equal(readTopic(`kp1/v/ext/${'t'.repeat(3000)}`), 'too_long')
     assert.equal(tail('/a'.repeat(tailLevelsMax + 1)), 'too_deep')
     assert.equal(tail('/'.repeat(tailLevelsMax + 1)), 'too_deep')
     assert.notEqual(tail('/a'.repeat(tailLevelsMax)), 'too_deep')
@@ -108,8 +108,8 @@ suite('a filter', () => {
       ['+/b', 'a/b'],
       ['a/+/c', 'a//c'],
       ['+/+', 'a/'],
-      ['kp1/+/dcx/tok/json/#', 'kp1/v/dcx/tok/json/1/status'],
-      ['kp1/v/cex/tok/command/+/status', 'kp1/v/cex/tok/command/reboot/status'],
+      ['kp1/+/ext/tok/json/#', 'kp1/v/ext/tok/json/1/status'],
+      ['kp1/v/ext/tok/command/+/status', 'kp1/v/ext/tok/command/reboot/status'],
     ]
     const no = [
       ['a', 'a/b'],
@@ -119,7 +119,7 @@ suite('a filter', () => {
       ['a/+', 'a'],
       ['a/b/#', 'a'],
       ['a/b/c/#', 'a/b'],
-      ['kp1/+/dcx/tok/json/#', 'kp1/v/dcx/other/json'],
+      ['kp1/+/ext/tok/json/#', 'kp1/v/ext/other/json'],
     ]
     for (const [filter, topic] of yes) assert.ok(covers(filter!, topic!), `${filter} covers ${topic}`)
     for (const [filter, topic] of no) assert.ok(!covers(filter!, topic!), `${filter} does not cover ${topic}`)
@@ -141,8 +141,8 @@ suite('a filter', () => {
 
   test('names an endpoint when version and token are literal', () => {
     assert.equal(endpointOfFilter('kp1/v/+/tok/#')?.token, 'tok')
-    assert.equal(endpointOfFilter('kp1/v/cex/tok/command/+/status')?.versionName, 'v')
-    for (const none of ['#', 'kp1/#', 'kp1/+/cex/tok/#', 'kp1/v/cex/+/x', 'kp1/v/cex/#', 'kp1/v/cex', 'x/v/cex/tok'])
+    assert.equal(endpointOfFilter('kp1/v/ext/tok/command/+/status')?.versionName, 'v')
+    for (const none of ['#', 'kp1/#', 'kp1/+/ext/tok/#', 'kp1/v/ext/+/x', 'kp1/v/ext/#', 'kp1/v/ext', 'x/v/ext/tok'])
       assert.equal(endpointOfFilter(none), undefined, none)
   })
 })

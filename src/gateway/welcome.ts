@@ -6,6 +6,7 @@ import type { Kit } from '../kernel/define-service.ts'
 import type { Extension, Push } from '../kernel/device.ts'
 import { endpointOf } from './downlink.ts'
 import type { Identify } from './identify.ts'
+import type { Observation } from './observation.ts'
 import type { Presence } from './peers.ts'
 
 export interface Welcome {
@@ -21,6 +22,7 @@ export function createWelcome(
   deps: {
     extensions: () => ReadonlyMap<string, Extension>
     identify: Pick<Identify, 'extensionOf'>
+    observation: Pick<Observation, 'of'>
     find(endpointId: string): Presence | undefined
     push(presence: Presence, push: Push): boolean
   },
@@ -45,7 +47,11 @@ export function createWelcome(
         const pushes = await extension.connected(endpoint)
         // Mostly there is nothing, and then nobody has to ask.
         if (pushes.length === 0 || !(await deps.identify.extensionOf(endpoint, extension.name))) continue
+        const isObserved = pushes.some(({ name }) => name !== undefined)
+          ? await deps.observation.of(endpointId, extension.name)
+          : () => true
         for (const push of pushes) {
+          if (push.name !== undefined && !isObserved(push.name)) continue
           const current = deps.find(endpointId)
           if (current) deps.push(current, push)
         }

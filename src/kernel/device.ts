@@ -37,6 +37,8 @@ export interface DeviceAnswer {
 /** What the platform says of its own accord, on `<resourcePath>/status` of the endpoint's extension. */
 export interface Push {
   extension: string
+  /** The name under which the device can stop it with `observe: false`; absent: it is always sent. */
+  name?: string
   /** Without `/status`: `/command/reboot`. */
   resourcePath: string
   payload: unknown
@@ -44,8 +46,10 @@ export interface Push {
 
 export interface Extension {
   name: string
-  /** Not in the traffic log (tsx). */
+  /** Its messages are not in the traffic log. */
   unrecorded?: boolean
+  /** Gets the request id of a message over HTTP too, where no answer needs one. */
+  readsRequestId?: boolean
   /**
    * Resolves when what the message asks to keep would survive a power cut: only then the device gets its acknowledgement. An
    * answer without a promise is for messages that ask to keep nothing. Anything thrown goes to the device as an error: a
@@ -54,6 +58,14 @@ export interface Extension {
   receive(message: DeviceMessage): Promise<DeviceAnswer | undefined> | DeviceAnswer | undefined
   /** The endpoint has a connection now: what waits for it. */
   connected?(endpoint: DeviceEndpoint): Promise<Push[]>
+  /** Endpoints connected or disconnected, in the order in which it happened to each. A batch that fails is repeated a few times. */
+  connectivityChanged?(changes: ConnectivityChange[]): Promise<void>
+}
+
+export interface ConnectivityChange {
+  endpoint: DeviceEndpoint
+  connected: boolean
+  at: Date
 }
 
 /** Work on the same key waits for what came before it; a failure of one does not touch the next. */

@@ -9,7 +9,6 @@ import gateway from '../../src/gateway/index.ts'
 import identity from '../../src/identity/index.ts'
 import applications from '../../src/services/applications/index.ts'
 import { BinaryData } from '../../src/services/binary-data/contract.ts'
-import { uploads } from '../../src/services/binary-data/device.ts'
 import binaryData from '../../src/services/binary-data/index.ts'
 import credentials from '../../src/services/credentials/index.ts'
 import register from '../../src/services/register/index.ts'
@@ -63,7 +62,7 @@ export async function openBinaryData(options: Partial<HouseOptions> = {}) {
     return answer
   }
   let count = 0
-  const behind = uploads(house.ask(BinaryData))
+  const { issueUploadToken } = house.ask(BinaryData)
 
   return {
     house,
@@ -86,7 +85,7 @@ export async function openBinaryData(options: Partial<HouseOptions> = {}) {
       return { tenantId, applicationName, versionName, endpointId, path } satisfies Endpoint
     },
 
-    aToken: (endpoint: Endpoint) => behind.issue(endpoint),
+    aToken: (endpoint: Endpoint) => issueUploadToken(endpoint),
 
     /** Over a real socket; the body may come in pieces. */
     send: (
@@ -97,7 +96,7 @@ export async function openBinaryData(options: Partial<HouseOptions> = {}) {
 
     /** A blob or a file, as a device would. */
     async upload(endpoint: Endpoint, where: string, body: Uint8Array | string, headers: Record<string, string> = {}) {
-      const token = await behind.issue(endpoint)
+      const token = await issueUploadToken(endpoint)
       const answer = await send(port, `POST ${root}${where}`, { 'x-auth-token': token, ...headers }, body)
       assert.ok(answer.status === 201 || answer.status === 204, `${answer.status} ${answer.text}`)
       return answer

@@ -1,8 +1,10 @@
 /** The whole platform in this process, with its doors on free ports: for journeys that also stand behind an extension. */
 import { writeBootstrapFile } from '../../src/assembly/bootstrap.ts'
 import type { House } from '../../src/assembly/build.ts'
+import { catalogue } from '../../src/assembly/catalogue.ts'
 import { startPlatform } from '../../src/assembly/start.ts'
 import { loadConfig } from '../../src/config.ts'
+import type { AnyService } from '../../src/kernel/define-service.ts'
 import { createLog } from '../../src/kernel/log.ts'
 import { type Ask, bearer, client, tokenOf } from './client.ts'
 import { atTheEnd, freshDatabase, throwAwayDirectory } from './database.ts'
@@ -17,7 +19,11 @@ export interface PlatformHere {
   ask: Ask
 }
 
-export async function openPlatformHere(environment: Record<string, string> = {}): Promise<PlatformHere> {
+/** @param standIns replace the services of the same name */
+export async function openPlatformHere(
+  environment: Record<string, string> = {},
+  standIns: AnyService[] = [],
+): Promise<PlatformHere> {
   const directory = throwAwayDirectory()
   const config = loadConfig({
     WAYPOST_DATA: directory,
@@ -30,7 +36,9 @@ export async function openPlatformHere(environment: Record<string, string> = {})
   })
   const connection = await freshDatabase()
   const database = { connection, stop: async () => {} }
-  const platform = await startPlatform(config, await createLog(config.log), Promise.resolve(database))
+  const services = catalogue.map((service) => standIns.find(({ name }) => name === service.name) ?? service)
+  const log = await createLog(config.log)
+  const platform = await startPlatform(config, log, Promise.resolve(database), undefined, services)
   atTheEnd(() => platform.stop())
   const { house, baseUrl, managementUrl, addresses, bootstrap } = platform
   writeBootstrapFile(directory, { baseUrl, ...addresses, managementUrl, ...bootstrap })

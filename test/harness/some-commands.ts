@@ -1,6 +1,8 @@
-/** What a command service would keep, in memory: stands behind cex in journeys of devices. */
-import type { Commands, Gateway, OutstandingCommand } from '../../src/gateway/contract.ts'
-import { commandPush } from '../../src/gateway/contract.ts'
+/** Stands in for the command service in journeys of devices: keeps commands in memory. */
+import { Gateway } from '../../src/gateway/contract.ts'
+import { defineService } from '../../src/kernel/define-service.ts'
+import { Commands, type OutstandingCommand } from '../../src/services/commands/contract.ts'
+import { commandExtension, commandPush } from '../../src/services/commands/device.ts'
 
 export interface Result {
   endpointId: string
@@ -10,12 +12,13 @@ export interface Result {
   payload?: unknown
 }
 
-export function someCommands(gateway: Gateway) {
+export function someCommands() {
   const waiting = new Map<string, OutstandingCommand[]>()
   const results: Result[] = []
   let ids = 0
+  let gateway!: Gateway
   const of = (endpointId: string) => waiting.get(endpointId) ?? []
-  const cex: Commands = {
+  const commands: Commands = {
     outstanding: async ({ endpointId }, type) =>
       of(endpointId).filter((command) => type === undefined || command.type === type),
     async results({ endpointId }, type, given) {
@@ -28,8 +31,16 @@ export function someCommands(gateway: Gateway) {
       return known.length
     },
   }
-  gateway.attach({ cex })
   return {
+    service: defineService({
+      name: 'commands',
+      provides: Commands,
+      needs: { gateway: Gateway },
+      build(_kit, given) {
+        gateway = given.gateway
+        return { api: commands, device: [commandExtension(commands, gateway)] }
+      },
+    }),
     results,
     /** Kept until it is answered, and pushed when the endpoint has a connection. */
     async invoke(endpointId: string, type: string, payload?: unknown): Promise<number> {

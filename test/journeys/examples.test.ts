@@ -3,16 +3,14 @@ import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { Gateway } from '../../src/gateway/contract.ts'
 import { atTheEnd } from '../harness/database.ts'
 import { eventually } from '../harness/eventually.ts'
 import { openPlatformHere } from '../harness/platform-here.ts'
 import { pythonWith } from '../harness/python.ts'
 import { someCommands } from '../harness/some-commands.ts'
 
-const { house, ask, baseUrl, mqttUrl } = await openPlatformHere()
-const gateway = house.ask(Gateway)
-const commands = someCommands(gateway)
+const commands = someCommands()
+const { ask, baseUrl, mqttUrl } = await openPlatformHere({}, [commands.service])
 const { hostname, port } = new URL(mqttUrl)
 await ask('POST /api/v1/applications', { name: 'examples' })
 await ask('POST /api/v1/applications/examples/app-versions', { nameSuffix: 'v1' })

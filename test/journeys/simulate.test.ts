@@ -4,28 +4,27 @@ import { spawn } from 'node:child_process'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { Gateway } from '../../src/gateway/contract.ts'
+import { noConfigurations } from '../../src/kernel/device-configuration.ts'
 import { atTheEnd } from '../harness/database.ts'
 import { eventually } from '../harness/eventually.ts'
 import { runCommand } from '../harness/platform.ts'
 import { openPlatformHere } from '../harness/platform-here.ts'
 import { someCommands } from '../harness/some-commands.ts'
+import { configurationService } from '../harness/some-configurations.ts'
 
 const main = fileURLToPath(new URL('../../bin/main.mjs', import.meta.url))
-const platform = await openPlatformHere()
-const { ask, directory } = platform
-const gateway = platform.house.ask(Gateway)
-const commands = someCommands(gateway)
+const commands = someCommands()
 const applied: object[] = []
-gateway.attach({
-  cmx: {
-    current: async () => undefined,
-    outdated: async () => [],
-    async applied({ endpointId }, report) {
-      applied.push({ endpointId, ...report })
-      return true
-    },
+const configuration = configurationService({
+  ...noConfigurations,
+  async applied({ endpointId }, report) {
+    applied.push({ endpointId, ...report })
+    return true
   },
 })
+const platform = await openPlatformHere({}, [commands.service, configuration])
+const { ask, directory } = platform
+const gateway = platform.house.ask(Gateway)
 
 function simulate(...args: string[]) {
   const child = spawn(process.execPath, [main, 'simulate', ...args], {

@@ -115,8 +115,8 @@ export function mountBinding(app: FastifyInstance, deps: BindingDeps) {
       throw tooMany(Math.ceil(wait / 1000))
     }
     const { applicationName, versionName, endpointId, tenant, extension } = who
-    // A request id is for answers that come later; only rsx asks for what it names.
-    const requestId = topic.extension === 'rsx' ? tail.requestId : undefined
+    // A request id is for answers that come later, and over HTTP the answer comes at once.
+    const requestId = extension?.readsRequestId ? tail.requestId : undefined
     const arrival: Arrival = {
       to: {
         endpoint: { tenantId: tenant.tenantId, applicationName, versionName, endpointId },
@@ -185,7 +185,7 @@ export const deviceOperation: Operation = {
     summary: 'Send a message as a device',
     params: Type.Object({
       appVersionName: level('The application version'),
-      extension: level('dcx, epmx, cmx, cmx_ota, cex, bcx, rsx, adx, tsx'),
+      extension: level('The extension that the message is for'),
       token: level('The endpoint token'),
       resource: level('The resource path of the extension, of one or several levels'),
     }),

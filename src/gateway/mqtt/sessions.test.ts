@@ -160,9 +160,9 @@ test('nothing in the tables can be read without the key', async () => {
   const clientId = aName()
   const house = await aNewProcess()
   const client = await connected(house.port, { clientId, clean: false })
-  await subscribe(client, 'kp1/v1/dcx/very-secret/#')
+  await subscribe(client, 'kp1/v1/test/very-secret/#')
   await leave(client, house, clientId)
-  await house.sessions.deliver(key(clientId), message('kp1/v1/dcx/very-secret/json', 1))
+  await house.sessions.deliver(key(clientId), message('kp1/v1/test/very-secret/json', 1))
   const rows = [
     ...(await db.sql`select * from gateway.sessions`),
     ...(await db.sql`select * from gateway.session_messages`),

@@ -1,7 +1,14 @@
-import type { Uploads } from '../../gateway/contract.ts'
+/** bcx: a device asks for an upload token on its own channel and uploads over HTTP. */
+import type { Extension } from '../../kernel/device.ts'
+import { resources } from '../../kernel/device-resources.ts'
 import type { BinaryData } from './contract.ts'
 
-/** What stands behind the extension bcx: a device asks on its own channel and uploads over HTTP. */
-export const uploads = (binaryData: BinaryData): Uploads => ({
-  issue: (endpoint) => binaryData.issueUploadToken(endpoint),
+export const uploadTokens = (binaryData: Pick<BinaryData, 'issueUploadToken'>): Extension => ({
+  name: 'bcx',
+  receive: resources({
+    '/token': async ({ endpoint }) => ({
+      payload: { token: await binaryData.issueUploadToken(endpoint) },
+      always: true,
+    }),
+  }),
 })

@@ -1,4 +1,3 @@
-import { Gateway } from '../../gateway/contract.ts'
 import { Identity } from '../../identity/contract.ts'
 import { defineService } from '../../kernel/define-service.ts'
 import { Applications } from '../applications/contract.ts'
@@ -6,7 +5,7 @@ import { Register } from '../register/contract.ts'
 import { Tenants } from '../tenants/contract.ts'
 import { Tokens } from '../tokens/contract.ts'
 import { BinaryData } from './contract.ts'
-import { uploads } from './device.ts'
+import { uploadTokens } from './device.ts'
 import { reactions } from './reactions.ts'
 import { downloadRoutes } from './routes/downloads.ts'
 import { listRoutes } from './routes/lists.ts'
@@ -23,17 +22,16 @@ export default defineService({
     applications: Applications,
     register: Register,
     tokens: Tokens,
-    gateway: Gateway,
   },
   migrations: new URL('./migrations/', import.meta.url),
   contents: { table: 'items', key: 'content_key', size: 'size', sha256: 'checksum', mark: 'store_mark' },
   settings: binaryDataSettings,
-  build(kit, { gateway, ...given }) {
+  build(kit, given) {
     const service = createBinaryData(kit, given)
     reactions(kit.bus, service.endings)
-    gateway.attach({ bcx: uploads(service.api) })
     return {
       api: service.api,
+      device: [uploadTokens(service.api)],
       http: [
         {
           name: 'binary',

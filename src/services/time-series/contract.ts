@@ -1,5 +1,5 @@
-import type { DataCollection } from '../../gateway/contract.ts'
 import { contract } from '../../kernel/contract.ts'
+import type { DeviceMessage } from '../../kernel/device.ts'
 import type { Value } from './pack/chunk-codec.ts'
 
 export type { Value }
@@ -41,7 +41,9 @@ export interface WouldGo {
   problems: { place: string; problem: string }[]
 }
 
-export interface TimeSeries extends DataCollection {
+export interface TimeSeries {
+  /** The samples of one message, stored when it resolves; one that cannot be stored refuses the message with its reason. */
+  collect(message: DeviceMessage, samples: unknown[]): Promise<void>
   /** All or none of them, durable when it resolves. The endpoints are of this version: that is for the caller to know. */
   putPoints(
     version: { tenantId: string; applicationName: string; versionName: string },

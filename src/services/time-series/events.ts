@@ -77,3 +77,25 @@ export const LivePointsSent = defineEvent<{
 }>('time-series.live.points-sent', {
   description: 'Points that were stored in one process, for those who watch them in another; in parts',
 })
+
+/** Some or all samples of one message. */
+export interface ReceivedSamples {
+  endpointId: string
+  versionName: string
+  /** ISO 8601. */
+  receivedAt: string
+  correlationId: string
+  /** As they were stored: with metadata where the application asks for it. */
+  samples: unknown[]
+}
+
+export const SamplesReceived = defineEvent<{ tenantId: string; applicationName: string; messages: ReceivedSamples[] }>(
+  'time-series.samples.received',
+  {
+    description:
+      'Samples of devices of an application came and were stored (13/DSTP), up to 500 in one event, before their devices got ' +
+      'the acknowledgement; put together only where somebody listens',
+    key: ({ applicationName }) => applicationName,
+    bulky: true,
+  },
+)

@@ -1,8 +1,10 @@
-import { Gateway } from '../../gateway/contract.ts'
 import { defineService } from '../../kernel/define-service.ts'
 import { Applications } from '../applications/contract.ts'
 import { Register } from '../register/contract.ts'
 import { TimeSeries } from './contract.ts'
+import { createEnrichment } from './device/enrichment.ts'
+import { createSamplePublisher } from './device/publish-samples.ts'
+import { dataCollection } from './device.ts'
 import { reactions } from './reactions.ts'
 import { routes } from './routes.ts'
 import { createTimeSeries } from './service.ts'
@@ -11,15 +13,22 @@ import { timeSeriesSettings } from './settings.ts'
 export default defineService({
   name: 'time-series',
   provides: TimeSeries,
-  needs: { applications: Applications, register: Register, gateway: Gateway },
+  needs: { applications: Applications, register: Register },
   migrations: new URL('./migrations/', import.meta.url),
   settings: timeSeriesSettings,
-  build(kit, { applications, register, gateway }) {
+  build(kit, { applications, register }) {
     const service = createTimeSeries(kit, { applications, register })
     reactions(kit.bus, service)
-    gateway.attach({ dcx: service.api, connectivity: service.connectivity })
     return {
       api: service.api,
+      device: [
+        dataCollection({
+          timeSeries: service.api,
+          enriched: createEnrichment(kit.bus, register, applications),
+          publish: createSamplePublisher(kit),
+          connectivityChanged: service.connectivity.changed,
+        }),
+      ],
       http: [
         {
           name: 'timeseries',

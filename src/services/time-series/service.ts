@@ -1,4 +1,3 @@
-import type { ConnectivityWatch } from '../../gateway/contract.ts'
 import { type Clock, monotonicMs } from '../../kernel/clock.ts'
 import type { Kit } from '../../kernel/define-service.ts'
 import { createGate } from '../../kernel/gate.ts'
@@ -31,7 +30,7 @@ import { createWriter, writesAtOnce } from './write/writer.ts'
 
 export interface TimeSeriesService {
   api: TimeSeries
-  connectivity: ConnectivityWatch
+  connectivity: ReturnType<typeof createConnectivitySeries>
   configured: Configured
   data: DataRules
   last: LastRules

@@ -6,6 +6,7 @@ import type { TrafficLogService } from './service.ts'
 /** `/<extension>/<request id>`: the number is the id of this request and of the one that is asked about. */
 export const requestStatus = (log: TrafficLogService): Extension => ({
   name: 'rsx',
+  readsRequestId: true,
   async receive({ endpoint, resourcePath, requestId }) {
     const [, extension] = resourcePath.match(/^\/([a-z][a-z0-9_]*)$/) ?? []
     if (!extension) throw NoOutcomePath({ path: resourcePath })

@@ -1,5 +1,5 @@
 /** Endpoints that connect and disconnect as a series of 1 and 0, where their version asks for it (instance `epl`). */
-import type { ConnectivityChange, ConnectivityWatch } from '../../../gateway/contract.ts'
+import type { ConnectivityChange, Extension } from '../../../kernel/device.ts'
 import { PlatformError } from '../../../kernel/errors.ts'
 import type { Log } from '../../../kernel/log.ts'
 import type { Applications } from '../../applications/contract.ts'
@@ -12,7 +12,7 @@ export function createConnectivitySeries(deps: {
   applications: Pick<Applications, 'follow'>
   register: Pick<Register, 'findAll'>
   putPoints: TimeSeries['putPoints']
-}): ConnectivityWatch {
+}): { changed: NonNullable<Extension['connectivityChanged']> } {
   const { log, applications, register, putPoints } = deps
   const seriesOf = applications.follow('epl', (config, of) => {
     const name = seriesIn(config)

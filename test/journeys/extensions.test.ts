@@ -1,31 +1,43 @@
 /** The extensions as devices meet them: over real MQTT without a subscription, and over HTTP. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { eventually } from '../../../test/harness/eventually.ts'
-import { openGateway } from '../../../test/harness/gateway.ts'
-import { someCommands } from '../../../test/harness/some-commands.ts'
-import { type Configuration, configurationPush } from '../contract.ts'
+import { configurationPush, type DeviceConfiguration } from '../../src/kernel/device-configuration.ts'
+import { uploadTokens } from '../../src/services/binary-data/device.ts'
+import software from '../../src/services/software/index.ts'
+import { dataCollection } from '../../src/services/time-series/device.ts'
+import timeSync from '../../src/services/time-sync/index.ts'
+import { eventually } from '../harness/eventually.ts'
+import { openGateway, services } from '../harness/gateway.ts'
+import { someCommands } from '../harness/some-commands.ts'
+import { configurationService } from '../harness/some-configurations.ts'
 
-const { gateway, device, aPlace, admin, httpUrl, metadataOf } = await openGateway()
-const commands = someCommands(gateway)
+const commands = someCommands()
 const samples: unknown[] = []
-const current = new Map<string, Configuration>()
+const current = new Map<string, DeviceConfiguration>()
 const applied = new Map<string, string>()
-gateway.attach({
-  dcx: { collect: async (_message, given) => void samples.push(...given) },
-  cmx: {
-    current: async ({ endpointId }) => current.get(endpointId),
-    async applied({ endpointId }, { configId }) {
-      if (current.get(endpointId)?.configId !== configId) return false
-      applied.set(endpointId, configId)
-      return true
-    },
-    async outdated({ endpointId }) {
-      const configuration = current.get(endpointId)
-      return configuration && applied.get(endpointId) !== configuration.configId ? [configuration] : []
-    },
+const configurations = configurationService({
+  current: async ({ endpointId }) => current.get(endpointId),
+  async applied({ endpointId }, { configId }) {
+    if (current.get(endpointId)?.configId !== configId) return false
+    applied.set(endpointId, configId)
+    return true
   },
-  bcx: { issue: async ({ endpointId }) => `up-${endpointId}` },
+  async outdated({ endpointId }) {
+    const configuration = current.get(endpointId)
+    return configuration && applied.get(endpointId) !== configuration.configId ? [configuration] : []
+  },
+})
+const { gateway, device, aPlace, admin, httpUrl, metadataOf } = await openGateway({
+  services: [...services, commands.service, configurations, software, timeSync],
+  doors: [
+    dataCollection({
+      timeSeries: { collect: async (_message, given) => void samples.push(...given) },
+      enriched: (_endpoint, given) => given,
+      publish: Object.assign(async () => {}, { isHeard: () => false }),
+      connectivityChanged: async () => {},
+    }),
+    uploadTokens({ issueUploadToken: async ({ endpointId }) => `up-${endpointId}` }),
+  ],
 })
 
 /** An endpoint, its topics, and how it speaks over HTTP. */

@@ -1,6 +1,6 @@
 /** Shapes that several extensions share. A field of null is a field that is not there: many clients write it so. */
-import { invalidField } from '../../kernel/errors.ts'
-import { Type } from '../../kernel/schema.ts'
+import { invalidField } from './errors.ts'
+import { Type } from './schema.ts'
 
 export const optional = {
   text: (maxLength: number) => Type.Optional(Type.Unsafe<string | null>({ type: ['string', 'null'], maxLength })),

@@ -1,19 +1,15 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { refused, sayTo } from '../../../test/harness/device-messages.ts'
-import { uploads } from './uploads.ts'
+import { uploadTokens } from './device.ts'
 
 suite('bcx', () => {
-  const say = sayTo(uploads({ receivers: [], bcx: { issue: async ({ endpointId }) => `token of ${endpointId}` } }))
+  const say = sayTo(uploadTokens({ issueUploadToken: async ({ endpointId }) => `token of ${endpointId}` }))
 
   test('gives a token, with or without a request id, whatever the payload', async () => {
     for (const payload of ['', '{}', 'anything'])
       assert.deepEqual(await say('/token', payload), { payload: { token: 'token of ep-1' }, always: true })
     assert.deepEqual((await say('/token', '', { requestId: 0 }))?.payload, { token: 'token of ep-1' })
-  })
-
-  test('has nothing to give while nothing is behind it', async () => {
-    await refused(sayTo(uploads({ receivers: [] }))('/token', '', { requestId: 1 }), 404)
   })
 
   test('has one resource', async () => {

@@ -4,9 +4,9 @@ import type { DeviceMessage, Extension } from '../../kernel/device.ts'
 import { jsonPayload, resources } from '../../kernel/device-resources.ts'
 import { InvalidRequest, invalidField } from '../../kernel/errors.ts'
 import { AnyJson } from '../../kernel/schema.ts'
-import type { Attached } from './attached.ts'
-import type { Enrichment } from './enrichment.ts'
-import type { TellSamples } from './telling.ts'
+import type { TimeSeries } from './contract.ts'
+import type { Enrichment } from './device/enrichment.ts'
+import type { PublishSamples } from './device/publish-samples.ts'
 
 // Firmware sends nanoseconds and ids of 64 bits: the nearest double is what a series can hold of them.
 const json = jsonPayload(AnyJson(), { nearest: true })
@@ -39,27 +39,36 @@ export function plainSample(metric: string, payload: Buffer): Record<string, unk
 const nothing = {}
 const toNothing = () => nothing
 
-export function dataCollection(attached: Attached, enriched: Enrichment, tell: TellSamples): Extension {
-  /** One status for the batch, and none before everybody is done with the message. */
-  async function toAll(message: DeviceMessage, samples: unknown[], enriching: unknown[] | Promise<unknown[]>) {
+export function dataCollection({
+  timeSeries,
+  enriched,
+  publish,
+  connectivityChanged,
+}: {
+  timeSeries: Pick<TimeSeries, 'collect'>
+  enriched: Enrichment
+  publish: PublishSamples
+  connectivityChanged: NonNullable<Extension['connectivityChanged']>
+}): Extension {
+  /** Publishes what was stored; a refused message is not published. A device that gets an error here sends the message again. */
+  async function storeAndPublish(
+    message: DeviceMessage,
+    samples: unknown[],
+    enriching: unknown[] | Promise<unknown[]>,
+  ) {
     const whole = await enriching
-    const outcomes = await Promise.allSettled(attached.receivers.map((receiver) => receiver.collect(message, whole)))
-    const failure = outcomes.find((outcome) => outcome.status === 'rejected')
-    if (failure) throw failure.reason
-    // What was refused is told to nobody. Who fails here sends again, which stores the same once more.
-    if (tell.isHeard()) await tell(message, whole, samples)
+    await timeSeries.collect(message, whole)
+    if (publish.isHeard()) await publish(message, whole, samples)
     return nothing
   }
 
   function collect(message: DeviceMessage, samples: unknown[]) {
-    const { receivers } = attached
-    const isHeard = tell.isHeard()
-    if (samples.length === 0 || (receivers.length === 0 && !isHeard)) return nothing
+    if (samples.length === 0) return nothing
     const whole = enriched(message.endpoint, samples)
-    // Mostly there is one who wants them, and nothing to add: no promise is made but that of the commit.
-    return receivers.length === 1 && !isHeard && !(whole instanceof Promise)
-      ? receivers[0]!.collect(message, whole).then(toNothing)
-      : toAll(message, samples, whole)
+    // The usual case makes no promise but that of the commit.
+    return publish.isHeard() || whole instanceof Promise
+      ? storeAndPublish(message, samples, whole)
+      : timeSeries.collect(message, whole).then(toNothing)
   }
 
   return {
@@ -68,5 +77,6 @@ export function dataCollection(attached: Attached, enriched: Enrichment, tell: T
       '/json[/<*>]': (message) => collect(message, samplesIn(message.payload)),
       '/plain/<metric>': (message, { metric = '' }) => collect(message, [plainSample(metric, message.payload)]),
     }),
+    connectivityChanged,
   }
 }

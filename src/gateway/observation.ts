@@ -1,17 +1,15 @@
 /**
- * Who asked not to be pushed what. Everything is pushed without being asked for; `observe: false` stops it until
+ * Which pushes devices have stopped. Everything is pushed unasked; `observe: false` stops the pushes of a name until
  * `observe: true`, and both outlive connections.
  */
-import type { Kit } from '../../kernel/define-service.ts'
-import type { DeviceEndpoint } from '../../kernel/device.ts'
-import { invalidField } from '../../kernel/errors.ts'
-import { defineJob } from '../../kernel/jobs.ts'
-import { EndpointUnregistered } from '../../services/register/events.ts'
-import { TenantDeleted } from '../../services/tenants/events.ts'
-import * as store from '../store/observe.ts'
-
-/** The name that stands for all of an extension. */
-export const everything = ''
+import type { Kit } from '../kernel/define-service.ts'
+import type { DeviceEndpoint } from '../kernel/device.ts'
+import { invalidField } from '../kernel/errors.ts'
+import { defineJob } from '../kernel/jobs.ts'
+import { EndpointUnregistered } from '../services/register/events.ts'
+import { TenantDeleted } from '../services/tenants/events.ts'
+import { everyName } from './contract.ts'
+import * as store from './store/observe.ts'
 
 /** Names of one endpoint in one extension: a device cannot fill the table. */
 const namesMax = 200
@@ -21,7 +19,7 @@ const ForgetObservationsOfTenant = defineJob<{ tenantId: string }>('gateway.forg
 })
 
 export interface Observation {
-  /** Durable when it resolves. `everything` takes back what was said of single names. */
+  /** `Gateway.observe`. */
   set(endpoint: DeviceEndpoint, extension: string, name: string, observed: boolean): Promise<void>
   /** Which names the endpoint wants to be pushed. */
   of(endpointId: string, extension: string): Promise<(name: string) => boolean>
@@ -43,14 +41,14 @@ export function createObservation({ db, bus, jobs, now }: Pick<Kit, 'db' | 'bus'
       const place = { endpointId, extension }
       const rows = await store.findObservations(db.sql, place)
       // Devices repeat it whenever they connect: nothing is written where nothing changes.
-      const onlyIt = name !== everything || rows.every((row) => row.name === everything)
+      const onlyIt = name !== everyName || rows.every((row) => row.name === everyName)
       if (onlyIt && wantedBy(rows)(name) === observed) return
-      if (rows.length >= namesMax && name !== everything && !rows.some((row) => row.name === name))
+      if (rows.length >= namesMax && name !== everyName && !rows.some((row) => row.name === name))
         throw invalidField('observe', `at most ${namesMax} names of ${extension} can be told apart`)
       const row = { ...place, name, tenantId, observed, setAt: now() }
       await db.tx(async (sql) => {
-        if (name === everything) await store.deleteObservations(sql, place)
-        if (name !== everything || !observed) await store.saveObservation(sql, row)
+        if (name === everyName) await store.deleteObservations(sql, place)
+        if (name !== everyName || !observed) await store.saveObservation(sql, row)
       })
     },
 
@@ -59,4 +57,4 @@ export function createObservation({ db, bus, jobs, now }: Pick<Kit, 'db' | 'bus'
 }
 
 const wantedBy = (rows: store.ObservationRow[]) => (name: string) =>
-  (rows.find((row) => row.name === name) ?? rows.find((row) => row.name === everything))?.observed ?? true
+  (rows.find((row) => row.name === name) ?? rows.find((row) => row.name === everyName))?.observed ?? true

@@ -1,23 +1,29 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
-import { aDeviceEndpoint, refused, sayTo } from '../../../test/harness/device-messages.ts'
-import { observationOf, openExtensions } from '../../../test/harness/extensions.ts'
-import { newId } from '../../kernel/ids.ts'
-import { type Configuration, type Configurations, configurationPush } from '../contract.ts'
-import { configurations } from './configurations.ts'
+import { aDeviceEndpoint, refused, sayTo } from '../../test/harness/device-messages.ts'
+import {
+  configurationExtension,
+  configurationPush,
+  type DeviceConfiguration,
+  type DeviceConfigurations,
+  noConfiguration,
+  noConfigurations,
+} from './device-configuration.ts'
+import { newId } from './ids.ts'
 
-const { house, gateway, extension: builtIn } = await openExtensions()
-const observation = observationOf(house)
+const name = 'ext'
+const none = noConfiguration
+const nothing = sayTo(configurationExtension({ name, configurations: noConfigurations, none, observe: async () => {} }))
 
-type Report = Parameters<Configurations['applied']>[1]
+type Report = Parameters<DeviceConfigurations['applied']>[1]
 
 /** Configurations by name, of which every `configId` is known that begins with `c`. */
-function somethingBehind(current: Record<string, Omit<Configuration, 'name'>> = {}) {
+function somethingBehind(current: Record<string, Omit<DeviceConfiguration, 'name'>> = {}) {
   const reports: Report[] = []
   const asked: (string | undefined)[] = []
-  const named = (name: string): Configuration => ({ ...current[name]!, ...(name !== 'default' && { name }) })
-  const behind: Configurations = {
+  const named = (name: string): DeviceConfiguration => ({ ...current[name]!, ...(name !== 'default' && { name }) })
+  const behind: DeviceConfigurations = {
     async current(_endpoint, name) {
       asked.push(name)
       return current[name ?? 'default'] && named(name ?? 'default')
@@ -33,11 +39,13 @@ function somethingBehind(current: Record<string, Omit<Configuration, 'name'>> = 
 }
 
 /** A device whose extension has this behind it. */
-function aDevice(current?: Record<string, Omit<Configuration, 'name'>>, name: 'cmx' | 'cmx_ota' = 'cmx') {
+function aDevice(current?: Record<string, Omit<DeviceConfiguration, 'name'>>) {
   const back = somethingBehind(current)
-  const extension = configurations(name, { receivers: [], [name]: back.behind }, observation)
+  const observed: unknown[] = []
+  const observe = async (...said: unknown[]) => void observed.push(said.slice(1))
+  const extension = configurationExtension({ name, configurations: back.behind, none, observe })
   const endpoint = aDeviceEndpoint({ endpointId: newId() })
-  return { ...back, endpoint, extension, say: sayTo(extension, endpoint) }
+  return { ...back, endpoint, extension, observed, say: sayTo(extension, endpoint) }
 }
 
 const c1 = { configId: 'c1', config: { interval: 5 } }
@@ -69,17 +77,7 @@ suite('a request for a configuration', () => {
     const none = { payload: full({ configId: '', config: null }), always: true }
     assert.deepEqual(await aDevice().say('/config/json', { configId: 'c1' }), none)
     assert.deepEqual(await aDevice().say('/config/json', { configId: '' }), none)
-    assert.deepEqual(await sayTo(builtIn('cmx'))('/config/json'), none)
-  })
-
-  test('of software is answered with {} when there is nothing newer', async () => {
-    const nothing = { payload: {}, always: true }
-    assert.deepEqual(await aDevice({}, 'cmx_ota').say('/config/json', { configId: '1.0.0' }), nothing)
-    assert.deepEqual(await sayTo(builtIn('cmx_ota'))('/config/json'), nothing)
-    const newer = { configId: '1.1.0', config: { link: 'https://…' } }
-    const { say } = aDevice({ default: newer }, 'cmx_ota')
-    assert.deepEqual((await say('/config/json', { configId: '1.0.0' }))?.payload, full(newer))
-    assert.deepEqual(await say('/config/json', { configId: '1.1.0' }), nothing)
+    assert.deepEqual(await nothing('/config/json'), none)
   })
 })
 
@@ -97,16 +95,13 @@ suite('a report', () => {
   })
 
   test('of something unknown is an error for who gave a request id, and dropped else', async () => {
-    for (const name of ['cmx', 'cmx_ota'] as const) {
-      const { say, reports } = aDevice({}, name)
-      const error = await refused(say('/applied/json', { configId: 'x9' }, { requestId: 0 }), 404)
-      assert.match(error.message, /x9/)
-      assert.deepEqual(await say('/applied/json', { configId: 'x9' }), {})
-      assert.deepEqual(reports, [])
-      const nothing = sayTo(builtIn(name))
-      await refused(nothing('/applied/json', { configId: 'c1' }, { requestId: 0 }), 404)
-      assert.deepEqual(await nothing('/applied/json', { configId: 'c1' }), {})
-    }
+    const { say, reports } = aDevice()
+    const error = await refused(say('/applied/json', { configId: 'x9' }, { requestId: 0 }), 404)
+    assert.match(error.message, /x9/)
+    assert.deepEqual(await say('/applied/json', { configId: 'x9' }), {})
+    assert.deepEqual(reports, [])
+    await refused(nothing('/applied/json', { configId: 'c1' }, { requestId: 0 }), 404)
+    assert.deepEqual(await nothing('/applied/json', { configId: 'c1' }), {})
   })
 
   test('follows those before it', async () => {
@@ -176,52 +171,41 @@ suite('refused', () => {
 
 suite('pushes', () => {
   test('go to the topic of the name, with the words that firmware waits for', () => {
-    assert.deepEqual(configurationPush('cmx', c1), {
-      extension: 'cmx',
+    assert.deepEqual(configurationPush(name, c1), {
+      extension: name,
+      name: 'default',
       resourcePath: '/config/json',
       payload: full(c1),
     })
-    assert.deepEqual(configurationPush('cmx_ota', { ...night, name: 'night' }), {
-      extension: 'cmx_ota',
+    assert.deepEqual(configurationPush(name, { ...night, name: 'night' }), {
+      extension: name,
+      name: 'night',
       resourcePath: '/config/json/night',
       payload: full(night),
     })
-    assert.equal(configurationPush('cmx', { ...c1, name: 'default' }).resourcePath, '/config/json')
+    assert.equal(configurationPush(name, { ...c1, name: 'default' }).resourcePath, '/config/json')
   })
 
   test('wait for the connection of whoever is not up to date', async () => {
     const { extension, endpoint } = aDevice({ default: c1, night })
     assert.deepEqual(await extension.connected!(endpoint), [
-      configurationPush('cmx', c1),
-      configurationPush('cmx', { ...night, name: 'night' }),
+      configurationPush(name, c1),
+      configurationPush(name, { ...night, name: 'night' }),
     ])
     assert.deepEqual(await aDevice().extension.connected!(endpoint), [])
-    assert.deepEqual(await builtIn('cmx').connected!(endpoint), [])
   })
 
-  test('stop for a name with observe: false, and begin again with observe: true', async () => {
-    const { extension, endpoint, say } = aDevice({ default: c1, night })
-    const pushed = async () => (await extension.connected!(endpoint)).map(({ resourcePath }) => resourcePath)
-    const wants = (name?: string) =>
-      gateway.wants(endpoint.endpointId, configurationPush('cmx', { ...c1, ...(name && { name }) }))
-
+  test('are observed by name', async () => {
+    const { say, observed } = aDevice({ default: c1, night })
     // It is an answer all the same.
     assert.deepEqual((await say('/config/json', { observe: false }))?.payload, full(c1))
-    assert.deepEqual([await pushed(), await wants(), await wants('night')], [['/config/json/night'], false, true])
-    await say('/config/json/night', { observe: false })
-    assert.deepEqual([await pushed(), await wants('night')], [[], false])
-    // A request that does not speak of it changes nothing.
+    await say('/config/json/night', { observe: true })
     await say('/config/json', { configId: 'c1' })
-    assert.deepEqual(await pushed(), [])
     await say('/config/json/default', { observe: true })
-    assert.deepEqual([await pushed(), await wants(), await wants('night')], [['/config/json'], true, false])
-    assert.equal(await gateway.wants(endpoint.endpointId, configurationPush('cmx_ota', { ...c1, name: 'night' })), true)
-  })
-
-  test('of one extension have nothing to do with the other', async () => {
-    const { endpoint, say } = aDevice({ default: c1 }, 'cmx_ota')
-    await say('/config/json', { observe: false })
-    assert.equal(await gateway.wants(endpoint.endpointId, configurationPush('cmx_ota', c1)), false)
-    assert.equal(await gateway.wants(endpoint.endpointId, configurationPush('cmx', c1)), true)
+    assert.deepEqual(observed, [
+      [name, 'default', false],
+      [name, 'night', true],
+      [name, 'default', true],
+    ])
   })
 })

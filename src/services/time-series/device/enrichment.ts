@@ -1,11 +1,11 @@
 /** Samples that are objects get the endpoint's metadata, where the application asks for it (instance `dcx`). */
-import type { Bus } from '../../kernel/bus.ts'
-import { createCache } from '../../kernel/cache.ts'
-import type { DeviceEndpoint } from '../../kernel/device.ts'
-import { invalidField } from '../../kernel/errors.ts'
-import type { Applications } from '../../services/applications/contract.ts'
-import type { Register } from '../../services/register/contract.ts'
-import { EndpointUnregistered, MetadataUpdated } from '../../services/register/events.ts'
+import type { Bus } from '../../../kernel/bus.ts'
+import { createCache } from '../../../kernel/cache.ts'
+import type { DeviceEndpoint } from '../../../kernel/device.ts'
+import { invalidField } from '../../../kernel/errors.ts'
+import type { Applications } from '../../applications/contract.ts'
+import type { Register } from '../../register/contract.ts'
+import { EndpointUnregistered, MetadataUpdated } from '../../register/events.ts'
 
 /** At once where nothing is to be added, which is nearly always. */
 export type Enrichment = (endpoint: DeviceEndpoint, samples: unknown[]) => unknown[] | Promise<unknown[]>

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
 import { refused, sayTo } from '../../../test/harness/device-messages.ts'
-import { timeSynchronisation } from './time.ts'
+import { timeSynchronisation } from './device.ts'
 
 suite('tsx', () => {
   const at = (moment: string) => sayTo(timeSynchronisation(() => new Date(moment)))

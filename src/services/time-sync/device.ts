@@ -1,10 +1,10 @@
 /** tsx: what time it is. */
 import type { Clock } from '../../kernel/clock.ts'
 import type { Extension } from '../../kernel/device.ts'
+import { optional } from '../../kernel/device-payloads.ts'
 import { jsonPayload, resources } from '../../kernel/device-resources.ts'
 import { invalidField } from '../../kernel/errors.ts'
 import { Type } from '../../kernel/schema.ts'
-import { optional } from './payloads.ts'
 
 const request = jsonPayload(Type.Object({ timezone: optional.text(64) }), { empty: () => ({}) })
 

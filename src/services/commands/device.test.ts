@@ -2,19 +2,15 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
 import { aDeviceEndpoint, refused, sayTo } from '../../../test/harness/device-messages.ts'
-import { observationOf, openExtensions } from '../../../test/harness/extensions.ts'
 import { newId } from '../../kernel/ids.ts'
-import { type Commands, commandPush, type OutstandingCommand } from '../contract.ts'
-import { commands } from './commands.ts'
+import type { CommandResult, Commands, OutstandingCommand } from './contract.ts'
+import { commandExtension, commandPush } from './device.ts'
 
-const { house, gateway, extension: builtIn } = await openExtensions()
-const observation = observationOf(house)
-
-type Result = Parameters<Commands['results']>[2][number]
+const nothing = commandExtension({ outstanding: async () => [], results: async () => 0 }, { observe: async () => {} })
 
 function aDevice(...waiting: OutstandingCommand[]) {
-  const stored: (Result & { type: string })[] = []
-  const calls: Result[][] = []
+  const stored: (CommandResult & { type: string })[] = []
+  const calls: CommandResult[][] = []
   const behind: Commands = {
     outstanding: async (_endpoint, type) => waiting.filter((command) => type === undefined || command.type === type),
     async results(_endpoint, type, results) {
@@ -31,9 +27,11 @@ function aDevice(...waiting: OutstandingCommand[]) {
       return known
     },
   }
-  const extension = commands({ receivers: [], cex: behind }, observation)
+  const observed: unknown[] = []
+  const observe = async (...said: unknown[]) => void observed.push(said.slice(1))
+  const extension = commandExtension(behind, { observe })
   const endpoint = aDeviceEndpoint({ endpointId: newId() })
-  return { extension, endpoint, stored, calls, say: sayTo(extension, endpoint) }
+  return { extension, endpoint, stored, calls, observed, say: sayTo(extension, endpoint) }
 }
 
 const reboot = { id: 1, type: 'reboot' }
@@ -64,7 +62,7 @@ suite('a request for commands', () => {
   })
 
   test('is answered with [] for who gave a request id, and not at all else', async () => {
-    for (const say of [aDevice().say, sayTo(builtIn('cex'))])
+    for (const say of [aDevice().say, sayTo(nothing)])
       for (const path of ['/command/light', '/command']) {
         assert.deepEqual(await say(path, '', { requestId: 7 }), { payload: [], always: false })
         assert.deepEqual(await say(path), { payload: [], always: false })
@@ -100,7 +98,7 @@ suite('a result', () => {
         assert.deepEqual(await say('/result/reboot', [], message), {})
         assert.deepEqual(calls, [])
       }
-    assert.deepEqual(await sayTo(builtIn('cex'))('/result/reboot', [], { requestId: 1 }), {})
+    assert.deepEqual(await sayTo(nothing)('/result/reboot', [], { requestId: 1 }), {})
   })
 
   test('of something unknown is ignored beside one that is known', async () => {
@@ -115,7 +113,7 @@ suite('a result', () => {
 
   test('of nothing but unknown commands is an error for who gave a request id, and dropped else', async () => {
     const unknown = [{ id: 9, statusCode: 200 }]
-    for (const say of [aDevice(reboot).say, sayTo(builtIn('cex'))]) {
+    for (const say of [aDevice(reboot).say, sayTo(nothing)]) {
       const error = await refused(say('/result/reboot', unknown, { requestId: 0 }), 400)
       assert.match(error.message, /no command of type reboot waits/)
       assert.deepEqual(await say('/result/reboot', unknown), {})
@@ -212,6 +210,7 @@ suite('pushes', () => {
   test('are lists of one type', () => {
     assert.deepEqual(commandPush('light', [light, light2]), {
       extension: 'cex',
+      name: 'light',
       resourcePath: '/command/light',
       payload: [
         { id: 2, payload: { on: true } },
@@ -227,28 +226,18 @@ suite('pushes', () => {
       commandPush('reboot', [reboot]),
     ])
     assert.deepEqual(await aDevice().extension.connected!(endpoint), [])
-    assert.deepEqual(await builtIn('cex').connected!(endpoint), [])
+    assert.deepEqual(await nothing.connected!(endpoint), [])
   })
 
-  test('stop for a type with observe: false, and begin again with observe: true', async () => {
-    const { extension, endpoint, say } = aDevice(reboot, light)
-    const state = async () => ({
-      onConnect: (await extension.connected!(endpoint)).map(({ resourcePath }) => resourcePath),
-      reboot: await gateway.wants(endpoint.endpointId, commandPush('reboot', [reboot])),
-      light: await gateway.wants(endpoint.endpointId, commandPush('light', [light])),
-    })
+  test('are observed by type, or all together', async () => {
+    const { say, observed } = aDevice(reboot, light)
     assert.deepEqual((await say('/command/reboot', { observe: false }))?.payload, [{ id: 1 }])
-    assert.deepEqual(await state(), { onConnect: ['/command/light'], reboot: false, light: true })
-    await say('/command/reboot', { observe: true })
-    assert.deepEqual(await state(), { onConnect: ['/command/reboot', '/command/light'], reboot: true, light: true })
-    // All types, then one of them again, then all again.
-    await say('/command', { observe: false })
-    assert.deepEqual(await state(), { onConnect: [], reboot: false, light: false })
-    await say('/command/light', { observe: true })
-    assert.deepEqual(await state(), { onConnect: ['/command/light'], reboot: false, light: true })
-    await say('/command', { observe: false })
-    assert.deepEqual(await state(), { onConnect: [], reboot: false, light: false })
+    await say('/command/light')
+    await say('/command/light', { observe: null })
     await say('/command', { observe: true })
-    assert.deepEqual(await state(), { onConnect: ['/command/reboot', '/command/light'], reboot: true, light: true })
+    assert.deepEqual(observed, [
+      ['cex', 'reboot', false],
+      ['cex', '', true],
+    ])
   })
 })

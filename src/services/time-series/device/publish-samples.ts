@@ -1,16 +1,16 @@
-/** Tells samples to services that react to them (rules, pipelines); nothing is put together where nobody does. */
-import type { Kit } from '../../kernel/define-service.ts'
-import type { DeviceMessage } from '../../kernel/device.ts'
-import { createGroupCommit, type Group } from '../../kernel/group-commit.ts'
+/** Publishes received samples for services that react to them (rules, pipelines); does nothing where no service does. */
+import type { Kit } from '../../../kernel/define-service.ts'
+import type { DeviceMessage } from '../../../kernel/device.ts'
+import { createGroupCommit, type Group } from '../../../kernel/group-commit.ts'
 import { type ReceivedSamples, SamplesReceived } from '../events.ts'
 
-export interface TellSamples {
+export interface PublishSamples {
   /** Durable when it resolves. `sent`: as they came, before anything was added. */
   (message: DeviceMessage, samples: unknown[], sent: unknown[]): Promise<void>
   isHeard(): boolean
 }
 
-interface Told extends Group {
+interface Pending extends Group {
   add(message: DeviceMessage, samples: unknown[], bytes: number): void
   events(): { tenantId: string; applicationName: string; messages: ReceivedSamples[] }[]
 }
@@ -20,28 +20,33 @@ const mebibyte = 1024 * 1024
 /** An event is one row: metadata in every sample can make much of little. */
 const bytesAtOnce = mebibyte
 
-export function createTelling({ db, bus, log, metrics }: Pick<Kit, 'db' | 'bus' | 'log' | 'metrics'>): TellSamples {
-  const commit = createGroupCommit<Told>({
+export function createSamplePublisher({
+  db,
+  bus,
+  log,
+  metrics,
+}: Pick<Kit, 'db' | 'bus' | 'log' | 'metrics'>): PublishSamples {
+  const commit = createGroupCommit<Pending>({
     name: 'samples_told',
-    create: createTold,
-    write: (told) => db.tx((sql) => bus.publishAll(sql, SamplesReceived, told.events())),
+    create: createPending,
+    write: (pending) => db.tx((sql) => bus.publishAll(sql, SamplesReceived, pending.events())),
     mayPass: (error) => !/^(22|54)/.test((error as { code?: string } | null)?.code ?? ''),
     log,
     metrics,
     everyMs: 15,
-    // One after the other: who reacts gets them in the order in which they were stored.
+    // One at a time, so that reactions get the samples in the order in which they were stored.
     atOnce: 1,
     pendingBytesMax: 128 * mebibyte,
   })
-  const tell = (message: DeviceMessage, samples: unknown[], sent: unknown[]) => {
+  const publish = (message: DeviceMessage, samples: unknown[], sent: unknown[]) => {
     const bytes = samples === sent ? message.payload.length : Buffer.byteLength(JSON.stringify(samples))
     commit.current().add(message, samples, bytes)
     return commit.committed()
   }
-  return Object.assign(tell, { isHeard: () => bus.isHeard(SamplesReceived) })
+  return Object.assign(publish, { isHeard: () => bus.isHeard(SamplesReceived) })
 }
 
-function createTold(): Told {
+function createPending(): Pending {
   const parts: { of: DeviceMessage['endpoint']; told: ReceivedSamples; bytes: number }[] = []
   let [count, bytes] = [0, 0]
   return {
@@ -68,7 +73,7 @@ function createTold(): Told {
       bytes += own
     },
     events() {
-      const events: ReturnType<Told['events']> = []
+      const events: ReturnType<Pending['events']> = []
       const open = new Map<string, { messages: ReceivedSamples[]; samples: number; bytes: number }>()
       for (const { of, told, bytes: more } of parts) {
         const { tenantId, applicationName } = of

@@ -1,12 +1,14 @@
 /** cex (11/CEP): commands to the device, and what became of them. */
+import type { Gateway } from '../../gateway/contract.ts'
+import { everyName } from '../../gateway/contract.ts'
 import { type DeviceAnswer, type DeviceEndpoint, type Extension, inOrder, type Push } from '../../kernel/device.ts'
+import { checkName, optional, reasonPhrase } from '../../kernel/device-payloads.ts'
 import { jsonPayload, resources } from '../../kernel/device-resources.ts'
 import { InvalidRequest } from '../../kernel/errors.ts'
 import { AnyJson, type Static, Type } from '../../kernel/schema.ts'
-import { commandPayload, commandPush } from '../contract.ts'
-import type { Attached } from './attached.ts'
-import { everything, type Observation } from './observation.ts'
-import { checkName, optional, reasonPhrase } from './payloads.ts'
+import type { Commands, OutstandingCommand } from './contract.ts'
+
+const extension = 'cex'
 
 const request = jsonPayload(Type.Object({ observe: optional.flag() }), { empty: () => ({}) })
 
@@ -19,11 +21,11 @@ const Result = Type.Object({
 const readResults = jsonPayload(Type.Array(Result, { maxItems: 10_000 }))
 const readResult = jsonPayload(Result)
 
-/** The text of the RFC and all clients say array, its schema says object: both are taken. */
+/** The text of the RFC and all clients say array, its schema says object: both are accepted. */
 const resultsIn = (payload: Buffer): Static<typeof Result>[] =>
   startsWith(payload, '{') ? [readResult(payload)] : readResults(payload)
 
-/** The first of each command: what comes later is of a finished one. */
+/** The first result of each command; a later one is about a finished command. */
 const firstOfEach = (results: Static<typeof Result>[]) => {
   const seen = new Set<number>()
   return results.filter(({ id }) => !seen.has(id) && seen.add(id))
@@ -31,27 +33,40 @@ const firstOfEach = (results: Static<typeof Result>[]) => {
 
 const idMax = 2_147_483_647
 
-export function commands(attached: Attached, observation: Observation): Extension {
+/** Commands of one type as `Gateway.send` takes them. */
+export const commandPush = (type: string, commands: Omit<OutstandingCommand, 'type'>[]): Push => ({
+  extension,
+  name: type,
+  resourcePath: `/command/${type}`,
+  payload: commands.map(commandPayload),
+})
+
+const commandPayload = ({ id, payload }: Omit<OutstandingCommand, 'type'>) => ({
+  id,
+  ...(payload !== undefined && { payload }),
+})
+
+export function commandExtension(commands: Commands, gateway: Pick<Gateway, 'observe'>): Extension {
   const ordered = inOrder()
 
   const outstanding = (endpoint: DeviceEndpoint, type: string | undefined, payload: Buffer): Promise<DeviceAnswer> => {
     const { observe } = request(payload)
     return ordered(endpoint.endpointId, async () => {
-      if (typeof observe === 'boolean') await observation.set(endpoint, 'cex', type ?? everything, observe)
-      const found = (await attached.cex?.outstanding(endpoint, type)) ?? []
+      if (typeof observe === 'boolean') await gateway.observe(endpoint, extension, type ?? everyName, observe)
+      const found = await commands.outstanding(endpoint, type)
       return {
         payload: found.map((command) => ({
           ...commandPayload(command),
           ...(type === undefined && { type: command.type }),
         })),
-        // An empty list that nobody asked for would make a client of the family answer with an empty result.
+        // One client of the family answers an unrequested empty list with an empty result.
         always: found.length > 0,
       }
     })
   }
 
   return {
-    name: 'cex',
+    name: extension,
     receive: resources({
       '/command': ({ endpoint, payload }) => outstanding(endpoint, undefined, payload),
       '/command/<type>': async ({ endpoint, payload }, { type = '' }) =>
@@ -70,7 +85,7 @@ export function commands(attached: Attached, observation: Observation): Extensio
             ...(value !== undefined && { payload: value }),
           }))
         const known = await ordered(endpoint.endpointId, async () =>
-          possible.length === 0 ? 0 : ((await attached.cex?.results(endpoint, type, possible)) ?? 0),
+          possible.length === 0 ? 0 : await commands.results(endpoint, type, possible),
         )
         if (results.length > 0 && known === 0 && requestId !== undefined)
           throw InvalidRequest({ problem: `id: no command of type ${type} waits for ${one(results)}` })
@@ -79,24 +94,16 @@ export function commands(attached: Attached, observation: Observation): Extensio
     }),
 
     async connected(endpoint) {
-      const waiting = (await attached.cex?.outstanding(endpoint)) ?? []
-      if (waiting.length === 0) return []
-      const wants = await observation.of(endpoint.endpointId, 'cex')
-      return [...Map.groupBy(waiting, ({ type }) => type)]
-        .filter(([type]) => wants(type))
-        .map(([type, ofType]) => commandPush(type, ofType))
+      const waiting = await commands.outstanding(endpoint)
+      return [...Map.groupBy(waiting, ({ type }) => type)].map(([type, ofType]) => commandPush(type, ofType))
     },
   }
 }
 
 const one = (results: unknown[]) => (results.length === 1 ? 'this result' : 'any of these results')
 
-/** Its first character that is no white space of JSON. */
+/** Whether this is its first character that is no white space of JSON. */
 function startsWith(payload: Buffer, character: string): boolean {
   const first = payload.findIndex((byte) => byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09)
   return payload[first] === character.charCodeAt(0)
 }
-
-/** The type of its commands; undefined when there are none in it. */
-export const typeOfPush = ({ extension, resourcePath }: Push): string | undefined =>
-  extension === 'cex' ? resourcePath.match(/^\/command\/([^/]+)$/)?.[1] : undefined

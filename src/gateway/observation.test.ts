@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import fc from 'fast-check'
+import { aDeviceEndpoint, refused } from '../../test/harness/device-messages.ts'
+import { eventually } from '../../test/harness/eventually.ts'
+import { openGateway } from '../../test/harness/gateway.ts'
+import { newId } from '../kernel/ids.ts'
+import { TenantDeleted } from '../services/tenants/events.ts'
+import { everyName } from './contract.ts'
+import { createObservation } from './observation.ts'
+
+const { house, gateway, admin, aPlace, device, test: extension } = await openGateway()
+const { sql } = house.kit.db
+const observation = createObservation({
+  ...house.kit,
+  jobs: { ...house.kit.jobs, handle: () => {} },
+  bus: { ...house.kit.bus, react: () => {} },
+})
+const rows = async (endpointId: string) =>
+  (await sql`select name, observed from gateway.observations where endpoint_id = ${endpointId} order by name`).map(
+    (row) => ({ ...row }),
+  )
+
+suite('what a device does not want to be pushed', () => {
+  test('is kept, and nothing is written for what is so anyway', async () => {
+    const endpoint = aDeviceEndpoint({ endpointId: newId() })
+    await observation.set(endpoint, 'one', 'default', true)
+    await observation.set(endpoint, 'two', everyName, true)
+    assert.deepEqual(await rows(endpoint.endpointId), [])
+    await observation.set(endpoint, 'one', 'default', false)
+    assert.deepEqual(await rows(endpoint.endpointId), [{ name: 'default', observed: false }])
+    assert.equal((await observation.of(endpoint.endpointId, 'one'))('default'), false)
+    assert.equal((await observation.of(endpoint.endpointId, 'one'))('other'), true)
+    assert.equal((await observation.of(newId(), 'one'))('default'), true)
+  })
+
+  test('is what the device said last, of a name or of all', () =>
+    fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.tuple(fc.constantFrom('a', 'b', everyName), fc.boolean()), { maxLength: 8 }),
+        async (words) => {
+          const endpoint = aDeviceEndpoint({ endpointId: newId() })
+          const expected = new Map([
+            ['a', true],
+            ['b', true],
+            ['c', true],
+          ])
+          for (const [name, observed] of words) {
+            await observation.set(endpoint, 'two', name, observed)
+            for (const one of name === everyName ? [...expected.keys()] : [name]) expected.set(one, observed)
+          }
+          const wants = await observation.of(endpoint.endpointId, 'two')
+          for (const [name, observed] of expected) assert.equal(wants(name), observed)
+        },
+      ),
+      { numRuns: 40 },
+    ))
+
+  test('is not more than some hundred names', async () => {
+    const endpoint = aDeviceEndpoint({ endpointId: newId() })
+    for (let n = 0; n < 200; n++) await observation.set(endpoint, 'two', `t${n}`, false)
+    const error = await refused(observation.set(endpoint, 'two', 'more', false), 400)
+    assert.match(error.message, /at most 200/)
+    await observation.set(endpoint, 'two', 't5', true)
+    await observation.set(endpoint, 'one', 'more', false)
+    await observation.set(endpoint, 'two', everyName, false)
+    assert.equal((await rows(endpoint.endpointId)).length, 2)
+  })
+
+  test('is not sent, neither at once nor on connect; all else is', async () => {
+    const { prefix, endpointId } = await aPlace()
+    const named = (name?: string) => ({
+      extension: 'test',
+      resourcePath: `/news/${name}`,
+      payload: name,
+      ...(name !== undefined && { name }),
+    })
+    const names = ['a', 'b', undefined]
+    await gateway.observe(aDeviceEndpoint({ endpointId }), 'test', 'a', false)
+    await gateway.observe(aDeviceEndpoint({ endpointId }), 'other', everyName, false)
+    extension.pushes = names.map(named)
+    const sensor = await device()
+    await sensor.publish(`${prefix}/json`, '1')
+    for (const name of ['b', undefined]) await sensor.hears(`${prefix}/news/${name}/status`)
+    extension.pushes = []
+    const outcomes = await Promise.all(names.map((name) => gateway.send(endpointId, named(name))))
+    assert.deepEqual(outcomes, ['offline', 'sent', 'sent'])
+    for (const name of ['b', undefined]) await sensor.hears(`${prefix}/news/${name}/status`)
+    await gateway.observe(aDeviceEndpoint({ endpointId }), 'test', everyName, true)
+    assert.equal(await gateway.send(endpointId, named('a')), 'sent')
+    await sensor.hears(`${prefix}/news/a/status`)
+    await sensor.hearsNothing(20)
+  })
+
+  test('goes with the endpoint and with the tenant', async () => {
+    const { endpointId } = await aPlace()
+    await observation.set(aDeviceEndpoint({ endpointId }), 'one', 'default', false)
+    await admin(`DELETE /epr/api/v1/endpoints/${endpointId}`)
+    await eventually(async () => assert.deepEqual(await rows(endpointId), []))
+
+    const doomed = aDeviceEndpoint({ endpointId: newId(), tenantId: 'doomed' })
+    const other = aDeviceEndpoint({ endpointId: newId(), tenantId: 'other' })
+    for (const endpoint of [doomed, other]) await observation.set(endpoint, 'one', 'default', false)
+    await house.kit.db.tx((tx) => house.kit.bus.publish(tx, TenantDeleted, { tenantId: 'doomed' }))
+    await eventually(async () => assert.deepEqual(await rows(doomed.endpointId), []))
+    assert.equal((await rows(other.endpointId)).length, 1)
+  })
+})

@@ -1,0 +1,124 @@
+/** 7/CMP: the protocol by which a device gets a configuration and reports that it has applied it. Several extensions speak it. */
+import { type DeviceAnswer, type DeviceEndpoint, type Extension, inOrder, type Push } from './device.ts'
+import { checkName, optional, reasonPhrase } from './device-payloads.ts'
+import { jsonPayload, resources } from './device-resources.ts'
+import { defineError } from './errors.ts'
+import { Type } from './schema.ts'
+
+export interface DeviceConfiguration {
+  /** Absent: the default one. */
+  name?: string
+  configId: string
+  config: unknown
+}
+
+export interface DeviceConfigurations {
+  current(endpoint: DeviceEndpoint, name: string | undefined): Promise<DeviceConfiguration | undefined>
+  /** False for a `configId` that this endpoint was never to apply; it is not recorded then. */
+  applied(
+    endpoint: DeviceEndpoint,
+    report: { name?: string; configId: string; statusCode: number; reasonPhrase?: string },
+  ): Promise<boolean>
+  /** Those whose last applied `configId` is another than the current one: pushed when the endpoint connects. */
+  outdated(endpoint: DeviceEndpoint): Promise<DeviceConfiguration[]>
+}
+
+/** For an extension behind which there is nothing yet. */
+export const noConfigurations: DeviceConfigurations = {
+  current: async () => undefined,
+  applied: async () => false,
+  outdated: async () => [],
+}
+
+export const UnknownConfiguration = defineError<{ configId: string }>(
+  'unknown_configuration',
+  404,
+  'configId {configId} is not one that this endpoint was to apply',
+)
+
+const request = jsonPayload(Type.Object({ configId: optional.text(1024), observe: optional.flag() }), {
+  empty: () => ({}),
+})
+
+const report = jsonPayload(
+  Type.Object({
+    configId: Type.String({ maxLength: 1024 }),
+    statusCode: Type.Integer({ default: 200, minimum: -2_147_483_648, maximum: 2_147_483_647 }),
+    reasonPhrase: reasonPhrase(),
+  }),
+)
+
+/** The name of the configuration that has none on the wire. */
+const defaultName = 'default'
+
+/** Undefined for the default one, which a device may also call by its name. */
+const nameIn = ({ name }: { name?: string | undefined }) =>
+  name === undefined || name === defaultName ? undefined : checkName('name', name)
+
+/** Existing firmware ignores a configuration without these fields (document 3, 2.C). */
+const payloadOf = ({ configId, config }: DeviceConfiguration) => ({
+  configId,
+  config,
+  statusCode: 200,
+  reasonPhrase: 'ok',
+})
+
+/** A configuration as `Gateway.send` takes it. */
+export const configurationPush = (extension: string, configuration: DeviceConfiguration): Push => {
+  const { name = defaultName } = configuration
+  return {
+    extension,
+    name,
+    resourcePath: name === defaultName ? '/config/json' : `/config/json/${name}`,
+    payload: payloadOf(configuration),
+  }
+}
+
+/** "Unchanged" is exactly this. */
+export const unchanged = {}
+/** There is no configuration at all. */
+export const noConfiguration = payloadOf({ configId: '', config: null })
+
+export function configurationExtension(options: {
+  name: string
+  configurations: DeviceConfigurations
+  /** The answer where there is no configuration. */
+  none: object
+  observe(endpoint: DeviceEndpoint, extension: string, name: string, observed: boolean): Promise<void>
+}): Extension {
+  const { name: extension, configurations, none } = options
+  const ordered = inOrder()
+  return {
+    name: extension,
+    receive: resources({
+      '/config/json[/<name>]': async ({ endpoint, payload }, parts): Promise<DeviceAnswer> => {
+        const name = nameIn(parts)
+        const { configId, observe } = request(payload)
+        return await ordered(endpoint.endpointId, async () => {
+          if (typeof observe === 'boolean') await options.observe(endpoint, extension, name ?? defaultName, observe)
+          const current = await configurations.current(endpoint, name)
+          if (!current) return { payload: none, always: true }
+          return { payload: current.configId === configId ? unchanged : payloadOf(current), always: true }
+        })
+      },
+
+      '/applied/json[/<name>]': async ({ endpoint, payload, requestId }, parts): Promise<DeviceAnswer> => {
+        const name = nameIn(parts)
+        const { configId, statusCode, reasonPhrase } = report(payload)
+        const applied = {
+          ...(name !== undefined && { name }),
+          configId,
+          statusCode,
+          ...(typeof reasonPhrase === 'string' && { reasonPhrase }),
+        }
+        const isKnown = await ordered(endpoint.endpointId, () => configurations.applied(endpoint, applied))
+        // One client of the family confirms configurations on another extension: without a request id it gets no error.
+        if (!isKnown && requestId !== undefined) throw UnknownConfiguration({ configId })
+        return {}
+      },
+    }),
+
+    connected: async (endpoint) =>
+      (await configurations.outdated(endpoint)).map((configuration) => configurationPush(extension, configuration)),
+  }
+}

@@ -1,0 +1,15 @@
+import { Gateway } from '../../gateway/contract.ts'
+import { defineService } from '../../kernel/define-service.ts'
+import { noConfigurations } from '../../kernel/device-configuration.ts'
+import { Configuration } from './contract.ts'
+import { endpointConfigurations } from './device.ts'
+
+export default defineService({
+  name: 'configuration',
+  provides: Configuration,
+  needs: { gateway: Gateway },
+  build: (_kit, { gateway }) => ({
+    api: noConfigurations,
+    device: [endpointConfigurations(noConfigurations, gateway)],
+  }),
+})

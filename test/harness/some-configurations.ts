@@ -1,0 +1,13 @@
+/** Stands in for the configuration service in journeys of devices. */
+import { Gateway } from '../../src/gateway/contract.ts'
+import { defineService } from '../../src/kernel/define-service.ts'
+import { Configuration } from '../../src/services/configuration/contract.ts'
+import { endpointConfigurations } from '../../src/services/configuration/device.ts'
+
+export const configurationService = (configurations: Configuration) =>
+  defineService({
+    name: 'configuration',
+    provides: Configuration,
+    needs: { gateway: Gateway },
+    build: (_kit, { gateway }) => ({ api: configurations, device: [endpointConfigurations(configurations, gateway)] }),
+  })
