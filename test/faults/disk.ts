@@ -121,7 +121,7 @@ export interface SlowDiskReport extends FleetReport {
 export async function slowDisk({ directory }: { directory: string }): Promise<SlowDiskReport> {
   const { database, platform } = await aSite(directory)
   const ask = await platform.asService(platform.bootstrap.default)
-  const sql = connect(database.connection(), { max: 1 })
+  const sql = connect(database.administration(), { max: 1 })
   await sql`create table public.slow (n integer)`
   const commitMs = async () => {
     const took: number[] = []

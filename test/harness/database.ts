@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { after } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { type ConnectionOptions, connect, type Pool } from '../../src/kernel/db.ts'
-import { startEmbeddedPostgres } from '../../src/kernel/embedded-postgres.ts'
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/kernel/embedded-postgres.ts'
 import { newShortToken } from '../../src/kernel/ids.ts'
 import { migrate, readMigrations } from '../../src/kernel/migrate.ts'
 
@@ -19,7 +19,10 @@ const hasty = { fsync: 'off', full_page_writes: 'off', max_wal_size: '256MB' }
 export const startTestServer = (directory: string) =>
   startEmbeddedPostgres({ directory, log: () => {}, settings: hasty })
 
-let server: Promise<ConnectionOptions> | undefined
+/** How to reach the server: as the role that owns the databases of tests and is no superuser, and as superuser. */
+type TestServer = Pick<EmbeddedPostgres, 'connection' | 'administration'>
+
+let server: Promise<TestServer> | undefined
 
 const cleanups: (() => Promise<void> | void)[] = []
 
@@ -57,21 +60,21 @@ export function throwAwayDirectory(name = 'waypost-test-') {
   return directory
 }
 
-function testServer(): Promise<ConnectionOptions> {
+function testServer(): Promise<TestServer> {
   const shared = process.env[sharedServerVariable]
-  if (shared) return Promise.resolve(JSON.parse(shared) as ConnectionOptions)
+  if (shared) return Promise.resolve(JSON.parse(shared) as TestServer)
   server ??= startOwn()
   return server
 }
 
-async function startOwn(): Promise<ConnectionOptions> {
+async function startOwn(): Promise<TestServer> {
   const directory = throwAwayDirectory()
   const postgres = await startTestServer(join(directory, 'postgres'))
   atTheEnd(async () => {
     await postgres.stop()
     rmSync(directory, { recursive: true, force: true })
   })
-  return postgres.connection
+  return postgres
 }
 
 /** Connections beside those of the code under test, as another program has them: for locks and open transactions. */
@@ -83,24 +86,30 @@ export function anotherPool(connection: ConnectionOptions): Pool {
 
 /** An empty database of its own, dropped after the tests of the file. */
 export async function freshDatabase(): Promise<ConnectionOptions> {
-  const connection = await testServer()
-  return copyOf('template1', connection, connect(connection, { max: 1 }))
+  const { connection, administration } = await testServer()
+  return copyOf('template1', connection, connect(administration, { max: 1 }))
 }
 
-async function copyOf(template: string, connection: ConnectionOptions, admin: Pool): Promise<ConnectionOptions> {
+/** As superuser, for what a test does beside the platform: roles, settings of the server. */
+export async function administrationOf(connection: ConnectionOptions): Promise<ConnectionOptions> {
+  const { administration } = await testServer()
+  return { ...administration, database: (connection as TestServer['connection']).database } as ConnectionOptions
+}
+
+async function copyOf(template: string, connection: TestServer['connection'], admin: Pool): Promise<ConnectionOptions> {
   const name = `t_${newShortToken(12).toLowerCase()}`
-  await admin.unsafe(`create database ${name} template ${template} strategy file_copy`)
+  await admin.unsafe(`create database ${name} owner ${connection.user} template ${template} strategy file_copy`)
   atTheEnd(async () => {
     await admin.unsafe(`drop database if exists ${name} with (force)`)
     await admin.end()
   })
-  return { ...connection, database: name } as ConnectionOptions
+  return { ...connection, database: name }
 }
 
 /** Makes what the files of a run share, which run side by side, unless another has made it. */
 export async function onceInARun(name: string, isMade: () => Promise<boolean>, make: () => Promise<void>) {
   if (await isMade()) return
-  const admin = connect(await testServer(), { max: 1 })
+  const admin = connect((await testServer()).administration, { max: 1 })
   await admin.begin(async (sql) => {
     await sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`
     if (!(await isMade())) await make()
@@ -116,14 +125,14 @@ export async function preparedDatabase(
   key: string,
   make: (connection: ConnectionOptions) => Promise<void>,
 ): Promise<ConnectionOptions> {
-  const connection = await testServer()
-  const admin = connect(connection, { max: 1 })
+  const { connection, administration } = await testServer()
+  const admin = connect(administration, { max: 1 })
   const template = `prepared_${key}`
   const isMade = async () => (await admin`select from pg_database where datname = ${template}`).length > 0
   await onceInARun(template, isMade, async () => {
     await admin.unsafe(`drop database if exists ${template}_new`)
-    await admin.unsafe(`create database ${template}_new`)
-    await make({ ...connection, database: `${template}_new` } as ConnectionOptions)
+    await admin.unsafe(`create database ${template}_new owner ${connection.user}`)
+    await make({ ...connection, database: `${template}_new` })
     await admin.unsafe(`alter database ${template}_new rename to ${template}`)
   })
   return copyOf(template, connection, admin)

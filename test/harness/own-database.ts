@@ -10,6 +10,8 @@ export interface OwnDatabase {
   url: string
   /** For questions of the test itself, of the server that runs now. */
   connection(): EmbeddedPostgres['connection']
+  /** As superuser. */
+  administration(): EmbeddedPostgres['administration']
   /** To all of its processes. */
   signal(signal: NodeJS.Signals): void
   /** Every process of it at once, as a power cut would. */
@@ -28,6 +30,7 @@ export async function aDatabase(directory: string): Promise<OwnDatabase> {
   const own: OwnDatabase = {
     url: `postgres://${user}:${password}@127.0.0.1:${door.port}/${database}`,
     connection: () => server!.connection,
+    administration: () => server!.administration,
     signal: (name) => signal(server?.pids() ?? [], name),
     async kill() {
       const dying = server!

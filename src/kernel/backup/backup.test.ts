@@ -3,7 +3,8 @@ import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { aDatabase, backUp, contentOf, masterKey, migrationsWith, restore } from '../../../test/harness/backup.ts'
-import { throwAwayDirectory } from '../../../test/harness/database.ts'
+import { administrationOf, throwAwayDirectory } from '../../../test/harness/database.ts'
+import { connect } from '../db.ts'
 import { loadDataKey, readDataKey } from '../secrets.ts'
 import { authenticate, backupKeyOf } from './authentication.ts'
 import { verifyBackup } from './read.ts'
@@ -163,7 +164,8 @@ test('an ordinary role that owns its database is enough', async () => {
   const source = await aFullDatabase()
   const path = file()
   await backUp(source.connection, path)
-  const { connection, pool } = await aDatabase()
+  const { connection } = await aDatabase()
+  const pool = connect(await administrationOf(connection), { max: 1, translate: false })
   const [here] = await pool`select current_database() as database, 'r_' || current_database() as role`
   await pool.unsafe(
     `create role ${here!.role} login password 'p'; alter database ${here!.database} owner to ${here!.role}`,
@@ -175,4 +177,5 @@ test('an ordinary role that owns its database is enough', async () => {
   assert.deepEqual(await contentOf(pool), await contentOf(source.pool))
   await pool.unsafe(`alter database ${here!.database} owner to current_user; drop owned by ${here!.role} cascade;
     drop role ${here!.role}`)
+  await pool.end()
 })

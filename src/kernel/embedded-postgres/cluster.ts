@@ -18,13 +18,21 @@ import { type Account, handOver } from './account.ts'
 import type { Binaries } from './binaries.ts'
 import { eachLine, ended, hasProc, launch, nameOf } from './launch.ts'
 
+/** For administration by the local socket; the platform works as the role in owner.ts. */
 export const superuser = 'waypost'
 
 /** The files of an embedded server. */
-export function layout(directory: string): { cluster: string; password: string; socket: string } {
+export function layout(directory: string) {
   const location = join(directory, 'location')
   const place = existsSync(location) ? readFileSync(location, 'utf8').trim() : directory
-  return { cluster: join(place, 'cluster'), password: join(directory, 'password'), socket: join(directory, 'socket') }
+  return {
+    cluster: join(place, 'cluster'),
+    /** Of the superuser. */
+    password: join(directory, 'password'),
+    /** Of the role that the platform works as. */
+    ownerPassword: join(directory, 'owner-password'),
+    socket: join(directory, 'socket'),
+  }
 }
 
 /**

@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { administrationOf, freshDatabase, throwAwayDirectory } from '../../test/harness/database.ts'
+import { databaseUrl } from '../../test/harness/own-database.ts'
+import { loadConfig } from '../config.ts'
+import type { ConnectionOptions } from '../kernel/db.ts'
+import { createLog } from '../kernel/log.ts'
+import { examine } from './doctor.ts'
+
+async function findingsWith(connection: ConnectionOptions) {
+  const config = loadConfig({ WAYPOST_DATA: throwAwayDirectory(), WAYPOST_DATABASE_URL: await databaseUrl(connection) })
+  const log = await createLog({ level: 'silent', format: 'json' })
+  return await Array.fromAsync(examine(config, log))
+}
+
+test('a database role that is a superuser is worth a warning, its owner is not', async () => {
+  const connection = await freshDatabase()
+  const aboutRole = (findings: Awaited<ReturnType<typeof findingsWith>>) =>
+    findings.filter(({ what }) => what.includes('superuser'))
+  const [warning, ...more] = aboutRole(await findingsWith(await administrationOf(connection)))
+  assert.equal(warning?.state, 'careful')
+  assert.match(warning.what, /works as waypost, a superuser of the database/)
+  assert.match(warning.todo ?? '', /WAYPOST_DATABASE_URL/)
+  assert.deepEqual(more, [])
+  const findings = await findingsWith(connection)
+  assert.deepEqual(aboutRole(findings), [])
+  assert.ok(findings.some(({ state, what }) => state === 'good' && what.startsWith('The database answers')))
+})

@@ -1,0 +1,86 @@
+/**
+ * The role of the platform: it owns the database and everything in it, and is no superuser. The superuser that initdb made
+ * stays for administration by the local socket.
+ */
+import { randomBytes } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import type { Client } from 'pg'
+import { layout, writeDurably } from './cluster.ts'
+import type { PostgresConnection } from './connection.ts'
+
+export const owner = 'waypost_owner'
+
+/** Undefined in a directory of a Waypost that worked as superuser; the next start makes the role. */
+export function readOwnerPassword(directory: string): string | undefined {
+  const { ownerPassword } = layout(directory)
+  return existsSync(ownerPassword) ? readFileSync(ownerPassword, 'utf8').trim() : undefined
+}
+
+/** Statements in one transaction; each ALTER holds a few locks until its end. */
+const statementsAtOnce = 100
+
+/**
+ * Makes the role, and gives it what the superuser owns: everything in a directory of an older Waypost, and whatever such a one
+ * made when somebody went back to it. What is interrupted is finished by the next start.
+ */
+export async function ensureOwner(directory: string, administration: PostgresConnection): Promise<void> {
+  const { default: pg } = await import('pg')
+  const client = new pg.Client({ ...administration, application_name: 'waypost-owner' })
+  await client.connect()
+  try {
+    const { rowCount } = await client.query('select from pg_roles where rolname = $1', [owner])
+    if (rowCount === 0 || readOwnerPassword(directory) === undefined)
+      await makeRole(client, rowCount === 0 ? 'create' : 'alter', directory)
+    const { rows } = await client.query<{ statement: string }>(foreignOwnership, [owner])
+    for (let at = 0; at < rows.length; at += statementsAtOnce)
+      await client.query(
+        rows
+          .slice(at, at + statementsAtOnce)
+          .map(({ statement }) => statement)
+          .join(';'),
+      )
+  } finally {
+    await client.end()
+  }
+}
+
+/** The password is on the disk last: a role without it is made anew. */
+async function makeRole(client: Client, how: 'create' | 'alter', directory: string) {
+  const secret = randomBytes(24).toString('base64url')
+  const attributes = `login nosuperuser nocreatedb nocreaterole noreplication nobypassrls password '${secret}'`
+  await client.query(`${how} role ${owner} ${attributes}`)
+  writeDurably(layout(directory).ownerPassword, secret)
+}
+
+/**
+ * A statement for each object of ours that belongs to another role. Sequences of columns and rows' types follow their tables,
+ * indexes theirs; what an extension made belongs to it.
+ */
+const foreignOwnership = `
+  with role as (select oid, rolname from pg_roles where rolname = $1),
+    ours as (
+      select oid from pg_namespace where nspname !~ '^pg_' and nspname <> 'information_schema'
+    )
+  select format('alter database %I owner to %I', d.datname, role.rolname) as statement
+    from pg_database d, role where d.datname = current_database() and d.datdba <> role.oid
+  union all
+  select format('alter schema %I owner to %I', n.nspname, role.rolname) from pg_namespace n, role
+    where n.oid in (select oid from ours) and n.nspname <> 'public' and n.nspowner <> role.oid
+  union all
+  select format('alter %s %s owner to %I', kind.name, c.oid::regclass, role.rolname)
+    from pg_class c
+      join (values ('r', 'table'), ('p', 'table'), ('v', 'view'), ('m', 'materialized view'), ('f', 'foreign table'),
+        ('S', 'sequence')) as kind (code, name) on kind.code = c.relkind::text, role
+    where c.relnamespace in (select oid from ours) and c.relowner <> role.oid
+      and not exists (select from pg_depend p where p.classid = 'pg_class'::regclass and p.objid = c.oid
+        and (p.deptype = 'e' or c.relkind = 'S' and p.deptype in ('a', 'i')))
+  union all
+  select format('alter routine %s owner to %I', f.oid::regprocedure, role.rolname) from pg_proc f, role
+    where f.pronamespace in (select oid from ours) and f.proowner <> role.oid
+      and not exists (select from pg_depend p where p.classid = 'pg_proc'::regclass and p.objid = f.oid and p.deptype = 'e')
+  union all
+  select format('alter type %s owner to %I', t.oid::regtype, role.rolname)
+    from pg_type t left join pg_class c on c.oid = t.typrelid, role
+    where t.typnamespace in (select oid from ours) and t.typowner <> role.oid and t.typtype in ('b', 'c', 'd', 'e', 'r')
+      and t.typcategory <> 'A' and (c.oid is null or c.relkind = 'c')
+      and not exists (select from pg_depend p where p.classid = 'pg_type'::regclass and p.objid = t.oid and p.deptype = 'e')`
