@@ -103,7 +103,7 @@ export function findProblems(files: Map<string, string>): string[] {
 
 /** A store names only its own PostgreSQL schema. */
 function foreignTables(file: string, text: string): string[] {
-  const own = file.match(/^src\/(?:services\/)?([^/]+)\/store(?:\.ts|\/)/)?.[1]?.replaceAll('-', '_')
+  const own = file.match(/^src\/(?:services\/)?([^/]+)\/(?:.*\/)?store(?:\.ts|\/)/)?.[1]?.replaceAll('-', '_')
   if (!own) return []
   return [...text.replace(/\/\*.*?\*\/|\/\/.*$/gms, '').matchAll(/\b(?:from|join|into|update)\s+([a-z_]+)\.[a-z_]+/g)]
     .filter(([, schema]) => schema !== own && schema !== 'excluded')

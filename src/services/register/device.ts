@@ -14,10 +14,10 @@ import { jsonPayload, resources } from '../../kernel/device-resources.ts'
 import { defineError } from '../../kernel/errors.ts'
 import { Type } from '../../kernel/schema.ts'
 import type { Applications } from '../applications/contract.ts'
-import { type FollowKeys, reservedIn } from './connectivity-keys.ts'
 import type { Register } from './contract.ts'
 import { NoEndpoint } from './errors.ts'
-import { checkKey, type IsReserved, keysMax, type Metadata, pick } from './metadata.ts'
+import { type FollowKeys, reservedIn } from './metadata/connectivity-keys.ts'
+import { checkKey, type IsReserved, keysMax, type Metadata, pick } from './metadata/metadata.ts'
 
 export const RestrictedKey = defineError<{ key: string; use: string }>(
   'restricted_metadata_key',

@@ -1,7 +1,7 @@
 import type { Bus } from '../../kernel/bus.ts'
 import { ApplicationDeleted, VersionDeleted } from '../applications/events.ts'
 import { TenantDeleted } from '../tenants/events.ts'
-import type { FilterRules } from './service/filters.ts'
+import type { FilterRules } from './filters/service.ts'
 import type { RegisterService } from './service.ts'
 
 export function reactions(bus: Bus, { tenants, endpoints, filters }: RegisterService & { filters: FilterRules }) {

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { atTheEnd, freshDatabase } from '../../../../test/harness/database.ts'
 import { connect, type Pool } from '../../../kernel/db.ts'
-import { toSql } from '../store/document-query-sql.ts'
 import { compareText, matches } from './evaluate.ts'
 import { dependsOnVersion, keysOf } from './keys.ts'
 import { DocumentQueryError, parse } from './parse.ts'
 import type { JsonObject } from './query.ts'
+import { toSql } from './sql.ts'
 
 let sql: Pool
 

@@ -1,5 +1,5 @@
 /** The operators on one field: `{ $gt: 5, $lt: 7 }`, or a constant, which means equality. */
-import { compileRegex, RegexError } from '../regex.ts'
+import { compileRegex, RegexError } from '../regex/regex.ts'
 import { below, checkLiteral, DocumentQueryError, limits } from './limits.ts'
 import { someMember } from './members.ts'
 import {

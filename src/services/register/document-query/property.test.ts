@@ -7,11 +7,11 @@ import { before, test } from 'node:test'
 import fc from 'fast-check'
 import { atTheEnd, freshDatabase } from '../../../../test/harness/database.ts'
 import { connect, type Pool } from '../../../kernel/db.ts'
-import { toSql } from '../store/document-query-sql.ts'
 import { compile, type EndpointView } from './evaluate.ts'
 import { dependsOnVersion, keysOf } from './keys.ts'
 import { parse } from './parse.ts'
 import type { Json, JsonObject } from './query.ts'
+import { toSql } from './sql.ts'
 
 let sql: Pool
 const seed = Number(process.env.TEST_SEED ?? Date.now() % 2 ** 31)

@@ -2,7 +2,7 @@
  * What a documentQuery means, after parsing: a small algebra that the evaluator (evaluate.ts) and the SQL compiler
  * (store/document-query-sql.ts) both read, so that they cannot disagree about the language.
  */
-import type { Regex } from '../regex.ts'
+import type { Regex } from '../regex/regex.ts'
 
 export type Json = null | boolean | number | string | Json[] | JsonObject
 export type JsonObject = { [name: string]: Json }

@@ -1,0 +1,168 @@
+/**
+ * A condition of a documentQuery as a PostgreSQL jsonpath predicate. Three properties of lax jsonpath carry it, each
+ * guarded where it does more than MongoDB:
+ * - `.name` goes into the objects of an array, one level, as MongoDB's paths do;
+ * - a filter `? (…)` on an array asks its elements, one level: that is MongoDB's look into an array at the end of a path;
+ *   the array itself is asked from its parent, `parent ? (… @.name …)`;
+ * - a comparison of different types is unknown, not false, and would stay unknown under `!`: so a type is always asked first.
+ */
+
+import { conditionOf } from './evaluate.ts'
+import { holdsForMissing, isObject, type Json, type Node, type Test, type TypeName } from './query.ts'
+import { intLimit, longLimit } from './types.ts'
+
+const quote = (text: string) => JSON.stringify(text)
+const steps = (base: string, names: string[]) => base + names.map((name) => `.${quote(name)}`).join('')
+const isType = (value: string, type: string) => `${value}.type() == "${type}"`
+const and = (parts: string[]) => (parts.length ? `(${parts.join(' && ')})` : '(1 == 1)')
+const or = (parts: string[]) => (parts.length ? `(${parts.join(' || ')})` : '(1 == 0)')
+
+/** `base` is `$`, the metadata, or within a filter `@`: the member or element. */
+export function predicateOf(node: Node, base = '$'): string {
+  switch (node.node) {
+    case 'constant':
+      return node.holds ? and([]) : or([])
+    case 'all':
+      return and(node.of.map((part) => predicateOf(part, base)))
+    case 'any':
+      return or(node.of.map((part) => predicateOf(part, base)))
+    case 'not':
+      return `(!${predicateOf(node.of, base)})`
+    case 'test':
+      return someAt(node.path, node.into, node.test, base)
+    case 'member':
+      return someMember(node.where)
+    default:
+      throw new Error(`${node.node} has no jsonpath`)
+  }
+}
+
+/** `keyvalue()` makes an object of each member, which costs ten times what `$.*` does. */
+function someMember(where: Node): string {
+  if (where.node === 'test' && where.into && where.path[0] === 'value') {
+    const { path, test } = where
+    const values = steps('$.*', path.slice(1))
+    if (test.is === 'exists') return `(exists(${values}))`
+    if (!asksItself(test) && !holdsForArrays(test) && !holdsForMissing(test))
+      return `(exists(${values} ? ${holds(test, '@')}))`
+  }
+  return `(exists($.keyvalue() ? ${predicateOf(where, '@')}))`
+}
+
+function someAt(path: string[], into: boolean, test: Test, base: string): string {
+  if (!path.length) return holds(test, base)
+  const whole = steps(base, path)
+  if (test.is === 'exists') return `(exists(${whole}))`
+  const parts: string[] = []
+  if (into && !asksItself(test)) parts.push(`exists(${whole} ? ${holds(test, '@')})`)
+  if (!into || asksItself(test) || holdsForArrays(test)) {
+    const parent = steps(base, path.slice(0, -1))
+    parts.push(`exists(${parent} ? (${isType('@', 'object')} && ${holds(test, steps('@', path.slice(-1)))}))`)
+  }
+  if (holdsForMissing(test)) parts.push(...missingAt(path, base))
+  return or(parts)
+}
+
+/** The path breaks off: at an object without the name, or at something that is neither object nor array. */
+function missingAt(path: string[], base: string): string[] {
+  return path.flatMap((name, index) => {
+    const reached = steps(base, path.slice(0, index))
+    const withoutName = `exists(${reached} ? (${isType('@', 'object')} && !exists(@.${quote(name)})))`
+    return index === 0 ? [withoutName] : [withoutName, `exists(${reached}.type() ? (@ != "object" && @ != "array"))`]
+  })
+}
+
+/** $size and $elemMatch speak of the array, not of its elements. */
+const asksItself = (test: Test) => test.is === 'size' || test.is === 'element'
+
+const holdsForArrays = (test: Test) =>
+  (test.is === 'in' && test.values.some(Array.isArray)) || (test.is === 'type' && test.types.includes('array'))
+
+/** The test of one value; false where `value` reaches nothing. */
+function holds(test: Test, value: string): string {
+  switch (test.is) {
+    case 'in':
+      return isOneOf(test.values, value)
+    case 'compare': {
+      const type = typeof test.to as 'number' | 'string' | 'boolean'
+      return and([isType(value, type), `${value} ${test.by} ${JSON.stringify(test.to)}`])
+    }
+    case 'exists':
+      return `(exists(${value}))`
+    case 'regex':
+      // Flag s: without it, jsonpath hides the newline from classes.
+      return and([isType(value, 'string'), `${value} like_regex ${quote(test.regex.sqlPattern)} flag "s"`])
+    case 'mod': {
+      const rest = (rounding: string) => `${value}.${rounding}() % ${Math.abs(test.divisor)} == ${test.remainder}`
+      const limit = 2 ** 53
+      return and([
+        isType(value, 'number'),
+        `${value} > -${limit} && ${value} < ${limit}`,
+        or([`(${value} >= 0 && ${rest('floor')})`, `(${value} < 0 && ${rest('ceiling')})`]),
+      ])
+    }
+    case 'type':
+      return or(test.types.map((type) => isOfType(value, type)))
+    case 'size':
+      return and([isType(value, 'array'), `${value}.size() == ${test.size}`])
+    case 'element':
+      return and([isType(value, 'array'), `exists(${value} ? ${elementHolds(test.where, test.objects)})`])
+  }
+}
+
+function elementHolds(where: Node, objects: boolean): string {
+  const inner = predicateOf(where, '@')
+  if (!objects) return inner
+  const ofObject = `(${isType('@', 'object')} && ${inner})`
+  return conditionOf(where)({}, undefined) ? `(${ofObject} || ${isType('@', 'array')})` : ofObject
+}
+
+function isOneOf(values: Json[], value: string): string {
+  const ofType = (type: 'number' | 'string' | 'boolean') => {
+    const same = values.filter((one) => typeof one === type)
+    return same.length ? [and([isType(value, type), or(same.map((one) => `${value} == ${JSON.stringify(one)}`))])] : []
+  }
+  return or([
+    ...(values.includes(null) ? [isType(value, 'null')] : []),
+    ...ofType('string'),
+    ...ofType('number'),
+    ...ofType('boolean'),
+    ...values.filter((one) => typeof one === 'object' && one !== null).map((one) => equals(value, one)),
+  ])
+}
+
+/** jsonpath compares only scalars: a structure is compared part by part. */
+function equals(value: string, to: Json): string {
+  if (Array.isArray(to))
+    return and([
+      isType(value, 'array'),
+      `${value}.size() == ${to.length}`,
+      ...to.map((element, index) => equals(`${value}[${index}]`, element)),
+    ])
+  if (!isObject(to)) return isOneOf([to], value)
+  const names = Object.keys(to)
+  const others = names.length ? ` ? (${names.map((name) => `@.key != ${quote(name)}`).join(' && ')})` : ''
+  return and([
+    isType(value, 'object'),
+    `!exists(${value}.keyvalue()${others})`,
+    ...names.map((name) => equals(steps(value, [name]), to[name]!)),
+  ])
+}
+
+function isOfType(value: string, type: TypeName): string {
+  const int = `${value} >= -${intLimit} && ${value} < ${intLimit}`
+  const whole = `${value}.floor() == ${value}`
+  const inLong = `${value} > -${BigInt(longLimit)} && ${value} < ${BigInt(longLimit)}`
+  switch (type) {
+    case 'bool':
+      return isType(value, 'boolean')
+    case 'int':
+      return and([isType(value, 'number'), whole, int])
+    case 'long':
+      return and([isType(value, 'number'), whole, inLong, `!(${int})`])
+    case 'double':
+      return and([isType(value, 'number'), `!(${whole} && ${inLong})`])
+    default:
+      return isType(value, type)
+  }
+}

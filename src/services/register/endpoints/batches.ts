@@ -1,0 +1,172 @@
+/** Registration by the batch: a bulk task (kernel/bulk) whose items are the endpoints to register. */
+import type { Bulk } from '../../../kernel/bulk/bulk.ts'
+import { defineBulk, type Outcome, type Task } from '../../../kernel/bulk/types.ts'
+import type { Ctx } from '../../../kernel/contract.ts'
+import { authorizeOn } from '../../../kernel/contract.ts'
+import type { Sql } from '../../../kernel/db.ts'
+import type { Kit } from '../../../kernel/define-service.ts'
+import { PlatformError } from '../../../kernel/errors.ts'
+import type { Secrets } from '../../../kernel/secrets.ts'
+import type { Applications } from '../../applications/contract.ts'
+import { create, needsGrant, onApplication, permittedVersion } from '../access.ts'
+import { EndpointIdTaken, EndpointTokenTaken, NoBatch, NoVersionHere } from '../errors.ts'
+import { type FollowKeys, reservedIn } from '../metadata/connectivity-keys.ts'
+import { checkMetadata, type IsReserved, type Metadata } from '../metadata/metadata.ts'
+import type { Admission, Admitted, RegistrationRules } from './registration.ts'
+
+export interface BatchRequest {
+  appVersionName: string
+  endpoints: { endpointId?: string; endpointToken?: string; metadata?: Metadata }[]
+}
+
+export interface BatchStatus {
+  createdCount: number
+  failedCount: number
+  created: { endpointToken: string; endpointId: string; metadata?: Metadata }[]
+  failed: { endpointToken?: string; endpointId?: string; metadata?: Metadata; status: 'FAILED'; statusReason: string }[]
+}
+
+export interface BatchRules {
+  /** The id under which its status is asked for. */
+  start(ctx: Ctx, request: BatchRequest): Promise<string>
+  status(ctx: Ctx, of: { taskId: string; appName?: string | undefined }): Promise<BatchStatus>
+}
+
+interface Batch {
+  applicationName: string
+  versionName: string
+  /** Who gets every scope on the endpoints; null where the caller holds them on the application already. */
+  creator: { subject: Ctx['caller']['subject']; roles: string[] } | null
+}
+
+/** Tokens are sealed: they are secrets of the endpoints. */
+interface BatchItem {
+  endpointId?: string
+  endpointToken?: string
+  metadata?: Metadata
+}
+
+interface Created {
+  endpointId: string
+  endpointToken: string
+}
+
+const endpointsMax = 1000
+
+export const RegisterBatch = defineBulk<Batch, BatchItem, Created>('register.batch', {
+  title: 'Register endpoints',
+  pageSize: 250,
+})
+
+interface Deps {
+  applications: Applications
+  registration: RegistrationRules
+  connectivityKeys: FollowKeys
+}
+
+export function createBatchRules(kit: Kit, deps: Deps): BatchRules {
+  const { db, bulk, secrets } = kit
+  bulk.handle(RegisterBatch, {
+    prepare: async ({ tenantId, data }) => reservedIn(await deps.connectivityKeys({ tenantId, ...data })),
+    page: (sql, task, items, isReserved) => registerPage(kit, deps, sql, task, items, isReserved),
+  })
+
+  return {
+    async start(ctx, { appVersionName: name, endpoints }) {
+      const missing = () => NoVersionHere({ name })
+      const into = permittedVersion(ctx, await deps.applications.findVersion(name), [create], missing)
+      const { tenantId, applicationName, versionName } = into
+      const { subject, roles } = ctx.caller
+      const creator = needsGrant(ctx, into) ? { subject, roles: [...roles] } : null
+      const task = { tenantId, createdBy: subject, data: { applicationName, versionName, creator } }
+      const items = endpoints.map(({ endpointToken, ...endpoint }) => ({
+        ...endpoint,
+        ...(endpointToken !== undefined && { endpointToken: secrets.seal(endpointToken) }),
+      }))
+      return await db.tx((sql) => bulk.start(sql, RegisterBatch, task, items))
+    },
+
+    async status(ctx, { taskId, appName }) {
+      const missing = () => NoBatch({ taskId })
+      const task = await bulk.find(db.sql, RegisterBatch, taskId)
+      const { applicationName } = task?.data ?? {}
+      if (!task || task.tenantId !== ctx.tenantId || applicationName === undefined) throw missing()
+      if (appName !== undefined && appName !== applicationName) throw missing()
+      const application = onApplication(task.tenantId, applicationName)
+      authorizeOn(ctx, { read: 'application:read', scope: create }, application, missing)
+      return await readStatus(bulk, secrets, db.sql, taskId)
+    },
+  }
+}
+
+/** Registers a page of items. What is wrong with one item is told of that item. */
+async function registerPage(
+  kit: Kit,
+  { registration }: Deps,
+  sql: Sql,
+  { tenantId, data }: Task<Batch>,
+  items: BatchItem[],
+  isReserved: IsReserved,
+): Promise<Outcome<Created>[]> {
+  const { applicationName, versionName, creator: grantee } = data
+  const into = { tenantId, applicationName, versionName }
+  const outcomes: Outcome<Created>[] = []
+  const admissions: (Admission & { index: number })[] = []
+  const seen = new Set<string>()
+  for (const [index, { endpointId = kit.newId(), endpointToken, metadata = {} }] of items.entries()) {
+    const problem = seen.has(endpointId) ? EndpointIdTaken({ endpointId }).message : problemWith(metadata, isReserved)
+    seen.add(endpointId)
+    const token = endpointToken === undefined ? undefined : kit.secrets.open(endpointToken)
+    if (problem === undefined) admissions.push({ index, endpointId, metadata, token })
+    else outcomes[index] = { failed: problem }
+  }
+  const system = kit.system(tenantId)
+  const creator = grantee ? { ...system, caller: { tenantId, permissions: [], ...grantee } } : undefined
+  const admitted = await registration.admit(sql, into, admissions, creator)
+  for (const [place, { index, endpointId }] of admissions.entries())
+    outcomes[index] = outcomeOf(kit.secrets, { endpointId, applicationName }, admitted[place]!)
+  return outcomes
+}
+
+function outcomeOf(
+  secrets: Secrets,
+  { endpointId, applicationName }: { endpointId: string; applicationName: string },
+  admitted: Admitted,
+): Outcome<Created> {
+  if (admitted === 'id taken') return { failed: EndpointIdTaken({ endpointId }).message }
+  if (admitted === 'token taken') return { failed: EndpointTokenTaken({ applicationName }).message }
+  return { result: { endpointId, endpointToken: secrets.seal(admitted.token) } }
+}
+
+function problemWith(metadata: Metadata, isReserved: IsReserved): string | undefined {
+  try {
+    checkMetadata(metadata, isReserved)
+    return undefined
+  } catch (error) {
+    if (error instanceof PlatformError) return error.message
+    throw error
+  }
+}
+
+async function readStatus(bulk: Bulk, secrets: Secrets, sql: Sql, taskId: string): Promise<BatchStatus> {
+  const created: BatchStatus['created'] = []
+  const failed: BatchStatus['failed'] = []
+  for (const { item, result, failed: reason } of await bulk.items(sql, RegisterBatch, {
+    taskId,
+    limit: endpointsMax,
+  })) {
+    const { endpointId, endpointToken, metadata } = item
+    const common = metadata ? { metadata } : {}
+    if (result)
+      created.push({ endpointToken: secrets.open(result.endpointToken), endpointId: result.endpointId, ...common })
+    else if (reason !== undefined)
+      failed.push({
+        ...(endpointToken !== undefined && { endpointToken: secrets.open(endpointToken) }),
+        ...(endpointId !== undefined && { endpointId }),
+        ...common,
+        status: 'FAILED',
+        statusReason: reason,
+      })
+  }
+  return { createdCount: created.length, failedCount: failed.length, created, failed }
+}

@@ -1,0 +1,152 @@
+import { invalidField } from '../../../kernel/errors.ts'
+import type { Http } from '../../../kernel/http/routes.ts'
+import { sendDocument } from '../../../kernel/http/send.ts'
+import { listOf, type Static } from '../../../kernel/schema.ts'
+import { conditionsOf, readMetadataFilter, readMultiFilter, readSort, searchKey, sqlPattern } from '../lists/query.ts'
+import type { Question } from '../lists/service.ts'
+import { checkKey } from '../metadata/metadata.ts'
+import type { RegisterService } from '../service.ts'
+import type { RelationRequest } from './registration.ts'
+import * as schemas from './schemas.ts'
+
+const read = { scope: 'endpoint:read' }
+const update = { scope: 'endpoint:update' }
+const remove = { scope: 'endpoint:delete' }
+/** Metadata is the user's own JSON, and so are the values that it is compared with. */
+const anyJson = 'inside' as const
+const search = { ...read, anyJson }
+const create = { scope: 'application:endpoint:create', anyJson }
+const register = { scope: ['application:endpoint:create', 'endpoint:update'], anyJson }
+
+export function endpointRoutes(http: Http, { endpoints, lists, registration }: RegisterService) {
+  http.post('/endpoints', { schema: schemas.registerEndpoint, config: register }, async (request, reply) => {
+    const { appVersion, relations, ...given } = request.body
+    const registered = await registration.register(request.ctx, {
+      endpointId: given.endpointId,
+      endpointToken: given.endpointToken,
+      metadata: given.metadata,
+      resourceGroupIds: given.resourceGroupIds,
+      appVersionName: appVersion.name,
+      relations: relations?.map(relationOf),
+    })
+    return reply
+      .code(201)
+      .header('location', http.link(request, `/endpoints/${registered.endpointId}`))
+      .send(registered)
+  })
+
+  http.get('/endpoints', { schema: schemas.listEndpoints, config: read }, async (request, reply) =>
+    sendDocument(request, reply, await lists.list(request.ctx, questionOfQuery(request.query))),
+  )
+
+  http.post('/endpoints/search', { schema: schemas.searchEndpoints, config: search }, async ({ ctx, body }, reply) =>
+    sendDocument({ headers: {} }, reply, await lists.list(ctx, questionOfBody(body))),
+  )
+
+  http.post('/endpoints/delete', { schema: schemas.deleteEndpoints, config: remove }, async ({ ctx, body }, reply) => {
+    const { deleted, failed } = await endpoints.deleteMany(ctx, body.endpointIds)
+    return reply.send({ deletedCount: deleted.length, failedCount: failed.length, deleted, failed })
+  })
+
+  http.get('/endpoints/:endpointId', { schema: schemas.readEndpoint, config: read }, async (request, reply) => {
+    const { include, tenantId } = request.query
+    const wanted = { ...inclusionOf(include), tenantId, ...request.params }
+    return sendDocument(request, reply, await endpoints.read(request.ctx, wanted))
+  })
+
+  http.delete(
+    '/endpoints/:endpointId',
+    { schema: schemas.deleteEndpoint, config: remove },
+    async ({ ctx, params }, reply) => {
+      await endpoints.delete(ctx, params.endpointId)
+      return reply.code(204).send()
+    },
+  )
+
+  http.get(
+    '/endpoints/:endpointId/app-version',
+    { schema: schemas.readVersion, config: read },
+    async ({ ctx, params }, reply) => reply.send(await endpoints.version(ctx, params.endpointId)),
+  )
+
+  http.put(
+    '/endpoints/:endpointId/app-version',
+    { schema: schemas.updateVersion, config: update },
+    async ({ ctx, params, body }, reply) => {
+      await endpoints.setVersion(ctx, params.endpointId, body.name)
+      return reply.code(204).send()
+    },
+  )
+}
+
+export function batchRoutes(http: Http, { batches }: RegisterService) {
+  http.post('/endpoints/batch', { schema: schemas.startBatch, config: create }, async ({ ctx, body }, reply) => {
+    const { appVersion, endpoints } = body
+    const taskId = await batches.start(ctx, { appVersionName: appVersion.name, endpoints })
+    return reply.code(202).send({ taskId })
+  })
+
+  http.get('/endpoints/batch/status', { schema: schemas.readBatch, config: create }, async ({ ctx, query }, reply) =>
+    reply.send(await batches.status(ctx, query)),
+  )
+}
+
+function relationOf({ type, from, to }: { type: 'contains'; from?: string; to?: string }): RelationRequest {
+  if (from !== undefined && to === undefined) return { type, from }
+  if (to !== undefined && from === undefined) return { type, to }
+  throw invalidField('relations', 'expected exactly one of from and to in each')
+}
+
+function inclusionOf(include: string | string[] | undefined) {
+  const words = listOf(include) ?? []
+  const unknown = words.find((word) => word !== 'metadata' && word !== 'filters')
+  if (unknown !== undefined) throw invalidField('include', 'expected metadata, filters, or both')
+  return { metadata: words.includes('metadata'), filters: words.includes('filters') }
+}
+
+/** Named keys mean that metadata is wanted. */
+function viewOf(metadata: boolean, keys: string[] | undefined): Question['view'] {
+  for (const key of keys ?? []) checkKey(key, 'metadataKeys')
+  return keys && keys.length > 0 ? keys : metadata ? 'all' : 'none'
+}
+
+const regexOf = (regex: string | undefined) =>
+  regex === undefined || regex === '' ? undefined : sqlPattern(regex, 'regex')
+
+function questionOfQuery(query: Static<typeof schemas.listEndpoints.query>): Question {
+  const { metadata, filters } = inclusionOf(query.include)
+  const multi = query.multiFilter ? readMultiFilter(query.multiFilter) : { conditions: [], sort: undefined }
+  return {
+    tenantId: query.tenantId,
+    applicationNames: listOf(query.applicationName),
+    versionNames: listOf(query.applicationVersionName),
+    endpointIds: listOf(query.endpointId),
+    filterIds: listOf(query.filterId),
+    conditions: [...(query.metadataFilter ? readMetadataFilter(query.metadataFilter) : []), ...multi.conditions],
+    regex: regexOf(query.regex),
+    sort: multi.sort,
+    fields: { conditions: 'multiFilter', sort: 'multiFilter' },
+    includeFilters: filters,
+    view: viewOf(metadata, listOf(query.metadataKeys)),
+    offset: query.offset,
+    limit: query.limit,
+  }
+}
+
+function questionOfBody(body: Static<typeof schemas.searchEndpoints.body>): Question {
+  const { metadata, filters } = inclusionOf(body.include)
+  return {
+    applicationNames: listOf(body.applicationName),
+    versionNames: listOf(body.applicationVersionName),
+    endpointIds: body.endpointIds,
+    filterIds: body.filterIds,
+    conditions: conditionsOf(body, 'and', searchKey),
+    regex: regexOf(body.regex),
+    sort: readSort(body, 'sort', searchKey),
+    fields: { conditions: body.and ? 'and' : 'or', sort: 'sort' },
+    includeFilters: filters,
+    view: viewOf(metadata, body.metadataKeys),
+    offset: body.offset ?? 0,
+    limit: body.limit ?? 100,
+  }
+}

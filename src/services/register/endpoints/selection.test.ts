@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { aCaller, aTenantAdmin } from '../../../../test/harness/builders.ts'
+import { eventually } from '../../../../test/harness/eventually.ts'
+import { openRegister, root } from '../../../../test/harness/register.ts'
+import type { Caller, Ctx } from '../../../kernel/contract.ts'
+import { newId } from '../../../kernel/ids.ts'
+import { pagesOf, Register, type Selection } from '../contract.ts'
+
+const { house, admin, anApplication } = await openRegister()
+const register = house.ask(Register)
+const { db } = house.kit
+const as = (caller: Caller): Ctx => ({ ...house.kit.system(caller.tenantId), caller })
+const update = 'endpoint:update'
+
+async function someEndpoints(version: string, count: number) {
+  const endpoints = Array.from({ length: count }, () => ({ endpointId: newId() }))
+  const { body } = await admin(`POST ${root}/endpoints/batch`, { appVersion: { name: version }, endpoints })
+  await eventually(async () => {
+    const status = await admin(`GET ${root}/endpoints/batch/status?taskId=${body.taskId}`)
+    assert.equal(status.body.createdCount, count)
+  })
+  return endpoints.map(({ endpointId }) => endpointId)
+}
+
+async function aFilter(app: string, documentQuery: object = {}) {
+  const { body } = await admin(`POST ${root}/applications/${app}/filters`, { name: newId(), documentQuery })
+  await becomesActive(app, body.id)
+  return body.id as string
+}
+const becomesActive = (app: string, filterId: string) =>
+  eventually(async () => {
+    const { body } = await admin(`GET ${root}/applications/${app}/filters/${filterId}`)
+    assert.equal(body.status, 'active')
+  })
+
+async function all(caller: Caller, selection: Selection, limit: number) {
+  const [endpoints, refused, sizes]: [string[], [string, number][], number[]] = [[], [], []]
+  for await (const page of pagesOf(register, db.sql, as(caller), selection, { scope: update, limit })) {
+    endpoints.push(...page.endpoints.map(({ endpointId }) => endpointId))
+    refused.push(...page.refused.map(({ endpointId, error }): [string, number] => [endpointId, error.status]))
+    sizes.push(page.endpoints.length + page.refused.length)
+  }
+  return { endpoints, refused, sizes }
+}
+
+suite('the endpoints of a selection', () => {
+  test('come in pages, each endpoint once, in the order of lists or in that of the list', async () => {
+    const { app, version } = await anApplication()
+    const ids = await someEndpoints(version, 25)
+    const filterId = await aFilter(app)
+    const pages = { refused: [], sizes: [10, 10, 5] }
+    assert.deepEqual(await all(aTenantAdmin(), { filterId }, 10), { endpoints: ids, ...pages })
+    const backwards = ids.toReversed()
+    assert.deepEqual(await all(aTenantAdmin(), { endpointIds: backwards }, 10), { endpoints: backwards, ...pages })
+    assert.deepEqual(await all(aTenantAdmin(), { endpointIds: [] }, 10), { endpoints: [], refused: [], sizes: [0] })
+    const nobody = await aFilter(app, { 'metadata.a': 1 })
+    assert.deepEqual(await all(aTenantAdmin(), { filterId: nobody }, 10), { endpoints: [], refused: [], sizes: [0] })
+  })
+
+  test('are those that the caller may work on; the others are refused as a request for them would be', async () => {
+    const { app, version } = await anApplication()
+    const ids = await someEndpoints(version, 4)
+    const [own = '', readable = ''] = ids
+    const some = aCaller({ on: { [`endpoint-${own}`]: [update], [`endpoint-${readable}`]: ['endpoint:read'] } })
+    const rest = ids.slice(2).map((id): [string, number] => [id, 404])
+    const expected = { endpoints: [own], refused: [[readable, 403], ...rest] }
+    const filterId = await aFilter(app)
+    const { sizes: _, ...ofFilter } = await all(some, { filterId }, 3)
+    assert.deepEqual(ofFilter, expected)
+    const { refused, endpoints } = await all(some, { endpointIds: [...ids, 'nobody'] }, 10)
+    assert.deepEqual([endpoints, new Map(refused)], [[own], new Map([...expected.refused, ['nobody', 404]] as never)])
+    const ofApplication = aCaller({ on: { [`application-${app}`]: [update] } })
+    assert.deepEqual((await all(ofApplication, { filterId }, 10)).endpoints, ids)
+  })
+
+  test('of another tenant are not there', async () => {
+    const { app, version } = await anApplication()
+    const ids = await someEndpoints(version, 2)
+    const filterId = await aFilter(app)
+    const stranger = aTenantAdmin('other')
+    const { endpoints, refused } = await all(stranger, { endpointIds: ids }, 10)
+    assert.deepEqual([endpoints, refused], [[], ids.map((id) => [id, 404])])
+    await assert.rejects(all(stranger, { filterId }, 10), {
+      status: 400,
+      message: `filterId: there is no filter ${filterId}`,
+    })
+  })
+
+  test('of a filter that is pending, gone, or changed on the way are refused, never incomplete', async () => {
+    const { app, version } = await anApplication()
+    await someEndpoints(version, 6)
+    const filterId = await aFilter(app)
+    const [sql, ctx, of] = [db.sql, as(aTenantAdmin()), { scope: update, limit: 2 }]
+    const first = await register.selected(sql, ctx, { filterId }, of)
+    const next = () => register.selected(sql, ctx, { filterId }, { ...of, from: first.next })
+    assert.equal((await next()).endpoints.length, 2)
+    await admin(`PATCH ${root}/applications/${app}/filters/${filterId}`, {
+      documentQuery: { 'metadata.a': { $exists: false } },
+    })
+    await becomesActive(app, filterId)
+    await assert.rejects(next(), /was changed while its endpoints were read/)
+    await sql.unsafe(`update register.filters set status = 'pending' where filter_id = '${filterId}'`)
+    await assert.rejects(next(), /still being matched/)
+    await assert.rejects(register.selected(sql, ctx, { filterId }, of), /still being matched/)
+    await admin(`DELETE ${root}/applications/${app}/filters/${filterId}`)
+    await assert.rejects(next(), /there is no filter/)
+  })
+})

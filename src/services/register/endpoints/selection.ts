@@ -1,0 +1,72 @@
+/** Pages of the endpoints that a filter matches or a list names, with the rights of a caller. */
+import { authorizeOn, type Ctx } from '../../../kernel/contract.ts'
+import type { Sql } from '../../../kernel/db.ts'
+import { invalidField, PlatformError } from '../../../kernel/errors.ts'
+import { read } from '../access.ts'
+import { type EndpointRef, endpointResource, type Register, type SelectionPage } from '../contract.ts'
+import { NoEndpoint } from '../errors.ts'
+import { findMemberSet } from '../filters/store/filters.ts'
+import { findMembersOfSet } from '../filters/store/members.ts'
+import { findRefs } from './store/endpoints.ts'
+
+interface Window {
+  from: string | undefined
+  limit: number
+}
+
+export const selected: Register['selected'] = async (sql, ctx, selection, { scope, from, limit }) => {
+  const { endpoints, missing, next } =
+    'filterId' in selection
+      ? await ofFilter(sql, ctx.tenantId, selection.filterId, { from, limit })
+      : await ofList(sql, selection.endpointIds, { from, limit })
+  const page: SelectionPage = { endpoints: [], refused: [], next }
+  for (const endpointId of missing) page.refused.push({ endpointId, error: NoEndpoint({ endpointId }) })
+  for (const endpoint of endpoints) {
+    const error = refusalOf(ctx, endpoint, scope)
+    if (error) page.refused.push({ endpointId: endpoint.endpointId, error })
+    else page.endpoints.push(endpoint)
+  }
+  return page
+}
+
+function refusalOf(ctx: Ctx, endpoint: EndpointRef, scope: string): PlatformError | undefined {
+  const { endpointId } = endpoint
+  try {
+    authorizeOn(ctx, { read, scope }, endpointResource(endpoint), () => NoEndpoint({ endpointId }))
+    return undefined
+  } catch (error) {
+    if (error instanceof PlatformError) return error
+    throw error
+  }
+}
+
+async function ofList(sql: Sql, endpointIds: string[], { from = '0', limit }: Window) {
+  const begin = Number(from)
+  const asked = endpointIds.slice(begin, begin + limit)
+  const found = new Map((await findRefs(sql, asked)).map((endpoint) => [endpoint.endpointId, endpoint]))
+  return {
+    endpoints: asked.flatMap((endpointId) => found.get(endpointId) ?? []),
+    missing: asked.filter((endpointId) => !found.has(endpointId)),
+    next: begin + limit < endpointIds.length ? String(begin + limit) : undefined,
+  }
+}
+
+/** A place is the set of members and the number of the last endpoint: a filter with a new query has another set. */
+async function ofFilter(sql: Sql, tenantId: string, filterId: string, { from, limit }: Window) {
+  const [pinned, after = 0] = from?.split(' ').map(Number) ?? []
+  const memberSet = pinned ?? (await activeSet(sql, tenantId, filterId))
+  const rows = await findMembersOfSet(sql, { tenantId, memberSet, after, limit })
+  // Asked after the page was read: the set was whole until now, so the page is.
+  if ((await activeSet(sql, tenantId, filterId)) !== memberSet)
+    throw invalidField('filterId', `filter ${filterId} was changed while its endpoints were read`)
+  const next = rows.length < limit ? undefined : `${memberSet} ${rows.at(-1)!.seq}`
+  return { endpoints: rows.map(({ seq: _, ...endpoint }) => endpoint), missing: [], next }
+}
+
+async function activeSet(sql: Sql, tenantId: string, filterId: string): Promise<number> {
+  const filter = await findMemberSet(sql, tenantId, filterId)
+  if (!filter) throw invalidField('filterId', `there is no filter ${filterId}`)
+  if (filter.status !== 'active')
+    throw invalidField('filterId', `filter ${filterId} is still being matched, ask again when its status is active`)
+  return filter.memberSet
+}

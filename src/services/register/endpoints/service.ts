@@ -1,0 +1,171 @@
+import type { Identity } from '../../../identity/contract.ts'
+import { inParts } from '../../../kernel/bus.ts'
+import type { Ctx } from '../../../kernel/contract.ts'
+import type { Sql } from '../../../kernel/db.ts'
+import type { Kit } from '../../../kernel/define-service.ts'
+import { type Document, documentOf } from '../../../kernel/document.ts'
+import { Forbidden, invalidField } from '../../../kernel/errors.ts'
+import type { Applications } from '../../applications/contract.ts'
+import type { Tokens } from '../../tokens/contract.ts'
+import { mayUse, permitted, read, remove, tenantToRead, update } from '../access.ts'
+import { type EndpointRef, endpointResourceName } from '../contract.ts'
+import type { Changes } from '../endpoint-changes.ts'
+import { NoEndpoint } from '../errors.ts'
+import { EndpointUnregistered, VersionUpdated } from '../events.ts'
+import type { FilterIndex } from '../filters/filter-index.ts'
+import { deleteRelationsOf } from '../relations/store.ts'
+import { endpointText, wholeMetadata } from './present.ts'
+import * as store from './store/endpoints.ts'
+
+export interface Deletion {
+  deleted: string[]
+  failed: { endpointId: string; reason: string }[]
+}
+
+export interface EndpointRules {
+  read(
+    ctx: Ctx,
+    of: { endpointId: string; tenantId?: string | undefined; metadata: boolean; filters: boolean },
+  ): Promise<Document>
+  delete(ctx: Ctx, endpointId: string): Promise<void>
+  deleteMany(ctx: Ctx, endpointIds: string[]): Promise<Deletion>
+  version(ctx: Ctx, endpointId: string): Promise<{ name: string; registeredDate: Date }>
+  setVersion(ctx: Ctx, endpointId: string, versionName: string): Promise<void>
+  /** For the endpoint itself; false when the version is not one of its application. */
+  followVersion(endpointId: string, versionName: string): Promise<boolean>
+  /** Whatever a deleted version leaves behind. */
+  forgetVersion(sql: Sql, of: { tenantId: string; applicationName: string; versionName: string }): Promise<void>
+}
+
+const leftoversMax = 1000
+
+export function createEndpointRules(
+  { db, bus, now }: Kit,
+  deps: { identity: Identity; applications: Applications; tokens: Tokens; changes: Changes; filters: FilterIndex },
+): EndpointRules {
+  const { identity, applications, tokens, changes, filters } = deps
+
+  /** Up to a thousand; those that somebody else deleted meanwhile are missing from the answer. */
+  async function unregister(sql: Sql, endpointIds: string[]): Promise<string[]> {
+    const gone = await store.deleteEndpoints(sql, endpointIds)
+    if (gone.length === 0) return []
+    const ids = gone.map(({ endpointId }) => endpointId)
+    await deleteRelationsOf(sql, ids)
+    await changes.tell(sql, gone)
+    const unregisteredDate = now().toISOString()
+    for (const [tenantId, ofTenant] of groupedBy(gone, 'tenantId')) {
+      await tokens.forget(
+        sql,
+        tenantId,
+        ofTenant.map(({ endpointId }) => endpointId),
+      )
+      await Promise.all(
+        ofTenant.map(({ endpointId }) => identity.forgetResource(sql, tenantId, endpointResourceName(endpointId))),
+      )
+      for (const [applicationName, rows] of groupedBy(ofTenant, 'applicationName')) {
+        for (const endpointIds of inParts(rows.map(({ endpointId }) => endpointId)))
+          await bus.publish(sql, EndpointUnregistered, { tenantId, applicationName, endpointIds, unregisteredDate })
+      }
+    }
+    return ids
+  }
+
+  /** The deletion of a version waits for us, or we for it: then it is not there any more. */
+  async function lockToMove(sql: Sql, endpointId: string): Promise<store.EndpointRow | undefined> {
+    const ref = await store.findRef(sql, endpointId)
+    if (ref) await store.holdApplication(sql, ref.applicationName)
+    return await store.lockEndpoint(sql, endpointId)
+  }
+
+  /** False when the version is none of the endpoint's application. */
+  async function move(sql: Sql, row: store.EndpointRow, versionName: string): Promise<boolean> {
+    const { endpointId, tenantId, applicationName, versionName: previousVersionName, seq } = row
+    if (versionName === previousVersionName) return true
+    const version = await applications.findVersion(versionName, sql)
+    if (version?.tenantId !== tenantId || version.applicationName !== applicationName) return false
+    await store.saveVersion(sql, row, versionName, now())
+    if (changes.heard()) {
+      const metadata = wholeMetadata(row)
+      const [before, after] = [
+        { versionName: previousVersionName, metadata },
+        { versionName, metadata },
+      ]
+      await changes.tell(sql, [{ tenantId, applicationName, endpointId, seq, before, after }])
+    }
+    const payload = { tenantId, applicationName, endpointId, versionName, previousVersionName }
+    await bus.publish(sql, VersionUpdated, payload)
+    return true
+  }
+
+  return {
+    async read(ctx, { endpointId, tenantId: requested, metadata, filters: withFilters }) {
+      const tenantId = requested === undefined ? undefined : tenantToRead(ctx, requested)
+      const row = permitted(ctx, endpointId, await store.findEndpoint(db.sql, endpointId))
+      if (tenantId !== undefined && tenantId !== row.tenantId) throw NoEndpoint({ endpointId })
+      const matching = withFilters ? (await filters.idsOf(db.sql, [endpointId])).get(endpointId) : undefined
+      const { metadata: own, ...rest } = row
+      return documentOf(endpointText({ ...rest, ...(metadata && { metadata: JSON.stringify(own) }) }, matching ?? []))
+    },
+
+    async delete(ctx, endpointId) {
+      await db.tx(async (sql) => {
+        permitted(ctx, endpointId, await store.findRef(sql, endpointId), remove)
+        if ((await unregister(sql, [endpointId])).length === 0) throw NoEndpoint({ endpointId })
+      })
+    },
+
+    async deleteMany(ctx, given) {
+      const endpointIds = [...new Set(given)]
+      return await db.tx(async (sql) => {
+        const found = new Map((await store.findRefs(sql, endpointIds)).map((ref) => [ref.endpointId, ref]))
+        const allowed = endpointIds.filter((id) => found.has(id) && mayUse(ctx, found.get(id)!, remove))
+        const deleted = allowed.length > 0 ? new Set(await unregister(sql, allowed)) : new Set<string>()
+        const reasonFor = (endpointId: string) => {
+          const ref = found.get(endpointId)
+          const readable = ref && !allowed.includes(endpointId) && mayUse(ctx, ref, read)
+          const why = readable
+            ? Forbidden({ scope: remove, resource: endpointResourceName(endpointId) })
+            : NoEndpoint({ endpointId })
+          return why.message
+        }
+        return {
+          deleted: endpointIds.filter((id) => deleted.has(id)),
+          failed: endpointIds
+            .filter((id) => !deleted.has(id))
+            .map((endpointId) => ({ endpointId, reason: reasonFor(endpointId) })),
+        }
+      })
+    },
+
+    async version(ctx, endpointId) {
+      const row = permitted(ctx, endpointId, await store.findEndpoint(db.sql, endpointId))
+      return { name: row.versionName, registeredDate: row.versionRegisteredDate }
+    },
+
+    async setVersion(ctx, endpointId, versionName) {
+      await db.tx(async (sql) => {
+        const row = permitted(ctx, endpointId, await lockToMove(sql, endpointId), update)
+        if (!(await move(sql, row, versionName)))
+          throw invalidField('name', `application ${row.applicationName} has no version ${versionName}`)
+      })
+    },
+
+    followVersion: (endpointId, versionName) =>
+      db.tx(async (sql) => {
+        const row = await lockToMove(sql, endpointId)
+        return row !== undefined && (await move(sql, row, versionName))
+      }),
+
+    async forgetVersion(sql, { tenantId, applicationName, versionName }) {
+      // A registration that began before the deletion may still be under way.
+      await store.lockApplication(sql, applicationName)
+      // More than a few are no such leftovers, but those of a deleted tenant, which go in a job of their own.
+      const left = await store.findIdsOfVersion(sql, tenantId, versionName, leftoversMax)
+      if (left.length > 0) await unregister(sql, left)
+    },
+  }
+}
+
+function groupedBy<K extends 'tenantId' | 'applicationName'>(refs: EndpointRef[], key: K): Map<string, EndpointRef[]> {
+  return Map.groupBy(refs, (ref) => ref[key])
+}

@@ -1,0 +1,55 @@
+import type { Sql } from '../../../../kernel/db.ts'
+import type { Fragment } from '../../fragment.ts'
+
+export interface CountedOf {
+  tenantId: string
+  applicationNames?: string[] | undefined
+  versionNames?: string[] | undefined
+}
+
+/** The sum of both tables, with the same conditions on each. */
+const summed = (sql: Sql, where: Fragment) => sql`
+  select application_name, version_name, metadata_key, sum(n) as n from (
+    select application_name, version_name, metadata_key, count as n from register.counts where ${where}
+    union all
+    select application_name, version_name, metadata_key, difference from register.count_differences where ${where}
+  ) both_tables group by application_name, version_name, metadata_key`
+
+/** Exact, without looking at a single endpoint. As part of a statement: */
+export function countedEndpoints(sql: Sql, of: CountedOf): Fragment {
+  const where = sql`tenant_id = ${of.tenantId} and metadata_key = ''
+    ${of.applicationNames ? sql`and application_name = any(${of.applicationNames}::text[])` : sql``}
+    ${of.versionNames ? sql`and version_name = any(${of.versionNames}::text[])` : sql``}`
+  return sql`((select coalesce(sum(count), 0)::bigint from register.counts where ${where})
+    + (select coalesce(sum(difference), 0)::bigint from register.count_differences where ${where}))`
+}
+
+export async function countEndpoints(sql: Sql, of: CountedOf): Promise<number> {
+  const [row] = await sql`select ${countedEndpoints(sql, of)} as n`
+  return row?.n
+}
+
+/** The keys that at least one endpoint of a version has, and the versions that have endpoints. */
+export async function findKeys(
+  sql: Sql,
+  of: { tenantId: string; applicationName: string },
+): Promise<{ versionName: string; metadataKey: string }[]> {
+  const where = sql`tenant_id = ${of.tenantId} and application_name = ${of.applicationName}`
+  return await sql<{ versionName: string; metadataKey: string }[]>`
+    select version_name, metadata_key from (${summed(sql, where)}) counted where n > 0
+    order by version_name, metadata_key`
+}
+
+/** One statement, so that no reader sees the same difference twice or not at all. */
+export async function foldCounts(sql: Sql) {
+  await sql`
+    with moved as (delete from register.count_differences returning *),
+    summed as (
+      select tenant_id, metadata_key, application_name, version_name, sum(difference) as difference
+      from moved group by tenant_id, metadata_key, application_name, version_name having sum(difference) <> 0)
+    insert into register.counts as known (tenant_id, metadata_key, application_name, version_name, count)
+    select tenant_id, metadata_key, application_name, version_name, difference from summed
+    on conflict (tenant_id, metadata_key, application_name, version_name)
+      do update set count = known.count + excluded.count`
+  await sql`delete from register.counts where count = 0`
+}

@@ -1,0 +1,231 @@
+import type { Sql } from '../../../../kernel/db.ts'
+import type { EndpointRef } from '../../contract.ts'
+import type { ConnectivityKeys } from '../../metadata/connectivity-keys.ts'
+import type { Metadata } from '../../metadata/metadata.ts'
+
+export interface EndpointRow extends EndpointRef {
+  seq: number
+  versionRegisteredDate: Date
+  createdDate: Date
+  /** Without the connectivity keys, but for those that `connectivityKeys` names. */
+  metadata: Metadata
+  metadataRevision: number
+  metadataUpdatedDate: Date | null
+  connected: boolean | null
+  connectivityTs: Date | null
+  /** Where connectivity stands in the metadata; null: in the two columns. */
+  connectivityKeys: string[] | null
+  poolIds: string[]
+}
+
+export interface NewEndpoint {
+  endpointId: string
+  metadata: Metadata
+  resourceGroupIds?: string[] | undefined
+}
+
+/**
+ * Those whose id was free, with the counts that change by them: one statement for one endpoint and for a thousand. The
+ * application cannot be deleted in between: who asks whether it is used (`lockApplication`) waits for us.
+ */
+export async function insertEndpoints(
+  sql: Sql,
+  of: { tenantId: string; applicationName: string; versionName: string; at: Date },
+  endpoints: NewEndpoint[],
+): Promise<{ endpointId: string; seq: number }[]> {
+  const { tenantId, applicationName, versionName, at } = of
+  return await sql<{ endpointId: string; seq: number }[]>`
+    with held as materialized (select pg_advisory_xact_lock_shared(hashtextextended(${lockName(applicationName)}, 0))),
+    given as (
+      select g.* from held, jsonb_to_recordset(${sql.json(endpoints as never)})
+        as g("endpointId" text, metadata jsonb, "resourceGroupIds" text[])),
+    inserted as (
+      insert into register.endpoints (endpoint_id, tenant_id, application_name, version_name, version_registered_date,
+        created_date, metadata, metadata_updated_date, resource_group_ids)
+      select "endpointId", ${tenantId}, ${applicationName}, ${versionName}, ${at}, ${at}, metadata,
+        case when metadata <> '{}' then ${at}::timestamptz end, coalesce("resourceGroupIds", '{}')
+      from given
+      on conflict (endpoint_id) do nothing
+      returning endpoint_id, seq, metadata),
+    counted as (
+      insert into register.count_differences (tenant_id, metadata_key, application_name, version_name, difference)
+      select ${tenantId}, '', ${applicationName}, ${versionName}, count(*) from inserted having count(*) > 0
+      union all
+      select ${tenantId}, key, ${applicationName}, ${versionName}, count(*)
+      from inserted, jsonb_object_keys(metadata) as key group by key)
+    select endpoint_id, seq from inserted order by seq`
+}
+
+const lockName = (applicationName: string) => `register.application\n${applicationName}`
+
+/** Waits for every registration in this application that is under way, and lets none begin before the transaction ends. */
+export async function lockApplication(sql: Sql, applicationName: string) {
+  await sql`select pg_advisory_xact_lock(hashtextextended(${lockName(applicationName)}, 0))`
+}
+
+/** As a registration does: it cannot be deleted before the transaction ends. */
+export async function holdApplication(sql: Sql, applicationName: string) {
+  await sql`select pg_advisory_xact_lock_shared(hashtextextended(${lockName(applicationName)}, 0))`
+}
+
+const refColumns = (sql: Sql) => sql`endpoint_id, tenant_id, application_name, version_name`
+const allColumns = (sql: Sql) => sql`${refColumns(sql)}, seq, version_registered_date, created_date, metadata,
+  metadata_revision, metadata_updated_date, connected, connectivity_ts, connectivity_keys, pool_ids`
+
+export async function findRef(sql: Sql, endpointId: string): Promise<EndpointRef | undefined> {
+  const [row] = await sql<EndpointRef[]>`
+    select ${refColumns(sql)} from register.endpoints where endpoint_id = ${endpointId}`
+  return row
+}
+
+export async function findRefs(sql: Sql, endpointIds: string[]): Promise<EndpointRef[]> {
+  return await sql<EndpointRef[]>`
+    select ${refColumns(sql)} from register.endpoints where endpoint_id = any(${endpointIds}::text[])`
+}
+
+/** They cannot be deleted before the transaction ends; others may hold them so too. */
+export async function holdRefs(sql: Sql, endpointIds: string[]): Promise<EndpointRef[]> {
+  return await sql<EndpointRef[]>`
+    select ${refColumns(sql)} from register.endpoints where endpoint_id = any(${endpointIds}::text[])
+    order by endpoint_id for key share`
+}
+
+export async function findEndpoint(sql: Sql, endpointId: string): Promise<EndpointRow | undefined> {
+  const [row] = await sql<EndpointRow[]>`
+    select ${allColumns(sql)} from register.endpoints where endpoint_id = ${endpointId}`
+  return row
+}
+
+/** Changes of one endpoint happen one after the other. */
+export async function lockEndpoint(sql: Sql, endpointId: string): Promise<EndpointRow | undefined> {
+  const [row] = await sql<EndpointRow[]>`
+    select ${allColumns(sql)} from register.endpoints where endpoint_id = ${endpointId} for update`
+  return row
+}
+
+/** With the counts that change by it; the new revision. */
+export async function saveMetadata(
+  sql: Sql,
+  of: EndpointRef & { metadata: Metadata; at: Date; addedKeys: string[]; removedKeys: string[] },
+): Promise<number> {
+  const keys = [...of.addedKeys, ...of.removedKeys]
+  const differences = [...of.addedKeys.map(() => 1), ...of.removedKeys.map(() => -1)]
+  const [row] = await sql`
+    with changed as (
+      update register.endpoints set metadata = ${sql.json(of.metadata as never)},
+        metadata_revision = metadata_revision + 1, metadata_updated_date = ${of.at}
+      where endpoint_id = ${of.endpointId} returning metadata_revision),
+    counted as (
+      insert into register.count_differences (tenant_id, metadata_key, application_name, version_name, difference)
+      select ${of.tenantId}, key, ${of.applicationName}, ${of.versionName}, difference
+      from unnest(${keys}::text[], ${differences}::integer[]) as d(key, difference))
+    select metadata_revision from changed`
+  return row?.metadataRevision
+}
+
+export async function saveVersion(sql: Sql, of: EndpointRow, versionName: string, at: Date) {
+  await sql`
+    with moved as (
+      update register.endpoints set version_name = ${versionName}, version_registered_date = ${at}
+      where endpoint_id = ${of.endpointId})
+    insert into register.count_differences (tenant_id, metadata_key, application_name, version_name, difference)
+    select ${of.tenantId}, key, ${of.applicationName}, version, difference
+    from unnest(${['', ...Object.keys(of.metadata)]}::text[]) as key,
+      unnest(${[of.versionName, versionName]}::text[], ${[-1, 1]}::integer[]) as d(version, difference)`
+}
+
+export interface ConnectivityRow extends EndpointRef {
+  seq: number
+  metadata: Metadata
+  connected: boolean | null
+  connectivityTs: Date
+  wasConnected: boolean | null
+  wasConnectivityTs: Date | null
+  /** Null: as it is now. */
+  wasMetadata: Metadata | null
+}
+
+export interface ConnectivityChange {
+  endpointId: string
+  connected: boolean
+  at: Date
+  /** Undefined: the usual ones. */
+  keys: ConnectivityKeys | undefined
+}
+
+/** Those for which it is news. Only what is named otherwise, or was, touches the metadata and the counts of its keys. */
+export async function saveConnectivity(sql: Sql, changes: ConnectivityChange[]): Promise<ConnectivityRow[]> {
+  const ids = changes.map(({ endpointId }) => endpointId)
+  return await sql<ConnectivityRow[]>`
+    with before as (
+      select endpoint_id, connected, connectivity_ts, connectivity_keys, metadata from register.endpoints
+      where endpoint_id = any(${ids}::text[]) order by endpoint_id for update),
+    told as (
+      select c.*, b.connected as was_connected, b.connectivity_ts as was_connectivity_ts,
+        case when b.connectivity_keys is not null or c.state_key is not null then b.metadata end as was_metadata,
+        coalesce(b.connectivity_keys, '{}') as was_keys
+      from before b join unnest(${ids}::text[], ${changes.map(({ connected }) => String(connected))}::text[]::boolean[],
+        ${changes.map(({ at }) => at.toISOString())}::text[]::timestamptz[],
+        ${changes.map(({ keys }) => keys?.[0] ?? null)}::text[], ${changes.map(({ keys }) => keys?.[1] ?? null)}::text[]
+      ) as c(endpoint_id, connected, at, state_key, at_key) using (endpoint_id)
+      where b.connectivity_ts is null or b.connectivity_ts <= c.at),
+    saved as (
+      update register.endpoints e set
+        connected = case when t.state_key is null then t.connected end, connectivity_ts = t.at,
+        connectivity_keys = case when t.state_key is not null then array[t.state_key, t.at_key] end,
+        metadata = case when t.was_metadata is null then e.metadata else (t.was_metadata - t.was_keys)
+          || case when t.state_key is null then '{}'
+            else jsonb_build_object(t.state_key, t.connected, t.at_key, register.moment(t.at)) end end
+      from told t where t.endpoint_id = e.endpoint_id
+      returning e.endpoint_id, e.tenant_id, e.application_name, e.version_name, e.seq, e.metadata, e.connected,
+        e.connectivity_ts, t.was_connected, t.was_connectivity_ts, t.was_metadata),
+    counted as (
+      insert into register.count_differences (tenant_id, metadata_key, application_name, version_name, difference)
+      select tenant_id, key, application_name, version_name, sum(difference) from (
+        select s.*, key, 1 as difference from saved s, jsonb_object_keys(s.metadata - array(select jsonb_object_keys(s.was_metadata))) key
+        where s.was_metadata is not null
+        union all
+        select s.*, key, -1 from saved s, jsonb_object_keys(s.was_metadata - array(select jsonb_object_keys(s.metadata))) key
+        where s.was_metadata is not null) changed
+      group by tenant_id, key, application_name, version_name)
+    select * from saved`
+}
+
+/** Those that were there, with the counts that change by them. Their relations are the next statement's business. */
+export async function deleteEndpoints(sql: Sql, endpointIds: string[]): Promise<(EndpointRef & { seq: number })[]> {
+  return await sql<(EndpointRef & { seq: number })[]>`
+    with locked as (
+      select endpoint_id from register.endpoints where endpoint_id = any(${endpointIds}::text[])
+      order by endpoint_id for update),
+    gone as (
+      delete from register.endpoints e using locked where e.endpoint_id = locked.endpoint_id
+      returning e.endpoint_id, e.tenant_id, e.application_name, e.version_name, e.seq, e.metadata),
+    counted as (
+      insert into register.count_differences (tenant_id, metadata_key, application_name, version_name, difference)
+      select tenant_id, '', application_name, version_name, -count(*) from gone
+      group by tenant_id, application_name, version_name
+      union all
+      select tenant_id, key, application_name, version_name, -count(*)
+      from gone, jsonb_object_keys(metadata) as key group by tenant_id, key, application_name, version_name)
+    select endpoint_id, tenant_id, application_name, version_name, seq from gone`
+}
+
+/** Some endpoints of a version, to be deleted. */
+export async function findIdsOfVersion(sql: Sql, tenantId: string, versionName: string, limit: number) {
+  const rows = await sql<{ endpointId: string }[]>`
+    select endpoint_id from register.endpoints
+    where tenant_id = ${tenantId} and version_name = ${versionName} order by seq limit ${limit}`
+  return rows.map(({ endpointId }) => endpointId)
+}
+
+/** A part of what a deleted tenant leaves; false when nothing is left. */
+export async function deleteOfTenant(sql: Sql, tenantId: string, limit: number): Promise<boolean> {
+  const { count } = await sql`
+    delete from register.endpoints where endpoint_id in (
+      select endpoint_id from register.endpoints where tenant_id = ${tenantId} order by seq limit ${limit})`
+  if (count > 0) return true
+  await sql`delete from register.relations where tenant_id = ${tenantId}`
+  await sql`delete from register.counts where tenant_id = ${tenantId}`
+  await sql`delete from register.count_differences where tenant_id = ${tenantId}`
+  return false
+}

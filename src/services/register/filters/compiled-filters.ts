@@ -1,0 +1,126 @@
+/** All filters of an application, compiled: which of them a change of an endpoint lets match, or match no more. Pure. */
+
+import { compile } from '../document-query/evaluate.ts'
+import { dependsOnVersion, keysOf } from '../document-query/keys.ts'
+import { parse } from '../document-query/parse.ts'
+import type { JsonObject, Query } from '../document-query/query.ts'
+import type { EndpointChange, EndpointState } from '../endpoint-changes.ts'
+
+export interface FilterOfSet {
+  filterId: string
+  memberSet: number
+  pending: boolean
+}
+
+export interface FilterMove {
+  filter: FilterOfSet
+  endpointId: string
+  seq: number
+  matched: boolean
+}
+
+export interface AskedFilter extends FilterOfSet {
+  query: Query
+}
+
+export interface FilterSet {
+  filters: FilterOfSet[]
+  /** The sizes of all patterns together. */
+  patternSize: number
+  /**
+   * `costly`: whose patterns could take long on these texts, and all further ones with patterns once there is no time
+   * left; the database is to be asked.
+   */
+  movesOf(change: EndpointChange, hasTime: () => boolean): { moves: FilterMove[]; costly: AskedFilter[] }
+}
+
+interface Compiled extends AskedFilter {
+  keys: Set<string> | 'any'
+  matches(state: EndpointState): boolean
+}
+
+/** Steps of a pattern's engine: about 10 ms in the worst case, and a hundredth of that in most. */
+const stepsMax = 300_000
+
+export function createFilterSet(given: (FilterOfSet & { documentQuery: JsonObject })[]): FilterSet {
+  const filters: Compiled[] = []
+  // Hundreds of filters, and a change of one key: only those that speak of it are asked.
+  const byKey = new Map<string, Compiled[]>()
+  const byAnyKey: Compiled[] = []
+  const byVersion: Compiled[] = []
+  for (const { documentQuery, filterId, memberSet, pending } of given) {
+    const query = parse(documentQuery)
+    const condition = compile(query)
+    const matches = ({ versionName, metadata }: EndpointState) =>
+      condition({ versionName, metadata: metadata as JsonObject })
+    const keys = keysOf(query)
+    const filter: Compiled = { filterId, memberSet, pending, query, keys, matches }
+    filters.push(filter)
+    if (keys === 'any') byAnyKey.push(filter)
+    else for (const key of keys) byKey.set(key, [...(byKey.get(key) ?? []), filter])
+    if (dependsOnVersion(query)) byVersion.push(filter)
+  }
+
+  function affected(before: EndpointState, after: EndpointState): Iterable<Compiled> {
+    const keys = changedKeys(before.metadata, after.metadata)
+    const found = new Set<Compiled>(keys.length > 0 ? byAnyKey : [])
+    for (const key of keys) for (const filter of byKey.get(key) ?? []) found.add(filter)
+    if (before.versionName !== after.versionName) for (const filter of byVersion) found.add(filter)
+    return found
+  }
+
+  return {
+    filters,
+    patternSize: filters.reduce((sum, { query }) => sum + query.patternSize, 0),
+    movesOf({ endpointId, seq, before, after }, hasTime) {
+      const moves: FilterMove[] = []
+      const costly: AskedFilter[] = []
+      if (!after) return { moves, costly }
+      const lengths = [after, ...(before ? [before] : [])].map(createLengths)
+      const isCheap = ({ query: { patternSize }, keys }: Compiled) =>
+        patternSize === 0 || (lengths.every((length) => patternSize * length(keys) <= stepsMax) && hasTime())
+      for (const filter of before ? affected(before, after) : filters) {
+        if (!isCheap(filter)) {
+          costly.push(filter)
+          continue
+        }
+        const matched = filter.matches(after)
+        if (matched !== (before !== undefined && filter.matches(before)))
+          moves.push({ filter, endpointId, seq, matched })
+      }
+      return { moves, costly }
+    },
+  }
+}
+
+/** At least those: an equal object in another place counts as changed, which only costs a question more. */
+function changedKeys(before: Record<string, unknown>, after: Record<string, unknown>): string[] {
+  if (before === after) return []
+  const changed = Object.keys(after).filter((key) => !Object.hasOwn(before, key) || before[key] !== after[key])
+  for (const key of Object.keys(before)) if (!Object.hasOwn(after, key)) changed.push(key)
+  return changed
+}
+
+/** How long the texts are that patterns on these keys, or on any, look at; each key is looked at once. */
+function createLengths({ versionName, metadata }: EndpointState) {
+  const known = new Map<string, number>()
+  const lengthOf = (key: string) => {
+    let length = known.get(key)
+    if (length === undefined) {
+      length = Object.hasOwn(metadata, key) ? key.length + textLength(metadata[key]) : 0
+      known.set(key, length)
+    }
+    return length
+  }
+  return (keys: Set<string> | 'any') => {
+    let sum = versionName.length
+    for (const key of keys === 'any' ? Object.keys(metadata) : keys) sum += lengthOf(key)
+    return sum
+  }
+}
+
+function textLength(value: unknown): number {
+  if (typeof value === 'string') return value.length
+  if (typeof value !== 'object' || value === null) return 0
+  return Object.values(value).reduce<number>((sum, inner) => sum + textLength(inner), 0)
+}

@@ -1,0 +1,28 @@
+/** What lists need to know of filters; the filters themselves are built on top of the endpoints. */
+import type { Sql } from '../../../kernel/db.ts'
+import type { FilterRef } from '../contract.ts'
+import type { Fragment } from '../fragment.ts'
+
+export type KnownFilter = FilterRef
+
+export interface FilterIndex {
+  /** Those of the tenant's filters that have one of these ids. */
+  find(sql: Sql, tenantId: string, filterIds: string[]): Promise<KnownFilter[]>
+  /** A select of one column, `seq`: the endpoints that match all of these filters. */
+  members(sql: Sql, tenantId: string, filterIds: string[]): Fragment
+  /**
+   * Which of some endpoints they match; `members`: how many the first filter has. Of few, a condition on
+   * `register.endpoints e`, by which they are found before all else; else the rows of `candidates` that are among them. What
+   * the planner knows of sets is old, and nothing of a new one: it must not choose.
+   */
+  among(
+    sql: Sql,
+    tenantId: string,
+    filterIds: string[],
+    members: number,
+  ): { condition: Fragment } | { of(candidates: Fragment): Fragment }
+  /** The members in the order of lists, after one number, some of them passed over. */
+  page(sql: Sql, tenantId: string, filterIds: string[], of: { after: number; offset: number; limit: number }): Fragment
+  /** For each endpoint the ids of the active filters that it matches. */
+  idsOf(sql: Sql, endpointIds: string[]): Promise<Map<string, string[]>>
+}

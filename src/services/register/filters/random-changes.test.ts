@@ -1,0 +1,228 @@
+/**
+ * Hundreds of registrations, changes and edits of filters at once: in the end every filter has exactly the members that
+ * asking every endpoint anew would give it. TEST_SEED repeats a run, TEST_RUNS lengthens it.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { eventually } from '../../../../test/harness/eventually.ts'
+import { openRegister, root } from '../../../../test/harness/register.ts'
+import { Register } from '../contract.ts'
+import { matches } from '../document-query/evaluate.ts'
+import { parse } from '../document-query/parse.ts'
+import { toSql } from '../document-query/sql.ts'
+
+const seed = Number(process.env.TEST_SEED ?? Date.now() % 2 ** 31)
+const steps = Number(process.env.TEST_RUNS ?? 800)
+const workers = 6
+
+const { house, admin, anApplication } = await openRegister()
+const { sql } = house.kit.db
+const register = house.ask(Register)
+
+function randomness(state: number) {
+  const next = () => {
+    state = (state + 0x6d2b79f5) | 0
+    let t = Math.imul(state ^ (state >>> 15), 1 | state)
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
+  }
+  const below = (end: number) => Math.floor(next() * end)
+  return { below, of: <T>(values: readonly T[]): T => values[below(values.length)]! }
+}
+type Random = ReturnType<typeof randomness>
+
+const keys = ['a', 'b', 'c'] as const
+const values = [1, 2, 3.5, 'x', 'y', 'xy', true, null, [1, 'x'], { d: 1 }, { d: [2, 3] }, []]
+
+const aMetadata = (random: Random) =>
+  Object.fromEntries(keys.filter(() => random.below(3) > 0).map((key) => [key, random.of(values)]))
+
+function aQuery(random: Random, versions: string[], depth = 0): Record<string, unknown> {
+  const key = random.of(keys)
+  const nested = () => aQuery(random, versions, depth + 1)
+  const kinds: (() => Record<string, unknown>)[] = [
+    () => ({ [`metadata.${key}`]: random.of(values) }),
+    () => ({ [`metadata.${key}`]: { $in: [random.of(values), random.of(values)] } }),
+    () => ({ [`metadata.${key}`]: { $ne: random.of(values) } }),
+    () => ({ [`metadata.${key}`]: { $gt: random.of([1, 2, 'x']) } }),
+    () => ({ [`metadata.${key}`]: { $exists: random.below(2) === 0 } }),
+    () => ({ [`metadata.${key}`]: { $regex: random.of(['^x', 'y$']) } }),
+    () => ({ [`metadata.${key}.d`]: random.of([1, 2]) }),
+    () => ({ metadata: { $elemMatch: { key, value: random.of(values) } } }),
+    () => ({ 'metadata.value': random.of(['x', 1]) }),
+    () => ({ metadata: { $size: random.below(4) } }),
+    () => ({ application_version: random.of(versions) }),
+    () => ({ 'metadata.connected': random.of([true, false, null]) }),
+    () => ({}),
+    () => ({ $or: [nested(), nested()] }),
+    () => ({ $and: [nested(), nested()] }),
+    () => ({ $nor: [nested()] }),
+  ]
+  return kinds[random.below(depth < 2 ? kinds.length : kinds.length - 3)]!()
+}
+
+interface Application {
+  app: string
+  versions: string[]
+  endpoints: string[]
+  filters: string[]
+}
+
+async function anApplicationWith(count: number): Promise<Application> {
+  const { app } = await anApplication(admin, ['v1', 'v2'])
+  const random = randomness(seed ^ count)
+  const rows = Array.from({ length: count }, (_, n) => ({ id: `${app}-${n}`, metadata: aMetadata(random) }))
+  await sql`
+    insert into register.endpoints (endpoint_id, tenant_id, application_name, version_name, version_registered_date,
+      created_date, metadata)
+    select id, 'default', ${app}, ${`${app}-v1`}, now(), now(), metadata
+    from jsonb_to_recordset(${sql.json(rows as never)}) as r(id text, metadata jsonb)`
+  return { app, versions: [`${app}-v1`, `${app}-v2`], endpoints: rows.map(({ id }) => id), filters: [] }
+}
+
+let made = 0
+const filtersOf = (app: string) => `${root}/applications/${app}/filters`
+
+async function step(random: Random, application: Application) {
+  const { app, versions, endpoints, filters } = application
+  const id = random.of(endpoints)
+  const endpoint = `${root}/endpoints/${id}`
+  const take = (list: string[]) => list.splice(random.below(list.length), 1)[0]!
+  const enough = endpoints.length > 30
+  const kinds: [weight: number, act: () => Promise<unknown>][] = [
+    [
+      10,
+      async () => {
+        const body = { endpointId: `${app}-new-${++made}`, metadata: aMetadata(random) }
+        await admin(`POST ${root}/endpoints`, { appVersion: { name: random.of(versions) }, ...body })
+        endpoints.push(body.endpointId)
+      },
+    ],
+    [15, () => admin(`PUT ${endpoint}/metadata`, aMetadata(random))],
+    [25, () => admin(`PUT ${endpoint}/metadata/${random.of(keys)}`, JSON.stringify(random.of(values)))],
+    [8, () => admin(`DELETE ${endpoint}/metadata/${random.of(keys)}`)],
+    [5, () => register.updateMetadata(id, { merge: aMetadata(random) })],
+    [8, () => admin(`PUT ${endpoint}/app-version`, { name: random.of(versions) })],
+    [
+      6,
+      () =>
+        register.setConnectivity(
+          Array.from({ length: 5 }, () => ({
+            endpointId: random.of(endpoints),
+            connected: random.below(2) === 0,
+            at: new Date(),
+          })),
+        ),
+    ],
+    [4, async () => enough && (await admin(`DELETE ${root}/endpoints/${take(endpoints)}`))],
+    [
+      1,
+      async () => {
+        const endpointIds = Array.from({ length: enough ? 10 : 0 }, () => take(endpoints))
+        await admin(`POST ${root}/endpoints/delete`, { endpointIds })
+      },
+    ],
+    [
+      4,
+      async () => {
+        if (filters.length > 25) return
+        const body = { name: `f${++made}`, documentQuery: aQuery(random, versions) }
+        filters.push((await admin(`POST ${filtersOf(app)}`, body)).body.id)
+      },
+    ],
+    [
+      4,
+      async () => {
+        if (filters.length === 0) return
+        await admin(`PATCH ${filtersOf(app)}/${random.of(filters)}`, { documentQuery: aQuery(random, versions) })
+      },
+    ],
+    [2, async () => filters.length > 0 && (await admin(`DELETE ${filtersOf(app)}/${take(filters)}`))],
+    [1, fold],
+  ]
+  const acts = kinds.flatMap(([weight, act]) => Array.from({ length: weight }, () => act))
+  await random.of(acts)()
+}
+
+const fold = () =>
+  house.kit.db.tx((tx) =>
+    house.built
+      .get('register')!
+      .periodic!.find(({ name }) => name === 'register.fold-counts')!
+      .run(tx),
+  )
+
+/** For a moment no part of a matching can be finished. */
+async function powerCut() {
+  await sql`
+    create trigger power_cut before update on kernel.bulk_tasks
+    for each row when (new.cursor > old.cursor) execute function public.power_cut()`
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  await sql`drop trigger power_cut on kernel.bulk_tasks`
+}
+
+async function check({ app, filters }: Application) {
+  const { body } = await admin(`GET ${filtersOf(app)}?limit=0`)
+  assert.deepEqual(body.content.map(({ id }: { id: string }) => id).sort(), [...filters].sort())
+  const all = await sql`
+    select endpoint_id, version_name, register.whole_metadata(metadata, connected, connectivity_ts) as metadata
+    from register.endpoints where application_name = ${app} order by seq`
+  for (const { id, documentQuery, matchedEndpointsCount, status } of body.content) {
+    const why = `seed ${seed}: ${JSON.stringify(documentQuery)}`
+    assert.equal(status, 'active', why)
+    const query = parse(documentQuery)
+    const members = await sql`
+      select e.endpoint_id from register.filters f join register.filter_members m using (member_set)
+        left join register.endpoints e on e.seq = m.seq where f.filter_id = ${id} order by m.seq`
+    const found = members.map(({ endpointId }) => endpointId)
+    const inMemory = all.filter((row) => matches(query, row as never)).map(({ endpointId }) => endpointId)
+    const inSql = await sql`
+      select endpoint_id from (
+        select endpoint_id, seq, version_name, register.whole_metadata(metadata, connected, connectivity_ts) as metadata
+        from register.endpoints where application_name = ${app} offset 0) e
+      where ${toSql(sql, query, { metadata: 'e.metadata', versionName: 'e.version_name' })} order by seq`
+    assert.deepEqual(found, inMemory, why)
+    assert.deepEqual(
+      found,
+      inSql.map(({ endpointId }) => endpointId),
+      why,
+    )
+    assert.equal(matchedEndpointsCount, found.length, why)
+  }
+}
+
+test(`every filter has the members that asking anew would give (seed ${seed}, ${steps} steps)`, async (t) => {
+  await sql`create function public.power_cut() returns trigger language plpgsql as $$ begin raise 'power cut'; end $$`
+  const applications = [await anApplicationWith(2500), await anApplicationWith(40)]
+  const part = 400
+  for (let done = 0; done < steps; done += part) {
+    await Promise.all(
+      Array.from({ length: workers }, async (_, worker) => {
+        const random = randomness(seed + done * workers + worker)
+        for (let n = worker; n < Math.min(part, steps - done); n += workers) {
+          if (n === part / 2) await powerCut()
+          await step(random, random.of(applications))
+        }
+      }),
+    )
+    await eventually(
+      async () => {
+        const [row] = await sql`select count(*) from register.filters where status = 'pending'`
+        assert.equal(row?.count, 0)
+      },
+      { withinMs: 30_000 },
+    )
+    for (const application of applications) await check(application)
+  }
+  await eventually(async () => {
+    const [left] = await sql`
+      select count(*) from register.filter_members m
+      where not matched or not exists (select from register.filters f where f.member_set = m.member_set)`
+    assert.equal(left?.count, 0)
+  })
+  await fold()
+  for (const application of applications) await check(application)
+  t.diagnostic(
+    `${applications.map(({ endpoints, filters }) => `${endpoints.length} endpoints, ${filters.length} filters`)}`,
+  )
+})

@@ -1,0 +1,60 @@
+import { invalidField } from '../../../kernel/errors.ts'
+import type { Http } from '../../../kernel/http/routes.ts'
+import { sendDocument, sendText } from '../../../kernel/http/send.ts'
+import * as schemas from './schemas.ts'
+import type { FilterRules } from './service.ts'
+
+/** A query compares with any JSON of the user's. */
+const scope = (action: string) => ({ scope: `application:endpoint-filter:${action}`, anyJson: 'inside' as const })
+
+export function filterRoutes(http: Http, { filters }: { filters: FilterRules }) {
+  const all = '/applications/:applicationName/filters'
+  const one = `${all}/:filterId`
+
+  http.post(all, { schema: schemas.createFilter, config: scope('create') }, async (request, reply) => {
+    const { applicationName } = request.params
+    const { name, description } = request.body
+    const fields = { name, description, documentQuery: queryOf(request.body) }
+    const { id, etag, body } = await filters.create(request.ctx, applicationName, fields)
+    const address = http.link(request, `/applications/${encodeURIComponent(applicationName)}/filters/${id}`)
+    return sendText(reply.code(201).header('location', address).header('etag', etag), body)
+  })
+
+  http.get(all, { schema: schemas.listFilters, config: scope('read') }, async (request, reply) =>
+    sendDocument(request, reply, await filters.list(request.ctx, { ...request.query, ...request.params })),
+  )
+
+  http.get(one, { schema: schemas.readFilter, config: scope('read') }, async (request, reply) =>
+    sendDocument(request, reply, await filters.read(request.ctx, request.params)),
+  )
+
+  http.patch(
+    one,
+    { schema: schemas.updateFilter, config: scope('update') },
+    async ({ ctx, params, body, headers }, reply) => {
+      const { name, description } = body
+      const fields = { name, description, documentQuery: queryOf(body) }
+      const updated = await filters.update(ctx, params, fields, headers['if-match'])
+      return sendText(reply.header('etag', updated.etag), updated.body)
+    },
+  )
+
+  http.delete(one, { schema: schemas.deleteFilter, config: scope('delete') }, async (request, reply) => {
+    await filters.delete(request.ctx, request.params, request.headers['if-match'])
+    return reply.code(204).send()
+  })
+}
+
+function queryOf({
+  documentQuery,
+  mongoQuery,
+  query,
+}: {
+  documentQuery?: unknown
+  mongoQuery?: unknown
+  query?: unknown
+}) {
+  const given = [documentQuery, mongoQuery, query].filter((one) => one !== undefined)
+  if (given.length > 1) throw invalidField('documentQuery', 'is given twice, under two names')
+  return given[0]
+}

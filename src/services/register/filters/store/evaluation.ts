@@ -1,0 +1,41 @@
+/** Whether endpoints match a filter, asked of the database: for patterns that would take long in this process. */
+import type { Sql } from '../../../../kernel/db.ts'
+import { keysOf } from '../../document-query/keys.ts'
+import type { Query } from '../../document-query/query.ts'
+import { toSql } from '../../document-query/sql.ts'
+import { usualKeys } from '../../metadata/connectivity-keys.ts'
+
+const columns = { metadata: 'e.metadata', versionName: 'e.version_name' }
+
+/** Those of the endpoints that match now. */
+export async function findMatching(sql: Sql, query: Query, tenantId: string, seqs: number[]): Promise<Set<number>> {
+  const keys = keysOf(query)
+  const connectivity = keys === 'any' || usualKeys.some((key) => keys.has(key))
+  const metadata = connectivity
+    ? sql`register.whole_metadata(metadata, connected, connectivity_ts) as metadata`
+    : sql`metadata`
+  const rows = await sql`
+    select e.seq from (
+      select seq, version_name, ${metadata} from register.endpoints
+      where tenant_id = ${tenantId} and seq = any(${seqs.map(String)}::text[]::bigint[]) offset 0) e
+    where ${toSql(sql, query, columns)}`.unprepared()
+  return new Set(rows.map(({ seq }) => seq as number))
+}
+
+/** Those of the endpoints that are known to match. */
+export async function findKnown(
+  sql: Sql,
+  of: { tenantId: string; memberSet: number; seqs: number[] },
+): Promise<Set<number>> {
+  const rows = await sql<{ seq: number }[]>`
+    select seq from register.filter_members
+    where tenant_id = ${of.tenantId} and member_set = ${of.memberSet}
+      and seq = any(${of.seqs.map(String)}::text[]::bigint[]) and matched`
+  return new Set(rows.map(({ seq }) => seq))
+}
+
+/** Lets the database read all patterns of the query, and refuse those that are too much for it. */
+export async function tryQuery(sql: Sql, query: Query) {
+  await sql`
+    select from (select '{}'::jsonb as metadata, ''::text as version_name offset 0) e where ${toSql(sql, query, columns)}`.unprepared()
+}

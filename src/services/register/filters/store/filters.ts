@@ -1,0 +1,188 @@
+import type { Sql } from '../../../../kernel/db.ts'
+import { likePart } from '../../../../kernel/db.ts'
+import type { JsonObject } from '../../document-query/query.ts'
+import type { Fragment } from '../../fragment.ts'
+
+export type FilterStatus = 'pending' | 'active'
+
+export interface FilterRow {
+  filterId: string
+  tenantId: string
+  applicationName: string
+  name: string
+  description: string
+  documentQuery: JsonObject
+  status: FilterStatus
+  /** The number of the set that holds its members. */
+  memberSet: number
+  matchedEndpointsCount: number
+  createdDate: Date
+  updatedDate: Date
+}
+
+export interface OfApplication {
+  tenantId: string
+  applicationName: string
+}
+export interface OfFilter extends OfApplication {
+  filterId: string
+}
+
+/** The sum of both tables: exact, without looking at a single member. */
+export const countOf = (sql: Sql): Fragment => sql`(
+  select coalesce(sum(n), 0)::bigint from (
+    select c.count as n from register.filter_counts c where c.tenant_id = f.tenant_id and c.member_set = f.member_set
+    union all
+    select d.difference from register.filter_count_differences d
+    where d.tenant_id = f.tenant_id and d.member_set = f.member_set) both_tables) as matched_endpoints_count`
+
+const columns = (sql: Sql) => sql`f.filter_id, f.tenant_id, f.application_name, f.name, f.description, f.document_query,
+  f.status, f.member_set, f.created_date, f.updated_date, ${countOf(sql)}`
+
+const addressed = (sql: Sql, { tenantId, applicationName, filterId }: OfFilter) => sql`
+  f.tenant_id = ${tenantId} and f.filter_id = ${filterId} and f.application_name = ${applicationName}`
+
+export async function findFilter(sql: Sql, of: OfFilter): Promise<FilterRow | undefined> {
+  const [row] = await sql<FilterRow[]>`select ${columns(sql)} from register.filters f where ${addressed(sql, of)}`
+  return row
+}
+
+export async function findMemberSet(
+  sql: Sql,
+  tenantId: string,
+  filterId: string,
+): Promise<{ memberSet: number; status: FilterStatus } | undefined> {
+  const [row] = await sql<{ memberSet: number; status: FilterStatus }[]>`
+    select member_set, status from register.filters where tenant_id = ${tenantId} and filter_id = ${filterId}`
+  return row
+}
+
+/** Changes of one filter, and parts of its matching, happen one after the other. */
+export async function lockFilter(sql: Sql, of: OfFilter): Promise<FilterRow | undefined> {
+  const [locked] = await sql`select from register.filters f where ${addressed(sql, of)} for update`
+  return locked && (await findFilter(sql, of))
+}
+
+const listed = (sql: Sql, { tenantId, applicationName, name }: OfApplication & { name?: string | undefined }) => sql`
+  f.tenant_id = ${tenantId} and f.application_name = ${applicationName}
+  ${name === undefined ? sql`` : sql`and f.name ilike ${likePart(name)}`}`
+
+export async function findFilters(
+  sql: Sql,
+  of: OfApplication & { name?: string | undefined; offset: number; limit: number | null },
+): Promise<FilterRow[]> {
+  return await sql<FilterRow[]>`
+    select ${columns(sql)} from register.filters f where ${listed(sql, of)}
+    order by f.seq offset ${of.offset} limit ${of.limit}`
+}
+
+export async function countFilters(sql: Sql, of: OfApplication & { name?: string | undefined }): Promise<number> {
+  const [row] = await sql`select count(*) from register.filters f where ${listed(sql, of)}`
+  return row?.count
+}
+
+/** Of all filters of the application together. */
+export async function sumFilters(
+  sql: Sql,
+  { tenantId, applicationName }: OfApplication,
+): Promise<{ patternSize: number; queryLength: number }> {
+  const [row] = await sql<[{ patternSize: number; queryLength: number }]>`
+    select coalesce(sum(pattern_size), 0)::bigint as pattern_size,
+      coalesce(sum(length(document_query::text)), 0)::bigint as query_length
+    from register.filters where tenant_id = ${tenantId} and application_name = ${applicationName}`
+  return row
+}
+
+interface Written {
+  name: string
+  description: string
+  documentQuery: JsonObject
+  patternSize: number
+  at: Date
+}
+
+const jsonText = (query: JsonObject) => JSON.stringify(query)
+
+/** The number of its set; undefined when the name is taken. */
+export async function insertFilter(sql: Sql, filter: OfFilter & Written): Promise<number | undefined> {
+  const { tenantId, filterId, applicationName, name, description, documentQuery, patternSize, at } = filter
+  const [row] = await sql`
+    insert into register.filters (tenant_id, filter_id, application_name, name, description, document_query,
+      pattern_size, created_date, updated_date)
+    values (${tenantId}, ${filterId}, ${applicationName}, ${name}, ${description},
+      ${jsonText(documentQuery)}::text::json, ${patternSize}, ${at}, ${at})
+    on conflict on constraint filter_name do nothing returning member_set`
+  return row?.memberSet
+}
+
+export async function updateFilter(sql: Sql, of: OfFilter, written: Written) {
+  const { name, description, documentQuery, patternSize, at } = written
+  await sql`
+    update register.filters f set name = ${name}, description = ${description},
+      document_query = ${jsonText(documentQuery)}::text::json, pattern_size = ${patternSize}, updated_date = ${at}
+    where ${addressed(sql, of)}`
+}
+
+/** Back to pending with an empty set of members, whose number is returned. */
+export async function restartFilter(sql: Sql, of: OfFilter): Promise<number> {
+  const [row] = await sql`
+    update register.filters f set status = 'pending', member_set = nextval('register.member_sets')
+    where ${addressed(sql, of)} returning member_set`
+  return row?.memberSet
+}
+
+export async function activateFilter(sql: Sql, of: OfFilter) {
+  await sql`update register.filters f set status = 'active' where ${addressed(sql, of)}`
+}
+
+export async function deleteFilter(sql: Sql, of: OfFilter) {
+  await sql`delete from register.filters f where ${addressed(sql, of)}`
+}
+
+export async function deleteFiltersOf(
+  sql: Sql,
+  { tenantId, applicationName }: OfApplication,
+): Promise<{ filterId: string; memberSet: number }[]> {
+  return await sql<{ filterId: string; memberSet: number }[]>`
+    delete from register.filters where tenant_id = ${tenantId} and application_name = ${applicationName}
+    returning filter_id, member_set`
+}
+
+/** Who changes endpoints holds the application's filters as they are: the number of that state, null without filters. */
+export async function holdFilters(sql: Sql, { tenantId, applicationName }: OfApplication): Promise<number | null> {
+  const [row] = await sql`select register.hold_filters(${tenantId}, ${applicationName}) as revision`
+  return row?.revision
+}
+
+/** After it, nobody changes endpoints with the filters as they were. To be the last statement of its transaction. */
+export async function publishFilters(sql: Sql, { tenantId, applicationName }: OfApplication) {
+  await sql`select register.publish_filters(${tenantId}, ${applicationName})`
+}
+
+export interface StoredQuery {
+  filterId: string
+  memberSet: number
+  status: FilterStatus
+  documentQuery: JsonObject
+}
+
+export async function findQueries(sql: Sql, { tenantId, applicationName }: OfApplication): Promise<StoredQuery[]> {
+  return await sql<StoredQuery[]>`
+    select filter_id, member_set, status, document_query from register.filters
+    where tenant_id = ${tenantId} and application_name = ${applicationName}`
+}
+
+/** One statement, so that no reader sees the same difference twice or not at all. Sets of nobody are forgotten. */
+export async function foldFilterCounts(sql: Sql) {
+  await sql`
+    with moved as (delete from register.filter_count_differences returning *),
+    summed as (
+      select tenant_id, member_set, sum(difference) as difference
+      from moved group by tenant_id, member_set having sum(difference) <> 0)
+    insert into register.filter_counts as known (tenant_id, member_set, count)
+    select tenant_id, member_set, difference from summed order by tenant_id, member_set
+    on conflict (tenant_id, member_set) do update set count = known.count + excluded.count`
+  await sql`
+    delete from register.filter_counts c where not exists (
+      select from register.filters f where f.tenant_id = c.tenant_id and f.member_set = c.member_set)`
+}

@@ -1,0 +1,227 @@
+/** Which endpoints match which filters. */
+import type { Sql } from '../../../../kernel/db.ts'
+import type { EndpointRef } from '../../contract.ts'
+import { keysOf } from '../../document-query/keys.ts'
+import type { Query } from '../../document-query/query.ts'
+import { toSql } from '../../document-query/sql.ts'
+import type { Fragment } from '../../fragment.ts'
+import { usualKeys } from '../../metadata/connectivity-keys.ts'
+import type { FilterIndex, KnownFilter } from '../filter-index.ts'
+import { countOf, type OfApplication } from './filters.ts'
+
+/** So many members are found first, each with its endpoint (about 3 µs). */
+const foundFirst = 20_000
+/** To look for one number in a set takes as long as to read so many of its members one after the other. */
+const membersForOneLook = 6
+
+const setOf = (sql: Sql, tenantId: string, filterId: string): Fragment => sql`(
+  select f.member_set from register.filters f
+  where f.tenant_id = ${tenantId} and f.filter_id = ${filterId} and f.status = 'active')`
+
+/** One that is not there any more has no set, and leaves a null that matches nothing. */
+const setsOf = (sql: Sql, tenantId: string, filterIds: string[]): Fragment => sql`array(
+  select f.member_set from unnest(${filterIds}::text[]) with ordinality as given(filter_id, position)
+    left join register.filters f on f.tenant_id = ${tenantId} and f.filter_id = given.filter_id and f.status = 'active'
+  order by given.position)`
+
+const isMember = (sql: Sql, tenantId: string, filterId: string, seq: Fragment): Fragment => sql`(
+  select true from register.filter_members one
+  where one.tenant_id = ${tenantId} and one.member_set = ${setOf(sql, tenantId, filterId)} and one.seq = ${seq})`
+
+export const filterIndex: FilterIndex = {
+  async find(sql, tenantId, filterIds) {
+    return await sql<KnownFilter[]>`
+      select f.filter_id, f.application_name, f.status, ${countOf(sql)} from register.filters f
+      where f.tenant_id = ${tenantId} and f.filter_id = any(${filterIds}::text[])`
+  },
+
+  members: (sql, tenantId, filterIds) => sql`
+    select number as seq from register.members_of(${tenantId}, ${setsOf(sql, tenantId, filterIds)})`,
+
+  among(sql, tenantId, filterIds, members) {
+    if (members <= foundFirst) {
+      const all = { after: -1, offset: 0, limit: Number.MAX_SAFE_INTEGER }
+      return { condition: sql`e.seq = any(array(${filterIndex.page(sql, tenantId, filterIds, all)}))` }
+    }
+    const sets = filterIds.map((filterId) => isMember(sql, tenantId, filterId, sql`c.seq`))
+    const isEach = sets.reduce((before, one) => sql`${before} and ${one}`)
+    const most = Math.floor(members / membersForOneLook)
+    return {
+      of: (candidates) => sql`
+        select c.* from ${candidates} c where not exists (select from ${candidates} offset ${most}) and ${isEach}
+        union all
+        select c.* from ${candidates} c
+          join register.members_of(${tenantId}, ${setsOf(sql, tenantId, filterIds)}) m on m.number = c.seq
+        where exists (select from ${candidates} offset ${most})`,
+    }
+  },
+
+  page: (sql, tenantId, filterIds, { after, offset, limit }) => sql`
+    select number as seq from register.members_page(${tenantId}, ${setsOf(sql, tenantId, filterIds)},
+      ${after}, ${offset}, ${limit})`,
+
+  async idsOf(sql, endpointIds) {
+    const rows = await sql<{ endpointId: string; filterIds: string[] }[]>`
+      select e.endpoint_id, array_agg(f.filter_id order by f.seq) as filter_ids
+      from register.endpoints e
+        join register.filter_members m on m.seq = e.seq
+        join register.filters f on f.tenant_id = m.tenant_id and f.member_set = m.member_set
+      where e.endpoint_id = any(${endpointIds}::text[]) and f.status = 'active' group by e.endpoint_id`
+    return new Map(rows.map(({ endpointId, filterIds }) => [endpointId, filterIds]))
+  },
+}
+
+/** In the order of lists; the set is that of an active filter. */
+export async function findMembersOfSet(
+  sql: Sql,
+  of: { tenantId: string; memberSet: number; after: number; limit: number },
+): Promise<(EndpointRef & { seq: number })[]> {
+  return await sql<(EndpointRef & { seq: number })[]>`
+    with page as materialized (
+      select number as seq from register.members_page(${of.tenantId}, array[${of.memberSet}]::bigint[], ${of.after}, 0,
+        ${of.limit}))
+    select e.endpoint_id, e.tenant_id, e.application_name, e.version_name, e.seq from register.endpoints e
+    where e.tenant_id = ${of.tenantId} and e.seq = any(array(select seq from page)) order by e.seq`
+}
+
+export interface Move {
+  memberSet: number
+  /** The set is still being filled. */
+  pending: boolean
+  seq: number
+  matched: boolean
+}
+
+/** What changed endpoints come to match and match no more, with the counts; in one order, so that nobody waits in a circle. */
+export async function saveMoves(sql: Sql, tenantId: string, moves: Move[]) {
+  const column = <K extends keyof Move>(name: K) => moves.map((move) => String(move[name]))
+  await sql`
+    with given as (
+      select * from unnest(${column('memberSet')}::text[]::bigint[], ${column('seq')}::text[]::bigint[],
+        ${column('matched')}::text[]::boolean[], ${column('pending')}::text[]::boolean[])
+        as g(member_set, seq, matched, pending)),
+    gone as (
+      delete from register.filter_members m using given g
+      where m.tenant_id = ${tenantId} and m.member_set = g.member_set and m.seq = g.seq
+        and not g.matched and not g.pending
+      returning m.member_set),
+    put as (
+      insert into register.filter_members as m (tenant_id, member_set, seq, matched)
+      select ${tenantId}, member_set, seq, matched from given where matched or pending order by member_set, seq
+      on conflict (tenant_id, member_set, seq) do update set matched = excluded.matched
+        where m.matched <> excluded.matched
+      returning m.member_set, m.matched, m.xmax = 0 as is_new)
+    ${countPut(sql, tenantId, sql`select member_set, -1 as n from gone`)}`
+}
+
+/** A place that was taken before says that it counted; one that is new and refused never did. */
+const countPut = (sql: Sql, tenantId: string, gone: Fragment) => sql`
+  insert into register.filter_count_differences (tenant_id, member_set, difference)
+  select ${tenantId}, member_set, sum(n) from (
+    ${gone}
+    union all
+    select member_set, case when matched then 1 when is_new then 0 else -1 end from put) moved
+  group by member_set having sum(n) <> 0`
+
+/** Endpoints that went: where they were members. */
+export async function removeEndpoints(
+  sql: Sql,
+  tenantId: string,
+  { seqs, pendingSets }: { seqs: number[]; pendingSets: number[] },
+): Promise<{ memberSet: number; seq: number }[]> {
+  return await sql<{ memberSet: number; seq: number }[]>`
+    with gone as (
+      delete from register.filter_members
+      where seq = any(${seqs}::bigint[]) and member_set <> all(${pendingSets}::bigint[])
+      returning member_set, seq),
+    put as (
+      insert into register.filter_members as m (tenant_id, member_set, seq, matched)
+      select ${tenantId}, s.member_set, e.seq, false
+      from unnest(${pendingSets}::bigint[]) as s(member_set), unnest(${seqs}::bigint[]) as e(seq)
+      order by s.member_set, e.seq
+      on conflict (tenant_id, member_set, seq) do update set matched = false where m.matched
+      returning m.member_set, m.matched, m.xmax = 0 as is_new),
+    counted as (${countPut(sql, tenantId, sql`select member_set, -1 as n from gone`)})
+    select member_set, seq from gone`
+}
+
+/** How many endpoints the next step has, and the number of the last of them. */
+export async function findNext(
+  sql: Sql,
+  { tenantId, applicationName, after, limit }: OfApplication & { after: number; limit: number },
+): Promise<{ last: number; count: number }> {
+  const [row] = await sql<[{ last: number; count: number }]>`
+    select coalesce(max(seq), 0) as last, count(*) from (
+      select seq from register.endpoints
+      where tenant_id = ${tenantId} and application_name = ${applicationName} and seq > ${after}
+      order by seq limit ${limit}) next`
+  return row
+}
+
+/**
+ * Adds to a set the endpoints after one number up to another that match. Without a lock on them: who changes one of them
+ * meanwhile has its own say in the set, which stands (see the migration).
+ */
+export async function matchPart(
+  sql: Sql,
+  of: OfApplication & { memberSet: number; query: Query; after: number; until: number },
+) {
+  const keys = keysOf(of.query)
+  const connectivity = keys === 'any' || usualKeys.some((key) => keys.has(key))
+  const metadata = connectivity
+    ? sql`register.whole_metadata(metadata, connected, connectivity_ts) as metadata`
+    : sql`metadata`
+  // `offset 0` keeps the planner from asking the metadata index for all that match, once for each part.
+  await sql`
+    with added as (
+      insert into register.filter_members (tenant_id, member_set, seq)
+      select ${of.tenantId}, ${of.memberSet}, e.seq from (
+        select seq, version_name, ${metadata} from register.endpoints
+        where tenant_id = ${of.tenantId} and application_name = ${of.applicationName}
+          and seq > ${of.after} and seq <= ${of.until} offset 0) e
+      where ${toSql(sql, of.query, { metadata: 'e.metadata', versionName: 'e.version_name' })} order by e.seq
+      on conflict do nothing returning 1)
+    insert into register.filter_count_differences (tenant_id, member_set, difference)
+    select ${of.tenantId}, ${of.memberSet}, count(*) from added having count(*) > 0`.unprepared()
+}
+
+/** What the matching was warned of has no purpose once it is through. */
+export async function deleteRefused(sql: Sql, tenantId: string, memberSet: number) {
+  await sql`
+    delete from register.filter_members
+    where tenant_id = ${tenantId} and member_set = ${memberSet} and not matched`
+}
+
+/** From now on the set is nobody's. */
+export async function leaveSet(sql: Sql, { tenantId, memberSet }: { tenantId: string; memberSet: number }) {
+  await sql`insert into register.left_sets (tenant_id, member_set) values (${tenantId}, ${memberSet})`
+}
+
+/**
+ * A part of what is in a set that is nobody's; false when there is none, or somebody else is at the last. By place: what the
+ * planner knows of a new set is too old for anything better.
+ */
+export async function deleteLeft(sql: Sql, limit: number): Promise<boolean> {
+  const [left] = await sql`
+    select tenant_id, member_set from register.left_sets order by member_set limit 1 for update skip locked`
+  if (!left) return false
+  const { tenantId, memberSet } = left
+  const { count } = await sql`
+    delete from register.filter_members where tenant_id = ${tenantId} and member_set = ${memberSet} and ctid = any(array(
+      select ctid from register.filter_members where tenant_id = ${tenantId} and member_set = ${memberSet}
+      limit ${limit}))`
+  if (count < limit)
+    await sql`delete from register.left_sets where tenant_id = ${tenantId} and member_set = ${memberSet}`
+  return true
+}
+
+/** A part of what a deleted tenant leaves; false when nothing is left. */
+export async function deleteFiltersOfTenant(sql: Sql, tenantId: string, limit: number): Promise<boolean> {
+  await sql`delete from register.filters where tenant_id = ${tenantId}`
+  await sql`delete from register.filter_sets where tenant_id = ${tenantId}`
+  await sql`delete from register.left_sets where tenant_id = ${tenantId}`
+  const { count } = await sql`
+    delete from register.filter_members where tenant_id = ${tenantId} and ctid = any(array(
+      select ctid from register.filter_members where tenant_id = ${tenantId} limit ${limit}))`
+  return count > 0
+}

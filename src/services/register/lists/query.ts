@@ -1,0 +1,173 @@
+/** What a list of endpoints is asked for: the query string, and the body of a search, become the same question. */
+import { invalidField } from '../../../kernel/errors.ts'
+import { checkKey } from '../metadata/metadata.ts'
+import { compileRegex, RegexError } from '../regex/regex.ts'
+
+export type Operator = 'IN' | 'NOT_IN' | 'IN_REGEX' | 'NOT_IN_REGEX'
+export const operators: Operator[] = ['IN', 'NOT_IN', 'IN_REGEX', 'NOT_IN_REGEX']
+
+/** A field of the endpoint, or a path into its metadata. */
+export type Key = { field: 'endpointId' | 'appName' | 'appVersion.name' | 'createdDate' } | { path: string[] }
+
+export type Condition =
+  | { all: Condition[] }
+  | { any: Condition[] }
+  /** `values`: for the two of regular expressions, patterns as PostgreSQL reads them. */
+  | { key: Key; operator: Operator; values: unknown[] }
+
+/** What the caller may see of the tenant's endpoints. */
+export type Sight = 'all' | { applicationNames: string[]; endpointIds: string[] }
+
+export interface EndpointQuery {
+  tenantId: string
+  sight: Sight
+  applicationNames?: string[] | undefined
+  versionNames?: string[] | undefined
+  endpointIds?: string[] | undefined
+  filterIds?: string[] | undefined
+  /** How many endpoints the first of the filters has. */
+  membersOfFirst?: number | undefined
+  conditions: Condition[]
+  /** As PostgreSQL reads it. */
+  regex?: string | undefined
+  sort?: { key: Key; descending: boolean } | undefined
+}
+
+const conditionsMax = 100
+const valuesMax = 1000
+const pathMax = 16
+
+const fields = ['endpointId', 'appName', 'appVersion.name', 'createdDate'] as const
+
+/** `battery.level` is a path. Keys of metadata have no dots, so there is no doubt. */
+export function metadataKey(text: string, field: string): Key {
+  const path = text.split('.')
+  checkKey(path[0]!, field)
+  if (path.length > pathMax || path.some((part) => part === ''))
+    throw invalidField(field, `key ${JSON.stringify(text.slice(0, 60))}: expected names joined by dots`)
+  return { path }
+}
+
+/** In a search, four names are fields of the endpoint itself (document 3, 1.10). */
+export const searchKey = (text: string, field: string): Key => {
+  const known = fields.find((name) => name === text)
+  return known ? { field: known } : metadataKey(text, field)
+}
+
+export function sqlPattern(text: string, field: string): string {
+  try {
+    return compileRegex(text).sqlPattern
+  } catch (error) {
+    if (error instanceof RegexError) throw invalidField(field, error.message)
+    throw error
+  }
+}
+
+type KeyReader = (text: string, field: string) => Key
+
+function criterion(given: unknown, field: string, keyOf: KeyReader): Condition {
+  if (!isObject(given)) throw invalidField(field, 'expected objects with key, operator and values')
+  const { key, operator, values } = given
+  if (typeof key !== 'string' || key === '') throw invalidField(field, 'key: expected a text')
+  if (!operators.includes(operator as Operator))
+    throw invalidField(field, `operator: expected one of ${operators.join(', ')}`)
+  if (!Array.isArray(values)) throw invalidField(field, 'values: expected an array')
+  if (values.length > valuesMax) throw invalidField(field, `values: expected at most ${valuesMax} items`)
+  const read = keyOf(key, field)
+  const byPattern = operator === 'IN_REGEX' || operator === 'NOT_IN_REGEX'
+  return {
+    key: read,
+    operator: operator as Operator,
+    values: values.map((value) => (byPattern ? pattern(value, field) : comparable(value, read, field))),
+  }
+}
+
+function pattern(value: unknown, field: string): string {
+  if (typeof value !== 'string') throw invalidField(field, 'values: expected regular expressions')
+  return sqlPattern(value, field)
+}
+
+function comparable(value: unknown, key: Key, field: string): unknown {
+  if ('path' in key) return value
+  if (typeof value !== 'string') throw invalidField(field, `values: expected texts for ${key.field}`)
+  if (key.field !== 'createdDate') return value
+  const moment = Date.parse(value)
+  if (Number.isNaN(moment)) throw invalidField(field, 'values: expected ISO 8601 dates for createdDate')
+  return new Date(moment).toISOString()
+}
+
+/** An element of `and` may itself be `{or: […]}`. */
+export function conditionsOf(given: { and?: unknown; or?: unknown }, field: string, keyOf: KeyReader): Condition[] {
+  const list = (name: 'and' | 'or', value: unknown): unknown[] => {
+    if (!Array.isArray(value)) throw invalidField(field, `${name}: expected an array`)
+    if (value.length > conditionsMax) throw invalidField(field, `${name}: expected at most ${conditionsMax} items`)
+    return value
+  }
+  const anyOf = (value: unknown): Condition => {
+    const alternatives = list('or', value)
+    if (alternatives.length === 0) throw invalidField(field, 'or: expected at least 1 item')
+    return { any: alternatives.map((one) => criterion(one, field, keyOf)) }
+  }
+  const conditions: Condition[] = []
+  if (given.and !== undefined)
+    for (const one of list('and', given.and))
+      conditions.push(isObject(one) && 'or' in one ? anyOf(one.or) : criterion(one, field, keyOf))
+  if (given.or !== undefined) conditions.push(anyOf(given.or))
+  return conditions
+}
+
+/** `{"city": "Kyiv", "battery.level": 5}`: each key has just this value. */
+export function readMetadataFilter(text: string): Condition[] {
+  const field = 'metadataFilter'
+  const wanted = Object.entries(readJson(text, field))
+  if (wanted.length > conditionsMax) throw invalidField(field, `expected at most ${conditionsMax} keys`)
+  return wanted.map(([key, value]) => ({ key: metadataKey(key, field), operator: 'IN', values: [value] }))
+}
+
+export function readMultiFilter(text: string): Pick<EndpointQuery, 'conditions' | 'sort'> {
+  const field = 'multiFilter'
+  const given = readJson(text, field)
+  if ((given.and === undefined) === (given.or === undefined)) throw invalidField(field, 'expected either and or or')
+  return { conditions: conditionsOf(given, field, metadataKey), sort: readSort(given, field, metadataKey) }
+}
+
+export function readSort(
+  { sort, sortOrder }: { sort?: unknown; sortOrder?: unknown },
+  field: string,
+  keyOf: KeyReader,
+): EndpointQuery['sort'] {
+  if (sortOrder !== undefined && !['asc', 'desc'].includes(String(sortOrder).toLowerCase()))
+    throw invalidField(field, 'sortOrder: expected asc or desc')
+  if (sort === undefined || sort === '') return undefined
+  if (typeof sort !== 'string') throw invalidField(field, 'sort: expected a metadata key')
+  return { key: keyOf(sort, field), descending: String(sortOrder).toLowerCase() === 'desc' }
+}
+
+function readJson(text: string, field: string): Record<string, unknown> {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    throw invalidField(field, `malformed JSON, ${(error as Error).message}`)
+  }
+  if (!isObject(value)) throw invalidField(field, 'expected a JSON object')
+  refuseBadText(value, field, 0)
+  return value
+}
+
+/** What PostgreSQL cannot compare with, and what would exhaust the stack. */
+function refuseBadText(value: unknown, field: string, depth: number) {
+  if (depth > 32) throw invalidField(field, 'nested deeper than 32 levels')
+  // As JSON again it would be null, and match what is null.
+  if (typeof value === 'number' && !Number.isFinite(value)) throw invalidField(field, 'a number is out of range')
+  if (typeof value === 'string' && (value.includes('\0') || !value.isWellFormed()))
+    throw invalidField(field, 'expected text without NUL and lone surrogates')
+  if (typeof value !== 'object' || value === null) return
+  for (const [key, inner] of Object.entries(value)) {
+    refuseBadText(key, field, depth)
+    refuseBadText(inner, field, depth + 1)
+  }
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -1,0 +1,198 @@
+import type { Ctx } from '../../../kernel/contract.ts'
+import type { Sql } from '../../../kernel/db.ts'
+import type { Kit } from '../../../kernel/define-service.ts'
+import { type Document, documentOf } from '../../../kernel/document.ts'
+import { InvalidRequest, invalidField } from '../../../kernel/errors.ts'
+import { createGate } from '../../../kernel/gate.ts'
+import { contentOf, contentText } from '../../../kernel/json-text.ts'
+import { sightOf, tenantToRead } from '../access.ts'
+import type { FilterIndex, KnownFilter } from '../filters/filter-index.ts'
+import type { Condition, EndpointQuery, Key } from './query.ts'
+import { createReading } from './reading.ts'
+import { type FieldNames, scanningField } from './scanning.ts'
+import { idsIn, type View, withFilters } from './store/endpoint-text.ts'
+import * as store from './store/list.ts'
+
+export interface Question {
+  tenantId?: string | undefined
+  applicationNames?: string[] | undefined
+  versionNames?: string[] | undefined
+  endpointIds?: string[] | undefined
+  filterIds?: string[] | undefined
+  conditions: Condition[]
+  regex?: string | undefined
+  sort?: { key: Key; descending: boolean } | undefined
+  fields: FieldNames
+  includeFilters: boolean
+  view: View
+  offset: number
+  /** 0: all. */
+  limit: number
+}
+
+export interface ListRules {
+  /** One text with its ETag, or, where that would be long, its pieces. */
+  list(ctx: Ctx, question: Question): Promise<Document | AsyncIterable<string>>
+}
+
+/** Longer answers are not held in memory. */
+const pageMax = 1000
+const scanMilliseconds = 10_000
+const scans = { perTenant: 2, inAll: 4, waitingPerTenant: 20 }
+
+export function createListRules({ db, log }: Kit, filters: FilterIndex): ListRules {
+  const reading = createReading(db, log)
+  const gate = createGate(scans)
+
+  /** What looks at every endpoint does so for a limited time, and few at once. */
+  async function limited<T>(query: EndpointQuery, { fields }: Question, work: (sql: Sql) => Promise<T>): Promise<T> {
+    const field = scanningField(query, fields)
+    if (!field) return await work(reading.searching(query))
+    return await gate.pass(query.tenantId, async () => {
+      try {
+        return await db.tx(async (sql) => {
+          await store.limitTime(sql, scanMilliseconds)
+          return await work(sql)
+        })
+      } catch (error) {
+        const { code } = error as { code?: unknown }
+        if (code === refusedPattern) throw invalidField(field, 'a pattern is too complex: its repetitions multiply')
+        if (code !== canceled) throw error
+        throw invalidField(
+          field,
+          `the search took longer than ${scanMilliseconds / 1000} s and was given up; narrow it`,
+        )
+      }
+    })
+  }
+
+  async function checkFilters({ tenantId, filterIds }: EndpointQuery): Promise<KnownFilter[]> {
+    if (!filterIds) return []
+    const known = await filters.find(db.sql, tenantId, filterIds)
+    for (const filterId of filterIds) {
+      const filter = known.find((one) => one.filterId === filterId)
+      if (!filter) throw invalidField('filterId', `there is no filter ${filterId}`)
+      if (filter.status !== 'active')
+        throw invalidField('filterId', `filter ${filterId} is still being matched, ask again when its status is active`)
+    }
+    return known
+  }
+
+  /** `filters` is empty in what the store gives. */
+  async function present({ content }: store.Texts, { includeFilters }: Question): Promise<string> {
+    if (!content || !includeFilters) return content ?? ''
+    const matching = await filters.idsOf(db.sql, idsIn(content))
+    return withFilters(content, (endpointId) => matching.get(endpointId) ?? [])
+  }
+
+  /** The filter is looked at while its members are; those of one that is not active are none. */
+  async function pageOfFilter(query: EndpointQuery, question: Question) {
+    const [[filter], found] = await Promise.all([
+      checkFilters(query),
+      store.findMembers(reading.walking, query, filters, question, question.view),
+    ])
+    return { ...found, total: filter?.matchedEndpointsCount ?? 0 }
+  }
+
+  async function pageOf(query: EndpointQuery, known: KnownFilter[], question: Question) {
+    const { view } = question
+    if (store.isPlain(query)) return await store.findPlain(reading.walking, query, question, view)
+    if (isFilterOnly(query, known)) {
+      const [total, found] = await Promise.all([
+        known.length === 1 ? known[0]!.matchedEndpointsCount : store.countMembers(db.sql, query, filters),
+        store.findMembers(reading.walking, query, filters, question, view),
+      ])
+      return { ...found, total }
+    }
+    return await limited(query, question, (sql) => store.findMatching(sql, query, filters, question, view))
+  }
+
+  async function streamOf(query: EndpointQuery, question: Question): Promise<AsyncIterable<string>> {
+    if (store.isPlain(query)) return contentOf(await store.countPlain(reading.walking, query), walk(query, question))
+    const { total, numbers } = await limited(query, question, (sql) =>
+      store.findNumbers(sql, query, filters, question.offset),
+    )
+    return contentOf(total, byNumbers(query.tenantId, numbers, question))
+  }
+
+  /** Page after page: no connection is held while a slow reader takes its time. */
+  async function* walk(query: EndpointQuery, question: Question) {
+    let left = question.limit || Number.POSITIVE_INFINITY
+    let [after, offset] = [-1, question.offset]
+    while (left > 0) {
+      const limit = Math.min(pageMax, left)
+      const found = await store.findNext(reading.walking, query, { after, offset, limit }, question.view)
+      if (found.count > 0) yield await present(found, question)
+      if (found.count < limit) return
+      left -= found.count
+      after = found.last!
+      offset = 0
+    }
+  }
+
+  async function* byNumbers(tenantId: string, numbers: string, question: Question) {
+    let left = question.limit || Number.POSITIVE_INFINITY
+    for (let at = 0; at < numbers.length && left > 0; ) {
+      const page: number[] = []
+      while (page.length < Math.min(pageMax, left) && at < numbers.length) {
+        const comma = numbers.indexOf(',', at)
+        const end = comma < 0 ? numbers.length : comma
+        page.push(Number(numbers.slice(at, end)))
+        at = end + 1
+      }
+      const found = await store.findByNumbers(reading.walking, tenantId, page, question.view)
+      if (found.count > 0) yield await present(found, question)
+      left -= page.length
+    }
+  }
+
+  return {
+    async list(ctx, question) {
+      const tenantId = tenantToRead(ctx, question.tenantId)
+      const query: EndpointQuery = {
+        tenantId,
+        sight: sightOf(ctx, tenantId),
+        applicationNames: unique(question.applicationNames),
+        versionNames: unique(question.versionNames),
+        endpointIds: unique(question.endpointIds),
+        filterIds: unique(question.filterIds),
+        conditions: question.conditions,
+        regex: question.regex,
+        sort: question.sort,
+      }
+      const short = question.limit !== 0 && question.limit <= pageMax
+      if (short && query.sight === 'all' && query.filterIds?.length === 1 && isFilterOnly(query, [])) {
+        const found = await pageOfFilter(query, question)
+        return documentOf(contentText(found.total, [await present(found, question)]))
+      }
+      const known = await checkFilters(query)
+      // The first is walked, the others are only asked.
+      known.sort(bySize)
+      if (known.length > 0) query.filterIds = known.map(({ filterId }) => filterId)
+      query.membersOfFirst = known[0]?.matchedEndpointsCount
+      if (!short) return await streamOf(query, question)
+      const found = await pageOf(query, known, question)
+      return documentOf(contentText(found.total, [await present(found, question)]))
+    },
+  }
+}
+
+const bySize = (one: KnownFilter, other: KnownFilter) => one.matchedEndpointsCount - other.matchedEndpointsCount
+
+/** PostgreSQL's word for a statement that ran out of time. */
+const canceled = '57014'
+/** And for a regular expression that it does not take. */
+const refusedPattern = '2201B'
+
+const unique = (values: string[] | undefined) => {
+  if (values && values.length > 1000)
+    throw InvalidRequest({ problem: 'expected at most 1000 values for one parameter' })
+  return values && [...new Set(values)]
+}
+
+/** The filters alone decide, and the caller may see whatever they match. */
+function isFilterOnly(query: EndpointQuery, known: KnownFilter[]) {
+  const { sight, applicationNames, versionNames, filterIds } = query
+  if (!filterIds || applicationNames || versionNames || !store.isPlain({ ...query, filterIds: undefined })) return false
+  return sight === 'all' || known.every(({ applicationName }) => sight.applicationNames.includes(applicationName))
+}

@@ -1,0 +1,110 @@
+/** Conditions on endpoints as SQL over `register.endpoints e`. What the index on metadata can answer is written as `@>`. */
+import type { Sql } from '../../../../kernel/db.ts'
+import type { Fragment } from '../../fragment.ts'
+import { usualKeys } from '../../metadata/connectivity-keys.ts'
+import type { Condition, Key } from '../query.ts'
+
+/** All of these hold. Equalities are asked for in one piece: the index meets them together, a rare one spares a common one. */
+export function conditionsSql(sql: Sql, conditions: Condition[]): Fragment[] {
+  const equal = new Map<string, unknown>()
+  const others = conditions.filter((condition) => {
+    if (!('key' in condition) || !('path' in condition.key)) return true
+    const { key, operator, values } = condition
+    const [first = '', ...rest] = key.path
+    const [value] = values
+    if (operator !== 'IN' || values.length !== 1 || !isScalar(value)) return true
+    if (equal.has(first) || usualKeys.includes(first)) return true
+    equal.set(first, nested(rest, value))
+    return false
+  })
+  const parts = others.map((condition) => conditionSql(sql, condition))
+  if (equal.size > 0) parts.unshift(sql`e.metadata @> ${sql.json(Object.fromEntries(equal) as never)}`)
+  return parts
+}
+
+const isScalar = (value: unknown) => typeof value !== 'object' || value === null
+const nested = (path: string[], value: unknown) => path.reduceRight((inner, name) => ({ [name]: inner }), value)
+
+function conditionSql(sql: Sql, condition: Condition): Fragment {
+  if ('all' in condition) return joined(sql, condition.all, sql`and`, sql`true`)
+  if ('any' in condition) return joined(sql, condition.any, sql`or`, sql`false`)
+  const { key, operator, values } = condition
+  switch (operator) {
+    case 'IN':
+      return isIn(sql, key, values)
+    case 'NOT_IN':
+      return sql`not coalesce(${jsonOf(sql, key)} = any(${texts(values)}::text[]::jsonb[]), false)`
+    case 'IN_REGEX':
+      return sql`coalesce(${textOf(sql, key)} ~ any(${values as string[]}::text[]), false)`
+    case 'NOT_IN_REGEX':
+      return sql`not coalesce(${textOf(sql, key)} ~ any(${values as string[]}::text[]), false)`
+  }
+}
+
+const joined = (sql: Sql, parts: Condition[], word: Fragment, none: Fragment): Fragment =>
+  parts.length === 0
+    ? none
+    : parts.map((part) => sql`(${conditionSql(sql, part)})`).reduce((before, part) => sql`${before} ${word} ${part}`)
+
+const texts = (values: unknown[]) => values.map((value) => JSON.stringify(value))
+
+function isIn(sql: Sql, key: Key, values: unknown[]): Fragment {
+  if ('field' in key) return sql`${fieldOf(sql, key.field)} = any(${values as string[]}::text[])`
+  const [first = ''] = key.path
+  if (usualKeys.includes(first)) return sql`${jsonOf(sql, key)} = any(${texts(values)}::text[]::jsonb[])`
+  const contained = values.map((value) => nested(key.path, value))
+  const found =
+    contained.length === 1
+      ? sql`e.metadata @> ${sql.json(contained[0] as never)}`
+      : sql`e.metadata @> any(${texts(contained)}::text[]::jsonb[])`
+  // An object or array contains more than its equals.
+  const scalars = values.every(isScalar)
+  return scalars ? found : sql`${found} and ${jsonOf(sql, key)} = any(${texts(values)}::text[]::jsonb[])`
+}
+
+function fieldOf(sql: Sql, field: Extract<Key, { field: string }>['field']): Fragment {
+  switch (field) {
+    case 'endpointId':
+      return sql`e.endpoint_id`
+    case 'appName':
+      return sql`e.application_name`
+    case 'appVersion.name':
+      return sql`e.version_name`
+    case 'createdDate':
+      return sql`register.moment(e.created_date)`
+  }
+}
+
+export function jsonOf(sql: Sql, key: Key): Fragment {
+  if ('field' in key) return sql`to_jsonb(${fieldOf(sql, key.field)}::text)`
+  const [first = '', ...rest] = key.path
+  if (!usualKeys.includes(first)) return sql`e.metadata #> ${key.path}::text[]`
+  // Without a state in its column there may be one in the metadata, under names of the application's choice.
+  const named = sql`case when e.connected is null then e.metadata #> ${key.path}::text[]`
+  if (rest.length > 0) return sql`${named} end`
+  return first === 'connected'
+    ? sql`${named} else to_jsonb(e.connected) end`
+    : sql`${named} else to_jsonb(register.moment(e.connectivity_ts)) end`
+}
+
+const textOf = (sql: Sql, key: Key): Fragment =>
+  'field' in key ? fieldOf(sql, key.field) : sql`(${jsonOf(sql, key)} #>> '{}')`
+
+/**
+ * Anywhere: the id, the version's name, a metadata key or value. Each of them apart is a dozen matches for an endpoint, so
+ * one match over all of it comes first: it finds too much, but never too little.
+ */
+export const regexSql = (sql: Sql, pattern: string): Fragment => sql`
+  case when concat(e.endpoint_id, ' ', e.version_name, ' ', e.metadata::text,
+    case when e.connected then ' connected true connectivity_ts ' when not e.connected then ' connected false connectivity_ts ' end,
+    register.moment(e.connectivity_ts)) ~ ${loosened(pattern)}
+  then e.endpoint_id ~ ${pattern} or e.version_name ~ ${pattern} or exists (
+    select from jsonb_each_text(register.whole_metadata(e.metadata, e.connected, e.connectivity_ts)) m
+    where m.key ~ ${pattern} or m.value ~ ${pattern})
+  else false end`
+
+/** What stands for a place in a pattern that regex.ts wrote; there a backslash of the user's is always `\u005c`. */
+const places = /\\[AZ]|\(\?(?:<)?[=!][^)]*\)/g
+
+/** Without its places, a pattern matches wherever it did. In JSON a text with a backslash is written another way: it passes. */
+const loosened = (pattern: string) => `(?:${pattern.replace(places, '(?:)')})|\\u005c`

@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { aDeviceEndpoint, sayTo } from '../../../../test/harness/device-messages.ts'
+import { eventually } from '../../../../test/harness/eventually.ts'
+import { ids, openRegister, query, root } from '../../../../test/harness/register.ts'
+import { Register } from '../contract.ts'
+import { keysIn } from './connectivity-keys.ts'
+
+const { house, admin, heard, anApplication, anEndpoint } = await openRegister()
+const register = house.ask(Register)
+const [epmx] = house.built.get('register')!.device!
+const moment = '2026-01-02T03:04:05.678Z'
+const later = '2026-01-02T03:05:00.000Z'
+const tell = (endpointId: string, connected: boolean, at = moment) =>
+  register.setConnectivity([{ endpointId, connected, at: new Date(at) }])
+const at = (id: string, key?: string) => `${root}/endpoints/${id}/metadata${key === undefined ? '' : `/${key}`}`
+const metadataOf = async (id: string) => (await admin(`GET ${at(id)}`)).body
+
+const named = (keys: object) => ({ connectivity: { 'metadata-keys': keys } })
+const configure = (app: string, config: object, version?: string) =>
+  admin(`PUT /api/v1/app-configs/applications/${app}${version ? `/app-versions/${version}` : ''}`, {
+    epl: { platform: { applications: { [app]: version ? { versions: { [version]: config } } : config } } },
+  })
+
+/** An application whose connectivity has other names. */
+async function aNamedApplication(keys: object = { state: 'online', 'state-ts': 'online_since' }) {
+  const made = await anApplication(admin, ['v1', 'v2'])
+  const answer = await configure(made.app, named(keys))
+  assert.equal(answer.status, 204, answer.text)
+  return made
+}
+
+suite('names of connectivity', () => {
+  test('are those of the configuration, beside the ETag, and what is told has them', async () => {
+    const { app, version } = await aNamedApplication()
+    const id = await anEndpoint(version, { metadata: { a: 1 } })
+    const { etag } = (await admin(`GET ${at(id)}`)).headers
+    await tell(id, true)
+    const read = await admin(`GET ${at(id)}`)
+    assert.deepEqual(read.body, { a: 1, online: true, online_since: moment })
+    assert.equal(read.headers.etag, etag)
+    assert.equal((await admin(`GET ${at(id, 'connected')}`)).status, 404)
+    assert.deepEqual((await admin(`GET ${root}/endpoints/${id}?include=metadata`)).body.metadata, read.body)
+    await tell(id, false, later)
+    // An older word is ignored, as ever.
+    await tell(id, true)
+    assert.deepEqual(await metadataOf(id), { a: 1, online: false, online_since: later })
+    const told = heard
+      .filter(({ event, payload }) => event === 'register.endpoint.metadata-updated' && payload.endpointId === id)
+      .map(({ payload: { added, updated, removed } }) => [added, updated, removed])
+    assert.deepEqual(told, [
+      [{ online: 'true', online_since: `"${moment}"` }, {}, {}],
+      [
+        {},
+        {
+          online: { oldValue: 'true', newValue: 'false' },
+          online_since: { oldValue: `"${moment}"`, newValue: `"${later}"` },
+        },
+        {},
+      ],
+    ])
+    const keys = await admin(`GET ${root}/applications/${app}/metadata-keys`)
+    assert.deepEqual(keys.body[version].sort(), ['a', 'online', 'online_since'], keys.text)
+  })
+
+  test('are found by searches and filters, as the usual ones are', async () => {
+    const { app, version } = await aNamedApplication()
+    const [on, off] = [await anEndpoint(version), await anEndpoint(version)]
+    await admin(`POST ${root}/applications/${app}/filters`, { name: 'f', documentQuery: { 'metadata.online': true } })
+    const filterId = await eventually(async () => {
+      const { content } = (await admin(`GET ${root}/applications/${app}/filters`)).body
+      assert.equal(content[0].status, 'active')
+      return content[0].id
+    })
+    await tell(on, true)
+    await tell(off, false)
+    const found = async (of: object) =>
+      ids(await admin(`GET ${root}/endpoints${query({ ...of, applicationName: app })}`))
+    assert.deepEqual(await found({ metadataFilter: { online: true } }), [on])
+    assert.deepEqual(await found({ metadataFilter: { online_since: moment } }), [on, off])
+    assert.deepEqual(await found({ metadataFilter: { connected: true } }), [])
+    assert.deepEqual(await found({ metadataFilter: { connectivity_ts: moment } }), [])
+    assert.deepEqual(await found({ filterId }), [on])
+    await tell(on, false, later)
+    assert.deepEqual(await found({ filterId }), [])
+  })
+
+  test('are kept from people and devices, before and after they are written', async () => {
+    const { app, version } = await aNamedApplication()
+    for (const metadata of [{ online: false }, { online_since: 1 }, { connected: true }])
+      assert.equal((await admin(`POST ${root}/endpoints`, { appVersion: { name: version }, metadata })).status, 400)
+    const id = await anEndpoint(version, { metadata: { a: 1 } })
+    const say = sayTo(epmx!, aDeviceEndpoint({ endpointId: id, applicationName: app, versionName: version }))
+    for (const own of [{}, { online: true, online_since: moment }]) {
+      if ('online' in own) await tell(id, true)
+      for (const key of ['online', 'online_since', 'connected']) {
+        assert.equal((await admin(`PUT ${at(id, key)}`, 'false')).status, 400, key)
+        assert.equal((await admin(`DELETE ${at(id, key)}`)).status, 400, key)
+        const patch = [{ op: 'add', path: `/${key}`, value: false }]
+        const type = { 'content-type': 'application/json-patch+json' }
+        assert.equal((await admin(`PATCH ${at(id)}`, patch, type)).status, 400, key)
+        await assert.rejects(say('/update/keys', { [key]: 1 }), { status: 403 })
+        await assert.rejects(say('/delete/keys', [key]), { status: 403 })
+        await assert.rejects(register.updateMetadata(id, { merge: { [key]: 1 } }), { status: 400 })
+        await assert.rejects(register.updateMetadata(id, { remove: [key] }), { status: 400 })
+      }
+      assert.equal((await admin(`PUT ${at(id)}`, { b: 1, online: 'mine' })).status, 204)
+      assert.deepEqual(await metadataOf(id), { b: 1, ...own })
+      await say('/update', { c: 1, online: 'mine' })
+      assert.deepEqual(await metadataOf(id), { c: 1, ...own })
+      assert.equal((await admin(`PUT ${at(id, 'd')}`, '1')).status, 204)
+      assert.equal((await admin(`DELETE ${at(id, 'c')}`)).status, 204)
+      assert.deepEqual(await metadataOf(id), { d: 1, ...own })
+    }
+  })
+
+  test('change with the configuration and the version when the endpoint is heard of next, and leave nothing behind', async () => {
+    const { app, version } = await anApplication(admin, ['v1', 'v2'])
+    const id = await anEndpoint(version, { metadata: { online: 'mine' } })
+    await tell(id, true)
+    assert.equal((await configure(app, named({ state: 'online' }), version)).status, 204)
+    assert.deepEqual(await metadataOf(id), { online: 'mine', connected: true, connectivity_ts: moment })
+    await tell(id, false, later)
+    assert.deepEqual(await metadataOf(id), { online: false, connectivity_ts: later })
+    await register.setVersion(id, `${app}-v2`)
+    // What has been written stays the platform's until the next word.
+    assert.equal((await admin(`DELETE ${at(id, 'online')}`)).status, 400)
+    await tell(id, true, '2026-01-03T00:00:00.000Z')
+    assert.deepEqual(await metadataOf(id), { connected: true, connectivity_ts: '2026-01-03T00:00:00.000Z' })
+    assert.equal((await admin(`PUT ${at(id, 'online')}`, '"mine"')).status, 204)
+    const [row] = await house.kit.db.sql`
+      select sum(count)::int as count from (
+        select count from register.counts where application_name = ${app} and metadata_key in ('online', 'connectivity_ts')
+        union all select difference from register.count_differences
+        where application_name = ${app} and metadata_key in ('online', 'connectivity_ts')) c`
+    assert.equal(row?.count, 1)
+  })
+
+  test('that cannot be are refused where they are configured, and passed over where they are nevertheless', async () => {
+    const { app, version } = await anApplication()
+    for (const keys of [
+      { state: 'a-b' },
+      { state: '' },
+      { state: 'x'.repeat(129) },
+      { state: 7 },
+      { state: 'same', 'state-ts': 'same' },
+      { state: 'connectivity_ts' },
+      { 'state-ts': 'connected' },
+    ]) {
+      assert.equal((await configure(app, named(keys))).status, 400, JSON.stringify(keys))
+      assert.equal((await configure(app, named(keys), version)).status, 400, JSON.stringify(keys))
+      assert.equal(keysIn(named(keys))[0], undefined)
+    }
+    for (const config of [{}, { connectivity: null }, { connectivity: 'x' }, named([]), named({})])
+      assert.deepEqual(keysIn(config as object as Record<string, unknown>), [undefined])
+    for (const series of [{}, { name: 'a b' }, { name: '' }, { name: 7 }, { name: 'x'.repeat(256) }])
+      assert.equal((await configure(app, { connectivity: { 'time-series': series } })).status, 400)
+    // The names of one another are no contradiction.
+    assert.equal((await configure(app, named({ state: 'connectivity_ts', 'state-ts': 'connected' }))).status, 204)
+    const id = await anEndpoint(version)
+    await tell(id, true)
+    assert.deepEqual(await metadataOf(id), { connected: moment, connectivity_ts: true })
+    const found = await admin(`GET ${root}/endpoints${query({ metadataFilter: { connectivity_ts: true } })}`)
+    assert.deepEqual(ids(found), [id])
+  })
+})

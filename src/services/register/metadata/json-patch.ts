@@ -1,0 +1,123 @@
+/**
+ * JSON Patch (RFC 6902), pure. Names are own names of the data and nothing else, `__proto__` and `toString` too; what a
+ * patch copies is limited in all, so that it does no more work than its length allows.
+ */
+import { InvalidRequest } from '../../../kernel/errors.ts'
+import { sameJson } from '../document-query/evaluate.ts'
+import type { Json } from '../document-query/query.ts'
+import { PatchTestFailed } from '../errors.ts'
+
+type Container = Record<string, unknown> | unknown[]
+
+interface Operation {
+  op: 'add' | 'remove' | 'replace' | 'move' | 'copy' | 'test'
+  path: string
+  from: string
+  value: unknown
+}
+
+/** Copies of copies double with each operation. */
+const copiedMax = 256 * 1024
+const pointerLengthMax = 4096
+
+/** Applied whole or not at all: what is given stays as it is. The result may be anything, if the patch replaces the root. */
+export function patched(given: unknown, operations: unknown[]): unknown {
+  // One level deeper, so that an operation on the whole document has a place to happen.
+  const holder = { whole: structuredClone(given) }
+  let copied = 0
+  const copyOf = (value: unknown): unknown => {
+    const text = JSON.stringify(value)
+    copied += text.length
+    return copied > copiedMax ? undefined : JSON.parse(text)
+  }
+  for (const [position, one] of operations.entries()) {
+    const refuse = (problem: string) =>
+      InvalidRequest({ problem: `body: operation ${position} of the patch: ${problem}` })
+    const operation = readOperation(one, refuse)
+    const { op, path, from } = operation
+    const nothing = (pointer: string) => refuse(`there is nothing to ${op} at ${pointer || 'the root'}`)
+    if (op === 'test') {
+      const found = placeOf(holder, path)
+      if (!sameJson(operation.value as Json, found?.value as Json)) throw PatchTestFailed({ position, path })
+      continue
+    }
+    // A later operation may change it: the patch itself stays as it is, and can be applied again.
+    let value = structuredClone(operation.value)
+    if (op === 'move' || op === 'copy') {
+      const source = placeOf(holder, from)
+      if (source?.value === undefined || (op === 'move' && path.startsWith(`${from}/`))) throw nothing(from)
+      value = op === 'copy' ? copyOf(source.value) : source.value
+      if (value === undefined) throw refuse(`the copies are more than ${copiedMax} bytes in all`)
+      if (op === 'move') remove(source)
+    }
+    const place = placeOf(holder, path)
+    const there = place?.value !== undefined
+    if (!place || (!there && (op === 'remove' || op === 'replace'))) throw nothing(path)
+    if (op === 'remove') remove(place)
+    else if (op === 'replace') put(place, value)
+    else if (!add(place, value)) throw refuse(`path: ${place.name} is no index of the array there`)
+  }
+  return holder.whole
+}
+
+interface Place {
+  parent: Container
+  name: string
+  /** Undefined when there is none. */
+  value: unknown
+}
+
+/** Undefined when the way breaks off before the last step. */
+function placeOf(holder: Container, pointer: string): Place | undefined {
+  const steps = ['whole', ...pointer.split('/').slice(1).map(unescaped)]
+  const name = steps.pop()!
+  let parent: unknown = holder
+  for (const step of steps) parent = valueAt(parent, step)
+  return isContainer(parent) ? { parent, name, value: valueAt(parent, name) } : undefined
+}
+
+const unescaped = (step: string) => step.replaceAll('~1', '/').replaceAll('~0', '~')
+const isContainer = (value: unknown): value is Container => typeof value === 'object' && value !== null
+const arrayIndex = /^(?:0|[1-9][0-9]{0,8})$/
+
+function valueAt(container: unknown, name: string): unknown {
+  if (!isContainer(container)) return undefined
+  if (Array.isArray(container)) return arrayIndex.test(name) ? container[Number(name)] : undefined
+  return Object.hasOwn(container, name) ? container[name] : undefined
+}
+
+function put({ parent, name }: Place, value: unknown) {
+  if (Array.isArray(parent)) parent[Number(name)] = value
+  // As an own property, `__proto__` too.
+  else Object.defineProperty(parent, name, { value, configurable: true, enumerable: true, writable: true })
+}
+
+function remove({ parent, name }: Place) {
+  if (Array.isArray(parent)) parent.splice(Number(name), 1)
+  else delete parent[name]
+}
+
+/** False when the place is in an array, but not one of its positions. */
+function add(place: Place, value: unknown): boolean {
+  const { parent, name } = place
+  if (!Array.isArray(parent)) put(place, value)
+  else if (name === '-') parent.push(value)
+  else if (arrayIndex.test(name) && Number(name) <= parent.length) parent.splice(Number(name), 0, value)
+  else return false
+  return true
+}
+
+const needsValue = ['add', 'replace', 'test']
+const needsFrom = ['move', 'copy']
+
+function readOperation(given: unknown, refuse: (problem: string) => Error): Operation {
+  if (!isContainer(given) || Array.isArray(given)) throw refuse('expected an object')
+  const { op, path, from } = given
+  if (typeof op !== 'string' || ![...needsValue, ...needsFrom, 'remove'].includes(op))
+    throw refuse('op: expected one of add, remove, replace, move, copy, test')
+  for (const [name, pointer] of Object.entries({ path, ...(needsFrom.includes(op) && { from }) }))
+    if (typeof pointer !== 'string' || pointer.length > pointerLengthMax || !/^(?:\/(?:[^~]|~[01])*)?$/.test(pointer))
+      throw refuse(`${name}: expected a JSON pointer such as /city`)
+  if (needsValue.includes(op) && !Object.hasOwn(given, 'value')) throw refuse('value: is required')
+  return given as unknown as Operation
+}

@@ -1,0 +1,376 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { aCaller, aTenantAdmin } from '../../../../test/harness/builders.ts'
+import { openRegister, root } from '../../../../test/harness/register.ts'
+import { Register } from '../contract.ts'
+
+const { house, admin, heard, anApplication, anEndpoint } = await openRegister()
+const register = house.ask(Register)
+const other = house.as(aTenantAdmin('other'))
+const { app, version } = await anApplication()
+const at = (id: string, key?: string) =>
+  `${root}/endpoints/${id}/metadata${key === undefined ? '' : `/${encodeURIComponent(key)}`}`
+const aDevice = (metadata: object = {}) => anEndpoint(version, { metadata })
+const metadataOf = async (id: string) => (await admin(`GET ${at(id)}`)).body
+const told = (id: string) =>
+  heard
+    .filter(({ event, payload }) => event === 'register.endpoint.metadata-updated' && payload.endpointId === id)
+    .map(({ payload: { added, updated, removed } }) => ({ added, updated, removed }))
+const patchType = { 'content-type': 'application/json-patch+json' }
+const patch = (id: string, operations: unknown, headers: Record<string, string> = patchType, ask = admin) =>
+  ask(`PATCH ${at(id)}`, operations, headers)
+
+suite('replacing metadata', () => {
+  test('leaves just what was sent, and tells what was added, updated and removed as JSON texts', async () => {
+    const id = await aDevice({ stays: [1, { a: null }], changes: 'x', goes: true })
+    const answer = await admin(`PUT ${at(id)}`, { stays: [1, { a: null }], changes: { y: 2 }, comes: 'Kyiv' })
+    assert.equal(answer.status, 204)
+    assert.deepEqual(await metadataOf(id), { stays: [1, { a: null }], changes: { y: 2 }, comes: 'Kyiv' })
+    assert.deepEqual(told(id), [
+      {
+        added: { comes: '"Kyiv"' },
+        updated: { changes: { newValue: '{"y":2}', oldValue: '"x"' } },
+        removed: { goes: 'true' },
+      },
+    ])
+  })
+
+  test('with what is there already changes nothing, not even the tag', async () => {
+    const id = await aDevice({ a: 1, b: { c: [1, 2], d: 3 } })
+    const before = await admin(`GET ${at(id)}`)
+    const answer = await admin(`PUT ${at(id)}`, { b: { d: 3, c: [1, 2] }, a: 1 })
+    assert.equal(answer.headers.etag, before.headers.etag)
+    assert.deepEqual(told(id), [])
+  })
+
+  test('honours If-Match, and an empty one means nothing', async () => {
+    const id = await aDevice({ a: 1 })
+    const { etag } = (await admin(`GET ${at(id)}`)).headers
+    const first = await admin(`PUT ${at(id)}`, { a: 2 }, { 'if-match': etag! })
+    assert.equal(first.status, 204)
+    assert.equal(first.headers.etag, (await admin(`GET ${at(id)}`)).headers.etag)
+    assert.equal((await admin(`PUT ${at(id)}`, { a: 3 }, { 'if-match': etag! })).status, 412)
+    assert.equal((await admin(`PUT ${at(id)}`, { a: 4 }, { 'if-match': '' })).status, 204)
+    assert.deepEqual(await metadataOf(id), { a: 4 })
+  })
+
+  test('refuses keys and sizes that cannot be', async () => {
+    const id = await aDevice({ a: 1 })
+    const cases: unknown[] = [
+      { 'a-b': 1 },
+      { 'a.b': 1 },
+      { é: 1 },
+      { '': 1 },
+      { ['k'.repeat(129)]: 1 },
+      { a: 'x'.repeat(66_000) },
+      [],
+      'null',
+      '7',
+      '',
+    ]
+    for (const body of cases) assert.equal((await admin(`PUT ${at(id)}`, body)).status, 400, JSON.stringify(body))
+    assert.deepEqual(await metadataOf(id), { a: 1 })
+  })
+
+  test('takes names that JavaScript knows for plain data', async () => {
+    const id = await aDevice()
+    const text = '{"__proto__":{"admin":true},"constructor":1,"toString":{"__proto__":[]}}'
+    assert.equal((await admin(`PUT ${at(id)}`, text)).status, 204)
+    assert.deepEqual(Object.keys(await metadataOf(id)).sort(), ['__proto__', 'constructor', 'toString'])
+    assert.equal((await admin(`GET ${at(id, '__proto__')}`)).text, '{"admin":true}')
+    assert.equal((await admin(`DELETE ${at(id, '__proto__')}`)).status, 204)
+    assert.equal((await admin(`GET ${at(id, '__proto__')}`)).status, 404)
+    assert.equal((await admin(`GET ${at(id, 'hasOwnProperty')}`)).status, 404)
+  })
+})
+
+suite('a value without a body', () => {
+  test('is 400, whether its end or its length is announced, and null is a value', async () => {
+    const id = await aDevice()
+    for (const headers of [{ 'transfer-encoding': 'chunked' }, {}] as Record<string, string>[])
+      assert.equal((await admin(`PUT ${at(id, 'a')}`, '', headers)).status, 400)
+    assert.deepEqual(await metadataOf(id), {})
+    assert.equal((await admin(`PUT ${at(id, 'a')}`, 'null')).status, 204)
+    assert.deepEqual(await metadataOf(id), { a: null })
+  })
+})
+
+suite('names that every object has', () => {
+  const metadata = '{"__proto__":{"a":1},"constructor":2,"x":{"__proto__":[3]}}'
+  const same = (text: string) => assert.deepEqual(Object.entries(JSON.parse(text)).sort(), given)
+  const given = Object.entries(JSON.parse(metadata)).sort()
+
+  test('are data from the registration on, and in what they are compared with', async () => {
+    const registration = `{"appVersion":{"name":"${version}"},"metadata":${metadata}}`
+    const registered = await admin(`POST ${root}/endpoints`, registration)
+    assert.equal(registered.status, 201, registered.text)
+    const id = registered.body.endpointId
+    same((await admin(`GET ${at(id)}`)).text)
+    assert.equal((await admin(`PUT ${at(id)}`, metadata)).status, 204)
+    same((await admin(`GET ${at(id)}`)).text)
+    const value = '{"__proto__":[3]}'
+    const search = `{"and":[{"key":"x","operator":"IN","values":[${value}]}],"endpointIds":["${id}"]}`
+    assert.equal((await admin(`POST ${root}/endpoints/search`, search)).body.totalElements, 1)
+    const filter = `{"name":"by proto","documentQuery":{"metadata.x":${value}}}`
+    const created = await admin(`POST ${root}/applications/${app}/filters`, filter)
+    assert.equal(created.status, 201, created.text)
+    assert.ok(created.text.includes(value))
+  })
+})
+
+suite('patching metadata', () => {
+  test('follows RFC 6902, all operations or none', async () => {
+    const id = await aDevice({ a: 1, list: [1, 2], nested: { x: { y: 1 } } })
+    const answer = await patch(id, [
+      { op: 'test', path: '/a', value: 1 },
+      { op: 'add', path: '/list/1', value: 'between' },
+      { op: 'add', path: '/list/-', value: 'last' },
+      { op: 'replace', path: '/nested/x/y', value: null },
+      { op: 'copy', from: '/nested/x', path: '/copied' },
+      { op: 'move', from: '/a', path: '/b' },
+      { op: 'add', path: '/odd~1name~0', value: 1 },
+      { op: 'remove', path: '/odd~1name~0' },
+    ])
+    assert.equal(answer.status, 204, answer.text)
+    assert.deepEqual(await metadataOf(id), {
+      list: [1, 'between', 2, 'last'],
+      nested: { x: { y: null } },
+      copied: { y: null },
+      b: 1,
+    })
+    const half = [
+      { op: 'add', path: '/c', value: 1 },
+      { op: 'remove', path: '/nothing' },
+    ]
+    assert.equal((await patch(id, half)).status, 400)
+    assert.equal('c' in (await metadataOf(id)), false)
+    assert.equal((await patch(id, [{ op: 'replace', path: '', value: { whole: 1 } }])).status, 204)
+    assert.deepEqual(await metadataOf(id), { whole: 1 })
+  })
+
+  test('answers 409 to a failed test and 415 to another content type', async () => {
+    const id = await aDevice({ a: 1 })
+    const operations = [{ op: 'test', path: '/a', value: 2 }]
+    assert.equal((await patch(id, operations)).status, 409)
+    assert.equal((await patch(id, operations, { 'content-type': 'application/json' })).status, 415)
+    assert.equal((await patch(id, operations, { 'content-type': 'text/plain' })).status, 415)
+    const merge = await patch(id, { a: 2 }, { 'content-type': 'application/merge-patch+json' })
+    assert.equal(merge.status, 415)
+    assert.match(merge.body.message, /send application\/json-patch\+json/)
+    assert.equal((await patch(id, operations, { 'content-type': 'application/json' }, other)).status, 404)
+  })
+
+  test('refuses what is no patch', async () => {
+    const id = await aDevice({ a: 1, list: [1] })
+    const cases: unknown[] = [
+      {},
+      [1],
+      [null],
+      [{ op: 'burn', path: '/a' }],
+      [{ op: 'add', path: '/b' }],
+      [{ op: 'add', value: 1 }],
+      [{ op: 'add', path: 'b', value: 1 }],
+      [{ op: 'add', path: '/~2', value: 1 }],
+      [{ op: 'add', path: '/x/y', value: 1 }],
+      [{ op: 'add', path: '/list/7', value: 1 }],
+      [{ op: 'add', path: '/list/01', value: 1 }],
+      [{ op: 'remove', path: '/list/1' }],
+      [{ op: 'remove', path: '/list/-' }],
+      [{ op: 'move', path: '/b' }],
+      [{ op: 'move', path: '/a/b', from: '/a' }],
+      [{ op: 'remove', path: '' }],
+      [{ op: 'replace', path: '', value: [1] }],
+      [{ op: 'add', path: '/__proto__/admin', value: 1 }],
+      [{ op: 'add', path: '/with-dash', value: 1 }],
+      Array.from({ length: 1001 }, () => ({ op: 'test', path: '/a', value: 1 })),
+    ]
+    for (const operations of cases) {
+      const answer = await patch(id, operations)
+      assert.equal(answer.status, 400, `${JSON.stringify(operations).slice(0, 80)} ${answer.text}`)
+    }
+    assert.deepEqual(await metadataOf(id), { a: 1, list: [1] })
+  })
+
+  test('cannot be made to grow without end', async () => {
+    const id = await aDevice({ a: 'x'.repeat(30_000) })
+    const doubling = Array.from({ length: 60 }, (_, i) => ({ op: 'copy', from: '', path: `/c${i}` }))
+    assert.equal((await patch(id, doubling)).status, 400)
+    const deepening = Array.from({ length: 70 }, () => ({ op: 'copy', from: '', path: '/a' }))
+    const small = await aDevice()
+    assert.equal((await patch(small, deepening)).status, 400)
+    assert.match((await patch(small, deepening)).body.message, /nested deeper than 64 levels/)
+    assert.equal((await patch(small, deepening.slice(0, 63))).status, 204)
+    assert.equal((await patch(small, deepening.slice(0, 1))).status, 400)
+    assert.deepEqual(Object.keys(await metadataOf(small)), ['a'])
+  })
+
+  test('answers whatever its pointers lead through', async () => {
+    const id = await aDevice({ city: 'Kyiv' })
+    for (const path of ['/city/district', '/city/0', '/toString/a'])
+      assert.equal((await patch(id, [{ op: 'add', path, value: 1 }])).status, 400, path)
+    const proto = '[{"op":"add","path":"/x","value":{"__proto__":{"p":1}}},{"op":"copy","from":"/x","path":"/y"}]'
+    assert.equal((await patch(id, proto)).status, 204)
+    const { text } = await admin(`GET ${at(id)}`)
+    assert.equal(text.split('"__proto__":{"p":1}').length, 3, text)
+  })
+
+  test('twenty at once with the same tag: one wins, the others hear of it', async () => {
+    const id = await aDevice({ counter: 0 })
+    const { etag } = (await admin(`GET ${at(id)}`)).headers
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, value) =>
+        patch(id, [{ op: 'replace', path: '/counter', value: value + 1 }], { ...patchType, 'if-match': etag! }),
+      ),
+    )
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [204, ...Array(19).fill(412)])
+    assert.equal(told(id).length, 1)
+  })
+
+  test('twenty at once without a tag: none is lost', async () => {
+    const id = await aDevice()
+    await Promise.all(Array.from({ length: 20 }, (_, i) => patch(id, [{ op: 'add', path: `/k${i}`, value: i }])))
+    assert.equal(Object.keys(await metadataOf(id)).length, 20)
+  })
+})
+
+suite('single keys', () => {
+  test('hold any JSON value', async () => {
+    const id = await aDevice()
+    for (const text of ['"Kyiv"', '7', 'true', 'null', '[]', '{"a":{}}', '""', '1.5e3']) {
+      const answer = await admin(`PUT ${at(id, 'city')}`, text)
+      assert.equal(answer.status, 204, text)
+      const read = await admin(`GET ${at(id, 'city')}`)
+      assert.deepEqual(read.body, JSON.parse(text))
+      assert.match(read.headers['content-type']!, /json/)
+    }
+    assert.equal((await admin(`DELETE ${at(id, 'city')}`)).status, 204)
+    assert.equal((await admin(`DELETE ${at(id, 'city')}`)).status, 404)
+    assert.equal((await admin(`GET ${at(id, 'city')}`)).status, 404)
+  })
+
+  test('refuse bad names and bad values', async () => {
+    const id = await aDevice()
+    for (const key of ['a-b', 'a.b', 'é', 'a b'])
+      assert.equal((await admin(`PUT ${at(id, key)}`, '1')).status, 400, key)
+    for (const text of ['Kyiv', '{', '']) assert.equal((await admin(`PUT ${at(id, 'a')}`, text)).status, 400, text)
+    assert.equal((await admin(`PUT ${at('nobody', 'a')}`, '1')).status, 404)
+  })
+
+  test('are listed, and only those that are asked for are read', async () => {
+    const id = await aDevice({ a: 1, b: 2, c: 3 })
+    assert.deepEqual((await admin(`GET ${root}/endpoints/${id}/metadata-keys`)).body.sort(), ['a', 'b', 'c'])
+    assert.deepEqual((await admin(`GET ${at(id)}?include=a,%20c&include=x`)).body, { a: 1, c: 3 })
+    assert.equal((await admin(`GET ${at(id)}?include=a-b`)).status, 400)
+  })
+
+  test('need the scope: a reader may not write, a stranger sees nothing', async () => {
+    const id = await aDevice({ a: 1 })
+    const reader = house.as(aCaller({ on: { [`endpoint-${id}`]: ['endpoint:read'] } }))
+    const calls: [string, string, unknown?, Record<string, string>?][] = [
+      ['PUT', at(id), {}],
+      ['PATCH', at(id), [], patchType],
+      ['PUT', at(id, 'a'), '1'],
+      ['DELETE', at(id, 'a')],
+    ]
+    for (const [method, url, body, headers] of calls) {
+      assert.equal((await reader(`${method} ${url}`, body, headers)).status, 403, method)
+      assert.equal((await other(`${method} ${url}`, body, headers)).status, 404, method)
+    }
+    assert.equal((await reader(`GET ${at(id)}`)).status, 200)
+    for (const url of [at(id), at(id, 'a'), `${root}/endpoints/${id}/metadata-keys`])
+      assert.equal((await other(`GET ${url}`)).status, 404)
+  })
+})
+
+suite('connectivity', () => {
+  const moment = new Date('2026-01-02T03:04:05.678Z')
+  const connectivity = { connected: true, connectivity_ts: '2026-01-02T03:04:05.678Z' }
+
+  test('is metadata that only the platform sets, beside the ETag', async () => {
+    const id = await aDevice({ a: 1 })
+    const { etag } = (await admin(`GET ${at(id)}`)).headers
+    await register.setConnectivity([{ endpointId: id, connected: true, at: moment }])
+    const read = await admin(`GET ${at(id)}`)
+    assert.deepEqual(read.body, { a: 1, ...connectivity })
+    assert.equal(read.headers.etag, etag)
+    assert.deepEqual((await admin(`GET ${root}/endpoints/${id}?include=metadata`)).body.metadata, read.body)
+    assert.equal((await admin(`GET ${at(id, 'connected')}`)).text, 'true')
+    assert.deepEqual(told(id), [
+      { added: { connected: 'true', connectivity_ts: `"${connectivity.connectivity_ts}"` }, updated: {}, removed: {} },
+    ])
+  })
+
+  test('survives a replacement and cannot be touched', async () => {
+    const id = await aDevice({ a: 1 })
+    await register.setConnectivity([{ endpointId: id, connected: true, at: moment }])
+    assert.equal((await admin(`PUT ${at(id)}`, { b: 1, connected: false })).status, 204)
+    assert.deepEqual(await metadataOf(id), { b: 1, ...connectivity })
+    assert.equal((await patch(id, [{ op: 'replace', path: '', value: { c: 1 } }])).status, 204)
+    assert.deepEqual(await metadataOf(id), { c: 1, ...connectivity })
+    for (const key of ['connected', 'connectivity_ts']) {
+      assert.equal((await admin(`PUT ${at(id, key)}`, 'false')).status, 400)
+      assert.equal((await admin(`DELETE ${at(id, key)}`)).status, 400)
+      assert.equal((await patch(id, [{ op: 'replace', path: `/${key}`, value: false }])).status, 400)
+      assert.equal((await patch(id, [{ op: 'move', from: `/${key}`, path: '/mine' }])).status, 400)
+    }
+    assert.equal((await patch(id, [{ op: 'test', path: '/connected', value: true }])).status, 204)
+    assert.deepEqual(await metadataOf(id), { c: 1, ...connectivity })
+  })
+
+  test('an older word never replaces a newer one', async () => {
+    const id = await aDevice()
+    const later = new Date(moment.getTime() + 1000)
+    await register.setConnectivity([
+      { endpointId: id, connected: true, at: moment },
+      { endpointId: id, connected: false, at: later },
+      { endpointId: 'nobody', connected: true, at: later },
+    ])
+    await register.setConnectivity([{ endpointId: id, connected: true, at: moment }])
+    assert.deepEqual(await metadataOf(id), { connected: false, connectivity_ts: later.toISOString() })
+  })
+})
+
+suite('what an endpoint does to its own metadata', () => {
+  test('replaces, merges and deletes', async () => {
+    const id = await aDevice({ a: 1, locked: 2 })
+    assert.equal(await register.updateMetadata(id, { replace: { b: 1 }, keep: ['locked'] }), true)
+    assert.deepEqual(await register.metadataOf(id), { b: 1, locked: 2 })
+    assert.equal(await register.updateMetadata(id, { replace: { c: 1, d: 1 }, only: ['b', 'c'] }), true)
+    assert.deepEqual(await register.metadataOf(id), { c: 1, locked: 2 })
+    await register.updateMetadata(id, { merge: { b: 2, c: 3 } })
+    await register.updateMetadata(id, { remove: ['locked', 'nothing'] })
+    assert.deepEqual(await register.metadataOf(id), { b: 2, c: 3 })
+    assert.equal(await register.updateMetadata('nobody', { merge: { a: 1 } }), false)
+    await assert.rejects(register.updateMetadata(id, { merge: { 'a-b': 1 } }), /metadata: key/)
+    await assert.rejects(register.updateMetadata(id, { merge: { connected: true } }), /maintained by the platform/)
+  })
+})
+
+suite('metadata keys of an application', () => {
+  test('are those that its endpoints have now, by version', async () => {
+    const mine = await anApplication(admin, ['v1', 'v2'])
+    const keys = async () => (await admin(`GET ${root}/applications/${mine.app}/metadata-keys`)).body
+    assert.deepEqual(await keys(), {})
+    const [one, two] = [
+      await anEndpoint(mine.version, { metadata: { a: 1, b: 1 } }),
+      await anEndpoint(mine.version, { metadata: { b: 1 } }),
+    ]
+    await anEndpoint(`${mine.app}-v2`)
+    assert.deepEqual(await keys(), { [mine.version]: ['a', 'b'], [`${mine.app}-v2`]: [] })
+    await admin(`DELETE ${at(two, 'b')}`)
+    await admin(`PUT ${at(two, 'c')}`, '1')
+    assert.deepEqual((await keys())[mine.version], ['a', 'b', 'c'])
+    await admin(`DELETE ${root}/endpoints/${one}`)
+    assert.deepEqual((await keys())[mine.version], ['c'])
+  })
+
+  test('of an application that is not there, or not the caller’s, are 404', async () => {
+    const url = (name: string) => `GET ${root}/applications/${name}/metadata-keys`
+    assert.equal((await admin(url('no-such-app'))).status, 404)
+    assert.equal((await other(url(app))).status, 404)
+    const caller = (...scopes: string[]) => house.as(aCaller({ on: { [`application-${app}`]: scopes } }))
+    assert.equal((await caller()(url(app))).status, 404)
+    assert.equal((await caller('application:read')(url(app))).status, 403)
+    assert.equal((await caller('application:endpoints-metadata-keys:read')(url(app))).status, 200)
+  })
+})

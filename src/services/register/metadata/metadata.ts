@@ -1,0 +1,90 @@
+/** The rules of metadata, pure: which keys and sizes, what differs, what a patch makes of it. */
+import { isDeepStrictEqual } from 'node:util'
+import { InvalidRequest, invalidField } from '../../../kernel/errors.ts'
+import type { MetadataDifference } from '../events.ts'
+import { patched } from './json-patch.ts'
+
+export type Metadata = Record<string, unknown>
+
+export const keyPattern = '^[a-zA-Z0-9_]+$'
+export const keyLengthMax = 128
+export const bytesMax = 64 * 1024
+export const keysMax = 500
+/** As deep as a body may be: a patch could put one into the other again and again. */
+export const depthMax = 64
+
+/** Whether a key is the platform's: it survives every change that people and devices make, and cannot be set by them. */
+export type IsReserved = (key: string) => boolean
+
+const validKey = new RegExp(keyPattern)
+
+export const isKey = (key: string) => validKey.test(key) && key.length <= keyLengthMax
+
+export function checkKey(key: string, field = 'metadata') {
+  if (!isKey(key))
+    throw invalidField(
+      field,
+      `key ${JSON.stringify(key.slice(0, 60))}: expected up to ${keyLengthMax} letters, digits and _`,
+    )
+}
+
+/** A key that somebody else than the platform sets or deletes. */
+export function checkOwnKey(key: string, isReserved: IsReserved, field = 'metadata') {
+  checkKey(key, field)
+  if (isReserved(key)) throw invalidField(field, `key ${key} is maintained by the platform`)
+}
+
+/** Keys, number, depth and size; those of the platform must be gone already. */
+export function checkMetadata(metadata: Metadata, isReserved: IsReserved, field = 'metadata') {
+  const keys = Object.keys(metadata)
+  if (keys.length > keysMax) throw invalidField(field, `expected at most ${keysMax} keys`)
+  for (const key of keys) checkOwnKey(key, isReserved, field)
+  if (isDeeper(metadata, depthMax)) throw invalidField(field, `nested deeper than ${depthMax} levels`)
+  if (Buffer.byteLength(JSON.stringify(metadata)) > bytesMax)
+    throw invalidField(field, `expected at most ${bytesMax} bytes of JSON`)
+}
+
+const isDeeper = (value: unknown, levels: number): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  (levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1)))
+
+export const without = (metadata: Metadata, isReserved: IsReserved): Metadata =>
+  pick(metadata, (key) => !isReserved(key))
+
+/** As an own property each, `__proto__` too. */
+export const pick = (metadata: Metadata, wanted: (key: string) => boolean): Metadata =>
+  Object.fromEntries(Object.entries(metadata).filter(([key]) => wanted(key)))
+
+export const withKey = (metadata: Metadata, key: string, value: unknown): Metadata =>
+  Object.fromEntries([...Object.entries(metadata).filter(([name]) => name !== key), [key, value]])
+
+export const has = (metadata: Metadata, key: string) => Object.hasOwn(metadata, key)
+
+/** Undefined when nothing differs. */
+export function differenceOf(before: Metadata, after: Metadata): MetadataDifference | undefined {
+  const added: [string, string][] = []
+  const updated: [string, { newValue: string; oldValue: string }][] = []
+  const removed: [string, string][] = []
+  for (const [key, value] of Object.entries(after)) {
+    const newValue = JSON.stringify(value)
+    if (!has(before, key)) added.push([key, newValue])
+    else if (!isDeepStrictEqual(before[key], value))
+      updated.push([key, { newValue, oldValue: JSON.stringify(before[key]) }])
+  }
+  for (const [key, value] of Object.entries(before)) if (!has(after, key)) removed.push([key, JSON.stringify(value)])
+  if (added.length + updated.length + removed.length === 0) return undefined
+  return {
+    added: Object.fromEntries(added),
+    updated: Object.fromEntries(updated),
+    removed: Object.fromEntries(removed),
+  }
+}
+
+/** RFC 6902. Applied whole or not at all: the metadata that is given stays as it is. */
+export function patchedMetadata(metadata: Metadata, operations: unknown[]): Metadata {
+  const whole = patched(metadata, operations)
+  if (typeof whole !== 'object' || whole === null || Array.isArray(whole))
+    throw InvalidRequest({ problem: 'body: the patch leaves something else than an object' })
+  return whole as Metadata
+}

@@ -1,0 +1,69 @@
+import { invalidField, UnsupportedMediaType } from '../../../kernel/errors.ts'
+import { notModified } from '../../../kernel/etag.ts'
+import type { Http } from '../../../kernel/http/routes.ts'
+import { sendText } from '../../../kernel/http/send.ts'
+import { listOf } from '../../../kernel/schema.ts'
+import type { RegisterService } from '../service.ts'
+import * as schemas from './schemas.ts'
+
+const read = { scope: 'endpoint:read' }
+/** Metadata is the user's own JSON. */
+const update = { scope: 'endpoint:update', anyJson: true }
+const readKeys = { scope: 'application:endpoints-metadata-keys:read' }
+
+export function metadataRoutes(http: Http, { metadata }: RegisterService) {
+  const all = '/endpoints/:endpointId/metadata'
+  const one = `${all}/:key`
+
+  http.get(all, { schema: schemas.readMetadata, config: read }, async ({ ctx, params, query, headers }, reply) => {
+    const found = await metadata.read(ctx, params.endpointId, listOf(query.include))
+    reply.header('etag', found.etag)
+    if (notModified(headers, found.etag)) return reply.code(304).send()
+    return sendText(reply, JSON.stringify(found.metadata))
+  })
+
+  http.put(all, { schema: schemas.replaceMetadata, config: update }, async ({ ctx, params, body, headers }, reply) => {
+    const etag = await metadata.replace(ctx, params.endpointId, body, headers['if-match'])
+    return reply.code(204).header('etag', etag).send()
+  })
+
+  http.patch(all, { schema: schemas.patchMetadata, config: update }, async ({ ctx, params, body, headers }, reply) => {
+    const given = headers['content-type'] ?? 'none'
+    if (!given.toLowerCase().startsWith(schemas.patchType)) {
+      // What the caller may not read is not there, whatever was sent.
+      await metadata.read(ctx, params.endpointId)
+      throw UnsupportedMediaType({ given, accepted: schemas.patchType })
+    }
+    if (!Array.isArray(body)) throw invalidField('body', 'expected an array of operations')
+    const etag = await metadata.patch(ctx, params.endpointId, body, headers['if-match'])
+    return reply.code(204).header('etag', etag).send()
+  })
+
+  http.get(one, { schema: schemas.readKey, config: read }, async ({ ctx, params }, reply) =>
+    sendText(reply, JSON.stringify(await metadata.readKey(ctx, params.endpointId, params.key))),
+  )
+
+  http.put(one, { schema: schemas.setKey, config: update }, async ({ ctx, params, body, headers, raw }, reply) => {
+    if (raw.emptyBody) throw invalidField('body', 'expected a JSON value')
+    const etag = await metadata.setKey(ctx, params.endpointId, params.key, body, headers['if-match'])
+    return reply.code(204).header('etag', etag).send()
+  })
+
+  http.delete(one, { schema: schemas.deleteKey, config: update }, async ({ ctx, params, headers }, reply) => {
+    const etag = await metadata.deleteKey(ctx, params.endpointId, params.key, headers['if-match'])
+    return reply.code(204).header('etag', etag).send()
+  })
+
+  http.get(
+    '/endpoints/:endpointId/metadata-keys',
+    { schema: schemas.listKeys, config: read },
+    async ({ ctx, params }, reply) => reply.send(Object.keys((await metadata.read(ctx, params.endpointId)).metadata)),
+  )
+
+  http.get(
+    '/applications/:applicationName/metadata-keys',
+    { schema: schemas.listApplicationKeys, config: readKeys },
+    async ({ ctx, params }, reply) =>
+      sendText(reply, JSON.stringify(await metadata.keysOfApplication(ctx, params.applicationName))),
+  )
+}

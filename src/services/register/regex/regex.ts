@@ -1,0 +1,185 @@
+/**
+ * Regular expressions of users: one pattern, two engines that agree. In memory RE2 (linear time, cannot block the
+ * process), in the database PostgreSQL's own; both get a text written from one tree (regex-syntax.ts) with every class of
+ * characters spelled out.
+ */
+import { RE2Set } from 're2js'
+import { type CharacterSet, complement } from './characters.ts'
+import { type Flags, type Place, RegexError, readRegex, type Tree } from './syntax.ts'
+
+export { RegexError } from './syntax.ts'
+
+export interface Regex {
+  pattern: string
+  options: string
+  /** Whether some part of the text matches. */
+  test(text: string): boolean
+  /** Atoms after repetitions are written out: a test takes at most so many steps for each character. 0: a piece of text. */
+  size: number
+  /** For `~` in SQL, and for `like_regex … flag "s"` in jsonpath. */
+  sqlPattern: string
+}
+
+const greatestLength = 500
+const greatestSize = 1500
+/** What the engine may keep in mind of one pattern. Its own default, 8 MB, times a thousand filters is all there is. */
+const engineBytes = 32 * 1024
+
+/** Throws a RegexError with a sentence for the author. */
+export function compileRegex(pattern: string, options = ''): Regex {
+  if (pattern.length > greatestLength) throw new RegexError(`a pattern may have ${greatestLength} characters`)
+  if (!pattern.isWellFormed() || pattern.includes('\0')) throw new RegexError('the pattern is not valid text')
+  const tree = readRegex(pattern, readOptions(options))
+  const size = sizeOf(tree)
+  if (size > greatestSize || timesOf(tree) > greatestTimes)
+    throw new RegexError('the pattern is too complex: its repetitions multiply')
+  const simple = literalTestOf(tree)
+  const sqlPattern = write(tree, postgres)
+  return simple
+    ? { pattern, options, size: 0, test: simple, sqlPattern }
+    : { pattern, options, size, test: engineOf(tree), sqlPattern }
+}
+
+function readOptions(options: string): Flags {
+  const unknown = options.replace(/[imsx]/g, '')
+  if (unknown) throw new RegexError(`the options are i, m, s and x, not ${unknown.slice(0, 10)}`)
+  return {
+    i: options.includes('i'),
+    m: options.includes('m'),
+    s: options.includes('s'),
+    x: options.includes('x'),
+  }
+}
+
+function sizeOf(tree: Tree): number {
+  switch (tree.is) {
+    case 'set':
+      return 1
+    case 'place':
+      return tree.place === 'start' || tree.place === 'end' ? 1 : 8
+    case 'repeat':
+      return 1 + sizeOf(tree.of) * Math.max(1, tree.min, Number.isFinite(tree.max) ? tree.max : 0)
+    default:
+      return 1 + tree.of.reduce((sum, part) => sum + sizeOf(part), 0)
+  }
+}
+
+/** Counted repetitions within counted repetitions, multiplied: RE2 refuses more. */
+const greatestTimes = 1000
+
+function timesOf(tree: Tree): number {
+  if (tree.is === 'set' || tree.is === 'place') return 1
+  if (tree.is !== 'repeat') return Math.max(1, ...tree.of.map(timesOf))
+  return Math.max(1, tree.min, Number.isFinite(tree.max) ? tree.max : 0) * timesOf(tree.of)
+}
+
+interface Dialect {
+  character(codePoint: number): string
+  place(place: Place): string
+}
+
+const hex = (codePoint: number, digits: number) => codePoint.toString(16).padStart(digits, '0')
+const plainCharacter = /^[A-Za-z0-9]$/
+
+const re2: Dialect = {
+  character: (codePoint) => `\\x{${hex(codePoint, 2)}}`,
+  place: (place) =>
+    ({
+      start: '\\A',
+      end: '\\z',
+      'line start': '(?m:^)',
+      'line end': '(?m:$)',
+      'word boundary': '\\b',
+      'no word boundary': '\\B',
+    })[place],
+}
+
+/** `\y` and `^` of PostgreSQL depend on the locale and on flags: lookaround says the same without either. */
+const w = '[0-9A-Za-z_]'
+const postgres: Dialect = {
+  character: (codePoint) => (codePoint > 0xffff ? `\\U${hex(codePoint, 8)}` : `\\u${hex(codePoint, 4)}`),
+  place: (place) =>
+    ({
+      start: '\\A',
+      end: '\\Z',
+      'line start': '(?<![^\\u000a])',
+      'line end': '(?![^\\u000a])',
+      'word boundary': `(?:(?<=${w})(?!${w})|(?<!${w})(?=${w}))`,
+      'no word boundary': `(?:(?<=${w})(?=${w})|(?<!${w})(?!${w}))`,
+    })[place],
+}
+
+function write(tree: Tree, dialect: Dialect): string {
+  switch (tree.is) {
+    case 'set':
+      return writeSet(tree.set, dialect)
+    case 'place':
+      return dialect.place(tree.place)
+    case 'sequence':
+      return tree.of.length ? tree.of.map((part) => group(part, dialect)).join('') : '(?:)'
+    case 'choice':
+      return tree.of.map((part) => group(part, dialect)).join('|')
+    case 'repeat': {
+      if (tree.max === 0) return '(?:)'
+      const times = tree.max === Number.POSITIVE_INFINITY ? `{${tree.min},}` : `{${tree.min},${tree.max}}`
+      return group(tree.of, dialect, true) + (times === '{0,}' ? '*' : times === '{1,}' ? '+' : times)
+    }
+  }
+}
+
+function group(tree: Tree, dialect: Dialect, repeated = false): string {
+  const text = write(tree, dialect)
+  return tree.is === 'set' || (!repeated && (tree.is === 'place' || tree.is === 'repeat')) ? text : `(?:${text})`
+}
+
+function writeSet(set: CharacterSet, dialect: Dialect): string {
+  const character = (codePoint: number) => {
+    const text = String.fromCodePoint(codePoint)
+    return plainCharacter.test(text) ? text : dialect.character(codePoint)
+  }
+  const [first] = set
+  if (set.length === 1 && first![0] === first![1]) return character(first![0])
+  const others = complement(set)
+  const negated = others.length > 0 && others.length < set.length + 1 && others.at(-1)![1] !== 0x10ffff
+  const ranges = (negated ? others : set).map(([from, to]) =>
+    from === to ? character(from) : `${character(from)}-${character(to)}`,
+  )
+  return `[${negated ? '^' : ''}${ranges.join('')}]`
+}
+
+/** Most patterns of people are a piece of text, perhaps anchored: the engine is not needed for those. */
+function literalTestOf(tree: Tree): ((text: string) => boolean) | undefined {
+  const parts = tree.is === 'sequence' ? [...tree.of] : [tree]
+  const isPlace = (part: Tree | undefined, place: Place) => part?.is === 'place' && part.place === place
+  const fromStart = isPlace(parts[0], 'start')
+  if (fromStart) parts.shift()
+  const toEnd = isPlace(parts.at(-1), 'end')
+  if (toEnd) parts.pop()
+  const literal = literalOf(parts)
+  if (literal === undefined) return undefined
+  if (fromStart && toEnd) return (text) => text === literal
+  if (fromStart) return (text) => text.startsWith(literal)
+  if (toEnd) return (text) => text.endsWith(literal)
+  return (text) => text.includes(literal)
+}
+
+function literalOf(parts: Tree[]): string | undefined {
+  let literal = ''
+  for (const part of parts) {
+    if (part.is !== 'set' || part.set.length !== 1 || part.set[0]![0] !== part.set[0]![1]) return undefined
+    literal += String.fromCodePoint(part.set[0]![0])
+  }
+  return literal
+}
+
+/** Made when it is first needed: of a thousand filters a change asks few. */
+function engineOf(tree: Tree): (text: string) => boolean {
+  let engine: RE2Set | undefined
+  return (text) => {
+    if (!engine) {
+      engine = new RE2Set(RE2Set.UNANCHORED, 0, engineBytes)
+      engine.add(write(tree, re2))
+    }
+    return engine.match(text).length > 0
+  }
+}

@@ -1,0 +1,43 @@
+import { invalidField } from '../../../kernel/errors.ts'
+import type { Http } from '../../../kernel/http/routes.ts'
+import { sendText } from '../../../kernel/http/send.ts'
+import type { RegisterService } from '../service.ts'
+import * as schemas from './schemas.ts'
+
+const read = { scope: 'endpoint:read' }
+const update = { scope: 'endpoint:update' }
+
+export function relationRoutes(http: Http, { relations }: RegisterService) {
+  http.put('/relations/link', { schema: schemas.link, config: update }, async ({ ctx, body }, reply) => {
+    const outcome = await relations.link(ctx, body)
+    // Those that could be made are made, and the answer says which.
+    return outcome.failed.length > 0 ? reply.code(400).send(outcome) : reply.code(204).send()
+  })
+
+  http.put('/relations/unlink', { schema: schemas.unlink, config: update }, async ({ ctx, body }, reply) => {
+    await relations.unlink(ctx, body)
+    return reply.code(204).send()
+  })
+
+  http.get(
+    '/endpoints/:endpointId/relations',
+    { schema: schemas.listRelations, config: read },
+    async ({ ctx, params, query }, reply) => {
+      const { relation, offset, limit } = query
+      const of = { ...params, direction: directionOf(relation), offset, limit }
+      return sendText(reply, await relations.list(ctx, of))
+    },
+  )
+}
+
+/** Existing clients write the two in many ways (document 3, 1.12). */
+function directionOf(relation: string): 'outbound' | 'inbound' {
+  switch (relation.toLowerCase().replace(/[-_ ]/g, '')) {
+    case 'contains':
+      return 'outbound'
+    case 'iscontainedby':
+      return 'inbound'
+    default:
+      throw invalidField('relation', 'expected contains or is_contained_by')
+  }
+}

@@ -1,0 +1,93 @@
+import type { Sql } from '../../../kernel/db.ts'
+import type { EndpointRef, Relation } from '../contract.ts'
+import type { Sight } from '../lists/query.ts'
+
+/** One at a time in a tenant: two new relations that are fine alone can be a circle together. */
+export async function lockRelations(sql: Sql, tenantId: string) {
+  await sql`select pg_advisory_xact_lock(hashtextextended(${`register.relations\n${tenantId}`}, 0))`
+}
+
+/** The relations that contain these endpoints directly. */
+export async function findRelationsAbove(sql: Sql, endpointIds: string[], limit: number) {
+  return await sql<{ from: string; to: string }[]>`
+    select from_id as "from", to_id as "to" from register.relations
+    where to_id = any(${endpointIds}::text[]) and type = 'contains' limit ${limit}`
+}
+
+/** Those that were not there before. */
+export async function insertRelations(
+  sql: Sql,
+  relations: Relation[],
+  of: { tenantId: string; at: Date },
+): Promise<Relation[]> {
+  return await sql<Relation[]>`
+    insert into register.relations (from_id, to_id, type, tenant_id, created_date)
+    select from_id, to_id, type, ${of.tenantId}, ${of.at}
+    from unnest(${relations.map(({ type }) => type)}::text[], ${relations.map(({ from }) => from)}::text[],
+      ${relations.map(({ to }) => to)}::text[]) as g(type, from_id, to_id)
+    on conflict do nothing returning type, from_id as "from", to_id as "to"`
+}
+
+/** Those that were there. */
+export async function deleteRelations(sql: Sql, relations: Relation[]): Promise<Relation[]> {
+  return await sql<Relation[]>`
+    delete from register.relations r
+    using unnest(${relations.map(({ type }) => type)}::text[], ${relations.map(({ from }) => from)}::text[],
+      ${relations.map(({ to }) => to)}::text[]) as g(type, from_id, to_id)
+    where r.type = g.type and r.from_id = g.from_id and r.to_id = g.to_id
+    returning r.type, r.from_id as "from", r.to_id as "to"`
+}
+
+export async function deleteRelationsOf(sql: Sql, endpointIds: string[]) {
+  await sql`
+    delete from register.relations
+    where from_id = any(${endpointIds}::text[]) or to_id = any(${endpointIds}::text[])`
+}
+
+export type Direction = 'outbound' | 'inbound'
+
+interface Of {
+  tenantId: string
+  endpointId: string
+  direction: Direction
+  sight: Sight
+}
+
+/** The relations of an endpoint whose other end may be seen. */
+function relationsOf(sql: Sql, { endpointId, direction, sight }: Of) {
+  const [own, other] = direction === 'outbound' ? [sql`from_id`, sql`to_id`] : [sql`to_id`, sql`from_id`]
+  const seen =
+    sight === 'all'
+      ? sql``
+      : sql`and exists (select from register.endpoints e where e.endpoint_id = r.${other}
+          and (e.application_name = any(${sight.applicationNames}::text[])
+            or e.endpoint_id = any(${sight.endpointIds}::text[])))`
+  return { where: sql`r.${own} = ${endpointId} ${seen}`, other }
+}
+
+export async function countRelations(sql: Sql, of: Of): Promise<number> {
+  const [row] = await sql`select count(*) from register.relations r where ${relationsOf(sql, of).where}`
+  return row?.count
+}
+
+/** In the order of the other ends' ids. */
+export async function findRelations(
+  sql: Sql,
+  of: Of & { after: string; offset: number; limit: number },
+): Promise<Relation[]> {
+  const { where, other } = relationsOf(sql, of)
+  return await sql<Relation[]>`
+    select type, from_id as "from", to_id as "to" from register.relations r
+    where ${where} and r.${other} > ${of.after} order by r.${other} offset ${of.offset} limit ${of.limit}`
+}
+
+export async function findRelated(
+  sql: Sql,
+  of: { endpointId: string; direction: Direction; limit: number },
+): Promise<EndpointRef[]> {
+  const [own, other] = of.direction === 'outbound' ? [sql`from_id`, sql`to_id`] : [sql`to_id`, sql`from_id`]
+  return await sql<EndpointRef[]>`
+    select e.endpoint_id, e.tenant_id, e.application_name, e.version_name
+    from register.relations r join register.endpoints e on e.endpoint_id = r.${other}
+    where r.${own} = ${of.endpointId} order by r.${other} limit ${of.limit}`
+}
