@@ -1,7 +1,6 @@
 /** What lists need to know of filters; the filters themselves are built on top of the endpoints. */
-import type { Sql } from '../../../kernel/db.ts'
+import type { Fragment, Sql } from '../../../kernel/db.ts'
 import type { FilterRef } from '../contract.ts'
-import type { Fragment } from '../fragment.ts'
 
 export type KnownFilter = FilterRef
 

@@ -5,8 +5,7 @@
  * counted for good.
  */
 import { sleep } from '../../../kernel/clock.ts'
-import type { Sql } from '../../../kernel/db.ts'
-import type { Fragment } from './fragment.ts'
+import type { Fragment, Sql } from '../../../kernel/db.ts'
 
 export const minutesMs = 300_000
 export const hourMs = 3_600_000

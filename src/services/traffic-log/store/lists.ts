@@ -1,7 +1,6 @@
-import type { Sql } from '../../../kernel/db.ts'
+import type { Fragment, Sql } from '../../../kernel/db.ts'
 import { always, isEmpty, isPlain, type Parts, partsOf, type Span, type TrafficQuery } from '../question.ts'
 import { hourMs, minutesMs } from './counts.ts'
-import type { Fragment } from './fragment.ts'
 
 export interface RecordRow {
   createdAt: Date

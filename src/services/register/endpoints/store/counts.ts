@@ -1,5 +1,4 @@
-import type { Sql } from '../../../../kernel/db.ts'
-import type { Fragment } from '../../fragment.ts'
+import type { Fragment, Sql } from '../../../../kernel/db.ts'
 
 export interface CountedOf {
   tenantId: string

@@ -1,7 +1,6 @@
-import type { Sql } from '../../../../kernel/db.ts'
+import type { Fragment, Sql } from '../../../../kernel/db.ts'
 import { likePart } from '../../../../kernel/db.ts'
 import type { JsonObject } from '../../document-query/query.ts'
-import type { Fragment } from '../../fragment.ts'
 
 export type FilterStatus = 'pending' | 'active'
 

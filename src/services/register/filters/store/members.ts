@@ -1,10 +1,9 @@
 /** Which endpoints match which filters. */
-import type { Sql } from '../../../../kernel/db.ts'
+import type { Fragment, Sql } from '../../../../kernel/db.ts'
 import type { EndpointRef } from '../../contract.ts'
 import { keysOf } from '../../document-query/keys.ts'
 import type { Query } from '../../document-query/query.ts'
 import { toSql } from '../../document-query/sql.ts'
-import type { Fragment } from '../../fragment.ts'
 import { usualKeys } from '../../metadata/connectivity-keys.ts'
 import type { FilterIndex, KnownFilter } from '../filter-index.ts'
 import { countOf, type OfApplication } from './filters.ts'

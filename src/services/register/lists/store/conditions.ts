@@ -1,6 +1,5 @@
 /** Conditions on endpoints as SQL over `register.endpoints e`. What the index on metadata can answer is written as `@>`. */
-import type { Sql } from '../../../../kernel/db.ts'
-import type { Fragment } from '../../fragment.ts'
+import type { Fragment, Sql } from '../../../../kernel/db.ts'
 import { usualKeys } from '../../metadata/connectivity-keys.ts'
 import type { Condition, Key } from '../query.ts'
 

@@ -1,6 +1,5 @@
 /** An endpoint of `register.endpoints e` as JSON text, made where the row is: the platform only passes it on. */
-import type { Sql } from '../../../../kernel/db.ts'
-import type { Fragment } from '../../fragment.ts'
+import type { Fragment, Sql } from '../../../../kernel/db.ts'
 
 /** Which metadata is shown. */
 export type View = 'none' | 'all' | string[]

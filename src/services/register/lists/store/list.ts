@@ -2,10 +2,9 @@
  * Lists of endpoints, in the order of registration. Two kinds: a plain list walks an index and takes its total from the
  * counts; any other question finds the numbers (`seq`) of all that match, once, and counts them.
  */
-import type { Sql } from '../../../../kernel/db.ts'
+import type { Fragment, Sql } from '../../../../kernel/db.ts'
 import { countedEndpoints } from '../../endpoints/store/counts.ts'
 import type { FilterIndex } from '../../filters/filter-index.ts'
-import type { Fragment } from '../../fragment.ts'
 import type { EndpointQuery, Sight } from '../query.ts'
 import { conditionsSql, jsonOf, regexSql } from './conditions.ts'
 import { textsOf, type View } from './endpoint-text.ts'
