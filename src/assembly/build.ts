@@ -48,6 +48,9 @@ export const migrationSources = (services: AnyService[]): MigrationSource[] => [
 export const contentTables = (services: AnyService[]): ContentTable[] =>
   services.flatMap(({ name, contents }) => (contents ? [{ schema: schemaOf(name), ...contents }] : []))
 
+/** Half of the connections are for transactions (kernel/db.ts); half of those for durable reactions. */
+const outboxWorkers = ({ databaseConnections }: Config) => Math.max(1, Math.floor(databaseConnections / 4))
+
 export async function buildHouse(options: {
   config: Config
   connection: ConnectionOptions
@@ -72,7 +75,7 @@ export async function buildHouse(options: {
       db,
       members,
       signals,
-      bus: createBus({ db, signals, nodeId: members.nodeId, log, metrics }),
+      bus: createBus({ db, signals, nodeId: members.nodeId, log, metrics, workers: outboxWorkers(config) }),
       jobs,
       bulk: createBulk({ db, jobs, log, newId }),
       secrets,

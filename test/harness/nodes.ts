@@ -13,8 +13,11 @@ import { atTheEnd, kernelMigrated, preparedDatabase } from './database.ts'
 const stops = new Map<ConnectionOptions, (() => Promise<void>)[]>()
 
 /** A database with the kernel's tables; nodes on it stop with the test. */
-export async function kernelDatabase(test: TestContext): Promise<ConnectionOptions> {
-  const connection = await preparedDatabase('kernel', kernelMigrated)
+export async function kernelDatabase(
+  test: TestContext,
+  make = () => preparedDatabase('kernel', kernelMigrated),
+): Promise<ConnectionOptions> {
+  const connection = await make()
   stops.set(connection, [])
   test.after(async () => {
     for (const stop of stops.get(connection)!) await stop()
@@ -26,6 +29,7 @@ export async function aNode(
   connection: ConnectionOptions,
   options: {
     connections?: number
+    workers?: number
     transport?: (db: Db) => Transport
     level?: string
     timing?: typeof usualTiming
@@ -37,7 +41,7 @@ export async function aNode(
   const { timing } = options
   const members = createMembers({ db, version: 'test', log, metrics, ...(timing && { timing }) })
   const signals = createSignals({ db, members, transport: (options.transport ?? postgresTransport)(db), log, metrics })
-  const bus = createBus({ db, signals, nodeId: members.nodeId, log, metrics })
+  const bus = createBus({ db, signals, nodeId: members.nodeId, log, metrics, workers: options.workers ?? 2 })
   let open = true
   const stop = async () => {
     if (!open) return

@@ -1,0 +1,125 @@
+/** Runs reactions on a batch of waiting events, in one transaction with their removal from the outbox. */
+import { monotonicMs } from '../clock.ts'
+import { type Db, isConnectionTrouble, type Sql } from '../db.ts'
+import type { Log } from '../log.ts'
+import * as store from './store.ts'
+
+export type Reaction = (sql: Sql, payload: unknown) => Promise<void>
+
+export interface Delivery {
+  db: Db
+  log: Log
+  counted(outcome: 'success' | 'failure', events: number): void
+  /** A failed event is due again in so many seconds. */
+  retryIn(seconds: number): void
+  /** A head has become due: look which subscriptions have some. */
+  lookAgain(): void
+}
+
+export interface Subscription {
+  name: string
+  reaction: Reaction
+}
+
+const keysAtOnce = 32
+const perKey = 100
+const eventsAtOnce = 200
+/** Then the batch commits with what it has: slow reactions do not keep locks for longer than they need. */
+const batchMs = 200
+
+/** The event during which a batch failed. */
+interface Failure {
+  event: store.Waiting
+  isOldest: boolean
+  error: unknown
+}
+
+/** Delivers due events of keys that have not failed. True when there may be more. */
+export async function deliverFresh(delivery: Delivery, { name, reaction }: Subscription): Promise<boolean> {
+  let failure: Failure | undefined
+  let running: Failure | undefined
+  try {
+    const { delivered, more } = await delivery.db.tx(async (sql) => {
+      running = undefined
+      const heads = await store.lockHeads(sql, name, keysAtOnce)
+      if (heads.length === 0) return { delivered: 0, more: false }
+      const keys = heads.map(({ key }) => key)
+      const events = await store.findWaiting(sql, name, keys, { perKey, all: eventsAtOnce })
+      const began = monotonicMs()
+      let done = 0
+      for (const event of events) {
+        if (monotonicMs() - began > batchMs) break
+        running = { event, isOldest: events[done - 1]?.key !== event.key, error: undefined }
+        await reaction(sql, event.payload)
+        done++
+      }
+      const { drained, begun } = remaining(heads, events, done)
+      const ids = events.slice(0, done).map(({ id }) => id)
+      const refilled = await store.finish(sql, name, ids, drained, begun)
+      return { delivered: done, more: heads.length === keysAtOnce || drained.length < heads.length || refilled > 0 }
+    })
+    if (delivered > 0) delivery.counted('success', delivered)
+    return more
+  } catch (error) {
+    if (isConnectionTrouble(error) || !running) throw error
+    failure = { ...running, error }
+  }
+  await fail(delivery, name, failure)
+  return true
+}
+
+/** Heads of keys of which nothing is left, and of those of which some events were delivered and some remain. */
+function remaining(heads: store.Head[], events: store.Waiting[], done: number) {
+  const found = Map.groupBy(events, ({ key }) => key)
+  const begun = new Set(events.slice(0, done).map(({ key }) => key))
+  const left = new Set(events.slice(done).map(({ key }) => key))
+  // Where the limit of all events was reached, nothing is known of the last key and those behind it.
+  const isCut = events.length === eventsAtOnce
+  const known = isCut ? heads.findIndex(({ key }) => key === events.at(-1)!.key) : heads.length
+  const isDrained = ({ key }: store.Head, index: number) =>
+    index < known && !left.has(key) && (found.get(key)?.length ?? 0) < perKey
+  return {
+    drained: heads.filter(isDrained),
+    begun: heads.filter((head, index) => begun.has(head.key) && !isDrained(head, index)),
+  }
+}
+
+/** Delivers one event of one key that has failed. True when there may be more. */
+export async function deliverFailed(delivery: Delivery, { name, reaction }: Subscription): Promise<boolean> {
+  let running: store.Waiting | undefined
+  try {
+    const found = await delivery.db.tx(async (sql) => {
+      running = undefined
+      const key = await store.lockFailedHead(sql, name)
+      if (key === undefined) return false
+      const [event] = await store.findWaiting(sql, name, [key], { perKey: 1, all: 1 })
+      running = event
+      if (event) await reaction(sql, event.payload)
+      await store.finishFailed(sql, name, key, event?.id)
+      return true
+    })
+    if (running) delivery.counted('success', 1)
+    if (found) delivery.lookAgain()
+    return found
+  } catch (error) {
+    if (isConnectionTrouble(error) || !running) throw error
+    await fail(delivery, name, { event: running, isOldest: true, error })
+    return true
+  }
+}
+
+async function fail(delivery: Delivery, subscription: string, { event, isOldest, error }: Failure) {
+  const { db, log, counted } = delivery
+  counted('failure', 1)
+  const marked = await store.markFailed(db.sql, subscription, event, isOldest)
+  if (!marked) return
+  const { attempts, seconds } = marked
+  if (isOldest) delivery.retryIn(seconds)
+  else delivery.lookAgain()
+  log.error(
+    { err: error, subscription, key: event.key, eventId: event.id, attempts },
+    isOldest
+      ? `a reaction failed; retrying in ${seconds} s`
+      : 'a reaction failed; delivering the events of its key one by one',
+  )
+}
