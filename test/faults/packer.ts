@@ -3,7 +3,7 @@ import { sleep, systemClock } from '../../src/kernel/clock.ts'
 import { createDb } from '../../src/kernel/db.ts'
 import { createLog } from '../../src/kernel/log.ts'
 import { createMetrics } from '../../src/kernel/metrics.ts'
-import { createNames } from '../../src/services/time-series/numbers.ts'
+import { createNumbers } from '../../src/services/time-series/numbers/numbers.ts'
 import { createPacker } from '../../src/services/time-series/pack/packer.ts'
 import { createSlots } from '../../src/services/time-series/write/slots.ts'
 
@@ -12,7 +12,7 @@ const slots = createSlots({ db, now: systemClock })
 const packer = createPacker({
   db,
   slots,
-  names: createNames(db, { seriesMax: 0 }),
+  numbers: createNumbers(db, { seriesMax: 0 }),
   now: systemClock,
   log: await createLog({ level: 'silent', format: 'json' }),
   metrics: createMetrics(),

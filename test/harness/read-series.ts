@@ -1,8 +1,9 @@
 /** All that the reader of time series gives for an endpoint, as the simple reader beside it does. */
+
 import assert from 'node:assert/strict'
 import type { Db } from '../../src/kernel/db.ts'
 import { createGate } from '../../src/kernel/gate.ts'
-import { type Value, valueAt } from '../../src/services/time-series/pack/chunk-codec.ts'
+import { type Value, valueAt } from '../../src/services/time-series/points.ts'
 import type { AskedSeries } from '../../src/services/time-series/read/asked-series.ts'
 import { createReader, type ReaderLimits } from '../../src/services/time-series/read/reader.ts'
 import { findEndpointNumbers, findSeries } from '../../src/services/time-series/store/numbers.ts'

@@ -1,7 +1,7 @@
 /** The simplest reader of time series there can be: hot rows and chunks of one endpoint, merged. For tests to compare with. */
 import type { Sql } from '../../src/kernel/db.ts'
-import { type Points, unpack, type Value, valueAt } from '../../src/services/time-series/pack/chunk-codec.ts'
-import { merge } from '../../src/services/time-series/points.ts'
+import { unpack } from '../../src/services/time-series/pack/chunk-codec.ts'
+import { merge, type Points, type Value, valueAt } from '../../src/services/time-series/points.ts'
 import { valuesOf } from '../../src/services/time-series/write/rows.ts'
 
 /** `series/value` → [time, value][]. */

@@ -13,7 +13,7 @@ import register from '../../src/services/register/index.ts'
 import { TimeSeries } from '../../src/services/time-series/contract.ts'
 import { createRetention } from '../../src/services/time-series/delete/retention.ts'
 import timeSeries from '../../src/services/time-series/index.ts'
-import type { Value } from '../../src/services/time-series/pack/chunk-codec.ts'
+import type { Value } from '../../src/services/time-series/points.ts'
 import { reactions } from '../../src/services/time-series/reactions.ts'
 import { routes } from '../../src/services/time-series/routes.ts'
 import { createTimeSeries, type TimeSeriesService } from '../../src/services/time-series/service.ts'
@@ -79,7 +79,7 @@ export async function openTimeSeries(options: Partial<HouseOptions> = {}) {
         ...house.kit,
         reading: house.kit.db,
         turns: oneAtATime(),
-        names: service.names,
+        numbers: service.numbers,
         applications: house.ask(Applications),
       }),
     points: (endpointId: string) => readPoints(sql, endpointId),

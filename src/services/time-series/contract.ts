@@ -1,6 +1,6 @@
 import { contract } from '../../kernel/contract.ts'
 import type { DeviceMessage } from '../../kernel/device.ts'
-import type { Value } from './pack/chunk-codec.ts'
+import type { Value } from './points.ts'
 
 export type { Value }
 

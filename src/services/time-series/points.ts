@@ -1,7 +1,27 @@
-/** Points of one value from several places as one run: of two with the same time the one from the later place counts. */
-import type { Points, Value } from './pack/chunk-codec.ts'
+/** Points of one value of a series in memory, and what becomes of several runs of them. */
 
-/** `sources` in the order of writing, each ascending without doubles. */
+/** Anything that a point may hold. */
+export type Value = number | string | boolean | null
+
+export interface Points {
+  count: number
+  /** Milliseconds, ascending, no two the same. */
+  times: Float64Array
+  /** NaN where `others` has something. */
+  numbers: Float64Array
+  /** What is not a number, by its place. */
+  others?: Map<number, Exclude<Value, number>>
+}
+
+export const valueAt = (points: Points, index: number): Value => {
+  const number = points.numbers[index]!
+  return Number.isNaN(number) ? (points.others?.get(index) ?? null) : number
+}
+
+/**
+ * Points from several sources as one run: of two with the same time the one from the later source counts. Each source is
+ * ascending and has no time twice.
+ */
 export function merge(sources: Points[]): Points {
   const filled = sources.filter(({ count }) => count > 0)
   if (filled.length === 0) return { count: 0, times: new Float64Array(0), numbers: new Float64Array(0) }

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { readSeries } from '../../../test/harness/read-series.ts'
 import { openTimeSeries } from '../../../test/harness/time-series.ts'
 import { dayMs } from './pack/chunk-builder.ts'
-import type { Value } from './pack/chunk-codec.ts'
+import type { Value } from './points.ts'
 
 const { endpoint, collect, house, points, pack, service } = await openTimeSeries()
 
@@ -95,7 +95,7 @@ test('whatever is sent, in whatever order, is read as if the last writer had won
     }
   }
   await service.latest.flush(true)
-  const numbers = await Promise.all(endpoints.map((one) => service.names.endpointNo(one)))
+  const numbers = await Promise.all(endpoints.map((one) => service.numbers.endpointNo(one)))
   const latest = await service.latest.of(numbers)
   for (const [index, { endpointId }] of endpoints.entries()) {
     const newest = [...model.get(endpointId)!.values()].map((own) => Math.max(...own.keys())).sort()

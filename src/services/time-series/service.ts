@@ -10,7 +10,7 @@ import { createRetentionPreview, type RetentionPreview } from './delete/retentio
 import { PointsStored } from './events.ts'
 import { createReplay } from './live/replay.ts'
 import { createLive, type Live } from './live/watchers.ts'
-import { createNames, type Names } from './numbers.ts'
+import { createNumbers, type Numbers } from './numbers/numbers.ts'
 import { createPacker, type Packer } from './pack/packer.ts'
 import { type Configured, createConfigured } from './read/configured-series.ts'
 import { createDataRules, type DataRules } from './read/data.ts'
@@ -38,7 +38,7 @@ export interface TimeSeriesService {
   live: Live
   retentionPreview: RetentionPreview
   now: Clock
-  names: Names
+  numbers: Numbers
   plans: Plans
   slots: Slots
   latest: Latest
@@ -67,7 +67,7 @@ export function createTimeSeries(
   const { bus, jobs, log, metrics, now } = kit
   const db = kit.db.open({ max: writesAtOnce * 2, name: 'waypost-series' })
   const background = kit.db.open({ max: 2, name: 'waypost-series-packing' })
-  const names = createNames(kit.db, kit.settings)
+  const numbers = createNumbers(kit.db, kit.settings)
   const plans = createPlans(log, applications)
   const slots = createSlots(kit)
   const writer = createWriter({
@@ -75,7 +75,7 @@ export function createTimeSeries(
     slots,
     log,
     metrics,
-    storing: { wanted: () => bus.isHeard(PointsStored), run: (sql, rows) => tellStored(bus, sql, rows, names) },
+    storing: { wanted: () => bus.isHeard(PointsStored), run: (sql, rows) => tellStored(bus, sql, rows, numbers) },
     stored(rows) {
       latest.stored(rows)
       live.stored(rows)
@@ -84,7 +84,7 @@ export function createTimeSeries(
   const latest = createLatest({
     db,
     reading: kit.db,
-    names,
+    numbers,
     node: kit.newId(),
     now,
     log,
@@ -93,12 +93,12 @@ export function createTimeSeries(
   const forget = createForget({ db: kit.db, own: background, bus, jobs, register, now })
   const reading = kit.db.open({ max: readsAtOnce.inAll * 2, name: 'waypost-series-reading' })
   const turns = createGate(readsAtOnce)
-  const retention = createRetention({ db: background, reading, turns, names, applications, now, log })
+  const retention = createRetention({ db: background, reading, turns, numbers, applications, now, log })
   let [retainedAt, straysAt] = [Number.NEGATIVE_INFINITY, monotonicMs()]
   const packer = createPacker({
     db: background,
     slots,
-    names,
+    numbers,
     now,
     log,
     metrics,
@@ -120,12 +120,12 @@ export function createTimeSeries(
   const reader = createReader({ db: reading, turns })
   const sights = createSights({ db: kit.db, applications, register })
   const live = createLive(kit, {
-    names,
+    numbers,
     sights,
-    replay: createReplay({ db: reading, names, latest, retention, now, position: writer.position }),
+    replay: createReplay({ db: reading, numbers, latest, retention, now, position: writer.position }),
     limits: kit.settings.live,
   })
-  const putPoints = createPutPoints({ names, writer })
+  const putPoints = createPutPoints({ numbers, writer })
   return {
     connectivity: createConnectivitySeries({ log, applications, register, putPoints }),
     configured: createConfigured({ db: kit.db, applications }),
@@ -133,7 +133,7 @@ export function createTimeSeries(
     last: createLastRules({ sights, reader, latest, retention, answers: createGate(answersAtOnce) }),
     points: createPointRules({ applications, register, putPoints }),
     api: {
-      collect: createCollect({ plans, names, writer }),
+      collect: createCollect({ plans, numbers, writer }),
       putPoints,
       latestOf: latest.of,
       retentionWouldDelete: retention.wouldGo,
@@ -141,7 +141,7 @@ export function createTimeSeries(
     live,
     retentionPreview: createRetentionPreview({ applications, wouldGo: retention.wouldGo }),
     now,
-    names,
+    numbers,
     plans,
     slots,
     latest,
@@ -149,12 +149,12 @@ export function createTimeSeries(
     forget,
     memory: {
       forgetNumbers({ tenantId, applicationName, endpointIds }) {
-        if (endpointIds) latest.forget(names.forgetEndpoints(endpointIds))
-        else if (applicationName !== undefined) names.forgetApplication({ tenantId, applicationName })
-        else names.forgetAll()
+        if (endpointIds) latest.forget(numbers.forgetEndpoints(endpointIds))
+        else if (applicationName !== undefined) numbers.forgetApplication({ tenantId, applicationName })
+        else numbers.forgetAll()
       },
       forgetAll() {
-        names.forgetAll()
+        numbers.forgetAll()
         slots.forget()
         latest.forgetAll()
       },

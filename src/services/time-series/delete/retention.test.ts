@@ -96,7 +96,7 @@ suite('retention', () => {
     // The newest value of `c` is one of those, and goes too.
     await service.latest.flush(true)
     await run()
-    const endpointNo = await service.names.endpointNo(one)
+    const endpointNo = await service.numbers.endpointNo(one)
     const latest = (await service.latest.of([endpointNo])).get(endpointNo)!
     assert.deepEqual(latest.map(({ value }) => value).sort(), [1, 10])
   })

@@ -9,7 +9,7 @@ import type { Gate } from '../../../kernel/gate.ts'
 import type { Log } from '../../../kernel/log.ts'
 import type { Applications } from '../../applications/contract.ts'
 import type { WouldGo } from '../contract.ts'
-import type { Names } from '../numbers.ts'
+import type { Numbers } from '../numbers/numbers.ts'
 import { dayMs, dayOf } from '../pack/chunk-builder.ts'
 import { monthOf } from '../pack/months.ts'
 import * as chunks from '../store/chunks.ts'
@@ -89,14 +89,14 @@ export interface RetentionOptions {
   /** For previews, which somebody waits for. */
   reading: Db
   turns: Gate
-  names: Names
+  numbers: Numbers
   applications: Applications
   now: Clock
   log: Log
 }
 
 export function createRetention(options: RetentionOptions) {
-  const { db, reading, turns, names, applications, now, log } = options
+  const { db, reading, turns, numbers, applications, now, log } = options
   /** What was done already: it changes once a day, or with the configuration. */
   const done = new Map<string, string>()
 
@@ -141,7 +141,7 @@ export function createRetention(options: RetentionOptions) {
   async function addHot(endpointNos: number[], { day, series }: Limit, sums: Map<number, Sum>) {
     const own = new Set(series.map(({ seriesId }) => seriesId))
     const sets = await store.countHotExpired(reading.sql, endpointNos, day * dayMs)
-    const seriesOf = await names.seriesIdsOf(sets.map(({ setId }) => setId))
+    const seriesOf = await numbers.seriesIdsOf(sets.map(({ setId }) => setId))
     for (const { setId, samples } of sets)
       for (const seriesId of seriesOf.get(setId) ?? [])
         if (own.has(seriesId)) add(sums, seriesId, { points: samples, unpacked: samples, bytes: 0 })

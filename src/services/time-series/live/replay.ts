@@ -4,7 +4,7 @@ import type { Db } from '../../../kernel/db.ts'
 import { invalidField } from '../../../kernel/errors.ts'
 import type { Value } from '../contract.ts'
 import type { KeptSince, RetentionRules } from '../delete/retention.ts'
-import type { Names } from '../numbers.ts'
+import type { Numbers } from '../numbers/numbers.ts'
 import { findSamplesSince } from '../store/live.ts'
 import { findEndpointsOf, findTheseEndpointsOf, type NumberedEndpoint } from '../store/numbers.ts'
 import { findSlots } from '../store/slots.ts'
@@ -41,13 +41,13 @@ interface One {
 
 export function createReplay(deps: {
   db: Db
-  names: Names
+  numbers: Numbers
   latest: Latest
   retention: Pick<RetentionRules, 'keptSince'>
   now: Clock
   position(): Promise<number>
 }): Replay {
-  const { db, names, latest, retention, now, position } = deps
+  const { db, numbers, latest, retention, now, position } = deps
 
   async function endpointsOf(watched: Watched): Promise<NumberedEndpoint[]> {
     const { tenantId, applicationName, endpointIds } = watched
@@ -62,7 +62,7 @@ export function createReplay(deps: {
     const idOf = new Map(endpoints.map(({ endpointNo, endpointId }) => [endpointNo, endpointId]))
     const rows = await findSamplesSince(db.sql, [...idOf.keys()], written, samplesMax + 1)
     if (rows.length > samplesMax) return undefined
-    const seriesOf = await names.seriesIdsOf(rows.map(({ setId }) => setId))
+    const seriesOf = await numbers.seriesIdsOf(rows.map(({ setId }) => setId))
     return rows.flatMap(({ endpointNo, ts, setId, written: at, v, x }) => {
       const values = valuesOf(v, x)
       return (seriesOf.get(setId) ?? []).map((seriesId, place) => ({
@@ -77,7 +77,7 @@ export function createReplay(deps: {
 
   /** Values of a series with the same time and stamp are one point. */
   async function pointsOf(watched: Watched, all: One[], keptSince?: KeptSince): Promise<LivePoint[]> {
-    const series = new Map((await names.seriesOf(watched)).map((one) => [one.seriesId, one]))
+    const series = new Map((await numbers.seriesOf(watched)).map((one) => [one.seriesId, one]))
     const points = new Map<string, { of: One; seriesName: string; values: Record<string, Value> }>()
     for (const one of all) {
       const found = series.get(one.seriesId)

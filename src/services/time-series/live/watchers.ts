@@ -3,7 +3,7 @@ import type { Caller, Ctx } from '../../../kernel/contract.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { invalidField, PlatformError } from '../../../kernel/errors.ts'
 import { LiveIsFull, TooManySubscriptions } from '../errors.ts'
-import type { Names } from '../numbers.ts'
+import type { Numbers } from '../numbers/numbers.ts'
 import type { Sights } from '../read/visible-series.ts'
 import { pointsOf } from '../write/publish-samples.ts'
 import type { Rows } from '../write/rows.ts'
@@ -49,10 +49,10 @@ interface Watcher {
 
 export function createLive(
   kit: Pick<Kit, 'db' | 'bus' | 'log' | 'metrics' | 'newId'>,
-  deps: { names: Names; sights: Sights; replay: Replay; limits: LiveLimits },
+  deps: { numbers: Numbers; sights: Sights; replay: Replay; limits: LiveLimits },
 ): Live {
   const { log } = kit
-  const { names, sights, replay, limits } = deps
+  const { numbers, sights, replay, limits } = deps
   const byApplication = new Map<string, Set<Watcher>>()
   let [count, waitingBytes] = [0, 0]
   let timer: NodeJS.Timeout | undefined
@@ -188,7 +188,7 @@ export function createLive(
         const isRemote = peers.isBusy() && peers.wants(origin)
         const watchers = byApplication.get(origin.applicationName)
         if (!isRemote && (!watchers || !isSeen(watchers, origin))) continue
-        const points = pointsOf(rows, row, names).map((point) => livePoint(point, rows.writtens[row]!))
+        const points = pointsOf(rows, row, numbers).map((point) => livePoint(point, rows.writtens[row]!))
         if (watchers) deliver(of(origin), points)
         if (isRemote) peers.forward(origin, points)
       }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { type Value, valueAt } from '../points.ts'
 import { type Chunk, createBuilder, dayMs, packed } from './chunk-builder.ts'
-import { type Value, valueAt } from './chunk-codec.ts'
 
 function build(list: [series: number, time: number, value: Value][]) {
   const chunks: Chunk[] = []

@@ -1,5 +1,6 @@
 /** From samples in the order of endpoint, time and writing to chunks: the part of packing that knows no database. */
-import { type Points, pack, type Value } from './chunk-codec.ts'
+import type { Points, Value } from '../points.ts'
+import { pack } from './chunk-codec.ts'
 
 export interface Chunk {
   endpointNo: number

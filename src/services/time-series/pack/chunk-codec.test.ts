@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { type Points, pack, unpack, type Value, valueAt } from './chunk-codec.ts'
+import { type Points, type Value, valueAt } from '../points.ts'
+import { pack, unpack } from './chunk-codec.ts'
 
 const pointsOf = (list: [number, Value][]): Points => {
   const times = Float64Array.from(list, ([time]) => time)

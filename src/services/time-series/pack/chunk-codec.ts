@@ -3,6 +3,7 @@
  * nothing where sampling is regular; numbers as whole numbers of the fewest decimals that give every one of them back
  * exactly, or as they are where there are none. Texts, booleans and nulls stand beside as JSON: they are rare.
  */
+import type { Points, Value } from '../points.ts'
 import {
   createReader,
   createWriter,
@@ -18,24 +19,6 @@ import {
   writeVarint,
   zigzag,
 } from './bit-blocks.ts'
-
-/** Anything that a point may hold. */
-export type Value = number | string | boolean | null
-
-export interface Points {
-  count: number
-  /** Milliseconds, ascending, no two the same. */
-  times: Float64Array
-  /** NaN where `others` has something. */
-  numbers: Float64Array
-  /** What is not a number, by its place. */
-  others?: Map<number, Exclude<Value, number>>
-}
-
-export const valueAt = (points: Points, index: number): Value => {
-  const number = points.numbers[index]!
-  return Number.isNaN(number) ? (points.others?.get(index) ?? null) : number
-}
 
 const version = 1
 /** How the numbers are kept. */

@@ -1,14 +1,14 @@
 /** One closed slot becomes chunks, in the transaction that it is given: whoever is killed in the middle leaves nothing behind. */
 import type { Sql } from '../../../kernel/db.ts'
 import type { Pace } from '../../../kernel/pace.ts'
-import type { Names } from '../numbers.ts'
-import { between, merge } from '../points.ts'
+import type { Numbers } from '../numbers/numbers.ts'
+import { between, merge, type Points, type Value } from '../points.ts'
 import * as store from '../store/chunks.ts'
 import { saveLatest } from '../store/latest.ts'
 import { findKnownNumbers } from '../store/numbers.ts'
 import { storedForm } from '../write/latest-values.ts'
 import { type Chunk, createBuilder, dayOf, type PackedChunk, packed, pointsMax } from './chunk-builder.ts'
-import { type Points, unpack, type Value } from './chunk-codec.ts'
+import { unpack } from './chunk-codec.ts'
 
 export interface Packed {
   samples: number
@@ -44,7 +44,7 @@ interface NewestOfSet {
 }
 
 export interface PackOptions {
-  names: Names
+  numbers: Numbers
   /** By the number of a series, the first day that is kept of it. */
   firstDays: ReadonlyMap<number, number>
   /** Called often; throws when it is time to end. */
@@ -56,7 +56,7 @@ export interface PackOptions {
 export async function packSlot(
   sql: Sql,
   slot: number,
-  { names, firstDays, check, pace }: PackOptions,
+  { numbers, firstDays, check, pace }: PackOptions,
 ): Promise<Packed> {
   const sum: Packed = { samples: 0, points: 0, chunks: 0, bytes: 0, dropped: 0, expired: 0 }
   let chunks: Chunk[] = []
@@ -94,7 +94,7 @@ export async function packSlot(
   for await (const page of store.readSlot(sql, slot, atOnce)) {
     check()
     const known = await findKnownNumbers(sql, [...new Set(page.map((row) => row.endpointNo))])
-    const seriesOf = await names.seriesIdsOf(page.map(({ setId }) => setId))
+    const seriesOf = await numbers.seriesIdsOf(page.map(({ setId }) => setId))
     for (const [index, row] of page.entries()) {
       if (index % rowsBetweenRests === 0) {
         await pace()

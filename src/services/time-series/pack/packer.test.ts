@@ -144,7 +144,7 @@ suite('packing', () => {
     let pages = 0
     const ended = house.kit.db.tx((tx) =>
       packSlot(tx, slot, {
-        names: service.names,
+        numbers: service.numbers,
         pace: () => undefined,
         firstDays: new Map(),
         check() {
@@ -164,7 +164,7 @@ suite('packing', () => {
   test('samples of endpoints that nobody knows are left out', async () => {
     const one = await endpoint()
     await collect(one, [{ a: 1 }])
-    const endpointNo = await service.names.endpointNo(one)
+    const endpointNo = await service.numbers.endpointNo(one)
     await sql`delete from time_series.endpoints where endpoint_no = ${endpointNo}`
     await pack()
     const [left] = await sql`select count(*)::int as count from time_series.chunks where endpoint_no = ${endpointNo}`

@@ -10,7 +10,7 @@ import type { Log } from '../../../kernel/log.ts'
 import type { Metrics } from '../../../kernel/metrics.ts'
 import { createPace } from '../../../kernel/pace.ts'
 import type { RetentionRules } from '../delete/retention.ts'
-import type { Names } from '../numbers.ts'
+import type { Numbers } from '../numbers/numbers.ts'
 import * as chunks from '../store/chunks.ts'
 import * as store from '../store/slots.ts'
 import type { Slots } from '../write/slots.ts'
@@ -28,7 +28,7 @@ export interface Packer {
 export interface PackerOptions {
   db: Db
   slots: Slots
-  names: Names
+  numbers: Numbers
   now: Clock
   log: Log
   metrics: Metrics
@@ -46,7 +46,7 @@ const everyMs = 10_000
 const lockTimeout = '55P03'
 const isLockTimeout = (error: unknown) => (error as { code?: string } | null)?.code === lockTimeout
 
-export function createPacker({ db, slots, names, now, log, metrics, retention, also }: PackerOptions): Packer {
+export function createPacker({ db, slots, numbers, now, log, metrics, retention, also }: PackerOptions): Packer {
   const packedSamples = metrics.counter('waypost_time_series_packed_samples_total', 'Samples that were packed')
   let stopping = false
   let running: Promise<void> | undefined
@@ -74,7 +74,7 @@ export function createPacker({ db, slots, names, now, log, metrics, retention, a
     const firstDays = await retention.firstDays()
     const done = await db.tx(async (sql) => {
       if (!(await chunks.tryPackingLock(sql)) || !(await store.takeClosedSlot(sql, slot))) return undefined
-      const sum = await packSlot(sql, slot, { names, firstDays, check, pace: createPace() })
+      const sum = await packSlot(sql, slot, { numbers, firstDays, check, pace: createPace() })
       await store.markPacked(sql, slot)
       return sum
     })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Points, type Value, valueAt } from '../pack/chunk-codec.ts'
+import { type Points, type Value, valueAt } from '../points.ts'
 import { downsample } from './downsample.ts'
 import { type Aggregate, aggregates, pointsOfSums, sumsOf } from './interval-sums.ts'
 import { intervalOf } from './intervals.ts'

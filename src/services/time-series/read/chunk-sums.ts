@@ -4,15 +4,8 @@
  */
 
 import { readVarint } from '../pack/bit-blocks.ts'
-import {
-  beginReading,
-  isOfNumbers,
-  type Points,
-  passPlain,
-  regularTimes,
-  unpackTimes,
-  unpackWholes,
-} from '../pack/chunk-codec.ts'
+import { beginReading, isOfNumbers, passPlain, regularTimes, unpackTimes, unpackWholes } from '../pack/chunk-codec.ts'
+import type { Points } from '../points.ts'
 import type { Span } from '../times.ts'
 import type { Sum } from './interval-sums.ts'
 import type { Interval } from './intervals.ts'

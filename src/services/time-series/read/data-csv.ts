@@ -2,7 +2,7 @@
  * Points as CSV (RFC 4180): `timestamp,endpointId,series` and a column for each name of a value. A text that a spreadsheet would
  * take for a formula has an apostrophe before it; nothing stands where there is no value or null.
  */
-import { type Points, valueAt } from '../pack/chunk-codec.ts'
+import { type Points, valueAt } from '../points.ts'
 import type { AskedSeries } from './asked-series.ts'
 import type { IdentifiedPart } from './data-json.ts'
 import { type Rows, rowAt, rowsOf } from './point-json.ts'

@@ -1,5 +1,5 @@
 /** Fewer points that look the same on a chart. */
-import type { Points } from '../pack/chunk-codec.ts'
+import type { Points } from '../points.ts'
 import type { Span } from '../times.ts'
 import type { Changing } from './aggregate.ts'
 import type { Piece } from './pieces.ts'

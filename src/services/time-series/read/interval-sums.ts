@@ -1,5 +1,5 @@
 /** What is known of the points of one part of time, and what becomes of it when more of them come. */
-import { type Points, type Value, valueAt } from '../pack/chunk-codec.ts'
+import { type Points, type Value, valueAt } from '../points.ts'
 import type { Interval } from './intervals.ts'
 
 export const aggregates = ['avg', 'min', 'max', 'sum', 'count', 'first', 'last'] as const

@@ -5,7 +5,7 @@ import type { Ask } from '../../../../test/harness/house.ts'
 import { openTimeSeries } from '../../../../test/harness/time-series.ts'
 import type { DeviceEndpoint } from '../../../kernel/device.ts'
 import { dayMs } from '../pack/chunk-builder.ts'
-import type { Value } from '../pack/chunk-codec.ts'
+import type { Value } from '../points.ts'
 
 const { admin, collect, configure, endpoint, house, pack, points, registered, retention, service } =
   await openTimeSeries()

@@ -1,7 +1,7 @@
 /** From what was read of some endpoints to the points of their series, one series at a time. */
 import { dayOf } from '../pack/chunk-builder.ts'
-import { firstTimeOf, type Points, unpack } from '../pack/chunk-codec.ts'
-import { between, merge } from '../points.ts'
+import { firstTimeOf, unpack } from '../pack/chunk-codec.ts'
+import { between, merge, type Points } from '../points.ts'
 import type { PackedOfSeries } from '../store/reading.ts'
 import type { Span } from '../times.ts'
 import type { AskedSeries } from './asked-series.ts'

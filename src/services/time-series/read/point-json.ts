@@ -2,8 +2,7 @@
  * Points as JSON, straight into bytes: a million of them are an answer of 66 MB, and building their texts one by one takes
  * three times as long.
  */
-import { type Points, valueAt } from '../pack/chunk-codec.ts'
-import { firstFrom } from '../points.ts'
+import { firstFrom, type Points, valueAt } from '../points.ts'
 import { dayMs, put, putNumber, putTimeOfDay, room, type TextBuffer } from './text-buffer.ts'
 
 /** One value of a series. */

@@ -4,7 +4,7 @@ import { readSeries } from '../../../../test/harness/read-series.ts'
 import { openTimeSeries } from '../../../../test/harness/time-series.ts'
 import type { DeviceEndpoint } from '../../../kernel/device.ts'
 import { dayMs } from '../pack/chunk-builder.ts'
-import type { Value } from '../pack/chunk-codec.ts'
+import type { Value } from '../points.ts'
 import type { ReaderLimits } from './reader.ts'
 
 const { collect, endpoint, house, pack, points, registered } = await openTimeSeries()

@@ -1,4 +1,5 @@
 /** Points by parts of time, and fewer of them. */
+
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { oneAtATime } from '../../../../test/harness/read-series.ts'
@@ -8,7 +9,7 @@ import { createGate } from '../../../kernel/gate.ts'
 import { Applications } from '../../applications/contract.ts'
 import { Register } from '../../register/contract.ts'
 import { dayMs } from '../pack/chunk-builder.ts'
-import type { Value } from '../pack/chunk-codec.ts'
+import type { Value } from '../points.ts'
 import { timeMax, timeMin } from '../times.ts'
 import { createDataRules, type DataQuestion } from './data.ts'
 import { type Aggregate, aggregates } from './interval-sums.ts'

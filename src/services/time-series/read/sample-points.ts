@@ -1,6 +1,5 @@
 /** Samples as `store/reading.ts` has them, as points of series. */
-import type { Points, Value } from '../pack/chunk-codec.ts'
-import { between } from '../points.ts'
+import { between, type Points, type Value } from '../points.ts'
 import type { SeriesSet } from '../store/numbers.ts'
 import { type HotRows, isPicked } from '../store/reading.ts'
 import type { Span } from '../times.ts'

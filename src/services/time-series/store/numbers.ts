@@ -76,7 +76,7 @@ export interface Series {
   valueName: string
 }
 
-interface Application {
+export interface Application {
   tenantId: string
   applicationName: string
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { messageOf, openTimeSeries } from '../../../../test/harness/time-series.ts'
-import { createNames } from '../numbers.ts'
+import { createNumbers } from '../numbers/numbers.ts'
 
 const { api, collect, configure, endpoint, hotRows, house, pack, service, points } = await openTimeSeries()
 
@@ -74,7 +74,7 @@ suite('collecting samples', () => {
       'auto~a/value': [[5, 2], ...times],
       'auto~b/value': [[start + 4, 5]],
     })
-    const newest = [...(await service.latest.of([await service.names.endpointNo(one)])).values()].flat()
+    const newest = [...(await service.latest.of([await service.numbers.endpointNo(one)])).values()].flat()
     assert.deepEqual(newest.map(({ timestamp, value }) => [timestamp, value]).sort(), [
       [start + 4, 5],
       [start + 7, 8],
@@ -129,33 +129,33 @@ suite('collecting samples', () => {
       },
     }
     const lists = Array.from({ length: 2100 }, (_, index) => [`auto~a\nvalue`, `auto~b${index}\nvalue`])
-    const names = createNames(counting, { seriesMax: 5000 })
-    const sets = await names.allSetsOf(one, lists)
+    const numbers = createNumbers(counting, { seriesMax: 5000 })
+    const sets = await numbers.allSetsOf(one, lists)
     assert.equal(transactions, 1)
     // So many combinations are too many: the last ones are kept value by value.
     for (const [index, own] of sets.entries()) {
       assert.equal(own.length, index < 2000 ? 1 : 2)
-      assert.deepEqual(own.flatMap(names.fieldsOf), lists[index])
-      assert.deepEqual(names.setsOf(one, lists[index]!), own, 'known by now')
+      assert.deepEqual(own.flatMap(numbers.fieldsOf), lists[index])
+      assert.deepEqual(numbers.setsOf(one, lists[index]!), own, 'known by now')
     }
   })
 
   test('an application that has as many series as it may is told so, and its known ones go on', async () => {
     const one = await endpoint()
-    const names = createNames(house.kit.db, { seriesMax: 3 })
+    const numbers = createNumbers(house.kit.db, { seriesMax: 3 })
     const fields = (...list: string[]) => list.map((name) => `auto~${name}\nvalue`)
     const full = (series: string) => ({
       status: 400,
       message: `Application ${one.applicationName} may have 3 values of series, and ${series} would be one more; nothing was stored`,
     })
-    await names.setsOf(one, fields('a', 'b'))
+    await numbers.setsOf(one, fields('a', 'b'))
     for (let attempt = 0; attempt < 2; attempt++)
-      await assert.rejects(async () => names.setsOf(one, fields('a', 'd', 'e')), full('auto~e.value'))
+      await assert.rejects(async () => numbers.setsOf(one, fields('a', 'd', 'e')), full('auto~e.value'))
     // Less than that still fits.
-    await names.setsOf(one, fields('c'))
+    await numbers.setsOf(one, fields('c'))
     for (let attempt = 0; attempt < 2; attempt++)
-      await assert.rejects(async () => names.setsOf(one, fields('a', 'd')), full('auto~d.value'))
-    assert.equal((await names.setsOf(one, fields('b', 'a')))[0]!.seriesIds.length, 2)
+      await assert.rejects(async () => numbers.setsOf(one, fields('a', 'd')), full('auto~d.value'))
+    assert.equal((await numbers.setsOf(one, fields('b', 'a')))[0]!.seriesIds.length, 2)
   })
 })
 
@@ -180,7 +180,7 @@ suite('putting points', () => {
         [2, null],
       ],
     })
-    assert.equal((await service.latest.of([await service.names.endpointNo(one)])).size, 1)
+    assert.equal((await service.latest.of([await service.numbers.endpointNo(one)])).size, 1)
   })
 
   test('names and values that cannot be are refused with their place, and nothing is stored', async () => {

@@ -4,7 +4,7 @@
  */
 import type { DeviceMessage } from '../../../kernel/device.ts'
 import { SampleRefused } from '../errors.ts'
-import type { Names } from '../numbers.ts'
+import type { Numbers } from '../numbers/numbers.ts'
 import type { SeriesSet } from '../store/numbers.ts'
 import { type Extracted, extract } from './extract.ts'
 import type { Plan } from './extraction-plan.ts'
@@ -14,13 +14,13 @@ import type { Writer } from './writer.ts'
 
 export interface Collecting {
   plans: Plans
-  names: Names
+  numbers: Numbers
   writer: Writer
 }
 
 const nothing = Promise.resolve()
 
-export function createCollect({ plans, names, writer }: Collecting) {
+export function createCollect({ plans, numbers, writer }: Collecting) {
   function extractAll(plan: Plan, samples: unknown[]): Extracted[] {
     const all: Extracted[] = []
     for (let index = 0; index < samples.length; index++) {
@@ -51,8 +51,8 @@ export function createCollect({ plans, names, writer }: Collecting) {
   async function addWhenKnown(origin: Origin, samples: unknown[], receivedAt: number) {
     const all = extractAll(await plans.of(origin), samples)
     if (all.length === 0) return { committed: nothing }
-    const endpointNo = await names.endpointNo(origin)
-    const sets = await names.allSetsOf(
+    const endpointNo = await numbers.endpointNo(origin)
+    const sets = await numbers.allSetsOf(
       origin,
       all.map(({ fields }) => fields),
     )
@@ -73,7 +73,7 @@ export function createCollect({ plans, names, writer }: Collecting) {
     const receivedAt = received.getTime()
     if (waiting.size > 0 && waiting.has(origin.endpointId)) return whenKnown(origin, samples, receivedAt)
     const plan = plans.of(origin)
-    const endpointNo = names.endpointNo(origin)
+    const endpointNo = numbers.endpointNo(origin)
     if (plan instanceof Promise || typeof endpointNo !== 'number') {
       if (typeof endpointNo !== 'number') endpointNo.catch(() => {})
       return whenKnown(origin, samples, receivedAt)
@@ -82,7 +82,7 @@ export function createCollect({ plans, names, writer }: Collecting) {
     if (all.length === 0) return nothing
     const sets: SeriesSet[][] = []
     for (let index = 0; index < all.length; index++) {
-      const found = names.setsOf(origin, all[index]!.fields)
+      const found = numbers.setsOf(origin, all[index]!.fields)
       if (found instanceof Promise) {
         found.catch(() => {})
         return whenKnown(origin, samples, receivedAt)

@@ -1,5 +1,7 @@
 /** From a sample to values of series: what a plan asks for, and every top-level number by itself (document 3, 3.2). */
-import type { Value } from '../pack/chunk-codec.ts'
+
+import { fieldOf } from '../numbers/field.ts'
+import type { Value } from '../points.ts'
 import { timeMax, timeMin, timeOfText } from '../times.ts'
 import { defaultValueName, type Plan, seriesName, type ValueType } from './extraction-plan.ts'
 
@@ -16,16 +18,7 @@ export interface Refused {
   problem: string
 }
 
-/** No name of a series or value holds a line break. */
-const separator = '\n'
-export const fieldOf = (series: string, value: string) => series + separator + value
-export const namesOf = (field: string): [series: string, value: string] => {
-  const at = field.indexOf(separator)
-  return [field.slice(0, at), field.slice(at + 1)]
-}
-
 export const autoPrefix = 'auto~'
-const autoEnding = separator + defaultValueName
 const textLengthMax = 65_536
 
 export function extract(plan: Plan, sample: unknown): Extracted | Refused {
@@ -48,7 +41,7 @@ export function extract(plan: Plan, sample: unknown): Extracted | Refused {
       const value = (sample as Record<string, unknown>)[key]
       if (typeof value !== 'number' || key === timeKey || !seriesName.test(key)) continue
       if (!Number.isFinite(value)) return { problem: `${key}: larger than any number that can be stored` }
-      fields.push(autoPrefix + key + autoEnding)
+      fields.push(fieldOf(autoPrefix + key, defaultValueName))
       values.push(value)
     }
   }

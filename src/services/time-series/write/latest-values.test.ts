@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { messageOf, openTimeSeries } from '../../../../test/harness/time-series.ts'
-import type { Value } from '../pack/chunk-codec.ts'
+import type { Value } from '../points.ts'
 import { createLatest } from './latest-values.ts'
 
 const { house, service, endpoint, collect, pack, sql } = await openTimeSeries()
 
 async function latestOf(one: Parameters<typeof collect>[0], of = service): Promise<Record<string, [number, Value]>> {
-  const endpointNo = await of.names.endpointNo(one)
-  const series = await of.names.seriesOf(one)
+  const endpointNo = await of.numbers.endpointNo(one)
+  const series = await of.numbers.seriesOf(one)
   const names = new Map(series.map(({ seriesId, name }) => [seriesId, name]))
   const found = (await of.latest.of([endpointNo])).get(endpointNo) ?? []
   return Object.fromEntries(found.map(({ seriesId, timestamp, value }) => [names.get(seriesId)!, [timestamp, value]]))
@@ -43,12 +43,12 @@ test('after a crash the samples that the table lacks are taken up, hot or packed
   service.latest.forgetAll()
   assert.deepEqual(await latestOf(one), { 'auto~a': [10, 1] })
 
-  const { names } = service
+  const { numbers } = service
   const { db, now, log } = house.kit
   const next = createLatest({
     db,
     reading: db,
-    names,
+    numbers,
     node: 'next',
     now,
     log,

@@ -3,12 +3,13 @@
  * second, with so many rows at a time that it costs a few hundredths of a core. A mark says up to where the table holds what
  * this process wrote: after a crash the rest is found in the samples.
  */
+
 import type { Clock } from '../../../kernel/clock.ts'
 import type { Db } from '../../../kernel/db.ts'
 import type { Log } from '../../../kernel/log.ts'
 import type { LatestValue } from '../contract.ts'
-import type { Names } from '../numbers.ts'
-import type { Value } from '../pack/chunk-codec.ts'
+import type { Numbers } from '../numbers/numbers.ts'
+import type { Value } from '../points.ts'
 import * as store from '../store/latest.ts'
 import { othersOf, type Rows, valuesOf } from './rows.ts'
 
@@ -52,14 +53,14 @@ export function createLatest(options: {
   db: Db
   /** For questions. */
   reading: Db
-  names: Names
+  numbers: Numbers
   node: string
   now: Clock
   log: Log
   /** The place in the order of writes up to which everything that this process wrote is stored. */
   storedUpTo(): Promise<number>
 }): Latest {
-  const { db, reading, names, node, now, log } = options
+  const { db, reading, numbers, node, now, log } = options
   let dirty = new Map<number, OfEndpoint>()
   let flushing = new Map<number, OfEndpoint>()
   let timer: NodeJS.Timeout | undefined
@@ -177,7 +178,7 @@ export function createLatest(options: {
       for (const endpointNo of endpointNos)
         for (const some of [flushing, dirty])
           for (const one of some.get(endpointNo)?.newest ?? []) newest.push({ ...one, endpointNo })
-      return await bySeries(newest, names)
+      return await bySeries(newest, numbers)
     },
     forget(endpointNos) {
       for (const endpointNo of endpointNos) dirty.delete(endpointNo)
@@ -217,8 +218,8 @@ function* slices<T>(all: T[], size: number) {
   for (let from = 0; from < all.length; from += size) yield all.slice(from, from + size)
 }
 
-async function bySeries(newest: (Newest & { endpointNo: number })[], names: Names) {
-  const seriesOf = await names.seriesIdsOf(newest.map(({ setId }) => setId))
+async function bySeries(newest: (Newest & { endpointNo: number })[], numbers: Numbers) {
+  const seriesOf = await numbers.seriesIdsOf(newest.map(({ setId }) => setId))
   const byEndpoint = Map.groupBy(newest, ({ endpointNo }) => endpointNo)
   const values = new Map<number, LatestValue[]>()
   for (const [endpointNo, own] of byEndpoint) values.set(endpointNo, valuesOfAll(own, seriesOf))

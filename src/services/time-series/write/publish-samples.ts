@@ -2,13 +2,13 @@
 import type { Bus } from '../../../kernel/bus.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import { PointsStored, type StoredPoint } from '../events.ts'
-import type { Names } from '../numbers.ts'
-import { namesOf } from './extract.ts'
+import { namesOf } from '../numbers/field.ts'
+import type { Numbers } from '../numbers/numbers.ts'
 import type { Rows } from './rows.ts'
 
 const pointsAtOnce = 500
 
-export async function tellStored(bus: Bus, sql: Sql, rows: Rows, names: Names) {
+export async function tellStored(bus: Bus, sql: Sql, rows: Rows, numbers: Numbers) {
   const byApplication = new Map<string, { tenantId: string; applicationName: string; points: StoredPoint[] }>()
   for (let row = 0; row < rows.count; row++) {
     const { tenantId, applicationName } = rows.origins[row]!
@@ -17,7 +17,7 @@ export async function tellStored(bus: Bus, sql: Sql, rows: Rows, names: Names) {
       own = { tenantId, applicationName, points: [] }
       byApplication.set(applicationName, own)
     }
-    own.points.push(...pointsOf(rows, row, names))
+    own.points.push(...pointsOf(rows, row, numbers))
   }
   for (const { points, ...of } of byApplication.values())
     for (let from = 0; from < points.length; from += pointsAtOnce)
@@ -25,12 +25,12 @@ export async function tellStored(bus: Bus, sql: Sql, rows: Rows, names: Names) {
 }
 
 /** One for each series of a row. */
-export function pointsOf(rows: Rows, row: number, names: Names): StoredPoint[] {
+export function pointsOf(rows: Rows, row: number, numbers: Numbers): StoredPoint[] {
   const { endpointId, versionName } = rows.origins[row]!
   const timestamp = new Date(rows.times[row]!).toISOString()
   const ingestionTimestamp = new Date(rows.writtens[row]! / 1000).toISOString()
   const bySeries = new Map<string, StoredPoint>()
-  for (const [place, field] of names.fieldsOf(rows.sets[row]!).entries()) {
+  for (const [place, field] of numbers.fieldsOf(rows.sets[row]!).entries()) {
     const [seriesName, valueName] = namesOf(field)
     const known = bySeries.get(seriesName)
     const point = known ?? { endpointId, versionName, seriesName, timestamp, ingestionTimestamp, values: {} }

@@ -1,9 +1,10 @@
 /** Points that people and rules write, through the same writer as those of devices. */
 import type { NewPoint } from '../contract.ts'
 import { PointRefused } from '../errors.ts'
-import type { Names } from '../numbers.ts'
+import { fieldOf } from '../numbers/field.ts'
+import type { Numbers } from '../numbers/numbers.ts'
 import { timeMax, timeMin } from '../times.ts'
-import { autoPrefix, fieldOf, problemOfValue } from './extract.ts'
+import { autoPrefix, problemOfValue } from './extract.ts'
 import { seriesName, valueNameProblem } from './extraction-plan.ts'
 import type { Writer } from './writer.ts'
 
@@ -13,7 +14,7 @@ interface Version {
   versionName: string
 }
 
-export function createPutPoints({ names, writer }: { names: Names; writer: Writer }) {
+export function createPutPoints({ numbers, writer }: { numbers: Numbers; writer: Writer }) {
   return async (version: Version, points: NewPoint[]): Promise<void> => {
     for (const point of points) check(point)
     // In one order, whatever that of the caller: fewer sets.
@@ -21,8 +22,8 @@ export function createPutPoints({ names, writer }: { names: Names; writer: Write
       .map((point) => ({ point, valueNames: Object.keys(point.values).sort() }))
       .filter(({ valueNames }) => valueNames.length > 0)
     if (ready.length === 0) return
-    const numbers = new Map(await Promise.all(numbersOf(version, points, names)))
-    const sets = await names.allSetsOf(
+    const endpointNos = new Map(await Promise.all(endpointNosOf(version, points, numbers)))
+    const sets = await numbers.allSetsOf(
       version,
       ready.map(({ point, valueNames }) => valueNames.map((name) => fieldOf(point.seriesName, name))),
     )
@@ -30,16 +31,16 @@ export function createPutPoints({ names, writer }: { names: Names; writer: Write
     for (const [index, { point, valueNames }] of ready.entries()) {
       const { endpointId, timestamp: at } = point
       const values = valueNames.map((name) => point.values[name]!)
-      rows.add(numbers.get(endpointId)!, at, false, sets[index]!, values, { ...version, endpointId })
+      rows.add(endpointNos.get(endpointId)!, at, false, sets[index]!, values, { ...version, endpointId })
     }
     await writer.committed()
   }
 }
 
 /** All at once, so that those who are not known yet are asked for together. */
-const numbersOf = (version: Version, points: NewPoint[], names: Names) =>
+const endpointNosOf = (version: Version, points: NewPoint[], numbers: Numbers) =>
   [...new Set(points.map(({ endpointId }) => endpointId))].map(
-    async (endpointId) => [endpointId, await names.endpointNo({ ...version, endpointId })] as const,
+    async (endpointId) => [endpointId, await numbers.endpointNo({ ...version, endpointId })] as const,
   )
 
 function check({ endpointId, seriesName: name, timestamp, values, place = `${endpointId}.${name}` }: NewPoint) {

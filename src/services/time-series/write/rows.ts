@@ -1,6 +1,7 @@
 /** Rows of samples that are written together, and their form as binary COPY: in the order of endpoint, time and arrival. */
+
 import type { Group } from '../../../kernel/group-commit.ts'
-import type { Value } from '../pack/chunk-codec.ts'
+import type { Value } from '../points.ts'
 import type { SeriesSet } from '../store/numbers.ts'
 
 /** Each group of rows has so many numbers in the order of writes, for samples of the same endpoint and time. */

@@ -85,7 +85,7 @@ test('two processes that receive samples without a timestamp of one endpoint in 
   // What each of them remembers as the newest value is a point that is stored.
   const stored = (await first.points('roaming'))['auto~v/value']!
   for (const { service } of processes) {
-    const [newest] = [...(await service.latest.of([await service.names.endpointNo(endpoint)])).values()].flat()
+    const [newest] = [...(await service.latest.of([await service.numbers.endpointNo(endpoint)])).values()].flat()
     assert.ok(stored.some(([time, value]) => time === newest!.timestamp && value === newest!.value))
   }
   await second.pack()
@@ -122,7 +122,7 @@ test('of two values with the same time the one that was written later counts, wh
   }
   await Promise.all([ahead!, behind].map(({ service }) => service.latest.flush(true)))
   const [newest] = [
-    ...(await ahead!.service.latest.of([await ahead!.service.names.endpointNo(endpoint)])).values(),
+    ...(await ahead!.service.latest.of([await ahead!.service.numbers.endpointNo(endpoint)])).values(),
   ].flat()
   assert.equal(newest!.value, 5)
   await ahead!.pack()

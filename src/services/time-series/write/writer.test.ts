@@ -22,8 +22,8 @@ const aWriter = (options: Partial<WriterOptions>) =>
 async function ready(writer: ReturnType<typeof aWriter>) {
   const one = await endpoint()
   await collect(one, [{ timestamp: 1, a: 0 }])
-  const endpointNo = await service.names.endpointNo(one)
-  const [set] = await service.names.setsOf(one, ['auto~a\nvalue'])
+  const endpointNo = await service.numbers.endpointNo(one)
+  const [set] = await service.numbers.setsOf(one, ['auto~a\nvalue'])
   return {
     one,
     write(value: number, arrivedAt?: number) {
@@ -97,8 +97,8 @@ test('a write of which nothing was heard is done again, and that changes nothing
 test('a time that is taken is found in an older slot too', async () => {
   const [first, second] = [aWriter({}), aWriter({})]
   const one = await ready(first)
-  const endpointNo = await service.names.endpointNo(one.one)
-  const [set] = await service.names.setsOf(one.one, ['auto~a\nvalue'])
+  const endpointNo = await service.numbers.endpointNo(one.one)
+  const [set] = await service.numbers.setsOf(one.one, ['auto~a\nvalue'])
   await one.write(1, 5000)
   await service.slots.rotate(true)
   second.current().add(endpointNo, second.timeOfArrival(endpointNo, 5000), true, [set!], [2], one.one)

@@ -1,0 +1,85 @@
+/** What this process knows of one application: its series, and its sets by their fields. Both only grow. */
+import type { Db } from '../../../kernel/db.ts'
+import * as store from '../store/numbers.ts'
+import { fieldOf } from './field.ts'
+
+export interface ApplicationSets {
+  /** Series ids by field. */
+  series: Map<string, number>
+  /** By `keyOf` their fields, each as a list of one, which is what callers want. */
+  sets: Map<string, store.SeriesSet[]>
+  /** How many series more it may have, as the database said; valid until `roomKnownUntil`. */
+  room: number
+  roomKnownUntil: number
+}
+
+/** With more combinations of fields than these, an application's samples are kept as one row for each field. */
+export const setsMax = 2000
+/** An index of PostgreSQL holds lists of up to about 670 numbers. */
+const fieldsOfSetMax = 500
+
+export const keyOf = (fields: string[]) => fields.join('\t')
+
+export async function loadApplicationSets(
+  db: Db,
+  application: store.Application,
+  found: (set: store.SeriesSet, fields: string[]) => void,
+): Promise<ApplicationSets> {
+  const [series, sets] = await Promise.all([store.findSeries(db.sql, application), store.findSets(db.sql, application)])
+  const fields = new Map(series.map(({ seriesId, name, valueName }) => [seriesId, fieldOf(name, valueName)]))
+  const known: ApplicationSets = {
+    series: new Map([...fields].map(([seriesId, field]) => [field, seriesId])),
+    sets: new Map(),
+    room: 0,
+    roomKnownUntil: 0,
+  }
+  for (const set of sets) {
+    const own = set.seriesIds.map((id) => fields.get(id)!)
+    found(set, own)
+    // Names with a tab were accepted once; such a set would be found under the key of another one.
+    if (keyOf(own).split('\t').length === own.length) known.sets.set(keyOf(own), [set])
+  }
+  return known
+}
+
+/**
+ * The sets that hold these fields in their order, or undefined where one is not known. `mayBeAlone`: one set for each field will do
+ * where there is none for all of them.
+ */
+export function findSetsOf(
+  known: ApplicationSets,
+  fields: string[],
+  mayBeAlone = known.sets.size >= setsMax,
+): store.SeriesSet[] | undefined {
+  const one = fields.length <= fieldsOfSetMax ? known.sets.get(keyOf(fields)) : undefined
+  if (one) return one
+  const sets: store.SeriesSet[] = []
+  for (const part of partsOf(fields)) {
+    const whole = known.sets.get(keyOf(part))
+    if (!whole && !mayBeAlone) return undefined
+    for (const set of whole ?? part.map((field) => known.sets.get(field)?.[0])) {
+      if (!set) return undefined
+      sets.push(set)
+    }
+  }
+  return sets
+}
+
+/** The lists of fields that sets have to be made for. */
+export function missingSets(known: ApplicationSets, lists: string[][]): string[][] {
+  const missing = new Map<string, string[]>()
+  for (const part of lists.flatMap(partsOf)) {
+    if (known.sets.has(keyOf(part))) continue
+    const isRoom = part.length === 1 || known.sets.size + missing.size < setsMax
+    for (const fields of isRoom ? [part] : part.map((field) => [field]))
+      if (!known.sets.has(keyOf(fields))) missing.set(keyOf(fields), fields)
+  }
+  return [...missing.values()]
+}
+
+function partsOf(fields: string[]): string[][] {
+  if (fields.length <= fieldsOfSetMax) return [fields]
+  const parts: string[][] = []
+  for (let from = 0; from < fields.length; from += fieldsOfSetMax) parts.push(fields.slice(from, from + fieldsOfSetMax))
+  return parts
+}
