@@ -2,6 +2,7 @@
 import { renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Identity } from '../identity/contract.ts'
+import type { Sql } from '../kernel/db.ts'
 import { newSecret } from '../kernel/ids.ts'
 import { Tenants } from '../services/tenants/contract.ts'
 import type { House } from './build.ts'
@@ -44,8 +45,14 @@ async function ensureRealm(house: House, tenantId: string, adminRoles: string[])
 /** The password is kept sealed so that bootstrap.json can be written again at every start. */
 async function ensureAdmin({ kit, ask }: House, tenantId: string, roles: string[]): Promise<string | undefined> {
   const name = vaultName(tenantId)
+  const read = async (sql: Sql) => (await sql`select sealed from kernel.vault where name = ${name}`)[0]
   return await kit.db.tx(async (sql) => {
-    const [known] = await sql`select sealed from kernel.vault where name = ${name}`
+    let known = await read(sql)
+    if (!known) {
+      // Nodes that start together on a fresh database: the first makes the administrator, the others read the password.
+      await sql`select pg_advisory_xact_lock(hashtextextended('waypost.bootstrap', 0))`
+      known = await read(sql)
+    }
     if (known) return kit.secrets.open(known.sealed) || undefined
     const password = newSecret(15)
     await ask(Identity).createUser(sql, tenantId, { username: adminName, password, roles })

@@ -1,8 +1,10 @@
 /** Durable jobs on PostgreSQL (pg-boss): enqueued in the caller's transaction, retried, taken up again after a crash. */
 import { PgBoss } from 'pg-boss'
+import packageJson from 'pg-boss/package.json' with { type: 'json' }
 import type { Value } from './db/values.ts'
 import type { Db, Pool, Sql } from './db.ts'
 import type { Log } from './log.ts'
+import { lockMigrations } from './migrate.ts'
 
 export interface JobOptions {
   /** Retries after a failure, with pauses that grow to 8 s. */
@@ -66,14 +68,32 @@ export async function readJobsVersion(sql: Sql): Promise<number | null> {
   return row?.version ?? null
 }
 
-/** Makes or migrates pg-boss's tables without doing any job. The pool must not translate names. */
-export async function installJobs(pool: Pool) {
-  const boss = new PgBoss({ schema: jobsSchema, db: executorOf(pool), schedule: false, supervise: false })
-  await boss.start()
-  await boss.stop({ graceful: false, close: false })
+/**
+ * Makes or migrates pg-boss's tables without doing any job, under the lock of migrations: of several nodes that install at once,
+ * pg-boss leaves all but one in a failed transaction. The pool must not translate names.
+ */
+export async function installJobs(pool: Pool, inTransaction: (work: (sql: Sql) => Promise<void>) => Promise<void>) {
+  if ((await readJobsVersion(pool)) === Number(packageJson.pgboss.schema)) return
+  await inTransaction(async (sql) => {
+    await lockMigrations(sql)
+    const boss = new PgBoss({ schema: jobsSchema, db: executorOf(pool), schedule: false, supervise: false })
+    await boss.start()
+    await boss.stop({ graceful: false, close: false })
+  })
 }
 
 const heartbeatSeconds = 10
+
+const queueOptions = ({ retries, timeoutSeconds }: JobType<object>) => ({
+  retryLimit: retries,
+  retryDelay: 1,
+  retryBackoff: true,
+  // A job that was killed with its process several times must not wait for minutes when nothing is wrong with it.
+  retryDelayMax: 8,
+  expireInSeconds: timeoutSeconds,
+  heartbeatSeconds,
+  deleteAfterSeconds: 7 * 24 * 3600,
+})
 
 export function createJobs({ db, pool, log }: { db: Db; pool: Pool; log: Log }): Jobs {
   const handlers = new Map<string, { job: JobType<object>; run: JobHandler<never> }>()
@@ -99,19 +119,17 @@ export function createJobs({ db, pool, log }: { db: Db; pool: Pool; log: Log }):
     for (const id of workers.get(name) ?? []) boss.notifyWorker(id)
   }
 
-  async function open({ name, retries, timeoutSeconds }: JobType<object>) {
-    const options = {
-      retryLimit: retries,
-      retryDelay: 1,
-      retryBackoff: true,
-      // A job that was killed with its process several times must not wait for minutes when nothing is wrong with it.
-      retryDelayMax: 8,
-      expireInSeconds: timeoutSeconds,
-      heartbeatSeconds,
-      deleteAfterSeconds: 7 * 24 * 3600,
+  /** Reads all queues in one statement, then makes those that are missing and changes those that differ: usually none. */
+  async function openQueues() {
+    if (handlers.size === 0) return
+    const queues = new Map((await boss.getQueues([...handlers.keys()])).map((queue) => [queue.name, queue]))
+    for (const { job } of handlers.values()) {
+      const queue = queues.get(job.name)
+      const options = queueOptions(job)
+      if (!queue) await boss.createQueue(job.name, options)
+      else if (Object.entries(options).some(([option, value]) => queue[option as keyof typeof options] !== value))
+        await boss.updateQueue(job.name, options)
     }
-    if (await boss.getQueue(name)) await boss.updateQueue(name, options)
-    else await boss.createQueue(name, options)
   }
 
   async function work({ name, parallel }: JobType<object>, run: JobHandler<never>) {
@@ -154,15 +172,12 @@ export function createJobs({ db, pool, log }: { db: Db; pool: Pool; log: Log }):
       })
     },
     async start(options) {
+      await installJobs(pool, db.tx)
       await boss.start()
-      for (const { job, run } of handlers.values()) {
-        await open(job)
-        if (options.workers) await work(job, run)
-      }
+      await openQueues()
+      if (options.workers) for (const { job, run } of handlers.values()) await work(job, run)
     },
-    async reopen() {
-      for (const { job } of handlers.values()) await open(job)
-    },
+    reopen: openQueues,
     async stop() {
       stopping.abort(new Error('the process stops'))
       // Graceful polls every half second whether a handler still runs; it is needless when none does.

@@ -31,7 +31,7 @@ export async function aDatabase(migrations?: Migration[]): Promise<{ connection:
   if (migrations) {
     await migrate(pool, migrations)
     const jobs = connect(connection, { max: 1, translate: false })
-    await installJobs(jobs)
+    await installJobs(jobs, async (work) => void (await pool.begin(work)))
     await jobs.end()
   }
   return { connection, pool }

@@ -112,7 +112,7 @@ export async function startPlatform(options: PlatformOptions = {}): Promise<Runn
   atTheEnd(async () => {
     if (child.exitCode === null && child.signalCode === null) await kill('SIGTERM')
   })
-  const deadline = Date.now() + 60_000
+  const deadline = Date.now() + 120_000
   while (!existsSync(file)) {
     if (child.exitCode !== null || Date.now() > deadline) throw new Error(`the platform did not start:\n${output}`)
     await sleep(10)

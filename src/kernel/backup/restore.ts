@@ -141,7 +141,7 @@ function migrationsOf(manifest: Manifest, ours: Migration[]): Migration[] {
 async function ensureJobs(connection: ConnectionOptions) {
   const pool = connect(connection, { max: 1, translate: false, name: 'waypost-backup' })
   try {
-    await installJobs(pool)
+    await installJobs(pool, (work) => transaction(connection, '', work))
   } finally {
     await pool.end({ timeout: 5 })
   }

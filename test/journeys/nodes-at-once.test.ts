@@ -1,0 +1,33 @@
+/** Several nodes that start at the same moment on one database that nobody has used yet. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { client } from '../harness/client.ts'
+import { freshDatabase, throwAwayDirectory } from '../harness/database.ts'
+import { databaseUrl } from '../harness/own-database.ts'
+import { startPlatform } from '../harness/platform.ts'
+
+const rounds = 2
+
+test('three nodes started at once on an empty database all come up, and are one platform', async () => {
+  for (let round = 0; round < rounds; round++) {
+    const environment = {
+      WAYPOST_DATABASE_URL: await databaseUrl(await freshDatabase()),
+      WAYPOST_MASTER_KEY: 'the same for all of the three nodes',
+    }
+    const nodes = await Promise.all(
+      [1, 2, 3].map(() => startPlatform({ directory: throwAwayDirectory(), environment })),
+    )
+    const [first, ...others] = nodes
+    for (const { bootstrap } of others) assert.deepEqual(bootstrap, first!.bootstrap)
+    for (const { managementUrl } of nodes)
+      assert.equal((await client(managementUrl)('GET /health/ready')).body.status, 'ready')
+    const ask = await first!.asService(first!.bootstrap.default)
+    assert.equal((await ask('POST /api/v1/applications', { name: `round-${round}` })).status, 201)
+    for (const node of others) {
+      const other = await node.asService(node.bootstrap.default)
+      assert.equal((await other(`GET /api/v1/applications/round-${round}`)).status, 200)
+    }
+    assert.deepEqual(await Promise.all(nodes.map((node) => node.kill('SIGTERM'))), [0, 0, 0])
+    for (const node of nodes) assert.doesNotMatch(node.output(), /"level":(50|60)/, node.output())
+  }
+})
