@@ -51,9 +51,9 @@ async function sendContent(query: CopyInQuery, wire: Wire) {
 
 const copyInMethods = {
   ...methods,
-  submit(this: CopyInQuery, wire: Wire) {
+  submit(this: CopyInQuery) {
     this.link.copying = true
-    wire.query(this.text)
+    this.link.messages.query(this.text)
     return null
   },
   handleCopyInResponse(this: CopyInQuery, wire: Wire) {
@@ -123,8 +123,8 @@ function flush(query: CopyOutQuery) {
 
 const copyOutMethods = {
   ...methods,
-  submit(this: CopyOutQuery, wire: Wire) {
-    wire.query(this.text)
+  submit(this: CopyOutQuery) {
+    this.link.messages.query(this.text)
     return null
   },
   handleCopyData(this: CopyOutQuery, { chunk }: { chunk: Buffer }) {

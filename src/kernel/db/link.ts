@@ -3,18 +3,12 @@ import type { Socket } from 'node:net'
 import { Client, DatabaseError } from 'pg'
 import { ConnectionError, isReadOnly } from './errors.ts'
 import type { Host, Server } from './hosts.ts'
+import { createMessages, type Messages } from './messages.ts'
 import { createPrepared, type Prepared } from './prepared.ts'
 
 /** The part of `pg`'s connection that our queries use. */
 export interface Wire {
   stream: Socket
-  parse(message: { name: string; text: string; types?: readonly number[] | undefined }): void
-  bind(message: { statement: string; values: readonly (string | Buffer | null)[] }): void
-  describe(message: { type: 'P' }): void
-  execute(): void
-  close(message: { type: 'S'; name: string }): void
-  sync(): void
-  query(text: string): void
   endCopyFrom(): void
   sendCopyFail(message: string): void
   on(event: string, listener: (message: never) => void): void
@@ -29,6 +23,7 @@ export interface Query {
 export interface Link {
   readonly server: Server
   readonly prepared: Prepared
+  readonly messages: Messages
   /** Statements that were sent and have no answer yet. */
   inFlight: number
   /** Set while a COPY FROM STDIN owns the connection: nothing may come between its data. */
@@ -121,19 +116,7 @@ function connectError(error: Error): Error {
 
 function linkOf(client: Client, wire: Wire, server: Server, options: LinkOptions): Link {
   const waiting: Query[] = []
-  let corked = false
 
-  /** What is sent within one turn of the event loop leaves in one write. */
-  function cork() {
-    if (corked) return
-    corked = true
-    wire.stream.cork()
-    process.nextTick(uncork)
-  }
-  function uncork() {
-    corked = false
-    wire.stream.uncork()
-  }
   function lose(error: Error) {
     if (link.lost) return
     link.lost = error
@@ -145,6 +128,7 @@ function linkOf(client: Client, wire: Wire, server: Server, options: LinkOptions
   const link: Link = {
     server,
     prepared: createPrepared(options.rowName),
+    messages: createMessages(() => wire.stream),
     inFlight: 0,
     copying: false,
     lent: false,
@@ -160,17 +144,11 @@ function linkOf(client: Client, wire: Wire, server: Server, options: LinkOptions
       link.inFlight++
       if (link.lost) query.handleError(link.lost)
       else if (link.copying) waiting.push(query)
-      else {
-        cork()
-        client.query(query as never)
-      }
+      else client.query(query as never)
     },
     copied() {
       link.copying = false
-      while (waiting.length > 0 && !link.copying && !link.lost) {
-        cork()
-        client.query(waiting.shift() as never)
-      }
+      while (waiting.length > 0 && !link.copying && !link.lost) client.query(waiting.shift() as never)
     },
     failed(error) {
       if (isReadOnly(error)) {

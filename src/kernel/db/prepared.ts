@@ -1,8 +1,7 @@
 /** Prepared statements of one connection: their names, the shape of their rows, and a bound on their number. */
-import type { Row, StatementText } from './sql.ts'
-import { parserOf } from './values.ts'
 
-export type RowOf = (fields: readonly (string | null)[]) => Row
+import { type RowOf, rowMaker } from './rows.ts'
+import type { StatementText } from './sql.ts'
 
 export interface Field {
   name: string
@@ -78,17 +77,10 @@ export function createPrepared(rowName: (column: string) => string): Prepared {
       return names
     },
     describe(fields) {
-      const names = fields.map(({ name }) => rowName(name))
-      const parsers = fields.map(({ dataTypeID }) => parserOf(dataTypeID))
-      return (values) => {
-        const row: Row = {}
-        for (let i = 0; i < names.length; i++) {
-          const value = values[i] as string | null
-          const parser = parsers[i]
-          row[names[i]!] = value === null || parser === undefined ? value : parser(value)
-        }
-        return row
-      }
+      return rowMaker(
+        fields.map(({ name }) => rowName(name)),
+        fields.map(({ dataTypeID }) => dataTypeID),
+      )
     },
   }
 }

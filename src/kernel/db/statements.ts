@@ -1,8 +1,9 @@
 /** Prepared statements, and texts without parameters. */
 import { isStalePlan } from './errors.ts'
-import type { Link, Wire } from './link.ts'
-import type { Field, PreparedStatement, RowOf } from './prepared.ts'
+import type { Link } from './link.ts'
+import type { Field, PreparedStatement } from './prepared.ts'
 import { type Answer, constructorOf, countOf, fail, methods, type QueryState, settle, succeed } from './query.ts'
+import type { RowOf } from './rows.ts'
 import type { Row, Rows, Statement } from './sql.ts'
 
 interface PreparedQuery extends QueryState<Rows> {
@@ -20,31 +21,31 @@ interface PreparedQuery extends QueryState<Rows> {
   again: ((statement: Statement, answer: Answer<Rows>) => void) | undefined
 }
 
-function bindTo(query: PreparedQuery, wire: Wire, statement: Statement, describe: boolean) {
-  const { prepared } = query.link
+function bindTo(query: PreparedQuery, statement: Statement, describe: boolean) {
+  const { prepared, messages } = query.link
   let known = statement.unprepared ? undefined : prepared.find(statement.text)
   if (!known && !statement.unprepared) {
     known = prepared.add(statement.text)
     query.parsed = known
-    for (const name of prepared.takeClosed()) wire.close({ type: 'S', name })
-    wire.parse({ name: known.name, text: statement.text.text, types: statement.text.oids })
-  } else if (!known) wire.parse({ name: '', text: statement.text.text, types: statement.text.oids })
-  wire.bind({ statement: known?.name ?? '', values: statement.values })
-  if (describe && known?.rowOf === undefined) wire.describe({ type: 'P' })
-  wire.execute()
+    for (const name of prepared.takeClosed()) messages.closeStatement(name)
+    messages.parse(known.name, statement.text.text, statement.text.oids)
+  } else if (!known) messages.parse('', statement.text.text, statement.text.oids)
+  messages.bind(known?.name ?? '', statement.values)
+  if (describe && known?.rowOf === undefined) messages.describePortal()
+  messages.execute()
   return known
 }
 
 const preparedMethods = {
   ...methods,
-  submit(this: PreparedQuery, wire: Wire) {
+  submit(this: PreparedQuery) {
     if (this.opening) {
       this.openings = 1
-      bindTo(this, wire, this.opening, false)
+      bindTo(this, this.opening, false)
     }
-    this.prepared = bindTo(this, wire, this.statement, true)
+    this.prepared = bindTo(this, this.statement, true)
     this.rowOf = this.prepared?.rowOf
-    wire.sync()
+    this.link.messages.sync()
     return null
   },
   handleRowDescription(this: PreparedQuery, { fields }: { fields: Field[] }) {
@@ -124,8 +125,8 @@ interface TextQuery extends QueryState<Rows & { tag: string }> {
 
 const textMethods = {
   ...methods,
-  submit(this: TextQuery, wire: Wire) {
-    wire.query(this.text)
+  submit(this: TextQuery) {
+    this.link.messages.query(this.text)
     return null
   },
   handleRowDescription(this: TextQuery, { fields }: { fields: Field[] }) {
