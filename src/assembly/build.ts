@@ -18,6 +18,7 @@ import { createMetrics } from '../kernel/metrics.ts'
 import { type MigrationSource, migrate, readMigrations } from '../kernel/migrate.ts'
 import { createSecrets, loadDataKey, loadMasterKey } from '../kernel/secrets.ts'
 import { createSignals, postgresTransport } from '../kernel/signals.ts'
+import { instancesOf } from './declared.ts'
 import { forgetFirstPasswords } from './first-password.ts'
 import { inOrder } from './order.ts'
 import { version } from './version.ts'
@@ -56,6 +57,8 @@ export async function buildHouse(options: {
   connection: ConnectionOptions
   log: Log
   services: AnyService[]
+  /** Whose declarations hold, where that is not just the services (tests). */
+  declared?: AnyService[]
   baseUrl: () => string
   now?: Clock
 }): Promise<House> {
@@ -87,6 +90,7 @@ export async function buildHouse(options: {
       baseUrl: options.baseUrl,
       settings: undefined,
       platform: config.platform,
+      instances: instancesOf(options.declared ?? services),
       system: (tenantId) => systemCtx(tenantId, log, newId()),
     }
     const gapListeners: (() => Promise<void>)[] = []

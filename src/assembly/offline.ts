@@ -6,6 +6,7 @@ import { createHttpServer } from '../kernel/http/server.ts'
 import { createLog } from '../kernel/log.ts'
 import { createMetrics } from '../kernel/metrics.ts'
 import { catalogue } from './catalogue.ts'
+import { instancesOf } from './declared.ts'
 import { apiDocument } from './front-pages.ts'
 import { inOrder } from './order.ts'
 
@@ -40,6 +41,7 @@ export async function offlineApiDocument(baseUrl: string) {
     newId: () => '',
     baseUrl: () => baseUrl,
     platform: config.platform,
+    instances: instancesOf(catalogue),
     system: unused('the system'),
   } as unknown as Kit
   const http = createHttpServer({

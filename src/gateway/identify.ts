@@ -9,9 +9,10 @@ import type { EndpointRef, Register } from '../services/register/contract.ts'
 import { EndpointUnregistered, VersionUpdated } from '../services/register/events.ts'
 import type { Tokens } from '../services/tokens/contract.ts'
 import { TokenStatusChanged, TokensDeleted } from '../services/tokens/events.ts'
+import { gatewayInstance } from './configuration.ts'
 import { DeviceUnknown, VersionUnknown } from './errors.ts'
 import type { Shown } from './peers.ts'
-import { instance, type Tenant, type Tenants, type Transport } from './tenants.ts'
+import type { Tenant, Tenants, Transport } from './tenants.ts'
 import type { Topic } from './topic.ts'
 
 export interface Identified {
@@ -74,11 +75,15 @@ export function createIdentify(deps: {
   bus: Bus
   tokens: Pick<Tokens, 'validate'>
   register: Pick<Register, 'findAll' | 'setVersion'>
-  applications: Pick<Applications, 'findVersion' | 'configuration'>
+  applications: Pick<Applications, 'findVersion' | 'follow'>
   tenants: Tenants
   extensions: () => ReadonlyMap<string, Extension>
 }): Identify {
   const { bus, tokens, register, applications, tenants } = deps
+  const allowedOf = applications.follow(
+    gatewayInstance,
+    (config): readonly string[] | undefined => config['allowed-extension-instances'],
+  )
   const versions = new Map<string, string>()
   /** Grows with every word that could make an answer wrong that is still on its way. */
   let words = 0
@@ -153,9 +158,8 @@ export function createIdentify(deps: {
   async function extensionOf({ tenantId, applicationName, versionName }: Version, name: string) {
     const extension = deps.extensions().get(name)
     if (!extension) return undefined
-    const configuration = await applications.configuration({ tenantId, instance, applicationName, versionName })
-    const allowed = configuration['allowed-extension-instances']
-    return Array.isArray(allowed) && !allowed.includes(name) ? undefined : extension
+    const allowed = await allowedOf({ tenantId, applicationName, versionName })
+    return allowed && !allowed.includes(name) ? undefined : extension
   }
 
   return Object.assign(((topic, by) => inTurn(() => identify(topic, by))) as Identify, {

@@ -5,6 +5,7 @@ import { Credentials } from '../services/credentials/contract.ts'
 import { Register } from '../services/register/contract.ts'
 import { Tokens } from '../services/tokens/contract.ts'
 import { TrafficLog } from '../services/traffic-log/contract.ts'
+import { gatewayInstances } from './configuration.ts'
 import { Gateway } from './contract.ts'
 import { createGateway } from './gateway.ts'
 import { deviceFace, deviceOperation, deviceRoots, mountBinding } from './http/binding.ts'
@@ -24,6 +25,7 @@ export default defineService({
   },
   migrations: new URL('./migrations/', import.meta.url),
   settings: gatewaySettings,
+  instances: gatewayInstances,
   build(kit, given) {
     const gateway = createGateway(kit, given)
     return {

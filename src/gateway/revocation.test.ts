@@ -273,6 +273,19 @@ test('a tenant may require its clients to show who they are, for each transport'
   })
 })
 
+test('a requirement that the gateway would not understand is refused, instead of leaving the transport open', async () => {
+  for (const [transports, where] of [
+    [{ http: { 'basic-auth': { required: 'true' } } }, 'transports.http.basic-auth.required'],
+    [{ http: { 'x509-auth': true } }, 'transports.http.x509-auth'],
+    [{ mqtt: { tcp: { 'x509-auth': { required: 1 } } } }, 'transports.mqtt.tcp.x509-auth.required'],
+  ] as const) {
+    const tenants = { default: { config: { transports } } }
+    const { status, text } = await admin('PUT /api/v1/tenant-configs', { kpc: { platform: { tenants } } })
+    assert.equal(status, 400, text)
+    assert.ok(text.includes(where), text)
+  }
+})
+
 test('after a gap everything that let a connection in is asked again', async () => {
   const { db } = house.kit
   const lost = await aPlace()

@@ -8,6 +8,7 @@ import type { Bus } from '../kernel/bus.ts'
 import type { Applications } from '../services/applications/contract.ts'
 import { ConfigurationChanged, VersionDeleted } from '../services/applications/events.ts'
 import { TenantTokensDeleted } from '../services/tokens/events.ts'
+import { gatewayInstance, type TenantConfiguration } from './configuration.ts'
 import { type Bucket, newBucket } from './limits.ts'
 
 /** As the tenant's configuration of the gateway names it (document 3, 1.16). */
@@ -28,9 +29,6 @@ export interface Tenants {
   /** Something was decided anew: whoever holds connections looks at those of this tenant, or at all of them. */
   onChange(listener: (tenantId: string | undefined) => void): void
 }
-
-/** The name of the gateway among the service instances. */
-export const instance = 'kpc'
 
 export function createTenants(
   bus: Bus,
@@ -57,7 +55,7 @@ export function createTenants(
     changed(tenantId)
   })
   bus.hear(ConfigurationChanged, ({ tenantId, instance: which }) => {
-    if (which === instance) changed(tenantId)
+    if (which === gatewayInstance.name) changed(tenantId)
   })
   bus.hear(VersionDeleted, ({ tenantId }) => changed(tenantId))
   bus.hear(TenantTokensDeleted, ({ tenantId }) => changed(tenantId))
@@ -83,7 +81,7 @@ export function createTenants(
       const before = tenants.get(tenantId)?.generation
       const [realm, configuration] = await Promise.all([
         identity.realm(tenantId),
-        applications.tenantConfiguration({ tenantId, instance }),
+        applications.tenantConfiguration({ tenantId, instance: gatewayInstance }),
       ])
       if (!realm) return undefined
       const known = tenants.get(tenantId)
@@ -115,28 +113,11 @@ export function createTenants(
   }
 }
 
-/**
- * `{ transports: { mqtt: { tcp: { 'basic-auth': { required } }, tls: { 'basic-auth', 'x509-auth' }, ws }, http } }`. HTTP has no
- * client authentication: whoever requires any there closes that door.
- */
-export function requiredOf(configuration: Record<string, unknown>): Tenant['required'] {
-  const methods = (...path: string[]): readonly Method[] => {
-    const found = at(configuration, 'transports', ...path)
-    return (['basic', 'x509'] as const).filter((method) => at(found, `${method}-auth`, 'required') === true)
-  }
-  return {
-    mqtt: methods('mqtt', 'tcp'),
-    mqtts: methods('mqtt', 'tls'),
-    websocket: methods('mqtt', 'ws'),
-    http: methods('http'),
-  }
+/** HTTP has no client authentication: a tenant that requires any there closes HTTP for its devices. */
+function requiredOf({ transports }: TenantConfiguration): Tenant['required'] {
+  const { tcp, tls, ws } = transports?.mqtt ?? {}
+  return { mqtt: methodsOf(tcp), mqtts: methodsOf(tls), websocket: methodsOf(ws), http: methodsOf(transports?.http) }
 }
 
-function at(value: unknown, ...path: string[]): unknown {
-  let found = value
-  for (const key of path) {
-    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, key)) return undefined
-    found = (found as Record<string, unknown>)[key]
-  }
-  return found
-}
+const methodsOf = (transport: { [method in `${Method}-auth`]?: { required: boolean } } = {}): readonly Method[] =>
+  (['basic', 'x509'] as const).filter((method) => transport[`${method}-auth`]?.required)

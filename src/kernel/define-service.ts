@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Bulk } from './bulk/bulk.ts'
 import type { Bus } from './bus.ts'
 import type { Clock } from './clock.ts'
+import type { ConfigurationInstance } from './configuration.ts'
 import type { Contract, Ctx } from './contract.ts'
 import type { Db } from './db.ts'
 import type { Extension } from './device.ts'
@@ -39,6 +40,8 @@ export interface Kit<S = unknown> {
   baseUrl: () => string
   /** The settings that the service declares. */
   settings: S
+  /** What users can configure, of all services, by name. */
+  instances: ReadonlyMap<string, ConfigurationInstance>
   /** Settings that are no single service's. */
   platform: PlatformSettings
   /** The platform itself as the caller, for a tenant. */
@@ -106,6 +109,8 @@ export interface ServiceDefinition<T, N extends Needs, S> {
   contents?: ContentNames
   /** From the service's settings.ts, and listed in assembly/settings.ts. */
   settings?: DeclaredSettings<S>
+  /** What users can configure for applications and tenants. */
+  instances?: readonly ConfigurationInstance[]
   build(kit: Kit<S>, given: Given<N>): BuiltService<T>
 }
 

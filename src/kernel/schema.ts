@@ -57,6 +57,9 @@ export function listOf(value: string | string[] | undefined): string[] | undefin
     .filter((part) => part !== '')
 }
 
+/** An optional field with a default, where the reader fills it in: its type says that it is there (kernel/configuration.ts). */
+export const defaulted = <T extends TSchema>(shape: T): T => Type.Optional(shape) as unknown as T
+
 /** Nothing in the body: 204, 304. */
 export const Empty = (description = 'No content') => Type.Null({ description })
 

@@ -68,6 +68,8 @@ export async function openHouse(options: HouseOptions): Promise<TestHouse> {
     connection: options.connection ?? (await migratedDatabase(options.services)),
     log,
     services: options.services,
+    // What can be configured is the same in every house, whichever services are in it.
+    declared: (await import('../../src/assembly/catalogue.ts')).catalogue,
     baseUrl: () => baseUrl,
     ...(options.now && { now: options.now }),
   })

@@ -6,6 +6,7 @@ import { addRealms, grantsOn } from '../../../test/harness/realm-state.ts'
 import identity from '../../identity/index.ts'
 import type { EventType } from '../../kernel/bus.ts'
 import { TenantDeleted } from '../tenants/events.ts'
+import { attributesInstance } from './configuration.ts'
 import { Applications } from './contract.ts'
 import * as events from './events.ts'
 import applications from './index.ts'
@@ -454,13 +455,13 @@ test('a deleted tenant takes its applications, versions and configurations with 
   const version = await aVersion(name, 'v1', {}, doomed)
   const kept = await anApplication()
   await doomed(`PUT ${root}/app-configs/applications/${name}`, {
-    dcx: { platform: { applications: { [name]: { a: 1 } } } },
+    adx: { platform: { applications: { [name]: { a: 1 } } } },
   })
-  const tenantConfig = { dcx: { platform: { tenants: { doomed: { config: { a: 1 } } } } } }
+  const tenantConfig = { adx: { platform: { tenants: { doomed: { config: { a: 1 } } } } } }
   assert.equal((await doomed(`PUT ${root}/tenant-configs`, tenantConfig)).status, 204)
   const ask = house.ask(Applications)
-  const place = { tenantId: 'doomed', instance: 'dcx', applicationName: name }
-  assert.deepEqual(await ask.configuration(place), { a: 1 })
+  const place = { tenantId: 'doomed', instance: attributesInstance, applicationName: name }
+  assert.deepEqual((await ask.configuration(place)).config, { a: 1 })
   assert.deepEqual(await ask.tenantConfiguration(place), { a: 1 })
 
   await house.kit.db.tx((sql) => house.kit.bus.publish(sql, TenantDeleted, { tenantId: 'doomed' }))
@@ -469,7 +470,7 @@ test('a deleted tenant takes its applications, versions and configurations with 
   assert.deepEqual((await doomed(`GET ${root}/applications`)).body, [])
   assert.deepEqual((await doomed(`GET ${root}/tenant-configs`)).body, {})
   assert.equal(await ask.findVersion(version), undefined)
-  assert.deepEqual(await ask.configuration(place), {})
+  assert.deepEqual((await ask.configuration(place)).config, {})
   assert.deepEqual(await ask.tenantConfiguration(place), {})
   assert.equal((await admin(`GET ${root}/applications/${kept}`)).status, 200)
   assert.equal((await admin(`POST ${root}/applications`, { name })).status, 201)

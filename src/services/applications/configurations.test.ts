@@ -7,7 +7,10 @@ import { openHouse } from '../../../test/harness/house.ts'
 import { addRealms } from '../../../test/harness/realm-state.ts'
 import { buildHouse } from '../../assembly/build.ts'
 import { loadConfig } from '../../config.ts'
+import { gatewayInstance } from '../../gateway/configuration.ts'
 import identity from '../../identity/index.ts'
+import { requestStatusInstance } from '../traffic-log/configuration.ts'
+import { attributesInstance } from './configuration.ts'
 import { Applications } from './contract.ts'
 import { ConfigurationChanged } from './events.ts'
 import applications from './index.ts'
@@ -285,8 +288,8 @@ suite('the configuration of a tenant', () => {
     for (const query of ['', '?serviceInstanceName=kpc', '?tenantId=default'])
       assert.deepEqual((await admin(`GET ${path}${query}`)).body, ofTenant('default', transports))
     assert.deepEqual((await admin(`GET ${path}?serviceInstanceName=epts`)).body, {})
-    assert.deepEqual(await ask.tenantConfiguration({ tenantId: 'default', instance: 'kpc' }), transports)
-    assert.deepEqual(await ask.tenantConfiguration({ tenantId: 'other', instance: 'kpc' }), {})
+    assert.deepEqual(await ask.tenantConfiguration({ tenantId: 'default', instance: gatewayInstance }), transports)
+    assert.deepEqual(await ask.tenantConfiguration({ tenantId: 'other', instance: gatewayInstance }), {})
   })
 
   test('of another tenant needs the permission on the platform', async () => {
@@ -333,24 +336,27 @@ suite('the configuration in force', () => {
     const version = `${name}-v1`
     await admin(`PUT ${pathOf(name)}`, enveloped('adx', name, { a: { x: 1, y: 1 }, b: 1 }))
     await admin(`PUT ${pathOf(name, version)}`, ofVersion('adx', name, version, { a: { x: 2 }, c: 3 }))
-    const of = { tenantId: 'default', instance: 'adx', applicationName: name }
-    assert.deepEqual(await ask.configuration(of), { a: { x: 1, y: 1 }, b: 1 })
-    assert.deepEqual(await ask.configuration({ ...of, versionName: version }), { a: { x: 2 }, b: 1, c: 3 })
-    assert.deepEqual(await ask.configuration({ ...of, versionName: `${name}-v2` }), { a: { x: 1, y: 1 }, b: 1 })
-    assert.deepEqual(await ask.configuration({ ...of, instance: 'dcx' }), {})
-    assert.deepEqual(await ask.configuration({ ...of, tenantId: 'other' }), {})
+    const of = { tenantId: 'default', instance: attributesInstance, applicationName: name }
+    assert.deepEqual((await ask.configuration(of)).config, { a: { x: 1, y: 1 }, b: 1 })
+    assert.deepEqual((await ask.configuration({ ...of, versionName: version })).config, { a: { x: 2 }, b: 1, c: 3 })
+    assert.deepEqual((await ask.configuration({ ...of, versionName: `${name}-v2` })).config, {
+      a: { x: 1, y: 1 },
+      b: 1,
+    })
+    assert.deepEqual((await ask.configuration({ ...of, instance: requestStatusInstance })).config, { outcomes: 1000 })
+    assert.deepEqual((await ask.configuration({ ...of, tenantId: 'other' })).config, {})
   })
 
   test('is the new one as soon as a write was answered, and cannot be changed by who asks', async () => {
     const name = await anApplication()
     const version = `${name}-v1`
-    const of = { tenantId: 'default', instance: 'adx', applicationName: name, versionName: version }
+    const of = { tenantId: 'default', instance: attributesInstance, applicationName: name, versionName: version }
     for (let round = 0; round < 5; round++) {
       await admin(`PATCH ${pathOf(name)}?serviceInstanceName=adx`, { round })
-      assert.deepEqual(await ask.configuration(of), { round })
+      assert.deepEqual((await ask.configuration(of)).config, { round })
     }
     await admin(`PATCH ${pathOf(name, version)}?serviceInstanceName=adx`, { deep: { own: true } })
-    const config = await ask.configuration(of)
+    const config = (await ask.configuration(of)).config
     assert.deepEqual(config, { round: 4, deep: { own: true } })
     assert.throws(() => Object.assign(config.deep as object, { own: false }))
   })
@@ -358,21 +364,21 @@ suite('the configuration in force', () => {
   test('does not survive the deletion of its version or application', async () => {
     const name = await anApplication()
     const version = `${name}-v1`
-    const of = { tenantId: 'default', instance: 'adx', applicationName: name, versionName: version }
+    const of = { tenantId: 'default', instance: attributesInstance, applicationName: name, versionName: version }
     const configure = () =>
       admin(`PUT ${pathOf(name)}`, enveloped('adx', name, { a: 1, versions: { [version]: { b: 1 } } }))
     const again = () => admin(`POST ${root}/applications/${name}/app-versions`, { nameSuffix: 'v1' })
     await configure()
-    assert.deepEqual(await ask.configuration(of), { a: 1, b: 1 })
+    assert.deepEqual((await ask.configuration(of)).config, { a: 1, b: 1 })
     await admin(`DELETE ${root}/applications/${name}/app-versions/${version}`)
     assert.equal((await again()).status, 201)
-    assert.deepEqual(await ask.configuration(of), { a: 1 })
+    assert.deepEqual((await ask.configuration(of)).config, { a: 1 })
     await configure()
-    assert.deepEqual(await ask.configuration(of), { a: 1, b: 1 })
+    assert.deepEqual((await ask.configuration(of)).config, { a: 1, b: 1 })
     await admin(`DELETE ${root}/applications/${name}`)
     await admin(`POST ${root}/applications`, { name })
     await again()
-    assert.deepEqual(await ask.configuration(of), {})
+    assert.deepEqual((await ask.configuration(of)).config, {})
   })
 })
 
@@ -443,15 +449,15 @@ test('a second node forgets what the first one changes, and a restarted one find
       const place = { tenantId: 'default', instance: 'adx', level: 'application', applicationName: 'shared' } as const
       await first.kit.bus.publish(tx, ConfigurationChanged, place)
     })
-  const of = { tenantId: 'default', instance: 'adx', applicationName: 'shared' }
+  const of = { tenantId: 'default', instance: attributesInstance, applicationName: 'shared' }
   await save(1)
-  for (const node of [first, second]) assert.deepEqual(await node.ask.configuration(of), { value: 1 })
+  for (const node of [first, second]) assert.deepEqual((await node.ask.configuration(of)).config, { value: 1 })
   await save(2)
-  assert.deepEqual(await first.ask.configuration(of), { value: 2 })
-  await eventually(async () => assert.deepEqual(await second.ask.configuration(of), { value: 2 }))
+  assert.deepEqual((await first.ask.configuration(of)).config, { value: 2 })
+  await eventually(async () => assert.deepEqual((await second.ask.configuration(of)).config, { value: 2 }))
   await Promise.all([first.close(), second.close()])
   const restarted = await aNode()
-  assert.deepEqual(await restarted.ask.configuration(of), { value: 2 })
+  assert.deepEqual((await restarted.ask.configuration(of)).config, { value: 2 })
   await restarted.close()
 })
 

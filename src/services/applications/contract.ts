@@ -1,3 +1,5 @@
+import type { ConfigurationInstance } from '../../kernel/configuration.ts'
+import type { ReadConfiguration } from '../../kernel/configuration-reader.ts'
 import { type Ctx, contract } from '../../kernel/contract.ts'
 import type { Sql } from '../../kernel/db.ts'
 
@@ -15,33 +17,36 @@ export interface Applications {
   exists(ctx: Ctx, application: { name: string }, sql?: Sql): Promise<boolean>
   /** Version names are unique on the platform; a device names one before its tenant is known. */
   findVersion(versionName: string, sql?: Sql): Promise<ApplicationVersionRef | undefined>
-  /** The effective configuration of a service instance: application level, overridden key by key by the version's. */
-  configuration(of: {
+  /**
+   * The effective configuration of a service instance: application level, overridden key by key by the version's. Here and below
+   * it is read by the schema of the instance: with its defaults, without what violates it.
+   */
+  configuration<C>(of: {
     tenantId: string
-    instance: string
+    instance: ConfigurationInstance<C>
     applicationName: string
     versionName?: string
-  }): Promise<Record<string, unknown>>
+  }): Promise<ReadConfiguration<C>>
   /**
    * What the configuration of an instance means for a version, for those who ask for every message: read once, remembered until
    * it changes, and given at once where it is known.
    */
-  follow<T>(
-    instance: string,
-    read: (config: Record<string, unknown>, of: ApplicationVersionRef) => T,
+  follow<C, T>(
+    instance: ConfigurationInstance<C>,
+    read: (config: C, of: ApplicationVersionRef) => T,
   ): (of: ApplicationVersionRef) => T | Promise<T>
   /**
    * The applications of a tenant, or these of them, in the order of their names, page after page: what an instance is
    * configured with at the application and at each of its versions.
    */
-  configurationsOf(of: {
+  configurationsOf<C>(of: {
     tenantId: string
-    instance: string
+    instance: ConfigurationInstance<C>
     names?: string[] | undefined
     after: string
     limit: number
-  }): Promise<{ applicationName: string; configurations: Record<string, unknown>[] }[]>
-  tenantConfiguration(of: { tenantId: string; instance: string }): Promise<Record<string, unknown>>
+  }): Promise<{ applicationName: string; configurations: C[] }[]>
+  tenantConfiguration<T>(of: { tenantId: string; instance: ConfigurationInstance<unknown, T> }): Promise<T>
   /** While somebody uses an application or version, it cannot be deleted: services that hold such things say so here. */
   addUsage(usage: ApplicationUsage): void
 }

@@ -4,6 +4,7 @@ import { jsonPayload, resources } from '../../kernel/device-resources.ts'
 import { defineError } from '../../kernel/errors.ts'
 import { Type } from '../../kernel/schema.ts'
 import { select } from './attribute-path.ts'
+import { attributesInstance } from './configuration.ts'
 import type { Applications } from './contract.ts'
 
 export const NoAttribute = defineError<{ path: string }>('no_such_attribute', 404, 'There is no attribute at {path}')
@@ -16,7 +17,12 @@ export const attributeDictionary = (applications: Pick<Applications, 'configurat
     '/json': async ({ endpoint, payload }) => {
       const { q } = request(payload)
       const { tenantId, applicationName, versionName } = endpoint
-      const data = await applications.configuration({ tenantId, instance: 'adx', applicationName, versionName })
+      const { config: data } = await applications.configuration({
+        tenantId,
+        instance: attributesInstance,
+        applicationName,
+        versionName,
+      })
       const found = select(data, q)
       if (found === undefined) throw NoAttribute({ path: q.slice(0, 200) })
       return { payload: found, always: true }

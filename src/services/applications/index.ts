@@ -1,5 +1,6 @@
 import { Identity } from '../../identity/contract.ts'
 import { defineService } from '../../kernel/define-service.ts'
+import { applicationsInstances } from './configuration.ts'
 import { Applications } from './contract.ts'
 import { attributeDictionary } from './device.ts'
 import { reactions } from './reactions.ts'
@@ -13,6 +14,7 @@ export default defineService({
   needs: { identity: Identity },
   migrations: new URL('./migrations/', import.meta.url),
   settings: applicationsSettings,
+  instances: applicationsInstances,
   build(kit, { identity }) {
     const service = createApplications(kit, identity)
     reactions(kit.bus, service)

@@ -2,12 +2,16 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { aCaller } from '../../../test/harness/builders.ts'
 import { openHouse } from '../../../test/harness/house.ts'
+import { catalogue } from '../../assembly/catalogue.ts'
+import { instancesOf } from '../../assembly/declared.ts'
+import { gatewayInstance } from '../../gateway/configuration.ts'
 import identity from '../../identity/index.ts'
+import type { Level } from '../../kernel/configuration.ts'
 import applications from './index.ts'
-import { instances, type Level } from './instances/table.ts'
 import { validateConfiguration } from './instances/validate.ts'
 
 const path = '/api/v1/service-instances'
+const instances = instancesOf(catalogue)
 
 test('service instances are listed for everybody who is known, with schemas only when asked for', async () => {
   const house = await openHouse({ services: [applications, identity] })
@@ -52,7 +56,7 @@ test('service instances are listed for everybody who is known, with schemas only
 
 suite('a configuration', () => {
   const check = (instance: string, config: unknown, level: Level = 'application') =>
-    validateConfiguration({ instance, level, path: 'at' }, config)
+    validateConfiguration(instances, { instance, level, path: 'at' }, config)
   const schemaText = (schema: unknown) => ({ endpointConfigurationSchema: JSON.stringify(schema) })
   const series = (...values: object[]) => ({ 'time-series': { names: { s: { values } } } })
 
@@ -71,6 +75,7 @@ suite('a configuration', () => {
     ],
     ['kpc', { 'allowed-extension-instances': ['dcx', 'cmx_ota'], 'idle-disconnect': 5 }, 'version'],
     ['kpc', { transports: { mqtt: { ws: { 'basic-auth': { required: false } } } } }, 'tenant'],
+    ['kpc', { transports: { http: { 'basic-auth': { required: true } }, coap: 1 } }, 'tenant'],
     ['epmx', { 'metadata-keys': { city_1: { 'write-enabled': true }, other: {} } }],
     ['epl', { connectivity: { 'metadata-keys': { state: 'up', 'state-ts': 'up_ts' }, 'time-series': { name: 'up' } } }],
     ['ecr', { ...schemaText({ type: 'object' }), endpointConfigurationSchemaRequired: true }],
@@ -104,6 +109,20 @@ suite('a configuration', () => {
     ['epts', series({ path: 'a', name: 'a=b' }), 'at.time-series.names.s.values.0.name', 'version'],
     ['epts', series({ path: 'a', type: 'object' }), 'at.time-series.names.s.values.0.type'],
     ['epts', { 'time-series': { timestamp: { format: 'roman' } } }, 'at.time-series.timestamp.format'],
+    ['kpc', { transports: { http: true } }, 'at.transports.http', 'tenant'],
+    [
+      'kpc',
+      { transports: { http: { 'basic-auth': { required: 'true' } } } },
+      'at.transports.http.basic-auth.required',
+      'tenant',
+    ],
+    [
+      'kpc',
+      { transports: { mqtt: { tcp: { 'x509-auth': { required: 1 } } } } },
+      'at.transports.mqtt.tcp.x509-auth.required',
+      'tenant',
+    ],
+    ['epts', series({ path: 'a', name: 'a\nb' }), 'at.time-series.names.s.values.0.name'],
     ['kpc', { 'allowed-extension-instances': ['ftp'] }, 'at.allowed-extension-instances.0', 'version'],
     ['kpc', { 'allowed-extension-instances': ['dcx', 'dcx'] }, 'at.allowed-extension-instances', 'version'],
     ['epmx', { 'metadata-keys': { 'a-b': {} } }, 'at.metadata-keys.a-b'],
@@ -155,7 +174,7 @@ suite('a configuration', () => {
   })
 
   test('names an extension of the gateway only if it is an instance too', () => {
-    const schema = instances.get('kpc')?.schemas.version as unknown as {
+    const schema = gatewayInstance.schemas.version as unknown as {
       properties: { 'allowed-extension-instances': { items: { enum: string[] } } }
     }
     for (const name of schema.properties['allowed-extension-instances'].items.enum) assert.ok(instances.has(name), name)

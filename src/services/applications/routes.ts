@@ -38,15 +38,15 @@ const namingOf = ({ displayName, description }: { displayName?: string; descript
 })
 
 export function routes(http: Http, service: ApplicationsService) {
-  instanceRoutes(http)
+  instanceRoutes(http, service)
   applicationRoutes(http, service)
   versionRoutes(http, service)
   configurationRoutes(http, service)
 }
 
-function instanceRoutes(http: Http) {
+function instanceRoutes(http: Http, { instances }: ApplicationsService) {
   http.get('/service-instances', { schema: schemas.listInstances, config: authenticated }, ({ query }, reply) =>
-    reply.send(presentInstances(undefined, listOf(query.include))),
+    reply.send(presentInstances(instances, undefined, listOf(query.include))),
   )
 
   http.get(
@@ -54,14 +54,14 @@ function instanceRoutes(http: Http) {
     { schema: schemas.readInstance, config: authenticated },
     ({ params, query }, reply) => {
       const name = params.serviceInstanceName
-      const [instance] = presentInstances([name], listOf(query.include))
+      const [instance] = presentInstances(instances, [name], listOf(query.include))
       if (!instance) throw NoServiceInstance({ name })
       return reply.send(instance)
     },
   )
 }
 
-function applicationRoutes(http: Http, { applications, everything }: ApplicationsService) {
+function applicationRoutes(http: Http, { applications, everything, instances: known }: ApplicationsService) {
   http.post('/applications', { schema: schemas.createApplication, config: create }, async (request, reply) => {
     const { body, query } = request
     const name = await applications.create(request.ctx, {
@@ -106,7 +106,7 @@ function applicationRoutes(http: Http, { applications, everything }: Application
     const { serviceInstanceName, include, appName } = request.query
     const instances = listOf(serviceInstanceName)
     const pieces = everything({
-      serviceInstances: presentInstances(instances, listOf(include)),
+      serviceInstances: presentInstances(known, instances, listOf(include)),
       instances,
       applicationNames: listOf(appName),
     })

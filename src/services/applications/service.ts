@@ -1,5 +1,7 @@
 /** The rules of the service put together: what routes.ts calls, and what other services ask for. */
 import type { Identity } from '../../identity/contract.ts'
+import type { ConfigurationInstance } from '../../kernel/configuration.ts'
+import { readConfiguration } from '../../kernel/configuration-reader.ts'
 import type { Kit } from '../../kernel/define-service.ts'
 import type { Applications } from './contract.ts'
 import { createFollow } from './following.ts'
@@ -11,6 +13,8 @@ import { createVersionRules, type VersionRules } from './service/versions.ts'
 import type { ApplicationsSettings } from './settings.ts'
 import { findApplication, findConfigurationsOf } from './store.ts'
 
+type Paged = Omit<Parameters<typeof findConfigurationsOf>[1], 'instance'>
+
 export interface ApplicationsService {
   applications: ApplicationRules
   versions: VersionRules
@@ -21,6 +25,7 @@ export interface ApplicationsService {
     instances: string[] | undefined
     applicationNames: string[] | undefined
   }): AsyncIterable<string>
+  instances: Kit['instances']
   api: Applications
 }
 
@@ -34,6 +39,7 @@ export function createApplications(kit: Kit<ApplicationsSettings>, identity: Ide
     applications,
     versions,
     configurations,
+    instances: kit.instances,
     async *everything({ serviceInstances, instances, applicationNames }) {
       yield `{"serviceInstances":${JSON.stringify(serviceInstances)},"applications":`
       yield* inArray(documentsOf(kit.db.sql, { names: applicationNames }))
@@ -48,8 +54,14 @@ export function createApplications(kit: Kit<ApplicationsSettings>, identity: Ide
       },
       findVersion: versions.findOwner,
       configuration: configurations.effective,
-      follow: createFollow(kit.bus, configurations.effective),
-      configurationsOf: (of) => findConfigurationsOf(kit.db.sql, of),
+      follow: createFollow(kit, configurations.effective),
+      async configurationsOf<C>({ instance, ...of }: Paged & { instance: ConfigurationInstance<C> }) {
+        const page = await findConfigurationsOf(kit.db.sql, { ...of, instance: instance.name })
+        return page.map(({ applicationName, configurations: stored }) => ({
+          applicationName,
+          configurations: stored.map((one) => readConfiguration(instance, 'application', one).config as C),
+        }))
+      },
       tenantConfiguration: configurations.effectiveForTenant,
       addUsage: usages.add,
     },

@@ -1,4 +1,5 @@
 import { Identity } from '../../identity/contract.ts'
+import { defineInstance } from '../../kernel/configuration.ts'
 import { defineService } from '../../kernel/define-service.ts'
 import { Applications } from '../applications/contract.ts'
 import { Register } from '../register/contract.ts'
@@ -26,6 +27,7 @@ export default defineService({
   migrations: new URL('./migrations/', import.meta.url),
   contents: { table: 'items', key: 'content_key', size: 'size', sha256: 'checksum', mark: 'store_mark' },
   settings: binaryDataSettings,
+  instances: [defineInstance({ name: 'bcx', group: 'Data collection', description: 'Binary data', urlPrefix: '/bcx' })],
   build(kit, given) {
     const service = createBinaryData(kit, given)
     reactions(kit.bus, service.endings)

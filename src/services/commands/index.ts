@@ -1,4 +1,5 @@
 import { Gateway } from '../../gateway/contract.ts'
+import { defineInstance } from '../../kernel/configuration.ts'
 import { defineService } from '../../kernel/define-service.ts'
 import { Commands } from './contract.ts'
 import { commandExtension } from './device.ts'
@@ -10,5 +11,6 @@ export default defineService({
   name: 'commands',
   provides: Commands,
   needs: { gateway: Gateway },
+  instances: [defineInstance({ name: 'cex', group: 'Command invocation', description: 'Commands', urlPrefix: '/cex' })],
   build: (_kit, { gateway }) => ({ api: noCommands, device: [commandExtension(noCommands, gateway)] }),
 })

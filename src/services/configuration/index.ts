@@ -1,6 +1,7 @@
 import { Gateway } from '../../gateway/contract.ts'
 import { defineService } from '../../kernel/define-service.ts'
 import { noConfigurations } from '../../kernel/device-configuration.ts'
+import { configurationInstances } from './configuration.ts'
 import { Configuration } from './contract.ts'
 import { endpointConfigurations } from './device.ts'
 
@@ -8,6 +9,7 @@ export default defineService({
   name: 'configuration',
   provides: Configuration,
   needs: { gateway: Gateway },
+  instances: configurationInstances,
   build: (_kit, { gateway }) => ({
     api: noConfigurations,
     device: [endpointConfigurations(noConfigurations, gateway)],

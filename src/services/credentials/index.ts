@@ -1,3 +1,4 @@
+import { defineInstance } from '../../kernel/configuration.ts'
 import { defineService } from '../../kernel/define-service.ts'
 import { Credentials } from './contract.ts'
 import { reactions } from './reactions.ts'
@@ -9,6 +10,9 @@ export default defineService({
   name: 'credentials',
   provides: Credentials,
   migrations: new URL('./migrations/', import.meta.url),
+  instances: [
+    defineInstance({ name: 'ccm', group: 'Identity management', description: 'Client credentials', urlPrefix: '/ccm' }),
+  ],
   build(kit) {
     const service = createCredentials(kit)
     reactions(kit.bus, service)

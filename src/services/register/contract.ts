@@ -3,6 +3,8 @@ import type { Sql } from '../../kernel/db.ts'
 import type { PlatformError } from '../../kernel/errors.ts'
 import { onResource } from '../../kernel/permissions.ts'
 
+export { connectivityInstance } from './configuration.ts'
+
 export interface EndpointRef {
   endpointId: string
   tenantId: string

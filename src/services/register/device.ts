@@ -14,6 +14,7 @@ import { jsonPayload, resources } from '../../kernel/device-resources.ts'
 import { defineError } from '../../kernel/errors.ts'
 import { Type } from '../../kernel/schema.ts'
 import type { Applications } from '../applications/contract.ts'
+import { metadataInstance } from './configuration.ts'
 import type { Register } from './contract.ts'
 import { NoEndpoint } from './errors.ts'
 import { type FollowKeys, reservedIn } from './metadata/connectivity-keys.ts'
@@ -37,13 +38,13 @@ const readGet = jsonPayload(
 const readUpdate = jsonPayload(Type.Unsafe<Metadata>({ type: 'object', minProperties: 1 }))
 const readKeys = jsonPayload(Type.Array(Type.String(), { minItems: 1, ...keyList }))
 
-type WhiteList = Record<string, { 'write-enabled'?: boolean }>
+type WhiteList = Record<string, { 'write-enabled': boolean }>
 
 /** What this device may do with its keys. */
 function accessOf(list: WhiteList | undefined, isReserved: IsReserved) {
   const readable = (key: string) => list === undefined || Object.hasOwn(list, key)
   /** Without a list: all. */
-  const writable = list && Object.keys(list).filter((key) => list[key]?.['write-enabled'] === true)
+  const writable = list && Object.keys(list).filter((key) => list[key]?.['write-enabled'])
   const isWritable = (key: string) => !isReserved(key) && (writable?.includes(key) ?? true)
   const check = (keys: string[], allowed: (key: string) => boolean, use: string) => {
     for (const key of keys) checkKey(key, 'payload')
@@ -62,10 +63,11 @@ type Access = ReturnType<typeof accessOf>
 
 export function endpointMetadata(
   register: Pick<Register, 'metadataOf' | 'updateMetadata'>,
-  applications: Pick<Applications, 'configuration'>,
+  applications: Pick<Applications, 'follow'>,
   connectivityKeys: FollowKeys,
 ): Extension {
   const ordered = inOrder()
+  const listOf = applications.follow(metadataInstance, (config): WhiteList | undefined => config['metadata-keys'])
 
   async function metadataOf(endpointId: string): Promise<Metadata> {
     const metadata = await register.metadataOf(endpointId)
@@ -83,11 +85,10 @@ export function endpointMetadata(
     <T>(read: (payload: Buffer) => T, use: (of: DeviceEndpoint, access: Access, asked: T) => Promise<DeviceAnswer>) =>
     async ({ endpoint, payload }: DeviceMessage) => {
       const asked = read(payload)
-      const { tenantId, applicationName, versionName } = endpoint
       return await ordered(endpoint.endpointId, async () => {
-        const config = await applications.configuration({ tenantId, instance: 'epmx', applicationName, versionName })
+        const list = await listOf(endpoint)
         const isReserved = reservedIn(await connectivityKeys(endpoint))
-        return await use(endpoint, accessOf(config['metadata-keys'] as WhiteList | undefined, isReserved), asked)
+        return await use(endpoint, accessOf(list, isReserved), asked)
       })
     }
 

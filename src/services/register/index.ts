@@ -2,6 +2,7 @@ import { Identity } from '../../identity/contract.ts'
 import { defineService } from '../../kernel/define-service.ts'
 import { Applications } from '../applications/contract.ts'
 import { Tokens } from '../tokens/contract.ts'
+import { registerInstances } from './configuration.ts'
 import { Register } from './contract.ts'
 import { endpointMetadata } from './device.ts'
 import { createChanges } from './endpoint-changes.ts'
@@ -21,11 +22,12 @@ export default defineService({
   provides: Register,
   needs: { identity: Identity, applications: Applications, tokens: Tokens },
   migrations: new URL('./migrations/', import.meta.url),
+  instances: registerInstances,
   build(kit, given) {
     const changes = createChanges()
     const matching = createMatching(kit, changes)
     const filters = createFilterRules(kit, { ...given, matching })
-    const connectivityKeys = followKeys(kit.log, given.applications)
+    const connectivityKeys = followKeys(given.applications)
     const service = { ...createRegister(kit, given, { changes, filters: filterIndex, connectivityKeys }), filters }
     reactions(kit.bus, service)
     const routes = [endpointRoutes, batchRoutes, metadataRoutes, relationRoutes, filterRoutes]

@@ -1,4 +1,5 @@
 import { Gateway } from '../../gateway/contract.ts'
+import { defineInstance } from '../../kernel/configuration.ts'
 import { defineService } from '../../kernel/define-service.ts'
 import { noConfigurations } from '../../kernel/device-configuration.ts'
 import { Software } from './contract.ts'
@@ -8,5 +9,14 @@ export default defineService({
   name: 'software',
   provides: Software,
   needs: { gateway: Gateway },
+  instances: [
+    defineInstance({ name: 'otao', group: 'Software updates', description: 'Software versions', urlPrefix: '/otao' }),
+    defineInstance({
+      name: 'cmx_ota',
+      serviceName: 'CMX',
+      group: 'Software updates',
+      description: 'Software update extension',
+    }),
+  ],
   build: (_kit, { gateway }) => ({ api: noConfigurations, device: [softwareExtension(noConfigurations, gateway)] }),
 })

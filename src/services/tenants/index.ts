@@ -1,4 +1,5 @@
 import { Identity } from '../../identity/contract.ts'
+import { defineInstance } from '../../kernel/configuration.ts'
 import { defineService } from '../../kernel/define-service.ts'
 import { detailFace, errorFace } from '../../kernel/faces.ts'
 import { defineBuilding } from './building.ts'
@@ -17,6 +18,14 @@ export default defineService({
   provides: Tenants,
   needs: { identity: Identity },
   migrations: new URL('./migrations/', import.meta.url),
+  instances: [
+    defineInstance({
+      name: 'tenant-manager',
+      group: 'Identity management',
+      description: 'Tenant manager',
+      urlPrefix: '/tenant-manager',
+    }),
+  ],
   build(kit, { identity }) {
     const building = defineBuilding(kit, identity)
     const defaults = defineDefaults(kit, identity)

@@ -1,5 +1,6 @@
 import { contract } from '../../kernel/contract.ts'
 import type { DeviceMessage } from '../../kernel/device.ts'
+import type { RetentionConfiguration } from './configuration.ts'
 import type { Value } from './points.ts'
 
 export type { Value }
@@ -52,6 +53,9 @@ export interface TimeSeries {
   /** By the number of the endpoint; what this process has stored is always there. */
   latestOf(endpointNos: number[]): Promise<Map<number, LatestValue[]>>
   /** With the retention that is configured, or a proposed one in the same form. */
-  retentionWouldDelete(application: { tenantId: string; applicationName: string }, proposed?: unknown): Promise<WouldGo>
+  retentionWouldDelete(
+    application: { tenantId: string; applicationName: string },
+    proposed?: RetentionConfiguration,
+  ): Promise<WouldGo>
 }
 export const TimeSeries = contract<TimeSeries>('time-series')

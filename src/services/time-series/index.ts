@@ -1,6 +1,7 @@
 import { defineService } from '../../kernel/define-service.ts'
 import { Applications } from '../applications/contract.ts'
 import { Register } from '../register/contract.ts'
+import { timeSeriesInstances } from './configuration.ts'
 import { TimeSeries } from './contract.ts'
 import { createEnrichment } from './device/enrichment.ts'
 import { createSamplePublisher } from './device/publish-samples.ts'
@@ -16,6 +17,7 @@ export default defineService({
   needs: { applications: Applications, register: Register },
   migrations: new URL('./migrations/', import.meta.url),
   settings: timeSeriesSettings,
+  instances: timeSeriesInstances,
   build(kit, { applications, register }) {
     const service = createTimeSeries(kit, { applications, register })
     reactions(kit.bus, service)

@@ -68,7 +68,7 @@ export function createTimeSeries(
   const db = kit.db.open({ max: writesAtOnce * 2, name: 'waypost-series' })
   const background = kit.db.open({ max: 2, name: 'waypost-series-packing' })
   const numbers = createNumbers(kit.db, kit.settings)
-  const plans = createPlans(log, applications)
+  const plans = createPlans(applications)
   const slots = createSlots(kit)
   const writer = createWriter({
     db,

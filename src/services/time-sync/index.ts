@@ -1,3 +1,4 @@
+import { defineInstance } from '../../kernel/configuration.ts'
 import { defineService } from '../../kernel/define-service.ts'
 import { TimeSync } from './contract.ts'
 import { timeSynchronisation } from './device.ts'
@@ -5,5 +6,6 @@ import { timeSynchronisation } from './device.ts'
 export default defineService({
   name: 'time-sync',
   provides: TimeSync,
+  instances: [defineInstance({ name: 'tsx', group: 'Communication', description: 'Time synchronization extension' })],
   build: ({ now }) => ({ api: {}, device: [timeSynchronisation(now)] }),
 })

@@ -1,3 +1,4 @@
+import { defineInstance } from '../../kernel/configuration.ts'
 import { defineService } from '../../kernel/define-service.ts'
 import { Applications } from '../applications/contract.ts'
 import { Tokens } from './contract.ts'
@@ -10,6 +11,9 @@ export default defineService({
   provides: Tokens,
   needs: { applications: Applications },
   migrations: new URL('./migrations/', import.meta.url),
+  instances: [
+    defineInstance({ name: 'cm', group: 'Identity management', description: 'Endpoint tokens', urlPrefix: '/cm' }),
+  ],
   build(kit, { applications }) {
     const service = createTokens(kit, applications)
     reactions(kit.bus, service)

@@ -1,5 +1,6 @@
 import { defineService } from '../../kernel/define-service.ts'
 import { Applications } from '../applications/contract.ts'
+import { trafficLogInstances } from './configuration.ts'
 import { TrafficLog } from './contract.ts'
 import { requestStatus } from './device.ts'
 import { reactions } from './reactions.ts'
@@ -13,6 +14,7 @@ export default defineService({
   needs: { applications: Applications },
   migrations: new URL('./migrations/', import.meta.url),
   settings: trafficLogSettings,
+  instances: trafficLogInstances,
   build(kit, { applications }) {
     const service = createTrafficLog(kit, applications)
     reactions(kit.bus, service)

@@ -8,6 +8,7 @@ import { defineJob } from '../../kernel/jobs.ts'
 import type { Window } from '../../kernel/paging.ts'
 import { holds, onPlatform, visible } from '../../kernel/permissions.ts'
 import type { Applications } from '../applications/contract.ts'
+import { requestStatusInstance } from './configuration.ts'
 import type { TrafficLog } from './contract.ts'
 import { NoOutcome, SearchTooLong } from './errors.ts'
 import { createPartitions } from './partitions.ts'
@@ -71,8 +72,6 @@ const ForgetTenant = defineJob<{ tenantId: string; until: string }>('traffic-log
   timeoutSeconds: 3600,
 })
 const forgottenAtOnce = 10_000
-const outcomesDefault = 1000
-const outcomesMax = 10_000
 /** An endpoint's records that an outcome is looked for in, for each outcome that is kept. */
 const recordsPerOutcome = 20
 
@@ -87,6 +86,7 @@ export function createTrafficLog(kit: Kit<TrafficLogSettings>, applications: App
   const { payloadBytesMax, retentionDays } = kit.settings
   const writing = db.open({ max: writesAtOnce * 2, name: 'waypost-traffic' })
   const partitions = createPartitions(kit, retentionDays)
+  const outcomesOf = applications.follow(requestStatusInstance, ({ outcomes }) => outcomes)
   const gate = createGate({ perTenant: 2, inAll: 4, waitingPerTenant: 20 })
 
   async function inPartitions(from: number, to: number, write: () => Promise<void>) {
@@ -167,8 +167,7 @@ export function createTrafficLog(kit: Kit<TrafficLogSettings>, applications: App
     },
 
     async outcome({ tenantId, applicationName, versionName, endpointId }, extension, requestId) {
-      const of = { tenantId, instance: 'rsx', applicationName, versionName }
-      const outcomes = outcomesOf(await applications.configuration(of))
+      const outcomes = await outcomesOf({ tenantId, applicationName, versionName })
       const wanted = { tenantId, endpointId, extension, requestId, outcomes, within: outcomes * recordsPerOutcome }
       const find = () => endpoints.findOutcome(db.sql, wanted)
       // An answer leaves while its record is on the way, and whoever has just heard it may ask: 404 would make it send again.
@@ -217,12 +216,6 @@ const refusalView = ({ versionName: appVersionName, ...row }: RefusalRow) =>
   Object.fromEntries(
     Object.entries({ ...row, appVersionName, tenantId: row.tenantId || null }).filter(([, value]) => value !== null),
   )
-
-/** `outcomes` of the instance's configuration, where it makes sense. */
-function outcomesOf({ outcomes }: Record<string, unknown>): number {
-  if (!Number.isInteger(outcomes) || (outcomes as number) < 1) return outcomesDefault
-  return Math.min(outcomes as number, outcomesMax)
-}
 
 function statusOf(metadata: string | null): number | undefined {
   const { statusCode } = metadata ? JSON.parse(metadata) : {}

@@ -1,10 +1,13 @@
 /** Service instances as they are shown. */
+import type { ConfigurationInstance } from '../../../kernel/configuration.ts'
 import { invalidField } from '../../../kernel/errors.ts'
-import { type Instance, instances } from './table.ts'
 
 const includable = ['appConfigurationSchema', 'appVersionConfigurationSchema']
 
-function present({ schemas, name, serviceName, serviceGroup, description, urlPrefix }: Instance, include: string[]) {
+function present(
+  { schemas, name, serviceName, serviceGroup, description, urlPrefix }: ConfigurationInstance,
+  include: string[],
+) {
   const { application, version } = schemas
   return {
     name,
@@ -21,7 +24,11 @@ function present({ schemas, name, serviceName, serviceGroup, description, urlPre
 }
 
 /** All of them, or the named ones, with the schemas that are asked for. */
-export function presentInstances(names: string[] | undefined, include: string[] = []) {
+export function presentInstances(
+  instances: ReadonlyMap<string, ConfigurationInstance>,
+  names: string[] | undefined,
+  include: string[] = [],
+) {
   const unknown = include.find((name) => !includable.includes(name))
   if (unknown !== undefined) throw invalidField('include', `expected one of ${includable.join(', ')}`)
   return [...instances.values()]

@@ -1,9 +1,12 @@
 import type { Identity } from '../../../identity/contract.ts'
+import type { ConfigurationInstance } from '../../../kernel/configuration.ts'
+import { type ReadConfiguration, readConfiguration } from '../../../kernel/configuration-reader.ts'
 import { type Ctx, tenantOf } from '../../../kernel/contract.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { type Document, documentOf } from '../../../kernel/document.ts'
 import { invalidField } from '../../../kernel/errors.ts'
+import type { Applications } from '../contract.ts'
 import {
   type Entry,
   readEnvelope,
@@ -39,8 +42,8 @@ export interface ConfigurationRules {
   replaceForTenant(ctx: Ctx, of: TenantPlace, envelope: unknown): Promise<void>
   readForTenant(ctx: Ctx, of: TenantPlace): Promise<Document>
   /** In force for a version, or for the application when none is named. */
-  effective(of: { tenantId: string; instance: string; applicationName: string; versionName?: string }): Promise<Config>
-  effectiveForTenant(of: { tenantId: string; instance: string }): Promise<Config>
+  effective: Applications['configuration']
+  effectiveForTenant: Applications['tenantConfiguration']
 }
 
 interface TenantPlace {
@@ -51,7 +54,7 @@ interface TenantPlace {
 const nothing: Config = Object.freeze({})
 
 export function createConfigurationRules(
-  { db, bus }: Kit,
+  { db, bus, log, instances: known }: Kit,
   identity: Identity,
   applications: ApplicationRules,
   memory: Memory,
@@ -62,7 +65,7 @@ export function createConfigurationRules(
   async function save(sql: Sql, tenantId: string, entry: Entry) {
     const { instance, applicationName, versionName, config, path } = entry
     const level = levelOf(entry)
-    validateConfiguration({ instance, level, path }, config)
+    validateConfiguration(known, { instance, level, path }, config)
     const changed = await store.saveConfiguration(sql, { tenantId, applicationName, versionName, instance, config })
     if (!changed) return
     const event: ConfigurationEvent = { tenantId, instance, level, applicationName }
@@ -127,12 +130,12 @@ export function createConfigurationRules(
         const [instance, ...others] = instances ?? []
         if (instance === undefined) throw invalidField('serviceInstanceName', 'is required')
         if (others.length > 0) throw invalidField('serviceInstanceName', 'expected exactly one')
-        knownInstance(instance, 'serviceInstanceName')
+        knownInstance(known, instance, 'serviceInstanceName')
         const { applicationName, versionName } = place
         if (versionName === undefined && isObject(patch) && Object.hasOwn(patch, 'versions'))
           throw invalidField('versions', 'is kept for the versions: change each at its own address')
-        const [known] = await store.findConfigurations(sql, { tenantId, ...place, instances: [instance] })
-        const config = mergePatch(known?.config ?? {}, patch)
+        const [stored] = await store.findConfigurations(sql, { tenantId, ...place, instances: [instance] })
+        const config = mergePatch(stored?.config ?? {}, patch)
         await save(sql, tenantId, { instance, applicationName, versionName, config, path: 'body' })
       })
     },
@@ -187,7 +190,7 @@ export function createConfigurationRules(
         for (const { instance, config, path } of entries) {
           if (of.instances && !of.instances.includes(instance))
             throw invalidField(path, 'is not one of serviceInstanceName')
-          validateConfiguration({ instance, level: 'tenant', path }, config)
+          validateConfiguration(known, { instance, level: 'tenant', path }, config)
           const changed = await store.saveTenantConfiguration(sql, { tenantId, instance, config })
           if (changed) await bus.publish(sql, ConfigurationChanged, { tenantId, instance, level: 'tenant' })
         }
@@ -200,18 +203,37 @@ export function createConfigurationRules(
       return documentOf(writeTenantEnvelope(found, tenantId))
     },
 
-    async effective({ tenantId, instance, applicationName, versionName }) {
-      const base = (await level({ tenantId, applicationName })).get(instance)
-      if (versionName === undefined) return base ?? nothing
-      const over = (await level({ tenantId, applicationName, versionName })).get(instance)
-      // Devices ask for every message: nothing is copied where there is nothing to override.
-      return base && over ? { ...base, ...over } : (over ?? base ?? nothing)
+    async effective<C>({ tenantId, instance, applicationName, versionName }: Asked<C>) {
+      const base = (await level({ tenantId, applicationName })).get(instance.name)
+      const over =
+        versionName === undefined
+          ? undefined
+          : (await level({ tenantId, applicationName, versionName })).get(instance.name)
+      const stored = base && over ? { ...base, ...over } : (over ?? base ?? nothing)
+      return readConfiguration(instance, 'application', stored) as ReadConfiguration<C>
     },
 
-    async effectiveForTenant({ tenantId, instance }) {
-      return (await level({ tenantId })).get(instance) ?? nothing
+    async effectiveForTenant<T>({
+      tenantId,
+      instance,
+    }: {
+      tenantId: string
+      instance: ConfigurationInstance<unknown, T>
+    }) {
+      const stored = (await level({ tenantId })).get(instance.name) ?? nothing
+      const { config, problems } = readConfiguration(instance, 'tenant', stored)
+      if (problems.length > 0)
+        log.warn({ tenantId, instance: instance.name, problems }, 'invalid parts of a configuration are ignored')
+      return config as T
     },
   }
+}
+
+interface Asked<C> {
+  tenantId: string
+  instance: ConfigurationInstance<C>
+  applicationName: string
+  versionName?: string
 }
 
 const byApplication = (a: Entry, b: Entry) => (a.applicationName < b.applicationName ? -1 : 1)

@@ -3,8 +3,9 @@ import { suite, test } from 'node:test'
 import { aDeviceEndpoint, sayTo } from '../../../../test/harness/device-messages.ts'
 import { eventually } from '../../../../test/harness/eventually.ts'
 import { ids, openRegister, query, root } from '../../../../test/harness/register.ts'
+import { readConfiguration } from '../../../kernel/configuration-reader.ts'
 import { Register } from '../contract.ts'
-import { keysIn } from './connectivity-keys.ts'
+import { followKeys } from './connectivity-keys.ts'
 
 const { house, admin, heard, anApplication, anEndpoint } = await openRegister()
 const register = house.ask(Register)
@@ -29,6 +30,13 @@ async function aNamedApplication(keys: object = { state: 'online', 'state-ts': '
   assert.equal(answer.status, 204, answer.text)
   return made
 }
+
+/** As they are in force where this configuration is stored, however it came there. */
+const keysIn = (stored: object) =>
+  followKeys({
+    follow: (instance, read) => (of) =>
+      read(readConfiguration(instance, 'application', stored as Record<string, unknown>).config as never, of),
+  })({ tenantId: 'a', applicationName: 'b', versionName: 'c' })
 
 suite('names of connectivity', () => {
   test('are those of the configuration, beside the ETag, and what is told has them', async () => {
@@ -149,10 +157,10 @@ suite('names of connectivity', () => {
     ]) {
       assert.equal((await configure(app, named(keys))).status, 400, JSON.stringify(keys))
       assert.equal((await configure(app, named(keys), version)).status, 400, JSON.stringify(keys))
-      assert.equal(keysIn(named(keys))[0], undefined)
+      assert.equal(keysIn(named(keys)), undefined)
     }
     for (const config of [{}, { connectivity: null }, { connectivity: 'x' }, named([]), named({})])
-      assert.deepEqual(keysIn(config as object as Record<string, unknown>), [undefined])
+      assert.equal(keysIn(config), undefined)
     for (const series of [{}, { name: 'a b' }, { name: '' }, { name: 7 }, { name: 'x'.repeat(256) }])
       assert.equal((await configure(app, { connectivity: { 'time-series': series } })).status, 400)
     // The names of one another are no contradiction.

@@ -3,12 +3,13 @@ import { authorizeOn, type Ctx } from '../../../kernel/contract.ts'
 import { onResource } from '../../../kernel/permissions.ts'
 import type { Applications } from '../../applications/contract.ts'
 import { applicationResource } from '../../register/contract.ts'
+import type { RetentionConfiguration } from '../configuration.ts'
 import type { TimeSeries, WouldGo } from '../contract.ts'
 import { NoApplication } from '../errors.ts'
 
 export interface RetentionPreview {
   /** Without a proposal, of the retention that is configured. */
-  of(ctx: Ctx, applicationName: string, proposed?: unknown): Promise<WouldGo>
+  of(ctx: Ctx, applicationName: string, proposed?: RetentionConfiguration): Promise<WouldGo>
 }
 
 const access = { read: 'application:read', scope: 'application:timeseries-config:read' }

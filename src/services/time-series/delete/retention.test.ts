@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { openTimeSeries } from '../../../../test/harness/time-series.ts'
+import { readConfiguration } from '../../../kernel/configuration-reader.ts'
+import { timeSeriesInstance } from '../configuration.ts'
 import { dayMs, dayOf } from '../pack/chunk-builder.ts'
-import { retentionOf } from './retention.ts'
 
 const { service, endpoint, collect, points, pack, sql, configure, retention } = await openTimeSeries()
 // The first round of a process does what is due today; these tests do it themselves.
@@ -102,14 +103,15 @@ suite('retention', () => {
   })
 
   test('what cannot be understood deletes nothing and is said', () => {
+    const read = (retention: unknown) => readConfiguration(timeSeriesInstance, 'application', { retention })
     for (const nonsense of [0, -1, 1.5, '30', 1e9]) {
-      const { retention: kept, problems } = retentionOf({ retention: { days: nonsense, series: { a: nonsense } } })
-      assert.equal(kept.days, undefined)
-      assert.equal(kept.series.size, 0)
-      assert.equal(problems.length, 2)
+      const { config, problems } = read({ days: nonsense, series: { a: nonsense, b: 7 } })
+      assert.deepEqual(config, { retention: { series: { b: 7 } } })
+      assert.deepEqual(problems.map(({ path }) => path.join('.')).toSorted(), ['retention.days', 'retention.series.a'])
     }
-    assert.equal(retentionOf({ retention: 30 }).problems.length, 1)
-    assert.equal(retentionOf({ retention: { series: [] } }).problems.length, 1)
-    assert.deepEqual(retentionOf({}).problems, [])
+    assert.deepEqual([read(30).config, read(30).problems.length], [{}, 1])
+    assert.equal(read({ series: [] }).problems.length, 1)
+    // Versions may hold null.
+    assert.deepEqual(read(null), { config: {}, problems: [] })
   })
 })

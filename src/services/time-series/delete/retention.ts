@@ -8,6 +8,7 @@ import type { Db, Sql } from '../../../kernel/db.ts'
 import type { Gate } from '../../../kernel/gate.ts'
 import type { Log } from '../../../kernel/log.ts'
 import type { Applications } from '../../applications/contract.ts'
+import { timeSeriesInstance as instance, type RetentionConfiguration } from '../configuration.ts'
 import type { WouldGo } from '../contract.ts'
 import type { Numbers } from '../numbers/numbers.ts'
 import { dayMs, dayOf } from '../pack/chunk-builder.ts'
@@ -16,53 +17,10 @@ import * as chunks from '../store/chunks.ts'
 import { deleteLatestBefore } from '../store/latest.ts'
 import { findEndpointsOf, findSeries, type Series } from '../store/numbers.ts'
 import * as store from '../store/retention.ts'
-import { instance } from '../write/extraction-plans.ts'
-
-export interface Retention {
-  /** Of all series that are not named; absent: for ever. */
-  days: number | undefined
-  series: Map<string, number>
-}
-
-export interface RetentionProblem {
-  place: string
-  problem: string
-}
-
-const daysMax = 36_500
-const isDays = (value: unknown): value is number =>
-  Number.isInteger(value) && Number(value) >= 1 && Number(value) <= daysMax
-const expected = `expected a whole number of days from 1 to ${daysMax}`
-
-/** What could not be understood keeps everything: nothing is deleted by mistake. */
-export function retentionOf(configuration: Record<string, unknown>): {
-  retention: Retention
-  problems: RetentionProblem[]
-} {
-  const problems: RetentionProblem[] = []
-  const retention: Retention = { days: undefined, series: new Map() }
-  const given = configuration.retention
-  if (given === undefined || given === null) return { retention, problems }
-  if (typeof given !== 'object' || Array.isArray(given)) {
-    problems.push({ place: 'retention', problem: 'expected an object such as {"days": 30}' })
-    return { retention, problems }
-  }
-  const { days, series = {} } = given as { days?: unknown; series?: unknown }
-  if (days !== undefined) {
-    if (isDays(days)) retention.days = days
-    else problems.push({ place: 'retention.days', problem: expected })
-  }
-  const named = typeof series === 'object' && series !== null && !Array.isArray(series) ? series : undefined
-  if (!named) problems.push({ place: 'retention.series', problem: 'expected an object such as {"auto~x": 7}' })
-  for (const [name, own] of Object.entries(named ?? {})) {
-    if (isDays(own)) retention.series.set(name, own)
-    else problems.push({ place: `retention.series.${name}`, problem: expected })
-  }
-  return { retention, problems }
-}
 
 /** Undefined: for ever. */
-const daysOf = (retention: Retention, name: string) => retention.series.get(name) ?? retention.days
+const daysOf = ({ days, series = {} }: RetentionConfiguration, name: string) =>
+  Object.hasOwn(series, name) ? series[name] : days
 /** The first day that stays. */
 const firstDayOf = (days: number, now: Date) => dayOf(now.getTime() - days * dayMs)
 
@@ -73,7 +31,7 @@ interface Limit {
   series: Series[]
 }
 
-function limitsOf(retention: Retention, series: Series[], now: Date): Limit[] {
+function limitsOf(retention: RetentionConfiguration, series: Series[], now: Date): Limit[] {
   const byDays = new Map<number, Series[]>()
   for (const one of series) {
     const days = daysOf(retention, one.name)
@@ -100,8 +58,10 @@ export function createRetention(options: RetentionOptions) {
   /** What was done already: it changes once a day, or with the configuration. */
   const done = new Map<string, string>()
 
-  const configured = async (of: store.ApplicationRef) =>
-    retentionOf(await applications.configuration({ ...of, instance }))
+  async function configured(of: store.ApplicationRef) {
+    const { config, problems } = await applications.configuration({ ...of, instance })
+    return { retention: config.retention ?? {}, problems: problems.filter(({ path }) => path[0] === 'retention') }
+  }
 
   async function* pagesOf(sql: Sql, of: store.ApplicationRef) {
     for (let after = ''; ; ) {
@@ -163,7 +123,7 @@ export function createRetention(options: RetentionOptions) {
       const days = new Map<number, number>()
       for (const of of await store.findApplications(db.sql)) {
         const { retention } = await configured(of)
-        if (retention.days === undefined && retention.series.size === 0) continue
+        if (retention.days === undefined && retention.series === undefined) continue
         for (const { day, series } of limitsOf(retention, await findSeries(db.sql, of), now()))
           for (const { seriesId } of series) days.set(seriesId, day)
       }
@@ -199,9 +159,8 @@ export function createRetention(options: RetentionOptions) {
     },
 
     /** What would be deleted now, with the retention that is configured or a proposed one. */
-    async wouldGo(of: store.ApplicationRef, proposed?: unknown): Promise<WouldGo> {
-      const { retention, problems } =
-        proposed === undefined ? await configured(of) : retentionOf({ retention: proposed })
+    async wouldGo(of: store.ApplicationRef, proposed?: RetentionConfiguration): Promise<WouldGo> {
+      const { retention, problems } = proposed ? { retention: proposed, problems: [] } : await configured(of)
       const sums = new Map<number, Sum>()
       const limits = limitsOf(retention, await findSeries(reading.sql, of), now())
       for await (const endpointNos of limits.length > 0 ? pagesOf(reading.sql, of) : [])
@@ -227,7 +186,7 @@ export function createRetention(options: RetentionOptions) {
         series: rows.sort((a, b) => (a.name + a.valueName < b.name + b.valueName ? -1 : 1)),
         points: rows.reduce((sum, { points }) => sum + points, 0),
         bytes: rows.reduce((sum, { bytes }) => sum + bytes, 0),
-        problems,
+        problems: problems.map(({ path, problem }) => ({ place: path.join('.'), problem })),
       }
     },
   }

@@ -6,14 +6,10 @@ import { invalidField } from '../../../kernel/errors.ts'
 import type { Applications } from '../../applications/contract.ts'
 import type { Register } from '../../register/contract.ts'
 import { EndpointUnregistered, MetadataUpdated } from '../../register/events.ts'
+import { dataCollectionInstance } from '../configuration.ts'
 
 /** At once where nothing is to be added, which is nearly always. */
 export type Enrichment = (endpoint: DeviceEndpoint, samples: unknown[]) => unknown[] | Promise<unknown[]>
-
-interface Settings {
-  enabled: boolean
-  path: string
-}
 
 interface Known {
   metadata: Record<string, unknown>
@@ -42,9 +38,9 @@ export function createEnrichment(
       return metadata && { metadata, bytes: Buffer.byteLength(JSON.stringify(metadata)) }
     })
 
-  const settingsOf = applications.follow('dcx', (config): Settings | undefined => {
-    const { enabled = false, path = '~ep-metadata' } = (config['metadata-enrichment'] ?? {}) as Partial<Settings>
-    return enabled ? { enabled, path } : undefined
+  const settingsOf = applications.follow(dataCollectionInstance, (config) => {
+    const { enabled = false, path } = config['metadata-enrichment'] ?? {}
+    return enabled ? { path: path! } : undefined
   })
 
   async function enriched(endpoint: DeviceEndpoint, samples: unknown[]) {

@@ -3,9 +3,9 @@ import type { Ctx } from '../../../kernel/contract.ts'
 import type { Db } from '../../../kernel/db.ts'
 import { visible } from '../../../kernel/permissions.ts'
 import type { Applications } from '../../applications/contract.ts'
+import { timeSeriesInstance as instance, type TimeSeriesConfiguration } from '../configuration.ts'
 import { findSeriesOf } from '../store/numbers.ts'
 import { planOf } from '../write/extraction-plan.ts'
-import { instance } from '../write/extraction-plans.ts'
 
 export interface SeriesNames {
   name: string
@@ -51,14 +51,14 @@ export function createConfigured({ db, applications }: { db: Db; applications: A
   }
 }
 
-function seriesNames(configurations: Record<string, unknown>[], stored: { name: string; valueName: string }[]) {
+function seriesNames(configurations: TimeSeriesConfiguration[], stored: { name: string; valueName: string }[]) {
   const known = new Map<string, Set<string>>()
   const add = (name: string, valueName: string) => {
     const own = known.get(name) ?? new Set()
     known.set(name, own.add(valueName))
   }
   for (const configuration of configurations)
-    for (const { name, values } of planOf(configuration).plan.series) for (const one of values) add(name, one.name)
+    for (const { name, values } of planOf(configuration).series) for (const one of values) add(name, one.name)
   for (const { name, valueName } of stored) add(name, valueName)
   return [...known].map(([name, values]) => ({ name, values: [...values] })).sort((a, b) => (a.name < b.name ? -1 : 1))
 }

@@ -3,9 +3,8 @@ import type { ConnectivityChange, Extension } from '../../../kernel/device.ts'
 import { PlatformError } from '../../../kernel/errors.ts'
 import type { Log } from '../../../kernel/log.ts'
 import type { Applications } from '../../applications/contract.ts'
-import type { Register } from '../../register/contract.ts'
+import { connectivityInstance, type Register } from '../../register/contract.ts'
 import type { TimeSeries } from '../contract.ts'
-import { seriesName } from './extraction-plan.ts'
 
 export function createConnectivitySeries(deps: {
   log: Log
@@ -14,12 +13,7 @@ export function createConnectivitySeries(deps: {
   putPoints: TimeSeries['putPoints']
 }): { changed: NonNullable<Extension['connectivityChanged']> } {
   const { log, applications, register, putPoints } = deps
-  const seriesOf = applications.follow('epl', (config, of) => {
-    const name = seriesIn(config)
-    if (name === undefined || seriesName.test(name)) return name
-    log.warn({ ...of, name }, 'the time series in the configuration of epl is left out: nothing can have this name')
-    return undefined
-  })
+  const seriesOf = applications.follow(connectivityInstance, (config) => config.connectivity?.['time-series']?.name)
 
   async function put(name: string, all: ConnectivityChange[]) {
     const { tenantId, applicationName, versionName } = all[0]!.endpoint
@@ -57,10 +51,4 @@ export function createConnectivitySeries(deps: {
       if (failures.length > 0) throw failures[0]
     },
   }
-}
-
-function seriesIn(config: Record<string, unknown>): string | undefined {
-  const { connectivity } = config as { connectivity?: { 'time-series'?: { name?: unknown } | null } | null }
-  const name = connectivity?.['time-series']?.name
-  return name === undefined ? undefined : String(name)
 }

@@ -1,9 +1,10 @@
 /** From a sample to values of series: what a plan asks for, and every top-level number by itself (document 3, 3.2). */
 
+import { defaultValueName, seriesName } from '../configuration.ts'
 import { fieldOf } from '../numbers/field.ts'
 import type { Value } from '../points.ts'
 import { timeMax, timeMin, timeOfText } from '../times.ts'
-import { defaultValueName, type Plan, seriesName, type ValueType } from './extraction-plan.ts'
+import type { Plan, ValueType } from './extraction-plan.ts'
 
 export interface Extracted {
   /** Undefined: the time of arrival. */

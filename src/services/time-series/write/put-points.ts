@@ -1,11 +1,12 @@
 /** Points that people and rules write, through the same writer as those of devices. */
+
+import { seriesName, valueNameProblem } from '../configuration.ts'
 import type { NewPoint } from '../contract.ts'
 import { PointRefused } from '../errors.ts'
 import { fieldOf } from '../numbers/field.ts'
 import type { Numbers } from '../numbers/numbers.ts'
 import { timeMax, timeMin } from '../times.ts'
 import { autoPrefix, problemOfValue } from './extract.ts'
-import { seriesName, valueNameProblem } from './extraction-plan.ts'
 import type { Writer } from './writer.ts'
 
 interface Version {

@@ -1,9 +1,9 @@
 /** Whether endpoints match a filter, asked of the database: for patterns that would take long in this process. */
 import type { Sql } from '../../../../kernel/db.ts'
+import { usualKeys } from '../../configuration.ts'
 import { keysOf } from '../../document-query/keys.ts'
 import type { Query } from '../../document-query/query.ts'
 import { toSql } from '../../document-query/sql.ts'
-import { usualKeys } from '../../metadata/connectivity-keys.ts'
 
 const columns = { metadata: 'e.metadata', versionName: 'e.version_name' }
 

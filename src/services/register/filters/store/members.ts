@@ -1,10 +1,10 @@
 /** Which endpoints match which filters. */
 import type { Fragment, Sql } from '../../../../kernel/db.ts'
+import { usualKeys } from '../../configuration.ts'
 import type { EndpointRef } from '../../contract.ts'
 import { keysOf } from '../../document-query/keys.ts'
 import type { Query } from '../../document-query/query.ts'
 import { toSql } from '../../document-query/sql.ts'
-import { usualKeys } from '../../metadata/connectivity-keys.ts'
 import type { FilterIndex, KnownFilter } from '../filter-index.ts'
 import { countOf, type OfApplication } from './filters.ts'
 

@@ -1,6 +1,6 @@
 /** Conditions on endpoints as SQL over `register.endpoints e`. What the index on metadata can answer is written as `@>`. */
 import type { Fragment, Sql } from '../../../../kernel/db.ts'
-import { usualKeys } from '../../metadata/connectivity-keys.ts'
+import { usualKeys } from '../../configuration.ts'
 import type { Condition, Key } from '../query.ts'
 
 /** All of these hold. Equalities are asked for in one piece: the index meets them together, a rare one spares a common one. */

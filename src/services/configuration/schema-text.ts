@@ -1,39 +1,11 @@
-/** What a JSON schema cannot say about a configuration. */
+/** Whether a text is a JSON schema that configurations of endpoints can be checked by. */
 import { Ajv, type Options } from 'ajv'
 import { Ajv2019 } from 'ajv/dist/2019.js'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import { depthLimit } from '../../../kernel/http/body.ts'
-import type { Static } from '../../../kernel/schema.ts'
-import { isObject } from '../merge-patch.ts'
-import type { ConnectivityConfiguration, EndpointConfiguration, TimeSeriesConfiguration } from './shapes.ts'
+import type { ConfigurationProblem } from '../../kernel/configuration.ts'
+import { depthLimit } from '../../kernel/http/body.ts'
 
 type JsonObject = Record<string, unknown>
-
-export interface Problem {
-  /** Below the configuration, with dots. */
-  path: string
-  problem: string
-}
-
-/** `value` is the default name, so at most one value of a series can do without (document 3, 3.1). */
-export function checkSeriesNames(config: Static<typeof TimeSeriesConfiguration>): Problem | undefined {
-  for (const [series, { values }] of Object.entries(config['time-series']?.names ?? {})) {
-    const taken = new Set<string>()
-    for (const [index, { name = 'value' }] of values.entries()) {
-      const path = `time-series.names.${series}.values.${index}.name`
-      if (taken.has(name)) return { path, problem: `"${name}" is the name of another value of this series` }
-      taken.add(name)
-    }
-  }
-  return undefined
-}
-
-/** One key cannot hold both; each may be left out, and is then as it always was. */
-export function checkConnectivityKeys(config: Static<typeof ConnectivityConfiguration>): Problem | undefined {
-  const { state = 'connected', 'state-ts': at = 'connectivity_ts' } = config.connectivity?.['metadata-keys'] ?? {}
-  if (state !== at) return undefined
-  return { path: 'connectivity.metadata-keys', problem: `"${state}" would be the name of both state and state-ts` }
-}
 
 const options: Options = { strict: false, logger: false }
 const dialects = new Map<string, Ajv>()
@@ -52,11 +24,11 @@ function dialectOf(schema: JsonObject): Ajv {
  * Whether this text is a schema that can be compiled. It is not compiled to find out: that takes seconds for a long one,
  * in which nobody else is served.
  */
-export function checkSchemaText(config: Static<typeof EndpointConfiguration>): Problem | undefined {
+export function checkSchemaText(config: { endpointConfigurationSchema?: string }): ConfigurationProblem | undefined {
   const text = config.endpointConfigurationSchema
   const problem = text === undefined ? undefined : problemOf(text)
   if (problem === undefined) return undefined
-  return { path: 'endpointConfigurationSchema', problem: `expected a JSON schema as text: ${problem}` }
+  return { path: ['endpointConfigurationSchema'], problem: `expected a JSON schema as text: ${problem}` }
 }
 
 function problemOf(text: string): string | undefined {
@@ -114,6 +86,9 @@ function isFound(reference: string, bases: JsonObject[], anchors: Set<string>): 
   const keys = steps.map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
   return from.some((start) => at(start, keys))
 }
+
+const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 function at(start: unknown, keys: string[]): boolean {
   let value = start

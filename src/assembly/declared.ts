@@ -1,0 +1,15 @@
+/** Collects what services declare. */
+import type { ConfigurationInstance } from '../kernel/configuration.ts'
+import type { AnyService } from '../kernel/define-service.ts'
+import { reservedInstances } from './reserved.ts'
+
+/** Every service instance by its name, in the order of names. */
+export function instancesOf(services: AnyService[]): ReadonlyMap<string, ConfigurationInstance> {
+  const all: ConfigurationInstance[] = [...services.flatMap(({ instances = [] }) => instances), ...reservedInstances]
+  const byName = new Map<string, ConfigurationInstance>()
+  for (const instance of all.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
+    if (byName.has(instance.name)) throw new Error(`the service instance ${instance.name} is declared twice`)
+    byName.set(instance.name, instance)
+  }
+  return byName
+}

@@ -1,0 +1,52 @@
+/** Service instances: what users can configure for applications, their versions and tenants, and by which schema. */
+import type { Static, TSchema } from './schema.ts'
+
+export type Level = 'tenant' | 'application' | 'version'
+
+export interface ConfigurationProblem {
+  /** Steps from the configuration down to the value. */
+  path: string[]
+  problem: string
+}
+
+/** `C` is the configuration of applications and versions, `T` that of tenants; both as `readConfiguration` returns them. */
+export interface ConfigurationInstance<C = unknown, T = unknown> {
+  readonly name: string
+  readonly serviceName: string
+  readonly serviceGroup: string
+  readonly description: string
+  /** Absent where there is no REST interface. */
+  readonly urlPrefix?: string
+  /** A level without a schema accepts any JSON object. */
+  readonly schemas: { readonly [level in Level]?: TSchema }
+  /** What a JSON schema cannot say. */
+  check?(config: never): ConfigurationProblem | undefined
+  /** Only for the type checker. */
+  readonly types?: { own: C; tenant: T }
+}
+
+type StaticOf<S> = S extends TSchema ? Static<S> : Record<string, unknown>
+
+/**
+ * Declares an instance. Fields of its schemas stay optional for users; with `defaulted` their type says that the reader fills
+ * them in. The effective configuration of a version is read by the schema of the application.
+ */
+export const defineInstance = <
+  A extends TSchema | undefined = undefined,
+  T extends TSchema | undefined = undefined,
+>(definition: {
+  name: string
+  /** Default: the name in capitals. */
+  serviceName?: string
+  group: string
+  description: string
+  urlPrefix?: string
+  schemas?: { application?: A; version?: TSchema; tenant?: T }
+  check?(config: StaticOf<A>): ConfigurationProblem | undefined
+}): ConfigurationInstance<StaticOf<A>, StaticOf<T>> => {
+  const { group, schemas = {}, serviceName = definition.name.toUpperCase(), ...rest } = definition
+  return { ...rest, serviceName, serviceGroup: group, schemas: schemas as ConfigurationInstance['schemas'] }
+}
+
+/** The same schema for applications and their versions. */
+export const onBoth = <S extends TSchema>(schema: S) => ({ application: schema, version: schema })

@@ -1,0 +1,21 @@
+import { defineInstance, onBoth } from '../../kernel/configuration.ts'
+import { Type } from '../../kernel/schema.ts'
+
+/** The attribute dictionary is the user's own JSON. */
+export const attributesInstance = defineInstance({
+  name: 'adx',
+  group: 'Configuration management',
+  description: 'Attribute dictionary extension',
+  urlPrefix: '/adx',
+  schemas: onBoth(Type.Object({}, { additionalProperties: true })),
+})
+
+export const applicationsInstances = [
+  attributesInstance,
+  defineInstance({
+    name: 'tekton',
+    group: 'Configuration management',
+    description: 'Application manager',
+    urlPrefix: '/tekton',
+  }),
+]

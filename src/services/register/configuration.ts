@@ -1,0 +1,70 @@
+import { type ConfigurationProblem, defineInstance, onBoth } from '../../kernel/configuration.ts'
+import { defaulted, type Static, Type } from '../../kernel/schema.ts'
+
+const metadataKey = '^[a-zA-Z0-9_]+$'
+const seriesName = '^[a-zA-Z0-9_-]+$'
+
+/** The metadata keys that a device may use; absent: all of them. */
+export const metadataInstance = defineInstance({
+  name: 'epmx',
+  group: 'Identity management',
+  description: 'Endpoint metadata extension',
+  schemas: onBoth(
+    Type.Object({
+      'metadata-keys': Type.Optional(
+        Type.Unsafe<Record<string, { 'write-enabled': boolean }>>({
+          type: 'object',
+          propertyNames: { pattern: metadataKey, maxLength: 255 },
+          additionalProperties: Type.Object({
+            'write-enabled': defaulted(Type.Boolean({ description: 'The device may also write it', default: false })),
+          }),
+        }),
+      ),
+    }),
+  ),
+})
+
+/** Of the state and of its time. */
+export const usualKeys: readonly [state: string, at: string] = ['connected', 'connectivity_ts']
+
+const keyName = (fallback: string) =>
+  defaulted(Type.String({ pattern: metadataKey, maxLength: 128, default: fallback }))
+
+const ConnectivityShape = Type.Object({
+  connectivity: Type.Optional(
+    Type.Object({
+      'metadata-keys': Type.Optional(Type.Object({ state: keyName(usualKeys[0]), 'state-ts': keyName(usualKeys[1]) })),
+      'time-series': Type.Optional(Type.Object({ name: Type.String({ pattern: seriesName, maxLength: 255 }) })),
+    }),
+  ),
+})
+
+/** One key cannot hold both; each may be left out, and is then the usual one. */
+function checkConnectivityKeys(config: Static<typeof ConnectivityShape>): ConfigurationProblem | undefined {
+  const { state = usualKeys[0], 'state-ts': at = usualKeys[1] } = config.connectivity?.['metadata-keys'] ?? {}
+  if (state !== at) return undefined
+  return {
+    path: ['connectivity', 'metadata-keys'],
+    problem: `"${state}" would be the name of both state and state-ts`,
+  }
+}
+
+/** Where the connectivity of an endpoint is written. */
+export const connectivityInstance = defineInstance({
+  name: 'epl',
+  group: 'Communication',
+  description: 'Endpoint connectivity',
+  schemas: onBoth(ConnectivityShape),
+  check: checkConnectivityKeys,
+})
+
+export const registerInstances = [
+  connectivityInstance,
+  metadataInstance,
+  defineInstance({
+    name: 'epr',
+    group: 'Identity management',
+    description: 'Endpoint register',
+    urlPrefix: '/epr',
+  }),
+]
