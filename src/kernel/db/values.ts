@@ -106,7 +106,8 @@ const toDate: Parser = (text) => {
   for (let at = 20, worth = 100; worth >= 1 && at < text.length - 3; at++, worth /= 10)
     milliseconds += (text.charCodeAt(at) - 48) * worth
   const [year, month, day] = [digits(0) * 100 + digits(2), digits(5) - 1, digits(8)]
-  if (year < 100) return new Date(text)
+  // `Date.UTC` takes the year 99 for 1999.
+  if (year < 100) return new Date(`${text.replace(' ', 'T')}:00`)
   return new Date(Date.UTC(year, month, day, digits(11), digits(14), digits(17), milliseconds))
 }
 const toJson: Parser = (text) => JSON.parse(text)
