@@ -18,7 +18,7 @@ import { createMetrics } from '../kernel/metrics.ts'
 import { type MigrationSource, migrate, readMigrations } from '../kernel/migrate.ts'
 import { createSecrets, loadDataKey, loadMasterKey } from '../kernel/secrets.ts'
 import { createSignals, postgresTransport } from '../kernel/signals.ts'
-import { instancesOf } from './declared.ts'
+import { instancesOf, scopesOf } from './declared.ts'
 import { forgetFirstPasswords } from './first-password.ts'
 import { inOrder } from './order.ts'
 import { version } from './version.ts'
@@ -91,6 +91,7 @@ export async function buildHouse(options: {
       settings: undefined,
       platform: config.platform,
       instances: instancesOf(options.declared ?? services),
+      scopes: scopesOf(options.declared ?? services),
       system: (tenantId) => systemCtx(tenantId, log, newId()),
     }
     const gapListeners: (() => Promise<void>)[] = []

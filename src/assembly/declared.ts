@@ -1,7 +1,7 @@
 /** Collects what services declare. */
 import type { ConfigurationInstance } from '../kernel/configuration.ts'
 import type { AnyService } from '../kernel/define-service.ts'
-import { reservedInstances } from './reserved.ts'
+import { reservedInstances, reservedScopes } from './reserved.ts'
 
 /** Every service instance by its name, in the order of names. */
 export function instancesOf(services: AnyService[]): ReadonlyMap<string, ConfigurationInstance> {
@@ -10,6 +10,17 @@ export function instancesOf(services: AnyService[]): ReadonlyMap<string, Configu
   for (const instance of all.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
     if (byName.has(instance.name)) throw new Error(`the service instance ${instance.name} is declared twice`)
     byName.set(instance.name, instance)
+  }
+  return byName
+}
+
+/** Every scope with the built-in roles that hold it, in the order of names. */
+export function scopesOf(services: AnyService[]): ReadonlyMap<string, readonly string[]> {
+  const all = [...services.flatMap(({ scopes = {} }) => Object.entries(scopes)), ...Object.entries(reservedScopes)]
+  const byName = new Map<string, readonly string[]>()
+  for (const [scope, holders] of all.toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+    if (byName.has(scope)) throw new Error(`the scope ${scope} is declared twice`)
+    byName.set(scope, holders as readonly string[])
   }
   return byName
 }

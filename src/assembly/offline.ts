@@ -6,7 +6,7 @@ import { createHttpServer } from '../kernel/http/server.ts'
 import { createLog } from '../kernel/log.ts'
 import { createMetrics } from '../kernel/metrics.ts'
 import { catalogue } from './catalogue.ts'
-import { instancesOf } from './declared.ts'
+import { instancesOf, scopesOf } from './declared.ts'
 import { apiDocument } from './front-pages.ts'
 import { inOrder } from './order.ts'
 
@@ -42,6 +42,7 @@ export async function offlineApiDocument(baseUrl: string) {
     baseUrl: () => baseUrl,
     platform: config.platform,
     instances: instancesOf(catalogue),
+    scopes: scopesOf(catalogue),
     system: unused('the system'),
   } as unknown as Kit
   const http = createHttpServer({
@@ -50,6 +51,7 @@ export async function offlineApiDocument(baseUrl: string) {
     metrics,
     authenticate: async () => undefined,
     openDoor: () => undefined,
+    scopes: kit.scopes,
     rateLimit: { perCredential: 0, perAddress: 0 },
     trustProxy: false,
   })

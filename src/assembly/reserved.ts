@@ -1,4 +1,5 @@
 /** What belongs to services of the specification that are not here yet. Each part moves into its service's `index.ts` with it. */
+import { heldBy, scopes } from '../identity/contract.ts'
 import { type ConfigurationInstance, defineInstance } from '../kernel/configuration.ts'
 
 /** Doors by the names that WAYPOST_AUTH knows, with their roots (document 3, "Words and roots"). Nothing answers there yet. */
@@ -24,3 +25,62 @@ export const reservedInstances: ConfigurationInstance[] = [
   reserved('re', 'Command invocation', 'Rules engine'),
   reserved('vpms', 'Communication', 'VPN clients'),
 ]
+
+const existing = ['read', 'update', 'delete']
+
+/** The kinds of document 3, 2.9: create on the tenant, the rest on the action or trigger itself. */
+const library = (kind: string) => ({
+  ...scopes(`tenant:${kind}`, ['create'], heldBy.tenantAdmins),
+  ...scopes(kind, existing, heldBy.tenantAdmins),
+})
+const actions = [
+  'webhook',
+  'rule-execution',
+  'send-email',
+  'command-invocation',
+  'metadata-update',
+  'data-sample',
+  'time-series',
+  'alert-activation',
+  'alert-resolution',
+]
+const triggers = [
+  'endpoint-metadata-updated',
+  'endpoint-data-samples-received',
+  'endpoint-time-series-updated',
+  'endpoint-command-dispatched',
+  'endpoint-command-result-received',
+  'alert-lifecycle-event',
+  'cron',
+]
+
+/** Scopes that roles can hold already. */
+export const reservedScopes: Record<string, readonly string[]> = {
+  ...scopes('vpnclient', ['create', ...existing], heldBy.tenantAdmins),
+
+  // Rules, actions, triggers, alerts
+  ...scopes('rule', [...existing, 'execute'], heldBy.tenantAdmins),
+  'tenant:rule:create': heldBy.tenantAdmins,
+  ...Object.assign({}, ...actions.map((action) => library(`${action}-action`))),
+  ...Object.assign({}, ...triggers.map((trigger) => library(`${trigger}-trigger`))),
+  'alert:read': heldBy.endpointReaders,
+  'alert:update': heldBy.endpointAdmins,
+
+  // Assets
+  'tenant:asset-type:create': heldBy.tenantAdmins,
+  ...scopes('asset-type', existing, heldBy.tenantAdmins),
+  'asset-type:asset:create': heldBy.tenantAdmins,
+  ...scopes('asset', existing, heldBy.tenantAdmins),
+
+  // LoRaWAN connector
+  'application:net-app-integration:create': heldBy.applicationAdmins,
+  'net-app-integration:read': heldBy.applicationReaders,
+  ...scopes('net-app-integration', ['update', 'delete'], heldBy.applicationAdmins),
+  'net-app-integration:net-device-integration:create': heldBy.applicationAdmins,
+  'net-device-integration:read': heldBy.applicationReaders,
+  ...scopes('net-device-integration', ['update', 'delete'], heldBy.applicationAdmins),
+  'tenant:net-account-integration:create': heldBy.tenantAdmins,
+  ...scopes('net-account-integration', existing, heldBy.tenantAdmins),
+  'net-account-integration:net-gateway-integration:create': heldBy.tenantAdmins,
+  ...scopes('net-gateway-integration', existing, heldBy.tenantAdmins),
+}

@@ -79,6 +79,7 @@ export async function startPlatform(
       authenticate: house.ask(Identity).authenticate,
       openDoor: openDoors(config.openDoors, log, [...doors.map(({ name }) => name), ...Object.keys(reservedDoors)]),
       rateLimit: config.rateLimit,
+      scopes: kit.scopes,
       trustProxy: config.trustProxy,
     })
     for (const door of doors) http.mount(door)

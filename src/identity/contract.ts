@@ -123,3 +123,34 @@ export interface Identity {
   forgetResource(sql: Sql, tenantId: string, resource: string): Promise<void>
 }
 export const Identity = contract<Identity>('identity')
+
+/** Roles that every realm has from the start; `platform-admin` only realm `platform`. */
+export const builtInRoles = {
+  'tenant-admin': 'Everything in its tenant',
+  service: "The tenant's backend client: every scope at tenant level",
+  'application-admin': 'Applications and all that belongs to them',
+  'application-reader': 'Reads applications and all that belongs to them',
+  'endpoint-admin': 'Endpoints, their data, configuration and commands',
+  'endpoint-reader': 'Reads endpoints and their data',
+  'platform-admin': 'Everything on the platform; only in realm platform',
+} as const
+export type BuiltInRole = keyof typeof builtInRoles
+
+type Holders = readonly BuiltInRole[]
+const tenantAdmins: Holders = ['tenant-admin', 'service']
+const applicationAdmins: Holders = [...tenantAdmins, 'application-admin']
+const endpointAdmins: Holders = [...applicationAdmins, 'endpoint-admin']
+
+/** Who holds a scope that a service declares. `platform-admin` holds every scope, those of `nobodyElse` alone. */
+export const heldBy = {
+  tenantAdmins,
+  applicationAdmins,
+  applicationReaders: [...applicationAdmins, 'application-reader'] as Holders,
+  endpointAdmins,
+  endpointReaders: [...endpointAdmins, 'application-reader', 'endpoint-reader'] as Holders,
+  nobodyElse: [] as Holders,
+}
+
+/** `<prefix>:<verb>` for each of the verbs, all held by the same roles. */
+export const scopes = (prefix: string, verbs: readonly string[], holders: Holders): Record<string, Holders> =>
+  Object.fromEntries(verbs.map((verb) => [`${prefix}:${verb}`, holders]))

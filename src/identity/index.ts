@@ -1,5 +1,5 @@
 import { defineService } from '../kernel/define-service.ts'
-import { Identity } from './contract.ts'
+import { heldBy, Identity, scopes } from './contract.ts'
 import { createCore } from './core.ts'
 import { createManagement } from './management.ts'
 import { mountRealms } from './provider/edge.ts'
@@ -9,6 +9,14 @@ export default defineService({
   name: 'identity',
   provides: Identity,
   migrations: new URL('./migrations/', import.meta.url),
+  scopes: {
+    ...scopes('identity:user', ['create', 'read', 'update', 'delete'], heldBy.tenantAdmins),
+    ...scopes('identity:role', ['create', 'read', 'update', 'delete'], heldBy.tenantAdmins),
+    ...scopes('identity:grant', ['create', 'read', 'delete'], heldBy.tenantAdmins),
+    ...scopes('identity:api-key', ['create', 'read', 'delete'], heldBy.tenantAdmins),
+    ...scopes('identity:client', ['read', 'update'], heldBy.tenantAdmins),
+    ...scopes('identity:issuer', ['create', 'read', 'delete'], heldBy.tenantAdmins),
+  },
   build(kit) {
     const core = createCore(kit)
     const management = createManagement(kit, core)

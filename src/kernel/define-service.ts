@@ -42,6 +42,8 @@ export interface Kit<S = unknown> {
   settings: S
   /** What users can configure, of all services, by name. */
   instances: ReadonlyMap<string, ConfigurationInstance>
+  /** Every scope that a service declares, with the built-in roles that hold it. */
+  scopes: ReadonlyMap<string, readonly string[]>
   /** Settings that are no single service's. */
   platform: PlatformSettings
   /** The platform itself as the caller, for a tenant. */
@@ -109,6 +111,8 @@ export interface ServiceDefinition<T, N extends Needs, S> {
   contents?: ContentNames
   /** From the service's settings.ts, and listed in assembly/settings.ts. */
   settings?: DeclaredSettings<S>
+  /** The scopes that its operations ask for, with the built-in roles that hold each: a new one reaches every tenant at the next start. */
+  scopes?: Readonly<Record<string, readonly string[]>>
   /** What users can configure for applications and tenants. */
   instances?: readonly ConfigurationInstance[]
   build(kit: Kit<S>, given: Given<N>): BuiltService<T>

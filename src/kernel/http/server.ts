@@ -32,7 +32,7 @@ import { bodyLimitBytes, readJsonBodies } from './body.ts'
 import { type EventStream, eventStreamType, openEventStream } from './event-stream.ts'
 import { createRateLimit } from './limits.ts'
 import { createNameBook } from './operation-names.ts'
-import { mountRoutes, type Operation } from './routes.ts'
+import { mountRoutes, type Operation, scopesOf } from './routes.ts'
 import { deferContinue, limitBodyTime, limitReadTime, sayContinue } from './streaming.ts'
 import { compileLazily } from './validation.ts'
 
@@ -44,6 +44,8 @@ export interface HttpOptions {
   /** Whose identity a door uses when its authentication is switched off; undefined: it is on. */
   openDoor(door: string): Caller | undefined
   rateLimit: { perCredential: number; perAddress: number }
+  /** Scopes that an operation may ask for; absent: any. */
+  scopes?: ReadonlyMap<string, unknown>
   trustProxy: boolean
 }
 
@@ -65,8 +67,14 @@ export function createHttpServer(options: HttpOptions): HttpServer {
   const operations: Operation[] = []
   const doors: HttpDoor[] = []
   const checkName = createNameBook()
+  function checkScopes({ method, root, path, access }: Operation) {
+    const asked = [...scopesOf(access), ...(access.or ? [access.or.scope] : [])]
+    const unknown = options.scopes && asked.find((scope) => !options.scopes!.has(scope))
+    if (unknown) throw new Error(`${method} ${root}${path} asks for the scope ${unknown}, which no service declares`)
+  }
   const record = (operation: Operation) => {
     checkName(operation)
+    checkScopes(operation)
     operations.push(operation)
   }
   const perCredential = createRateLimit({

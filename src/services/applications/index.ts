@@ -1,4 +1,4 @@
-import { Identity } from '../../identity/contract.ts'
+import { heldBy, Identity, scopes } from '../../identity/contract.ts'
 import { defineService } from '../../kernel/define-service.ts'
 import { applicationsInstances } from './configuration.ts'
 import { Applications } from './contract.ts'
@@ -15,6 +15,14 @@ export default defineService({
   migrations: new URL('./migrations/', import.meta.url),
   settings: applicationsSettings,
   instances: applicationsInstances,
+  scopes: {
+    'tenant:application:create': heldBy.applicationAdmins,
+    'application:read': heldBy.applicationReaders,
+    ...scopes('application', ['update', 'delete'], heldBy.applicationAdmins),
+    ...scopes('tenant:configuration', ['read', 'update'], heldBy.tenantAdmins),
+    ...scopes('platform:tenant:configuration', ['read', 'update'], heldBy.nobodyElse),
+    ...scopes('platform:application', ['create', 'read', 'update'], heldBy.nobodyElse),
+  },
   build(kit, { identity }) {
     const service = createApplications(kit, identity)
     reactions(kit.bus, service)

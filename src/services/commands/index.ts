@@ -1,4 +1,5 @@
 import { Gateway } from '../../gateway/contract.ts'
+import { heldBy } from '../../identity/contract.ts'
 import { defineInstance } from '../../kernel/configuration.ts'
 import { defineService } from '../../kernel/define-service.ts'
 import { Commands } from './contract.ts'
@@ -12,5 +13,6 @@ export default defineService({
   provides: Commands,
   needs: { gateway: Gateway },
   instances: [defineInstance({ name: 'cex', group: 'Command invocation', description: 'Commands', urlPrefix: '/cex' })],
+  scopes: { 'application:endpoint-command:read': heldBy.endpointReaders },
   build: (_kit, { gateway }) => ({ api: noCommands, device: [commandExtension(noCommands, gateway)] }),
 })

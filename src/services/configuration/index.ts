@@ -1,4 +1,5 @@
 import { Gateway } from '../../gateway/contract.ts'
+import { heldBy, scopes } from '../../identity/contract.ts'
 import { defineService } from '../../kernel/define-service.ts'
 import { noConfigurations } from '../../kernel/device-configuration.ts'
 import { configurationInstances } from './configuration.ts'
@@ -10,6 +11,10 @@ export default defineService({
   provides: Configuration,
   needs: { gateway: Gateway },
   instances: configurationInstances,
+  scopes: {
+    'application:endpoint-config:read': heldBy.applicationReaders,
+    ...scopes('application:endpoint-config', ['update', 'delete'], heldBy.applicationAdmins),
+  },
   build: (_kit, { gateway }) => ({
     api: noConfigurations,
     device: [endpointConfigurations(noConfigurations, gateway)],

@@ -1,3 +1,4 @@
+import { heldBy, scopes } from '../../identity/contract.ts'
 import { defineInstance } from '../../kernel/configuration.ts'
 import { defineService } from '../../kernel/define-service.ts'
 import { Credentials } from './contract.ts'
@@ -13,6 +14,10 @@ export default defineService({
   instances: [
     defineInstance({ name: 'ccm', group: 'Identity management', description: 'Client credentials', urlPrefix: '/ccm' }),
   ],
+  scopes: {
+    ...scopes('tenant:basic-credentials', ['create', 'read', 'update'], heldBy.tenantAdmins),
+    ...scopes('tenant:x509-credentials', ['create', 'read', 'update'], heldBy.tenantAdmins),
+  },
   build(kit) {
     const service = createCredentials(kit)
     reactions(kit.bus, service)

@@ -1,4 +1,4 @@
-import { Identity } from '../../identity/contract.ts'
+import { heldBy, Identity, scopes } from '../../identity/contract.ts'
 import { defineService } from '../../kernel/define-service.ts'
 import { Applications } from '../applications/contract.ts'
 import { Tokens } from '../tokens/contract.ts'
@@ -23,6 +23,14 @@ export default defineService({
   needs: { identity: Identity, applications: Applications, tokens: Tokens },
   migrations: new URL('./migrations/', import.meta.url),
   instances: registerInstances,
+  scopes: {
+    'application:endpoint:create': heldBy.endpointAdmins,
+    'endpoint:read': heldBy.endpointReaders,
+    ...scopes('endpoint', ['update', 'delete'], heldBy.endpointAdmins),
+    'application:endpoints-metadata-keys:read': heldBy.endpointReaders,
+    'application:endpoint-filter:read': heldBy.endpointReaders,
+    ...scopes('application:endpoint-filter', ['create', 'update', 'delete'], heldBy.applicationAdmins),
+  },
   build(kit, given) {
     const changes = createChanges()
     const matching = createMatching(kit, changes)

@@ -1,4 +1,5 @@
 import { Gateway } from '../../gateway/contract.ts'
+import { heldBy, scopes } from '../../identity/contract.ts'
 import { defineInstance } from '../../kernel/configuration.ts'
 import { defineService } from '../../kernel/define-service.ts'
 import { noConfigurations } from '../../kernel/device-configuration.ts'
@@ -18,5 +19,9 @@ export default defineService({
       description: 'Software update extension',
     }),
   ],
+  scopes: {
+    'application:software:read': heldBy.applicationReaders,
+    ...scopes('application:software', ['update', 'delete'], heldBy.applicationAdmins),
+  },
   build: (_kit, { gateway }) => ({ api: noConfigurations, device: [softwareExtension(noConfigurations, gateway)] }),
 })

@@ -3,13 +3,17 @@ import { before, describe, test } from 'node:test'
 import { eventually } from '../../../test/harness/eventually.ts'
 import { aTenantId } from '../../../test/harness/registration.ts'
 import { openTenants } from '../../../test/harness/tenants.ts'
+import { catalogue } from '../../assembly/catalogue.ts'
+import { scopesOf } from '../../assembly/declared.ts'
 import { catalogues } from './catalogues.ts'
-import { defaultScopes, tenantScopes } from './default-scopes.ts'
 import { everySeed } from './defaults.ts'
+
+const defaultScopes = scopesOf(catalogue)
+const tenantScopes = [...defaultScopes].filter(([, holders]) => holders.length > 0).map(([scope]) => scope)
 
 test('the service role holds every scope of a tenant, platform-admin every scope, readers only read', () => {
   const held = (role: string) =>
-    everySeed()
+    everySeed(defaultScopes)
       .roleScopes.filter((mapping) => mapping.role === role)
       .map(({ scope }) => scope)
   assert.deepEqual(held('service'), tenantScopes)

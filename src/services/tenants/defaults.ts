@@ -4,11 +4,10 @@
  * that ten thousand of them cost a start nothing.
  */
 import { createHash } from 'node:crypto'
-import type { Identity } from '../../identity/contract.ts'
+import { type BuiltInRole, builtInRoles, type Identity } from '../../identity/contract.ts'
 import type { Kit } from '../../kernel/define-service.ts'
 import { defineJob } from '../../kernel/jobs.ts'
 import { buildRealmOf } from './building.ts'
-import { type BuiltInRole, builtInRoles, defaultScopes, tenantScopes } from './default-scopes.ts'
 import { UnusableTemplate } from './errors.ts'
 import * as seeding from './store/seeds.ts'
 import * as store from './store/tenants.ts'
@@ -42,7 +41,7 @@ export function defineDefaults(kit: Kit, identity: Identity) {
 
   return {
     async seed() {
-      const seeds = everySeed()
+      const seeds = everySeed(kit.scopes)
       const checksum = createHash('sha256').update(JSON.stringify(seeds)).digest('hex')
       if ((await seeding.findSeedChecksum(db.sql)) === checksum) return
       await db.tx(async (sql) => {
@@ -56,9 +55,9 @@ export function defineDefaults(kit: Kit, identity: Identity) {
   }
 }
 
-export function everySeed(): seeding.Seeds {
+export function everySeed(declared: Kit['scopes']): seeding.Seeds {
   const roles = Object.entries(builtInRoles) as [BuiltInRole, string][]
-  const scopes = [...defaultScopes.keys()]
+  const scopes = [...declared.keys()]
   return {
     roles: roles.map(([name, description]) => ({
       name,
@@ -67,10 +66,11 @@ export function everySeed(): seeding.Seeds {
     })),
     roleVersions: roles.map(([role]) => ({ version: 1, role })),
     scopes,
-    roleScopes: scopes.flatMap((scope) =>
-      [...(defaultScopes.get(scope) ?? []), 'platform-admin'].map((role) => ({ role, scope })),
-    ),
-    resourceScopes: tenantScopes.map((scope) => ({ resource: 'tenant-system', scope })),
+    roleScopes: scopes.flatMap((scope) => [...declared.get(scope)!, 'platform-admin'].map((role) => ({ role, scope }))),
+    // The scopes that a tenant's own people can hold.
+    resourceScopes: scopes
+      .filter((scope) => declared.get(scope)!.length > 0)
+      .map((scope) => ({ resource: 'tenant-system', scope })),
   }
 }
 

@@ -10,6 +10,7 @@ import { catalogueRoutes } from './routes/catalogues.ts'
 import * as v1 from './routes/v1.ts'
 import * as v2 from './routes/v2.ts'
 import { userRoutes } from './routes/v2-users.ts'
+import { tenantScopes } from './scopes.ts'
 import { createTenants } from './service.ts'
 import { createUsers } from './users.ts'
 
@@ -26,6 +27,7 @@ export default defineService({
       urlPrefix: '/tenant-manager',
     }),
   ],
+  scopes: tenantScopes,
   build(kit, { identity }) {
     const building = defineBuilding(kit, identity)
     const defaults = defineDefaults(kit, identity)

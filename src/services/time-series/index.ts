@@ -1,3 +1,4 @@
+import { heldBy } from '../../identity/contract.ts'
 import { defineService } from '../../kernel/define-service.ts'
 import { Applications } from '../applications/contract.ts'
 import { Register } from '../register/contract.ts'
@@ -18,6 +19,11 @@ export default defineService({
   migrations: new URL('./migrations/', import.meta.url),
   settings: timeSeriesSettings,
   instances: timeSeriesInstances,
+  scopes: {
+    'application:timeseries-config:read': heldBy.endpointReaders,
+    'time-series:read': heldBy.endpointReaders,
+    'time-series:update': heldBy.endpointAdmins,
+  },
   build(kit, { applications, register }) {
     const service = createTimeSeries(kit, { applications, register })
     reactions(kit.bus, service)

@@ -1,3 +1,4 @@
+import { heldBy } from '../../identity/contract.ts'
 import { defineService } from '../../kernel/define-service.ts'
 import { Applications } from '../applications/contract.ts'
 import { trafficLogInstances } from './configuration.ts'
@@ -15,6 +16,7 @@ export default defineService({
   migrations: new URL('./migrations/', import.meta.url),
   settings: trafficLogSettings,
   instances: trafficLogInstances,
+  scopes: { 'tenant:refusal:read': heldBy.tenantAdmins },
   build(kit, { applications }) {
     const service = createTrafficLog(kit, applications)
     reactions(kit.bus, service)

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { builtInRoles } from '../identity/contract.ts'
+import { defineInstance } from '../kernel/configuration.ts'
+import { contract } from '../kernel/contract.ts'
+import { defineService } from '../kernel/define-service.ts'
+import { createHttpServer } from '../kernel/http/server.ts'
+import { createLog } from '../kernel/log.ts'
+import { createMetrics } from '../kernel/metrics.ts'
+import { Empty } from '../kernel/schema.ts'
+import { catalogue } from './catalogue.ts'
+import { instancesOf, scopesOf } from './declared.ts'
+
+const build = () => ({ api: {} })
+const service = (name: string, declared: object) =>
+  defineService({ name, provides: contract<object>(name), build, ...declared })
+
+test('what two services declare under one name is refused', () => {
+  const instances = [defineInstance({ name: 'x', group: 'g', description: 'd' })]
+  assert.throws(
+    () => instancesOf([service('a', { instances }), service('b', { instances })]),
+    /instance x is declared twice/,
+  )
+  const scopes = { 'x:read': [] }
+  assert.throws(() => scopesOf([service('a', { scopes }), service('b', { scopes })]), /scope x:read is declared twice/)
+  assert.throws(() => scopesOf([service('a', { scopes: { 'rule:read': [] } })]), /scope rule:read is declared twice/)
+})
+
+test('scopes are held by roles that exist', () => {
+  for (const [scope, holders] of scopesOf(catalogue))
+    for (const role of holders) assert.ok(role in builtInRoles, `${scope}: ${role}`)
+})
+
+test('a server whose operation asks for a scope that nobody declares does not start', async () => {
+  const http = createHttpServer({
+    baseUrl: () => '',
+    log: await createLog({ level: 'silent', format: 'json' }),
+    metrics: createMetrics(),
+    authenticate: async () => undefined,
+    openDoor: () => undefined,
+    rateLimit: { perCredential: 0, perAddress: 0 },
+    trustProxy: false,
+    scopes: new Map([['thing:read', []]]),
+  })
+  const get = (path: string, name: string, access: { scope: string; or?: { scope: string; on: 'tenant' } }) =>
+    http.mount({
+      name: 'test',
+      title: 'Test',
+      roots: ['/api'],
+      routes: (routes) =>
+        routes.get(
+          path,
+          { schema: { name, summary: 'Get it', response: { 200: Empty() } }, config: access },
+          () => null,
+        ),
+    })
+  get('/a', 'a.get', { scope: 'thing:read' })
+  get('/b', 'b.get', { scope: 'thing:read', or: { scope: 'thing:raed', on: 'tenant' } })
+  await assert.rejects(
+    async () => http.app.ready(),
+    /GET \/api\/b asks for the scope thing:raed, which no service declares/,
+  )
+})
