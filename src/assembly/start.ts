@@ -94,8 +94,8 @@ export async function startPlatform(
       await service.start?.()
       if (service.stop) closers.push(() => service.stop!())
     }
-    const periodic = createPeriodic({ db: kit.db, log, now: kit.now })
-    await periodic.start([...kit.bulk.periodic, ...[...built.values()].flatMap((service) => service.periodic ?? [])])
+    const periodic = createPeriodic({ db: kit.db, log })
+    periodic.start([...kit.bulk.periodic, ...[...built.values()].flatMap((service) => service.periodic ?? [])])
     closers.push(() => periodic.stop())
     const firstThings = await bootstrap(house)
     signal?.throwIfAborted()

@@ -1,50 +1,82 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
-import { freshDatabase, kernelMigrated } from '../../test/harness/database.ts'
+import { type TestContext, test } from 'node:test'
 import { eventually } from '../../test/harness/eventually.ts'
+import { kernelDatabase } from '../../test/harness/nodes.ts'
+import { sleep } from './clock.ts'
 import { createDb } from './db.ts'
 import { createLog } from './log.ts'
 import { createPeriodic } from './periodic.ts'
 
-test('many nodes do the work once in a period, and again in the next', async () => {
-  const connection = await freshDatabase()
-  await kernelMigrated(connection)
+async function periodicNodes(t: TestContext, count: number) {
+  const connection = await kernelDatabase(t)
   const log = await createLog({ level: 'silent', format: 'json' })
-  let time = new Date('2026-01-01T00:00:00Z')
-  const runs: number[] = []
-  const nodes = Array.from({ length: 3 }, (_, node) => {
+  const nodes = Array.from({ length: count }, () => {
     const db = createDb(connection, { max: 2 })
-    const task = { name: 'sweep', everySeconds: 1, run: async () => void runs.push(node) }
-    return { db, task, periodic: createPeriodic({ db, log, now: () => time }) }
+    const periodic = createPeriodic({ db, log })
+    t.after(async () => {
+      await periodic.stop()
+      await db.close()
+    })
+    return { db, periodic }
   })
-  await Promise.all(nodes.map(({ periodic, task }) => periodic.start([task])))
+  return { nodes, sql: nodes[0]!.db.sql }
+}
+
+test('many nodes do the work once in a period, and again in the next', async (t) => {
+  const { nodes, sql } = await periodicNodes(t, 3)
+  const runs: number[] = []
+  for (const [node, { periodic }] of nodes.entries())
+    periodic.start([{ name: 'sweep', everySeconds: 2, run: async () => void runs.push(node) }])
   await eventually(() => assert.equal(runs.length, 1))
-  time = new Date(time.getTime() + 1000)
+  await sleep(1000)
+  assert.equal(runs.length, 1)
   await eventually(() => assert.equal(runs.length, 2))
-  await Promise.all(nodes.map(({ periodic }) => periodic.stop()))
-  assert.equal(runs.length, 2)
-  await Promise.all(nodes.map(({ db }) => db.close()))
+  const [row] =
+    await sql`select ran_at <= clock_timestamp() and ran_at > now() - interval '10 s' as recent from kernel.periodic`
+  assert.equal(row!.recent, true)
 })
 
-test('a run that fails is tried again and leaves nothing behind', async () => {
-  const connection = await freshDatabase()
-  await kernelMigrated(connection)
-  const log = await createLog({ level: 'silent', format: 'json' })
-  const db = createDb(connection, { max: 2 })
-  const periodic = createPeriodic({ db, log, now: () => new Date() })
+test('a time that a node with a wrong clock wrote keeps nobody from the work', async (t) => {
+  const { nodes, sql } = await periodicNodes(t, 1)
+  await sql`insert into kernel.periodic (name, ran_at) values ('sweep', now() + interval '1 hour')`
+  let runs = 0
+  nodes[0]!.periodic.start([{ name: 'sweep', everySeconds: 5, run: async () => void runs++ }])
+  await eventually(() => assert.equal(runs, 1), { withinMs: 4000 })
+})
+
+test('a run that fails is tried again and leaves nothing behind', async (t) => {
+  const { nodes, sql } = await periodicNodes(t, 1)
   let attempts = 0
-  await periodic.start([
+  nodes[0]!.periodic.start([
     {
       name: 'stumble',
       everySeconds: 1,
-      async run(sql) {
-        await sql`insert into kernel.vault (name, sealed) values ('done', 'x')`
+      async run(inner) {
+        await inner`insert into kernel.vault (name, sealed) values ('done', 'x')`
         if (attempts++ === 0) throw new Error('stumbled')
       },
     },
   ])
-  await eventually(async () => assert.equal((await db.sql`select from kernel.vault`).length, 1))
+  await eventually(async () => assert.equal((await sql`select from kernel.vault`).length, 1))
   assert.equal(attempts, 2)
-  await periodic.stop()
-  await db.close()
+})
+
+test('a task whose node dies in the middle is done by another one', async (t) => {
+  const { nodes } = await periodicNodes(t, 2)
+  const [one, two] = nodes
+  const runs: string[] = []
+  const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
+  one!.periodic.start([
+    {
+      name: 'long',
+      everySeconds: 1,
+      async run(sql) {
+        begin()
+        await sql`select pg_terminate_backend(pg_backend_pid())`
+      },
+    },
+  ])
+  await begun
+  two!.periodic.start([{ name: 'long', everySeconds: 1, run: async () => void runs.push('two') }])
+  await eventually(() => assert.ok(runs.includes('two')))
 })
