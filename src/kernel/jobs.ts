@@ -83,6 +83,9 @@ export async function installJobs(pool: Pool, inTransaction: (work: (sql: Sql) =
 }
 
 const heartbeatSeconds = 10
+/** One statement for all queues finds what is due; the workers of pg-boss do not poll, which took a transaction each. */
+const pollMs = 2000
+const neverSeconds = 24 * 3600
 
 const queueOptions = ({ retries, timeoutSeconds }: JobType<object>) => ({
   retryLimit: retries,
@@ -132,12 +135,14 @@ export function createJobs({ db, pool, log }: { db: Db; pool: Pool; log: Log }):
     }
   }
 
+  const poll = createPoll(db, log, wake)
+
   async function work({ name, parallel }: JobType<object>, run: JobHandler<never>) {
     const ids: string[] = []
     for (let i = 0; i < parallel; i++) {
       const id = await boss.work(
         name,
-        { includeMetadata: true, pollingIntervalSeconds: 2, heartbeatRefreshSeconds: heartbeatSeconds / 2 },
+        { includeMetadata: true, pollingIntervalSeconds: neverSeconds, heartbeatRefreshSeconds: heartbeatSeconds / 2 },
         async ([job]) => {
           if (!job) return
           const last = job.retryCount >= job.retryLimit
@@ -149,7 +154,7 @@ export function createJobs({ db, pool, log }: { db: Db; pool: Pool; log: Log }):
             throw error
           } finally {
             running--
-            // Else the worker would wait for its next poll although there may be more: one job every two seconds.
+            // Else the worker would wait for the next poll although there may be more.
             wake(name)
           }
         },
@@ -175,10 +180,13 @@ export function createJobs({ db, pool, log }: { db: Db; pool: Pool; log: Log }):
       await installJobs(pool, db.tx)
       await boss.start()
       await openQueues()
-      if (options.workers) for (const { job, run } of handlers.values()) await work(job, run)
+      if (!options.workers) return
+      for (const { job, run } of handlers.values()) await work(job, run)
+      poll.start([...handlers.keys()])
     },
     reopen: openQueues,
     async stop() {
+      poll.stop()
       stopping.abort(new Error('the process stops'))
       // Graceful polls every half second whether a handler still runs; it is needless when none does.
       await boss.stop({ graceful: running > 0, close: false, timeout: 5000 })
@@ -192,3 +200,39 @@ const executorOf = (sql: Sql) => ({
     return { rows: (await sql.unsafe(text, values as Value[])) as Record<string, unknown>[] }
   },
 })
+
+/** Calls `wake` for every queue with a due job. */
+function createPoll(db: Db, log: Log, wake: (name: string) => void) {
+  let timer: NodeJS.Timeout | undefined
+  let stopped = false
+
+  async function look(names: string[]) {
+    try {
+      for (const name of await findDueQueues(db.sql, names)) wake(name)
+    } catch (error) {
+      if (!stopped) log.warn({ err: error }, `looking for due jobs failed; retrying in ${pollMs} ms`)
+    }
+    start(names)
+  }
+
+  function start(names: string[]) {
+    if (!stopped && names.length > 0) timer = setTimeout(look, pollMs, names).unref()
+  }
+
+  return {
+    start,
+    stop() {
+      stopped = true
+      clearTimeout(timer)
+    },
+  }
+}
+
+async function findDueQueues(sql: Sql, names: string[]): Promise<string[]> {
+  const rows = await sql<{ name: string }[]>`
+    select name from unnest(${names}::text[]) as queue (name)
+    where exists (
+      select from jobs.job j
+      where j.name = queue.name and j.state < 'active' and not j.blocked and j.start_after <= now())`
+  return rows.map(({ name }) => name)
+}

@@ -41,6 +41,8 @@ export interface Signals extends Requests {
 export const resetAllNodes = (sql: Sql) => insertForAnyNode(sql, { address: 'all', topic: Reset.name, payload: '{}' })
 
 const sweepMs = 2000
+/** Without other nodes no rows are stored but those of commands, which ask for a sweep. */
+const sweepAloneEvery = 15
 
 const Join = defineRequest<Record<never, never>, true>('kernel.join')
 const Leave = defineSignal<Record<never, never>>('kernel.leave')
@@ -148,7 +150,10 @@ function lifeOf(
       started = true
       await join()
       await sweeper.run()
-      timer = setInterval(sweeper.run, sweepMs).unref()
+      let ticks = 0
+      timer = setInterval(() => {
+        if (!members.isAlone() || ticks++ % sweepAloneEvery === 0) void sweeper.run()
+      }, sweepMs).unref()
     },
     async stop() {
       clearInterval(timer)
