@@ -1,6 +1,6 @@
 /** What an extension is made of: a table of its resources, and payloads that are checked before anybody uses them. */
 import type { DeviceAnswer, DeviceMessage, Extension } from './device.ts'
-import { defineError, InvalidRequest } from './errors.ts'
+import { BodyTooLarge, defineError, InvalidRequest } from './errors.ts'
 import { parseJson } from './http/body.ts'
 import { checkShape } from './http/validation.ts'
 import type { Static, TSchema } from './schema.ts'
@@ -42,16 +42,21 @@ const compiled = (pattern: string) =>
     's',
   )
 
+/** Of payloads that hold a few named fields. */
+const bytesMaxDefault = 64 * 1024
+
 /**
- * Reads JSON of this shape; what it does not fit is a 400 that names the field. `empty`: what no payload at all means;
- * without it, there has to be one. `nearest`: see `parseJson`.
+ * Reads JSON of this shape; what it does not fit is a 400 that names the field, and more than `bytesMax` (64 KiB) a 413. `empty`: what
+ * no payload at all means; without it, there has to be one. `nearest`: see `parseJson`.
  */
 export function jsonPayload<S extends TSchema>(
   schema: S,
-  options: { empty?: () => Static<S>; nearest?: boolean } = {},
+  options: { empty?: () => Static<S>; nearest?: boolean; bytesMax?: number } = {},
 ) {
+  const { bytesMax = bytesMaxDefault } = options
   const reading = { plainData: true, part: 'payload', nearest: options.nearest === true }
   return (payload: Buffer): Static<S> => {
+    if (payload.length > bytesMax) throw BodyTooLarge({ limit: bytesMax })
     const value = parseJson(payload, reading)
     if (value === undefined) {
       if (options.empty) return options.empty()

@@ -21,11 +21,14 @@ const filled =
 const members = (item: (n: number) => string) => filled(item, '{', '}')
 const name = (n: number) => n.toString(36)
 
-/** One body whose size does not depend on a number of items. */
-const fixed =
-  (text: string): Make =>
-  () =>
-    Buffer.from(text)
+/** One value that is as long as fits, or has so many parts. */
+const repeated =
+  (open: string, part: string, close: string): Make =>
+  (itemsMax = Number.POSITIVE_INFINITY) => {
+    const room = mebibyte - Buffer.byteLength(open + close)
+    const count = Math.min(itemsMax, Math.floor(room / Buffer.byteLength(part)))
+    return Buffer.from(open + part.repeat(count) + close)
+  }
 
 /** The last item, behind as many plain ones as fit. */
 const atTheEnd =
@@ -54,14 +57,14 @@ export const hostile: Record<string, Make> = {
   'numbers beyond infinity': filled(() => '1e400'),
   'numbers with long fractions': filled(() => '0.1234567890123456789'),
   'numbers between two doubles': filled(() => `9007199254740993.${'0'.repeat(750)}1`),
-  'a number of a million digits': fixed(`[${'9'.repeat(mebibyte - 2)}]`),
+  'a number of a million digits': repeated('[', '9', ']'),
   'true and false': filled((n) => (n % 2 ? 'true' : 'false')),
-  'one text of escapes': fixed(`"${'\\u0041'.repeat((mebibyte - 2) / 6)}"`),
+  'one text of escapes': repeated('"', '\\u0041', '"'),
   'texts of one escape': filled(() => '"\\u0041"'),
   'surrogate pairs': filled(() => '"\\ud83d\\ude00"'),
-  'a long text': fixed(`"${'x'.repeat(mebibyte - 2)}"`),
-  'a long text of quotes': fixed(`"${'\\"'.repeat((mebibyte - 2) / 2)}"`),
-  'a long text of two-byte characters': fixed(`"${'é'.repeat((mebibyte - 2) / 2)}"`),
+  'a long text': repeated('"', 'x', '"'),
+  'a long text of quotes': repeated('"', '\\"', '"'),
+  'a long text of two-byte characters': repeated('"', 'é', '"'),
   'empty texts': filled(() => '""'),
   'short texts': texts,
   'long texts': filled((n) => `"a text of some length ${name(n)}"`),
@@ -80,7 +83,7 @@ export const hostile: Record<string, Make> = {
   'objects of few names in many orders': filled((n) => `{"${name(n % 264)}":1,"${name((n / 264) | 0)}z":2}`),
   'names with escapes': members((n) => `"\\u0041${name(n)}":1`),
   samples: filled((n) => `{"timestamp":${1_700_000_000_000 + n},"values":{"temperature":${n % 50},"humidity":40.5}}`),
-  spaces: fixed(`[${' '.repeat(mebibyte - 3)}1]`),
+  spaces: repeated('[', ' ', '1]'),
   'a wrong number at the end': atTheEnd(numbers, '1e400'),
   'NUL at the end': atTheEnd(texts, '"\\u0000"'),
   'a lone surrogate at the end': atTheEnd(numbers, '"\\ud800"'),
@@ -91,7 +94,7 @@ export const hostile: Record<string, Make> = {
   'malformed at the end': atTheEnd(numbers, 'x'),
   'invalid UTF-8': () =>
     Buffer.concat([Buffer.from(`["${'x'.repeat(mebibyte - 6)}`), Buffer.from([0xff]), Buffer.from('"]')]),
-  'a wrong integer and a bracket too few': fixed(`[12345678901234567890${',1'.repeat(200_000)}`),
+  'a wrong integer and a bracket too few': repeated('[12345678901234567890', ',1', ''),
 }
 
 /** The body with about as many items as are still accepted: the most expensive one that gets through. */

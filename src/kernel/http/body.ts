@@ -5,6 +5,17 @@ import { InvalidRequest, invalidField } from '../errors.ts'
 import { costMax, cutNumbersMax, flawsOf, hasMoreNames, nameAt, structureOf, weights } from './json-scan.ts'
 
 export const bodyLimitBytes = 1024 * 1024
+/** Of bodies with named fields; `anyJson` may be as large as a body can be. A route declares another in `bodyBytesMax`. */
+const namedFieldsBytes = 256 * 1024
+
+export const bodyLimitOf = ({
+  bodyBytesMax,
+  anyJson = false,
+}: {
+  bodyBytesMax?: number
+  anyJson?: PlainData
+}): number => bodyBytesMax ?? (anyJson === false ? namedFieldsBytes : bodyLimitBytes)
+
 export const depthLimit = 64
 
 /** Large enough that a double may not hold it. */
@@ -98,8 +109,8 @@ export function parseJson(bytes: Buffer, { plainData = false, part = 'body', nea
 const tooMuch = (part: string) =>
   InvalidRequest({
     problem:
-      `${part}: holds too many values; expected at most ${costMax}, where a text or an array counts as ${weights.text}, ` +
-      `an object as ${weights.object} and each new name as ${weights.newName}`,
+      `${part}: holds too many values; expected at most ${costMax}, where an array counts as ${weights.array}, a text as ` +
+      `${weights.text}, an object as ${weights.object} and each new name as ${weights.newName}`,
   })
 
 function refuseCutNumbers(value: unknown, bytes: Buffer, cut: number[], part: string) {

@@ -8,7 +8,7 @@ import { isCut, judgeNumber, shortestCut } from './json-number.ts'
  * What JSON costs to parse, check and write again, in units of about 70 ns. A number, `true`, `false`, `null` and a name count
  * as 1. V8 takes 1 µs for an object whose name it has not seen yet, and 0.1 µs for as many bytes of numbers.
  */
-export const weights = { text: 4, array: 4, object: 7, newName: 10, longNumber: 20 }
+export const weights = { text: 5, array: 4, object: 7, newName: 16, longNumber: 20 }
 export const costMax = 400_000
 
 const quote = 0x22

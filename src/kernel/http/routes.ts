@@ -4,6 +4,7 @@ import { authorize, type Caller, type Ctx } from '../contract.ts'
 import type { Face } from '../faces.ts'
 import { holds, onPlatform, onTenant } from '../permissions.ts'
 import { mediaTypeOf, type OperationSchema, type Static, type TSchema } from '../schema.ts'
+import { bodyLimitOf } from './body.ts'
 import type { EventStream } from './event-stream.ts'
 import { abandonBody, bodyOf } from './streaming.ts'
 
@@ -16,6 +17,8 @@ export interface Access {
   or?: { scope: string; on: 'platform' | 'tenant' }
   /** The body, or what is inside it, is the user's own JSON: `__proto__` is a key like any other. */
   anyJson?: boolean | 'inside'
+  /** Greatest size of a body; by default 256 KiB, and 1 MiB where it is the user's own JSON. */
+  bodyBytesMax?: number
   /** No body is one without fields: where nothing has to be said, existing clients send none. */
   bodyOptional?: boolean
   /** The body is of any type and size and is handed over unread: its shape is `Bytes`. */
@@ -139,6 +142,7 @@ export function mountRoutes(
       const route = {
         method,
         url: path,
+        bodyLimit: bodyLimitOf(config),
         config: { ...config, root: door.root, door: door.name },
         schema: {
           ...(params && { params }),

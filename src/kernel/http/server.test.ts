@@ -68,7 +68,7 @@ const routes = (door: string) => (http: Http) => {
     '/words',
     {
       schema: { name: `${door}.words.update`, summary: 'Replace the words', body: words, response: { 204: Empty() } },
-      config,
+      config: { ...config, bodyBytesMax: 1024 * 1024 },
     },
     (_, reply) => reply.code(204).send(),
   )
@@ -162,7 +162,7 @@ const bad: [string, unknown, number, RegExp, Record<string, string>?][] = [
     /^x: 12345678901234567890 is/,
   ],
   ['invalid UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]), 400, /valid UTF-8/],
-  ['too large', `{"name":"${'x'.repeat(1024 * 1024)}"}`, 413, /larger than 1048576 bytes/],
+  ['too large', `{"name":"${'x'.repeat(256 * 1024)}"}`, 413, /larger than 262144 bytes/],
   [
     'another content type',
     'name=a',
@@ -202,6 +202,23 @@ test('a long list of bad items is refused as quickly as a short one, by its firs
   assert.equal(answer.status, 400)
   assert.deepEqual(answer.body, { message: 'body: expected at most 10 items' })
   assert.ok(performance.now() - began < 1000)
+})
+
+test('a body may be as large as its route declares, or as the user needs for JSON of their own', async () => {
+  const text = (kibibytes: number) => JSON.stringify('x'.repeat(kibibytes * 1024 - 2))
+  for (const [operation, kibibytes, status] of [
+    ['PUT /api/v1/plain', 1024, 200],
+    ['PUT /api/v1/plain', 1025, 413],
+    ['PUT /api/v1/words', 1024, 400],
+    ['PUT /api/v1/words', 1025, 413],
+    ['POST /api/v1/things/1', 256, 400],
+    ['POST /api/v1/things/1', 257, 413],
+  ] as const) {
+    const answer = await ask(operation, text(kibibytes))
+    assert.equal(answer.status, status, `${operation} with ${kibibytes} KiB`)
+    const limit = operation.startsWith('POST') ? 262_144 : 1_048_576
+    if (status === 413) assert.equal(answer.body.message, `The body is larger than ${limit} bytes`)
+  }
 })
 
 test('numbers that can be kept are kept, however they are written', async () => {
@@ -265,6 +282,14 @@ test('nobody is 401, somebody without the scope is 403 before the body is read',
   const refused = await reader('POST /api/v1/things/1', '{ not even JSON')
   assert.equal(refused.status, 403)
   assert.deepEqual(refused.body, { message: 'This needs thing:create on tenant-system' })
+})
+
+test('the body of an unknown address is not parsed', async () => {
+  for (const body of ['{ not even JSON', Buffer.alloc(2 * 1024 * 1024, '[')]) {
+    const answer = await house.as(undefined)('POST /api/v1/nothing', body)
+    assert.equal(answer.status, 404)
+    assert.deepEqual(answer.body, { message: 'There is nothing at POST /api/v1/nothing' })
+  }
 })
 
 test('an unknown address is 404 in the common wording', async () => {

@@ -133,6 +133,8 @@ export function createHttpServer(options: HttpOptions): HttpServer {
     const seconds = perAddress.take(request.ip)
     if (seconds > 0) done(tooMany(seconds))
     else if (request.url.includes('%00')) done(nulIn(request))
+    // Answered before the body is parsed: nobody has shown yet who calls.
+    else if (request.is404) done(noSuchRoute(request))
     else done()
   })
   let closing = false
@@ -150,7 +152,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
     done(null, payload)
   })
   app.setNotFoundHandler((request, reply) => {
-    fail(NoSuchRoute({ method: request.method, path: request.url.split('?')[0]! }), messageFace, reply)
+    fail(noSuchRoute(request), messageFace, reply)
   })
   app.setErrorHandler((error, request, reply) => answerError(error, request, reply, messageFace))
 
@@ -234,6 +236,8 @@ export function createHttpServer(options: HttpOptions): HttpServer {
 
 const tooMany = (seconds: number) => TooManyRequests({ seconds }, { headers: { 'retry-after': String(seconds) } })
 
+const noSuchRoute = ({ method, url }: FastifyRequest) => NoSuchRoute({ method, path: url.split('?')[0]! })
+
 /** NUL reaches a URL part only as `%00`, so only such requests are looked at. */
 function nulIn(request: FastifyRequest): PlatformError | undefined {
   const parts = { ...(request.params as object), ...(request.query as object) }
@@ -260,7 +264,7 @@ function understand(error: unknown, request: FastifyRequest): PlatformError {
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
       return UnsupportedMediaType({ given: request.headers['content-type'] ?? 'none', accepted: 'application/json' })
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return BodyTooLarge({ limit: bodyLimitBytes })
+      return BodyTooLarge({ limit: request.routeOptions.bodyLimit ?? bodyLimitBytes })
     case 'FST_ERR_MAX_PARAM_LENGTH':
       return InvalidRequest({ problem: `a part of the address is longer than ${partLengthMax} characters` })
     default:

@@ -5,6 +5,7 @@ import { type DeviceAnswer, type DeviceEndpoint, type Extension, inOrder, type P
 import { checkName, optional, reasonPhrase } from '../../kernel/device-payloads.ts'
 import { jsonPayload, resources } from '../../kernel/device-resources.ts'
 import { InvalidRequest } from '../../kernel/errors.ts'
+import { bodyLimitBytes } from '../../kernel/http/body.ts'
 import { AnyJson, type Static, Type } from '../../kernel/schema.ts'
 import type { Commands, OutstandingCommand } from './contract.ts'
 
@@ -18,8 +19,8 @@ const Result = Type.Object({
   reasonPhrase: reasonPhrase(),
   payload: Type.Optional(AnyJson()),
 })
-const readResults = jsonPayload(Type.Array(Result, { maxItems: 10_000 }))
-const readResult = jsonPayload(Result)
+const readResults = jsonPayload(Type.Array(Result, { maxItems: 10_000 }), { bytesMax: bodyLimitBytes })
+const readResult = jsonPayload(Result, { bytesMax: bodyLimitBytes })
 
 /** The text of the RFC and all clients say array, its schema says object: both are accepted. */
 const resultsIn = (payload: Buffer): Static<typeof Result>[] =>

@@ -18,7 +18,7 @@ import { metadataInstance } from './configuration.ts'
 import type { Register } from './contract.ts'
 import { NoEndpoint } from './errors.ts'
 import { type FollowKeys, reservedIn } from './metadata/connectivity-keys.ts'
-import { checkKey, type IsReserved, keysMax, type Metadata, pick } from './metadata/metadata.ts'
+import { bodyBytesMax, checkKey, type IsReserved, keysMax, type Metadata, pick } from './metadata/metadata.ts'
 
 export const RestrictedKey = defineError<{ key: string; use: string }>(
   'restricted_metadata_key',
@@ -33,10 +33,10 @@ const readGet = jsonPayload(
       Type.Unsafe<string[] | null>({ type: ['array', 'null'], items: Type.String(), maxItems: keysMax }),
     ),
   }),
-  { empty: () => ({}) },
+  { empty: () => ({}), bytesMax: bodyBytesMax },
 )
-const readUpdate = jsonPayload(Type.Unsafe<Metadata>({ type: 'object', minProperties: 1 }))
-const readKeys = jsonPayload(Type.Array(Type.String(), { minItems: 1, ...keyList }))
+const readUpdate = jsonPayload(Type.Unsafe<Metadata>({ type: 'object', minProperties: 1 }), { bytesMax: bodyBytesMax })
+const readKeys = jsonPayload(Type.Array(Type.String(), { minItems: 1, ...keyList }), { bytesMax: bodyBytesMax })
 
 type WhiteList = Record<string, { 'write-enabled': boolean }>
 

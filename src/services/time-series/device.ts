@@ -3,13 +3,14 @@ import { isUtf8 } from 'node:buffer'
 import type { DeviceMessage, Extension } from '../../kernel/device.ts'
 import { jsonPayload, resources } from '../../kernel/device-resources.ts'
 import { InvalidRequest, invalidField } from '../../kernel/errors.ts'
+import { bodyLimitBytes } from '../../kernel/http/body.ts'
 import { AnyJson } from '../../kernel/schema.ts'
 import type { TimeSeries } from './contract.ts'
 import type { Enrichment } from './device/enrichment.ts'
 import type { PublishSamples } from './device/publish-samples.ts'
 
 // Firmware sends nanoseconds and ids of 64 bits: the nearest double is what a series can hold of them.
-const json = jsonPayload(AnyJson(), { nearest: true })
+const json = jsonPayload(AnyJson(), { nearest: true, bytesMax: bodyLimitBytes })
 const samplesMax = 10_000
 
 /** An array is a batch: `[85, 34]` are two samples, `[[85, 34]]` is one. */

@@ -14,9 +14,9 @@ const update = { scope: 'endpoint:update' }
 const remove = { scope: 'endpoint:delete' }
 /** Metadata is the user's own JSON, and so are the values that it is compared with. */
 const anyJson = 'inside' as const
-const search = { ...read, anyJson }
+const search = { ...read, anyJson, bodyBytesMax: 256 * 1024 }
 const create = { scope: 'application:endpoint:create', anyJson }
-const register = { scope: ['application:endpoint:create', 'endpoint:update'], anyJson }
+const register = { scope: ['application:endpoint:create', 'endpoint:update'], anyJson, bodyBytesMax: 512 * 1024 }
 
 export function endpointRoutes(http: Http, { endpoints, lists, registration }: RegisterService) {
   http.post('/endpoints', { schema: schemas.registerEndpoint, config: register }, async (request, reply) => {

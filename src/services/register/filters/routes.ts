@@ -5,7 +5,11 @@ import * as schemas from './schemas.ts'
 import type { FilterRules } from './service.ts'
 
 /** A query compares with any JSON of the user's. */
-const scope = (action: string) => ({ scope: `application:endpoint-filter:${action}`, anyJson: 'inside' as const })
+const scope = (action: string) => ({
+  scope: `application:endpoint-filter:${action}`,
+  anyJson: 'inside' as const,
+  bodyBytesMax: 256 * 1024,
+})
 
 export function filterRoutes(http: Http, { filters }: { filters: FilterRules }) {
   const all = '/applications/:applicationName/filters'

@@ -128,7 +128,7 @@ test('agrees with a well-known library wherever that one can be followed', () =>
       fc.integer({ min: 0, max: 3 }),
       fc.constantFrom('x', null, true),
       fc.array(tie('value'), { maxLength: 3 }),
-      fc.dictionary(name, tie('value'), { maxKeys: 3 }),
+      fc.dictionary(name, tie('value'), { maxKeys: 3, noNullPrototype: true }),
     ),
   }))
   const operation = fc.oneof(
@@ -138,7 +138,7 @@ test('agrees with a well-known library wherever that one can be followed', () =>
   )
   let followed = 0
   const property = fc.property(
-    fc.dictionary(name, value),
+    fc.dictionary(name, value, { noNullPrototype: true }),
     fc.array(operation, { maxLength: 4 }),
     (document, operations) => {
       let ours: unknown

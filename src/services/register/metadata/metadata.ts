@@ -9,6 +9,8 @@ export type Metadata = Record<string, unknown>
 export const keyPattern = '^[a-zA-Z0-9_]+$'
 export const keyLengthMax = 128
 export const bytesMax = 64 * 1024
+/** Of a body with metadata: written with spaces and escapes, or as a patch, it may be longer than what is kept. */
+export const bodyBytesMax = 4 * bytesMax
 export const keysMax = 500
 /** As deep as a body may be: a patch could put one into the other again and again. */
 export const depthMax = 64
@@ -34,14 +36,21 @@ export function checkOwnKey(key: string, isReserved: IsReserved, field = 'metada
   if (isReserved(key)) throw invalidField(field, `key ${key} is maintained by the platform`)
 }
 
+const tooManyKeys = (field: string) => invalidField(field, `expected at most ${keysMax} keys`)
+
+/** Few enough keys, with those of the platform, to look at each of them. */
+export function checkKeyCount(metadata: Metadata, field = 'metadata') {
+  if (Object.keys(metadata).length > 2 * keysMax) throw tooManyKeys(field)
+}
+
 /** Keys, number, depth and size; those of the platform must be gone already. */
 export function checkMetadata(metadata: Metadata, isReserved: IsReserved, field = 'metadata') {
   const keys = Object.keys(metadata)
-  if (keys.length > keysMax) throw invalidField(field, `expected at most ${keysMax} keys`)
+  if (keys.length > keysMax) throw tooManyKeys(field)
   for (const key of keys) checkOwnKey(key, isReserved, field)
-  if (isDeeper(metadata, depthMax)) throw invalidField(field, `nested deeper than ${depthMax} levels`)
   if (Buffer.byteLength(JSON.stringify(metadata)) > bytesMax)
     throw invalidField(field, `expected at most ${bytesMax} bytes of JSON`)
+  if (isDeeper(metadata, depthMax)) throw invalidField(field, `nested deeper than ${depthMax} levels`)
 }
 
 const isDeeper = (value: unknown, levels: number): boolean =>

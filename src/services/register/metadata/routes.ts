@@ -4,11 +4,12 @@ import type { Http } from '../../../kernel/http/routes.ts'
 import { sendText } from '../../../kernel/http/send.ts'
 import { listOf } from '../../../kernel/schema.ts'
 import type { RegisterService } from '../service.ts'
+import { bodyBytesMax } from './metadata.ts'
 import * as schemas from './schemas.ts'
 
 const read = { scope: 'endpoint:read' }
 /** Metadata is the user's own JSON. */
-const update = { scope: 'endpoint:update', anyJson: true }
+const update = { scope: 'endpoint:update', anyJson: true, bodyBytesMax }
 const readKeys = { scope: 'application:endpoints-metadata-keys:read' }
 
 export function metadataRoutes(http: Http, { metadata }: RegisterService) {

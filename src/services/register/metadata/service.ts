@@ -15,6 +15,7 @@ import { MetadataUpdated } from '../events.ts'
 import { type ConnectivityKeys, type FollowKeys, reservedIn } from './connectivity-keys.ts'
 import {
   checkKey,
+  checkKeyCount,
   checkMetadata,
   checkOwnKey,
   differenceOf,
@@ -57,10 +58,10 @@ export function createMetadataRules(
   /** Writes what differs and tells it; the revision that is then the current one. `own`: without what is the platform's. */
   async function save(sql: Sql, row: store.EndpointRow, own: Metadata, isReserved: IsReserved): Promise<number> {
     const { endpointId, tenantId, applicationName, versionName, seq } = row
+    checkMetadata(own, isReserved)
     const metadata = { ...own, ...pick(row.metadata, isReserved) }
     const difference = differenceOf(row.metadata, metadata)
     if (!difference) return row.metadataRevision
-    checkMetadata(own, isReserved)
     const addedKeys = Object.keys(difference.added)
     const removedKeys = Object.keys(difference.removed)
     const revision = await store.saveMetadata(sql, { ...row, metadata, at: now(), addedKeys, removedKeys })
@@ -123,13 +124,18 @@ export function createMetadataRules(
 
     // What was read can be written back as it is: the platform's keys in it are passed over.
     replace: (ctx, endpointId, metadata, ifMatch) =>
-      changeAs(ctx, endpointId, ifMatch, (_, isReserved) => without(metadata, isReserved)),
+      changeAs(ctx, endpointId, ifMatch, (_, isReserved) => {
+        checkKeyCount(metadata)
+        return without(metadata, isReserved)
+      }),
 
     patch: (ctx, endpointId, operations, ifMatch) =>
       changeAs(ctx, endpointId, ifMatch, (row, isReserved) => {
         const taken = operations.flatMap(keysWritten).find(isReserved)
         if (taken !== undefined) checkOwnKey(taken, isReserved, 'body')
-        return without(patchedMetadata(wholeMetadata(row), operations), isReserved)
+        const whole = patchedMetadata(wholeMetadata(row), operations)
+        checkKeyCount(whole)
+        return without(whole, isReserved)
       }),
 
     setKey(ctx, endpointId, key, value, ifMatch) {
@@ -226,6 +232,7 @@ function changed(metadata: Metadata, change: MetadataChange, isReserved: IsReser
     for (const key of change.remove) checkOwnKey(key, isReserved)
     return pick(metadata, (key) => !change.remove.includes(key))
   }
+  checkKeyCount('merge' in change ? change.merge : change.replace)
   if ('merge' in change) {
     for (const key of Object.keys(change.merge)) checkOwnKey(key, isReserved)
     return { ...metadata, ...change.merge }

@@ -5,7 +5,8 @@ import type { RegisterService } from '../service.ts'
 import * as schemas from './schemas.ts'
 
 const read = { scope: 'endpoint:read' }
-const update = { scope: 'endpoint:update' }
+/** A thousand pairs of ids. */
+const update = { scope: 'endpoint:update', bodyBytesMax: 1024 * 1024 }
 
 export function relationRoutes(http: Http, { relations }: RegisterService) {
   http.put('/relations/link', { schema: schemas.link, config: update }, async ({ ctx, body }, reply) => {

@@ -15,7 +15,12 @@ function mount(http: Http, service: CatalogueService, catalogue: Catalogue, path
   const { entity } = catalogue
   // A template is the user's own JSON.
   const anyJson = 'template' in catalogue.fields
-  const access = (word: string) => ({ scope: `platform:tenant:${entity}:${word}`, on: 'platform' as const, anyJson })
+  const access = (word: string) => ({
+    scope: `platform:tenant:${entity}:${word}`,
+    on: 'platform' as const,
+    anyJson,
+    bodyBytesMax: 512 * 1024,
+  })
   const body = bodyShape(catalogue)
   const item = itemShape(catalogue)
   const params = Type.Object({ id: SerialId() })

@@ -46,9 +46,15 @@ export function createSeriesSets(db: Db, { seriesMax }: { seriesMax: number }): 
     fields: new WeakMap(),
   }
   const { applications, seriesIds, fields } = memory
-  const allSetsOf = (application: store.Application, lists: string[][]) => findOrMakeSets(memory, application, lists)
+  const checkRoom = roomCheck(seriesMax)
+  const allSetsOf = async (application: store.Application, lists: string[][]) => {
+    // No application has room for these, whatever it has already: neither memory nor the database is asked.
+    for (const own of lists) checkRoom(application, own, seriesMax)
+    return await findOrMakeSets(memory, application, lists)
+  }
   return {
     setsOf(application, own) {
+      checkRoom(application, own, seriesMax)
       const known = applications.get(applicationKey(application))
       const found = known && !(known instanceof Promise) ? findSetsOf(known, own) : undefined
       return found ?? allSetsOf(application, [own]).then(([sets]) => sets!)
@@ -109,6 +115,12 @@ async function findOrMakeSets(memory: Memory, application: store.Application, li
   return lists.map((own) => findSetsOf(known, own, true)!)
 }
 
+const roomCheck =
+  (limit: number) =>
+  ({ applicationName }: store.Application, wanted: string[], room: number) => {
+    if (wanted.length > room) throw TooManySeries({ applicationName, limit, series: namesOf(wanted[room]!).join('.') })
+  }
+
 async function makeSeries(
   { db, seriesMax }: Memory,
   application: store.Application,
@@ -121,12 +133,9 @@ async function makeSeries(
   const learn = (series: store.Series[]) => {
     for (const { seriesId, name, valueName } of series) known.series.set(fieldOf(name, valueName), seriesId)
   }
-  const checkRoom = (wanted: string[], room: number) => {
-    if (wanted.length <= room) return
-    const { applicationName } = application
-    throw TooManySeries({ applicationName, limit: seriesMax, series: namesOf(wanted[room]!).join('.') })
-  }
-  if (known.roomKnownUntil > monotonicMs()) checkRoom(missing, known.room)
+  const checkRoom = roomCheck(seriesMax)
+  if (known.roomKnownUntil > monotonicMs()) checkRoom(application, missing, known.room)
+  if (missing.length > seriesMax) checkRoom(application, missing, Math.max(0, seriesMax - known.series.size))
   const asNames = missing.map((field) => {
     const [name, valueName] = namesOf(field)
     return { name, valueName }
@@ -139,7 +148,7 @@ async function makeSeries(
     if (wanted.length === 0) return []
     const room = Math.max(0, seriesMax - (await store.countSeries(sql, application)))
     if (wanted.length > room) Object.assign(known, { room, roomKnownUntil: monotonicMs() + roomKnownMs })
-    checkRoom(wanted, room)
+    checkRoom(application, wanted, room)
     await store.insertSeries(sql, application, asNames)
     return await store.findTheseSeries(sql, application, asNames)
   })

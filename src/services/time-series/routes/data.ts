@@ -39,7 +39,7 @@ export function dataRoutes(http: Http, { data, now }: TimeSeriesService) {
     return answer(request, reply, { ...rest, timeSeriesNames, endpointIDs })
   })
 
-  http.post(path, { schema: schemas.searchData, config: read }, (request, reply) =>
+  http.post(path, { schema: schemas.searchData, config: { ...read, bodyBytesMax: 1024 * 1024 } }, (request, reply) =>
     answer(request, reply, request.body),
   )
 }

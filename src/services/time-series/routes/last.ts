@@ -31,7 +31,9 @@ export function lastRoutes(http: Http, { last, now }: TimeSeriesService) {
     return answer(request, reply, { ...rest, timeSeriesNames, endpointIDs })
   })
 
-  http.post(path, { schema: schemas.searchLast, config: { ...read, bodyOptional: true } }, (request, reply) =>
-    answer(request, reply, request.body),
+  http.post(
+    path,
+    { schema: schemas.searchLast, config: { ...read, bodyOptional: true, bodyBytesMax: 1024 * 1024 } },
+    (request, reply) => answer(request, reply, request.body),
   )
 }

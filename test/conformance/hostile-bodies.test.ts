@@ -1,0 +1,164 @@
+/**
+ * Bodies that are made to be expensive, by real routes and real connections: none may keep the event loop from others for more
+ * than 60 ms, whatever comes after parsing. `src/kernel/http/body.test.ts` has the bodies that the parser refuses.
+ */
+import assert from 'node:assert/strict'
+import { before, suite, test } from 'node:test'
+import { catalogue } from '../../src/assembly/catalogue.ts'
+import { bodyLimitOf, parseJson } from '../../src/kernel/http/body.ts'
+import type { TestDevice } from '../harness/device.ts'
+import { openGateway } from '../harness/gateway.ts'
+import { hostile, largestAccepted, mebibyte } from '../harness/hostile-json.ts'
+import { longestStallMs } from '../harness/thread-time.ts'
+
+const names = [
+  'numbers of one digit',
+  'one text of escapes',
+  'short texts',
+  'deep arrays',
+  'deep objects of new names',
+  'an object of long names',
+  'an object of scattered indexes',
+  'objects of a new name each',
+  'names with escapes',
+  'a lone surrogate at the end',
+]
+
+/** Room for what a route wants around it. */
+const wrapped = 256
+
+function isAccepted(body: Buffer) {
+  try {
+    parseJson(body, { plainData: true, nearest: true })
+    return body.length < mebibyte - wrapped
+  } catch {
+    return false
+  }
+}
+
+/** The most that gets past the parser, and the most of it that is no longer than `bytesMax`. */
+const bodies = names.map((name) => ({ name, body: largestAccepted(hostile[name]!, isAccepted) }))
+const within = (bytesMax: number) =>
+  names.map((name) => ({
+    name,
+    body: largestAccepted(hostile[name]!, (body) => body.length < bytesMax - wrapped && isAccepted(body)),
+  }))
+const small = within(256 * 1024)
+
+type Gateway = Awaited<ReturnType<typeof openGateway>>
+let gateway: Gateway
+let device: TestDevice
+let endpoint: { endpointId: string; token: string; version: string }
+before(async () => {
+  gateway = await openGateway({ services: catalogue, environment: { WAYPOST_LOG_LEVEL: 'silent' } })
+  const { version } = await gateway.anApplication()
+  endpoint = { ...(await gateway.anEndpoint(version)), version }
+  device = await gateway.device()
+})
+
+const around = (open: string, body: Buffer, close: string) =>
+  Buffer.concat([Buffer.from(open), body, Buffer.from(close)])
+
+/** Compilation and collections of garbage make single runs longer: the best of several counts. */
+async function staysShort(send: () => Promise<unknown>) {
+  let least = Number.POSITIVE_INFINITY
+  for (let run = 0; run < 4 && least >= 60; run++) least = Math.min(least, await longestStallMs(send))
+  assert.ok(least < 60, `${least} ms`)
+}
+
+async function refusedOrDone(operation: string, body: Buffer, headers?: Record<string, string>) {
+  const { status, text } = await gateway.admin(operation, body, headers)
+  assert.ok([200, 201, 204, 400, 404, 409].includes(status), `${status} ${text.slice(0, 200)}`)
+  assert.doesNotMatch(text, /too many values/)
+}
+
+interface Shape {
+  type?: string | string[]
+  properties?: Record<string, Shape>
+  items?: Shape
+  anyOf?: Shape[]
+  maxItems?: number
+  maxLength?: number
+}
+
+/** Characters of the largest JSON of this shape; infinite where it sets no limit. */
+function largestOf({ type, properties, items, anyOf, maxItems = Infinity, maxLength = Infinity }: Shape): number {
+  if (anyOf) return Math.max(...anyOf.map(largestOf))
+  const [kind] = [type].flat()
+  if (kind === 'array') return maxItems * (largestOf(items ?? {}) + 1)
+  if (kind === 'string') return maxLength + 2
+  if (kind === 'object' && properties)
+    return Object.entries(properties).reduce((sum, [name, inner]) => sum + name.length + 4 + largestOf(inner), 2)
+  return kind === undefined || kind === 'object' ? Infinity : 25
+}
+
+test('every body that fits its shape fits into its limit', () => {
+  const { operations } = gateway.house.http
+  const bounded = operations.filter(({ schema, access }) => schema.body && !access.streamBody)
+  assert.ok(bounded.length > 50)
+  for (const { method, root, path, schema, access } of bounded) {
+    const largest = largestOf(schema.body as Shape)
+    if (Number.isFinite(largest))
+      assert.ok(Math.min(largest, mebibyte) <= bodyLimitOf(access), `${method} ${root}${path}: ${largest}`)
+  }
+})
+
+suite('metadata of an endpoint', () => {
+  const patch = { 'content-type': 'application/json-patch+json' }
+  for (const { name, body } of small) {
+    test(`replaced by ${name}`, () =>
+      staysShort(() => refusedOrDone(`PUT /epr/api/v1/endpoints/${endpoint.endpointId}/metadata`, body)))
+    test(`a key set to ${name}`, () =>
+      staysShort(() => refusedOrDone(`PUT /epr/api/v1/endpoints/${endpoint.endpointId}/metadata/key`, body)))
+    test(`patched with ${name}`, () =>
+      staysShort(() =>
+        refusedOrDone(
+          `PATCH /epr/api/v1/endpoints/${endpoint.endpointId}/metadata`,
+          around('[{"op":"add","path":"/key","value":', body, '}]'),
+          patch,
+        ),
+      ))
+  }
+})
+
+suite('a new endpoint', () => {
+  for (const { name, body } of within(512 * 1024))
+    test(`with ${name}`, () =>
+      staysShort(() =>
+        refusedOrDone(
+          'POST /epr/api/v1/endpoints',
+          around(`{"appVersion":{"name":"${endpoint.version}"},"metadata":{"key":`, body, '}}'),
+        ),
+      ))
+})
+
+suite('points', () => {
+  for (const { name, body } of bodies)
+    test(`${name}`, () =>
+      staysShort(() =>
+        refusedOrDone(
+          `PUT /epts/api/v1/app-versions/${endpoint.version}/time-series/data`,
+          around(`{"${endpoint.endpointId}":{"temperature":`, body, '}}'),
+        ),
+      ))
+})
+
+suite('samples', () => {
+  const samples = Buffer.from(
+    JSON.stringify(Array.from({ length: 10_000 }, (_, n) => ({ temperature: n, humidity: 40.5 }))),
+  )
+  const all = [...bodies, { name: 'as many samples as a message may have', body: samples }]
+  for (const { name, body } of all) {
+    test(`over HTTP: ${name}`, () =>
+      staysShort(() => refusedOrDone(`POST /kp1/${endpoint.version}/dcx/${endpoint.token}/json`, body)))
+    test(`over MQTT: ${name}`, () =>
+      staysShort(() => {
+        assert.ok(device.client.connected)
+        return device.publish(`kp1/${endpoint.version}/dcx/${endpoint.token}/json`, body)
+      }))
+    test(`one of ${name}`, () =>
+      staysShort(() =>
+        refusedOrDone(`POST /kp1/${endpoint.version}/dcx/${endpoint.token}/json`, around('[', body, ']')),
+      ))
+  }
+})
