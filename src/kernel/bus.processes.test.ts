@@ -51,6 +51,10 @@ test('every node hears, whatever the size, and one node reacts', async (t) => {
   await eventually(() => assert.equal(two.heard.at(-1), 'last'))
   assert.equal(one.heard.at(-2), 'much 10000')
   assert.equal(two.heard.length, 12)
+  await one.db.tx((sql) => one.bus.publishAll(sql, Told, [{ tenantId: 't', text: 'here' }], { thisNodeOnly: true }))
+  await one.tell('there')
+  await eventually(() => assert.equal(two.heard.at(-1), 'there'))
+  assert.deepEqual([one.heard.at(-2), two.heard.at(-2)], ['here', 'last'])
   const many = [...Array.from({ length: 30 }, (_, n) => `all ${n}`), 'again', 'again', 'x'.repeat(10_000), 'end']
   await one.tellAll(many)
   await eventually(() => assert.equal(two.heard.at(-1), 'end'))

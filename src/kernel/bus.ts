@@ -53,12 +53,17 @@ export function* inParts<T>(items: Iterable<T>): Generator<T[]> {
   if (part.length > 0) yield part
 }
 
+export interface PublishOptions {
+  /** `hear` is called on this node only: for what happens per device. Durable reactions are not affected. */
+  thisNodeOnly?: boolean
+}
+
 export interface Bus {
   publish<P>(sql: Sql, event: EventType<P>, payload: P): Promise<void>
   /**
    * Several events in two statements, whatever their number.
    */
-  publishAll<P>(sql: Sql, event: EventType<P>, payloads: P[]): Promise<void>
+  publishAll<P>(sql: Sql, event: EventType<P>, payloads: P[], options?: PublishOptions): Promise<void>
   hear<P>(event: EventType<P>, listener: (payload: P) => void): void
   onGap(listener: () => void): void
   /** Whether anybody would be told: for events that cost something to put together. */
@@ -92,7 +97,7 @@ export function createBus(deps: {
     for (const payload of payloads) for (const listener of hearers.get(event) ?? []) listener(payload as never)
   })
 
-  async function publishAll<P>(sql: Sql, event: EventType<P>, payloads: P[]) {
+  async function publishAll<P>(sql: Sql, event: EventType<P>, payloads: P[], options: PublishOptions = {}) {
     if (payloads.length === 0) return
     const names = subscriptions.get(event.name) ?? []
     if (names.length > 0) {
@@ -100,7 +105,7 @@ export function createBus(deps: {
       await outbox.insert(sql, names, event.name, rows)
     }
     if (hearers.has(event.name)) {
-      const to = event.bulky ? (`node/${deps.nodeId}` as const) : 'all'
+      const to = event.bulky || options.thisNodeOnly ? (`node/${deps.nodeId}` as const) : 'all'
       await signals.send(sql, to, Published, { event: event.name, payloads })
     }
   }

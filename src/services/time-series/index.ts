@@ -32,7 +32,7 @@ export default defineService({
       device: [
         dataCollection({
           timeSeries: service.api,
-          enriched: createEnrichment(kit.bus, register, applications),
+          enriched: createEnrichment(kit, register, applications),
           publish: createSamplePublisher(kit),
           connectivityChanged: service.connectivity.changed,
         }),

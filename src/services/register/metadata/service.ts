@@ -208,7 +208,8 @@ export function createMetadataRules(
           const difference = differenceOf(before(after), wholeMetadata(after))
           return difference ? [{ tenantId, applicationName, versionName, endpointId, ...difference }] : []
         })
-        await bus.publishAll(sql, MetadataUpdated, told)
+        // Connects and disconnects of devices are no messages to every node: other nodes learn of them when they read.
+        await bus.publishAll(sql, MetadataUpdated, told, { thisNodeOnly: true })
       })
     },
   }

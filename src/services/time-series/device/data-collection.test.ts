@@ -16,8 +16,10 @@ import { createSamplePublisher } from './publish-samples.ts'
 
 type Collector = Pick<TimeSeries, 'collect'>
 const { house, admin, anApplication, anEndpoint } = await openRegister()
+let later = 0
+const clock = { bus: house.kit.bus, now: () => new Date(Date.now() + later) }
 const whole = {
-  enriched: createEnrichment(house.kit.bus, house.ask(Register), house.ask(Applications)),
+  enriched: createEnrichment(clock, house.ask(Register), house.ask(Applications)),
   publish: createSamplePublisher(house.kit),
   connectivityChanged: async () => {},
 }
@@ -276,6 +278,16 @@ suite('enrichment', () => {
     await house.ask(Register).setConnectivity([{ endpointId, connected: true, at }])
     const metadata = { city: 'Lviv', connected: true, connectivity_ts: at.toISOString() }
     assert.deepEqual(await send({ t: 3 }), [{ t: 3, '~ep-metadata': metadata }])
+  })
+
+  test('reads again after a while: connects on other nodes are not sent to this one', async () => {
+    const { send, endpointId } = await aSpeaker({ enabled: true }, { city: 'Kyiv' })
+    await send({ t: 1 })
+    await house.kit.db
+      .sql`update register.endpoints set metadata = '{"city": "Lviv"}' where endpoint_id = ${endpointId}`
+    assert.deepEqual(await send({ t: 2 }), [{ t: 2, '~ep-metadata': { city: 'Kyiv' } }])
+    later += 30_000
+    assert.deepEqual(await send({ t: 3 }), [{ t: 3, '~ep-metadata': { city: 'Lviv' } }])
   })
 
   test('does not make gigabytes of small samples', async () => {

@@ -1,6 +1,7 @@
 /** Samples that are objects get the endpoint's metadata, where the application asks for it (instance `dcx`). */
 import type { Bus } from '../../../kernel/bus.ts'
 import { createCache } from '../../../kernel/cache.ts'
+import type { Kit } from '../../../kernel/define-service.ts'
 import type { DeviceEndpoint } from '../../../kernel/device.ts'
 import { invalidField } from '../../../kernel/errors.ts'
 import type { Applications } from '../../applications/contract.ts'
@@ -14,14 +15,18 @@ export type Enrichment = (endpoint: DeviceEndpoint, samples: unknown[]) => unkno
 interface Known {
   metadata: Record<string, unknown>
   bytes: number
+  readAt: number
 }
+
+/** Connects and disconnects on other nodes are not sent here: their metadata is at most this old. */
+const maxAgeMs = 30_000
 
 const mebibyte = 1024 * 1024
 /** Of metadata in all samples of a message: a million small samples must not become gigabytes. */
 const addedBytesMax = 32 * mebibyte
 
 export function createEnrichment(
-  bus: Pick<Bus, 'hear' | 'onGap'>,
+  { bus, now }: Pick<Kit, 'now'> & { bus: Pick<Bus, 'hear' | 'onGap'> },
   register: Pick<Register, 'metadataOf'>,
   applications: Pick<Applications, 'follow'>,
 ): Enrichment {
@@ -32,11 +37,19 @@ export function createEnrichment(
   })
   bus.onGap(() => cache.clear())
 
-  const metadataOf = (endpointId: string) =>
+  const read = (endpointId: string) =>
     cache.read(endpointId, async () => {
+      const readAt = now().getTime()
       const metadata = await register.metadataOf(endpointId)
-      return metadata && { metadata, bytes: Buffer.byteLength(JSON.stringify(metadata)) }
+      return metadata && { metadata, bytes: Buffer.byteLength(JSON.stringify(metadata)), readAt }
     })
+
+  async function metadataOf(endpointId: string) {
+    const known = await read(endpointId)
+    if (!known || now().getTime() - known.readAt < maxAgeMs) return known
+    cache.drop(endpointId)
+    return await read(endpointId)
+  }
 
   const settingsOf = applications.follow(dataCollectionInstance, (config) => {
     const { enabled = false, path } = config['metadata-enrichment'] ?? {}
