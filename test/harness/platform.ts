@@ -1,6 +1,6 @@
 /** The real program as its own process on throw-away directories and free ports: for journeys, conformance and faults. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Bootstrap, RealmSecrets } from '../../src/assembly/bootstrap.ts'
 import { sleep } from '../../src/kernel/clock.ts'
@@ -91,6 +91,16 @@ export async function usedDirectory({ withBootstrap = true } = {}): Promise<stri
   execFileSync('cp', ['-Rp', `${made}/.`, directory])
   if (!withBootstrap) rmSync(join(directory, 'bootstrap.json'))
   return directory
+}
+
+/** Data directories of several nodes on one database, with one folder for their blobs. */
+export function nodeDirectories(count: number): string[] {
+  const shared = throwAwayDirectory()
+  return Array.from({ length: count }, () => {
+    const directory = throwAwayDirectory()
+    symlinkSync(shared, join(directory, 'blobs'))
+    return directory
+  })
 }
 
 export async function startPlatform(options: PlatformOptions = {}): Promise<RunningPlatform> {

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { client } from '../harness/client.ts'
 import { freshDatabase, throwAwayDirectory } from '../harness/database.ts'
 import { databaseUrl } from '../harness/own-database.ts'
-import { startPlatform } from '../harness/platform.ts'
+import { nodeDirectories, runCommand, startPlatform } from '../harness/platform.ts'
 
 const rounds = 2
 
@@ -14,9 +14,7 @@ test('three nodes started at once on an empty database all come up, and are one 
       WAYPOST_DATABASE_URL: await databaseUrl(await freshDatabase()),
       WAYPOST_MASTER_KEY: 'the same for all of the three nodes',
     }
-    const nodes = await Promise.all(
-      [1, 2, 3].map(() => startPlatform({ directory: throwAwayDirectory(), environment })),
-    )
+    const nodes = await Promise.all(nodeDirectories(3).map((directory) => startPlatform({ directory, environment })))
     const [first, ...others] = nodes
     for (const { bootstrap } of others) assert.deepEqual(bootstrap, first!.bootstrap)
     for (const { managementUrl } of nodes)
@@ -30,4 +28,19 @@ test('three nodes started at once on an empty database all come up, and are one 
     assert.deepEqual(await Promise.all(nodes.map((node) => node.kill('SIGTERM'))), [0, 0, 0])
     for (const node of nodes) assert.doesNotMatch(node.output(), /"level":(50|60)/, node.output())
   }
+})
+
+test('a node whose blobs are not those of the other nodes does not start, and says what to set', async () => {
+  const environment = {
+    WAYPOST_DATABASE_URL: await databaseUrl(await freshDatabase()),
+    WAYPOST_MASTER_KEY: 'the same for all of the three nodes',
+  }
+  const first = await startPlatform({ directory: throwAwayDirectory(), environment })
+  const second = await runCommand(['start'], { directory: throwAwayDirectory(), environment })
+  assert.equal(second.code, 1)
+  assert.match(second.stderr, /WAYPOST_S3_URL/)
+  // Alone, a node may come with another folder.
+  assert.equal(await first.kill('SIGTERM'), 0)
+  const third = await startPlatform({ directory: throwAwayDirectory(), environment })
+  assert.equal(await third.kill('SIGTERM'), 0)
 })

@@ -59,6 +59,7 @@ export default defineService({
         { name: 'binary-data.sweep', everySeconds: 600, run: service.leavings.sweep },
         { name: 'binary-data.compare', everySeconds: 24 * 3600, run: service.leavings.compare },
       ],
+      start: service.start,
       stop: service.leavings.stop,
     }
   },

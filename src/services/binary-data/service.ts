@@ -10,6 +10,7 @@ import { createEndingRules, type EndingRules } from './service/endings.ts'
 import { createItemRules, type ItemRules } from './service/items.ts'
 import { createLeavings, type Leavings } from './service/leavings.ts'
 import { createListRules, type ListRules } from './service/lists.ts'
+import { claimBlobStore } from './service/shared-store.ts'
 import { createTokenRules, type TokenRules } from './service/tokens.ts'
 import { createUploadRules, type UploadRules } from './service/uploads.ts'
 import type { BinaryDataSettings } from './settings.ts'
@@ -21,6 +22,7 @@ export interface BinaryDataService {
   lists: ListRules
   endings: EndingRules
   leavings: Leavings
+  start(): Promise<void>
   api: BinaryData
 }
 
@@ -38,6 +40,7 @@ export function createBinaryData(
     lists: createListRules(kit, given),
     endings: createEndingRules(kit, leavings),
     leavings,
+    start: () => claimBlobStore(kit, blobs),
     api: { issueUploadToken: tokens.issue },
   }
 }

@@ -128,6 +128,14 @@ export async function insertUnknown(sql: Sql, contentKeys: string[], at: Date): 
   return count
 }
 
+/** Until the end of the transaction nobody else marks a store. */
+export const lockMark = (sql: Sql) => sql`select pg_advisory_xact_lock(hashtext('binary-data.store-mark'))`
+
+export async function findMark(sql: Sql): Promise<string | undefined> {
+  const [row] = await sql<{ mark: string }[]>`select mark from binary_data.store_mark`
+  return row?.mark
+}
+
 /** The first one stays. */
 export async function storeMark(sql: Sql, fresh: string): Promise<string> {
   await sql`insert into binary_data.store_mark (id, mark) values (1, ${fresh}) on conflict (id) do nothing`

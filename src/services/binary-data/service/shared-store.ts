@@ -1,0 +1,29 @@
+/** Several nodes need one blob store: a node whose local folder is not the one that the database knows does not start. */
+import type { Blobs } from '../../../kernel/blobs/blobs.ts'
+import { readMark, writeMark } from '../../../kernel/blobs/mark.ts'
+import type { Kit } from '../../../kernel/define-service.ts'
+import * as store from '../store/uploads.ts'
+
+type Deps = Pick<Kit, 'db' | 'members' | 'newId'> & { platform: Pick<Kit['platform'], 'blobs'> }
+
+/** The first node marks its folder, with the same text in the database. Alone, a node may begin with an empty folder. */
+export async function claimBlobStore({ db, members, newId, platform }: Deps, blobs: Blobs) {
+  const { directory, s3 } = platform.blobs
+  if (s3) return
+  await members.refresh()
+  await db.tx(async (sql) => {
+    await store.lockMark(sql)
+    const known = await store.findMark(sql)
+    const found = await readMark(blobs)
+    if (known !== undefined && known === found) return
+    if (known !== undefined && members.others().length > 0)
+      throw new Error(
+        `Other nodes use this database, and their blobs are not in ${directory}: set WAYPOST_S3_URL on all nodes, or mount one ` +
+          'shared folder there on each of them',
+      )
+    // The store of another database; `compare` reports it and leaves it alone.
+    if (found !== undefined) return
+    // Outside of the transaction, so that a crash never leaves a marked folder that the database does not know.
+    await writeMark(blobs, await store.storeMark(db.sql, newId()))
+  })
+}
