@@ -5,9 +5,9 @@
 import type { Kit } from '../kernel/define-service.ts'
 import { EndpointUnregistered, VersionUpdated } from '../services/register/events.ts'
 import { TokenStatusChanged, TokensDeleted } from '../services/tokens/events.ts'
-import { EndpointsConnected } from './events.ts'
 import type { Identified } from './identify.ts'
 import { absent, type Device, forgetRoutes, hasSpokenFor, join, type Presence, part } from './peers.ts'
+import { EndpointsMoved } from './signals.ts'
 
 export interface Bindings {
   find(endpointId: string): Presence | undefined
@@ -21,7 +21,14 @@ export interface Bindings {
   release(connection: Device): void
   /** It may not speak any more. */
   expel(presence: Presence, why: string): void
+  /** The binding was written under this number. */
+  numbered(presence: Presence, number: number): void
+  /** Another node has the endpoint by a binding that this one must not replace. */
+  lost(presence: Presence, number: number): void
 }
+
+/** Endpoints that moved to another node and may speak here again. */
+const movedMax = 20_000
 
 export interface Watch {
   bound(presence: Presence): void
@@ -29,11 +36,12 @@ export interface Watch {
   visited(presence: Presence, connection: Device): void
 }
 
-export function createBindings(kit: Pick<Kit, 'bus' | 'now'> & { nodeId: string }, watch: Watch): Bindings {
-  const { bus, now, nodeId } = kit
+export function createBindings({ bus, signals, now }: Pick<Kit, 'bus' | 'signals' | 'now'>, watch: Watch): Bindings {
   const presences = new Map<string, Presence>()
   /** Those that were noted already: of several last words one is enough. */
   const visits = new WeakMap<Device, Set<string>>()
+  /** By endpoint, the number of the binding on another node that replaced the one of this node. */
+  const moved = new Map<string, number>()
 
   function unbind(presence: Presence) {
     const { connection } = presence
@@ -79,14 +87,22 @@ export function createBindings(kit: Pick<Kit, 'bus' | 'now'> & { nodeId: string 
     if (presence) presence.versionName = versionName
   })
 
-  // It speaks to another process now: the last word decides, and of two at the same time the greater name.
-  bus.hear(EndpointsConnected, ({ nodeId: there, endpointIds, at }) => {
-    if (there === nodeId) return
-    const since = Date.parse(at)
-    for (const endpointId of endpointIds) {
+  function lost(presence: Presence, number: number) {
+    const { endpointId } = presence
+    if (presences.get(endpointId) !== presence) return
+    unbind(presence)
+    moved.delete(endpointId)
+    moved.set(endpointId, number)
+    if (moved.size > movedMax) moved.delete(moved.keys().next().value!)
+  }
+
+  signals.on(EndpointsMoved, ({ endpoints }) => {
+    for (const [endpointId, number] of endpoints) {
       const presence = presences.get(endpointId)
       if (!presence) continue
-      if (presence.boundAt < since || (presence.boundAt === since && nodeId < there)) unbind(presence)
+      // While it is being written, the database decides which of the two is the later one.
+      if (presence.number === 0) presence.movedBy = Math.max(presence.movedBy, number)
+      else if (presence.number < number) lost(presence, number)
     }
   })
 
@@ -104,7 +120,13 @@ export function createBindings(kit: Pick<Kit, 'bus' | 'now'> & { nodeId: string 
       }
       if (known && !moves) return undefined
       if (known) unbind(known)
-      const presence: Presence = { ...absent(who), connection, boundAt: now().getTime() }
+      const follows = Math.max(known?.number ?? 0, known?.follows ?? 0, moved.get(endpointId) ?? 0)
+      const presence: Presence = {
+        ...absent(who, connection.claim, follows),
+        connection,
+        boundAt: now().getTime(),
+      }
+      moved.delete(endpointId)
       presences.set(endpointId, presence)
       join(connection.state, presence)
       watch.bound(presence)
@@ -113,7 +135,7 @@ export function createBindings(kit: Pick<Kit, 'bus' | 'now'> & { nodeId: string 
 
     visit(connection, who) {
       const { endpointId } = who
-      const presence: Presence = { ...absent(who), boundAt: now().getTime() }
+      const presence: Presence = { ...absent(who, connection.claim), boundAt: now().getTime() }
       const seen = visits.get(connection) ?? new Set()
       const known = presences.has(endpointId) || seen.has(endpointId) || hasSpokenFor(connection.state, endpointId)
       if (known) return presence
@@ -127,5 +149,13 @@ export function createBindings(kit: Pick<Kit, 'bus' | 'now'> & { nodeId: string 
     },
 
     expel,
+
+    numbered(presence, number) {
+      if (presence.number >= number) return
+      presence.number = number
+      if (presence.movedBy > number) lost(presence, presence.movedBy)
+    },
+
+    lost,
   }
 }

@@ -21,12 +21,12 @@ test('a push needs no subscription, comes once, and with the QoS that was grante
   assert.equal(await gateway.send(endpointId, push), 'offline')
   const sensor = await device()
   await sensor.publish(`${prefix}/json`, '1')
-  assert.equal(await gateway.send(endpointId, push), 'sent')
+  assert.equal(await gateway.send(endpointId, push), 'delivered')
   const first = await sensor.hears(`${prefix}/command/reboot/status`)
   assert.deepEqual([first.json, first.qos], [[{ id: 1 }], 0])
   for (const filter of [`${prefix}/#`, '#', `${prefix}/command/+/status`])
     await sensor.client.subscribeAsync(filter, { qos: 2 })
-  assert.equal(await gateway.send(endpointId, push), 'sent')
+  assert.equal(await gateway.send(endpointId, push), 'delivered')
   assert.equal((await sensor.hears(`${prefix}/command/reboot/status`)).qos, 1)
   await sensor.hearsNothing()
   await sensor.client.unsubscribeAsync([`${prefix}/#`, '#', `${prefix}/command/+/status`])
@@ -117,25 +117,29 @@ test('a persistent session is kept for its client over a restart of the platform
   assert.deepEqual((await again.hears(`${prefix}/command/reboot/status`)).json, [{ id: 1 }])
   assert.equal((await again.hears(`${prefix}/command/reboot/status`)).json, 'second')
   await eventually(() => assert.ok(after.gateway.isConnected(endpointId)))
-  assert.equal(await after.gateway.send(endpointId, push), 'sent')
+  assert.equal(await after.gateway.send(endpointId, push), 'delivered')
   assert.equal((await again.hears(`${prefix}/command/reboot/status`)).qos, 1)
   await again.end()
   await after.setTokenStatus(endpointId, 'Revoked')
   await eventually(async () => assert.equal(await after.gateway.send(endpointId, push), 'offline'))
 })
 
-test('endpoints that a dead process left behind are told to be gone', async () => {
+test('endpoints that a dead node left behind are reported as disconnected', async () => {
   const { endpointId, app, version } = await aPlace()
   const { db } = house.kit
-  await house.ask(Register).setConnectivity([{ endpointId, connected: true, at: new Date(Date.now() - 60_000) }])
-  await db.sql`insert into gateway.nodes values ('dead', now() - interval '1 minute')`
+  await house
+    .ask(Register)
+    .setConnectivity([{ endpointId, connected: true, at: new Date(Date.now() - 60_000), number: 0 }])
   await db.sql`
-    insert into gateway.bindings (endpoint_id, tenant_id, application_name, version_name, node_id, bound_at)
-    values (${endpointId}, 'default', ${app}, ${version}, 'dead', now() - interval '1 minute')`
-  const [sweep] = house.built.get('gateway')!.periodic!
-  await sweep!.run(db.sql)
-  assert.equal((await metadataOf(endpointId)).connected, false)
+    insert into kernel.nodes (id, version, seen_at) values ('dead', 'test', now() - interval '1 minute')`
+  await db.sql`
+    insert into gateway.bindings (endpoint_id, tenant_id, application_name, version_name, node_id)
+    values (${endpointId}, 'default', ${app}, ${version}, 'dead')`
+  await db.sql`insert into gateway.holders (session_key, node_id, claim) values ('dead one', 'dead', 0)`
+  await eventually(async () => assert.equal((await metadataOf(endpointId)).connected, false), { withinMs: 20_000 })
+  await eventually(async () => {
+    assert.equal((await db.sql`select from gateway.bindings where endpoint_id = ${endpointId}`).length, 0)
+    assert.equal((await db.sql`select from gateway.holders where node_id = 'dead'`).length, 0)
+  })
   assert.deepEqual(toldOf(endpointId), ['gone'])
-  const rows = await db.sql`select from gateway.bindings where endpoint_id = ${endpointId}`
-  assert.equal(rows.length, 0)
 })

@@ -1,5 +1,4 @@
 import { defineEvent } from '../kernel/bus.ts'
-import type { Push } from '../kernel/device.ts'
 
 interface OfEndpoints {
   tenantId: string
@@ -17,6 +16,7 @@ const key = ({ applicationName }: { applicationName: string }) => applicationNam
 export const EndpointsConnected = defineEvent<OfEndpoints>('gateway.endpoints.connected', {
   description: 'Endpoints have a connection now, or moved to another one (9/ELCE), up to 100 in one event',
   key,
+  bulky: true,
 })
 
 export const EndpointsDisconnected = defineEvent<OfEndpoints>('gateway.endpoints.disconnected', {
@@ -24,44 +24,5 @@ export const EndpointsDisconnected = defineEvent<OfEndpoints>('gateway.endpoints
     'Endpoints have no connection any more (9/ELCE): it ended, or the token did, or they speak over another one; up to 100 ' +
     'in one event',
   key,
+  bulky: true,
 })
-
-export const PushForwarded = defineEvent<{
-  tenantId: string
-  endpointId: string
-  nodeId: string
-  /** Or, where it is large, the row in which it waits. */
-  push?: Push
-  pushId?: string
-  /** How many processes had it before. */
-  hops: number
-}>('gateway.push.forwarded', {
-  description: 'For the process that has the connection of the endpoint: what it is to say',
-  key: ({ endpointId }) => endpointId,
-})
-
-export const SessionsClaimed = defineEvent<{
-  tenantId: string
-  nodeId: string
-  claims: { key: string; claim: number; clean: boolean }[]
-}>('gateway.sessions.claimed', {
-  description: 'For the other processes: MQTT clients have connected here, their sessions there end',
-  key: ({ nodeId }) => nodeId,
-})
-
-export const SessionsReleased = defineEvent<{ tenantId: string; nodeId: string; keys: string[] }>(
-  'gateway.sessions.released',
-  {
-    description: 'For the process that claimed them: what these MQTT sessions hold is written down',
-    key: ({ nodeId }) => nodeId,
-  },
-)
-
-export const MessagesQueued = defineEvent<{ tenantId: string; nodeId: string; keys: string[] }>(
-  'gateway.messages.queued',
-  {
-    description:
-      'For the other processes: messages wait in these MQTT sessions, whose clients may have connected there',
-    key: ({ nodeId }) => nodeId,
-  },
-)

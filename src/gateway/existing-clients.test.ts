@@ -27,7 +27,7 @@ test('without a client id, with a message before CONNACK, and never a subscripti
   const answers = [await device.next(), await device.next()]
   assert.deepEqual(answers.map(({ cmd }) => cmd).sort(), ['puback', 'publish'])
   assert.equal(answers.find((packet) => packet.cmd === 'publish')!.topic, `${prefix}/json/0/status`)
-  assert.equal(await gateway.send(endpointId, push('on')), 'sent')
+  assert.equal(await gateway.send(endpointId, push('on')), 'delivered')
   const { topic, payload, qos } = await device.next('publish')
   assert.deepEqual([topic, String(payload), qos], [`${prefix}/command/blink/status`, '["on"]', 0])
 })
@@ -59,7 +59,7 @@ test('many with the client id "counter": the last one has the session, and each 
   await second.closed()
   again.send(publish(`${one.prefix}/json`))
   await again.next('puback')
-  assert.equal(await gateway.send(one.endpointId, push('on')), 'sent')
+  assert.equal(await gateway.send(one.endpointId, push('on')), 'delivered')
   assert.equal((await again.next('publish')).topic, `${one.prefix}/command/blink/status`)
 })
 

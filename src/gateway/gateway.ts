@@ -10,7 +10,7 @@ import { EndpointUnregistered } from '../services/register/events.ts'
 import { TenantDeleted } from '../services/tenants/events.ts'
 import type { Tokens } from '../services/tokens/contract.ts'
 import type { TrafficLog } from '../services/traffic-log/contract.ts'
-import { createBindings } from './bindings.ts'
+import { type Bindings, createBindings } from './bindings.ts'
 import { createClaims } from './claims.ts'
 import { createClients } from './clients.ts'
 import { createConnectionLimits } from './connection-limits.ts'
@@ -19,7 +19,6 @@ import type { Gateway } from './contract.ts'
 import { createDispatch } from './dispatch.ts'
 import { type DoorDeps, openMqtt, openMqtts } from './doors.ts'
 import { createDownlink, type Downlink } from './downlink.ts'
-import { sweepForwarded } from './forwards.ts'
 import { createHost, slotOf } from './host.ts'
 import type { BindingDeps } from './http/binding.ts'
 import type { WebSocketDeps } from './http/websocket.ts'
@@ -36,8 +35,9 @@ import { createRecheck } from './recheck.ts'
 import { createServerCertificate } from './server-certificate.ts'
 import type { GatewaySettings } from './settings.ts'
 import * as store from './store/bindings.ts'
+import { deleteHoldersOfNode, findNodesWithHolders } from './store/holders.ts'
 import { sweepSessions } from './store/session-writes.ts'
-import { createSessionStore } from './store/sessions.ts'
+import { createSessionStore, type GatewaySessionStore } from './store/sessions.ts'
 import { createTenants } from './tenants.ts'
 import { createWelcome, type Welcome } from './welcome.ts'
 
@@ -46,7 +46,6 @@ export interface GatewayService {
   binding: BindingDeps
   webSockets: WebSocketDeps
   periodic: PeriodicTask[]
-  start(): Promise<void>
   open(extensions: Extension[]): Promise<OpenDoors>
   stop(): Promise<void>
 }
@@ -64,13 +63,13 @@ export interface Given {
 const wrongTokensPerAddress = 10
 
 export function createGateway(kit: Kit<GatewaySettings>, given: Given): GatewayService {
-  const { bus, log, newId } = kit
+  const { bus, log } = kit
   const { identity, applications, register, tokens, credentials, trafficLog } = given
   const { settings } = kit
   const { address, windowSeconds, lockSeconds } = kit.platform.loginLockout
-  const nodeId = newId()
   const named = new Map<string, Extension>()
   let sessions: Sessions<Peer> | undefined
+  let sessionStore: GatewaySessionStore | undefined
 
   const metrics = createGatewayMetrics(kit.metrics)
   const refused = (transport: string, from: string, reason: string, detail?: string) => {
@@ -90,37 +89,33 @@ export function createGateway(kit: Kit<GatewaySettings>, given: Given): GatewayS
   const tenants = createTenants(bus, identity, applications, settings.messagesPerTenant)
   const identify = createIdentify({ bus, tokens, register, applications, tenants, extensions: () => named })
   const clients = createClients({ bus, credentials, tenants, guesses: wrongCredentials })
-  const connectivity = createConnectivity({ ...kit, nodeId }, { register, extensions: () => named })
+  const connectivity = createConnectivity(kit, { register, extensions: () => named, bindings: () => bindings })
   let welcome: Welcome | undefined
-  const bindings = createBindings(
-    { ...kit, nodeId },
-    {
-      bound(presence) {
-        limits.stands(slotOf(presence.connection!), 'protected')
-        connectivity.bound(presence)
-        welcome?.(presence)
-      },
-      unbound(presence, connection) {
-        const { endpoints, shown } = connection.state
-        if (!endpoints && !shown) limits.stands(slotOf(connection), 'idle')
-        connectivity.unbound(presence, connection)
-      },
-      visited: connectivity.visited,
+  const bindings: Bindings = createBindings(kit, {
+    bound(presence) {
+      limits.stands(slotOf(presence.connection!), 'protected')
+      connectivity.bound(presence)
+      welcome?.(presence)
     },
-  )
-  const downlink: Downlink = createDownlink(
-    { ...kit, nodeId },
-    {
-      bindings,
-      identify,
-      tenants,
-      tokens,
-      trafficLog,
-      metrics,
-      sessions: () => sessions,
-      observation,
+    unbound(presence, connection) {
+      const { endpoints, shown } = connection.state
+      if (!endpoints && !shown) limits.stands(slotOf(connection), 'idle')
+      connectivity.unbound(presence, connection)
     },
-  )
+    visited: connectivity.visited,
+  })
+  const downlink: Downlink = createDownlink({
+    kit,
+    bindings,
+    identify,
+    tenants,
+    tokens,
+    trafficLog,
+    metrics,
+    observation,
+    sessions: () => sessions,
+    enqueue: async (sql, key, message) => (await sessionStore?.enqueueIn(sql, key, message)) ?? 'gone',
+  })
   welcome = createWelcome(log, {
     extensions: () => named,
     identify,
@@ -151,7 +146,12 @@ export function createGateway(kit: Kit<GatewaySettings>, given: Given): GatewayS
     opened: recheck.opened,
     closed: recheck.closed,
   })
-  const claims = createClaims({ bus, nodeId, log, sessions: () => sessions })
+  const claims = createClaims(kit, () => sessions)
+  kit.members.leftovers({
+    name: 'gateway.holders',
+    owners: findNodesWithHolders,
+    sweep: async (node) => void (await deleteHoldersOfNode(kit.db.sql, node)),
+  })
   const certificate = createServerCertificate(kit, credentials)
 
   bus.react('gateway.forget-endpoints', EndpointUnregistered, async (sql, { endpointIds }) => {
@@ -174,16 +174,12 @@ export function createGateway(kit: Kit<GatewaySettings>, given: Given): GatewayS
       limits,
     },
     periodic: [
-      { name: 'gateway.left-behind', everySeconds: 5, run: () => connectivity.sweep() },
       {
         name: 'gateway.expired-sessions',
         everySeconds: 60,
         run: (sql) => sweepSessions(sql, kit.now(), defaultLimits.sessionExpiryMaxSeconds),
       },
-      { name: 'gateway.left-forwards', everySeconds: 60, run: (sql) => sweepForwarded(sql, kit.now()) },
     ],
-    start: connectivity.start,
-
     async open(extensions) {
       for (const extension of extensions) named.set(extension.name, extension)
       const bounds = {
@@ -191,8 +187,9 @@ export function createGateway(kit: Kit<GatewaySettings>, given: Given): GatewayS
         connectTimeoutSeconds: settings.connectTimeoutSeconds,
         queuedMessagesMax: settings.queuedMessagesMax,
       }
+      sessionStore = createSessionStore({ ...kit, claims }, bounds)
       const made = createSessions(host, {
-        store: createSessionStore({ ...kit, claims }, bounds),
+        store: sessionStore,
         log,
         now: kit.now,
         limits: bounds,

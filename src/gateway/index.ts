@@ -45,7 +45,6 @@ export default defineService({
         },
       ],
       periodic: gateway.periodic,
-      start: gateway.start,
       open: gateway.open,
       stop: gateway.stop,
     }

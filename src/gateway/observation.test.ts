@@ -84,10 +84,10 @@ suite('what a device does not want to be pushed', () => {
     for (const name of ['b', undefined]) await sensor.hears(`${prefix}/news/${name}/status`)
     extension.pushes = []
     const outcomes = await Promise.all(names.map((name) => gateway.send(endpointId, named(name))))
-    assert.deepEqual(outcomes, ['offline', 'sent', 'sent'])
+    assert.deepEqual(outcomes, ['offline', 'delivered', 'delivered'])
     for (const name of ['b', undefined]) await sensor.hears(`${prefix}/news/${name}/status`)
     await gateway.observe(aDeviceEndpoint({ endpointId }), 'test', everyName, true)
-    assert.equal(await gateway.send(endpointId, named('a')), 'sent')
+    assert.equal(await gateway.send(endpointId, named('a')), 'delivered')
     await sensor.hears(`${prefix}/news/a/status`)
     await sensor.hearsNothing(20)
   })

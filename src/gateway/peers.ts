@@ -58,15 +58,28 @@ export interface Presence {
   endpointTokenId: string
   /** Undefined: it has gone, or speaks over another one. */
   connection: Device | undefined
-  /** Milliseconds since the epoch. */
+  /** Milliseconds since the epoch, for reports only. */
   boundAt: number
+  /** Of the connection's CONNECT. */
+  readonly claim: number
+  /** The greatest number of a binding of this endpoint that this node knew when it was bound. */
+  readonly follows: number
+  /** Of this binding in the database; 0 until it is written. */
+  number: number
+  /** The greatest number of a binding on another node that was heard of before `number` was known. */
+  movedBy: number
   /** In the list of its connection. */
   next: Presence | undefined
   previous: Presence | undefined
 }
 
-/** For a last word of somebody who has gone. */
-export const absent = (who: Omit<Presence, 'connection' | 'boundAt' | 'next' | 'previous'>): Presence => ({
+type Identity = Pick<
+  Presence,
+  'endpointId' | 'applicationName' | 'tenant' | 'versionName' | 'token' | 'endpointTokenId'
+>
+
+/** For a last message whose connection has ended already. */
+export const absent = (who: Identity, claim: number, follows = 0): Presence => ({
   endpointId: who.endpointId,
   applicationName: who.applicationName,
   tenant: who.tenant,
@@ -75,6 +88,10 @@ export const absent = (who: Omit<Presence, 'connection' | 'boundAt' | 'next' | '
   endpointTokenId: who.endpointTokenId,
   connection: undefined,
   boundAt: 0,
+  claim,
+  follows,
+  number: 0,
+  movedBy: 0,
   next: undefined,
   previous: undefined,
 })

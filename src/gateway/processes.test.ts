@@ -9,7 +9,6 @@ import { openGateway } from '../../test/harness/gateway.ts'
 import { tellGap } from '../kernel/bus.ts'
 import { sleep } from '../kernel/clock.ts'
 import { alone } from './claims.ts'
-import { createForwards, sweepForwarded } from './forwards.ts'
 import { defaultLimits } from './mqtt/limits.ts'
 import { createSessionStore } from './store/sessions.ts'
 
@@ -39,7 +38,7 @@ test('a push reaches an endpoint that is connected to another process', async ()
   const { prefix, endpointId } = await one.aPlace()
   const sensor = await one.device()
   await sensor.publish(`${prefix}/json`, '1')
-  await eventually(async () => assert.equal(await two.gateway.send(endpointId, push), 'sent'))
+  await eventually(async () => assert.equal(await two.gateway.send(endpointId, push), 'delivered'))
   await sensor.hears(`${prefix}/command/reboot/status`)
   // Roaming from process to process: the last one that spoke is the one.
   const moved = await two.device()
@@ -47,7 +46,7 @@ test('a push reaches an endpoint that is connected to another process', async ()
   await eventually(async () => assert.equal((await two.metadataOf(endpointId)).connected, true))
   await eventually(() => assert.ok(!one.gateway.isConnected(endpointId)))
   for (const from of [one, two]) {
-    await eventually(async () => assert.equal(await from.gateway.send(endpointId, push), 'sent'))
+    await eventually(async () => assert.equal(await from.gateway.send(endpointId, push), 'delivered'))
     await moved.hears(`${prefix}/command/reboot/status`)
   }
   await sensor.hearsNothing(0)
@@ -58,34 +57,21 @@ test('a push of any size reaches another process, in its order', async () => {
   const { prefix, endpointId } = await one.aPlace()
   const there = await two.device()
   await there.publish(`${prefix}/json`, '1')
-  await eventually(async () => assert.equal(await one.gateway.send(endpointId, push), 'sent'))
+  await eventually(async () => assert.equal(await one.gateway.send(endpointId, push), 'delivered'))
   const sizes = [300_000, 10, 7000, 1, 6500, 20]
   for (const size of sizes)
-    assert.equal(await one.gateway.send(endpointId, { ...push, payload: 'ü'.repeat(size) }), 'sent')
+    assert.equal(await one.gateway.send(endpointId, { ...push, payload: 'ü'.repeat(size) }), 'delivered')
   const topic = `${prefix}/command/reboot/status`
   await there.hears(topic)
   for (const size of sizes) assert.equal((await there.hears(topic)).json.length, size)
-  assert.equal((await sql`select from gateway.forwarded`).length, 0)
   await there.end()
-})
-
-test('a push that nobody took is swept', async () => {
-  const kit = one.house.kit
-  const forwards = createForwards({ ...kit, nodeId: 'one' }, () => {})
-  const forward = { tenantId: 'default', endpointId: 'e', hops: 0, push: { ...push, payload: 'x'.repeat(9000) } }
-  await forwards.send('dead', forward)
-  await sweepForwarded(sql, kit.now())
-  const [row] = await sql`select sealed from gateway.forwarded`
-  assert.ok(!row!.sealed.includes('xxx'))
-  await sweepForwarded(sql, new Date(kit.now().getTime() + 61_000))
-  assert.equal((await sql`select from gateway.forwarded`).length, 0)
 })
 
 test('last words that come after their connection has gone do not take an endpoint from another process', async () => {
   const { prefix, endpointId } = await one.aPlace()
   const there = await two.device()
   await there.publish(`${prefix}/json`, '1')
-  await eventually(async () => assert.equal(await one.gateway.send(endpointId, push), 'sent'))
+  await eventually(async () => assert.equal(await one.gateway.send(endpointId, push), 'delivered'))
   await there.hears(`${prefix}/command/reboot/status`)
   const notes = one.test.notes.length
   const { hostname, port } = new URL(one.mqttUrl)
@@ -102,7 +88,7 @@ test('last words that come after their connection has gone do not take an endpoi
   await sleep(120)
   assert.ok(two.gateway.isConnected(endpointId))
   assert.equal((await two.metadataOf(endpointId)).connected, true)
-  assert.equal(await one.gateway.send(endpointId, push), 'sent')
+  assert.equal(await one.gateway.send(endpointId, push), 'delivered')
   await there.hears(`${prefix}/command/reboot/status`)
   await there.end()
 })
@@ -135,12 +121,13 @@ test('the session moves along: subscriptions, what was not acknowledged, and wha
   await eventually(() => assert.ok(one.gateway.isConnected(endpointId)))
   // It gets this one and does not acknowledge it: its process has it in memory only.
   first.client.handleMessage = () => {}
-  assert.equal(await one.gateway.send(endpointId, push), 'sent')
+  const { delivery } = await one.gateway.handOver(endpointId, push)
   await first.hears(`${prefix}/command/reboot/status`)
   const second = await two.device(session('mover'))
   assert.equal(second.sessionPresent, true)
   assert.deepEqual((await second.hears(`${prefix}/command/reboot/status`)).json, [{ id: 1 }])
   await first.closed()
+  assert.equal(await delivery, 'queued')
   await eventually(() => assert.ok(two.gateway.isConnected(endpointId) && !one.gateway.isConnected(endpointId)))
   await eventually(async () => assert.equal((await two.metadataOf(endpointId)).connected, true))
   // Into the session or to the connection, by what the first process knows by now: it is heard either way.
@@ -201,7 +188,7 @@ test('what is forwarded to a process that the client has left waits in its sessi
     assert.equal(row?.nodeId, null)
   })
   await sql`update gateway.bindings set node_id = ${nodeId} where endpoint_id = ${endpointId}`
-  assert.equal(await one.gateway.send(endpointId, push), 'sent')
+  assert.equal(await one.gateway.send(endpointId, push), 'queued')
   await eventually(async () => {
     const rows = await sql`select from gateway.session_messages where session_key like '%just-left'`
     assert.equal(rows.length, 1)
@@ -257,8 +244,7 @@ test('one that comes to both processes at once, again and again, ends up with on
   await first.closed()
   await winner.end()
   await eventually(async () => {
-    const [row] = await sql`select node_id from gateway.sessions where session_key like '%twins'`
-    assert.equal(row?.nodeId, null)
+    assert.equal((await sql`select from gateway.holders where session_key like '%twins'`).length, 0)
   })
   const last = await two.device(session('twins'))
   assert.equal(last.sessionPresent, true)
@@ -270,19 +256,20 @@ test('a process that does not answer is not waited for for long', async () => {
   const waiting = await one.device(session('stuck'))
   await waiting.client.subscribeAsync(`${prefix}/#`, { qos: 1 })
   await waiting.end()
-  // As a process leaves it that was stopped a moment ago.
-  await sql`insert into gateway.nodes values ('stopped', now())`
-  await eventually(async () => {
-    const { count } = await sql`
-      update gateway.sessions set node_id = 'stopped' where session_key like '%stuck' and node_id is null`
-    assert.equal(count, 1)
-  })
+  // As a node leaves it that was stopped a moment ago.
+  await sql`insert into kernel.nodes (id, version) values ('stopped', 'test')`
+  const [row] = await sql`select session_key from gateway.sessions where session_key like '%stuck'`
+  await eventually(async () =>
+    assert.equal((await sql`select from gateway.holders where session_key = ${row!.sessionKey}`).length, 0),
+  )
+  await sql`insert into gateway.holders (session_key, node_id, claim) values (${row!.sessionKey}, 'stopped', 0)`
+  await two.house.kit.members.refresh()
   const started = performance.now()
   const again = await two.device(session('stuck'))
   assert.equal(again.sessionPresent, true)
   assert.ok(performance.now() - started < 4000)
   await again.end()
-  await sql`delete from gateway.nodes where node_id = 'stopped'`
+  await sql`delete from kernel.nodes where id = 'stopped'`
 })
 
 test('what a connection writes after a newer one has claimed its session is ignored', async () => {
@@ -307,11 +294,11 @@ test('what a connection writes after a newer one has claimed its session is igno
     at: 0,
   }
   await old!.save('fenced', before, filters('old', 'older'))
-  await old!.leave('fenced', before, { ...filters('old'), received: [[7, 1]], messages: [owed] }, true)
+  await old!.leave('fenced', before, { ...filters('old'), received: [[7, 1]], messages: [owed] }, 'fresh')
   await old!.discard('fenced', before)
   assert.deepEqual(await known(), ['fresh'])
   assert.deepEqual((await fresh!.load('fenced'))?.messages, [])
-  await fresh!.leave('fenced', claim, { ...filters('fresh'), received: [], messages: [owed] }, false)
+  await fresh!.leave('fenced', claim, { ...filters('fresh'), received: [], messages: [owed] }, undefined)
   assert.equal((await old!.load('fenced'))?.messages.length, 1)
   await fresh!.discard('fenced', claim)
   assert.equal(await known(), undefined)

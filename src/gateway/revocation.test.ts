@@ -32,7 +32,7 @@ const push = { extension: 'test', resourcePath: '/wake', payload: 1 }
 for (const status of ['Suspended', 'Revoked'])
   test(`a ${status} token: 401, nothing is delivered, the others of the connection go on`, async () => {
     const { hub, first, second, say } = await aHub()
-    assert.equal(await gate.gateway.send(first.endpointId, push), 'sent')
+    assert.equal(await gate.gateway.send(first.endpointId, push), 'delivered')
     await setTokenStatus(first.endpointId, status)
     assert.equal(await gate.gateway.send(first.endpointId, push), 'offline')
     assert.equal(await say(first), 401)

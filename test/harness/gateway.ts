@@ -13,7 +13,7 @@ import tokens from '../../src/services/tokens/index.ts'
 import trafficLog from '../../src/services/traffic-log/index.ts'
 import { aTenantAdmin } from './builders.ts'
 import { aDevice } from './device.ts'
-import { type HouseOptions, openHouse } from './house.ts'
+import { type HouseOptions, openHouse, type TestHouse } from './house.ts'
 import { addRealms } from './realm-state.ts'
 
 export const services = [identity, applications, credentials, tokens, register, trafficLog, gateway]
@@ -56,7 +56,7 @@ export async function openGateway(options: Partial<HouseOptions> = {}) {
     test,
     admin,
     other,
-    gateway: house.ask(Gateway),
+    gateway: deliveringAtOnce(house),
     mqttUrl: house.addresses.mqttUrl!,
     mqttsUrl: house.addresses.mqttsUrl!,
     httpUrl: `http://127.0.0.1:${port}`,
@@ -66,6 +66,17 @@ export async function openGateway(options: Partial<HouseOptions> = {}) {
     async setTenantStatus(tenantId: string, status: 'AVAILABLE' | 'SUSPENDED') {
       await house.kit.db.tx((sql) => house.ask(Identity).setRealmStatus(sql, tenantId, status))
     },
+  }
+}
+
+/** The contract, but `send` needs no transaction and resolves with the outcome; `handOver` does not wait for it. */
+export function deliveringAtOnce(house: Pick<TestHouse, 'ask' | 'kit'>) {
+  const { sql } = house.kit.db
+  const api = house.ask(Gateway)
+  return {
+    ...api,
+    handOver: (endpointId: string, push: Push) => api.send(sql, endpointId, push),
+    send: async (endpointId: string, push: Push) => (await api.send(sql, endpointId, push)).delivery,
   }
 }
 

@@ -1,5 +1,6 @@
 /** Stands in for the command service in journeys of devices: keeps commands in memory. */
 import { Gateway } from '../../src/gateway/contract.ts'
+import type { Db } from '../../src/kernel/db.ts'
 import { defineService } from '../../src/kernel/define-service.ts'
 import { Commands, type OutstandingCommand } from '../../src/services/commands/contract.ts'
 import { commandExtension, commandPush } from '../../src/services/commands/device.ts'
@@ -17,6 +18,7 @@ export function someCommands() {
   const results: Result[] = []
   let ids = 0
   let gateway!: Gateway
+  let db!: Db
   const of = (endpointId: string) => waiting.get(endpointId) ?? []
   const commands: Commands = {
     outstanding: async ({ endpointId }, type) =>
@@ -36,8 +38,9 @@ export function someCommands() {
       name: 'commands',
       provides: Commands,
       needs: { gateway: Gateway },
-      build(_kit, given) {
+      build(kit, given) {
         gateway = given.gateway
+        db = kit.db
         return { api: commands, device: [commandExtension(commands, gateway)] }
       },
     }),
@@ -46,7 +49,7 @@ export function someCommands() {
     async invoke(endpointId: string, type: string, payload?: unknown): Promise<number> {
       const command = { id: ++ids, type, ...(payload !== undefined && { payload }) }
       waiting.set(endpointId, [...of(endpointId), command])
-      await gateway.send(endpointId, commandPush(type, [command]))
+      await gateway.send(db.sql, endpointId, commandPush(type, [command]))
       return command.id
     },
   }

@@ -136,7 +136,7 @@ test('what waits comes with the connection, what is new at once, and nothing of 
   assert.deepEqual((await sensor.hears(topic('cex', '/command/light/status'))).json, [
     { id: second, payload: { on: true } },
   ])
-  assert.equal(await gateway.send(endpointId, configurationPush('cmx', config)), 'sent')
+  assert.equal(await gateway.send(endpointId, configurationPush('cmx', config)), 'delivered')
   assert.deepEqual((await sensor.hears(topic('cmx', '/config/json/status'))).json, full)
 
   await sensor.publish(topic('cmx', '/config/json/3'), { observe: false, configId: 'c1' })

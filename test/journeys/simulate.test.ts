@@ -69,7 +69,11 @@ test('simulated devices send samples, answer commands, apply configurations and 
   })
 
   const configuration = { configId: 'c1', config: { reportEverySeconds: 0.1 }, statusCode: 200, reasonPhrase: 'ok' }
-  await gateway.send('simulator-0003', { extension: 'cmx', resourcePath: '/config/json', payload: configuration })
+  await gateway.send(platform.house.kit.db.sql, 'simulator-0003', {
+    extension: 'cmx',
+    resourcePath: '/config/json',
+    payload: configuration,
+  })
   await eventually(() =>
     assert.deepEqual(applied, [
       { endpointId: 'simulator-0003', configId: 'c1', statusCode: 200, reasonPhrase: 'applied' },

@@ -7,7 +7,7 @@ import { holdBackAll } from './held-messages.ts'
 import type { Client, Verdict } from './host.ts'
 import { sendQueued } from './outbound.ts'
 import type { Properties } from './properties.ts'
-import { newSession, restore, sendAgain, subscriptionsOf } from './session.ts'
+import { newSession, restore, sendAgain, settleAll, subscriptionsOf } from './session.ts'
 import { type Layer, Pause, type Peer, Phase, type Session, ticksPerSecond } from './state.ts'
 import { withhold } from './withhold.ts'
 import { writeConnack } from './writer.ts'
@@ -102,6 +102,7 @@ async function open(peer: Peer, packet: Connect) {
   if (before?.peer) takeOver(before.peer)
   const continued = !packet.cleanStart && before && before.expirySeconds > 0
   const session = continued ? before : newSession(sessionKey)
+  if (before && !continued) settleAll(before, 'lost')
   session.peer = peer
   peer.session = session
   layer.sessions.set(sessionKey, session)
@@ -117,8 +118,9 @@ async function open(peer: Peer, packet: Connect) {
   try {
     // Together with what follows: the store does both at once.
     const claiming = layer.store.claim(sessionKey, packet.cleanStart).then((claim) => {
-      // Somebody else of this process may have taken it over meanwhile, with a number of its own to come.
+      // Another connection of this node may have taken it over meanwhile, with a number of its own to come.
       if (session.peer === peer) claimed(layer, session, claim)
+      else layer.store.vacate(sessionKey, claim)
       return claim
     })
     claiming.catch(() => {}) // whoever waits for it below hears it
@@ -126,7 +128,7 @@ async function open(peer: Peer, packet: Connect) {
     if (continued) sendAgain(session)
     else if (packet.cleanStart) await layer.store.discard(sessionKey)
     else {
-      const state = await layer.store.load(sessionKey)
+      const state = await layer.store.load(sessionKey, true)
       if (state) restore(session, state)
       present = state !== undefined
     }
@@ -155,12 +157,19 @@ function claimed(layer: Layer, session: Session, claim: number) {
 }
 
 /** `Sessions.yield`. */
-export function yieldTo(layer: Layer, { key, claim, clean }: { key: string; claim: number; clean: boolean }) {
+export function yieldTo(
+  layer: Layer,
+  { key, claim, clean, by }: { key: string; claim: number; clean: boolean; by: string },
+) {
   const session = layer.sessions.get(key)
   const peer = session?.peer
-  if (!peer) return
+  if (!peer) {
+    // Its connection has just ended: what is being written of it comes first.
+    if (!clean) layer.store.release(key, by)
+    return
+  }
   if (session.claiming) {
-    if (claim > (session.contested?.claim ?? 0)) session.contested = { claim, clean }
+    if (claim > (session.contested?.claim ?? 0)) session.contested = { claim, clean, by }
     return
   }
   if (session.claim > claim) return
@@ -169,8 +178,9 @@ export function yieldTo(layer: Layer, { key, claim, clean }: { key: string; clai
     peer.session = undefined
     session.peer = undefined
     layer.sessions.delete(key)
+    settleAll(session, 'lost')
   }
-  end(peer, Code.takenOver, takenOver, { yielded: true })
+  end(peer, Code.takenOver, takenOver, { yieldedTo: by })
 }
 
 const takenOver = 'another connection has taken over the session'
@@ -189,6 +199,7 @@ function begin(peer: Peer, session: Session, packet: Connect, present: boolean) 
   }
   peer.phase = Phase.open
   peer.open = true
+  peer.claim = session.claim
   session.inherited = false
   peer.seen = layer.tick
   // One and a half times as long as the client said (MQTT-3.1.2-22), and a tick because the sweep may be about to come.

@@ -46,7 +46,7 @@ export function end(
   peer: Peer,
   code: number,
   why: string,
-  { graceful = false, told = why, yielded = false }: { graceful?: boolean; told?: string; yielded?: boolean } = {},
+  { graceful = false, told = why, yieldedTo }: { graceful?: boolean; told?: string; yieldedTo?: string } = {},
 ) {
   const { phase, stream, layer } = peer
   if (phase >= Phase.closing) return
@@ -59,7 +59,7 @@ export function end(
   if (!stream.writableEnded) stream.end()
   peer.paused = 0
   stream.resume()
-  farewell(peer, phase, graceful, why, names.get(code) ?? 'closed', yielded)
+  farewell(peer, phase, graceful, why, names.get(code) ?? 'closed', yieldedTo)
 }
 
 /** CONNACK with a code, and the end. */
@@ -103,10 +103,10 @@ function withoutPassword({ client }: Peer): Partial<Client> {
   return others
 }
 
-function farewell(peer: Peer, phase: number, graceful: boolean, why: string, reason: string, yielded = false) {
+function farewell(peer: Peer, phase: number, graceful: boolean, why: string, reason: string, yieldedTo?: string) {
   const { layer, from } = peer
   peer.open = false
-  leaveSession(peer, phase, yielded)
+  leaveSession(peer, phase, yieldedTo)
   try {
     if (phase === Phase.open) layer.host.disconnected(peer, { graceful, why })
     // Whoever looks whether the port is open, and no more, was not turned away.

@@ -86,12 +86,14 @@ export interface Connection<S = unknown> {
   /** Owner and client id: the session's name. */
   readonly sessionKey: string
   readonly open: boolean
+  /** Of its CONNECT: greater than that of every earlier one of the client, on whichever node. */
+  readonly claim: number
   state: S
   /**
    * QoS above 0 is kept until it is acknowledged, and beyond the connection when the session is. False: nothing was kept, because
-   * the client does not keep up and its queue is full, or it is gone.
+   * the client does not keep up and its queue is full, or it is gone. `settled` is called once, unless this returns false.
    */
-  send(message: Message): boolean
+  send(message: Message, settled?: Settled): boolean
   /** Sends the messages about this that `Host.mustWait` has held back. */
   release(about: string): void
   close(reason: CloseReason, why: string): void
@@ -99,6 +101,9 @@ export interface Connection<S = unknown> {
   pause(): void
   resume(): void
 }
+
+/** `delivered`: acknowledged, or written at QoS 0. `kept`: stored in the session. `lost`: neither. */
+export type Settled = (outcome: 'delivered' | 'kept' | 'lost') => void
 
 /** MQTT 5's reason codes of PUBACK and PUBREC that a host may answer with; 3.1.1 has none. */
 export type PublishCode = 0x00 | 0x10 | 0x80 | 0x83 | 0x87 | 0x90 | 0x97 | 0x99
@@ -161,12 +166,12 @@ export interface Sessions<S = unknown> {
    * To the session's connection, or, when the client is away and the session is not, into its queue (QoS above 0, matching a
    * subscription, durable when this resolves). `full`: the queue is, and nothing was kept.
    */
-  deliver(sessionKey: string, message: Message): Promise<'sent' | 'queued' | 'full' | 'gone'>
-  /** The client has connected elsewhere: its connection here ends, unless it is the newer one. */
-  yield(to: { key: string; claim: number; clean: boolean }): void
+  deliver(sessionKey: string, message: Message, settled?: Settled): Promise<'sent' | 'queued' | 'full' | 'gone'>
+  /** The client has connected to node `by`: its connection here ends, unless it is the newer one. */
+  yield(to: { key: string; claim: number; clean: boolean; by: string }): void
   /** Messages were queued elsewhere for these sessions: those whose clients are here get them. */
   fetch(sessionKeys: string[]): Promise<void>
-  /** What was told by `yield` and `fetch` may have been missed: the store is asked. */
+  /** Calls of `yield` and `fetch` may have been missed, and rows lost: the store is asked, and told who is here. */
   catchUp(): void
   /** Rights ended: what waits for clients that are connected is asked about soon (`Host.mayDeliver`). */
   recheck(): void

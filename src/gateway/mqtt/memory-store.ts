@@ -37,6 +37,9 @@ export function createMemoryStore(limits: QueueLimits, now: Clock): SessionStore
     async discard(key) {
       sessions.delete(key)
     },
+    vacate() {},
+    release() {},
+    async hold() {},
     async enqueue(key, message) {
       const kept = find(key)
       const qos = kept ? owedQos(kept.subscriptions, message) : 0

@@ -1,7 +1,7 @@
 /** Messages to a client: a window of unacknowledged ones, a bounded queue behind it. */
 import { Code, protocolError } from './codes.ts'
 import { holdBack } from './held-messages.ts'
-import type { Message, MessageProperties } from './host.ts'
+import type { Message, MessageProperties, Settled } from './host.ts'
 import { addInFlight, findInFlight, inFlightOf, removeInFlight } from './in-flight.ts'
 import { Packet } from './properties.ts'
 import { toOutgoing } from './session.ts'
@@ -10,12 +10,13 @@ import { type Layer, type Outgoing, Pause, type Peer, type Session } from './sta
 import { writeAcknowledgement, writePublish } from './writer.ts'
 
 /** `Connection.send`. False: nothing was kept of it, because the client does not keep up or is gone. */
-export function send(this: Peer, message: Message): boolean {
+export function send(this: Peer, message: Message, settled?: Settled): boolean {
   const { session, layer } = this
   if (!this.open || !session) return false
   if (message.qos === 0) {
     if (this.paused & Pause.unsent) return false
-    writePublish(this, message, 0, false, message.properties)
+    const written = writePublish(this, message, 0, false, message.properties)
+    settled?.(written ? 'delivered' : 'lost')
     return true
   }
   const { queuedMessagesMax, queuedBytesMax } = layer.limits
@@ -32,6 +33,7 @@ export function send(this: Peer, message: Message): boolean {
     at: expires ? layer.now().getTime() : 0,
     bytes,
     stored: undefined,
+    settled,
     next: undefined,
   }
   if (!session.queue?.length && mayTransmit(this, session)) transmit(this, session, outgoing)
@@ -102,13 +104,14 @@ function transmit(peer: Peer, session: Session, outgoing: Outgoing) {
     const waited = Math.floor((peer.layer.now().getTime() - at) / 1000)
     const left = properties.messageExpiryInterval - waited
     if (left <= 0) {
-      completed(peer, session, outgoing)
+      completed(peer, session, outgoing, 'lost')
       return
     }
     if (waited > 0) properties = { ...properties, messageExpiryInterval: left }
   }
   // MQTT-3.1.2-25: what is too large for the client counts as sent.
-  if (!writePublish(peer, message, outgoing.packetId, outgoing.again, properties)) completed(peer, session, outgoing)
+  if (!writePublish(peer, message, outgoing.packetId, outgoing.again, properties))
+    completed(peer, session, outgoing, 'lost')
 }
 
 function nextPacketId(session: Session): number {
@@ -121,8 +124,10 @@ function nextPacketId(session: Session): number {
 
 const holds = (messages: Outgoing[] | undefined, id: number) => messages?.some(({ packetId }) => packetId === id)
 
-function completed(peer: Peer, session: Session, outgoing: Outgoing) {
+function completed(peer: Peer, session: Session, outgoing: Outgoing, outcome: Parameters<Settled>[0] = 'delivered') {
   removeInFlight(session, outgoing)
+  outgoing.settled?.(outcome)
+  outgoing.settled = undefined
   session.owedBytes -= outgoing.bytes
   if (outgoing.stored !== undefined) peer.layer.store.forget(session.key, outgoing.stored)
 }

@@ -34,17 +34,23 @@ export interface SessionStore {
    * client: what is asked with a smaller one than the last is ignored.
    */
   claim(key: string, clean: boolean): Promise<number>
-  /** Undefined: there is none, or it has expired. */
-  load(key: string): Promise<SessionState | undefined>
+  /** Undefined: there is none, or it has expired. `claimed`: waits until the node that had it before has written it. */
+  load(key: string, claimed?: boolean): Promise<SessionState | undefined>
   /** At CONNECT and when subscriptions change. */
   save(key: string, claim: number, session: Pick<SessionState, 'expirySeconds' | 'subscriptions'>): Promise<void>
   /**
-   * When the connection ends. Messages that the store has already are updated, the others are added. `yielded`: because the
-   * client has connected elsewhere, where it is waited for.
+   * When the connection ends. Messages that the store has already are updated, the others are added. `yieldedTo`: the node that
+   * the client has connected to, and that waits for it.
    */
-  leave(key: string, claim: number, session: SessionState, yielded: boolean): Promise<void>
+  leave(key: string, claim: number, session: SessionState, yieldedTo: string | undefined): Promise<void>
   /** Without a number: whoever has it. */
   discard(key: string, claim?: number): Promise<void>
+  /** The connection of this claim has ended, and nothing of its session is kept. */
+  vacate(key: string, claim: number): void
+  /** Tells a node that waits for a session that nothing more is written of it here. */
+  release(key: string, to: string): void
+  /** Writes again which clients are connected here: the rows about it may have been lost. */
+  hold(sessions: { key: string; claim: number }[]): Promise<void>
   /** For a client that is away: `gone` when there is no session or no subscription of it that asks for this with a QoS above 0. */
   enqueue(key: string, message: Message): Promise<'queued' | 'full' | 'gone'>
   /** The client has acknowledged it. */

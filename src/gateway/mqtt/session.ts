@@ -1,5 +1,5 @@
 /** What a session owes its client, on a connection and beyond it. */
-import type { Subscription } from './host.ts'
+import type { Settled, Subscription } from './host.ts'
 import { clearInFlight, inFlightOf } from './in-flight.ts'
 import { messageBytes, type OwedMessage, type SessionState } from './session-store.ts'
 import { type Outgoing, type Peer, Phase, type Session } from './state.ts'
@@ -45,8 +45,17 @@ export const toOutgoing = ({ message, packetId, released, at, stored }: OwedMess
   at,
   bytes: messageBytes(message),
   stored,
+  settled: undefined,
   next: undefined,
 })
+
+/** Reports what became of everything that the session owed its client. */
+export function settleAll(session: Session, outcome: Parameters<Settled>[0]) {
+  for (const outgoing of [...inFlightOf(session), ...(session.held ?? []), ...(session.queue ?? [])]) {
+    outgoing.settled?.(outcome)
+    outgoing.settled = undefined
+  }
+}
 
 /** What was sent and not acknowledged is to be sent again first, in its order (MQTT-4.6.0-1). */
 export function sendAgain(session: Session) {
@@ -60,19 +69,32 @@ export function sendAgain(session: Session) {
 export const subscriptionsOf = (session: Session): Subscription[] => [...(session.subscriptions?.values() ?? [])]
 
 /** Parts the session from its connection: kept where it outlives it, else dropped. */
-export function leaveSession(peer: Peer, phase: number, yielded: boolean) {
+export function leaveSession(peer: Peer, phase: number, yieldedTo: string | undefined) {
   const { session, layer } = peer
   peer.session = undefined
   if (!session || session.peer !== peer) return
   session.peer = undefined
   if (layer.sessions.get(session.key) === session) layer.sessions.delete(session.key)
-  // Before it was open nothing has changed of what the store has.
-  if (phase !== Phase.open && !session.inherited) return
-  const failed = (error: unknown) => layer.log.error({ err: error }, 'the session of a client that left was not kept')
+  const { store } = layer
   const { key, claim } = session
-  if (session.expirySeconds > 0)
-    layer.store.leave(key, claim, stateOf(session, layer.now().getTime()), yielded).catch(failed)
-  else if (session.kept) layer.store.discard(key, claim).catch(failed)
+  const failed = (error: unknown) => layer.log.error({ err: error }, 'the session of a client that left was not kept')
+  // Before it was open nothing has changed of what the store has.
+  const isChanged = phase === Phase.open || session.inherited
+  if (isChanged && session.expirySeconds > 0) {
+    store.leave(key, claim, stateOf(session, layer.now().getTime()), yieldedTo).then(
+      () => settleAll(session, 'kept'),
+      (error) => {
+        failed(error)
+        settleAll(session, 'lost')
+      },
+    )
+    return
+  }
+  settleAll(session, 'lost')
+  if (isChanged && session.kept) store.discard(key, claim).catch(failed)
+  // Until the claim is known, connect.ts does this.
+  else if (!session.claiming) store.vacate(key, claim)
+  if (yieldedTo !== undefined) store.release(key, yieldedTo)
 }
 
 function stateOf(session: Session, now: number): SessionState {

@@ -7,7 +7,7 @@ import { Code } from './codes.ts'
 import { yieldTo } from './connect.ts'
 import { closeConnection, end, evict, gone } from './ending.ts'
 import type { Accepted, Client, Connection, From, Host, Sessions } from './host.ts'
-import { lookAtKept } from './kept.ts'
+import { catchUp } from './kept.ts'
 import { defaultLimits, type Limits } from './limits.ts'
 import { fetchQueued, release, send, sendQueued } from './outbound.ts'
 import { sharedBuffer } from './reader.ts'
@@ -115,6 +115,7 @@ function newPeer(layer: Layer, stream: Duplex, from: From): Peer {
     client: undefined as unknown as Client,
     sessionKey: '',
     open: false,
+    claim: 0,
     state: undefined,
     send,
     release,
@@ -199,11 +200,11 @@ export function createSessions<S>(host: Host<S>, options: SessionOptions): Sessi
 
   return {
     accept: (stream, from) => accept(layer, stream, from) as Accepted<S> | undefined,
-    async deliver(sessionKey, message) {
+    async deliver(sessionKey, message, settled) {
       for (let session = layer.sessions.get(sessionKey); session; session = layer.sessions.get(sessionKey)) {
         const { peer } = session
         if (peer?.open && host.mustWait?.(peer as Connection<S>, message)) break
-        if (peer?.open) return peer.send(message) ? 'sent' : 'full'
+        if (peer?.open) return peer.send(message, settled) ? 'sent' : 'full'
         await (session.loading ?? nextTurn())
       }
       const outcome = message.qos === 0 ? 'gone' : await layer.store.enqueue(sessionKey, message)
@@ -215,7 +216,7 @@ export function createSessions<S>(host: Host<S>, options: SessionOptions): Sessi
     async fetch(sessionKeys) {
       await Promise.all(sessionKeys.map((key) => fetchQueued(layer, key)))
     },
-    catchUp: soon(layer, 'sessions that are kept', () => lookAtKept(layer)),
+    catchUp: soon(layer, 'sessions that are kept', () => catchUp(layer)),
     recheck: createRecheck(layer),
     count: () => layer.peers.size,
     async close() {

@@ -5,7 +5,7 @@
 import type { Duplex } from 'node:stream'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Log } from '../../kernel/log.ts'
-import type { Connection, From, Host, Message, Subscription } from './host.ts'
+import type { Connection, From, Host, Message, Settled, Subscription } from './host.ts'
 import type { Limits } from './limits.ts'
 import type { SessionStore } from './session-store.ts'
 
@@ -71,6 +71,7 @@ export interface Outgoing {
   at: number
   bytes: number
   stored: string | undefined
+  settled: Settled | undefined
   /** Sent after this one (in-flight.ts). */
   next: Outgoing | undefined
 }
@@ -82,7 +83,7 @@ export interface Session {
   /** A connection has the session and does not know its number yet. */
   claiming: boolean
   /** The greatest that was heard of from elsewhere until then. */
-  contested: { claim: number; clean: boolean } | undefined
+  contested: { claim: number; clean: boolean; by: string } | undefined
   peer: Peer | undefined
   expirySeconds: number
   /** The store has a row of it. */
@@ -106,6 +107,7 @@ export interface Session {
 
 export interface Peer extends Connection {
   client: Connection['client']
+  claim: number
   /** `Accepted.evict`. */
   evict(why: string): void
   sessionKey: string

@@ -20,6 +20,7 @@ export async function withhold(layer: Layer, session: Session, client: Client) {
   for (const outgoing of session.queue) {
     if (!refused.has(outgoing)) continue
     session.owedBytes -= outgoing.bytes
+    outgoing.settled?.('lost')
     if (outgoing.stored !== undefined) layer.store.forget(session.key, outgoing.stored)
   }
   session.queue = kept.length > 0 ? kept : undefined

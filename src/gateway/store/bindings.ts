@@ -1,3 +1,4 @@
+/** Which node has the connection of an endpoint. The rules are in README.md, "Several nodes". */
 import type { Sql } from '../../kernel/db.ts'
 
 export interface BindingRow {
@@ -8,30 +9,52 @@ export interface BindingRow {
   nodeId: string | null
   sessionKey: string | null
   tokenSealed: string | null
-  boundAt: Date
+}
+
+export interface NewBinding extends BindingRow {
+  nodeId: string
+  claim: number
+  follows: number
+}
+
+export interface Bound {
+  endpointId: string
+  number: number
+  previousNodeId: string | null
 }
 
 /**
- * They have a connection at this node now, whatever was known of them; an older word than the stored one is ignored. `ifFree`: not
- * those that have a connection at another one.
+ * Writes that the endpoints have a connection at this node. A binding of another node is replaced only by a later CONNECT, or by a
+ * node that knew of it; the others are missing in the result. `ifFree`: endpoints with a connection at another node stay there.
  */
-export async function saveBindings(sql: Sql, rows: BindingRow[], { ifFree = false } = {}) {
-  const column = <K extends keyof BindingRow>(name: K) => rows.map((row) => row[name])
-  await sql`
-    insert into gateway.bindings
-      (endpoint_id, tenant_id, application_name, version_name, node_id, session_key, token_sealed, bound_at)
+export async function saveBindings(sql: Sql, rows: NewBinding[], { ifFree = false } = {}): Promise<Bound[]> {
+  const column = <K extends keyof NewBinding>(name: K) => rows.map((row) => row[name])
+  return await sql<Bound[]>`
+    insert into gateway.bindings as b
+      (endpoint_id, tenant_id, application_name, version_name, node_id, session_key, token_sealed, claim, follows)
     select * from unnest(${column('endpointId')}::text[], ${column('tenantId')}::text[],
       ${column('applicationName')}::text[], ${column('versionName')}::text[], ${column('nodeId')}::text[],
       ${column('sessionKey')}::text[], ${column('tokenSealed')}::text[],
-      ${rows.map(({ boundAt }) => boundAt.toISOString())}::timestamptz[])
+      ${column('claim').map(String)}::text[]::bigint[], ${column('follows').map(String)}::text[]::bigint[])
     on conflict (endpoint_id) do update set tenant_id = excluded.tenant_id,
-      application_name = excluded.application_name, version_name = excluded.version_name, node_id = excluded.node_id,
-      session_key = excluded.session_key, token_sealed = excluded.token_sealed, bound_at = excluded.bound_at
-    where bindings.bound_at <= excluded.bound_at
-      and (not ${ifFree} or bindings.node_id is null or bindings.node_id = excluded.node_id)`
+      application_name = excluded.application_name, version_name = excluded.version_name,
+      session_key = excluded.session_key, token_sealed = excluded.token_sealed, claim = excluded.claim,
+      follows = excluded.follows, node_id = excluded.node_id, previous_node_id = b.node_id,
+      number = nextval('gateway.binding_numbers')
+    where b.node_id is null or b.node_id = excluded.node_id
+      or (not ${ifFree} and (b.claim < excluded.claim or b.number <= excluded.follows))
+    returning endpoint_id, number, previous_node_id`
 }
 
-/** They have no connection at this node any more; sessions that are kept wait for their clients. */
+/** The endpoints whose connection this node is the one to report as ended, each with the number of that: nobody else has them. */
+export async function numberEndings(sql: Sql, nodeId: string, endpointIds: string[]): Promise<Map<string, number>> {
+  const rows = await sql<{ endpointId: string; number: number }[]>`
+    update gateway.bindings set number = nextval('gateway.binding_numbers')
+    where endpoint_id = any(${endpointIds}) and node_id = ${nodeId} returning endpoint_id, number`
+  return new Map(rows.map(({ endpointId, number }) => [endpointId, number]))
+}
+
+/** Removes the connections of this node; bindings whose session is kept wait for its client. */
 export async function endBindings(sql: Sql, nodeId: string, endpointIds: string[]) {
   await sql`
     delete from gateway.bindings
@@ -46,33 +69,25 @@ export const deleteBindings = (sql: Sql, endpointIds: string[]) =>
 export const deleteBindingsOfTenant = (sql: Sql, tenantId: string) =>
   sql`delete from gateway.bindings where tenant_id = ${tenantId}`
 
-export async function findBinding(sql: Sql, endpointId: string): Promise<BindingRow | undefined> {
-  const [row] = await sql<BindingRow[]>`select * from gateway.bindings where endpoint_id = ${endpointId}`
-  return row
-}
-
-/** Which of these this node is the one to tell of, now that their connections ended: nobody else has taken them over. */
-export async function findBoundHere(sql: Sql, nodeId: string, endpointIds: string[]): Promise<Set<string>> {
-  const rows = await sql<{ endpointId: string }[]>`
-    select endpoint_id from gateway.bindings where endpoint_id = any(${endpointIds}) and node_id = ${nodeId} for update`
-  return new Set(rows.map(({ endpointId }) => endpointId))
-}
-
-export const saveNode = (sql: Sql, nodeId: string) =>
-  sql`
-    insert into gateway.nodes (node_id, seen_at) values (${nodeId}, now())
-    on conflict (node_id) do update set seen_at = excluded.seen_at`
-
-export const deleteNode = (sql: Sql, nodeId: string) => sql`delete from gateway.nodes where node_id = ${nodeId}`
-
-/** Endpoints of processes that have not been heard of for so long, some at a time. */
-export const findLeftBehind = (sql: Sql, silentSeconds: number, limit: number) =>
+export const findBindings = (sql: Sql, endpointIds: string[]) =>
   sql<BindingRow[]>`
-    select b.* from gateway.bindings b left join gateway.nodes n on n.node_id = b.node_id
-    where b.node_id is not null and (n.seen_at is null or n.seen_at < now() - make_interval(secs => ${silentSeconds}))
-    limit ${limit}`
+    select endpoint_id, tenant_id, application_name, version_name, node_id, session_key, token_sealed
+    from gateway.bindings where endpoint_id = any(${endpointIds})`
 
-export const deleteSilentNodes = (sql: Sql, silentSeconds: number) =>
-  sql`
-    delete from gateway.nodes n where n.seen_at < now() - make_interval(secs => ${silentSeconds})
-      and not exists (select from gateway.bindings b where b.node_id = n.node_id)`
+/** Some endpoints of a node. */
+export const findBindingsOfNode = (sql: Sql, nodeId: string, limit: number) =>
+  sql<BindingRow[]>`
+    select endpoint_id, tenant_id, application_name, version_name, node_id, session_key, token_sealed
+    from gateway.bindings where node_id = ${nodeId} limit ${limit}`
+
+export async function findNodesWithBindings(sql: Sql): Promise<string[]> {
+  const rows = await sql<{ nodeId: string }[]>`
+    select distinct node_id from gateway.bindings where node_id is not null`
+  return rows.map(({ nodeId }) => nodeId)
+}
+
+export async function findNumbers(sql: Sql, endpointIds: string[]): Promise<Map<string, number>> {
+  const rows = await sql<{ endpointId: string; number: number }[]>`
+    select endpoint_id, number from gateway.bindings where endpoint_id = any(${endpointIds})`
+  return new Map(rows.map(({ endpointId, number }) => [endpointId, number]))
+}

@@ -3,8 +3,6 @@ import { anyTopic, type SessionState, type Standing } from '../mqtt/session-stor
 import { type MessageRow, openSubscriptions, toOwedMessage } from './session-rows.ts'
 import type { Answers, Loaded, Of, SessionStoreDeps } from './session-steps.ts'
 
-/** As connectivity.ts counts: a process that has not been heard of for so long is dead. */
-const silentSeconds = 5
 /** Messages of sessions that come back together are read in parts of this size. */
 const loadBytesMax = 8_388_608
 const rowsAtOnce = 1000
@@ -14,13 +12,14 @@ export async function load(sql: Sql, deps: SessionStoreDeps, steps: Of<'load'>[]
   const now = deps.now()
   const rows = await sql`
     select s.session_key, s.expiry_seconds, s.subscriptions, s.received, s.received_topics,
-      (select n.node_id from gateway.nodes n where n.node_id = s.node_id and n.node_id <> ${deps.claims.nodeId}
-        and n.seen_at > now() - make_interval(secs => ${silentSeconds})) as held_by,
+      (select h.previous_node_id from gateway.holders h
+        where h.session_key = s.session_key and h.node_id = ${deps.claims.nodeId}) as held_by,
       coalesce((select sum(m.bytes) from gateway.session_messages m where m.session_key = s.session_key), 0) as bytes
     from gateway.sessions s
     where s.session_key = any(${keys}) and (s.expires_at is null or s.expires_at > ${now})`
   const states = new Map<string, SessionState>()
-  const holders = new Map<string, string | null>(rows.map((row) => [row.sessionKey, row.heldBy]))
+  const { isElsewhere } = deps.claims
+  const holders = new Map(rows.map((row) => [row.sessionKey as string, row.heldBy as string | null]))
   for (const { sessionKey, expirySeconds, subscriptions, received, receivedTopics } of rows) {
     const opened = openSubscriptions(deps, subscriptions)
     if (!opened) continue
@@ -35,8 +34,9 @@ export async function load(sql: Sql, deps: SessionStoreDeps, steps: Of<'load'>[]
   for (const part of inParts(heavy.map((row) => ({ key: row.sessionKey as string, bytes: Number(row.bytes) }))))
     for (const row of await findMessages(sql, part, now))
       states.get(row.sessionKey)!.messages.push(toOwedMessage(deps.secrets, row))
+  const elsewhere = (nodeId: string | null | undefined) => (isElsewhere(nodeId) ? nodeId : null)
   for (const step of steps)
-    answers.set(step, { state: states.get(step.key), heldBy: holders.get(step.key) ?? null } satisfies Loaded)
+    answers.set(step, { state: states.get(step.key), heldBy: elsewhere(holders.get(step.key)) } satisfies Loaded)
 }
 
 function inParts(sessions: { key: string; bytes: number }[]): string[][] {

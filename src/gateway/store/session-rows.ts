@@ -10,8 +10,6 @@ export interface SessionRow {
   expiresAt: Date | null
   subscriptions: string
   claim: number
-  /** Null: it is away. */
-  nodeId: string | null
 }
 
 export interface MessageRow {
@@ -35,7 +33,6 @@ export const toSessionRow = (
     claim,
     session,
   }: { key: string; claim: number; session: Pick<SessionState, 'expirySeconds' | 'subscriptions'> },
-  nodeId: string | null,
   now: Date,
 ): SessionRow => ({
   sessionKey: key,
@@ -43,7 +40,6 @@ export const toSessionRow = (
   expiresAt: expiresAt(session.expirySeconds, now),
   subscriptions: secrets.seal(JSON.stringify(session.subscriptions)),
   claim,
-  nodeId,
 })
 
 export const toSubscriptions = (secrets: Secrets, sealed: string) => JSON.parse(secrets.open(sealed)) as Subscription[]

@@ -11,8 +11,10 @@ export type Step =
   | { kind: 'claim'; key: string; clean: boolean }
   | { kind: 'load'; key: string }
   | { kind: 'save'; key: string; claim: number; session: Pick<SessionState, 'expirySeconds' | 'subscriptions'> }
-  | { kind: 'leave'; key: string; claim: number; session: SessionState; yielded: boolean }
+  | { kind: 'leave'; key: string; claim: number; session: SessionState; yieldedTo: string | undefined }
   | { kind: 'discard'; key: string; claim: number | undefined }
+  | { kind: 'vacate'; key: string; claim: number }
+  | { kind: 'release'; key: string; to: string }
   | { kind: 'enqueue'; key: string; message: Message }
   | { kind: 'forget'; key: string; stored: string }
 
@@ -29,6 +31,6 @@ export interface SessionStoreDeps {
 
 export interface Loaded {
   state: SessionState | undefined
-  /** Another process has its client, and lives. */
+  /** The node that had its client when this node claimed it, if that one is alive. */
   heldBy: string | null
 }

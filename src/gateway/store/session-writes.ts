@@ -1,18 +1,25 @@
 import type { Sql } from '../../kernel/db.ts'
 import { messageBytes, owedQos, type QueueLimits } from '../mqtt/session-store.ts'
+import { claimHolders } from './holders.ts'
 import { openSubscriptions, type SessionRow, toMessageRow } from './session-rows.ts'
 import type { Answers, Of, SessionStoreDeps } from './session-steps.ts'
 
 const rowsAtOnce = 1000
 
-export async function claim(sql: Sql, deps: SessionStoreDeps, steps: Of<'claim'>[], answers: Answers) {
-  const numbers = await sql<{ claim: number }[]>`
-    select nextval('gateway.session_claims') as claim from generate_series(1, ${steps.length})`
-  for (const [index, step] of steps.entries()) answers.set(step, numbers[index]!.claim)
-  await deps.claims.announce(
-    sql,
-    steps.map((step, index) => ({ key: step.key, claim: numbers[index]!.claim, clean: step.clean })),
+export async function claim(
+  sql: Sql,
+  { claims }: SessionStoreDeps,
+  steps: Of<'claim'>[],
+  answers: Answers,
+  relaxed: boolean,
+) {
+  const byKey = new Map(steps.map((step) => [step.key, step]))
+  const claimed = await claimHolders(sql, claims.nodeId, [...byKey.keys()], relaxed)
+  for (const { key, claim: number } of claimed) answers.set(byKey.get(key)!, number)
+  const taken = claimed.flatMap(({ key, claim: number, previousNodeId: to }) =>
+    claims.isElsewhere(to) ? [{ to, claim: { key, claim: number, clean: byKey.get(key)!.clean } }] : [],
   )
+  if (taken.length > 0) await claims.announce(sql, taken)
 }
 
 export const deleteSessions = (sql: Sql, steps: Of<'discard'>[]) => sql`
@@ -26,7 +33,7 @@ export async function upsertSessions(sql: Sql, rows: SessionRow[]): Promise<Set<
   const written = await sql<{ sessionKey: string }[]>`
     insert into gateway.sessions ${sql(rows as never[])}
     on conflict (session_key) do update set expiry_seconds = excluded.expiry_seconds, expires_at = excluded.expires_at,
-      subscriptions = excluded.subscriptions, claim = excluded.claim, node_id = excluded.node_id
+      subscriptions = excluded.subscriptions, claim = excluded.claim
     where sessions.claim <= excluded.claim
     returning sessions.session_key`
   return new Set(written.map(({ sessionKey }) => sessionKey))
@@ -82,9 +89,10 @@ export async function enqueue(
   const keys = [...new Set(steps.map(({ key }) => key))].sort()
   const now = deps.now()
   const sessions = await sql`
-    select session_key, subscriptions from gateway.sessions
-    where session_key = any(${keys}) and (expires_at is null or expires_at > ${now})
-    order by session_key for update`
+    select s.session_key, s.subscriptions, h.node_id
+    from gateway.sessions s left join gateway.holders h on h.session_key = s.session_key
+    where s.session_key = any(${keys}) and (s.expires_at is null or s.expires_at > ${now})
+    order by s.session_key for update of s`
   const weights = await sql`
     select session_key, count(*) as count, sum(bytes) as bytes from gateway.session_messages
     where session_key = any(${keys}) group by session_key`
@@ -111,10 +119,12 @@ export async function enqueue(
   }
   if (added.length === 0) return
   await insertMessages(sql, added)
-  await deps.claims.queued(
-    sql,
-    keys.filter((key) => added.some(({ sessionKey }) => sessionKey === key)),
+  const elsewhere = sessions.flatMap(({ sessionKey: key, nodeId: to }) =>
+    deps.claims.isElsewhere(to) && added.some(({ sessionKey }) => sessionKey === key)
+      ? [{ to, key: key as string }]
+      : [],
   )
+  if (elsewhere.length > 0) await deps.claims.queued(sql, elsewhere)
 }
 
 /** For a periodic task: deletes expired sessions in parts, and messages that waited longer than any session may. */

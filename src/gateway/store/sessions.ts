@@ -1,7 +1,9 @@
 /** MQTT sessions in PostgreSQL; steps of many sessions share transactions. */
 import { sleep } from '../../kernel/clock.ts'
 import { isConnectionTrouble, type Sql } from '../../kernel/db.ts'
+import type { Message } from '../mqtt/host.ts'
 import type { QueueLimits, SessionStore } from '../mqtt/session-store.ts'
+import { commitToDisk, deleteHolders, restoreHolders } from './holders.ts'
 import { createRounds, intoRounds } from './rounds.ts'
 import { load, touchSessions } from './session-reads.ts'
 import { toSessionRow } from './session-rows.ts'
@@ -10,8 +12,16 @@ import { claim, deleteMessages, deleteSessions, enqueue, leaveSessions, upsertSe
 
 const together = new Set(['enqueue', 'forget'])
 const attemptsMax = 3
+const heldAtOnce = 1000
+/** Steps of which a crash of the database may lose the last ones. */
+const isRelaxed = new Set<Step['kind']>(['claim', 'load', 'discard', 'vacate', 'release'])
 
-export function createSessionStore(deps: SessionStoreDeps, limits: QueueLimits): SessionStore {
+export interface GatewaySessionStore extends SessionStore {
+  /** `enqueue` in the caller's transaction. */
+  enqueueIn(sql: Sql, key: string, message: Message): Promise<'queued' | 'full' | 'gone'>
+}
+
+export function createSessionStore(deps: SessionStoreDeps, limits: QueueLimits): GatewaySessionStore {
   const { db, log, now, claims } = deps
   // A CONNECT is two steps.
   const rounds = createRounds<Step>(run, { atOnce: 256, waitingMax: 40_000 })
@@ -21,7 +31,8 @@ export function createSessionStore(deps: SessionStoreDeps, limits: QueueLimits):
       try {
         return await db.tx(async (sql) => {
           const answers: Answers = new Map()
-          for (const round of intoRounds(steps, together)) await runRound(sql, deps, limits, round, answers)
+          const relaxed = steps.every(({ kind }) => isRelaxed.has(kind))
+          for (const round of intoRounds(steps, together)) await runRound(sql, deps, limits, round, answers, relaxed)
           return answers
         })
       } catch (error) {
@@ -31,13 +42,17 @@ export function createSessionStore(deps: SessionStoreDeps, limits: QueueLimits):
     }
   }
 
+  function askLater(step: Step, failure: string) {
+    rounds.ask(step).catch((error) => log.warn({ err: error }, failure))
+  }
+
   return {
     claim: (key, clean) => rounds.ask({ kind: 'claim', key, clean }),
-    async load(key) {
+    async load(key, claimed = false) {
       const expected = claims.expect(key)
       try {
         const { state, heldBy } = await rounds.ask<Loaded>({ kind: 'load', key })
-        if (heldBy === null) return state
+        if (!claimed || heldBy === null) return state
         await expected.released(heldBy)
         return (await rounds.ask<Loaded>({ kind: 'load', key })).state
       } finally {
@@ -45,51 +60,69 @@ export function createSessionStore(deps: SessionStoreDeps, limits: QueueLimits):
       }
     },
     save: (key, claim, session) => rounds.ask({ kind: 'save', key, claim, session }),
-    leave: (key, claim, session, yielded) => rounds.ask({ kind: 'leave', key, claim, session, yielded }),
+    leave: (key, claim, session, yieldedTo) => rounds.ask({ kind: 'leave', key, claim, session, yieldedTo }),
     discard: (key, claim) => rounds.ask({ kind: 'discard', key, claim }),
-    enqueue: (key, message) => rounds.ask({ kind: 'enqueue', key, message }),
-    forget(key, stored) {
-      // It is sent once more at the worst.
-      rounds
-        .ask({ kind: 'forget', key, stored })
-        .catch((error) => log.warn({ err: error }, 'a message was not forgotten'))
+    vacate: (key, claim) =>
+      askLater({ kind: 'vacate', key, claim }, 'a connection that ended is still in the database'),
+    release(key, to) {
+      if (to) askLater({ kind: 'release', key, to }, 'a session was not released; its node waits in vain')
     },
+    async hold(sessions) {
+      for (let start = 0; start < sessions.length; start += heldAtOnce)
+        await restoreHolders(db.sql, claims.nodeId, sessions.slice(start, start + heldAtOnce))
+    },
+    enqueue: (key, message) => rounds.ask({ kind: 'enqueue', key, message }),
+    async enqueueIn(sql, key, message) {
+      const step: Of<'enqueue'> = { kind: 'enqueue', key, message }
+      const answers: Answers = new Map()
+      await enqueue(sql, deps, limits, [step], answers)
+      return answers.get(step) as 'queued' | 'full' | 'gone'
+    },
+    // At the worst the message is sent once more.
+    forget: (key, stored) => askLater({ kind: 'forget', key, stored }, 'an acknowledged message was not deleted'),
     touch: (sessions) => touchSessions(db.sql, sessions, now()),
     close: () => rounds.settled(),
   }
 }
 
-async function runRound(sql: Sql, deps: SessionStoreDeps, limits: QueueLimits, steps: Step[], answers: Answers) {
+async function runRound(
+  sql: Sql,
+  deps: SessionStoreDeps,
+  limits: QueueLimits,
+  steps: Step[],
+  answers: Answers,
+  relaxed: boolean,
+) {
   const of = <K extends Step['kind']>(kind: K) => steps.filter((step): step is Of<K> => step.kind === kind)
-  const [claimed, discards, saves, leaves, enqueues, forgets, loads] = [
-    of('claim'),
-    of('discard'),
-    of('save'),
-    of('leave'),
+  const [claims, discards, saves, leaves] = [of('claim'), of('discard'), of('save'), of('leave')]
+  const [vacated, released, enqueues, forgets, loads] = [
+    of('vacate'),
+    of('release'),
     of('enqueue'),
     of('forget'),
     of('load'),
   ]
   const now = deps.now()
-  const rows = [...saves, ...leaves].map((step) =>
-    toSessionRow(deps.secrets, step, step.kind === 'save' ? deps.claims.nodeId : null, now),
-  )
-  if (claimed.length > 0) await claim(sql, deps, claimed, answers)
-  if (discards.length > 0) await deleteSessions(sql, discards)
+  if (claims.length > 0) await claim(sql, deps, claims, answers, relaxed)
+  // A client that was told that its session is gone must not find it after a crash.
+  if (discards.length > 0 && (await deleteSessions(sql, discards)).count > 0 && relaxed) await commitToDisk(sql)
+  const rows = [...saves, ...leaves].map((step) => toSessionRow(deps.secrets, step, now))
   const written = rows.length > 0 ? await upsertSessions(sql, rows) : new Set()
-  if (leaves.length > 0) {
+  if (leaves.length > 0)
     await leaveSessions(
       sql,
       deps,
       leaves.filter(({ key }) => written.has(key)),
     )
-    const yielded = leaves.filter((step) => step.yielded)
-    if (yielded.length > 0)
-      await deps.claims.release(
-        sql,
-        yielded.map(({ key }) => key),
-      )
-  }
+  const ended = [...vacated, ...leaves, ...discards].flatMap(({ key, claim }) =>
+    claim === undefined ? [] : [{ key, claim }],
+  )
+  if (ended.length > 0) await deleteHolders(sql, ended)
+  const awaited = [
+    ...released.map(({ key, to }) => ({ key, to })),
+    ...leaves.flatMap(({ key, yieldedTo: to }) => (to ? [{ key, to }] : [])),
+  ]
+  if (awaited.length > 0) await deps.claims.release(sql, awaited)
   if (forgets.length > 0) await deleteMessages(sql, forgets)
   if (enqueues.length > 0) await enqueue(sql, deps, limits, enqueues, answers)
   if (loads.length > 0) await load(sql, deps, loads, answers)

@@ -36,6 +36,8 @@ export interface Connectivity {
   endpointId: string
   connected: boolean
   at: Date
+  /** Grows with each change of the endpoint's connectivity, on whichever node. */
+  number: number
 }
 
 export interface FilterRef {
@@ -66,7 +68,7 @@ export interface Register {
   metadataOf(endpointId: string): Promise<Record<string, unknown> | undefined>
   /** False when there is no such endpoint. A key or value that cannot be stored is a 400 that names it. */
   updateMetadata(endpointId: string, change: MetadataChange): Promise<boolean>
-  /** What the platform itself knows of connections; an older word than the stored one is ignored. */
+  /** What the platform itself knows of connections; a change with a smaller number than the stored one is ignored. */
   setConnectivity(changes: Connectivity[]): Promise<void>
   /** A device speaks with another version of its application; false when it is no version of that application. */
   setVersion(endpointId: string, versionName: string): Promise<boolean>

@@ -31,7 +31,7 @@ async function aDevice(metadata: object = {}, { app, version } = open) {
 }
 const at = new Date('2026-01-01T00:00:00.000Z')
 const connectivity = { connected: true, connectivity_ts: at.toISOString() }
-const connect = (endpointId: string) => register.setConnectivity([{ endpointId, connected: true, at }])
+const connect = (endpointId: string) => register.setConnectivity([{ endpointId, connected: true, at, number: 1 }])
 
 suite('epmx reads', () => {
   test('keys, whatever the payload', async () => {

@@ -94,7 +94,7 @@ suite('changes', () => {
     await admin(`PUT ${root}/endpoints/c1/metadata/a`, '2')
     assert.deepEqual(states(), [{ endpointId: 'c1', before: v1({ a: 1 }), after: v1({ a: 2 }) }])
     const at = new Date('2026-01-01T00:00:00.000Z')
-    await house.ask(Register).setConnectivity([{ endpointId: 'c1', connected: true, at }])
+    await house.ask(Register).setConnectivity([{ endpointId: 'c1', connected: true, at, number: 1 }])
     const online = { a: 2, connected: true, connectivity_ts: at.toISOString() }
     assert.deepEqual(states(), [{ endpointId: 'c1', before: v1({ a: 2 }), after: v1(online) }])
     await admin(`PUT ${root}/endpoints/c1/app-version`, { name: 'app-v2' })

@@ -227,7 +227,7 @@ suite('an active filter', () => {
     assert.deepEqual(await all(), [true, false, false, false])
     await admin(`PUT ${root}/endpoints/${id}/metadata`, { city: 'Kyiv', a: 1 })
     assert.deepEqual(await all(), [true, false, false, true])
-    await register.setConnectivity([{ endpointId: id, connected: true, at: new Date() }])
+    await register.setConnectivity([{ endpointId: id, connected: true, at: new Date(), number: 1 }])
     assert.deepEqual(await all(), [true, true, false, false])
     await admin(`PUT ${root}/endpoints/${id}/app-version`, { name: `${app}-v2` })
     assert.deepEqual(await all(), [true, true, true, false])

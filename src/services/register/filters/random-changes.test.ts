@@ -81,6 +81,7 @@ async function anApplicationWith(count: number): Promise<Application> {
 }
 
 let made = 0
+let connects = 0
 const filtersOf = (app: string) => `${root}/applications/${app}/filters`
 
 async function step(random: Random, application: Application) {
@@ -111,6 +112,7 @@ async function step(random: Random, application: Application) {
             endpointId: random.of(endpoints),
             connected: random.below(2) === 0,
             at: new Date(),
+            number: ++connects,
           })),
         ),
     ],

@@ -144,7 +144,7 @@ suite('metadataFilter', () => {
 
   test('knows the connectivity keys', async () => {
     const at = new Date('2026-01-01T00:00:00Z')
-    await house.ask(Register).setConnectivity([{ endpointId: 'e2', connected: true, at }])
+    await house.ask(Register).setConnectivity([{ endpointId: 'e2', connected: true, at, number: 1 }])
     assert.deepEqual(await found({ metadataFilter: { connected: true } }), ['e2'])
     assert.deepEqual(await found({ metadataFilter: { connectivity_ts: at.toISOString() } }), ['e2'])
     assert.deepEqual(await matching(one('connected', 'NOT_IN', true)), ['e1', 'e3', 'e4'])

@@ -13,7 +13,7 @@ const [epmx] = house.built.get('register')!.device!
 const moment = '2026-01-02T03:04:05.678Z'
 const later = '2026-01-02T03:05:00.000Z'
 const tell = (endpointId: string, connected: boolean, at = moment) =>
-  register.setConnectivity([{ endpointId, connected, at: new Date(at) }])
+  register.setConnectivity([{ endpointId, connected, at: new Date(at), number: Date.parse(at) }])
 const at = (id: string, key?: string) => `${root}/endpoints/${id}/metadata${key === undefined ? '' : `/${key}`}`
 const metadataOf = async (id: string) => (await admin(`GET ${at(id)}`)).body
 

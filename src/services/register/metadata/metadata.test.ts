@@ -289,7 +289,7 @@ suite('connectivity', () => {
   test('is metadata that only the platform sets, beside the ETag', async () => {
     const id = await aDevice({ a: 1 })
     const { etag } = (await admin(`GET ${at(id)}`)).headers
-    await register.setConnectivity([{ endpointId: id, connected: true, at: moment }])
+    await register.setConnectivity([{ endpointId: id, connected: true, at: moment, number: 1 }])
     const read = await admin(`GET ${at(id)}`)
     assert.deepEqual(read.body, { a: 1, ...connectivity })
     assert.equal(read.headers.etag, etag)
@@ -302,7 +302,7 @@ suite('connectivity', () => {
 
   test('survives a replacement and cannot be touched', async () => {
     const id = await aDevice({ a: 1 })
-    await register.setConnectivity([{ endpointId: id, connected: true, at: moment }])
+    await register.setConnectivity([{ endpointId: id, connected: true, at: moment, number: 1 }])
     assert.equal((await admin(`PUT ${at(id)}`, { b: 1, connected: false })).status, 204)
     assert.deepEqual(await metadataOf(id), { b: 1, ...connectivity })
     assert.equal((await patch(id, [{ op: 'replace', path: '', value: { c: 1 } }])).status, 204)
@@ -321,12 +321,17 @@ suite('connectivity', () => {
     const id = await aDevice()
     const later = new Date(moment.getTime() + 1000)
     await register.setConnectivity([
-      { endpointId: id, connected: true, at: moment },
-      { endpointId: id, connected: false, at: later },
-      { endpointId: 'nobody', connected: true, at: later },
+      { endpointId: id, connected: true, at: moment, number: 1 },
+      { endpointId: id, connected: false, at: later, number: 3 },
+      { endpointId: 'nobody', connected: true, at: later, number: 4 },
     ])
-    await register.setConnectivity([{ endpointId: id, connected: true, at: moment }])
+    // The number decides, not the clock of the node.
+    await register.setConnectivity([
+      { endpointId: id, connected: true, at: new Date(later.getTime() + 5000), number: 2 },
+    ])
     assert.deepEqual(await metadataOf(id), { connected: false, connectivity_ts: later.toISOString() })
+    await register.setConnectivity([{ endpointId: id, connected: true, at: moment, number: 5 }])
+    assert.deepEqual(await metadataOf(id), { connected: true, connectivity_ts: moment.toISOString() })
   })
 })
 

@@ -181,10 +181,10 @@ export function createMetadataRules(
       }),
 
     async setConnectivity(given) {
-      // The newest word on each endpoint.
+      // The last change of each endpoint.
       const newest = new Map<string, Connectivity>()
       for (const change of given)
-        if ((newest.get(change.endpointId)?.at ?? change.at) <= change.at) newest.set(change.endpointId, change)
+        if ((newest.get(change.endpointId)?.number ?? 0) <= change.number) newest.set(change.endpointId, change)
       if (newest.size === 0) return
       const refs = await store.findRefs(db.sql, [...newest.keys()])
       const named: store.ConnectivityChange[] = []

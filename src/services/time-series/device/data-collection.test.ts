@@ -275,7 +275,7 @@ suite('enrichment', () => {
     await house.ask(Register).updateMetadata(endpointId, { merge: { city: 'Lviv' } })
     assert.deepEqual(await send({ t: 2 }), [{ t: 2, '~ep-metadata': { city: 'Lviv' } }])
     const at = new Date('2026-01-01T00:00:00.000Z')
-    await house.ask(Register).setConnectivity([{ endpointId, connected: true, at }])
+    await house.ask(Register).setConnectivity([{ endpointId, connected: true, at, number: 1 }])
     const metadata = { city: 'Lviv', connected: true, connectivity_ts: at.toISOString() }
     assert.deepEqual(await send({ t: 3 }), [{ t: 3, '~ep-metadata': metadata }])
   })

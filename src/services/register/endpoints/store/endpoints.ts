@@ -149,6 +149,7 @@ export interface ConnectivityChange {
   endpointId: string
   connected: boolean
   at: Date
+  number: number
   /** Undefined: the usual ones. */
   keys: ConnectivityKeys | undefined
 }
@@ -158,7 +159,7 @@ export async function saveConnectivity(sql: Sql, changes: ConnectivityChange[]):
   const ids = changes.map(({ endpointId }) => endpointId)
   return await sql<ConnectivityRow[]>`
     with before as (
-      select endpoint_id, connected, connectivity_ts, connectivity_keys, metadata from register.endpoints
+      select endpoint_id, connected, connectivity_ts, connectivity_number, connectivity_keys, metadata from register.endpoints
       where endpoint_id = any(${ids}::text[]) order by endpoint_id for update),
     told as (
       select c.*, b.connected as was_connected, b.connectivity_ts as was_connectivity_ts,
@@ -166,12 +167,13 @@ export async function saveConnectivity(sql: Sql, changes: ConnectivityChange[]):
         coalesce(b.connectivity_keys, '{}') as was_keys
       from before b join unnest(${ids}::text[], ${changes.map(({ connected }) => String(connected))}::text[]::boolean[],
         ${changes.map(({ at }) => at.toISOString())}::text[]::timestamptz[],
+        ${changes.map(({ number }) => String(number))}::text[]::bigint[],
         ${changes.map(({ keys }) => keys?.[0] ?? null)}::text[], ${changes.map(({ keys }) => keys?.[1] ?? null)}::text[]
-      ) as c(endpoint_id, connected, at, state_key, at_key) using (endpoint_id)
-      where b.connectivity_ts is null or b.connectivity_ts <= c.at),
+      ) as c(endpoint_id, connected, at, number, state_key, at_key) using (endpoint_id)
+      where b.connectivity_number is null or b.connectivity_number <= c.number),
     saved as (
       update register.endpoints e set
-        connected = case when t.state_key is null then t.connected end, connectivity_ts = t.at,
+        connected = case when t.state_key is null then t.connected end, connectivity_ts = t.at, connectivity_number = t.number,
         connectivity_keys = case when t.state_key is not null then array[t.state_key, t.at_key] end,
         metadata = case when t.was_metadata is null then e.metadata else (t.was_metadata - t.was_keys)
           || case when t.state_key is null then '{}'

@@ -1,0 +1,128 @@
+/** Several nodes: what they say to each other, and in which order things happened. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { freshDatabase } from '../../test/harness/database.ts'
+import { eventually } from '../../test/harness/eventually.ts'
+import { openGateway } from '../../test/harness/gateway.ts'
+import { sleep } from '../kernel/clock.ts'
+
+const options = { connection: await freshDatabase(), environment: { WAYPOST_MASTER_KEY: 'k'.repeat(40) } }
+const behindMs = 5000
+const one = await openGateway(options)
+/** Its clock is five seconds behind. */
+const two = await openGateway({ ...options, now: () => new Date(Date.now() - behindMs) })
+const { sql } = one.house.kit.db
+const push = { extension: 'test', resourcePath: '/command/reboot', payload: [{ id: 1 }] }
+
+const nodeOf = async (endpointId: string) =>
+  (await sql`select node_id from gateway.bindings where endpoint_id = ${endpointId}`)[0]?.nodeId as string | undefined
+const isAt = (endpointId: string, { house }: typeof one) =>
+  eventually(async () => assert.equal(await nodeOf(endpointId), house.kit.members.nodeId))
+
+test('an endpoint that moved to a node whose clock is behind gets its pushes there', async () => {
+  const { prefix, endpointId } = await one.aPlace()
+  // The old socket stays open: its node does not know yet that nobody is there any more.
+  const old = await one.device()
+  await old.publish(`${prefix}/json`, '1')
+  await isAt(endpointId, one)
+  const moved = await two.device()
+  await moved.publish(`${prefix}/json`, '1')
+  await isAt(endpointId, two)
+  await eventually(() => assert.ok(!one.gateway.isConnected(endpointId)))
+  for (const from of [one, two, one]) {
+    assert.equal(await from.gateway.send(endpointId, push), 'delivered')
+    await moved.hears(`${prefix}/command/reboot/status`)
+  }
+  await old.hearsNothing(50)
+  // And the end of the connection is known, although by the clocks it was before it began.
+  await eventually(async () => assert.equal((await one.metadataOf(endpointId)).connected, true))
+  await moved.end()
+  await eventually(async () => assert.equal((await one.metadataOf(endpointId)).connected, false))
+  // The first connection speaks again.
+  await old.publish(`${prefix}/json`, '1')
+  await isAt(endpointId, one)
+  assert.equal(await two.gateway.send(endpointId, push), 'delivered')
+  await old.hears(`${prefix}/command/reboot/status`)
+  await old.end()
+})
+
+test('an endpoint that hops between two connections is where it spoke last', async () => {
+  const { prefix, endpointId } = await one.aPlace()
+  const [first, second] = [await one.device(), await two.device()]
+  for (let n = 0; n < 6; n++) {
+    const [device, at] = n % 2 ? ([second, two] as const) : ([first, one] as const)
+    await device.publish(`${prefix}/json`, '1')
+    await isAt(endpointId, at)
+    const other = at === one ? two : one
+    await eventually(() => assert.ok(!other.gateway.isConnected(endpointId)))
+    for (const from of [one, two]) {
+      assert.equal(await from.gateway.send(endpointId, push), 'delivered')
+      await device.hears(`${prefix}/command/reboot/status`)
+    }
+  }
+  await Promise.all([first.end(), second.end()])
+})
+
+test('a binding that is written late does not take the endpoint from a later connection', async () => {
+  const { prefix, endpointId, app, version } = await one.aPlace()
+  const device = await two.device()
+  await device.publish(`${prefix}/json`, '1')
+  await isAt(endpointId, two)
+  // As a node writes it that was stuck while its client gave up and went to another one.
+  const { saveBindings } = await import('./store/bindings.ts')
+  const late = { endpointId, tenantId: 'default', applicationName: app, versionName: version, follows: 0, claim: 1 }
+  const row = { ...late, nodeId: one.house.kit.members.nodeId, sessionKey: null, tokenSealed: null }
+  assert.deepEqual([...(await saveBindings(sql, [row]))], [])
+  assert.equal(await one.gateway.send(endpointId, push), 'delivered')
+  // A node that knows of the binding replaces it.
+  const [{ number } = {}] = await sql`select number from gateway.bindings where endpoint_id = ${endpointId}`
+  const [bound] = await saveBindings(sql, [{ ...row, follows: number }])
+  assert.equal(bound?.previousNodeId, two.house.kit.members.nodeId)
+  await sql`delete from gateway.bindings where endpoint_id = ${endpointId}`
+  await device.end()
+})
+
+test('devices that connect and leave at one node cost the other nothing', async () => {
+  const devices = 40
+  const { version } = await one.anApplication()
+  const tokens = await Promise.all(Array.from({ length: devices }, async () => (await one.anEndpoint(version)).token))
+  const { username, password } = await one.aBasicCredential()
+  const login = { username: `${username}@default`, password }
+  const visit = async (token: string, n: number) => {
+    const device = await one.device({ clientId: `visitor-${n}`, clean: n % 2 === 0, ...(n % 4 > 1 && login) })
+    await device.publish(`kp1/${version}/test/${token}/json`, '1')
+    await device.client.subscribeAsync(`kp1/${version}/test/${token}/#`, { qos: 1 })
+    await device.end()
+  }
+  const bindings = async () => (await sql`select from gateway.bindings where node_id is not null`).length
+  const settled = () => eventually(async () => assert.equal(await bindings(), 0))
+  // With its first message each token becomes active, which is told to all nodes once in its life.
+  await Promise.all(tokens.map(visit))
+  await settled()
+  const received = async () => {
+    const text = await two.house.kit.metrics.text()
+    return Number(text.match(/^waypost_signals_received_total (\d+)$/m)?.[1] ?? 0)
+  }
+  await sleep(100)
+  const before = await received()
+  await Promise.all(tokens.map(visit))
+  await settled()
+  await sleep(100)
+  assert.equal((await received()) - before, 0)
+})
+
+test('clients that move between nodes tell the one node that had them', async () => {
+  const place = await one.aPlace()
+  const first = await one.device({ clientId: 'traveller' })
+  const codes: (number | undefined)[] = []
+  first.client.on('disconnect', ({ reasonCode }) => codes.push(reasonCode))
+  await first.publish(`${place.prefix}/json`, '1')
+  const second = await two.device({ clientId: 'traveller', protocolVersion: 5 })
+  await first.closed()
+  const [row] = await sql`select node_id from gateway.holders where session_key like '%traveller'`
+  assert.equal(row?.nodeId, two.house.kit.members.nodeId)
+  await second.end()
+  await eventually(async () =>
+    assert.equal((await sql`select from gateway.holders where session_key like '%traveller'`).length, 0),
+  )
+})

@@ -1,0 +1,145 @@
+/** A push leaves with the commit of a transaction, and its sender learns what became of it, on whichever node. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { freshDatabase } from '../../test/harness/database.ts'
+import { eventually } from '../../test/harness/eventually.ts'
+import { openGateway } from '../../test/harness/gateway.ts'
+import { connected } from '../../test/harness/mqtt-raw.ts'
+import { sleep } from '../kernel/clock.ts'
+import { Gateway, type Sending } from './contract.ts'
+
+const options = { connection: await freshDatabase(), environment: { WAYPOST_MASTER_KEY: 'k'.repeat(40) } }
+const one = await openGateway(options)
+const two = await openGateway(options)
+const push = { extension: 'test', resourcePath: '/command/reboot', payload: [{ id: 1 }] }
+const nodes = [
+  ['its own node', one],
+  ['another node', two],
+] as const
+
+const isPending = async ({ delivery }: Sending) =>
+  (await Promise.race([delivery, sleep(30).then(() => 'pending')])) === 'pending'
+
+async function boundAt(endpointId: string) {
+  await eventually(async () => {
+    const [row] = await one.house.kit.db.sql`select node_id from gateway.bindings where endpoint_id = ${endpointId}`
+    assert.ok(row?.nodeId)
+  })
+}
+
+for (const [where, from] of nodes) {
+  const { db } = from.house.kit
+  const gateway = from.house.ask(Gateway)
+
+  test(`a push from ${where} leaves with the commit`, async () => {
+    const { prefix, endpointId } = await one.aPlace()
+    const device = await one.device()
+    await device.publish(`${prefix}/json`, '1')
+    await boundAt(endpointId)
+    const sending = await db.tx(async (sql) => {
+      const sending = await gateway.send(sql, endpointId, push)
+      await device.hearsNothing(50)
+      assert.ok(await isPending(sending))
+      return sending
+    })
+    assert.deepEqual((await device.hears(`${prefix}/command/reboot/status`)).json, push.payload)
+    assert.equal(await sending.delivery, 'delivered')
+    await device.hearsNothing(20)
+    await device.end()
+  })
+
+  test(`a push from ${where} does not leave when the transaction is rolled back`, async () => {
+    const { prefix, endpointId } = await one.aPlace()
+    const device = await one.device()
+    await device.publish(`${prefix}/json`, '1')
+    await boundAt(endpointId)
+    let sending: Sending | undefined
+    const failing = db.tx(async (sql) => {
+      sending = await gateway.send(sql, endpointId, push)
+      throw new Error('no')
+    })
+    await assert.rejects(failing, /no/)
+    await device.hearsNothing(100)
+    assert.ok(await isPending(sending!))
+    await device.end()
+  })
+
+  test(`a push from ${where} at QoS 1 is delivered when PUBACK came, and not before`, async () => {
+    const { prefix, endpointId } = await one.aPlace()
+    const device = await connected(Number(new URL(one.mqttUrl).port), { clientId: `slow of ${where}` })
+    device.send({ cmd: 'subscribe', messageId: 1, subscriptions: [{ topic: `${prefix}/#`, qos: 1 }] })
+    await device.next('suback')
+    await boundAt(endpointId)
+    const sending = await gateway.send(db.sql, endpointId, push)
+    const { messageId } = await device.next('publish')
+    assert.ok(await isPending(sending))
+    device.send({ cmd: 'puback', messageId: messageId! })
+    assert.equal(await sending.delivery, 'delivered')
+    // The next one is never acknowledged, and nothing of the session is kept.
+    const lost = await gateway.send(db.sql, endpointId, push)
+    await device.next('publish')
+    device.cut()
+    assert.equal(await lost.delivery, 'offline')
+  })
+
+  test(`a push from ${where} waits in the session of a client that is away, or leaves in flight`, async () => {
+    const { prefix, endpointId } = await one.aPlace()
+    const { username, password } = await one.aBasicCredential()
+    const session = { clientId: `keeper of ${where}`, clean: false, username: `${username}@default`, password }
+    const device = await one.device(session)
+    await device.client.subscribeAsync(`${prefix}/#`, { qos: 1 })
+    await boundAt(endpointId)
+    device.client.handleMessage = () => {}
+    const kept = await gateway.send(db.sql, endpointId, push)
+    await device.hears(`${prefix}/command/reboot/status`)
+    device.client.stream.destroy()
+    assert.equal(await kept.delivery, 'queued')
+    await eventually(async () => {
+      const [row] = await db.sql`select node_id from gateway.bindings where endpoint_id = ${endpointId}`
+      assert.equal(row?.nodeId, null)
+    })
+    const committed = await db.tx((sql) => gateway.send(sql, endpointId, { ...push, payload: 'committed' }))
+    assert.equal(await committed.delivery, 'queued')
+    const rolledBack = db.tx(async (sql) => {
+      await gateway.send(sql, endpointId, { ...push, payload: 'rolled back' })
+      throw new Error('no')
+    })
+    await assert.rejects(rolledBack, /no/)
+    assert.equal(await from.gateway.send(endpointId, { ...push, payload: 'last' }), 'queued')
+    const again = await from.device(session)
+    const heard: unknown[] = []
+    for (let n = 0; n < 3; n++) heard.push((await again.hears(`${prefix}/command/reboot/status`)).json)
+    assert.deepEqual(heard, [push.payload, 'committed', 'last'])
+    await again.hearsNothing(20)
+    await again.end()
+  })
+}
+
+test('an endpoint without a connection is offline, with the commit too', async () => {
+  const { endpointId } = await one.aPlace()
+  const { db } = one.house.kit
+  const gateway = one.house.ask(Gateway)
+  assert.equal(await one.gateway.send(endpointId, push), 'offline')
+  const sending = await db.tx((sql) => gateway.send(sql, endpointId, push))
+  assert.equal(await sending.delivery, 'offline')
+  assert.equal(await one.gateway.send('nobody', push), 'offline')
+})
+
+test('a push that a signal brings twice is sent once', async () => {
+  const { PushForwarded } = await import('./signals.ts')
+  const { prefix, endpointId } = await one.aPlace()
+  const device = await one.device()
+  await device.publish(`${prefix}/json`, '1')
+  const { signals, members, secrets, newId } = two.house.kit
+  const parcel = {
+    id: newId(),
+    endpointId,
+    sealed: secrets.seal(JSON.stringify(push)),
+    sender: members.nodeId,
+    hops: 0,
+  }
+  for (let n = 0; n < 3; n++) await signals.sendNow(`node/${one.house.kit.members.nodeId}`, PushForwarded, parcel)
+  await device.hears(`${prefix}/command/reboot/status`)
+  await device.hearsNothing(100)
+  await device.end()
+})

@@ -1,0 +1,48 @@
+/** Pushes whose outcome is not known yet, by the id under which another node reports it. */
+import { monotonicMs } from '../kernel/clock.ts'
+import type { Delivery } from './contract.ts'
+
+export interface PushOutcomes {
+  expect(id: string): Promise<Delivery>
+  settle(id: string, delivery: Delivery): void
+}
+
+/** Then the push counts as `sent`. */
+const waitMs = 30_000
+const waitingMax = 100_000
+
+export function createPushOutcomes(): PushOutcomes {
+  /** In the order of sending. */
+  const waiting = new Map<string, { until: number; resolve(delivery: Delivery): void }>()
+  let timer: NodeJS.Timeout | undefined
+
+  function settle(id: string, delivery: Delivery) {
+    waiting.get(id)?.resolve(delivery)
+    waiting.delete(id)
+  }
+
+  function giveUp() {
+    timer = undefined
+    const now = monotonicMs()
+    for (const [id, { until }] of waiting) {
+      if (until > now) break
+      settle(id, 'sent')
+    }
+    arm()
+  }
+
+  function arm() {
+    const [first] = waiting.values()
+    if (!timer && first) timer = setTimeout(giveUp, Math.max(10, first.until - monotonicMs())).unref()
+  }
+
+  return {
+    expect: (id) =>
+      new Promise((resolve) => {
+        if (waiting.size >= waitingMax) settle(waiting.keys().next().value!, 'sent')
+        waiting.set(id, { until: monotonicMs() + waitMs, resolve })
+        arm()
+      }),
+    settle,
+  }
+}
