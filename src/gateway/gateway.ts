@@ -23,7 +23,7 @@ import { createHost, slotOf } from './host.ts'
 import type { BindingDeps } from './http/binding.ts'
 import type { WebSocketDeps } from './http/websocket.ts'
 import { createIdentify } from './identify.ts'
-import { createGuesses } from './limits.ts'
+import { createGuesses, trafficRate } from './limits.ts'
 import { createGatewayMetrics } from './metrics.ts'
 import type { Sessions } from './mqtt/host.ts'
 import { defaultLimits } from './mqtt/limits.ts'
@@ -86,7 +86,8 @@ export function createGateway(kit: Kit<GatewaySettings>, given: Given): GatewayS
   const guesses = createGuesses({ limit: address * wrongTokensPerAddress, windowSeconds, lockSeconds })
   const observation = createObservation(kit)
 
-  const tenants = createTenants(bus, identity, applications, settings.messagesPerTenant)
+  const tenantRate = trafficRate(settings.messagesPerTenant, settings.bytesPerTenant)
+  const tenants = createTenants(bus, identity, applications, tenantRate)
   const identify = createIdentify({ bus, tokens, register, applications, tenants, extensions: () => named })
   const clients = createClients({ bus, credentials, tenants, guesses: wrongCredentials })
   const connectivity = createConnectivity(kit, { register, extensions: () => named, bindings: () => bindings })
@@ -133,6 +134,7 @@ export function createGateway(kit: Kit<GatewaySettings>, given: Given): GatewayS
   const dispatch = createDispatch(kit, trafficLog)
   const host = createHost({
     settings,
+    tenantRate,
     log,
     clients,
     identify,
@@ -167,7 +169,7 @@ export function createGateway(kit: Kit<GatewaySettings>, given: Given): GatewayS
       isConnected: (endpointId) => bindings.find(endpointId) !== undefined,
       observe: observation.set,
     },
-    binding: { settings, identify, dispatch, guesses, trafficLog, metrics },
+    binding: { tenantRate, identify, dispatch, guesses, trafficLog, metrics },
     webSockets: {
       trustProxy: kit.platform.trustProxy,
       sessions: () => sessions,

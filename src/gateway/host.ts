@@ -9,7 +9,7 @@ import type { ConnectionLimits, Slot } from './connection-limits.ts'
 import { type Arrival, type Dispatch, errorPayload, type Reply, understand } from './dispatch.ts'
 import { TopicMalformed } from './errors.ts'
 import { type Identified, type Identify, isRefused, type Refused } from './identify.ts'
-import { draw, type Guesses } from './limits.ts'
+import { count, type Guesses, type TrafficRate, trafficRate } from './limits.ts'
 import type { GatewayMetrics } from './metrics.ts'
 import type { Host, Message, PublishCode, Qos, Subscription } from './mqtt/host.ts'
 import { createPatience } from './patience.ts'
@@ -27,6 +27,7 @@ import {
 
 export interface HostDeps {
   settings: GatewaySettings
+  tenantRate: TrafficRate
   log: Kit['log']
   clients: Clients
   identify: Identify
@@ -52,7 +53,8 @@ interface Arrived extends Arrival {
 }
 
 const refusedMax = 64
-const slowestMs = 1000
+/** The longest that a connection is not read. */
+const slowestMs = 60_000
 /** Of the endpoints that a client's subscriptions name: it is not read while so many are still looked up. */
 const lookupsMax = 1000
 const notRouted = 0x10
@@ -63,8 +65,8 @@ const unnamed = 'it has shown neither credentials nor a valid token'
 
 export function createHost(deps: HostDeps): Host<Peer> {
   const { settings, log, clients, identify, bindings, dispatch, limits, guesses, metrics } = deps
-  const perConnection = settings.messagesPerConnection
-  const perTenant = settings.messagesPerTenant
+  const perConnection = trafficRate(settings.messagesPerConnection, settings.bytesPerConnection)
+  const perTenant = deps.tenantRate
 
   /** What comes later is read later: back-pressure is the only answer that MQTT 3.1.1 has. */
   function slowDown(connection: Device, ms: number) {
@@ -78,7 +80,7 @@ export function createHost(deps: HostDeps): Host<Peer> {
         if (connection.open && peer.lookups < lookupsMax) connection.resume()
       },
       Math.min(slowestMs, Math.max(5, ms)),
-    )
+    ).unref()
   }
 
   function refuse(connection: Device, { reason, detail, tenantId }: Omit<Refused, 'error'>, topic?: Topic) {
@@ -196,7 +198,7 @@ export function createHost(deps: HostDeps): Host<Peer> {
   }
 
   function handle(connection: Device, found: Route, message: Message, end: number, at: number): Acknowledged {
-    const wait = draw(found.presence.tenant.messages, perTenant, at)
+    const wait = count(found.presence.tenant.traffic, perTenant, at, message.payload.length)
     if (wait > 0) slowDown(connection, wait)
     const tail = readTail(message.topic, end)
     if (typeof tail === 'string') return turnAwayTopic(connection, message, tail)
@@ -297,7 +299,7 @@ export function createHost(deps: HostDeps): Host<Peer> {
     publish(connection, message) {
       const peer = connection.state
       const at = monotonicMs()
-      const wait = draw(peer.messages, perConnection, at)
+      const wait = count(peer.traffic, perConnection, at, message.payload.length)
       if (wait > 0) slowDown(connection, wait)
       if (peer.waiting === undefined) {
         const known = routeFor(connection, message.topic)

@@ -142,6 +142,19 @@ test('a version may not use every extension, and an endpoint follows its version
   assert.equal((await post(`kp1/${app}-v2/test/${token}/json`)).status, 404)
 })
 
+test('more bytes than a tenant may send are refused with the time to wait, and other tenants are not concerned', async () => {
+  const slow = await openGateway({ environment: { WAYPOST_DEVICE_BYTES_PER_TENANT: '10000' } })
+  const [mine, others] = [await slow.aPlace(), await slow.aPlace(slow.other)]
+  const post = (prefix: string, bytes: number) =>
+    fetch(`${slow.httpUrl}/${prefix}/json`, { method: 'POST', body: 'x'.repeat(bytes) })
+  assert.equal((await post(mine.prefix, 100_000)).status, 200, 'one may be larger than a second of bytes')
+  const refused = await post(mine.prefix, 1)
+  assert.equal(refused.status, 429)
+  assert.ok(Number(refused.headers.get('retry-after')) >= 5, 'nine seconds are owed')
+  assert.equal((await post(others.prefix, 1000)).status, 200)
+  assert.equal(slow.test.notes.length, 2)
+})
+
 test('too many messages of a tenant are told to come later', async () => {
   const slow = await openGateway({ environment: { WAYPOST_DEVICE_MESSAGES_PER_TENANT: '5' } })
   const { prefix } = await slow.aPlace()

@@ -1,27 +1,41 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eventually } from '../../test/harness/eventually.ts'
-import { createGuesses, draw, giveBack, newBucket } from './limits.ts'
+import { admit, count, createGuesses, newTraffic, trafficRate } from './limits.ts'
 import { createPatience } from './patience.ts'
 import type { Device } from './peers.ts'
 
-test('a bucket holds a second of messages, can be overdrawn, and says when it is even again', () => {
-  const bucket = newBucket(10)
-  const { at } = bucket
-  const wait = (later = 0) => Math.round(draw(bucket, 10, at + later))
-  for (let i = 0; i < 10; i++) assert.equal(wait(), 0)
-  assert.equal(wait(), 100)
-  assert.equal(wait(), 200)
-  assert.equal(wait(200), 100)
-  giveBack(bucket)
-  assert.equal(wait(300), 0)
-  assert.equal(wait(100_000), 0)
-  assert.equal(bucket.level, 9)
+const rate = trafficRate(10, 1000)
+
+test('messages and bytes of a connection count, and what was sent beyond the rate says how long to wait', () => {
+  const traffic = newTraffic(rate)
+  const { at } = traffic.bytes
+  const wait = (bytes: number, later = 0) => Math.round(count(traffic, rate, at + later, bytes))
+  assert.equal(wait(1000), 0)
+  assert.equal(wait(500), 500)
+  assert.equal(wait(0), 500, 'the bytes are still owed')
+  for (let i = 0; i < 7; i++) assert.equal(wait(0), 500)
+  assert.equal(wait(0, 500), 0)
+  for (let i = 0; i < 5; i++) wait(0, 500)
+  assert.equal(wait(0, 500), 200, 'two messages too many')
+})
+
+test('a message that is refused counts neither as a message nor by its bytes', () => {
+  const traffic = newTraffic(rate)
+  const { at } = traffic.bytes
+  const wait = (bytes: number, later = 0) => Math.round(admit(traffic, rate, at + later, bytes))
+  assert.equal(wait(3000), 0, 'a message may be larger than a second of bytes')
+  for (let i = 0; i < 20; i++) assert.equal(wait(3000), 2000)
+  assert.equal(wait(3000, 1999), 1)
+  assert.equal(wait(100, 2000), 0)
+  for (let i = 0; i < 8; i++) assert.equal(wait(1, 3000), 0)
 })
 
 test('no limit is no limit', () => {
-  const bucket = newBucket(0)
-  for (let i = 0; i < 1000; i++) assert.equal(draw(bucket, 0, bucket.at), 0)
+  const none = trafficRate(0, 0)
+  const traffic = newTraffic(none)
+  for (let i = 0; i < 1000; i++) assert.equal(count(traffic, none, traffic.bytes.at, 1e6), 0)
+  assert.equal(admit(traffic, none, traffic.bytes.at, 1e6), 0)
 })
 
 test('wrong guesses lock an address, the same one again does not, and what was right from there goes on', () => {

@@ -1,28 +1,46 @@
 /**
- * Nobody slows the others. Messages: a bucket that may be overdrawn, since what was read is handled; who owes is read later
- * (MQTT) or told to come later (HTTP). Wrong credentials and tokens: counted for each address, apart from people's logins.
+ * Nobody slows the others. Traffic: whoever sends more than the rate is read later (MQTT) or told to come later (HTTP). Wrong
+ * credentials and tokens: counted for each address, apart from people's logins.
  */
 import { monotonicMs } from '../kernel/clock.ts'
+import { type Bucket, draw, giveBack, newBucket, type Rate } from '../kernel/rate-limit.ts'
 
-export interface Bucket {
-  level: number
-  at: number
+/** What a connection or a tenant may send a second, and at once. */
+export interface TrafficRate {
+  messages: Rate
+  bytes: Rate
 }
 
-export const newBucket = (perSecond: number): Bucket => ({ level: perSecond, at: monotonicMs() })
-
-/** Milliseconds until the bucket is even again: 0 while it holds something. A second's worth at once; 0 a second is no limit. */
-export function draw(bucket: Bucket, perSecond: number, at: number): number {
-  if (perSecond === 0) return 0
-  const level = bucket.level + ((at - bucket.at) / 1000) * perSecond
-  bucket.level = (level > perSecond ? perSecond : level) - 1
-  bucket.at = at
-  return bucket.level >= 0 ? 0 : (-bucket.level / perSecond) * 1000
+export interface Traffic {
+  messages: Bucket
+  bytes: Bucket
 }
 
-/** Gives back what was drawn for something that is not done. */
-export function giveBack(bucket: Bucket) {
-  bucket.level++
+const rateOf = (perSecond: number): Rate => ({ perSecond, burst: perSecond })
+
+export const trafficRate = (messages: number, bytes: number): TrafficRate => ({
+  messages: rateOf(messages),
+  bytes: rateOf(bytes),
+})
+
+export const newTraffic = (rate: TrafficRate): Traffic => ({
+  messages: newBucket(rate.messages),
+  bytes: newBucket(rate.bytes),
+})
+
+/** Counts a message that is handled in any case. Returns the milliseconds until the rate is kept again, 0 while it is. */
+export function count(traffic: Traffic, rate: TrafficRate, at: number, bytes: number): number {
+  const forMessage = draw(traffic.messages, rate.messages, at)
+  const forBytes = draw(traffic.bytes, rate.bytes, at, bytes)
+  return forMessage > forBytes ? forMessage : forBytes
+}
+
+/** Counts a message unless it has to wait. Returns the milliseconds to wait; the last message before may be of any size. */
+export function admit(traffic: Traffic, rate: TrafficRate, at: number, bytes: number): number {
+  const wait = Math.max(draw(traffic.messages, rate.messages, at), draw(traffic.bytes, rate.bytes, at, 0))
+  if (wait > 0) giveBack(traffic.messages)
+  else draw(traffic.bytes, rate.bytes, at, bytes)
+  return wait
 }
 
 /** `what` was shown: a token, a password; the same again is no guess. */

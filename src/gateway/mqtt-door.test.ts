@@ -287,6 +287,21 @@ test('garbage ends a connection and nothing else', async () => {
   await sensor.hears(`${prefix}/json/1/status`)
 })
 
+test('a connection that sends more bytes than it may is read more slowly, and others are not', async () => {
+  const slow = await openGateway({ environment: { WAYPOST_DEVICE_BYTES_PER_CONNECTION: '200000' } })
+  const { prefix } = await slow.aPlace()
+  const [sender, other] = [await slow.device(), await slow.device()]
+  const began = performance.now()
+  const sent = Array.from({ length: 5 }, () => sender.publish(`${prefix}/json`, Buffer.alloc(100_000, 'x')))
+  await Promise.all(sent.slice(0, 2))
+  await other.publish(`${prefix}/json`, 'x')
+  assert.equal(await Promise.race([Promise.all(sent), 'slower']), 'slower')
+  await Promise.all(sent)
+  const seconds = (performance.now() - began) / 1000
+  assert.ok(seconds > 0.95, `500,000 bytes in ${seconds} s`)
+  assert.equal(slow.test.notes.length, 6)
+})
+
 test('who sends more than the rate is read later and loses nothing', async () => {
   const slow = await openGateway({ environment: { WAYPOST_DEVICE_MESSAGES_PER_CONNECTION: '200' } })
   const { prefix } = await slow.aPlace()

@@ -1,6 +1,6 @@
 /** What the gateway keeps of a connection, and of an endpoint that speaks over one. */
 import type { Addressed } from './dispatch.ts'
-import { type Bucket, newBucket } from './limits.ts'
+import { newTraffic, type Traffic, type TrafficRate } from './limits.ts'
 import type { Accepted, Connection, Qos } from './mqtt/host.ts'
 import type { Method, Tenant } from './tenants.ts'
 import { prefixEnd } from './topic.ts'
@@ -30,7 +30,7 @@ export interface Peer {
   subscriptions: Map<string, Qos> | undefined
   /** Until messages before have been identified: what comes behind keeps its order. */
   waiting: Promise<unknown> | undefined
-  messages: Bucket
+  traffic: Traffic
   /** Wrong tokens that were counted already: a device that repeats one does not lock its neighbours out. */
   refused: Set<string> | undefined
   slowed: boolean
@@ -121,7 +121,7 @@ export interface Route extends Addressed {
   prefix: string
 }
 
-export const newPeer = (shown: Shown | undefined, messagesPerSecond: number): Peer => ({
+export const newPeer = (shown: Shown | undefined, rate: TrafficRate): Peer => ({
   shown,
   known: shown !== undefined,
   presented: undefined,
@@ -130,7 +130,7 @@ export const newPeer = (shown: Shown | undefined, messagesPerSecond: number): Pe
   endpoints: undefined,
   subscriptions: undefined,
   waiting: undefined,
-  messages: newBucket(messagesPerSecond),
+  traffic: newTraffic(rate),
   refused: undefined,
   slowed: false,
   lookups: 0,

@@ -53,6 +53,17 @@ export const gatewaySettings = defineSettings(
       default: '50000',
       meaning: 'messages a second from all devices of a tenant; more are read later; 0 is no limit',
     },
+    DEVICE_BYTES_PER_CONNECTION: {
+      kind: 'integer',
+      default: '4000000',
+      meaning: 'bytes of payload a second from one connection; more are read later; 0 is no limit',
+    },
+    DEVICE_BYTES_PER_TENANT: {
+      kind: 'integer',
+      default: '50000000',
+      meaning:
+        'bytes of payload a second from all devices of a tenant; more are read later, over HTTP refused with 429; 0 is no limit',
+    },
   },
   (value) => ({
     mqttPort: value.MQTT_PORT,
@@ -67,9 +78,11 @@ export const gatewaySettings = defineSettings(
     strangersPerAddress: value.MQTT_STRANGERS_PER_ADDRESS,
     /** 0 is for ever. A timer takes no more than 24 days. */
     strangerSeconds: Math.min(value.MQTT_STRANGER_SECONDS, 7 * 24 * 3600),
-    /** Messages a second, 0: no limit. */
+    /** A second, 0: no limit. */
     messagesPerConnection: value.DEVICE_MESSAGES_PER_CONNECTION,
     messagesPerTenant: value.DEVICE_MESSAGES_PER_TENANT,
+    bytesPerConnection: value.DEVICE_BYTES_PER_CONNECTION,
+    bytesPerTenant: value.DEVICE_BYTES_PER_TENANT,
     /** For each session of a client that is away. */
     queuedMessagesMax: value.MQTT_QUEUED_MESSAGES,
   }),

@@ -9,7 +9,7 @@ import type { Applications } from '../services/applications/contract.ts'
 import { ConfigurationChanged, VersionDeleted } from '../services/applications/events.ts'
 import { TenantTokensDeleted } from '../services/tokens/events.ts'
 import { gatewayInstance, type TenantConfiguration } from './configuration.ts'
-import { type Bucket, newBucket } from './limits.ts'
+import { newTraffic, type Traffic, type TrafficRate } from './limits.ts'
 
 /** As the tenant's configuration of the gateway names it (document 3, 1.16). */
 export type Transport = 'mqtt' | 'mqtts' | 'websocket' | 'http'
@@ -20,7 +20,7 @@ export interface Tenant {
   generation: number
   available: boolean
   required: Record<Transport, readonly Method[]>
-  messages: Bucket
+  traffic: Traffic
 }
 
 export interface Tenants {
@@ -34,7 +34,7 @@ export function createTenants(
   bus: Bus,
   identity: Pick<Identity, 'realm'>,
   applications: Pick<Applications, 'tenantConfiguration'>,
-  messagesPerSecond: number,
+  rate: TrafficRate,
 ): Tenants {
   const tenants = new Map<string, Tenant>()
   /** What has to be read anew, or for the first time. */
@@ -101,7 +101,7 @@ export function createTenants(
     generation: 0,
     available: false,
     required: requiredOf({}),
-    messages: newBucket(messagesPerSecond),
+    traffic: newTraffic(rate),
   })
 
   return {

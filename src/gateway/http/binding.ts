@@ -14,14 +14,13 @@ import type { TrafficLog } from '../../services/traffic-log/contract.ts'
 import { type Arrival, type Dispatch, empty, errorPayload, type Reply, understand } from '../dispatch.ts'
 import { MethodNotAllowed, TopicMalformed } from '../errors.ts'
 import { type Identify, isRefused, type Refused } from '../identify.ts'
-import { draw, type Guesses, giveBack } from '../limits.ts'
+import { admit, type Guesses, type TrafficRate } from '../limits.ts'
 import type { GatewayMetrics } from '../metrics.ts'
 import { plainAddress } from '../peers.ts'
-import type { GatewaySettings } from '../settings.ts'
 import { prefixEnd, readTail, readTopic, shownIn, type Topic, topicProblems } from '../topic.ts'
 
 export interface BindingDeps {
-  settings: GatewaySettings
+  tenantRate: TrafficRate
   identify: Identify
   dispatch: Dispatch
   guesses: Guesses
@@ -35,7 +34,7 @@ export const deviceRoots = ['/kp1', '/kpc/kp1']
 const otherMethods = METHODS.filter((method) => method !== 'POST' && method !== 'CONNECT')
 
 export function mountBinding(app: FastifyInstance, deps: BindingDeps) {
-  const { settings, identify, dispatch, guesses, metrics } = deps
+  const { identify, dispatch, guesses, metrics } = deps
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: bodyLimitBytes }, (_request, body, done) =>
     done(null, body),
@@ -108,10 +107,11 @@ export function mountBinding(app: FastifyInstance, deps: BindingDeps) {
       throw who.error
     }
     guesses.right(address, shown)
-    const wait = draw(who.tenant.messages, settings.messagesPerTenant, monotonicMs())
+    const payload = (request.body as Buffer | undefined) ?? empty
+    const wait = admit(who.tenant.traffic, deps.tenantRate, monotonicMs(), payload.length)
     if (wait > 0) {
-      giveBack(who.tenant.messages)
-      refuse(request, 'too_many_messages', { tenantId: who.tenant.tenantId }, topic)
+      const detail = 'the devices of the tenant send more messages or bytes a second than they may'
+      refuse(request, 'too_many_messages', { tenantId: who.tenant.tenantId, detail }, topic)
       throw tooMany(Math.ceil(wait / 1000))
     }
     const { applicationName, versionName, endpointId, tenant, extension } = who
@@ -125,7 +125,7 @@ export function mountBinding(app: FastifyInstance, deps: BindingDeps) {
         counts: metrics.messages(extension?.name, 'http'),
       },
       tail: { resourcePath: tail.resourcePath, requestId },
-      payload: (request.body as Buffer | undefined) ?? empty,
+      payload,
       transport: 'http',
       at: monotonicMs(),
     }

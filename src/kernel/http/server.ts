@@ -28,9 +28,9 @@ import { type Face, messageFace } from '../faces.ts'
 import { newId } from '../ids.ts'
 import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
+import { createRateLimit } from '../rate-limit.ts'
 import { bodyLimitBytes, readJsonBodies } from './body.ts'
 import { type EventStream, eventStreamType, openEventStream } from './event-stream.ts'
-import { createRateLimit } from './limits.ts'
 import { createNameBook } from './operation-names.ts'
 import { mountRoutes, type Operation, scopesOf } from './routes.ts'
 import { deferContinue, limitBodyTime, limitReadTime, sayContinue } from './streaming.ts'
@@ -77,14 +77,9 @@ export function createHttpServer(options: HttpOptions): HttpServer {
     checkScopes(operation)
     operations.push(operation)
   }
-  const perCredential = createRateLimit({
-    perSecond: options.rateLimit.perCredential,
-    burst: options.rateLimit.perCredential * 2,
-  })
-  const perAddress = createRateLimit({
-    perSecond: options.rateLimit.perAddress,
-    burst: options.rateLimit.perAddress * 2,
-  })
+  const limitOf = (perSecond: number) => createRateLimit({ perSecond, burst: 2 * perSecond })
+  const perCredential = limitOf(options.rateLimit.perCredential)
+  const perAddress = limitOf(options.rateLimit.perAddress)
   const duration = metrics.quickHistogram(
     'waypost_http_request_duration_seconds',
     'Time until an answer is ready',

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { createRateLimit, draw, giveBack, newBucket } from './rate-limit.ts'
+
+suite('a limit for each key', () => {
+  test('a burst passes, the next is told how long to wait, others are not slowed', () => {
+    const limit = createRateLimit({ perSecond: 1, burst: 3 })
+    for (let n = 0; n < 3; n++) assert.equal(limit.take('a'), 0)
+    assert.equal(limit.take('a'), 1)
+    assert.equal(limit.take('a'), 1, 'who is refused owes nothing')
+    assert.equal(limit.take('b'), 0)
+  })
+
+  test('the wait is in whole seconds, rounded up', () => {
+    const limit = createRateLimit({ perSecond: 0.1, burst: 1 })
+    assert.equal(limit.take('a'), 0)
+    assert.equal(limit.take('a'), 10)
+  })
+
+  test('zero switches the limit off', () => {
+    const limit = createRateLimit({ perSecond: 0, burst: 0 })
+    for (let n = 0; n < 1000; n++) assert.equal(limit.take('a'), 0)
+  })
+
+  test('memory is bounded: the longest known key is forgotten first', () => {
+    const limit = createRateLimit({ perSecond: 1, burst: 1 }, { keysMax: 2 })
+    limit.take('a')
+    limit.take('b')
+    assert.equal(limit.take('b'), 1)
+    limit.take('c')
+    assert.equal(limit.take('a'), 0)
+  })
+})
+
+suite('a bucket', () => {
+  test('holds a burst, can be overdrawn, and says when it is even again', () => {
+    const rate = { perSecond: 10, burst: 10 }
+    const bucket = newBucket(rate)
+    const { at } = bucket
+    const wait = (later = 0) => Math.round(draw(bucket, rate, at + later))
+    for (let i = 0; i < 10; i++) assert.equal(wait(), 0)
+    assert.equal(wait(), 100)
+    assert.equal(wait(), 200)
+    assert.equal(wait(200), 100)
+    giveBack(bucket)
+    assert.equal(wait(300), 0)
+    assert.equal(wait(100_000), 0)
+    assert.equal(bucket.level, 9)
+  })
+
+  test('takes any amount', () => {
+    const rate = { perSecond: 1000, burst: 1000 }
+    const bucket = newBucket(rate)
+    const { at } = bucket
+    assert.equal(draw(bucket, rate, at, 1000), 0)
+    assert.equal(draw(bucket, rate, at, 5000), 5000)
+    giveBack(bucket, 5000)
+    assert.equal(draw(bucket, rate, at + 100, 100), 0)
+  })
+
+  test('without a limit never waits', () => {
+    const rate = { perSecond: 0, burst: 0 }
+    const bucket = newBucket(rate)
+    for (let i = 0; i < 1000; i++) assert.equal(draw(bucket, rate, bucket.at, 1000), 0)
+  })
+})

@@ -1,0 +1,59 @@
+/** Token buckets: `perSecond` on average, `burst` at once, so that nobody slows the others. */
+import { monotonicMs } from './clock.ts'
+
+export interface Rate {
+  /** 0 is no limit. */
+  perSecond: number
+  burst: number
+}
+
+export interface Bucket {
+  level: number
+  /** Monotonic milliseconds. */
+  at: number
+}
+
+export const newBucket = ({ burst }: Rate): Bucket => ({ level: burst, at: monotonicMs() })
+
+/**
+ * Takes an amount, even more than the bucket holds, and returns the milliseconds until it is even again. For work that is done
+ * in any case: whoever overdraws waits with the next.
+ */
+export function draw(bucket: Bucket, { perSecond, burst }: Rate, at: number, amount = 1): number {
+  if (perSecond === 0) return 0
+  const level = bucket.level + ((at - bucket.at) / 1000) * perSecond
+  bucket.level = (level > burst ? burst : level) - amount
+  bucket.at = at
+  return bucket.level >= 0 ? 0 : (-bucket.level / perSecond) * 1000
+}
+
+/** Returns an amount that was drawn for work that is not done. */
+export function giveBack(bucket: Bucket, amount = 1) {
+  bucket.level += amount
+}
+
+export interface RateLimit {
+  /** Takes one if there is one. Returns the seconds to wait otherwise, 0 when the request may pass. */
+  take(key: string): number
+}
+
+/** A bucket for each key, in bounded memory. */
+export function createRateLimit(rate: Rate, { keysMax = 20_000 } = {}): RateLimit {
+  const { perSecond } = rate
+  if (perSecond === 0) return { take: () => 0 }
+  const buckets = new Map<string, Bucket>()
+  return {
+    take(key) {
+      let bucket = buckets.get(key)
+      if (!bucket) {
+        bucket = newBucket(rate)
+        buckets.set(key, bucket)
+        // The oldest entry goes: a Map keeps the order of insertion.
+        if (buckets.size > keysMax) buckets.delete(buckets.keys().next().value!)
+      }
+      if (draw(bucket, rate, monotonicMs()) === 0) return 0
+      giveBack(bucket)
+      return Math.ceil((1 - bucket.level) / perSecond) || 1
+    },
+  }
+}
