@@ -40,17 +40,12 @@ export async function aDatabase(migrations?: Migration[]): Promise<{ connection:
 export const backUp = (connection: ConnectionOptions, file: string, more = {}) =>
   writeBackup({ connection, file, masterKey, program: '1.2.3', now: systemClock, ...more })
 
-export const restore = (
-  connection: ConnectionOptions,
-  file: string,
-  migrations: Migration[],
-  more: { masterKey?: Buffer } & Record<string, unknown> = {},
-) =>
+export const restore = (connection: ConnectionOptions, file: string, migrations: Migration[], more = {}) =>
   restoreBackup({
     connection,
     file,
     masterKey,
-    authentication: backupKeyOf(more.masterKey ?? masterKey),
+    authentication: backupKeyOf(masterKey),
     migrations,
     replace: true,
     ...more,

@@ -98,7 +98,7 @@ test('the API reference tries an operation with a token, and nothing comes from 
     .click()
   await page.getByRole('button', { name: 'Close' }).first().click()
   await page.locator('#operations-tag-identity').click()
-  const operation = page.locator('#operations-identity-identity-get-me')
+  const operation = page.locator('.opblock', { has: page.locator('[data-path="/iam/api/v1/me"]') })
   await operation.locator('.opblock-summary').click()
   await operation.getByRole('button', { name: 'Execute' }).click()
   await operation.locator('.live-responses-table').getByText('"tenantId"').first().waitFor()
