@@ -39,12 +39,12 @@ const filters: FilterIndex = {
   page: (sql, tenantId, filterIds, { after, offset, limit }) => sql`
     select seq from (${filters.members(sql, tenantId, filterIds)}) m where seq > ${after}
     order by seq offset ${offset} limit ${limit}`,
-  async idsOf(sql, endpointIds) {
-    const rows = await sql`
-      select endpoint_id, filter_id from public.members where endpoint_id = any(${endpointIds}::text[]) order by 2`
-    return new Map(
-      [...Map.groupBy(rows, (row) => row.endpointId as string)].map(([id, of]) => [id, of.map((row) => row.filterId)]),
-    )
+  idsBySeq: (sql, seqs) => sql`
+    select seq, json_agg(filter_id order by filter_id)::text as filter_ids from public.members
+    where seq in (${seqs}) group by seq`,
+  async idsOf(sql, endpointId) {
+    const rows = await sql`select filter_id from public.members where endpoint_id = ${endpointId} order by 1`
+    return rows.map(({ filterId }) => filterId)
   },
 }
 

@@ -7,7 +7,6 @@ import type { Tokens } from '../tokens/contract.ts'
 import type { Register } from './contract.ts'
 import type { Changes } from './endpoint-changes.ts'
 import { type BatchRules, createBatchRules } from './endpoints/batches.ts'
-import { wholeMetadata } from './endpoints/present.ts'
 import { createRegistrationRules, type RegistrationRules } from './endpoints/registration.ts'
 import { selected } from './endpoints/selection.ts'
 import { createEndpointRules, type EndpointRules } from './endpoints/service.ts'
@@ -17,6 +16,7 @@ import type { FilterIndex } from './filters/filter-index.ts'
 import { foldFilterCounts } from './filters/store/filters.ts'
 import { createListRules, type ListRules } from './lists/service.ts'
 import type { FollowKeys } from './metadata/connectivity-keys.ts'
+import { wholeMetadata } from './metadata/metadata.ts'
 import { createMetadataRules, type MetadataRules } from './metadata/service.ts'
 import { createRelationRules, type RelationRules } from './relations/service.ts'
 import { findRelated } from './relations/store.ts'
@@ -79,7 +79,7 @@ export function createRegister(
         return filter
       },
       selected,
-      filtersOf: async (endpointId) => (await seams.filters.idsOf(db.sql, [endpointId])).get(endpointId) ?? [],
+      filtersOf: (endpointId) => seams.filters.idsOf(db.sql, endpointId),
     },
   }
 }

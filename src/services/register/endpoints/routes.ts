@@ -97,7 +97,12 @@ function relationOf({ type, from, to }: { type: 'contains'; from?: string; to?: 
   throw invalidField('relations', 'expected exactly one of from and to in each')
 }
 
-function inclusionOf(include: string | string[] | undefined) {
+interface Inclusion {
+  metadata: boolean
+  filters: boolean
+}
+
+function inclusionOf(include: string | string[] | undefined): Inclusion {
   const words = listOf(include) ?? []
   const unknown = words.find((word) => word !== 'metadata' && word !== 'filters')
   if (unknown !== undefined) throw invalidField('include', 'expected metadata, filters, or both')
@@ -105,16 +110,15 @@ function inclusionOf(include: string | string[] | undefined) {
 }
 
 /** Named keys mean that metadata is wanted. */
-function viewOf(metadata: boolean, keys: string[] | undefined): Question['view'] {
+function viewOf({ metadata, filters }: Inclusion, keys: string[] | undefined): Question['view'] {
   for (const key of keys ?? []) checkKey(key, 'metadataKeys')
-  return keys && keys.length > 0 ? keys : metadata ? 'all' : 'none'
+  return { metadata: keys && keys.length > 0 ? keys : metadata ? 'all' : 'none', filters }
 }
 
 const regexOf = (regex: string | undefined) =>
   regex === undefined || regex === '' ? undefined : sqlPattern(regex, 'regex')
 
 function questionOfQuery(query: Static<typeof schemas.listEndpoints.query>): Question {
-  const { metadata, filters } = inclusionOf(query.include)
   const multi = query.multiFilter ? readMultiFilter(query.multiFilter) : { conditions: [], sort: undefined }
   return {
     tenantId: query.tenantId,
@@ -126,15 +130,13 @@ function questionOfQuery(query: Static<typeof schemas.listEndpoints.query>): Que
     regex: regexOf(query.regex),
     sort: multi.sort,
     fields: { conditions: 'multiFilter', sort: 'multiFilter' },
-    includeFilters: filters,
-    view: viewOf(metadata, listOf(query.metadataKeys)),
+    view: viewOf(inclusionOf(query.include), listOf(query.metadataKeys)),
     offset: query.offset,
     limit: query.limit,
   }
 }
 
 function questionOfBody(body: Static<typeof schemas.searchEndpoints.body>): Question {
-  const { metadata, filters } = inclusionOf(body.include)
   return {
     applicationNames: listOf(body.applicationName),
     versionNames: listOf(body.applicationVersionName),
@@ -144,8 +146,7 @@ function questionOfBody(body: Static<typeof schemas.searchEndpoints.body>): Ques
     regex: regexOf(body.regex),
     sort: readSort(body, 'sort', searchKey),
     fields: { conditions: body.and ? 'and' : 'or', sort: 'sort' },
-    includeFilters: filters,
-    view: viewOf(metadata, body.metadataKeys),
+    view: viewOf(inclusionOf(body.include), body.metadataKeys),
     offset: body.offset ?? 0,
     limit: body.limit ?? 100,
   }

@@ -13,8 +13,10 @@ import type { Changes } from '../endpoint-changes.ts'
 import { NoEndpoint } from '../errors.ts'
 import { EndpointUnregistered, VersionUpdated } from '../events.ts'
 import type { FilterIndex } from '../filters/filter-index.ts'
+import type { View } from '../lists/store/endpoint-json.ts'
+import { findText } from '../lists/store/list.ts'
+import { wholeMetadata } from '../metadata/metadata.ts'
 import { deleteRelationsOf } from '../relations/store.ts'
-import { endpointText, wholeMetadata } from './present.ts'
 import * as store from './store/endpoints.ts'
 
 export interface Deletion {
@@ -100,11 +102,10 @@ export function createEndpointRules(
   return {
     async read(ctx, { endpointId, tenantId: requested, metadata, filters: withFilters }) {
       const tenantId = requested === undefined ? undefined : tenantToRead(ctx, requested)
-      const row = permitted(ctx, endpointId, await store.findEndpoint(db.sql, endpointId))
-      if (tenantId !== undefined && tenantId !== row.tenantId) throw NoEndpoint({ endpointId })
-      const matching = withFilters ? (await filters.idsOf(db.sql, [endpointId])).get(endpointId) : undefined
-      const { metadata: own, ...rest } = row
-      return documentOf(endpointText({ ...rest, ...(metadata && { metadata: JSON.stringify(own) }) }, matching ?? []))
+      const view: View = { metadata: metadata ? 'all' : 'none', filters: withFilters ? filters : undefined }
+      const found = permitted(ctx, endpointId, await findText(db.sql, endpointId, view))
+      if (tenantId !== undefined && tenantId !== found.tenantId) throw NoEndpoint({ endpointId })
+      return documentOf(found.content)
     },
 
     async delete(ctx, endpointId) {

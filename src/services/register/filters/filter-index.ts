@@ -22,6 +22,8 @@ export interface FilterIndex {
   ): { condition: Fragment } | { of(candidates: Fragment): Fragment }
   /** The members in the order of lists, after one number, some of them passed over. */
   page(sql: Sql, tenantId: string, filterIds: string[], of: { after: number; offset: number; limit: number }): Fragment
-  /** For each endpoint the ids of the active filters that it matches. */
-  idsOf(sql: Sql, endpointIds: string[]): Promise<Map<string, string[]>>
+  /** A select of `seq` and `filter_ids`: for each of these endpoints, the active filters that it matches as a JSON array. */
+  idsBySeq(sql: Sql, seqs: Fragment): Fragment
+  /** The active filters that an endpoint matches. */
+  idsOf(sql: Sql, endpointId: string): Promise<string[]>
 }

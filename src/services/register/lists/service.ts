@@ -10,7 +10,7 @@ import type { FilterIndex, KnownFilter } from '../filters/filter-index.ts'
 import type { Condition, EndpointQuery, Key } from './query.ts'
 import { createReading } from './reading.ts'
 import { type FieldNames, scanningField } from './scanning.ts'
-import { idsIn, type View, withFilters } from './store/endpoint-text.ts'
+import type { View } from './store/endpoint-json.ts'
 import * as store from './store/list.ts'
 
 export interface Question {
@@ -23,8 +23,7 @@ export interface Question {
   regex?: string | undefined
   sort?: { key: Key; descending: boolean } | undefined
   fields: FieldNames
-  includeFilters: boolean
-  view: View
+  view: { metadata: View['metadata']; filters: boolean }
   offset: number
   /** 0: all. */
   limit: number
@@ -43,6 +42,7 @@ const scans = { perTenant: 2, inAll: 4, waitingPerTenant: 20 }
 export function createListRules({ db, log }: Kit, filters: FilterIndex): ListRules {
   const reading = createReading(db, log)
   const gate = createGate(scans)
+  const viewOf = ({ view }: Question): View => ({ ...view, filters: view.filters ? filters : undefined })
 
   /** What looks at every endpoint does so for a limited time, and few at once. */
   async function limited<T>(query: EndpointQuery, { fields }: Question, work: (sql: Sql) => Promise<T>): Promise<T> {
@@ -78,24 +78,17 @@ export function createListRules({ db, log }: Kit, filters: FilterIndex): ListRul
     return known
   }
 
-  /** `filters` is empty in what the store gives. */
-  async function present({ content }: store.Texts, { includeFilters }: Question): Promise<string> {
-    if (!content || !includeFilters) return content ?? ''
-    const matching = await filters.idsOf(db.sql, idsIn(content))
-    return withFilters(content, (endpointId) => matching.get(endpointId) ?? [])
-  }
-
   /** The filter is looked at while its members are; those of one that is not active are none. */
   async function pageOfFilter(query: EndpointQuery, question: Question) {
     const [[filter], found] = await Promise.all([
       checkFilters(query),
-      store.findMembers(reading.walking, query, filters, question, question.view),
+      store.findMembers(reading.walking, query, filters, question, viewOf(question)),
     ])
     return { ...found, total: filter?.matchedEndpointsCount ?? 0 }
   }
 
   async function pageOf(query: EndpointQuery, known: KnownFilter[], question: Question) {
-    const { view } = question
+    const view = viewOf(question)
     if (store.isPlain(query)) return await store.findPlain(reading.walking, query, question, view)
     if (isFilterOnly(query, known)) {
       const [total, found] = await Promise.all([
@@ -121,8 +114,8 @@ export function createListRules({ db, log }: Kit, filters: FilterIndex): ListRul
     let [after, offset] = [-1, question.offset]
     while (left > 0) {
       const limit = Math.min(pageMax, left)
-      const found = await store.findNext(reading.walking, query, { after, offset, limit }, question.view)
-      if (found.count > 0) yield await present(found, question)
+      const found = await store.findNext(reading.walking, query, { after, offset, limit }, viewOf(question))
+      if (found.count > 0) yield found.content ?? ''
       if (found.count < limit) return
       left -= found.count
       after = found.last!
@@ -140,8 +133,8 @@ export function createListRules({ db, log }: Kit, filters: FilterIndex): ListRul
         page.push(Number(numbers.slice(at, end)))
         at = end + 1
       }
-      const found = await store.findByNumbers(reading.walking, tenantId, page, question.view)
-      if (found.count > 0) yield await present(found, question)
+      const found = await store.findByNumbers(reading.walking, tenantId, page, viewOf(question))
+      if (found.count > 0) yield found.content ?? ''
       left -= page.length
     }
   }
@@ -163,7 +156,7 @@ export function createListRules({ db, log }: Kit, filters: FilterIndex): ListRul
       const short = question.limit !== 0 && question.limit <= pageMax
       if (short && query.sight === 'all' && query.filterIds?.length === 1 && isFilterOnly(query, [])) {
         const found = await pageOfFilter(query, question)
-        return documentOf(contentText(found.total, [await present(found, question)]))
+        return documentOf(contentText(found.total, [found.content ?? '']))
       }
       const known = await checkFilters(query)
       // The first is walked, the others are only asked.
@@ -172,7 +165,7 @@ export function createListRules({ db, log }: Kit, filters: FilterIndex): ListRul
       query.membersOfFirst = known[0]?.matchedEndpointsCount
       if (!short) return await streamOf(query, question)
       const found = await pageOf(query, known, question)
-      return documentOf(contentText(found.total, [await present(found, question)]))
+      return documentOf(contentText(found.total, [found.content ?? '']))
     },
   }
 }

@@ -97,3 +97,15 @@ export function patchedMetadata(metadata: Metadata, operations: unknown[]): Meta
     throw InvalidRequest({ problem: 'body: the patch leaves something else than an object' })
   return whole as Metadata
 }
+
+interface StoredConnectivity {
+  connected?: boolean | null
+  connectivityTs?: Date | null
+}
+
+/** The metadata that readers see, with the connectivity keys that are known. */
+export function wholeMetadata(row: StoredConnectivity & { metadata: Metadata }): Metadata {
+  const { metadata, connected, connectivityTs } = row
+  const known = connected !== null && connected !== undefined && connectivityTs
+  return known ? { ...metadata, connected, connectivity_ts: connectivityTs.toISOString() } : { ...metadata }
+}

@@ -7,7 +7,6 @@ import type { Applications } from '../../applications/contract.ts'
 import { onApplication, permitted, update } from '../access.ts'
 import type { Connectivity, EndpointRef, MetadataChange } from '../contract.ts'
 import type { Changes } from '../endpoint-changes.ts'
-import { wholeMetadata } from '../endpoints/present.ts'
 import { findKeys } from '../endpoints/store/counts.ts'
 import * as store from '../endpoints/store/endpoints.ts'
 import { NoApplicationHere, NoMetadataKey } from '../errors.ts'
@@ -24,6 +23,7 @@ import {
   type Metadata,
   patchedMetadata,
   pick,
+  wholeMetadata,
   withKey,
   without,
 } from './metadata.ts'

@@ -36,7 +36,10 @@ suite('a filter and another condition find the same, however the set is looked a
   for (const [name, membersOfFirst] of Object.entries(ways)) {
     const find = async (of: object, page = { offset: 0, limit: 5000 }) => {
       const question = { tenantId: 'default', sight: 'all' as const, conditions: [], membersOfFirst, ...of }
-      const { total, content } = await findMatching(sql, question, filterIndex, page, 'none')
+      const { total, content } = await findMatching(sql, question, filterIndex, page, {
+        metadata: 'none',
+        filters: undefined,
+      })
       const { total: numbered, numbers } = await findNumbers(sql, question, filterIndex, 0)
       assert.equal(numbered, total)
       assert.equal(numbers === '' ? 0 : numbers.split(',').length, total)

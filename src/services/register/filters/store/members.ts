@@ -59,14 +59,16 @@ export const filterIndex: FilterIndex = {
     select number as seq from register.members_page(${tenantId}, ${setsOf(sql, tenantId, filterIds)},
       ${after}, ${offset}, ${limit})`,
 
-  async idsOf(sql, endpointIds) {
-    const rows = await sql<{ endpointId: string; filterIds: string[] }[]>`
-      select e.endpoint_id, array_agg(f.filter_id order by f.seq) as filter_ids
-      from register.endpoints e
-        join register.filter_members m on m.seq = e.seq
-        join register.filters f on f.tenant_id = m.tenant_id and f.member_set = m.member_set
-      where e.endpoint_id = any(${endpointIds}::text[]) and f.status = 'active' group by e.endpoint_id`
-    return new Map(rows.map(({ endpointId, filterIds }) => [endpointId, filterIds]))
+  idsBySeq: (sql, seqs) => sql`
+    select m.seq, json_agg(f.filter_id order by f.seq)::text as filter_ids
+    from register.filter_members m join register.filters f on f.tenant_id = m.tenant_id and f.member_set = m.member_set
+    where m.seq = any(array(${seqs})) and f.status = 'active' group by m.seq`,
+
+  async idsOf(sql, endpointId) {
+    const seqs = sql`select seq from register.endpoints where endpoint_id = ${endpointId}`
+    const [row] = await sql<{ filterIds: string[] }[]>`
+      select filter_ids::json from (${filterIndex.idsBySeq(sql, seqs)}) matching`
+    return row?.filterIds ?? []
   },
 }
 

@@ -3,11 +3,12 @@
  * counts; any other question finds the numbers (`seq`) of all that match, once, and counts them.
  */
 import type { Fragment, Sql } from '../../../../kernel/db.ts'
+import type { EndpointRef } from '../../contract.ts'
 import { countedEndpoints } from '../../endpoints/store/counts.ts'
 import type { FilterIndex } from '../../filters/filter-index.ts'
 import type { EndpointQuery, Sight } from '../query.ts'
 import { conditionsSql, jsonOf, regexSql } from './conditions.ts'
-import { textsOf, type View } from './endpoint-text.ts'
+import { oneTextOf, textsOf, type View } from './endpoint-json.ts'
 
 export interface Page {
   offset: number
@@ -155,7 +156,7 @@ function matched(sql: Sql, query: EndpointQuery, filters: FilterIndex): Fragment
 }
 
 export interface Texts {
-  /** JSON texts of endpoints, joined by `separator`; null when there are none. */
+  /** JSON texts of endpoints, joined by commas; null when there are none. */
   content: string | null
   count: number
   /** The number of the last of them. */
@@ -244,6 +245,15 @@ export async function findByNumbers(sql: Sql, tenantId: string, numbers: number[
     from register.endpoints e join unnest(${numbers}::bigint[]) with ordinality as page(seq, position) on page.seq = e.seq
     where e.tenant_id = ${tenantId} and e.seq = any(${numbers}::bigint[]) order by page.position`
   const [found] = await sql<[Texts]>`${textsOf(sql, view, from)}`
+  return found
+}
+
+export interface EndpointText extends EndpointRef {
+  content: string
+}
+
+export async function findText(sql: Sql, endpointId: string, view: View): Promise<EndpointText | undefined> {
+  const [found] = await sql<EndpointText[]>`${oneTextOf(sql, view, endpointId)}`
   return found
 }
 

@@ -1,0 +1,69 @@
+/**
+ * An endpoint of `register.endpoints e` as JSON text. PostgreSQL writes it and the platform passes it on: the one place that
+ * puts JSON together from texts. A page of a hundred takes half the time that it takes with `json_build_object`
+ * (0.7 against 1.4 ms on a busy machine), and the platform's thread neither parses nor writes rows.
+ */
+import type { Fragment, Sql } from '../../../../kernel/db.ts'
+import type { FilterIndex } from '../../filters/filter-index.ts'
+
+export interface View {
+  /** All of it, or only these keys. */
+  metadata: 'none' | 'all' | string[]
+  /** With the ids of the active filters that each endpoint matches. */
+  filters: FilterIndex | undefined
+}
+
+/** The rows that `from` says (`from … where … order by …`), in its order, as one text: the driver gets a single row. */
+export function textsOf(sql: Sql, view: View, from: Fragment, total?: Fragment): Fragment {
+  const counted = total ? sql`${total} as total,` : sql``
+  const rows = sql`select ${columnsOf(sql, view)} ${from}`
+  if (!view.filters)
+    return sql`
+      select ${counted} string_agg(${textOf(sql, view)}, ',') as content, count(*) as count, max(e.seq) as last
+      from (${dated(sql, rows)}) e`
+  return sql`select texts.* from (
+    with listed as materialized (select *, row_number() over () as position from (${dated(sql, rows)}) e)
+    select ${counted} string_agg(${textOf(sql, view)}, ',' order by e.position) as content, count(*) as count,
+      max(e.seq) as last
+    from listed e left join (${view.filters.idsBySeq(sql, sql`select seq from listed`)}) matching on matching.seq = e.seq) texts`
+}
+
+/** One endpoint, with whose it is. */
+export const oneTextOf = (sql: Sql, view: View, endpointId: string): Fragment => sql`
+  select e.endpoint_id, e.tenant_id, e.application_name, e.version_name, ${textOf(sql, view)} as content
+  from (${dated(sql, sql`select e.tenant_id, ${columnsOf(sql, view)} from register.endpoints e where e.endpoint_id = ${endpointId}`)}) e
+    ${view.filters ? sql`left join (${view.filters.idsBySeq(sql, sql`select seq from register.endpoints where endpoint_id = ${endpointId}`)}) matching on true` : sql``}`
+
+/** `offset 0`: the date is written once, not wherever the text uses it. */
+const dated = (sql: Sql, rows: Fragment): Fragment => sql`
+  select e.*, ${momentOf(sql, sql`e.created_date`)} as created from (${rows}) e offset 0`
+
+const columnsOf = (sql: Sql, { metadata }: View): Fragment => sql`e.seq, e.endpoint_id, e.application_name,
+  e.version_name, e.created_date, e.version_registered_date, e.pool_ids
+  ${metadata === 'none' ? sql`` : sql`, e.metadata, e.metadata_updated_date, e.connected, e.connectivity_ts`}`
+
+/** Names and ids have no character that JSON escapes; `to_json` on them would take another half of the time. */
+const textOf = (sql: Sql, { metadata, filters }: View): Fragment => sql`
+  '{"endpointId":"' || e.endpoint_id || '","createdDate":"' || e.created
+  || '","appName":"' || e.application_name || '","appVersion":{"name":"' || e.version_name
+  || '","registeredDate":"' || ${unlessCreated(sql, sql`e.version_registered_date`)} || '"},"filters":'
+  || ${filters ? sql`coalesce(matching.filter_ids, '[]')` : sql`'[]'`}
+  || ',"poolIds":' || case when e.pool_ids = '{}' then '[]' else to_json(e.pool_ids)::text end
+  ${metadata === 'none' ? sql`` : metadataOf(sql, metadata)} || '}'`
+
+const metadataOf = (sql: Sql, metadata: 'all' | string[]): Fragment => sql`
+  || coalesce(',"metadataUpdatedDate":"' || ${unlessCreated(sql, sql`e.metadata_updated_date`)} || '"', '')
+  || ',"metadata":' || ${metadata === 'all' ? sql`${whole(sql)}::text` : picked(sql, metadata)}`
+
+/** As `register.moment`, written out: PostgreSQL would look the function up each time that it plans. */
+const momentOf = (sql: Sql, date: Fragment): Fragment =>
+  sql`to_char(${date} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
+
+/** Most endpoints have the version and metadata of their registration: to write another date takes 1 µs. */
+const unlessCreated = (sql: Sql, date: Fragment): Fragment =>
+  sql`case when ${date} = e.created_date then e.created else ${momentOf(sql, date)} end`
+
+const whole = (sql: Sql) => sql`register.whole_metadata(e.metadata, e.connected, e.connectivity_ts)`
+
+const picked = (sql: Sql, keys: string[]) => sql`coalesce((
+  select jsonb_object_agg(key, value)::text from jsonb_each(${whole(sql)}) where key = any(${keys}::text[])), '{}')`
