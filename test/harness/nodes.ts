@@ -1,14 +1,9 @@
 /** Nodes of the kernel alone, several of them in one process over one database. */
 import type { TestContext } from 'node:test'
-import { createBus } from '../../src/kernel/bus.ts'
-import type { Db } from '../../src/kernel/db.ts'
-import { type ConnectionOptions, connect, createDb } from '../../src/kernel/db.ts'
-import { createLog } from '../../src/kernel/log.ts'
-import { createMembers, type usualTiming } from '../../src/kernel/members.ts'
-import { createMetrics } from '../../src/kernel/metrics.ts'
+import { type ConnectionOptions, connect } from '../../src/kernel/db.ts'
 import { createAssembler, openFrame } from '../../src/kernel/signals/frames.ts'
-import { createSignals, postgresTransport, type Transport } from '../../src/kernel/signals.ts'
 import { atTheEnd, kernelMigrated, preparedDatabase } from './database.ts'
+import { type NodeOptions, openNode } from './node.ts'
 
 const stops = new Map<ConnectionOptions, (() => Promise<void>)[]>()
 
@@ -25,42 +20,10 @@ export async function kernelDatabase(
   return connection
 }
 
-export async function aNode(
-  connection: ConnectionOptions,
-  options: {
-    connections?: number
-    workers?: number
-    transport?: (db: Db) => Transport
-    level?: string
-    timing?: typeof usualTiming
-  } = {},
-) {
-  const db = createDb(connection, { max: options.connections ?? 4 })
-  const log = await createLog({ level: options.level ?? 'silent', format: 'json' })
-  const metrics = createMetrics()
-  const { timing } = options
-  const members = createMembers({ db, version: 'test', log, metrics, ...(timing && { timing }) })
-  const signals = createSignals({ db, members, transport: (options.transport ?? postgresTransport)(db), log, metrics })
-  const bus = createBus({ db, signals, nodeId: members.nodeId, log, metrics, workers: options.workers ?? 2 })
-  let open = true
-  const stop = async () => {
-    if (!open) return
-    open = false
-    await bus.stop()
-    await db.close()
-  }
-  stops.get(connection)!.push(stop)
-  return {
-    db,
-    log,
-    metrics,
-    members,
-    signals,
-    bus,
-    nodeId: members.nodeId,
-    stop,
-    start: () => bus.start({ workers: true }),
-  }
+export async function aNode(connection: ConnectionOptions, options: NodeOptions = {}) {
+  const node = await openNode(connection, options)
+  stops.get(connection)!.push(node.stop)
+  return node
 }
 
 export type TestNode = Awaited<ReturnType<typeof aNode>>

@@ -17,6 +17,8 @@ export interface Pending {
 
 export interface Relay {
   add(pending: Pending): void
+  /** Rows that this relay is about to send. */
+  pendingRows(): number[]
   /** Sends what is pending; resolves when nothing is left. */
   flush(): Promise<void>
 }
@@ -36,6 +38,8 @@ export function createRelay(deps: {
 }): Relay {
   const { transport, nodeId, log } = deps
   const pending: Pending[] = []
+  /** Of the messages that are pending or being sent. */
+  const rowIds = new Set<number>()
   let pendingBytes = 0
   let number = 0
   let sending: Promise<void> | undefined
@@ -54,8 +58,7 @@ export function createRelay(deps: {
       const frames = [...Map.groupBy(batch, ({ address }) => address)].flatMap(([address, messages]) =>
         framesOf(key, nodeId, ++number, address, messages).map((text) => ({ address, text })),
       )
-      const rowIds = batch.flatMap(({ rowId }) => (rowId === undefined ? [] : [rowId]))
-      await transport.send(frames, rowIds)
+      await transport.send(frames, rowsOf(batch))
       deps.sent(batch.length)
       for (const { done } of batch) done?.(true)
     } catch (error) {
@@ -65,6 +68,7 @@ export function createRelay(deps: {
       log.warn({ err: error, messages: batch.length, lost }, 'sending signals failed; stored ones are sent again')
       for (const { done, rowId } of batch) done?.(rowId !== undefined)
     }
+    for (const rowId of rowsOf(batch)) rowIds.delete(rowId)
   }
 
   async function work() {
@@ -80,11 +84,15 @@ export function createRelay(deps: {
         return one.done?.(false)
       }
       pending.push(one)
+      if (one.rowId !== undefined) rowIds.add(one.rowId)
       pendingBytes += one.payload.length
       sending ??= work()
     },
+    pendingRows: () => [...rowIds],
     async flush() {
       while (sending) await sending
     },
   }
 }
+
+const rowsOf = (batch: Pending[]) => batch.flatMap(({ rowId }) => (rowId === undefined ? [] : [rowId]))

@@ -42,15 +42,16 @@ export const removeSignal = (sql: Sql, id: number) => sql`delete from kernel.sig
 
 /**
  * Takes over rows that nobody has sent for a second: their node died, or could not send them. A row for any node is being handled by
- * its node while that one is alive.
+ * its node while that one is alive. `pending`: rows that this node is about to send.
  */
-export const claimStale = (sql: Sql, nodeId: string) =>
+export const claimStale = (sql: Sql, nodeId: string, pending: number[]) =>
   sql<SignalRow[]>`
     update kernel.signals set node_id = ${nodeId}, created_at = clock_timestamp()
     where id in (
       select s.id from kernel.signals s
-      where s.node_id = '' or (s.created_at < clock_timestamp() - interval '1 s' and (s.address not like 'any/%'
-        or not exists (select from kernel.nodes n where n.id = s.node_id and not n.gone
-          and n.seen_at > now() - make_interval(secs => ${usualTiming.silentSeconds}))))
+      where s.id <> all(${pending}::bigint[]) and (s.node_id = '' or (
+        s.created_at < clock_timestamp() - interval '1 s' and (s.address not like 'any/%' or not exists (
+          select from kernel.nodes n where n.id = s.node_id and not n.gone
+            and n.seen_at > now() - make_interval(secs => ${usualTiming.silentSeconds})))))
       order by s.id limit ${claimedAtOnce} for update skip locked)
     returning id, node_id, address, topic, payload`

@@ -53,7 +53,7 @@ export function createSweeper(deps: Deps): Sweeper {
 async function sendStale(deps: Deps) {
   const { db, nodeId, handlers, relay } = deps
   for (;;) {
-    const rows = await claimStale(db.sql, nodeId)
+    const rows = await claimStale(db.sql, nodeId, relay.pendingRows())
     for (const { id, address, topic, payload } of rows.toSorted((a, b) => a.id - b.id)) {
       const isHere = isAny(address) || isFor(address, nodeId)
       const handled = isHere ? handlers.dispatch(topic, JSON.parse(payload), nodeId) : undefined

@@ -1,0 +1,15 @@
+import { defineEvent } from '../../src/kernel/bus.ts'
+import type { ConnectionOptions } from '../../src/kernel/db.ts'
+
+export const Happened = defineEvent<{ tenantId: string; key: string; n: number }>('faults.events.happened', {
+  description: 'for tests',
+  key: ({ key }) => key,
+})
+
+export interface WorkerTask {
+  connection: ConnectionOptions
+  /** Of this run of the process: another one after each kill. */
+  name: string
+}
+
+export type WorkerReport = { started: true } | { settled: true } | { reset: true } | { heard: string[] }
