@@ -64,7 +64,7 @@ export async function buildHouse(options: {
 }): Promise<House> {
   const { config, log, connection } = options
   const services = inOrder(options.services)
-  const jobPool = connect(connection, { max: 1, translate: false, name: 'waypost-jobs' })
+  const jobPool = connect(connection, { max: 1, translate: false, name: 'waypost-jobs', statementSeconds: 300 })
   const db = createDb(connection, { max: config.databaseConnections })
   try {
     const migrated = await migrate(db.sql, readMigrations(migrationSources(services)))

@@ -308,6 +308,6 @@ test('messages that wait for a token count in the bound of the session and do no
   const sweep = gate.house.built.get('gateway')!.periodic!.find(({ name }) => name === 'gateway.expired-sessions')!
   await db.sql`update gateway.sessions set expires_at = null`
   await db.sql`update gateway.session_messages set taken_at = ${new Date(now().getTime() - 8 * 86_400_000)}`
-  await sweep.run(db.sql)
+  await db.tx((sql) => sweep.run(sql))
   assert.equal((await messages()).length, 0)
 })

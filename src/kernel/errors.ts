@@ -110,4 +110,5 @@ export const InternalError = defineError<{ correlationId: string }>(
   'Something went wrong here; the log has it under {correlationId}',
 )
 export const OutOfMeans = defineError('out_of_means', 503, 'The database has no space left; nothing was changed')
+export const Overdue = defineError('overdue', 503, 'The database did not finish this in time, try again')
 export const Unavailable = defineError('unavailable', 503, 'The database is not reachable right now, try again')

@@ -2,7 +2,7 @@
 import { PgBoss } from 'pg-boss'
 import packageJson from 'pg-boss/package.json' with { type: 'json' }
 import type { Value } from './db/values.ts'
-import type { Db, Pool, Sql } from './db.ts'
+import type { Db, Pool, Sql, TransactionSql } from './db.ts'
 import type { Log } from './log.ts'
 import { lockMigrations } from './migrate.ts'
 
@@ -72,9 +72,13 @@ export async function readJobsVersion(sql: Sql): Promise<number | null> {
  * Makes or migrates pg-boss's tables without doing any job, under the lock of migrations: of several nodes that install at once,
  * pg-boss leaves all but one in a failed transaction. The pool must not translate names.
  */
-export async function installJobs(pool: Pool, inTransaction: (work: (sql: Sql) => Promise<void>) => Promise<void>) {
+export async function installJobs(
+  pool: Pool,
+  inTransaction: (work: (sql: TransactionSql) => Promise<void>) => Promise<void>,
+) {
   if ((await readJobsVersion(pool)) === Number(packageJson.pgboss.schema)) return
   await inTransaction(async (sql) => {
+    await sql.withoutTimeLimit()
     await lockMigrations(sql)
     const boss = new PgBoss({ schema: jobsSchema, db: executorOf(pool), schedule: false, supervise: false })
     await boss.start()

@@ -33,7 +33,10 @@ const lockKey = 7_238_120_651
 /** Brings the database to the newest schema under a lock, so that any number of nodes may start together. */
 export async function migrate(pool: Pool, migrations: Migration[]): Promise<string[]> {
   if (await upToDate(pool, migrations)) return []
-  return (await pool.begin((sql) => applyMigrations(sql, migrations))) as string[]
+  return await pool.begin(async (sql) => {
+    await sql.withoutTimeLimit()
+    return await applyMigrations(sql, migrations)
+  })
 }
 
 /** Until the end of the transaction nobody else changes tables. */

@@ -1,10 +1,10 @@
-import type { Db, Sql } from './db.ts'
+import type { Db, TransactionSql } from './db.ts'
 import type { Log } from './log.ts'
 
 export interface PeriodicTask {
   name: string
   everySeconds: number
-  run(sql: Sql): Promise<void>
+  run(sql: TransactionSql): Promise<void>
 }
 
 /** Longest pause before a node looks again at a task that it could not lock or that failed. */

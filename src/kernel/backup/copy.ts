@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto'
 import { Transform } from 'node:stream'
 import { copyIn as copyRowsIn } from '../copy-in.ts'
 import { copyQuery } from '../db/sql.ts'
-import { type ConnectionOptions, connect, type Sql } from '../db.ts'
+import { type ConnectionOptions, connect, type Sql, type TransactionSql } from '../db.ts'
 import { type ContentEnd, nameOf, quoted, type TableEnd, type TableEntry } from './manifest.ts'
 
 /** The texts of dates, numbers and bytes do not depend on how somebody configured the server; nothing is cut short. */
@@ -25,7 +25,7 @@ const steady = `
 export async function transaction<T>(
   connection: ConnectionOptions,
   mode: string,
-  work: (sql: Sql) => Promise<T>,
+  work: (sql: TransactionSql) => Promise<T>,
 ): Promise<T> {
   const pool = connect(connection, { max: 1, translate: false, name: 'waypost-backup', statementSeconds: 0 })
   try {

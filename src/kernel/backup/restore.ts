@@ -1,6 +1,6 @@
 import type { Blobs } from '../blobs/blobs.ts'
 import { readMark } from '../blobs/mark.ts'
-import { type ConnectionOptions, connect, type Sql } from '../db.ts'
+import { type ConnectionOptions, connect, type Sql, type TransactionSql } from '../db.ts'
 import { installJobs, jobsSchema, readJobsVersion } from '../jobs.ts'
 import { applyMigrations, lockMigrations, type Migration } from '../migrate.ts'
 import { readDataKey, storeDataKey } from '../secrets.ts'
@@ -139,7 +139,7 @@ function migrationsOf(manifest: Manifest, ours: Migration[]): Migration[] {
 
 /** pg-boss makes its tables in transactions of its own; empty ones do no harm should the rest fail. */
 async function ensureJobs(connection: ConnectionOptions) {
-  const pool = connect(connection, { max: 1, translate: false, name: 'waypost-backup' })
+  const pool = connect(connection, { max: 1, translate: false, name: 'waypost-backup', statementSeconds: 0 })
   try {
     await installJobs(pool, (work) => transaction(connection, '', work))
   } finally {
@@ -164,13 +164,12 @@ async function hasDataKeys(sql: Sql): Promise<boolean> {
 const attempts = 10
 
 /** All at once and before anything else: then every transaction of others is either over or has not begun. */
-async function lockAll(sql: Sql, tables: TableEntry[]) {
+async function lockAll(sql: TransactionSql, tables: TableEntry[]) {
   if (tables.length === 0) return
   const names = [...tables.map(nameOf), ...((await hasDataKeys(sql)) ? ['kernel.data_keys'] : [])].join(', ')
-  const savepoint = (sql as Sql & { savepoint(work: (sql: Sql) => Promise<unknown>): Promise<unknown> }).savepoint
   for (let attempt = 1; ; attempt++) {
     try {
-      await savepoint((inner) => inner.unsafe(`lock table ${names} in access exclusive mode`))
+      await sql.savepoint((inner) => inner.unsafe(`lock table ${names} in access exclusive mode`))
       return
     } catch (error) {
       const { code } = error as { code?: string }
@@ -281,7 +280,7 @@ async function copyThroughText(sql: Sql, table: TableEntry, known: string[], row
 
 /** Without statistics the first queries on a large table would be slow; the restore stands whatever becomes of this. */
 async function analyze(connection: ConnectionOptions, manifest: Manifest) {
-  const pool = connect(connection, { max: 1, translate: false, name: 'waypost-backup' })
+  const pool = connect(connection, { max: 1, translate: false, name: 'waypost-backup', statementSeconds: 0 })
   try {
     for (const table of manifest.tables) await pool.unsafe(`analyze ${nameOf(table)}`).catch(() => {})
   } finally {

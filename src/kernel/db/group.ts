@@ -4,6 +4,14 @@ import { ConnectionError } from './errors.ts'
 import type { Server } from './hosts.ts'
 import { type Link, type LinkOptions, openLink } from './link.ts'
 
+/** A connection at the last sweep, and how often it was the same. */
+interface Seen {
+  epoch: number
+  answers: number
+  isBusy: boolean
+  sweeps: number
+}
+
 export interface Group {
   readonly size: number
   /** Whether another connection may be opened. */
@@ -19,27 +27,29 @@ export interface Group {
   end(seconds: number): Promise<void>
 }
 
-const sweepMs = 5000
-const idleSweeps = 6
-/** Beyond the server's own limit for statements: then the server or the network hangs. */
-const hungAfterMs = 5000
+const sweepMsMax = 5000
+const idleMs = 30_000
+/** So many times the limit of statements may pass without an answer: a transaction may raise its own. */
+const hungAfterLimits = 4
 
 export function createGroup(server: Server, max: number, options: LinkOptions, onLost: (link: Link) => void): Group {
-  const links = new Map<Link, { epoch: number; answers: number }>()
+  const links = new Map<Link, Seen>()
   let opening = 0
   let pause: Promise<void> | undefined
   let ended: ConnectionError | undefined
   let sweeping: NodeJS.Timeout | undefined
-  const hungSweeps = Math.ceil((options.statementSeconds * 1000 + hungAfterMs) / sweepMs) + 1
+  const limitMs = options.statementSeconds * 1000
+  const sweepMs = limitMs > 0 ? Math.min(sweepMsMax, limitMs) : sweepMsMax
 
   function sweep() {
     for (const [link, seen] of links) {
-      const moved = link.answers !== seen.answers
+      const isBusy = link.inFlight > 0
+      const isSame = link.answers === seen.answers && isBusy === seen.isBusy
+      seen.sweeps = isSame ? seen.sweeps + 1 : 0
       seen.answers = link.answers
-      link.sweepsWithoutAnswer = moved ? 0 : link.sweepsWithoutAnswer + 1
-      const isIdle = link.inFlight === 0 && !link.lent
-      if (isIdle && (link.retired || link.sweepsWithoutAnswer >= idleSweeps)) retire(link)
-      else if (link.inFlight > 0 && link.limited && link.sweepsWithoutAnswer >= hungSweeps)
+      seen.isBusy = isBusy
+      if (!isBusy && !link.lent && (link.retired || seen.sweeps * sweepMs >= idleMs)) retire(link)
+      else if (isBusy && link.limited && seen.sweeps * sweepMs >= limitMs * hungAfterLimits)
         link.destroy(new ConnectionError('CONNECTION_HUNG', 'The database has not answered for too long'))
     }
   }
@@ -77,7 +87,7 @@ export function createGroup(server: Server, max: number, options: LinkOptions, o
         }
         // It may have broken since: then nobody tells us any more.
         if (link.lost) throw link.lost
-        links.set(link, { epoch, answers: 0 })
+        links.set(link, { epoch, answers: 0, isBusy: false, sweeps: 0 })
         link.onLost = () => remove(link)
         sweeping ??= setInterval(sweep, sweepMs).unref()
         return link

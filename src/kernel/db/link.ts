@@ -37,7 +37,6 @@ export interface Link {
   lost: Error | undefined
   /** Counts answers, for the sweep that finds idle and hung connections. */
   answers: number
-  sweepsWithoutAnswer: number
   /** The pool's: an answer arrived. */
   onAnswer: () => void
   /** The pool's: the connection is gone. Called once. */
@@ -136,7 +135,6 @@ function linkOf(client: Client, wire: Wire, server: Server, options: LinkOptions
     retired: false,
     lost: undefined,
     answers: 0,
-    sweepsWithoutAnswer: 0,
     onAnswer: () => {},
     onLost: () => {},
     onNotification: () => {},

@@ -36,7 +36,8 @@ export function createPipelined(server: Server, max: number, options: LinkOption
   })
 
   type Again = (statement: Statement, answer: Answer<Rows>) => void
-  const again: Again = (statement, answer) => send(statement, answer, undefined)
+  /** Prepared by itself: what another caller is preparing at this moment may fail as well. */
+  const again: Again = (statement, answer) => send({ ...statement, unprepared: true }, answer, undefined)
 
   function leave(link: Link) {
     const at = ready.indexOf(link)

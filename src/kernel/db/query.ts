@@ -31,7 +31,7 @@ export function settle(query: QueryState<never>) {
 export function fail(query: QueryState<never>, error: Error, reason?: unknown) {
   if (query.settled) return
   settle(query)
-  const found = lossOf(error)
+  const found = query.link.lost ?? lossOf(error)
   query.link.failed(found)
   query.answer.reject(reason ?? found)
   query.link.onAnswer()

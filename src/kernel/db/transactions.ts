@@ -44,7 +44,12 @@ export async function runTransaction<T>(
   /** Rejects where the transaction is over: its connection may belong to somebody else by now. */
   function guarded<R>(send: () => Promise<R>): Promise<R> {
     if (link.lost) return Promise.reject(link.lost)
-    return state.over ? Promise.reject(new DatabaseUseError(hasEnded)) : send()
+    if (state.over) return Promise.reject(new DatabaseUseError(hasEnded))
+    const sent = send()
+    sent.catch((error) => {
+      state.failure ??= error
+    })
+    return sent
   }
 
   /** The first to be sent. Until it is answered nothing else is: without BEGIN it would be stored at once. */
@@ -70,9 +75,7 @@ export async function runTransaction<T>(
   function watched<R>(issue: () => Promise<R>): Promise<R> {
     if (!state.open) return Promise.reject(link.lost ?? new DatabaseUseError(hasEnded))
     const sent = issue()
-    sent.catch((error) => {
-      state.failure ??= error
-    })
+    sent.catch(() => {})
     return sent
   }
 

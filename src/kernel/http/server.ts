@@ -9,7 +9,7 @@ import {
 } from 'fastify'
 import { monotonicMs } from '../clock.ts'
 import type { Authenticate, Caller, Ctx } from '../contract.ts'
-import { isConnectionTrouble, isExhausted } from '../db.ts'
+import { isConnectionTrouble, isExhausted, isStatementTimeout } from '../db.ts'
 import type { HttpDoor } from '../define-service.ts'
 import {
   BodyTooLarge,
@@ -18,6 +18,7 @@ import {
   invalidField,
   NoSuchRoute,
   OutOfMeans,
+  Overdue,
   PlatformError,
   TooManyRequests,
   Unauthenticated,
@@ -252,6 +253,7 @@ function fail(error: PlatformError, face: Face, reply: FastifyReply) {
 /** Everything that can be thrown becomes one of the catalogue's errors. */
 function understand(error: unknown, request: FastifyRequest): PlatformError {
   if (error instanceof PlatformError) return error
+  if (isStatementTimeout(error)) return Overdue({}, { headers: { 'retry-after': '2' } })
   if (isConnectionTrouble(error)) return Unavailable({}, { headers: { 'retry-after': '2' } })
   if (isExhausted(error)) return OutOfMeans({}, { headers: { 'retry-after': '60' } })
   const { code, statusCode, message } = error as FastifyError

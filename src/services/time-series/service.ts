@@ -66,7 +66,7 @@ export function createTimeSeries(
 ): TimeSeriesService {
   const { bus, jobs, log, metrics, now } = kit
   const db = kit.db.open({ max: writesAtOnce * 2, name: 'waypost-series' })
-  const background = kit.db.open({ max: 2, name: 'waypost-series-packing' })
+  const background = kit.db.open({ max: 2, name: 'waypost-series-packing', statementSeconds: 300 })
   const numbers = createNumbers(kit.db, kit.settings)
   const plans = createPlans(applications)
   const slots = createSlots(kit)

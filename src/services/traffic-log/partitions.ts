@@ -1,6 +1,6 @@
 /** Days are made ahead, and dropped when they are older than the log is kept. */
 import type { Clock } from '../../kernel/clock.ts'
-import type { Db, Sql } from '../../kernel/db.ts'
+import type { Db, Sql, TransactionSql } from '../../kernel/db.ts'
 import * as store from './store/partitions.ts'
 import { dayMs } from './store/partitions.ts'
 
@@ -12,7 +12,7 @@ export interface Partitions {
   /** What is known of them may be wrong. */
   forget(): void
   /** Also makes those ahead. */
-  renew(sql: Sql): Promise<void>
+  renew(sql: TransactionSql): Promise<void>
 }
 
 const ahead = 3

@@ -15,7 +15,7 @@ import { parse } from '../document-query/parse.ts'
 import type { Changes, EndpointChange } from '../endpoint-changes.ts'
 import { countEndpoints } from '../endpoints/store/counts.ts'
 import { EndpointsMatched, EndpointsUnmatched, FilterActivated, FilterPending } from '../events.ts'
-import { limitTime } from '../lists/store/list.ts'
+import { limitTime, limitTimeAsUsual } from '../lists/store/list.ts'
 import { type AskedFilter, createFilterSet, type FilterMove, type FilterSet } from './compiled-filters.ts'
 import { findKnown, findMatching } from './store/evaluation.ts'
 import * as store from './store/filters.ts'
@@ -137,7 +137,7 @@ export function createMatching({ db, bus, bulk, jobs }: Kit, changes: Changes): 
         throw (error as { code?: unknown }).code === outOfTime ? tooSlow() : error
       }
     }
-    await limitTime(sql, 0)
+    await limitTimeAsUsual(sql)
     return moves
   }
 

@@ -16,7 +16,7 @@ import type { Query } from '../document-query/query.ts'
 import { holdApplication } from '../endpoints/store/endpoints.ts'
 import { FilterNameTaken, NoApplicationHere, NoFilter } from '../errors.ts'
 import { FilterDeleted } from '../events.ts'
-import { limitTime } from '../lists/store/list.ts'
+import { limitTime, limitTimeAsUsual } from '../lists/store/list.ts'
 import type { Matching } from './matching.ts'
 import { tryQuery } from './store/evaluation.ts'
 import * as store from './store/filters.ts'
@@ -187,7 +187,7 @@ async function tryPatterns(sql: Sql, query: Query) {
       ? invalidField('documentQuery', 'a pattern is too complex: its repetitions multiply')
       : error
   }
-  await limitTime(sql, 0)
+  await limitTimeAsUsual(sql)
 }
 
 /** PostgreSQL's words for a regular expression that it does not take, and for a statement that ran out of time. */

@@ -1,5 +1,5 @@
 /** One partition for each day (UTC) of each table. */
-import type { Sql } from '../../../kernel/db.ts'
+import type { Sql, TransactionSql } from '../../../kernel/db.ts'
 
 const tables = ['records', 'refusals']
 export const dayMs = 86_400_000
@@ -50,10 +50,9 @@ async function limitStatistics(sql: Sql, name: string) {
 }
 
 /** With what was counted of it. False when somebody reads for so long that writers would have to wait: try again later. */
-export async function dropDay(sql: Sql, day: number): Promise<boolean> {
-  const { savepoint } = sql as Sql & { savepoint(work: (sql: Sql) => Promise<unknown>): Promise<unknown> }
+export async function dropDay(sql: TransactionSql, day: number): Promise<boolean> {
   try {
-    await savepoint(async (inner) => {
+    await sql.savepoint(async (inner) => {
       await inner`select set_config('lock_timeout', '300', true)`
       for (const table of tables) await inner.unsafe(`drop table if exists traffic_log.${nameOf(table, day)}`)
     })

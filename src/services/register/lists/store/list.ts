@@ -257,7 +257,11 @@ export async function findText(sql: Sql, endpointId: string, view: View): Promis
   return found
 }
 
-/** For what a user's own expression may cost; until the transaction ends. */
+/** For what a user's own expression may cost; until the transaction ends or the usual limit is set again. */
 export async function limitTime(sql: Sql, milliseconds: number) {
   await sql`select set_config('statement_timeout', ${String(milliseconds)}, true)`
+}
+
+export async function limitTimeAsUsual(sql: Sql) {
+  await sql`set local statement_timeout to default`
 }

@@ -1,0 +1,298 @@
+import assert from 'node:assert/strict'
+import net from 'node:net'
+import { suite, test } from 'node:test'
+import { anotherPool, atTheEnd, freshDatabase } from '../../../test/harness/database.ts'
+import { eventually } from '../../../test/harness/eventually.ts'
+import { sleep } from '../clock.ts'
+import { connect, createDb, isConnectionTrouble, isStatementTimeout, type PoolOptions } from '../db.ts'
+
+const connection = await freshDatabase()
+
+function aDb(options: Partial<PoolOptions> = {}) {
+  const db = createDb(connection, { max: 4, ...options })
+  atTheEnd(() => db.close())
+  return db
+}
+
+suite('the time limit of statements', () => {
+  test('ends plain statements, texts, copies and transactions, and the connection stays usable', async () => {
+    const db = aDb({ statementSeconds: 0.2 })
+    await db.sql`create table if not exists limited (id int)`
+    const slow = [
+      () => db.sql`select pg_sleep(5)`,
+      () => db.sql.unsafe('select 1; select pg_sleep(5)'),
+      () => db.copyIn('select pg_sleep(5); copy limited from stdin', () => Buffer.from('1\n')),
+      () => db.tx((sql) => sql`select pg_sleep(5)`),
+      () => db.tx(async (sql) => [await sql`insert into limited values (2)`, await sql`select pg_sleep(5)`]),
+    ]
+    for (const run of slow) {
+      await assert.rejects(run(), (error) => isStatementTimeout(error) && isConnectionTrouble(error))
+      assert.equal((await db.sql`select 1 as one`)[0]?.one, 1)
+    }
+    assert.equal((await db.sql`select from limited`).length, 0)
+  })
+
+  test('does not count what waits behind another statement', async () => {
+    const db = aDb({ max: 1, statementSeconds: 0.6 })
+    const answers = await Promise.all(Array.from({ length: 4 }, () => db.sql`select pg_sleep(0.25), 1 as one`))
+    assert.deepEqual(
+      answers.map(([row]) => row?.one),
+      [1, 1, 1, 1],
+    )
+  })
+
+  test('is usually 30 seconds, and may be lifted for a transaction or a pool', async () => {
+    const limit = (rows: Record<string, unknown>[]) => rows[0]?.statementTimeout
+    const [db, unlimited] = [aDb(), aDb({ statementSeconds: 0 })]
+    assert.equal(limit(await db.sql`show statement_timeout`), '30s')
+    assert.equal(limit(await db.sql.begin((sql) => sql`show statement_timeout`)), '30s')
+    assert.equal(limit(await unlimited.sql`show statement_timeout`), '0')
+    const lifted = await db.tx(async (sql) => {
+      await sql.withoutTimeLimit()
+      return await sql`show statement_timeout`
+    })
+    assert.equal(limit(lifted), '0')
+    assert.equal(limit(await db.tx((sql) => sql`show statement_timeout`)), '30s', 'of the next transaction')
+  })
+})
+
+test('a server that does not answer any more is given up, plain statements and transactions alike', async () => {
+  const sockets = new Set<net.Socket>()
+  const { host, port } = connection as { host: string; port: number }
+  const server = net.createServer((near) => {
+    const far = net.connect(`${host}/.s.PGSQL.${port}`)
+    for (const socket of [near, far]) {
+      sockets.add(socket)
+      socket.on('error', () => {})
+    }
+    near.on('close', () => far.destroy())
+    near.pipe(far).pipe(near)
+  })
+  await new Promise<void>((done) => void server.listen(0, '127.0.0.1', done))
+  atTheEnd(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  const { port: near } = server.address() as net.AddressInfo
+  const db = createDb({ ...connection, host: '127.0.0.1', port: near }, { max: 2, statementSeconds: 0.3 })
+  atTheEnd(() => db.close())
+  await Promise.all([db.sql`select 1`, db.tx((sql) => sql`select 1`)])
+  for (const socket of sockets) socket.pause().unpipe()
+  const hung = [db.sql`select 1`, db.sql`select 2`, db.tx((sql) => sql`select 1`)]
+  for (const outcome of await Promise.allSettled(hung))
+    assert.equal((outcome as PromiseRejectedResult).reason?.code, 'CONNECTION_HUNG')
+  assert.equal((await db.sql`select 1 as one`)[0]?.one, 1)
+})
+
+suite('a transaction inside a transaction', () => {
+  test('throws at once and says why, and the outer one can go on', async () => {
+    const db = aDb({ max: 2 })
+    await db.tx(async (sql) => {
+      for (const inner of [
+        () => db.tx((own) => own`select 1`),
+        () => db.sql.begin((own) => own`select 1`),
+        () => db.sql.unsafe('select 1'),
+        () => db.copyIn('copy x from stdin', () => Buffer.alloc(0)),
+        () => Promise.all([sql`select 1`, sleep(1).then(() => db.tx((own) => own`select 1`))]),
+      ])
+        await assert.rejects(inner(), /opened inside a transaction/)
+      assert.equal((await sql`select 1 as one`)[0]?.one, 1)
+      assert.equal((await db.sql`select 1 as one`)[0]?.one, 1, 'plain statements have their own connections')
+    })
+  })
+
+  test('is none after the first has ended, nor on other connections, nor in what it started before', async () => {
+    const [db, other] = [aDb({ max: 1 }), aDb({ max: 1 })]
+    let later: Promise<unknown> | undefined
+    await db.tx(async () => {
+      await other.tx((sql) => sql`select 1`)
+      await db.open({ max: 1, name: 'beside' }).tx((sql) => sql`select 1`)
+      later = sleep(30).then(() => db.tx((sql) => sql`select 1 as one`))
+    })
+    assert.deepEqual((await later) as object, Object.assign([{ one: 1 }], { count: 1 }))
+    await Promise.all(Array.from({ length: 5 }, () => db.tx((sql) => sql`select 1`)))
+  })
+})
+
+suite('a commit', () => {
+  test('that PostgreSQL answers with a rollback is an error: the one that was ignored', async () => {
+    const db = aDb()
+    await db.sql`create table if not exists committed (id int primary key)`
+    const ignoring = db.tx(async (sql) => {
+      await sql`insert into committed values (1)`
+      await sql`select 1 / 0`.catch(() => {})
+    })
+    await assert.rejects(ignoring, { code: '22012' })
+    const unheard = db.tx(async (sql) => {
+      sql`insert into committed values (2)`.execute()
+      sql`insert into committed values (2)`.execute()
+    })
+    await assert.rejects(unheard, { code: '23505' })
+    assert.equal((await db.sql`select from committed`).length, 0)
+  })
+
+  test('fails where a constraint is checked only then, and effects do not run', async () => {
+    const db = aDb()
+    await db.sql.unsafe(`create table if not exists parents (id int primary key);
+      create table if not exists children (id int references parents deferrable initially deferred)`)
+    let ran = false
+    const orphan = db.tx(async (sql) => {
+      db.afterCommit(sql, () => {
+        ran = true
+      })
+      await sql`insert into children values (1)`
+    })
+    await assert.rejects(orphan, { code: '23503' })
+    assert.equal(ran, false)
+  })
+
+  test('is not needed where nothing was asked', async () => {
+    const db = aDb()
+    assert.equal(await db.tx(async () => 'nothing'), 'nothing')
+  })
+
+  test('comes after statements that nobody waited for, and later ones are refused', async () => {
+    const db = aDb()
+    await db.sql`create table if not exists waited (id int)`
+    let own: Parameters<Parameters<typeof db.tx>[0]>[0] | undefined
+    await db.tx(async (sql) => {
+      own = sql
+      for (const id of [1, 2, 3]) sql`insert into waited values (${id})`.execute()
+    })
+    assert.equal((await db.sql`select from waited`).length, 3)
+    await assert.rejects(own!`insert into waited values (4)`, /has ended/)
+    await assert.rejects(own!.unsafe('insert into waited values (4)'), /has ended/)
+    assert.equal((await db.sql`select from waited`).length, 3)
+  })
+})
+
+test('statements that change a session are refused on connections that others share', async () => {
+  const { sql } = aDb()
+  await assert.rejects(sql`begin`, /Needs a transaction: begin/)
+  await assert.rejects(sql` set local statement_timeout = 0`, /Needs a transaction/)
+  await assert.rejects(sql`listen somewhere`, /Needs a transaction/)
+  await assert.rejects(sql.unsafe('begin; select 1'), /left its transaction open/)
+  assert.equal((await sql`select 1 as one`)[0]?.one, 1)
+})
+
+suite('prepared statements', () => {
+  test('are bounded, and the texts that come again stay', async () => {
+    const db = aDb({ max: 1 })
+    for (let n = 0; n < 600; n++) {
+      assert.equal((await db.sql.unsafe(`select ${n} + $1::int as sum`, [1]))[0]?.sum, n + 1)
+      await db.sql`select 'again'`
+    }
+    const prepared = await db.sql`select statement from pg_prepared_statements`
+    assert.ok(prepared.length <= 256, `${prepared.length}`)
+    assert.equal(prepared.filter(({ statement }) => statement === "select 'again'").length, 1)
+  })
+
+  test('are not kept where the caller says so', async () => {
+    const db = aDb({ max: 1 })
+    assert.equal((await db.sql`select ${5}::int as once`.unprepared())[0]?.once, 5)
+    const [row] = await db.sql`select count(*) as n from pg_prepared_statements where statement like '%once%'`
+    assert.equal(row?.n, 1, 'this one only')
+  })
+
+  test('follow a table that changes beneath them, outside and inside of transactions', async () => {
+    const db = aDb({ max: 2 })
+    await db.sql.unsafe('create table changing (id int); insert into changing values (1)')
+    const read = () => db.sql`select * from changing`
+    const readInside = () => db.tx((sql) => sql`select * from changing where true`)
+    for (const [change, expected] of [
+      ['alter table changing add column more text', { id: 1, more: null }],
+      ['alter table changing alter column id type text', { id: '1', more: null }],
+      ['alter table changing drop column more', { id: '1' }],
+    ] as const) {
+      await Promise.all([read(), readInside()])
+      await db.sql.unsafe(change)
+      assert.deepEqual([...(await read())], [expected])
+      assert.deepEqual([...(await readInside())], [expected])
+    }
+    assert.deepEqual(
+      (await Promise.all([read(), read(), read()])).map(([row]) => row),
+      Array(3).fill({ id: '1' }),
+    )
+  })
+
+  test('that fail the first time can be asked again, also by those who came with them', async () => {
+    const db = aDb({ max: 1 })
+    const broken = () => db.sql`select * from not_there_yet where id = ${1}`
+    for (const outcome of await Promise.allSettled([broken(), broken(), broken()]))
+      assert.equal((outcome as PromiseRejectedResult).reason.code, '42P01')
+    await db.sql`create table not_there_yet (id int)`
+    assert.equal((await broken()).length, 0)
+    const divided = (by: number) => db.sql`select 10 / ${by}::int as result`
+    const results = await Promise.allSettled([divided(0), divided(2), divided(0), divided(5)])
+    assert.deepEqual(
+      results.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value[0]?.result : outcome.reason.code)),
+      ['22012', 5, '22012', 2],
+    )
+  })
+})
+
+suite('many callers', () => {
+  test('share few connections, and each gets its own answer', async () => {
+    const pool = connect(connection, { max: 4, name: 'shared' })
+    atTheEnd(() => pool.end())
+    const rows = await Promise.all(
+      Array.from({ length: 2000 }, async (_, n) =>
+        n % 10 === 3
+          ? await pool`select 1 / ${0}::int`.catch(() => 'failed')
+          : (await pool`select ${n}::int as n`)[0]?.n,
+      ),
+    )
+    assert.deepEqual(
+      rows,
+      Array.from({ length: 2000 }, (_, n) => (n % 10 === 3 ? 'failed' : n)),
+    )
+    const [row] = await anotherPool(
+      connection,
+    )`select count(*) as n from pg_stat_activity where application_name = 'shared'`
+    assert.ok(row?.n <= 2, `${row?.n} connections`)
+  })
+
+  test('are not held up by one slow statement', async () => {
+    const pool = connect(connection, { max: 4 })
+    atTheEnd(() => pool.end())
+    await Promise.all([pool`select pg_sleep(0.01)`, pool`select pg_sleep(0.01)`])
+    let isOver = false
+    const slow = pool`select pg_sleep(1)`.then(() => {
+      isOver = true
+    })
+    for (let n = 0; n < 50; n++) await pool`select 1`
+    assert.equal(isOver, false)
+    await slow
+  })
+})
+
+test('a pool that ends lets what is under way finish, and refuses the rest', async () => {
+  const pool = connect(connection, { max: 2 })
+  const work = [
+    pool`select pg_sleep(0.2), 1 as one`.execute(),
+    pool.begin(async (sql) => {
+      await sql`select 1`
+      await sleep(200)
+      return await sql`select 1 as one`
+    }),
+  ]
+  await eventually(async () =>
+    assert.ok(
+      (await anotherPool(connection)`select from pg_stat_activity where query like '%pg_sleep(0.2)%'`).length > 1,
+    ),
+  )
+  const ending = pool.end()
+  await assert.rejects(pool`select 1`, { code: 'CONNECTION_ENDED' })
+  await assert.rejects(
+    pool.begin((sql) => sql`select 1`),
+    { code: 'CONNECTION_ENDED' },
+  )
+  for (const rows of await Promise.all(work)) assert.equal(rows[0]?.one, 1)
+  await ending
+  const stubborn = connect(connection, { max: 2 })
+  const endless = [stubborn`select pg_sleep(20)`, stubborn.begin((sql) => sql`select pg_sleep(20)`)]
+  const outcomes = Promise.allSettled(endless.map((one) => one.then()))
+  await sleep(100)
+  await stubborn.end({ timeout: 0.1 })
+  for (const outcome of await outcomes) assert.ok(isConnectionTrouble((outcome as PromiseRejectedResult).reason))
+})
