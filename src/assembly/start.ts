@@ -94,7 +94,7 @@ export async function startPlatform(
       await service.start?.()
       if (service.stop) closers.push(() => service.stop!())
     }
-    const periodic = createPeriodic({ db: kit.db, log })
+    const periodic = createPeriodic({ db: kit.db.open({ max: 6, name: 'waypost-periodic' }), log })
     periodic.start([...kit.bulk.periodic, ...[...built.values()].flatMap((service) => service.periodic ?? [])])
     closers.push(() => periodic.stop())
     const firstThings = await bootstrap(house)

@@ -13,6 +13,7 @@ const retrySeconds = 60
 /**
  * Work that one node at a time does. Whoever locks the task's row first in a period runs it in one transaction; a node that dies
  * in the middle leaves the row unlocked and the period unused. Only the database's clock decides what is due.
+ * `db` has connections of its own: a task may open transactions beside the one that it runs in.
  */
 export function createPeriodic({ db, log }: { db: Db; log: Log }) {
   const timers = new Map<string, NodeJS.Timeout>()

@@ -21,8 +21,26 @@ interface Waiter {
 /** Longer than this nobody waits for a connection. */
 const waitSeconds = 30
 
-/** Whether the code that runs now belongs to somebody who holds a connection. */
-const holding = new AsyncLocalStorage<{ held: boolean; of: Lending }>()
+/** The connections that the code that runs now holds, the last one first. */
+interface Holder {
+  held: boolean
+  readonly of: Lending
+  readonly outer: Holder | undefined
+}
+
+const holding = new AsyncLocalStorage<Holder>()
+
+/** Those that hold nothing any more are forgotten: a loop that never ends starts each transaction from within the last. */
+function stillHeld(holder: Holder | undefined): Holder | undefined {
+  let one = holder
+  while (one !== undefined && !one.held) one = one.outer
+  return one
+}
+
+function isHeldBy(holder: Holder | undefined, lending: Lending): boolean {
+  for (let one = holder; one !== undefined; one = one.outer) if (one.held && one.of === lending) return true
+  return false
+}
 
 export function createLending(server: Server, max: number, options: LinkOptions): Lending {
   const idle: Link[] = []
@@ -99,14 +117,14 @@ export function createLending(server: Server, max: number, options: LinkOptions)
   const lending: Lending = {
     async withLink(work) {
       const holder = holding.getStore()
-      if (holder?.held && holder.of === lending)
+      if (isHeldBy(holder, lending))
         throw new DatabaseUseError(
           'A transaction was opened inside a transaction: pass its sql on, or open it after the first one ended',
         )
       const link = await take()
       lent++
       link.lent = true
-      const own = { held: true, of: lending }
+      const own: Holder = { held: true, of: lending, outer: stillHeld(holder) }
       try {
         return await holding.run(own, () => work(link))
       } finally {
