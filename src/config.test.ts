@@ -46,6 +46,9 @@ test('a value of the wrong kind is refused with what was expected', () => {
     ['BASE_URL', 'http://host/?x', 'an address'],
     ['BASE_URL', 'ftp://host', 'an address'],
     ['LOG_LEVEL', 'loud', 'one of trace'],
+    ['TRUST_PROXY', 'yes', 'the number of proxies in front'],
+    ['TRUST_PROXY', '10.0.0.0/99', 'their networks'],
+    ['TRUST_PROXY', 'on', 'write how many proxies are in front .WAYPOST_TRUST_PROXY=1.'],
   ])
     assert.throws(
       () => loadConfig({ [`WAYPOST_${name}`]: value }),

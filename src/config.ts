@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { distance } from 'fastest-levenshtein'
 import { serviceSettings } from './assembly/settings.ts'
+import { type IsProxy, readTrustProxy } from './kernel/client-address.ts'
 import {
   ConfigurationError,
   type DeclaredSettings,
@@ -48,9 +49,11 @@ const platform = {
     meaning: 'the public address, used in Location, issuers and links; default: from host and port',
   },
   TRUST_PROXY: {
-    kind: 'switch',
+    kind: 'proxies',
     default: 'off',
-    meaning: 'on: take the client address from X-Forwarded-For of a proxy in front',
+    meaning:
+      'proxies in front that write X-Forwarded-For: how many there are (1), or their addresses and networks (10.0.0.0/8,fd00::/8); ' +
+      'off: the address of a client is that of its connection',
   },
   DATA: { kind: 'path', default: './data', meaning: 'embedded database, keys, blobs' },
   DATABASE_URL: {
@@ -209,6 +212,12 @@ function check(name: string, setting: Setting, value: string): string {
     case 'switch':
       if (value !== 'on' && value !== 'off') throw wrong('on or off')
       return value
+    case 'proxies': {
+      if (value === 'on') throw new ConfigurationError(proxiesOn(name))
+      const read = readTrustProxy(value)
+      if (typeof read === 'string') throw wrong(read)
+      return value
+    }
     case 'web address':
       if (!isWebAddress(value)) throw wrong('an address such as https://host:port, without user, query and fragment')
       return value.replace(/\/+$/, '')
@@ -219,6 +228,10 @@ function check(name: string, setting: Setting, value: string): string {
       return value
   }
 }
+
+const proxiesOn = (name: string) =>
+  `${prefix}${name}=on is not enough, because clients can write X-Forwarded-For too; write how many proxies are in front ` +
+  `(${prefix}${name}=1), or their networks (${prefix}${name}=10.0.0.0/8,fd00::/8)`
 
 function isWebAddress(value: string): boolean {
   if (!URL.canParse(value)) return false
@@ -240,6 +253,8 @@ export function loadConfig(environment: Environment = process.env) {
   const all = readSettings(environment)
   const value = valuesOf(platform, all)
   const dataDirectory = resolve(value.DATA)
+  // Checked when it was read.
+  const trustProxy = readTrustProxy(value.TRUST_PROXY) as IsProxy
   const ofServices = new Map(
     Object.values(serviceSettings).map((declared) => [declared, declared.read(valuesOf(declared.table, all) as never)]),
   )
@@ -248,7 +263,7 @@ export function loadConfig(environment: Environment = process.env) {
     port: value.PORT,
     managementPort: value.MANAGEMENT_PORT,
     baseUrl: value.BASE_URL,
-    trustProxy: value.TRUST_PROXY,
+    trustProxy,
     dataDirectory,
     databaseUrl: value.DATABASE_URL,
     databaseConnections: Math.max(2, value.DATABASE_CONNECTIONS),
@@ -261,7 +276,7 @@ export function loadConfig(environment: Environment = process.env) {
     /** What every service may know. */
     platform: {
       host: value.HOST,
-      trustProxy: value.TRUST_PROXY,
+      trustProxy,
       allowPrivateAddresses: value.ALLOW_PRIVATE_ADDRESSES,
       // OWASP's advice for both, and not to be set: nobody shall weaken it. Only tests of other things do.
       passwordCost: { scrypt: { N: 2 ** 14, r: 8, p: 5 }, bcryptRounds: 10 },

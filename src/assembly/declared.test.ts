@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { builtInRoles } from '../identity/contract.ts'
+import { noProxy } from '../kernel/client-address.ts'
 import { defineInstance } from '../kernel/configuration.ts'
 import { contract } from '../kernel/contract.ts'
 import { defineService } from '../kernel/define-service.ts'
@@ -39,7 +40,7 @@ test('a server whose operation asks for a scope that nobody declares does not st
     authenticate: async () => undefined,
     openDoor: () => undefined,
     rateLimit: { perCredential: 0, perAddress: 0 },
-    trustProxy: false,
+    trustProxy: noProxy,
     scopes: new Map([['thing:read', []]]),
   })
   const get = (path: string, name: string, access: { scope: string; or?: { scope: string; on: 'tenant' } }) =>

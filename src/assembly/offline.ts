@@ -1,5 +1,6 @@
 /** The declared operations without a database: services are built on a kit that is never used, only their doors are asked. */
 import { loadConfig } from '../config.ts'
+import { noProxy } from '../kernel/client-address.ts'
 import type { BuiltService, Kit, Needs } from '../kernel/define-service.ts'
 import { createFileDescriptors } from '../kernel/file-descriptors.ts'
 import { createHttpServer } from '../kernel/http/server.ts'
@@ -53,7 +54,7 @@ export async function offlineApiDocument(baseUrl: string) {
     openDoor: () => undefined,
     scopes: kit.scopes,
     rateLimit: { perCredential: 0, perAddress: 0 },
-    trustProxy: false,
+    trustProxy: noProxy,
   })
   const built = new Map<string, BuiltService<unknown>>()
   for (const service of inOrder(catalogue)) {

@@ -1,12 +1,13 @@
 /** MQTT on sockets of its own: plain, and over TLS. */
 import { createServer, type Server, type Socket } from 'node:net'
 import { createServer as createTlsServer, type SecureContextOptions, type TLSSocket } from 'node:tls'
+import { plainAddress } from '../kernel/client-address.ts'
 import type { FileDescriptors } from '../kernel/file-descriptors.ts'
 import { hostInUrl, listening } from '../kernel/listening.ts'
 import type { ConnectionLimits, Slot } from './connection-limits.ts'
 import type { From, Sessions } from './mqtt/host.ts'
 import { readIntoOneBuffer } from './mqtt/sessions.ts'
-import { type Peer, plainAddress } from './peers.ts'
+import type { Peer } from './peers.ts'
 import type { ServerCertificate } from './server-certificate.ts'
 
 export interface Door {

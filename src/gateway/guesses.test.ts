@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { aDevice } from '../../test/harness/device.ts'
 import { eventually } from '../../test/harness/eventually.ts'
 import { openGateway } from '../../test/harness/gateway.ts'
 import { connected } from '../../test/harness/mqtt-raw.ts'
@@ -113,4 +114,47 @@ test('a refusal never shows a token, also where the topic only slipped', async (
       [],
     )
   })
+})
+
+/** Behind one proxy, which appends the address that it sees; what stands before it the client has written. */
+const behindAProxy = () =>
+  openGateway({
+    environment: {
+      WAYPOST_LOG_LEVEL: 'fatal',
+      WAYPOST_LOGIN_ATTEMPTS_PER_ADDRESS: '3',
+      WAYPOST_TRUST_PROXY: '1',
+    },
+  })
+const [attacker, victim] = ['198.51.100.66', '192.0.2.1']
+
+test('HTTP behind a proxy: forged entries neither evade the lock of an address nor lock another', async () => {
+  const gate = await behindAProxy()
+  const { prefix } = await gate.aPlace()
+  const send = async (topic: string, forwarded: string) =>
+    (
+      await fetch(`${gate.httpUrl}/${topic}`, {
+        method: 'POST',
+        body: '{}',
+        headers: { 'x-forwarded-for': forwarded },
+      })
+    ).status
+  const statuses = []
+  for (let i = 0; i < 40; i++) statuses.push(await send(`${prefix}${i}/json`, `${victim}, 203.0.113.${i}, ${attacker}`))
+  assert.deepEqual([statuses[0], statuses.at(-1)], [401, 429])
+  assert.equal(await send(`${prefix}/json`, `203.0.113.77, ${attacker}`), 429, 'another leftmost entry does not help')
+  assert.equal(await send(`${prefix}/json`, victim), 200, 'the address that was written by the attacker is not locked')
+})
+
+test('WebSocket behind a proxy: forged entries neither evade the lock of an address nor lock another', async () => {
+  const gate = await behindAProxy()
+  const { username, password } = await gate.aBasicCredential()
+  const logIn = (secret: string, forwarded: string) =>
+    aDevice(`${gate.wsUrl}/mqtt`, {
+      username: `${username}@default`,
+      password: secret,
+      wsOptions: { headers: { 'x-forwarded-for': forwarded } },
+    })
+  for (let i = 0; i < 5; i++) await assert.rejects(logIn(`guess ${i}`, `${victim}, 203.0.113.${i}, ${attacker}`))
+  await assert.rejects(logIn(password, `203.0.113.77, ${attacker}`), 'another leftmost entry does not help')
+  await (await logIn(password, `203.0.113.77, ${victim}`)).end()
 })

@@ -192,6 +192,3 @@ const holds = ({ presence, generation, endpoint }: Route, connection: Device): b
   presence.connection === connection &&
   generation === presence.tenant.generation &&
   presence.versionName === endpoint.versionName
-
-/** IPv4 as such, also where the system shows it as IPv6. */
-export const plainAddress = (address: string | undefined) => (address ?? '').replace(/^::ffff:(?=\d+\.)/i, '')

@@ -145,6 +145,27 @@ test('an address that tries many names or clients is locked, and a refused attem
   assert.equal((await client.logIn('ada')).status, 200)
 })
 
+test('behind a proxy, forged entries of X-Forwarded-For neither evade the lock of an address nor lock another', async () => {
+  const proxied = await openIdentity({
+    environment: {
+      WAYPOST_TRUST_PROXY: '127.0.0.0/8',
+      WAYPOST_LOGIN_ATTEMPTS_PER_ADDRESS: '3',
+      WAYPOST_LOG_LEVEL: 'fatal',
+    },
+  })
+  const realm = await proxied.addRealm('behind')
+  const token = (secret: string, forwarded: string) =>
+    clientOf(realm).token(
+      { grant_type: 'client_credentials', client_id: realm.backend, client_secret: secret },
+      { 'x-forwarded-for': forwarded },
+    )
+  const statuses = []
+  for (let i = 0; i < 6; i++) statuses.push((await token('wrong', `192.0.2.1, 203.0.113.${i}, 198.51.100.66`)).status)
+  assert.deepEqual(statuses, [401, 401, 401, 429, 429, 429])
+  assert.equal((await token(realm.secret, '203.0.113.99, 198.51.100.66')).status, 429)
+  assert.equal((await token(realm.secret, '203.0.113.99, 192.0.2.1')).status, 200)
+})
+
 test('what was counted is forgotten when it means nothing any more', async () => {
   await guess('somebody')
   const core = createCore(house.kit)

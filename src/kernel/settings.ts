@@ -1,7 +1,8 @@
 /** Settings of the environment as declarations: what each is called, its kind, its default and what it means. */
 import type { S3Settings } from './blobs/blobs.ts'
+import type { IsProxy } from './client-address.ts'
 
-export type Kind = 'text' | 'port' | 'integer' | 'switch' | 'path' | 'url' | 'web address'
+export type Kind = 'text' | 'port' | 'integer' | 'switch' | 'path' | 'url' | 'web address' | 'proxies'
 
 export interface Setting {
   kind: Kind
@@ -43,7 +44,8 @@ export const defineSettings = <const D extends SettingTable, T>(
 export interface PlatformSettings {
   /** The address to listen on. */
   host: string
-  trustProxy: boolean
+  /** Which addresses are proxies of ours, whose X-Forwarded-For is believed. */
+  trustProxy: IsProxy
   allowPrivateAddresses: boolean
   /** What the check of a password takes: scrypt of people, bcrypt of devices. */
   passwordCost: { scrypt: { N: number; r: number; p: number }; bcryptRounds: number }

@@ -88,7 +88,7 @@ export async function openHouse(options: HouseOptions): Promise<TestHouse> {
     },
     openDoor: () => undefined,
     rateLimit: { perCredential: 0, perAddress: 0 },
-    trustProxy: false,
+    trustProxy: config.trustProxy,
   })
   for (const service of house.built.values()) for (const door of service.http ?? []) http.mount(door)
   await http.app.ready()

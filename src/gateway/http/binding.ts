@@ -16,7 +16,6 @@ import { MethodNotAllowed, TopicMalformed } from '../errors.ts'
 import { type Identify, isRefused, type Refused } from '../identify.ts'
 import { admit, type Guesses, type TrafficRate } from '../limits.ts'
 import type { GatewayMetrics } from '../metrics.ts'
-import { plainAddress } from '../peers.ts'
 import { prefixEnd, readTail, readTopic, shownIn, type Topic, topicProblems } from '../topic.ts'
 
 export interface BindingDeps {
@@ -74,7 +73,7 @@ export function mountBinding(app: FastifyInstance, deps: BindingDeps) {
     metrics.refused(reason)
     deps.trafficLog.refuse({
       transport: 'http',
-      address: plainAddress(request.ip),
+      address: request.address,
       reason,
       ...(refused.tenantId !== undefined && { tenantId: refused.tenantId }),
       ...(refused.detail !== undefined && { detail: refused.detail }),
@@ -91,7 +90,7 @@ export function mountBinding(app: FastifyInstance, deps: BindingDeps) {
       refuse(request, `topic_${problem}`)
       throw TopicMalformed({ problem: topicProblems[problem] })
     }
-    const address = plainAddress(request.ip)
+    const { address } = request
     const shown = shownIn(topic)
     const seconds = guesses.lockedFor(address, shown)
     if (seconds > 0) {

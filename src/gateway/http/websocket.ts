@@ -2,13 +2,14 @@
 import type { IncomingMessage, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { createWebSocketStream, type WebSocket, WebSocketServer } from 'ws'
+import { clientAddress, type IsProxy } from '../../kernel/client-address.ts'
 import { bodyLimitBytes } from '../../kernel/http/body.ts'
 import type { ConnectionLimits } from '../connection-limits.ts'
 import type { Sessions } from '../mqtt/host.ts'
-import { type Peer, plainAddress } from '../peers.ts'
+import type { Peer } from '../peers.ts'
 
 export interface WebSocketDeps {
-  trustProxy: boolean
+  trustProxy: IsProxy
   /** Undefined: the door is not open, or not any more. */
   sessions: () => Sessions<Peer> | undefined
   limits: ConnectionLimits
@@ -37,7 +38,7 @@ export function acceptWebSockets(server: Server, deps: WebSocketDeps) {
     if (!paths.has(path)) return answer(socket, '404 Not Found', 'There is nothing here; MQTT is at /mqtt and /ws')
     const sessions = deps.sessions()
     if (!sessions) return answer(socket, '503 Service Unavailable', 'The platform is starting or stopping')
-    const address = addressOf(request, deps.trustProxy)
+    const address = clientAddress(request, deps.trustProxy)
     const slot = deps.limits.arrive('websocket', address, socket)
     if (slot) socket.once('close', () => deps.limits.leave(slot))
     if (!slot || slot.refusal) return answer(socket, '503 Service Unavailable', 'Too many connections')
@@ -57,10 +58,4 @@ function answer(socket: Duplex, status: string, message: string) {
     `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
       `Connection: close\r\n\r\n${body}`,
   )
-}
-
-/** As the HTTP server sees it: behind a trusted proxy, what that proxy was told. */
-function addressOf(request: IncomingMessage, trustProxy: boolean): string {
-  const forwarded = trustProxy ? request.headers['x-forwarded-for']?.toString().split(',')[0]?.trim() : undefined
-  return plainAddress(forwarded || request.socket.remoteAddress)
 }

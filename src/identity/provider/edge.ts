@@ -74,7 +74,7 @@ export function mountRealms(app: FastifyInstance, kit: Kit, core: Core) {
       reply.hijack()
     }
     if (path.startsWith('login/'))
-      return signIn({ core, realm, provider, inner, form, address: request.ip, reply, takeOver })
+      return signIn({ core, realm, provider, inner, form, address: request.address, reply, takeOver })
     takeOver()
     await handle(inner, reply.raw)
   }
@@ -171,7 +171,7 @@ function innerRequest(
   if (body?.length) headers['content-length'] = String(body.length)
   const { socket, httpVersion, httpVersionMajor } = request.raw
   const waypost: Extras = {
-    address: request.ip,
+    address: request.address,
     form: call.form,
     correlationId: request.id,
     allowedOrigin,

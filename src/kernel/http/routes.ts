@@ -84,6 +84,8 @@ export interface Operation {
 declare module 'fastify' {
   interface FastifyRequest {
     ctx: Ctx
+    /** Of the client, behind proxies too. */
+    address: string
     /** No body came, or one without content: it arrives as null, which is also a value. */
     emptyBody: boolean
   }

@@ -7,6 +7,7 @@ import {
   fastify,
   LogController,
 } from 'fastify'
+import { clientAddress, type IsProxy } from '../client-address.ts'
 import { monotonicMs } from '../clock.ts'
 import type { Authenticate, Caller, Ctx } from '../contract.ts'
 import { isConnectionTrouble, isExhausted, isStatementTimeout } from '../db.ts'
@@ -47,7 +48,7 @@ export interface HttpOptions {
   rateLimit: { perCredential: number; perAddress: number }
   /** Scopes that an operation may ask for; absent: any. */
   scopes?: ReadonlyMap<string, unknown>
-  trustProxy: boolean
+  trustProxy: IsProxy
 }
 
 export interface HttpServer {
@@ -97,7 +98,6 @@ export function createHttpServer(options: HttpOptions): HttpServer {
     frameworkErrors: (error, request, reply) =>
       answerError(error, request as never, reply as never, faceAt(request.url)),
     bodyLimit: bodyLimitBytes,
-    trustProxy: options.trustProxy,
     forceCloseConnections: 'idle',
     requestIdHeader: false,
     exposeHeadRoutes: true,
@@ -117,6 +117,12 @@ export function createHttpServer(options: HttpOptions): HttpServer {
   readJsonBodies(app)
   compileLazily(app)
   app.decorateRequest('ctx')
+  // Not Fastify's `ip`: WebSockets need the same rule, and it takes any text of a header for an address.
+  app.decorateRequest('address', {
+    getter() {
+      return clientAddress(this.raw, options.trustProxy)
+    },
+  })
   app.decorateRequest('emptyBody', true)
 
   // Hooks with a callback: on the hottest path of all, four promises for each request can be measured.
@@ -126,7 +132,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
       limitBodyTime(request.raw)
       sayContinue(request.raw, reply.raw)
     }
-    const seconds = perAddress.take(request.ip)
+    const seconds = perAddress.take(request.address)
     if (seconds > 0) done(tooMany(seconds))
     else if (request.url.includes('%00')) done(nulIn(request))
     // Answered before the body is parsed: nobody has shown yet who calls.
