@@ -5,6 +5,7 @@ import { dependsOnVersion, keysOf } from '../document-query/keys.ts'
 import { parse } from '../document-query/parse.ts'
 import type { JsonObject, Query } from '../document-query/query.ts'
 import type { EndpointChange, EndpointState } from '../endpoint-changes.ts'
+import type { StoredQuery } from './store/filters.ts'
 
 export interface FilterOfSet {
   filterId: string
@@ -123,4 +124,33 @@ function textLength(value: unknown): number {
   if (typeof value === 'string') return value.length
   if (typeof value !== 'object' || value === null) return 0
   return Object.values(value).reduce<number>((sum, inner) => sum + textLength(inner), 0)
+}
+
+export interface CompiledFilters {
+  read(applicationName: string, revision: number, load: () => Promise<StoredQuery[]>): Promise<FilterSet>
+}
+
+const kept = { applications: 200, patternSize: 60_000 }
+
+/** Keeps the compiled filters of applications; the revision, which never comes again, says whether they are still current. */
+export function createCompiledFilters(): CompiledFilters {
+  const sets = new Map<string, { revision: number; set: FilterSet }>()
+  const patternSize = () => [...sets.values()].reduce((sum, { set }) => sum + set.patternSize, 0)
+  return {
+    async read(applicationName, revision, load) {
+      const known = sets.get(applicationName)
+      // A Map keeps the order of insertion: what was used last goes last.
+      sets.delete(applicationName)
+      const set =
+        known?.revision === revision
+          ? known.set
+          : createFilterSet((await load()).map(({ status, ...row }) => ({ ...row, pending: status === 'pending' })))
+      // Whoever was slower has not necessarily the newer ones.
+      const other = sets.get(applicationName)
+      if (!other || other.revision <= revision) sets.set(applicationName, { revision, set })
+      while (sets.size > kept.applications || (sets.size > 1 && patternSize() > kept.patternSize))
+        sets.delete(sets.keys().next().value!)
+      return set
+    },
+  }
 }

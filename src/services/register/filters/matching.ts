@@ -1,23 +1,15 @@
 /**
- * Who matches which filter: found in the background for a new query, then kept by each change of an endpoint. Both may work
- * on the same endpoint at once; the migration says why the result is right.
+ * Finds the endpoints of a filter with a new query, in the background. `membership.ts` keeps them with each change of an
+ * endpoint; both may work on the same endpoint at once, and the README says why the result is right.
  */
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { defineWalk, type Task } from '../../../kernel/bulk/types.ts'
-import { inParts } from '../../../kernel/bus.ts'
-import { monotonicMs } from '../../../kernel/clock.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
-import { invalidField } from '../../../kernel/errors.ts'
-import { createGate } from '../../../kernel/gate.ts'
 import { defineJob } from '../../../kernel/jobs.ts'
 import { parse } from '../document-query/parse.ts'
-import type { Changes, EndpointChange } from '../endpoint-changes.ts'
 import { countEndpoints } from '../endpoints/store/counts.ts'
-import { EndpointsMatched, EndpointsUnmatched, FilterActivated, FilterPending } from '../events.ts'
-import { limitTime, limitTimeAsUsual } from '../lists/store/list.ts'
-import { type AskedFilter, createFilterSet, type FilterMove, type FilterSet } from './compiled-filters.ts'
-import { findKnown, findMatching } from './store/evaluation.ts'
+import { FilterActivated, FilterPending } from '../events.ts'
+import { limitTime } from '../lists/store/list.ts'
 import * as store from './store/filters.ts'
 import * as members from './store/members.ts'
 
@@ -42,13 +34,8 @@ const ClearMembers = defineJob<Record<never, never>>('register.clear-members', {
 
 const stepMillisecondsMax = 60_000
 const clearedAtOnce = 5000
-/** What the patterns of filters may take of one change: here, and then in the database, where few of a tenant are at once. */
-const patterns = { milliseconds: 20, millisecondsThere: 5000, atOnce: 2 }
 
-export function createMatching({ db, bus, bulk, jobs }: Kit, changes: Changes): Matching {
-  const compiled = createCompiled()
-  const gate = createGate({ perTenant: patterns.atOnce, waitingPerTenant: 0 })
-
+export function createMatching({ db, bus, bulk, jobs }: Kit): Matching {
   bulk.handleWalk(MatchFilter, {
     async step(sql, { tenantId, data }, { after, limit }) {
       const filter = { tenantId, ...data }
@@ -77,99 +64,6 @@ export function createMatching({ db, bus, bulk, jobs }: Kit, changes: Changes): 
     while (await db.tx((sql) => members.deleteLeft(sql, clearedAtOnce))) signal.throwIfAborted()
   })
 
-  changes.listen(async (sql, told) => {
-    const ofApplications = Map.groupBy(told, ({ tenantId, applicationName }) => `${applicationName}\n${tenantId}`)
-    // In one order, so that nobody waits in a circle.
-    for (const key of [...ofApplications.keys()].sort()) await follow(sql, ofApplications.get(key)!)
-  })
-
-  async function follow(sql: Sql, told: EndpointChange[]) {
-    const { tenantId, applicationName } = told[0]!
-    const revision = await store.holdFilters(sql, { tenantId, applicationName })
-    if (revision === null) return
-    const set = await compiled.read(applicationName, revision, () =>
-      store.findQueries(sql, { tenantId, applicationName }),
-    )
-    const { moves, costly } = await movesOf(set, told)
-    if (costly.size > 0) moves.push(...(await gate.pass(tenantId, () => askDatabase(sql, tenantId, costly))))
-    if (moves.length > 0)
-      await members.saveMoves(
-        sql,
-        tenantId,
-        moves.map(({ filter: { memberSet, pending }, seq, matched }) => ({ memberSet, pending, seq, matched })),
-      )
-    const gone = new Map(told.filter(({ after }) => !after).map(({ seq, endpointId }) => [seq, endpointId]))
-    if (gone.size > 0) moves.push(...(await forget(sql, tenantId, set, gone)))
-    await tellMoves(sql, { tenantId, applicationName }, moves)
-  }
-
-  /** Whatever the patterns of one tenant take, between two endpoints the others have their turn. */
-  async function movesOf(set: FilterSet, told: EndpointChange[]) {
-    const moves: FilterMove[] = []
-    const costly = new Map<AskedFilter, EndpointChange[]>()
-    for (const change of told) {
-      const began = monotonicMs()
-      const found = set.movesOf(change, () => monotonicMs() - began < patterns.milliseconds)
-      moves.push(...found.moves)
-      for (const filter of found.costly) costly.set(filter, [...(costly.get(filter) ?? []), change])
-      if (told.length > 1 && monotonicMs() - began > patterns.milliseconds / 4) await nextTurn()
-    }
-    return { moves, costly }
-  }
-
-  /** The database sees the endpoints as they are after the change. What it says of a pending filter always has its place. */
-  async function askDatabase(sql: Sql, tenantId: string, costly: Map<AskedFilter, EndpointChange[]>) {
-    const moves: FilterMove[] = []
-    const began = monotonicMs()
-    for (const [filter, changed] of costly) {
-      const left = Math.ceil(patterns.millisecondsThere - (monotonicMs() - began))
-      if (left <= 0) throw tooSlow()
-      await limitTime(sql, left)
-      const seqs = changed.map(({ seq }) => seq)
-      try {
-        const known = await findKnown(sql, { tenantId, memberSet: filter.memberSet, seqs })
-        const matching = await findMatching(sql, filter.query, tenantId, seqs)
-        for (const { seq, endpointId } of changed) {
-          const matched = matching.has(seq)
-          if (filter.pending || matched !== known.has(seq)) moves.push({ filter, endpointId, seq, matched })
-        }
-      } catch (error) {
-        throw (error as { code?: unknown }).code === outOfTime ? tooSlow() : error
-      }
-    }
-    await limitTimeAsUsual(sql)
-    return moves
-  }
-
-  const tooSlow = () =>
-    invalidField(
-      'metadata',
-      `the patterns of the application's filters took longer than ${patterns.millisecondsThere / 1000} s on it`,
-    )
-
-  async function forget(sql: Sql, tenantId: string, set: FilterSet, gone: Map<number, string>): Promise<FilterMove[]> {
-    const pendingSets = set.filters.filter(({ pending }) => pending).map(({ memberSet }) => memberSet)
-    const left = await members.removeEndpoints(sql, tenantId, { seqs: [...gone.keys()], pendingSets })
-    return left.flatMap(({ memberSet, seq }) => {
-      const filter = set.filters.find((one) => one.memberSet === memberSet)
-      return filter ? { filter, seq, endpointId: gone.get(seq)!, matched: false } : []
-    })
-  }
-
-  /** What happens while a filter is pending is part of what its activation tells. */
-  async function tellMoves(sql: Sql, of: store.OfApplication, moves: FilterMove[]) {
-    const told = Map.groupBy(
-      moves.filter(({ filter }) => !filter.pending),
-      ({ filter, matched }) => `${matched} ${filter.filterId}`,
-    )
-    for (const group of told.values()) {
-      const [{ filter, matched }] = group as [FilterMove]
-      const event = matched ? EndpointsMatched : EndpointsUnmatched
-      for (const endpointIds of inParts(group.map(({ endpointId }) => endpointId)))
-        await bus.publish(sql, event, { ...of, filterId: filter.filterId, endpointIds })
-    }
-  }
-
   return {
     async begin(sql, { tenantId, applicationName, filterId, memberSet }, createdBy) {
       await bus.publish(sql, FilterPending, { tenantId, applicationName, filterId })
@@ -188,32 +82,4 @@ export function createMatching({ db, bus, bulk, jobs }: Kit, changes: Changes): 
 async function lockPending(sql: Sql, filter: FilterToMatch): Promise<store.FilterRow | undefined> {
   const row = await store.lockFilter(sql, filter)
   return row?.memberSet === filter.memberSet && row.status === 'pending' ? row : undefined
-}
-
-/** PostgreSQL's word for a statement that ran out of time. */
-const outOfTime = '57014'
-
-const kept = { applications: 200, patternSize: 60_000 }
-
-/** The filters of applications as this process last needed them; a number that never comes again says whether they are still so. */
-function createCompiled() {
-  const sets = new Map<string, { revision: number; set: FilterSet }>()
-  const patternSize = () => [...sets.values()].reduce((sum, { set }) => sum + set.patternSize, 0)
-  return {
-    async read(applicationName: string, revision: number, load: () => Promise<store.StoredQuery[]>) {
-      const known = sets.get(applicationName)
-      // A Map keeps the order of insertion: what was used last goes last.
-      sets.delete(applicationName)
-      const set =
-        known?.revision === revision
-          ? known.set
-          : createFilterSet((await load()).map(({ status, ...row }) => ({ ...row, pending: status === 'pending' })))
-      // Whoever was slower has not necessarily the newer ones.
-      const other = sets.get(applicationName)
-      if (!other || other.revision <= revision) sets.set(applicationName, { revision, set })
-      while (sets.size > kept.applications || (sets.size > 1 && patternSize() > kept.patternSize))
-        sets.delete(sets.keys().next().value!)
-      return set
-    },
-  }
 }

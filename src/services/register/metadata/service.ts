@@ -11,6 +11,7 @@ import { findKeys } from '../endpoints/store/counts.ts'
 import * as store from '../endpoints/store/endpoints.ts'
 import { NoApplicationHere, NoMetadataKey } from '../errors.ts'
 import { MetadataUpdated } from '../events.ts'
+import { setConnectivity } from './connectivity.ts'
 import { type ConnectivityKeys, type FollowKeys, reservedIn } from './connectivity-keys.ts'
 import {
   checkKey,
@@ -47,176 +48,161 @@ export interface MetadataRules {
 const etagFor = (row: store.EndpointRow, revision = row.metadataRevision) =>
   etagOf(row.endpointId, row.createdDate.toISOString(), String(revision))
 
+interface Deps extends Pick<Kit, 'db' | 'bus' | 'now'> {
+  applications: Applications
+  changes: Changes
+  connectivityKeys: FollowKeys
+}
+
 export function createMetadataRules(
-  { db, bus, now }: Kit,
-  {
-    applications,
-    changes,
-    connectivityKeys,
-  }: { applications: Applications; changes: Changes; connectivityKeys: FollowKeys },
+  kit: Kit,
+  given: Pick<Deps, 'applications' | 'changes' | 'connectivityKeys'>,
 ): MetadataRules {
-  /** Writes what differs and tells it; the revision that is then the current one. `own`: without what is the platform's. */
-  async function save(sql: Sql, row: store.EndpointRow, own: Metadata, isReserved: IsReserved): Promise<number> {
-    const { endpointId, tenantId, applicationName, versionName, seq } = row
-    checkMetadata(own, isReserved)
-    const metadata = { ...own, ...pick(row.metadata, isReserved) }
-    const difference = differenceOf(row.metadata, metadata)
-    if (!difference) return row.metadataRevision
-    const addedKeys = Object.keys(difference.added)
-    const removedKeys = Object.keys(difference.removed)
-    const revision = await store.saveMetadata(sql, { ...row, metadata, at: now(), addedKeys, removedKeys })
-    if (changes.heard()) {
-      const before = { versionName, metadata: wholeMetadata(row) }
-      const after = { versionName, metadata: wholeMetadata({ ...row, metadata }) }
-      await changes.tell(sql, [{ tenantId, applicationName, endpointId, seq, before, after }])
-    }
-    await bus.publish(sql, MetadataUpdated, { tenantId, applicationName, versionName, endpointId, ...difference })
-    return revision
-  }
-
-  /**
-   * The endpoint is held while `work` runs. Which keys are reserved depends on its version: where that is not remembered it is
-   * asked for beside the transaction, which is then begun anew.
-   */
-  async function holding<T>(
-    endpointId: string,
-    work: (sql: Sql, row: store.EndpointRow | undefined, isReserved: IsReserved) => Promise<T>,
-  ): Promise<T> {
-    // However often configurations change meanwhile, an answer is taken: nobody is kept waiting by others.
-    let known: { versionName: string; keys: ConnectivityKeys | undefined } | undefined
-    for (;;) {
-      const done = await db.tx(async (sql) => {
-        const row = await store.lockEndpoint(sql, endpointId)
-        const keys = row && (known?.versionName === row.versionName ? known.keys : connectivityKeys(row))
-        if (keys instanceof Promise) return { asked: row as EndpointRef }
-        return { answer: await work(sql, row, reservedIn(keys, row?.connectivityKeys)) }
-      })
-      if ('answer' in done) return done.answer as T
-      known = { versionName: done.asked.versionName, keys: await connectivityKeys(done.asked) }
-    }
-  }
-
-  const changeAs = (
-    ctx: Ctx,
-    endpointId: string,
-    ifMatch: string | undefined,
-    make: (row: store.EndpointRow, isReserved: IsReserved) => Metadata,
-  ) =>
-    holding(endpointId, async (sql, found, isReserved) => {
-      const row = permitted(ctx, endpointId, found, update)
-      checkIfMatch(ifMatch, etagFor(row))
-      return etagFor(row, await save(sql, row, make(row, isReserved), isReserved))
-    })
-
+  const deps: Deps = { db: kit.db, bus: kit.bus, now: kit.now, ...given }
   return {
-    async read(ctx, endpointId, keys) {
-      for (const key of keys ?? []) checkKey(key, 'include')
-      const row = permitted(ctx, endpointId, await store.findEndpoint(db.sql, endpointId))
-      const metadata = wholeMetadata(row)
-      return { metadata: keys ? pick(metadata, (key) => keys.includes(key)) : metadata, etag: etagFor(row) }
-    },
-
-    async readKey(ctx, endpointId, key) {
-      const metadata = wholeMetadata(permitted(ctx, endpointId, await store.findEndpoint(db.sql, endpointId)))
-      if (!has(metadata, key)) throw NoMetadataKey({ key, endpointId })
-      return metadata[key]
-    },
-
-    // What was read can be written back as it is: the platform's keys in it are passed over.
-    replace: (ctx, endpointId, metadata, ifMatch) =>
-      changeAs(ctx, endpointId, ifMatch, (_, isReserved) => {
-        checkKeyCount(metadata)
-        return without(metadata, isReserved)
-      }),
-
-    patch: (ctx, endpointId, operations, ifMatch) =>
-      changeAs(ctx, endpointId, ifMatch, (row, isReserved) => {
-        const taken = operations.flatMap(keysWritten).find(isReserved)
-        if (taken !== undefined) checkOwnKey(taken, isReserved, 'body')
-        const whole = patchedMetadata(wholeMetadata(row), operations)
-        checkKeyCount(whole)
-        return without(whole, isReserved)
-      }),
-
-    setKey(ctx, endpointId, key, value, ifMatch) {
-      checkOwnKey(key, reservedIn(), 'key')
-      return changeAs(ctx, endpointId, ifMatch, ({ metadata }, isReserved) => {
-        checkOwnKey(key, isReserved, 'key')
-        return without(withKey(metadata, key, value), isReserved)
-      })
-    },
-
-    deleteKey(ctx, endpointId, key, ifMatch) {
-      if (reservedIn()(key)) checkOwnKey(key, reservedIn(), 'key')
-      return changeAs(ctx, endpointId, ifMatch, ({ metadata }, isReserved) => {
-        if (isReserved(key)) checkOwnKey(key, isReserved, 'key')
-        if (!has(metadata, key)) throw NoMetadataKey({ key, endpointId })
-        return without(
-          pick(metadata, (name) => name !== key),
-          isReserved,
-        )
-      })
-    },
-
-    async keysOfApplication(ctx, name) {
-      const missing = () => NoApplicationHere({ name })
-      if (!(await applications.exists(ctx, { name }))) throw missing()
-      const scope = 'application:endpoints-metadata-keys:read'
-      authorizeOn(ctx, { read: 'application:read', scope }, onApplication(ctx.tenantId, name), missing)
-      const found = await findKeys(db.sql, { tenantId: ctx.tenantId, applicationName: name })
-      const ofVersions = Map.groupBy(found, ({ versionName }) => versionName)
-      return Object.fromEntries(
-        [...ofVersions].map(([versionName, rows]) => [
-          versionName,
-          rows.map(({ metadataKey }) => metadataKey).filter((key) => key !== ''),
-        ]),
-      )
-    },
-
-    change: (endpointId, change) =>
-      holding(endpointId, async (sql, row, isReserved) => {
-        if (!row) return false
-        await save(sql, row, changed(without(row.metadata, isReserved), change, isReserved), isReserved)
-        return true
-      }),
-
-    async setConnectivity(given) {
-      // The last change of each endpoint.
-      const newest = new Map<string, Connectivity>()
-      for (const change of given)
-        if ((newest.get(change.endpointId)?.number ?? 0) <= change.number) newest.set(change.endpointId, change)
-      if (newest.size === 0) return
-      const refs = await store.findRefs(db.sql, [...newest.keys()])
-      const named: store.ConnectivityChange[] = []
-      for (const ref of refs) named.push({ ...newest.get(ref.endpointId)!, keys: await connectivityKeys(ref) })
-      if (named.length === 0) return
-      await db.tx(async (sql) => {
-        const rows = await store.saveConnectivity(sql, named)
-        if (changes.heard())
-          await changes.tell(
-            sql,
-            rows.map((row) => ({
-              ...row,
-              before: { versionName: row.versionName, metadata: before(row) },
-              after: { versionName: row.versionName, metadata: wholeMetadata(row) },
-            })),
-          )
-        const told = rows.flatMap((row) => {
-          const { tenantId, applicationName, versionName, endpointId } = row
-          // Where the metadata is as it was, only the columns can differ.
-          const after = row.wasMetadata ? row : { ...row, metadata: {} }
-          const difference = differenceOf(before(after), wholeMetadata(after))
-          return difference ? [{ tenantId, applicationName, versionName, endpointId, ...difference }] : []
-        })
-        // Connects and disconnects of devices are no messages to every node: other nodes learn of them when they read.
-        await bus.publishAll(sql, MetadataUpdated, told, { thisNodeOnly: true })
-      })
-    },
+    read: (ctx, endpointId, keys) => readMetadata(deps, ctx, endpointId, keys),
+    readKey: (ctx, endpointId, key) => readKey(deps, ctx, endpointId, key),
+    replace: (ctx, endpointId, metadata, ifMatch) => replace(deps, { ctx, endpointId, ifMatch }, metadata),
+    patch: (ctx, endpointId, operations, ifMatch) => patch(deps, { ctx, endpointId, ifMatch }, operations),
+    setKey: (ctx, endpointId, key, value, ifMatch) => setKey(deps, { ctx, endpointId, ifMatch }, key, value),
+    deleteKey: (ctx, endpointId, key, ifMatch) => deleteKey(deps, { ctx, endpointId, ifMatch }, key),
+    keysOfApplication: (ctx, name) => keysOfApplication(deps, ctx, name),
+    change: (endpointId, change) => changeOwn(deps, endpointId, change),
+    setConnectivity: (changes) => setConnectivity(deps, changes),
   }
 }
 
-const before = ({ metadata, wasMetadata, wasConnected, wasConnectivityTs }: store.ConnectivityRow) =>
-  wholeMetadata({ metadata: wasMetadata ?? metadata, connected: wasConnected, connectivityTs: wasConnectivityTs })
+async function readMetadata({ db }: Deps, ctx: Ctx, endpointId: string, keys: string[] | undefined) {
+  for (const key of keys ?? []) checkKey(key, 'include')
+  const row = permitted(ctx, endpointId, await store.findEndpoint(db.sql, endpointId))
+  const metadata = wholeMetadata(row)
+  return { metadata: keys ? pick(metadata, (key) => keys.includes(key)) : metadata, etag: etagFor(row) }
+}
+
+async function readKey({ db }: Deps, ctx: Ctx, endpointId: string, key: string) {
+  const metadata = wholeMetadata(permitted(ctx, endpointId, await store.findEndpoint(db.sql, endpointId)))
+  if (!has(metadata, key)) throw NoMetadataKey({ key, endpointId })
+  return metadata[key]
+}
+
+/** Writes and publishes the difference, and returns the revision that is then the current one. `own`: without reserved keys. */
+async function save(
+  { bus, now, changes }: Deps,
+  sql: Sql,
+  row: store.EndpointRow,
+  own: Metadata,
+  isReserved: IsReserved,
+): Promise<number> {
+  const { endpointId, tenantId, applicationName, versionName, seq } = row
+  const metadata = { ...own, ...pick(row.metadata, isReserved) }
+  const difference = differenceOf(row.metadata, metadata)
+  if (!difference) return row.metadataRevision
+  checkMetadata(own, isReserved)
+  const addedKeys = Object.keys(difference.added)
+  const removedKeys = Object.keys(difference.removed)
+  const revision = await store.saveMetadata(sql, { ...row, metadata, at: now(), addedKeys, removedKeys })
+  if (changes.heard()) {
+    const before = { versionName, metadata: wholeMetadata(row) }
+    const after = { versionName, metadata: wholeMetadata({ ...row, metadata }) }
+    await changes.tell(sql, [{ tenantId, applicationName, endpointId, seq, before, after }])
+  }
+  await bus.publish(sql, MetadataUpdated, { tenantId, applicationName, versionName, endpointId, ...difference })
+  return revision
+}
+
+/**
+ * Locks the endpoint while `work` runs. Which keys are reserved depends on its version: if that is not in memory, it is read
+ * outside of the transaction, which then begins anew.
+ */
+async function holding<T>(
+  { db, connectivityKeys }: Deps,
+  endpointId: string,
+  work: (sql: Sql, row: store.EndpointRow | undefined, isReserved: IsReserved) => Promise<T>,
+): Promise<T> {
+  // An answer is used however often configurations change meanwhile: nobody waits because of others.
+  let known: { versionName: string; keys: ConnectivityKeys | undefined } | undefined
+  for (;;) {
+    const done = await db.tx(async (sql) => {
+      const row = await store.lockEndpoint(sql, endpointId)
+      const keys = row && (known?.versionName === row.versionName ? known.keys : connectivityKeys(row))
+      if (keys instanceof Promise) return { asked: row as EndpointRef }
+      return { answer: await work(sql, row, reservedIn(keys, row?.connectivityKeys)) }
+    })
+    if ('answer' in done) return done.answer as T
+    known = { versionName: done.asked.versionName, keys: await connectivityKeys(done.asked) }
+  }
+}
+
+/** Who changes which endpoint, and the ETag that it must have. */
+interface Target {
+  ctx: Ctx
+  endpointId: string
+  ifMatch: string | undefined
+}
+
+const changeAs = (
+  deps: Deps,
+  { ctx, endpointId, ifMatch }: Target,
+  make: (row: store.EndpointRow, isReserved: IsReserved) => Metadata,
+) =>
+  holding(deps, endpointId, async (sql, found, isReserved) => {
+    const row = permitted(ctx, endpointId, found, update)
+    checkIfMatch(ifMatch, etagFor(row))
+    return etagFor(row, await save(deps, sql, row, make(row, isReserved), isReserved))
+  })
+
+/** What was read can be written back as it is: reserved keys in it are passed over. */
+const replace = (deps: Deps, target: Target, metadata: Metadata) =>
+  changeAs(deps, target, (_, isReserved) => without(metadata, isReserved))
+
+const patch = (deps: Deps, target: Target, operations: unknown[]) =>
+  changeAs(deps, target, (row, isReserved) => {
+    const taken = operations.flatMap(keysWritten).find(isReserved)
+    if (taken !== undefined) checkOwnKey(taken, isReserved, 'body')
+    return without(patchedMetadata(wholeMetadata(row), operations), isReserved)
+  })
+
+async function setKey(deps: Deps, target: Target, key: string, value: unknown) {
+  checkOwnKey(key, reservedIn(), 'key')
+  return await changeAs(deps, target, ({ metadata }, isReserved) => {
+    checkOwnKey(key, isReserved, 'key')
+    return without(withKey(metadata, key, value), isReserved)
+  })
+}
+
+async function deleteKey(deps: Deps, target: Target, key: string) {
+  if (reservedIn()(key)) checkOwnKey(key, reservedIn(), 'key')
+  return await changeAs(deps, target, ({ metadata }, isReserved) => {
+    if (isReserved(key)) checkOwnKey(key, isReserved, 'key')
+    if (!has(metadata, key)) throw NoMetadataKey({ key, endpointId: target.endpointId })
+    return without(
+      pick(metadata, (name) => name !== key),
+      isReserved,
+    )
+  })
+}
+
+async function keysOfApplication({ db, applications }: Deps, ctx: Ctx, name: string) {
+  const missing = () => NoApplicationHere({ name })
+  if (!(await applications.exists(ctx, { name }))) throw missing()
+  const scope = 'application:endpoints-metadata-keys:read'
+  authorizeOn(ctx, { read: 'application:read', scope }, onApplication(ctx.tenantId, name), missing)
+  const found = await findKeys(db.sql, { tenantId: ctx.tenantId, applicationName: name })
+  const ofVersions = Map.groupBy(found, ({ versionName }) => versionName)
+  return Object.fromEntries(
+    [...ofVersions].map(([versionName, rows]) => [
+      versionName,
+      rows.map(({ metadataKey }) => metadataKey).filter((key) => key !== ''),
+    ]),
+  )
+}
+
+const changeOwn = (deps: Deps, endpointId: string, change: MetadataChange) =>
+  holding(deps, endpointId, async (sql, row, isReserved) => {
+    if (!row) return false
+    await save(deps, sql, row, changed(without(row.metadata, isReserved), change, isReserved), isReserved)
+    return true
+  })
 
 /** The top-level keys that an operation of a patch changes, as far as it names one; the patch itself is checked later. */
 function keysWritten(operation: unknown): string[] {

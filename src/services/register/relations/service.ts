@@ -38,122 +38,133 @@ const levelsMax = 1000
 const aboveMax = 20_000
 const waitingMax = 200
 
-export function createRelationRules({ db, bus, now }: Kit): RelationRules {
+type Deps = Pick<Kit, 'db' | 'bus' | 'now'>
+
+export function createRelationRules(kit: Kit): RelationRules {
   const line = createLine(waitingMax)
-  async function connect(sql: Sql, tenantId: string, relations: Relation[]): Promise<LinkOutcome> {
-    const ancestry = await ancestryOf(sql, [...new Set(relations.map(({ from }) => from))])
-    const wanted = new Map<string, Relation>()
-    // In their order: each sees those before it.
-    const verdicts = relations.map((relation): Verdict => {
-      const { from, to } = relation
-      if (from === to) return 'self'
-      if (ancestry.contains(to, from)) return 'circle'
-      if (wanted.has(nameOf(relation))) return 'duplicate'
-      wanted.set(nameOf(relation), relation)
-      ancestry.add(relation)
-      return 'made'
-    })
-    const inserted = await store.insertRelations(sql, [...wanted.values()], { tenantId, at: now() })
-    const made = new Set(inserted.map(nameOf))
-    const outcome: LinkOutcome = { successful: [], failed: [] }
-    for (const [index, relation] of relations.entries()) {
-      const verdict = verdicts[index]!
-      const reason = reasons[verdict === 'made' && !made.has(nameOf(relation)) ? 'duplicate' : verdict]
-      if (reason === undefined) outcome.successful.push(relation)
-      else outcome.failed.push({ ...relation, reason })
-    }
-    if (outcome.successful.length > 0)
-      await bus.publish(sql, RelationsUpdated, { tenantId, linked: outcome.successful, unlinked: [] })
-    return outcome
-  }
-
-  /** What lies above these endpoints, level by level: few contain one, but it can contain a million. */
-  async function ancestryOf(sql: Sql, endpointIds: string[]): Promise<Ancestry> {
-    const known = new Set(endpointIds)
-    const found: { from: string; to: string }[] = []
-    let next = endpointIds
-    for (let level = 0; next.length > 0; level++) {
-      const above = await store.findRelationsAbove(sql, next, aboveMax + 1 - found.length)
-      found.push(...above)
-      if (level > levelsMax || found.length > aboveMax)
-        throw InvalidRequest({
-          problem: `relations: more than ${levelsMax} levels or ${aboveMax} relations lie above these endpoints`,
-        })
-      next = [...new Set(above.map(({ from }) => from))].filter((id) => !known.has(id))
-      for (const id of next) known.add(id)
-    }
-    return createAncestry(found)
-  }
-
-  /** All of them the caller's to change, and all of one tenant: 404 before 403. */
-  async function holdEnds(sql: Sql, ctx: Ctx, relations: Relation[]): Promise<string> {
-    const ids = [...new Set(relations.flatMap(({ from, to }) => [from, to]))]
-    const found = new Map((await endpoints.holdRefs(sql, ids)).map((ref) => [ref.endpointId, ref]))
-    const ends = ids.map((id) => permitted(ctx, id, found.get(id)))
-    for (const end of ends) permitted(ctx, end.endpointId, end, update)
-    const tenants = [...new Set(ends.map(({ tenantId }) => tenantId))]
-    if (tenants.length > 1) throw InvalidRequest({ problem: 'body: relations stay within one tenant' })
-    return tenants[0] ?? ctx.tenantId
-  }
-
   return {
-    connect,
+    connect: (sql, tenantId, relations) => connect(kit, sql, tenantId, relations),
     inLine: line.pass,
-
-    async holdRelated(sql, ctx, tenantId, endpointIds) {
-      const held = new Map<string, EndpointRef>()
-      for (const ref of await endpoints.holdRefs(sql, endpointIds)) held.set(ref.endpointId, ref)
-      for (const endpointId of endpointIds) {
-        const ref = held.get(endpointId)
-        if (!ref || ref.tenantId !== tenantId || !mayUse(ctx, ref, update)) throw NoEndpoint({ endpointId })
-      }
+    holdRelated,
+    link: async (ctx, relations) =>
+      relations.length === 0
+        ? { successful: [], failed: [] }
+        : await line.pass(ctx.tenantId, () => link(kit, ctx, relations)),
+    unlink: async (ctx, relations) => {
+      if (relations.length > 0) await unlink(kit, ctx, relations)
     },
+    list: (ctx, of) => list(kit, ctx, of),
+  }
+}
 
-    async link(ctx, relations) {
-      if (relations.length === 0) return { successful: [], failed: [] }
-      return await line.pass(ctx.tenantId, () =>
-        db.tx(async (sql) => {
-          await store.lockRelations(sql, ctx.tenantId)
-          const tenantId = await holdEnds(sql, ctx, relations)
-          if (tenantId !== ctx.tenantId) await store.lockRelations(sql, tenantId)
-          return await connect(sql, tenantId, relations)
-        }),
-      )
-    },
+async function connect({ bus, now }: Deps, sql: Sql, tenantId: string, relations: Relation[]): Promise<LinkOutcome> {
+  const ancestry = await ancestryOf(sql, [...new Set(relations.map(({ from }) => from))])
+  const wanted = new Map<string, Relation>()
+  // In their order: each sees those before it.
+  const verdicts = relations.map((relation): Verdict => {
+    const { from, to } = relation
+    if (from === to) return 'self'
+    if (ancestry.contains(to, from)) return 'circle'
+    if (wanted.has(nameOf(relation))) return 'duplicate'
+    wanted.set(nameOf(relation), relation)
+    ancestry.add(relation)
+    return 'made'
+  })
+  const inserted = await store.insertRelations(sql, [...wanted.values()], { tenantId, at: now() })
+  const made = new Set(inserted.map(nameOf))
+  const outcome: LinkOutcome = { successful: [], failed: [] }
+  for (const [index, relation] of relations.entries()) {
+    const verdict = verdicts[index]!
+    const reason = reasons[verdict === 'made' && !made.has(nameOf(relation)) ? 'duplicate' : verdict]
+    if (reason === undefined) outcome.successful.push(relation)
+    else outcome.failed.push({ ...relation, reason })
+  }
+  if (outcome.successful.length > 0)
+    await bus.publish(sql, RelationsUpdated, { tenantId, linked: outcome.successful, unlinked: [] })
+  return outcome
+}
 
-    async unlink(ctx, relations) {
-      if (relations.length === 0) return
-      await db.tx(async (sql) => {
-        const tenantId = await holdEnds(sql, ctx, relations)
-        const gone = await store.deleteRelations(sql, relations)
-        const missing = relations.filter(({ from, to }) => !gone.some((one) => one.from === from && one.to === to))
-        if (missing.length > 0) throw InvalidRequest({ problem: `body: there is no relation ${listed(missing)}` })
-        await bus.publish(sql, RelationsUpdated, { tenantId, linked: [], unlinked: [...gone] })
+/** What lies above these endpoints, level by level: few contain one, but it can contain a million. */
+async function ancestryOf(sql: Sql, endpointIds: string[]): Promise<Ancestry> {
+  const known = new Set(endpointIds)
+  const found: { from: string; to: string }[] = []
+  let next = endpointIds
+  for (let level = 0; next.length > 0; level++) {
+    const above = await store.findRelationsAbove(sql, next, aboveMax + 1 - found.length)
+    found.push(...above)
+    if (level > levelsMax || found.length > aboveMax)
+      throw InvalidRequest({
+        problem: `relations: more than ${levelsMax} levels or ${aboveMax} relations lie above these endpoints`,
       })
-    },
+    next = [...new Set(above.map(({ from }) => from))].filter((id) => !known.has(id))
+    for (const id of next) known.add(id)
+  }
+  return createAncestry(found)
+}
 
-    async list(ctx, { endpointId, direction, offset, limit }) {
-      const { tenantId } = permitted(ctx, endpointId, await endpoints.findRef(db.sql, endpointId))
-      const of = { tenantId, endpointId, direction, sight: sightOf(ctx, tenantId) }
-      const total = await store.countRelations(db.sql, of)
-      if (limit !== 0 && limit <= pageMax) {
-        const rows = await store.findRelations(db.sql, { ...of, after: '', offset, limit })
-        return contentText(total, rows.map(asText))
-      }
-      return contentOf(total, walk(of))
+/** All of them the caller's to change, and all of one tenant: 404 before 403. */
+async function holdEnds(sql: Sql, ctx: Ctx, relations: Relation[]): Promise<string> {
+  const ids = [...new Set(relations.flatMap(({ from, to }) => [from, to]))]
+  const found = new Map((await endpoints.holdRefs(sql, ids)).map((ref) => [ref.endpointId, ref]))
+  const ends = ids.map((id) => permitted(ctx, id, found.get(id)))
+  for (const end of ends) permitted(ctx, end.endpointId, end, update)
+  const tenants = [...new Set(ends.map(({ tenantId }) => tenantId))]
+  if (tenants.length > 1) throw InvalidRequest({ problem: 'body: relations stay within one tenant' })
+  return tenants[0] ?? ctx.tenantId
+}
 
-      async function* walk(of: Omit<Parameters<typeof store.findRelations>[1], 'after' | 'offset' | 'limit'>) {
-        let left = limit || Number.POSITIVE_INFINITY
-        for (let [after, skip] = ['', offset]; left > 0; skip = 0) {
-          const page = Math.min(pageMax, left)
-          const rows = await store.findRelations(db.sql, { ...of, after, offset: skip, limit: page })
-          yield* rows.map(asText)
-          if (rows.length < page) return
-          left -= rows.length
-          after = direction === 'outbound' ? rows.at(-1)!.to : rows.at(-1)!.from
-        }
-      }
-    },
+async function holdRelated(sql: Sql, ctx: Ctx, tenantId: string, endpointIds: string[]) {
+  const held = new Map<string, EndpointRef>()
+  for (const ref of await endpoints.holdRefs(sql, endpointIds)) held.set(ref.endpointId, ref)
+  for (const endpointId of endpointIds) {
+    const ref = held.get(endpointId)
+    if (!ref || ref.tenantId !== tenantId || !mayUse(ctx, ref, update)) throw NoEndpoint({ endpointId })
+  }
+}
+
+const link = (deps: Deps, ctx: Ctx, relations: Relation[]) =>
+  deps.db.tx(async (sql) => {
+    await store.lockRelations(sql, ctx.tenantId)
+    const tenantId = await holdEnds(sql, ctx, relations)
+    if (tenantId !== ctx.tenantId) await store.lockRelations(sql, tenantId)
+    return await connect(deps, sql, tenantId, relations)
+  })
+
+const unlink = ({ db, bus }: Deps, ctx: Ctx, relations: Relation[]) =>
+  db.tx(async (sql) => {
+    const tenantId = await holdEnds(sql, ctx, relations)
+    const gone = await store.deleteRelations(sql, relations)
+    const missing = relations.filter(({ from, to }) => !gone.some((one) => one.from === from && one.to === to))
+    if (missing.length > 0) throw InvalidRequest({ problem: `body: there is no relation ${listed(missing)}` })
+    await bus.publish(sql, RelationsUpdated, { tenantId, linked: [], unlinked: [...gone] })
+  })
+
+type Listed = Parameters<RelationRules['list']>[1]
+
+async function list({ db }: Deps, ctx: Ctx, asked: Listed) {
+  const { endpointId, direction, offset, limit } = asked
+  const { tenantId } = permitted(ctx, endpointId, await endpoints.findRef(db.sql, endpointId))
+  const of = { tenantId, endpointId, direction, sight: sightOf(ctx, tenantId) }
+  const total = await store.countRelations(db.sql, of)
+  if (limit === 0 || limit > pageMax) return contentOf(total, walk(db.sql, of, asked))
+  const rows = await store.findRelations(db.sql, { ...of, after: '', offset, limit })
+  return contentText(total, rows.map(asText))
+}
+
+/** Page after page, so that no connection is held while a slow reader reads. */
+async function* walk(
+  sql: Sql,
+  of: Omit<Parameters<typeof store.findRelations>[1], 'after' | 'offset' | 'limit'>,
+  { direction, offset, limit }: Listed,
+) {
+  let left = limit || Number.POSITIVE_INFINITY
+  for (let [after, skip] = ['', offset]; left > 0; skip = 0) {
+    const page = Math.min(pageMax, left)
+    const rows = await store.findRelations(sql, { ...of, after, offset: skip, limit: page })
+    yield* rows.map(asText)
+    if (rows.length < page) return
+    left -= rows.length
+    after = direction === 'outbound' ? rows.at(-1)!.to : rows.at(-1)!.from
   }
 }
 

@@ -161,7 +161,7 @@ export async function findNext(
 
 /**
  * Adds to a set the endpoints after one number up to another that match. Without a lock on them: who changes one of them
- * meanwhile has its own say in the set, which stands (see the migration).
+ * meanwhile has its own say in the set, which stands (see the README).
  */
 export async function matchPart(
   sql: Sql,

@@ -1,0 +1,132 @@
+/** Keeps the members of an application's filters with each change of an endpoint, in the transaction of the change. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { type Bus, inParts } from '../../../kernel/bus.ts'
+import { monotonicMs } from '../../../kernel/clock.ts'
+import type { Sql } from '../../../kernel/db.ts'
+import { invalidField } from '../../../kernel/errors.ts'
+import { createGate, type Gate } from '../../../kernel/gate.ts'
+import type { Changes, EndpointChange } from '../endpoint-changes.ts'
+import { EndpointsMatched, EndpointsUnmatched } from '../events.ts'
+import { limitTime, limitTimeAsUsual } from '../lists/store/list.ts'
+import {
+  type AskedFilter,
+  type CompiledFilters,
+  createCompiledFilters,
+  type FilterMove,
+  type FilterSet,
+} from './compiled-filters.ts'
+import { findKnown, findMatching } from './store/evaluation.ts'
+import * as store from './store/filters.ts'
+import * as members from './store/members.ts'
+
+/** Time for the patterns of filters in one change: in this process, and then in the database, where few of a tenant run at once. */
+const patterns = { milliseconds: 20, millisecondsThere: 5000, atOnce: 2 }
+
+interface Deps {
+  bus: Bus
+  compiled: CompiledFilters
+  gate: Gate
+}
+
+export function keepMembers(bus: Bus, changes: Changes) {
+  const deps: Deps = {
+    bus,
+    compiled: createCompiledFilters(),
+    gate: createGate({ perTenant: patterns.atOnce, waitingPerTenant: 0 }),
+  }
+  changes.listen(async (sql, told) => {
+    const ofApplications = Map.groupBy(told, ({ tenantId, applicationName }) => `${applicationName}\n${tenantId}`)
+    // In one order, so that transactions never wait for each other in a circle.
+    for (const key of [...ofApplications.keys()].sort()) await follow(deps, sql, ofApplications.get(key)!)
+  })
+}
+
+async function follow({ bus, compiled, gate }: Deps, sql: Sql, told: EndpointChange[]) {
+  const { tenantId, applicationName } = told[0]!
+  const revision = await store.holdFilters(sql, { tenantId, applicationName })
+  if (revision === null) return
+  const set = await compiled.read(applicationName, revision, () =>
+    store.findQueries(sql, { tenantId, applicationName }),
+  )
+  const { moves, costly } = await movesOf(set, told)
+  if (costly.size > 0) moves.push(...(await gate.pass(tenantId, () => askDatabase(sql, tenantId, costly))))
+  if (moves.length > 0)
+    await members.saveMoves(
+      sql,
+      tenantId,
+      moves.map(({ filter: { memberSet, pending }, seq, matched }) => ({ memberSet, pending, seq, matched })),
+    )
+  const gone = new Map(told.filter(({ after }) => !after).map(({ seq, endpointId }) => [seq, endpointId]))
+  if (gone.size > 0) moves.push(...(await forget(sql, tenantId, set, gone)))
+  await publishMoves(bus, sql, { tenantId, applicationName }, moves)
+}
+
+/** Yields to other requests between two endpoints, however long the patterns of one tenant take. */
+async function movesOf(set: FilterSet, told: EndpointChange[]) {
+  const moves: FilterMove[] = []
+  const costly = new Map<AskedFilter, EndpointChange[]>()
+  for (const change of told) {
+    const began = monotonicMs()
+    const found = set.movesOf(change, () => monotonicMs() - began < patterns.milliseconds)
+    moves.push(...found.moves)
+    for (const filter of found.costly) costly.set(filter, [...(costly.get(filter) ?? []), change])
+    if (told.length > 1 && monotonicMs() - began > patterns.milliseconds / 4) await nextTurn()
+  }
+  return { moves, costly }
+}
+
+/** The database sees the endpoints as they are after the change; its answer for a pending filter is always written. */
+async function askDatabase(sql: Sql, tenantId: string, costly: Map<AskedFilter, EndpointChange[]>) {
+  const moves: FilterMove[] = []
+  const began = monotonicMs()
+  for (const [filter, changed] of costly) {
+    const left = Math.ceil(patterns.millisecondsThere - (monotonicMs() - began))
+    if (left <= 0) throw tooSlow()
+    await limitTime(sql, left)
+    const seqs = changed.map(({ seq }) => seq)
+    try {
+      const known = await findKnown(sql, { tenantId, memberSet: filter.memberSet, seqs })
+      const matching = await findMatching(sql, filter.query, tenantId, seqs)
+      for (const { seq, endpointId } of changed) {
+        const matched = matching.has(seq)
+        if (filter.pending || matched !== known.has(seq)) moves.push({ filter, endpointId, seq, matched })
+      }
+    } catch (error) {
+      throw (error as { code?: unknown }).code === outOfTime ? tooSlow() : error
+    }
+  }
+  await limitTimeAsUsual(sql)
+  return moves
+}
+
+const tooSlow = () =>
+  invalidField(
+    'metadata',
+    `the patterns of the application's filters took longer than ${patterns.millisecondsThere / 1000} s on it`,
+  )
+
+async function forget(sql: Sql, tenantId: string, set: FilterSet, gone: Map<number, string>): Promise<FilterMove[]> {
+  const pendingSets = set.filters.filter(({ pending }) => pending).map(({ memberSet }) => memberSet)
+  const left = await members.removeEndpoints(sql, tenantId, { seqs: [...gone.keys()], pendingSets })
+  return left.flatMap(({ memberSet, seq }) => {
+    const filter = set.filters.find((one) => one.memberSet === memberSet)
+    return filter ? { filter, seq, endpointId: gone.get(seq)!, matched: false } : []
+  })
+}
+
+/** Moves of a pending filter are part of what its activation publishes. */
+async function publishMoves(bus: Bus, sql: Sql, of: store.OfApplication, moves: FilterMove[]) {
+  const told = Map.groupBy(
+    moves.filter(({ filter }) => !filter.pending),
+    ({ filter, matched }) => `${matched} ${filter.filterId}`,
+  )
+  for (const group of told.values()) {
+    const [{ filter, matched }] = group as [FilterMove]
+    const event = matched ? EndpointsMatched : EndpointsUnmatched
+    for (const endpointIds of inParts(group.map(({ endpointId }) => endpointId)))
+      await bus.publish(sql, event, { ...of, filterId: filter.filterId, endpointIds })
+  }
+}
+
+/** PostgreSQL's code for a statement that ran out of time. */
+const outOfTime = '57014'

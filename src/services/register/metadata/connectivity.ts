@@ -1,0 +1,54 @@
+/** Whether endpoints are connected: metadata to readers, columns of their own in the database. */
+import type { Kit } from '../../../kernel/define-service.ts'
+import type { Connectivity } from '../contract.ts'
+import type { Changes } from '../endpoint-changes.ts'
+import * as store from '../endpoints/store/endpoints.ts'
+import { MetadataUpdated } from '../events.ts'
+import type { FollowKeys } from './connectivity-keys.ts'
+import { differenceOf, wholeMetadata } from './metadata.ts'
+
+interface Deps extends Pick<Kit, 'db' | 'bus'> {
+  changes: Changes
+  connectivityKeys: FollowKeys
+}
+
+export async function setConnectivity({ db, bus, changes, connectivityKeys }: Deps, given: Connectivity[]) {
+  const newest = newestOfEach(given)
+  if (newest.size === 0) return
+  const refs = await store.findRefs(db.sql, [...newest.keys()])
+  const named: store.ConnectivityChange[] = []
+  for (const ref of refs) named.push({ ...newest.get(ref.endpointId)!, keys: await connectivityKeys(ref) })
+  if (named.length === 0) return
+  await db.tx(async (sql) => {
+    const rows = await store.saveConnectivity(sql, named)
+    if (changes.heard())
+      await changes.tell(
+        sql,
+        rows.map((row) => ({
+          ...row,
+          before: { versionName: row.versionName, metadata: before(row) },
+          after: { versionName: row.versionName, metadata: wholeMetadata(row) },
+        })),
+      )
+    await bus.publishAll(sql, MetadataUpdated, rows.flatMap(updateOf))
+  })
+}
+
+function newestOfEach(given: Connectivity[]): Map<string, Connectivity> {
+  const newest = new Map<string, Connectivity>()
+  for (const change of given)
+    if ((newest.get(change.endpointId)?.at ?? change.at) <= change.at) newest.set(change.endpointId, change)
+  return newest
+}
+
+const before = ({ metadata, wasMetadata, wasConnected, wasConnectivityTs }: store.ConnectivityRow) =>
+  wholeMetadata({ metadata: wasMetadata ?? metadata, connected: wasConnected, connectivityTs: wasConnectivityTs })
+
+/** What is published of a change; nothing when no key differs. */
+function updateOf(row: store.ConnectivityRow) {
+  const { tenantId, applicationName, versionName, endpointId } = row
+  // Where the metadata is as it was, only the columns can differ.
+  const after = row.wasMetadata ? row : { ...row, metadata: {} }
+  const difference = differenceOf(before(after), wholeMetadata(after))
+  return difference ? [{ tenantId, applicationName, versionName, endpointId, ...difference }] : []
+}
