@@ -83,6 +83,13 @@ test('a bad secret is not repeated in the message', () => {
   )
 })
 
+test('the address of the database may name several hosts, and nothing but PostgreSQL', () => {
+  const several = 'postgres://u:p@one:5432,two:5433/db?sslmode=require'
+  assert.equal(loadConfig({ WAYPOST_DATABASE_URL: several }).databaseUrl, several)
+  for (const wrong of ['http://one/db', 'postgres://one:0/db', 'postgres://one:port/db', 'postgres://one/db?sslmode=x'])
+    assert.throws(() => loadConfig({ WAYPOST_DATABASE_URL: wrong }), /expected an address such as postgres:/)
+})
+
 test('every setting says where it came from', () => {
   const all = readSettings({ WAYPOST_PORT: '1' })
   assert.deepEqual(all.get('PORT'), { name: 'WAYPOST_PORT', value: '1', from: 'environment', secret: false })

@@ -7,6 +7,7 @@ import { resolve } from 'node:path'
 import { distance } from 'fastest-levenshtein'
 import { serviceSettings } from './assembly/settings.ts'
 import { type IsProxy, readTrustProxy } from './kernel/client-address.ts'
+import { parseUrl } from './kernel/db/hosts.ts'
 import {
   ConfigurationError,
   type DeclaredSettings,
@@ -57,10 +58,11 @@ const platform = {
   },
   DATA: { kind: 'path', default: './data', meaning: 'embedded database, keys, blobs' },
   DATABASE_URL: {
-    kind: 'url',
+    kind: 'database address',
     default: undefined,
     secret: true,
-    meaning: 'any PostgreSQL 15 or newer; default: the embedded one',
+    meaning:
+      'any PostgreSQL 15 or newer, such as postgres://user:password@host:5432/name; of several hosts (host1:5432,host2:5432) the one that accepts writes; default: the embedded one',
   },
   DATABASE_CONNECTIONS: { kind: 'integer', default: '8', meaning: 'connections that this process opens at most' },
   MASTER_KEY: {
@@ -221,6 +223,9 @@ function check(name: string, setting: Setting, value: string): string {
     case 'web address':
       if (!isWebAddress(value)) throw wrong('an address such as https://host:port, without user, query and fragment')
       return value.replace(/\/+$/, '')
+    case 'database address':
+      if (!isDatabaseAddress(value)) throw wrong('an address such as postgres://user:password@host:port/name')
+      return value
     case 'url':
       if (!URL.canParse(value)) throw wrong('an address such as scheme://host:port')
       return value.replace(/\/+$/, '')
@@ -232,6 +237,15 @@ function check(name: string, setting: Setting, value: string): string {
 const proxiesOn = (name: string) =>
   `${prefix}${name}=on is not enough, because clients can write X-Forwarded-For too; write how many proxies are in front ` +
   `(${prefix}${name}=1), or their networks (${prefix}${name}=10.0.0.0/8,fd00::/8)`
+
+function isDatabaseAddress(value: string): boolean {
+  try {
+    parseUrl(value)
+    return true
+  } catch {
+    return false
+  }
+}
 
 function isWebAddress(value: string): boolean {
   if (!URL.canParse(value)) return false

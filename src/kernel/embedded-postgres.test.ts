@@ -22,8 +22,8 @@ import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import postgres from 'postgres'
 import { atTheEnd } from '../../test/harness/database.ts'
+import { connect } from './db.ts'
 import { layout } from './embedded-postgres/cluster.ts'
 import type { PostgresConnection } from './embedded-postgres/connection.ts'
 import { family } from './embedded-postgres/orphan.ts'
@@ -46,7 +46,7 @@ const lines: string[] = []
 const start = (where = directory) => startEmbeddedPostgres({ directory: where, log: (line) => lines.push(line) })
 
 async function query(connection: PostgresConnection, text: string): Promise<Record<string, unknown>[]> {
-  const sql = postgres({ ...connection, max: 1, onnotice: () => {} })
+  const sql = connect(connection, { max: 1, translate: false })
   try {
     return [...(await sql.unsafe(text))]
   } finally {

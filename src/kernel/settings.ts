@@ -2,7 +2,16 @@
 import type { S3Settings } from './blobs/blobs.ts'
 import type { IsProxy } from './client-address.ts'
 
-export type Kind = 'text' | 'port' | 'integer' | 'switch' | 'path' | 'url' | 'web address' | 'proxies'
+export type Kind =
+  | 'text'
+  | 'port'
+  | 'integer'
+  | 'switch'
+  | 'path'
+  | 'url'
+  | 'web address'
+  | 'proxies'
+  | 'database address'
 
 export interface Setting {
   kind: Kind
