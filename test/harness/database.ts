@@ -13,8 +13,11 @@ import { migrate, readMigrations } from '../../src/kernel/migrate.ts'
 export const sharedServerVariable = 'TEST_POSTGRES'
 export const sharedDirectoryVariable = 'TEST_DIRECTORY'
 
-/** Only a power failure would show the difference; making and dropping databases takes a tenth of the time. */
-const hasty = { fsync: 'off', full_page_writes: 'off', max_wal_size: '256MB' }
+/**
+ * Only a power failure would show the difference; making and dropping databases takes a tenth of the time. The connections
+ * are for several test files at once, with several nodes each.
+ */
+const hasty = { fsync: 'off', full_page_writes: 'off', max_wal_size: '256MB', max_connections: 400 }
 
 export const startTestServer = (directory: string) =>
   startEmbeddedPostgres({ directory, log: () => {}, settings: hasty })
