@@ -11,6 +11,7 @@ import { anotherPool, throwAwayDirectory } from '../../../test/harness/database.
 import { eventually } from '../../../test/harness/eventually.ts'
 import { contentTables, migrationSources } from '../../assembly/build.ts'
 import { Identity } from '../../identity/contract.ts'
+import { backupKeyOf } from '../../kernel/backup/authentication.ts'
 import { newBlobKey, pathOfKey } from '../../kernel/blobs/blobs.ts'
 import { createFileBlobs } from '../../kernel/blobs/files.ts'
 import { holdRemovals } from '../../kernel/blobs/hold.ts'
@@ -217,7 +218,7 @@ test('a backup brings contents back beneath the running platform, and what it do
   await settled()
   const strays = files()
   const migrations = readMigrations(migrationSources(at.house.services))
-  await restore(connection, path, migrations, { ...keys, contents })
+  await restore(connection, path, migrations, { ...keys, authentication: backupKeyOf(keys.masterKey), contents })
   assert.equal((await at.admin(`GET ${root}${endpoint.path}/files/kept`)).text, 'kept')
   assert.equal((await at.admin(`GET ${root}${endpoint.path}/files/changed`)).text, 'before')
   for (const name of strays) utimesSync(join(directory(), name), new Date(0), new Date(0))
