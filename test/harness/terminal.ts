@@ -11,9 +11,13 @@ export interface Terminal {
   exit: Promise<number | null>
 }
 
-/** `script` (util-linux) makes the terminal and passes on the status. */
+/**
+ * `script` (util-linux) makes the terminal and passes on the status. It runs the command through a shell, which `exec`
+ * replaces: a shell that stays would get the Ctrl-C as well and end with 130, whatever the command ends with.
+ */
 export function atTerminal(command: string, environment: NodeJS.ProcessEnv): Terminal {
-  const child = spawn('script', ['-qec', command, '/dev/null'], { env: environment })
+  const shell = { SHELL: '/bin/sh' } // otherwise the user's own, if any
+  const child = spawn('script', ['-qec', `exec ${command}`, '/dev/null'], { env: { ...environment, ...shell } })
   let output = ''
   child.stdout.on('data', (text) => (output += text))
   child.stderr.on('data', (text) => (output += text))
