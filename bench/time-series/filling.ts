@@ -3,6 +3,7 @@ import { sleep, systemClock } from '../../src/kernel/clock.ts'
 import { createBuilder, type PackedChunk, packed } from '../../src/services/time-series/pack/chunk-builder.ts'
 import { monthsFor } from '../../src/services/time-series/pack/months.ts'
 import { copyChunks, findMonths, makeMonth } from '../../src/services/time-series/store/chunks.ts'
+import { nextWritten } from '../../src/services/time-series/store/latest-marks.ts'
 import {
   findSeries,
   insertSeries,
@@ -10,7 +11,7 @@ import {
   numberEndpoints,
   type SeriesSet,
 } from '../../src/services/time-series/store/numbers.ts'
-import { copySamples, nextWritten } from '../../src/services/time-series/store/samples.ts'
+import { copySamples } from '../../src/services/time-series/store/samples.ts'
 import { findOpenSlot, findSlots } from '../../src/services/time-series/store/slots.ts'
 import { createRows } from '../../src/services/time-series/write/rows.ts'
 import { createSlots } from '../../src/services/time-series/write/slots.ts'

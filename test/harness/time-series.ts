@@ -22,7 +22,6 @@ import tokens from '../../src/services/tokens/index.ts'
 import trafficLog from '../../src/services/traffic-log/index.ts'
 import { aTenantAdmin } from './builders.ts'
 import { type HouseOptions, openHouse } from './house.ts'
-import { oneAtATime } from './read-series.ts'
 import { addRealms } from './realm-state.ts'
 import { readPoints } from './series-reader.ts'
 
@@ -74,14 +73,7 @@ export async function openTimeSeries(options: Partial<HouseOptions> = {}) {
     house,
     service,
     /** One that has not done anything yet today. */
-    retention: () =>
-      createRetention({
-        ...house.kit,
-        reading: house.kit.db,
-        turns: oneAtATime(),
-        numbers: service.numbers,
-        applications: house.ask(Applications),
-      }),
+    retention: () => createRetention({ ...house.kit, applications: house.ask(Applications) }),
     points: (endpointId: string) => readPoints(sql, endpointId),
     /** Ends the open slot, packs what is closed and drops what is packed. */
     async pack() {

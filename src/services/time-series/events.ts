@@ -31,53 +31,6 @@ export const NumbersForgotten = defineEvent<{
     'Endpoints, or series of an application or tenant, have no numbers any more: whoever remembers them forgets',
 })
 
-// Between processes: what is stored in one and watched in another.
-
-export const LiveWanted = defineEvent<{
-  tenantId: string
-  applicationName: string
-  node: string
-  /** None: nobody watches any more; absent: all. */
-  endpointIds?: string[]
-  /** Whoever hears it says so, with this number. */
-  round?: number
-}>('time-series.live.wanted', {
-  description: 'Somebody watches points of these endpoints in a process: whoever stores them sends them there',
-})
-
-export const LiveAsked = defineEvent<{ tenantId: string; node: string }>('time-series.live.asked', {
-  description: 'A process wants to know what is watched in the others',
-})
-
-export const LiveHeard = defineEvent<{
-  tenantId: string
-  node: string
-  /** The process whose question or wish was heard. */
-  to: string
-  round: number
-}>('time-series.live.heard', {
-  description: 'A process knows what is watched in another, and sends what it stores from now on',
-})
-
-export const LiveLeft = defineEvent<{ tenantId: string; node: string }>('time-series.live.left', {
-  description: 'A process ends: nobody waits for its answers',
-})
-
-export const LivePointsSent = defineEvent<{
-  tenantId: string
-  applicationName: string
-  node: string
-  batch: number
-  part: number
-  parts: number
-  /** Of all parts together: a list of points, deflated, in base64. */
-  data: string
-  /** Some points before these did not get here. */
-  lost?: boolean
-}>('time-series.live.points-sent', {
-  description: 'Points that were stored in one process, for those who watch them in another; in parts',
-})
-
 /** Some or all samples of one message. */
 export interface ReceivedSamples {
   endpointId: string

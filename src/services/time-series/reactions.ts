@@ -5,10 +5,10 @@ import { TenantDeleted } from '../tenants/events.ts'
 import { NumbersForgotten } from './events.ts'
 import type { TimeSeriesService } from './service.ts'
 
-export function reactions(bus: Bus, { forget, memory }: TimeSeriesService) {
-  bus.react('time-series.forget-endpoints', EndpointUnregistered, forget.endpoints)
-  bus.react('time-series.forget-application', ApplicationDeleted, forget.application)
-  bus.react('time-series.forget-tenant', TenantDeleted, forget.tenant)
+export function reactions(bus: Bus, { deletions, memory }: TimeSeriesService) {
+  bus.react('time-series.forget-endpoints', EndpointUnregistered, deletions.endpoints)
+  bus.react('time-series.forget-application', ApplicationDeleted, deletions.application)
+  bus.react('time-series.forget-tenant', TenantDeleted, deletions.tenant)
   bus.hear(EndpointUnregistered, memory.forgetNumbers)
   bus.hear(NumbersForgotten, memory.forgetNumbers)
   bus.onGap(memory.forgetAll)

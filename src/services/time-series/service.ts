@@ -1,49 +1,54 @@
-import { type Clock, monotonicMs } from '../../kernel/clock.ts'
+/** Puts the service together: writing, packing, reading, live streams and deletion over their own connections. See README.md. */
+import type { Clock } from '../../kernel/clock.ts'
+import type { Db } from '../../kernel/db.ts'
 import type { Kit } from '../../kernel/define-service.ts'
 import { createGate } from '../../kernel/gate.ts'
 import type { Applications } from '../applications/contract.ts'
 import type { Register } from '../register/contract.ts'
 import type { TimeSeries } from './contract.ts'
-import { createForget, type Forget } from './delete/deletions.ts'
-import { createRetention } from './delete/retention.ts'
+import { createDeletions, type Deletions } from './delete/deletions.ts'
+import { createRetention, type Retention } from './delete/retention.ts'
 import { createRetentionPreview, type RetentionPreview } from './delete/retention-preview.ts'
+import { createUpkeep } from './delete/upkeep.ts'
 import { PointsStored } from './events.ts'
+import { createLive, type Live } from './live/live.ts'
 import { createReplay } from './live/replay.ts'
-import { createLive, type Live } from './live/watchers.ts'
 import { createNumbers, type Numbers } from './numbers/numbers.ts'
 import { createPacker, type Packer } from './pack/packer.ts'
-import { type Configured, createConfigured } from './read/configured-series.ts'
-import { createDataRules, type DataRules } from './read/data.ts'
-import { createLastRules, type LastRules } from './read/last.ts'
+import { type ConfiguredSeries, createConfiguredSeries } from './read/configured-series.ts'
+import { createDataQuery, type DataQuery } from './read/data.ts'
+import { createLastQuery, type LastQuery } from './read/last.ts'
 import { createReader } from './read/reader.ts'
-import { createSights } from './read/visible-series.ts'
+import { createVisibleSeries } from './read/visible-series.ts'
 import type { TimeSeriesSettings } from './settings.ts'
 import { createCollect } from './write/collect.ts'
 import { createConnectivitySeries } from './write/connectivity-series.ts'
-import { createPlans, type Plans } from './write/extraction-plans.ts'
-import { createLatest, type Latest } from './write/latest-values.ts'
-import { createPointRules, type PointRules } from './write/points-request.ts'
-import { tellStored } from './write/publish-samples.ts'
+import { createExtractionPlans } from './write/extraction-plan.ts'
+import { createLatestMark } from './write/latest-mark.ts'
+import { createLatestValues, type LatestValues } from './write/latest-values.ts'
+import { createPointsRequest, type PointsRequest } from './write/points-request.ts'
+import { publishPoints } from './write/publish-points.ts'
 import { createPutPoints } from './write/put-points.ts'
+import type { Rows } from './write/rows.ts'
 import { createSlots, type Slots } from './write/slots.ts'
+import { createWriteOrder } from './write/write-order.ts'
 import { createWriter, writesAtOnce } from './write/writer.ts'
 
 export interface TimeSeriesService {
   api: TimeSeries
   connectivity: ReturnType<typeof createConnectivitySeries>
-  configured: Configured
-  data: DataRules
-  last: LastRules
-  points: PointRules
+  configured: ConfiguredSeries
+  data: DataQuery
+  last: LastQuery
+  points: PointsRequest
   live: Live
   retentionPreview: RetentionPreview
   now: Clock
   numbers: Numbers
-  plans: Plans
   slots: Slots
-  latest: Latest
+  latest: LatestValues
   packer: Packer
-  forget: Forget
+  deletions: Deletions
   memory: {
     forgetNumbers(of: { tenantId: string; applicationName?: string; endpointIds?: string[] }): void
     forgetAll(): void
@@ -52,113 +57,65 @@ export interface TimeSeriesService {
   stop(): Promise<void>
 }
 
-/** Reading takes connections of its own: whoever reads years does not hold up the rest of the platform. */
+interface Given {
+  applications: Applications
+  register: Register
+}
+
+/** Parts of answers that are read from the database at the same time. */
 const readsAtOnce = { perTenant: 2, inAll: 4, waitingPerTenant: Infinity, waitMs: Infinity }
-/** Answers of a kind that are under way. */
+/** Answers of a kind that are under way at the same time. */
 const answersAtOnce = { perTenant: 32, perCaller: 24, waitingPerTenant: 1000, waitMs: 30_000 }
 
-const retentionEveryMs = 15 * 60_000
-const straysEveryMs = 24 * 3_600_000
-
-export function createTimeSeries(
-  kit: Kit<TimeSeriesSettings>,
-  { applications, register }: { applications: Applications; register: Register },
-): TimeSeriesService {
-  const { bus, jobs, log, metrics, now } = kit
-  const db = kit.db.open({ max: writesAtOnce * 2, name: 'waypost-series' })
-  const background = kit.db.open({ max: 2, name: 'waypost-series-packing', statementSeconds: 300 })
+export function createTimeSeries(kit: Kit<TimeSeriesSettings>, given: Given): TimeSeriesService {
+  const { applications, register } = given
+  const { bus, jobs, log, now } = kit
+  const pools = openPools(kit.db)
   const numbers = createNumbers(kit.db, kit.settings)
-  const plans = createPlans(applications)
   const slots = createSlots(kit)
-  const writer = createWriter({
-    db,
-    slots,
-    log,
-    metrics,
-    storing: { wanted: () => bus.isHeard(PointsStored), run: (sql, rows) => tellStored(bus, sql, rows, numbers) },
-    stored(rows) {
-      latest.stored(rows)
-      live.stored(rows)
-    },
-  })
-  const latest = createLatest({
-    db,
-    reading: kit.db,
-    numbers,
-    node: kit.newId(),
-    now,
-    log,
-    storedUpTo: writer.storedUpTo,
-  })
-  const forget = createForget({ db: kit.db, own: background, bus, jobs, register, now })
-  const reading = kit.db.open({ max: readsAtOnce.inAll * 2, name: 'waypost-series-reading' })
   const turns = createGate(readsAtOnce)
-  const retention = createRetention({ db: background, reading, turns, numbers, applications, now, log })
-  let [retainedAt, straysAt] = [Number.NEGATIVE_INFINITY, monotonicMs()]
-  const packer = createPacker({
-    db: background,
-    slots,
-    numbers,
-    now,
-    log,
-    metrics,
-    retention,
-    async also(check) {
-      await latest.complete()
-      await forget.sweep(check)
-      if (monotonicMs() - retainedAt > retentionEveryMs) {
-        await retention.run(check)
-        retainedAt = monotonicMs()
-      }
-      if (monotonicMs() - straysAt > straysEveryMs) {
-        await forget.strays(check)
-        straysAt = monotonicMs()
-      }
-    },
-  })
-
-  const reader = createReader({ db: reading, turns })
-  const sights = createSights({ db: kit.db, applications, register })
+  const retention = createRetention({ db: pools.background, applications, now, log })
+  const deletions = createDeletions({ db: kit.db, background: pools.background, bus, jobs, register, now })
+  const writing = createWriting(kit, { ...given, pools, numbers, slots })
+  const { latest, putPoints } = writing
+  const reader = createReader({ db: pools.reading, turns })
+  const visible = createVisibleSeries({ db: kit.db, applications, register })
   const live = createLive(kit, {
     numbers,
-    sights,
-    replay: createReplay({ db: reading, numbers, latest, retention, now, position: writer.position }),
+    visible,
+    replay: createReplay({ db: pools.reading, numbers, latest, retention, now, position: writing.position }),
     limits: kit.settings.live,
   })
-  const putPoints = createPutPoints({ numbers, writer })
+  writing.onStored(live.stored)
+  const packer = createPacker({
+    ...kit,
+    db: pools.background,
+    slots,
+    numbers,
+    retention,
+    also: createUpkeep({ deletions, retention }),
+  })
+  const retentionPreview = createRetentionPreview({ db: pools.reading, turns, numbers, applications, now })
   return {
+    ...questions({ visible, reader, latest, retention }),
     connectivity: createConnectivitySeries({ log, applications, register, putPoints }),
-    configured: createConfigured({ db: kit.db, applications }),
-    data: createDataRules({ sights, reader, answers: createGate(answersAtOnce) }),
-    last: createLastRules({ sights, reader, latest, retention, answers: createGate(answersAtOnce) }),
-    points: createPointRules({ applications, register, putPoints }),
+    configured: createConfiguredSeries({ db: kit.db, applications }),
+    points: createPointsRequest({ applications, register, putPoints }),
     api: {
-      collect: createCollect({ plans, numbers, writer }),
+      collect: writing.collect,
       putPoints,
       latestOf: latest.of,
-      retentionWouldDelete: retention.wouldGo,
+      retentionWouldDelete: retentionPreview.wouldDelete,
     },
     live,
-    retentionPreview: createRetentionPreview({ applications, wouldGo: retention.wouldGo }),
+    retentionPreview,
     now,
     numbers,
-    plans,
     slots,
     latest,
     packer,
-    forget,
-    memory: {
-      forgetNumbers({ tenantId, applicationName, endpointIds }) {
-        if (endpointIds) latest.forget(numbers.forgetEndpoints(endpointIds))
-        else if (applicationName !== undefined) numbers.forgetApplication({ tenantId, applicationName })
-        else numbers.forgetAll()
-      },
-      forgetAll() {
-        numbers.forgetAll()
-        slots.forget()
-        latest.forgetAll()
-      },
-    },
+    deletions,
+    memory: memoryOf({ numbers, slots, latest }),
     async start() {
       await slots.current()
       await latest.start()
@@ -166,8 +123,86 @@ export function createTimeSeries(
       packer.start()
     },
     async stop() {
-      await Promise.all([live.stop(), writer.drained(), packer.stop()])
+      await Promise.all([live.stop(), writing.drained(), packer.stop()])
       await latest.stop()
     },
   }
 }
+
+/** Nobody who writes, packs or reads has to wait for the others' connections. */
+const openPools = (db: Db) => ({
+  writing: db.open({ max: writesAtOnce * 2, name: 'waypost-series' }),
+  background: db.open({ max: 2, name: 'waypost-series-packing', statementSeconds: 300 }),
+  reading: db.open({ max: readsAtOnce.inAll * 2, name: 'waypost-series-reading' }),
+})
+
+function createWriting(
+  kit: Kit<TimeSeriesSettings>,
+  parts: Given & { pools: ReturnType<typeof openPools>; numbers: Numbers; slots: Slots },
+) {
+  const { bus, members, log, metrics } = kit
+  const { pools, numbers, slots, applications } = parts
+  const mark = createLatestMark(pools.writing, members.nodeId)
+  const order = createWriteOrder(mark)
+  const listeners: ((rows: Rows) => void)[] = []
+  const writer = createWriter({
+    db: pools.writing,
+    order,
+    slots,
+    log,
+    metrics,
+    storing: { wanted: () => bus.isHeard(PointsStored), run: (sql, rows) => publishPoints(bus, sql, rows, numbers) },
+    stored(rows) {
+      for (const listener of listeners) listener(rows)
+    },
+  })
+  const latest = createLatestValues({
+    db: pools.writing,
+    reading: kit.db,
+    numbers,
+    members,
+    mark,
+    log,
+    writes: writer,
+  })
+  const onStored = (listener: (rows: Rows) => void) => void listeners.push(listener)
+  onStored(latest.stored)
+  return {
+    collect: createCollect({ plans: createExtractionPlans(applications), numbers, writer }),
+    putPoints: createPutPoints({ numbers, writer }),
+    latest,
+    position: order.position,
+    /** Called with rows that this node has just committed. */
+    onStored,
+    drained: writer.drained,
+  }
+}
+
+function questions(parts: {
+  visible: ReturnType<typeof createVisibleSeries>
+  reader: ReturnType<typeof createReader>
+  latest: LatestValues
+  retention: Retention
+}) {
+  return {
+    data: createDataQuery({ ...parts, answers: createGate(answersAtOnce) }),
+    last: createLastQuery({ ...parts, answers: createGate(answersAtOnce) }),
+  }
+}
+
+const memoryOf = ({
+  numbers,
+  slots,
+  latest,
+}: Pick<TimeSeriesService, 'numbers' | 'slots' | 'latest'>): TimeSeriesService['memory'] => ({
+  forgetNumbers({ tenantId, applicationName, endpointIds }) {
+    if (endpointIds) latest.forget(numbers.forgetEndpoints(endpointIds))
+    else if (applicationName !== undefined) numbers.forgetApplication({ tenantId, applicationName })
+    else numbers.forgetAll()
+  },
+  forgetAll() {
+    numbers.forgetAll()
+    slots.forget()
+    latest.forgetAll()
+  },
+})

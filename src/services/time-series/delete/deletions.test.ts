@@ -111,7 +111,7 @@ suite('what goes', () => {
     const one = await registered(application)
     await collect(one, [{ a: 1 }])
     await collect({ ...application, endpointId: 'nobody' }, [{ a: 1 }])
-    await service.forget.strays(() => {})
+    await service.deletions.sweepUnregistered(() => {})
     const ids = (await sql`select endpoint_id from time_series.endpoints`).map((row) => row.endpointId)
     assert.ok(ids.includes(one.endpointId) && !ids.includes('nobody'))
   })

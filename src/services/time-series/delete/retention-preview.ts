@@ -1,30 +1,112 @@
-/** Who may ask what a retention would delete: whoever may read the configuration that it is part of. */
+/** What a retention would delete now, and who may ask: whoever may read the configuration that it is part of. */
+import type { Clock } from '../../../kernel/clock.ts'
 import { authorizeOn, type Ctx } from '../../../kernel/contract.ts'
+import type { Db } from '../../../kernel/db.ts'
+import type { Gate } from '../../../kernel/gate.ts'
 import { onResource } from '../../../kernel/permissions.ts'
 import type { Applications } from '../../applications/contract.ts'
 import { applicationResource } from '../../register/contract.ts'
 import type { RetentionConfiguration } from '../configuration.ts'
 import type { TimeSeries, WouldGo } from '../contract.ts'
 import { NoApplication } from '../errors.ts'
+import type { Numbers } from '../numbers/numbers.ts'
+import { dayMs } from '../pack/chunk-builder.ts'
+import { type Application, endpointNosOf, findSeries } from '../store/numbers.ts'
+import * as store from '../store/retention.ts'
+import { configuredRetention } from './retention.ts'
+import { limitsOf, type RetentionLimit } from './retention-limits.ts'
 
 export interface RetentionPreview {
   /** Without a proposal, of the retention that is configured. */
   of(ctx: Ctx, applicationName: string, proposed?: RetentionConfiguration): Promise<WouldGo>
+  wouldDelete: TimeSeries['retentionWouldDelete']
+}
+
+interface Deps {
+  db: Db
+  turns: Gate
+  numbers: Numbers
+  applications: Applications
+  now: Clock
 }
 
 const access = { read: 'application:read', scope: 'application:timeseries-config:read' }
 
-export function createRetentionPreview(deps: {
-  applications: Applications
-  wouldGo: TimeSeries['retentionWouldDelete']
-}): RetentionPreview {
+export function createRetentionPreview(deps: Deps): RetentionPreview {
   return {
+    wouldDelete: (of, proposed) => wouldDelete(deps, of, proposed),
     async of(ctx, applicationName, proposed) {
       const { tenantId } = ctx
       const missing = () => NoApplication({ applicationName })
       if (!(await deps.applications.exists(ctx, { name: applicationName }))) throw missing()
       authorizeOn(ctx, access, onResource(tenantId, applicationResource(applicationName)), missing)
-      return await deps.wouldGo({ tenantId, applicationName }, proposed)
+      return await wouldDelete(deps, { tenantId, applicationName }, proposed)
     },
   }
+}
+
+interface Sum {
+  points: number
+  unpacked: number
+  bytes: number
+}
+
+const nothing: Sum = { points: 0, unpacked: 0, bytes: 0 }
+
+async function wouldDelete(deps: Deps, of: Application, proposed?: RetentionConfiguration): Promise<WouldGo> {
+  const { db, turns, applications, now } = deps
+  const { retention, problems } = proposed
+    ? { retention: proposed, problems: [] }
+    : await configuredRetention(applications, of)
+  const sums = new Map<number, Sum>()
+  const limits = limitsOf(retention, await findSeries(db.sql, of), now())
+  for await (const endpointNos of limits.length > 0 ? endpointNosOf(db, of) : [])
+    await turns.pass(of.tenantId, async () => {
+      for (const limit of limits) {
+        // Samples before chunks: what is packed in between is counted twice rather than not at all.
+        await addSamples(deps, endpointNos, limit, sums)
+        const seriesIds = limit.series.map(({ seriesId }) => seriesId)
+        const packed = await store.sumExpired(db.sql, { endpointNos, seriesIds, firstDay: limit.firstDay })
+        for (const { seriesId, points, bytes } of packed) add(sums, seriesId, { points, unpacked: 0, bytes })
+      }
+    })
+  const rows = limits.flatMap(({ days, firstDay, series }) =>
+    series.map(({ seriesId, name, valueName }) => ({
+      name,
+      valueName,
+      days,
+      before: new Date(firstDay * dayMs),
+      ...(sums.get(seriesId) ?? nothing),
+    })),
+  )
+  return {
+    series: rows.sort((a, b) => (a.name + a.valueName < b.name + b.valueName ? -1 : 1)),
+    points: rows.reduce((sum, { points }) => sum + points, 0),
+    bytes: rows.reduce((sum, { bytes }) => sum + bytes, 0),
+    problems: problems.map(({ path, problem }) => ({ place: path.join('.'), problem })),
+  }
+}
+
+/** Of samples that are not packed yet. */
+async function addSamples(
+  { db, numbers }: Deps,
+  endpointNos: number[],
+  { firstDay, series }: RetentionLimit,
+  sums: Map<number, Sum>,
+) {
+  const own = new Set(series.map(({ seriesId }) => seriesId))
+  const sets = await store.countHotExpired(db.sql, endpointNos, firstDay * dayMs)
+  const seriesOf = await numbers.seriesIdsOf(sets.map(({ setId }) => setId))
+  for (const { setId, samples } of sets)
+    for (const seriesId of seriesOf.get(setId) ?? [])
+      if (own.has(seriesId)) add(sums, seriesId, { points: samples, unpacked: samples, bytes: 0 })
+}
+
+function add(sums: Map<number, Sum>, seriesId: number, { points, unpacked, bytes }: Sum) {
+  const known = sums.get(seriesId) ?? nothing
+  sums.set(seriesId, {
+    points: known.points + points,
+    unpacked: known.unpacked + unpacked,
+    bytes: known.bytes + bytes,
+  })
 }

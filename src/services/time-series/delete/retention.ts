@@ -1,212 +1,120 @@
 /**
- * How long points are kept: `retention` in the configuration of instance `epts` of an application, for example
- * `{"days": 30, "series": {"auto~x": 7}}`. Without it they stay. Days of UTC go as a whole, once all of a day is older. Only what came
- * late can be due before it is packed: then it is left out.
+ * Deletes points that are older than their application keeps them. Months that nobody keeps are dropped as partitions, the rest goes
+ * by rows. Only samples that came late can be too old before they are packed: packing leaves them out.
  */
 import type { Clock } from '../../../kernel/clock.ts'
-import type { Db, Sql } from '../../../kernel/db.ts'
-import type { Gate } from '../../../kernel/gate.ts'
+import type { Db } from '../../../kernel/db.ts'
 import type { Log } from '../../../kernel/log.ts'
 import type { Applications } from '../../applications/contract.ts'
-import { timeSeriesInstance as instance, type RetentionConfiguration } from '../configuration.ts'
-import type { WouldGo } from '../contract.ts'
-import type { Numbers } from '../numbers/numbers.ts'
-import { dayMs, dayOf } from '../pack/chunk-builder.ts'
+import { timeSeriesInstance as instance } from '../configuration.ts'
+import { dayMs } from '../pack/chunk-builder.ts'
 import { monthOf } from '../pack/months.ts'
 import * as chunks from '../store/chunks.ts'
 import { deleteLatestBefore } from '../store/latest.ts'
-import { findEndpointsOf, findSeries, type Series } from '../store/numbers.ts'
+import { type Application, endpointNosOf, findSeries } from '../store/numbers.ts'
 import * as store from '../store/retention.ts'
+import { type KeptSince, keptSinceOf, limitsOf, type RetentionLimit } from './retention-limits.ts'
 
-/** Undefined: for ever. */
-const daysOf = ({ days, series = {} }: RetentionConfiguration, name: string) =>
-  Object.hasOwn(series, name) ? series[name] : days
-/** The first day that stays. */
-const firstDayOf = (days: number, now: Date) => dayOf(now.getTime() - days * dayMs)
-
-interface Limit {
-  days: number
-  /** The first day that stays. */
-  day: number
-  series: Series[]
+export interface Retention {
+  keptSince(of: Application): Promise<KeptSince>
+  /** By the number of a series, the first day that is kept of it; series that are kept for ever are missing. */
+  firstDays(): Promise<Map<number, number>>
+  /** Points of days that were dealt with have come late: deal with them again. */
+  again(): void
+  /** `check` throws when it is time to end. */
+  run(check: () => void): Promise<void>
 }
 
-function limitsOf(retention: RetentionConfiguration, series: Series[], now: Date): Limit[] {
-  const byDays = new Map<number, Series[]>()
-  for (const one of series) {
-    const days = daysOf(retention, one.name)
-    if (days !== undefined) byDays.set(days, [...(byDays.get(days) ?? []), one])
-  }
-  return [...byDays].map(([days, own]) => ({ days, day: firstDayOf(days, now), series: own }))
-}
-
-const endpointsAtOnce = 500
-
-export interface RetentionOptions {
+interface Deps {
   db: Db
-  /** For previews, which somebody waits for. */
-  reading: Db
-  turns: Gate
-  numbers: Numbers
-  applications: Applications
+  applications: Pick<Applications, 'configuration'>
   now: Clock
   log: Log
 }
 
-export function createRetention(options: RetentionOptions) {
-  const { db, reading, turns, numbers, applications, now, log } = options
-  /** What was done already: it changes once a day, or with the configuration. */
-  const done = new Map<string, string>()
+/** A part that cannot be understood deletes nothing. */
+export async function configuredRetention(applications: Deps['applications'], of: Application) {
+  const { config, problems } = await applications.configuration({ ...of, instance })
+  return { retention: config.retention ?? {}, problems: problems.filter(({ path }) => path[0] === 'retention') }
+}
 
-  async function configured(of: store.ApplicationRef) {
-    const { config, problems } = await applications.configuration({ ...of, instance })
-    return { retention: config.retention ?? {}, problems: problems.filter(({ path }) => path[0] === 'retention') }
-  }
-
-  async function* pagesOf(sql: Sql, of: store.ApplicationRef) {
-    for (let after = ''; ; ) {
-      const page = await findEndpointsOf(sql, { ...of, after, limit: endpointsAtOnce })
-      if (page.length === 0) return
-      yield page.map(({ endpointNo }) => endpointNo)
-      after = page.at(-1)!.endpointId
-    }
-  }
-
-  async function expire(of: store.ApplicationRef, limits: Limit[], all: boolean, check: () => void): Promise<boolean> {
-    for await (const endpointNos of pagesOf(db.sql, of)) {
-      check()
-      const mine = await db.tx(async (sql) => {
-        if (!(await chunks.tryPackingLock(sql))) return false
-        for (const { day, series } of limits)
-          await store.deleteExpired(sql, { endpointNos, seriesIds: series.map(({ seriesId }) => seriesId), day })
-        if (all) await deleteLatestBefore(sql, endpointNos, Math.min(...limits.map(({ day }) => day)) * dayMs)
-        return true
-      })
-      if (!mine) return false
-    }
-    return true
-  }
-
-  async function dropMonths(firstDay: number) {
-    for (const name of await chunks.findMonths(db.sql)) {
-      const month = monthOf(name)
-      if (!month || month.to > firstDay) continue
-      await db.tx(async (sql) => {
-        if (await chunks.tryPackingLock(sql)) await chunks.dropMonth(sql, name)
-      })
-    }
-  }
-
-  /** Of those of them that are not packed yet. */
-  async function addHot(endpointNos: number[], { day, series }: Limit, sums: Map<number, Sum>) {
-    const own = new Set(series.map(({ seriesId }) => seriesId))
-    const sets = await store.countHotExpired(reading.sql, endpointNos, day * dayMs)
-    const seriesOf = await numbers.seriesIdsOf(sets.map(({ setId }) => setId))
-    for (const { setId, samples } of sets)
-      for (const seriesId of seriesOf.get(setId) ?? [])
-        if (own.has(seriesId)) add(sums, seriesId, { points: samples, unpacked: samples, bytes: 0 })
-  }
-
+export function createRetention(deps: Deps): Retention {
+  const { db, applications, now } = deps
+  /** By application, the limits that were enforced: they change once a day, or with the configuration. */
+  const enforced = new Map<string, string>()
   return {
-    /** Of a series with this name, the first moment that is kept. */
-    async keptSince(of: store.ApplicationRef): Promise<KeptSince> {
-      const { retention } = await configured(of)
-      const at = now()
-      return (name) => {
-        const days = daysOf(retention, name)
-        return days === undefined ? Number.NEGATIVE_INFINITY : firstDayOf(days, at) * dayMs
-      }
+    async keptSince(of) {
+      const { retention } = await configuredRetention(applications, of)
+      return keptSinceOf(retention, now())
     },
-
-    /** By the number of a series, the first day that is kept of it; others are kept for ever. */
-    async firstDays(): Promise<Map<number, number>> {
+    async firstDays() {
       const days = new Map<number, number>()
       for (const of of await store.findApplications(db.sql)) {
-        const { retention } = await configured(of)
+        const { retention } = await configuredRetention(applications, of)
         if (retention.days === undefined && retention.series === undefined) continue
-        for (const { day, series } of limitsOf(retention, await findSeries(db.sql, of), now()))
-          for (const { seriesId } of series) days.set(seriesId, day)
+        for (const { firstDay, series } of limitsOf(retention, await findSeries(db.sql, of), now()))
+          for (const { seriesId } of series) days.set(seriesId, firstDay)
       }
       return days
     },
-
-    /** Something of days that were done came late: they are looked at again. */
-    again: () => done.clear(),
-
-    /** `check` throws when it is time to end. */
-    async run(check: () => void) {
-      /** The first day that anybody keeps. */
-      let firstDay = Number.POSITIVE_INFINITY
-      const due: (() => Promise<void>)[] = []
-      for (const of of await store.findApplications(db.sql)) {
-        const { retention, problems } = await configured(of)
-        if (problems.length > 0) log.warn({ ...of, problems }, 'parts of the retention in epts are left out')
-        const limits = limitsOf(retention, await findSeries(db.sql, of), now())
-        const all = retention.days !== undefined
-        for (const { day } of limits) firstDay = Math.min(firstDay, day)
-        if (!all) firstDay = Number.NEGATIVE_INFINITY
-        if (limits.length === 0) continue
-        const key = `${of.tenantId}\n${of.applicationName}`
-        const state = JSON.stringify(limits.map(({ day, series }) => [day, series.length]))
-        if (done.get(key) === state) continue
-        due.push(async () => {
-          if (await expire(of, limits, all, check)) done.set(key, state)
-        })
-      }
-      // What goes as a whole need not be deleted row by row.
-      if (Number.isFinite(firstDay)) await dropMonths(firstDay)
-      for (const work of due) await work()
-    },
-
-    /** What would be deleted now, with the retention that is configured or a proposed one. */
-    async wouldGo(of: store.ApplicationRef, proposed?: RetentionConfiguration): Promise<WouldGo> {
-      const { retention, problems } = proposed ? { retention: proposed, problems: [] } : await configured(of)
-      const sums = new Map<number, Sum>()
-      const limits = limitsOf(retention, await findSeries(reading.sql, of), now())
-      for await (const endpointNos of limits.length > 0 ? pagesOf(reading.sql, of) : [])
-        await turns.pass(of.tenantId, async () => {
-          for (const limit of limits) {
-            // Samples before chunks: what is packed in between is counted twice rather than not at all.
-            await addHot(endpointNos, limit, sums)
-            const seriesIds = limit.series.map(({ seriesId }) => seriesId)
-            const packed = await store.sumExpired(reading.sql, { endpointNos, seriesIds, day: limit.day })
-            for (const { seriesId, points, bytes } of packed) add(sums, seriesId, { points, unpacked: 0, bytes })
-          }
-        })
-      const rows = limits.flatMap(({ days, day, series: own }) =>
-        own.map(({ seriesId, name, valueName }) => ({
-          name,
-          valueName,
-          days,
-          before: new Date(day * dayMs),
-          ...(sums.get(seriesId) ?? nothing),
-        })),
-      )
-      return {
-        series: rows.sort((a, b) => (a.name + a.valueName < b.name + b.valueName ? -1 : 1)),
-        points: rows.reduce((sum, { points }) => sum + points, 0),
-        bytes: rows.reduce((sum, { bytes }) => sum + bytes, 0),
-        problems: problems.map(({ path, problem }) => ({ place: path.join('.'), problem })),
-      }
-    },
+    again: () => enforced.clear(),
+    run: (check) => enforceAll(deps, enforced, check),
   }
 }
-export type KeptSince = (seriesName: string) => number
-export type RetentionRules = ReturnType<typeof createRetention>
 
-interface Sum {
-  points: number
-  unpacked: number
-  bytes: number
+async function enforceAll(deps: Deps, enforced: Map<string, string>, check: () => void) {
+  const { db, applications, now, log } = deps
+  /** The first day that any application keeps. */
+  let firstDay = Number.POSITIVE_INFINITY
+  const due: (() => Promise<void>)[] = []
+  for (const of of await store.findApplications(db.sql)) {
+    const { retention, problems } = await configuredRetention(applications, of)
+    if (problems.length > 0) log.warn({ ...of, problems }, 'parts of the retention in epts are ignored')
+    const limits = limitsOf(retention, await findSeries(db.sql, of), now())
+    const isForAll = retention.days !== undefined
+    for (const limit of limits) firstDay = Math.min(firstDay, limit.firstDay)
+    if (!isForAll) firstDay = Number.NEGATIVE_INFINITY
+    if (limits.length === 0) continue
+    const key = `${of.tenantId}\n${of.applicationName}`
+    const state = JSON.stringify(limits.map((limit) => [limit.firstDay, limit.series.length]))
+    if (enforced.get(key) === state) continue
+    due.push(async () => {
+      if (await enforce(db, of, { limits, isForAll }, check)) enforced.set(key, state)
+    })
+  }
+  // Rows of a month that is dropped need not be deleted one by one.
+  if (Number.isFinite(firstDay)) await dropMonths(db, firstDay)
+  for (const work of due) await work()
 }
 
-const nothing: Sum = { points: 0, unpacked: 0, bytes: 0 }
+/** False where another node packs or deletes at this moment. */
+async function enforce(
+  db: Db,
+  of: Application,
+  { limits, isForAll }: { limits: RetentionLimit[]; isForAll: boolean },
+  check: () => void,
+): Promise<boolean> {
+  for await (const endpointNos of endpointNosOf(db, of)) {
+    check()
+    const isDone = await db.tx(async (sql) => {
+      if (!(await chunks.tryPackingLock(sql))) return false
+      for (const { firstDay, series } of limits)
+        await store.deleteExpired(sql, { endpointNos, seriesIds: series.map(({ seriesId }) => seriesId), firstDay })
+      const oldest = Math.min(...limits.map(({ firstDay }) => firstDay))
+      if (isForAll) await deleteLatestBefore(sql, endpointNos, oldest * dayMs)
+      return true
+    })
+    if (!isDone) return false
+  }
+  return true
+}
 
-function add(sums: Map<number, Sum>, seriesId: number, { points, unpacked, bytes }: Sum) {
-  const known = sums.get(seriesId) ?? nothing
-  sums.set(seriesId, {
-    points: known.points + points,
-    unpacked: known.unpacked + unpacked,
-    bytes: known.bytes + bytes,
-  })
+async function dropMonths(db: Db, firstDay: number) {
+  for (const name of await chunks.findMonths(db.sql)) {
+    const month = monthOf(name)
+    if (!month || month.to > firstDay) continue
+    await db.tx(async (sql) => {
+      if (await chunks.tryPackingLock(sql)) await chunks.dropMonth(sql, name)
+    })
+  }
 }

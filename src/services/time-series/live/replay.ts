@@ -3,12 +3,13 @@ import type { Clock } from '../../../kernel/clock.ts'
 import type { Db } from '../../../kernel/db.ts'
 import { invalidField } from '../../../kernel/errors.ts'
 import type { Value } from '../contract.ts'
-import type { KeptSince, RetentionRules } from '../delete/retention.ts'
+import type { Retention } from '../delete/retention.ts'
+import type { KeptSince } from '../delete/retention-limits.ts'
 import type { Numbers } from '../numbers/numbers.ts'
-import { findSamplesSince } from '../store/live.ts'
 import { findEndpointsOf, findTheseEndpointsOf, type NumberedEndpoint } from '../store/numbers.ts'
+import { findSamplesSince } from '../store/samples.ts'
 import { findSlots } from '../store/slots.ts'
-import type { Latest } from '../write/latest-values.ts'
+import type { LatestValues } from '../write/latest-values.ts'
 import { valuesOf } from '../write/rows.ts'
 import { type LivePoint, livePoint } from './live-point.ts'
 import type { Subscription, Watched } from './subscription.ts'
@@ -19,8 +20,6 @@ const samplesMax = 10_000
 const agoMaxMs = 15 * 60_000
 /** A sample is stamped before it is stored; other processes may take so long for that. */
 const slackMs = 5_000
-/** The table of the newest values is at most so far behind other processes. */
-const behindMs = 35_000
 
 export interface Replay {
   /** A place in the order of writes: what is stored from now on comes after it. */
@@ -42,8 +41,8 @@ interface One {
 export function createReplay(deps: {
   db: Db
   numbers: Numbers
-  latest: Latest
-  retention: Pick<RetentionRules, 'keptSince'>
+  latest: Pick<LatestValues, 'of'>
+  retention: Pick<Retention, 'keptSince'>
   now: Clock
   position(): Promise<number>
 }): Replay {
@@ -97,10 +96,10 @@ export function createReplay(deps: {
     async since(subscription, lastEventId) {
       const written = /^\d{1,16}$/.test(lastEventId) ? Number(lastEventId) : 0
       if (written < (now().getTime() - agoMaxMs) * 1000) return 'too_old'
-      // Whatever was stored since is in the slot that was open then, or in a later one.
+      // What was stored since is in the slots that are not packed yet, unless it is older than the oldest of them.
       const slots = (await findSlots(db.sql)).filter(({ state }) => state === 'open' || state === 'closed')
-      const oldest = Math.min(...slots.map(({ openedDate }) => openedDate?.getTime() ?? Number.POSITIVE_INFINITY))
-      if (written < oldest * 1000) return 'too_old'
+      const oldest = Math.min(...slots.map(({ openedWritten }) => openedWritten ?? Number.POSITIVE_INFINITY))
+      if (written < oldest) return 'too_old'
       const endpoints = await endpointsOf(subscription)
       if (endpoints.length > endpointsMax) return 'too_many'
       const visible = endpoints.filter(({ endpointId }) => subscription.sees(endpointId))
@@ -113,21 +112,13 @@ export function createReplay(deps: {
       if (endpoints.length > endpointsMax)
         throw invalidField('initial', `the application has more than ${endpointsMax} endpoints: name some of them`)
       const visible = endpoints.filter(({ endpointId }) => subscription.sees(endpointId))
-      const stored = await latest.of(visible.map(({ endpointNo }) => endpointNo))
-      const recent = await samplesSince(visible, (await position()) - behindMs * 1000)
-      const newest = new Map<string, One>()
-      const take = (one: One) => {
-        const key = `${one.endpointId}\n${one.seriesId}`
-        const known = newest.get(key)
-        if (!known || one.timestamp > known.timestamp || (one.timestamp === known.timestamp && one.written > 0))
-          newest.set(key, { ...one, written: 0 })
-      }
-      for (const { endpointId, endpointNo } of visible)
-        for (const one of stored.get(endpointNo) ?? []) take({ ...one, endpointId, written: 0 })
-      for (const one of recent ?? []) take(one)
+      const found = await latest.of(visible.map(({ endpointNo }) => endpointNo))
+      const newest = visible.flatMap(({ endpointId, endpointNo }) =>
+        (found.get(endpointNo) ?? []).map((one) => ({ ...one, endpointId, written: 0 })),
+      )
       // Of a series with several values the newest time is its newest point.
       const keptSince = await retention.keptSince(subscription)
-      return newestOfSeries(await pointsOf(subscription, [...newest.values()], keptSince))
+      return newestOfSeries(await pointsOf(subscription, newest, keptSince))
     },
   }
 }

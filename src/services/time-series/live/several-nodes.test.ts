@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { freshDatabase } from '../../../../test/harness/database.ts'
+import { atTheEnd, freshDatabase } from '../../../../test/harness/database.ts'
 import { eventually } from '../../../../test/harness/eventually.ts'
 import { openLive } from '../../../../test/harness/live.ts'
-import { overheardEvents } from '../../../../test/harness/nodes.ts'
+import { aNode, kernelDatabase } from '../../../../test/harness/nodes.ts'
 import { addRealms } from '../../../../test/harness/realm-state.ts'
-import { LiveAsked } from '../events.ts'
-import { createPeers } from './peers.ts'
+import { sleep } from '../../../kernel/clock.ts'
+import { connect } from '../../../kernel/db.ts'
+import { postgresTransport } from '../../../kernel/signals.ts'
+import { createInterests } from './interests.ts'
 
 const connection = await freshDatabase()
 const open = () => openLive({ connection, environment: { WAYPOST_MASTER_KEY: 'm'.repeat(40) } })
@@ -15,8 +17,16 @@ await addRealms(stores.house, 'platform', 'default', 'other')
 const watches = await open()
 const { endpoint, registered, collect } = stores
 
-const messages = await overheardEvents(connection)
-const sent = () => messages.filter(({ event }) => event === 'time-series.live.points-sent').length
+/** What the nodes send each other, by the channel that it takes. */
+const sent = { toWatcher: [] as string[], toAll: [] as string[] }
+const listener = connect(connection, { max: 1 })
+atTheEnd(() => listener.end())
+for (const [to, channel] of [
+  ['toWatcher', `waypost_node_${watches.house.kit.members.nodeId}`],
+  ['toAll', 'waypost_all'],
+] as const)
+  await listener.listen(channel, (frame) => void sent[to].push(frame))
+const withPoints = (frames: string[]) => frames.filter((frame) => frame.includes('time-series.live-points')).length
 
 test('what one process stores is watched in another, however long it is, and nothing is sent that nobody watches', async () => {
   const app = await endpoint({ 'time-series': { names: { s: { values: [{ path: 's' }] } } } })
@@ -35,19 +45,27 @@ test('what one process stores is watched in another, however long it is, and not
   const seen = () => source.events.flatMap(({ data }) => data[one.endpointId]['auto~a'] ?? [])
   await eventually(() => assert.equal(seen().filter(({ timestamp }) => Date.parse(timestamp) >= 1000).length, 500))
   assert.ok(source.events.every(({ event, data }) => event === 'points' && Object.keys(data).length === 1))
+  const count = withPoints(sent.toWatcher)
+  assert.ok(count > 0 && count < 100, `${count} messages`)
 
-  const before = sent()
-  assert.ok(before > 0 && before < 100, `${before} messages`)
-  await collect(two, [{ timestamp: 4, a: 4 }])
+  // Points leave a node in their order: when this one is there, those before it were sent or never will be.
+  const last = await registered(app)
+  const control = await watches.watch(app, `?endpointId=${last.endpointId}`)
+  let marker = 1_000_000
+  async function isSent(of: typeof one) {
+    const value = ++marker
+    await collect(of, [{ timestamp: value, a: value }])
+    await collect(last, [{ timestamp: value, a: value }])
+    const seen = () => JSON.stringify(control.events.map(({ data }) => data)).includes(`"value":${value}`)
+    await eventually(() => assert.ok(seen()))
+    return sent.toWatcher.some((frame) => frame.includes(of.endpointId) && frame.includes(`${value}`))
+  }
+  assert.ok(await isSent(one))
+  assert.ok(!(await isSent(two)))
   source.close()
-  await eventually(() => {
-    const told = messages.findLast(({ event }) => event === 'time-series.live.wanted')!
-    assert.deepEqual(told.payload.endpointIds, [])
-  })
-  await collect(one, [{ timestamp: 5, a: 5 }])
-  await stores.house.kit.bus.settled()
-  await new Promise((done) => setTimeout(done, 120))
-  assert.equal(sent(), before)
+  await eventually(async () => assert.ok(!(await isSent(one))))
+  assert.equal(withPoints(sent.toAll), 0, 'points go to the node that watches them')
+  control.close()
 })
 
 test('what another process stores is never missed, not even in the moment in which a stream has opened', async () => {
@@ -68,10 +86,9 @@ test('what another process stores is never missed, not even in the moment in whi
 
 test('who waits for a process that does not answer says that points may be missing, once', async () => {
   const app = await endpoint()
-  const { db, bus } = stores.house.kit
-  await db.tx((sql) => bus.publish(sql, LiveAsked, { tenantId: 'platform', node: 'ghost' }))
-  const answers = () => messages.filter(({ event, payload }) => event.endsWith('.heard') && payload.to === 'ghost')
-  await eventually(() => assert.equal(answers().length, 2, 'both processes have heard of it'))
+  // A node that lives as far as the table says.
+  await stores.sql`insert into kernel.nodes (id, version, seen_at) values ('ghost', '', now() + interval '1 hour')`
+  await eventually(() => assert.ok(watches.house.kit.members.isAlive('ghost')))
   const source = await watches.watch(app)
   assert.equal((await source.next('gap')).data.reason, 'missed')
   source.close()
@@ -79,39 +96,50 @@ test('who waits for a process that does not answer says that points may be missi
   await collect(await registered(app), [{ timestamp: 1, a: 1 }])
   await next.next('points')
   assert.ok(next.events.every(({ event }) => event !== 'gap'))
+  await stores.sql`delete from kernel.nodes where id = 'ghost'`
 })
 
-test('who begins to watch waits until the others know of it, however long a message takes', async () => {
-  const of = { tenantId: 'default', applicationName: 'somewhere' }
-  const { promise: isSlow, resolve: goOn } = Promise.withResolvers<void>()
-  const { bus } = watches.house.kit
-  const slowBus: typeof bus = {
-    ...bus,
-    async publishAll(sql, event, payloads) {
-      await isSlow
-      await bus.publishAll(sql, event, payloads)
+test('who begins to watch waits until the others know of it, however long a message takes', async (t) => {
+  const isSlow = Promise.withResolvers<void>()
+  let isHeld = false
+  // Whatever becomes of the test: a node that is held cannot stop.
+  t.after(() => isSlow.resolve())
+  const database = await kernelDatabase(t)
+  const storing = await aNode(database)
+  const asking = await aNode(database, {
+    transport(db) {
+      const real = postgresTransport(db)
+      return {
+        ...real,
+        async send(messages, rowIds) {
+          if (isHeld) await isSlow.promise
+          await real.send(messages, rowIds)
+        },
+      }
     },
-  }
-  const here = { deliver() {}, missed() {} }
-  const all = () => [{ ...of, endpointIds: undefined }]
-  const asking = createPeers({ ...watches.house.kit, bus: slowBus }, 'asking', { ...here, wanted: all })
-  const storing = createPeers(stores.house.kit, 'storing', { ...here, wanted: () => [] })
-  await asking.start()
-  await storing.start()
-  const met = () => messages.some(({ payload }) => payload.node === 'asking' && payload.to === 'storing')
-  await eventually(() => assert.ok(met(), 'they have met'))
-  let isKnown: boolean | undefined
-  const known = asking.more(of).then((everybody) => {
-    isKnown = everybody
   })
-  await collect(await registered(await endpoint()), [{ a: 1 }])
+  const of = { tenantId: 'default', applicationName: 'somewhere' }
+  const knows = createInterests({ ...storing, own: () => [] })
+  const tells = createInterests({ ...asking, own: () => [] })
+  await storing.start()
+  await asking.start()
+  isHeld = true
+  let isKnown: boolean | undefined
+  const known = tells
+    .announce(() => of)
+    .then((everybody) => {
+      isKnown = everybody
+    })
+  await sleep(100)
   assert.equal(isKnown, undefined)
-  assert.equal(storing.wants({ ...of, endpointId: 'any' }), false)
-  goOn()
+  assert.ok(knows.isEmpty())
+  isSlow.resolve()
   await known
   assert.equal(isKnown, true)
-  assert.ok(storing.wants({ ...of, endpointId: 'any' }))
-  await Promise.all([asking.stop(), storing.stop()])
+  assert.deepEqual(knows.nodesFor({ ...of, endpointId: 'any' }), [asking.nodeId])
+  // What a node watches ends with it.
+  await asking.stop()
+  await eventually(() => assert.ok(knows.isEmpty()))
 })
 
 test('a process that starts later asks what is watched, and one that lost sight of the others says so', async () => {

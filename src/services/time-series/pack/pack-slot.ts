@@ -6,7 +6,7 @@ import { between, merge, type Points, type Value } from '../points.ts'
 import * as store from '../store/chunks.ts'
 import { saveLatest } from '../store/latest.ts'
 import { findKnownNumbers } from '../store/numbers.ts'
-import { storedForm } from '../write/latest-values.ts'
+import { storedForm } from '../write/rows.ts'
 import { type Chunk, createBuilder, dayOf, type PackedChunk, packed, pointsMax } from './chunk-builder.ts'
 import { unpack } from './chunk-codec.ts'
 

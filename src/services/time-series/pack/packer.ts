@@ -9,7 +9,7 @@ import type { Db } from '../../../kernel/db.ts'
 import type { Log } from '../../../kernel/log.ts'
 import type { Metrics } from '../../../kernel/metrics.ts'
 import { createPace } from '../../../kernel/pace.ts'
-import type { RetentionRules } from '../delete/retention.ts'
+import type { Retention } from '../delete/retention.ts'
 import type { Numbers } from '../numbers/numbers.ts'
 import * as chunks from '../store/chunks.ts'
 import * as store from '../store/slots.ts'
@@ -33,7 +33,7 @@ export interface PackerOptions {
   log: Log
   metrics: Metrics
   /** How long series are kept: what is due before it is packed need not be packed. */
-  retention: Pick<RetentionRules, 'firstDays' | 'again'>
+  retention: Pick<Retention, 'firstDays' | 'again'>
   /** What else is to be done by one process at a time; `check` throws when it is time to end. */
   also(check: () => void): Promise<void>
 }

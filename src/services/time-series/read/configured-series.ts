@@ -12,14 +12,14 @@ export interface SeriesNames {
   values: string[]
 }
 
-export interface Configured {
+export interface ConfiguredSeries {
   /** By application, of all that the caller may read the configuration of, or of these of them. */
   of(ctx: Ctx, applicationNames: string[] | undefined): Promise<Record<string, SeriesNames[]>>
 }
 
 const applicationsAtOnce = 200
 
-export function createConfigured({ db, applications }: { db: Db; applications: Applications }): Configured {
+export function createConfiguredSeries({ db, applications }: { db: Db; applications: Applications }): ConfiguredSeries {
   async function* pages(ctx: Ctx, names: string[] | undefined) {
     for (let after = ''; ; ) {
       const of = { tenantId: ctx.tenantId, instance, names, after, limit: applicationsAtOnce }

@@ -11,7 +11,7 @@ import type { Interval } from './intervals.ts'
 import type { Piece } from './pieces.ts'
 import type { Part, Question, Reader } from './reader.ts'
 import { heldAnswer } from './response-limit.ts'
-import type { Asked, Sight, Sights } from './visible-series.ts'
+import type { Asked, Visible, VisibleSeries } from './visible-series.ts'
 
 /** What is to be made of the points. */
 export type Reduction = { aggregate: Aggregate; interval: Interval } | { points: number }
@@ -23,15 +23,15 @@ export interface DataQuestion extends Asked {
   format: 'json' | 'csv'
 }
 
-export interface DataRules {
+export interface DataQuery {
   /** Whoever may not read learns so at once; the text comes as it is asked for. */
   read(ctx: Ctx, question: DataQuestion): Promise<AsyncIterable<Buffer>>
 }
 
-export function createDataRules(deps: { sights: Sights; reader: Reader; answers: OpenGate }): DataRules {
-  const { sights, reader, answers } = deps
+export function createDataQuery(deps: { visible: VisibleSeries; reader: Reader; answers: OpenGate }): DataQuery {
+  const { visible, reader, answers } = deps
 
-  async function* partsOf(ctx: Ctx, { endpoints, series }: Sight, question: DataQuestion) {
+  async function* partsOf(ctx: Ctx, { endpoints, series }: Visible, question: DataQuestion) {
     const { applicationName, span, descending, reduction } = question
     if (series.length === 0) return
     for await (const page of endpoints) {
@@ -45,10 +45,10 @@ export function createDataRules(deps: { sights: Sights; reader: Reader; answers:
 
   return {
     async read(ctx, question) {
-      const sight = await sights.of(ctx, question)
-      const parts = partsOf(ctx, sight, question)
+      const found = await visible.of(ctx, question)
+      const parts = partsOf(ctx, found, question)
       const { format, descending } = question
-      const pieces = format === 'csv' ? csvOf(parts, sight.series, descending) : jsonOf(parts, descending)
+      const pieces = format === 'csv' ? csvOf(parts, found.series, descending) : jsonOf(parts, descending)
       return heldAnswer(answers, ctx, pieces)
     },
   }

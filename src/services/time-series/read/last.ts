@@ -1,17 +1,18 @@
 /** The last points of each series of each endpoint, the newest first. */
 import type { Ctx } from '../../../kernel/contract.ts'
 import type { OpenGate } from '../../../kernel/gate.ts'
-import type { KeptSince, RetentionRules } from '../delete/retention.ts'
+import type { Retention } from '../delete/retention.ts'
+import type { KeptSince } from '../delete/retention-limits.ts'
 import { dayMs } from '../pack/chunk-builder.ts'
 import type { NumberedEndpoint } from '../store/numbers.ts'
 import { timeMax, timeMin } from '../times.ts'
-import type { Latest } from '../write/latest-values.ts'
+import type { LatestValues } from '../write/latest-values.ts'
 import type { AskedSeries } from './asked-series.ts'
 import { putPoints, type Rows, rowAt, rowsOf } from './point-json.ts'
 import type { Reader } from './reader.ts'
 import { heldAnswer } from './response-limit.ts'
 import { createTextBuffer, take } from './text-buffer.ts'
-import type { Asked, Sights } from './visible-series.ts'
+import type { Asked, VisibleSeries } from './visible-series.ts'
 
 export interface LastQuestion extends Asked {
   /** The last time that counts; undefined: all do. */
@@ -20,7 +21,7 @@ export interface LastQuestion extends Asked {
   limit: number
 }
 
-export interface LastRules {
+export interface LastQuery {
   /** Whoever may not read learns so at once; the text comes as it is asked for. */
   read(ctx: Ctx, question: LastQuestion): Promise<AsyncIterable<Buffer>>
 }
@@ -28,14 +29,14 @@ export interface LastRules {
 /** Points that are kept in memory until they are answered with, about. */
 const pointsAtOnce = 100_000
 
-export function createLastRules(deps: {
-  sights: Sights
+export function createLastQuery(deps: {
+  visible: VisibleSeries
   reader: Reader
-  latest: Latest
-  retention: Pick<RetentionRules, 'keptSince'>
+  latest: LatestValues
+  retention: Pick<Retention, 'keptSince'>
   answers: OpenGate
-}): LastRules {
-  const { sights, reader, latest, retention, answers } = deps
+}): LastQuery {
+  const { visible, reader, latest, retention, answers } = deps
 
   async function newestOf(page: NumberedEndpoint[], series: AskedSeries[], keptSince: KeptSince): Promise<Texts> {
     const found = await latest.of(page.map(({ endpointNo }) => endpointNo))
@@ -66,7 +67,7 @@ export function createLastRules(deps: {
 
   return {
     async read(ctx, question) {
-      const { endpoints, series } = await sights.of(ctx, question)
+      const { endpoints, series } = await visible.of(ctx, question)
       const { offset, limit, until, applicationName } = question
       // The table of the newest values, and samples that came late, may hold what the retention does not allow any more.
       const keptSince = await retention.keptSince({ tenantId: ctx.tenantId, applicationName })
@@ -137,7 +138,7 @@ interface Collecting {
  * series of which there are, are not asked for any more.
  */
 async function lookBack(
-  { reader, latest, keptSince }: { reader: Reader; latest: Latest; keptSince: KeptSince },
+  { reader, latest, keptSince }: { reader: Reader; latest: LatestValues; keptSince: KeptSince },
   { tenantId }: Ctx,
   { applicationName, until = timeMax, offset, limit }: LastQuestion,
   page: NumberedEndpoint[],
@@ -206,7 +207,7 @@ function keptOf(rows: Rows, since: number): Rows {
 }
 
 /** Since when to look first: the day of the newest points that count. */
-function firstDay(newest: Awaited<ReturnType<Latest['of']>>, until: number): number {
+function firstDay(newest: Awaited<ReturnType<LatestValues['of']>>, until: number): number {
   let last = timeMin
   for (const values of newest.values())
     for (const { timestamp } of values) if (timestamp > last && timestamp <= until) last = timestamp

@@ -11,11 +11,11 @@ import { Register } from '../../register/contract.ts'
 import { dayMs } from '../pack/chunk-builder.ts'
 import type { Value } from '../points.ts'
 import { timeMax, timeMin } from '../times.ts'
-import { createDataRules, type DataQuestion } from './data.ts'
+import { createDataQuery, type DataQuestion } from './data.ts'
 import { type Aggregate, aggregates } from './interval-sums.ts'
 import { intervalOf } from './intervals.ts'
 import { createReader } from './reader.ts'
-import { createSights } from './visible-series.ts'
+import { createVisibleSeries } from './visible-series.ts'
 
 const { admin, collect, endpoint, house, pack, points, registered, sql } = await openTimeSeries()
 const start = Date.UTC(2026, 0, 1)
@@ -136,7 +136,7 @@ const rulesWith = (limits: { points: number; hotValues: number }) => {
   })
   const deps = { db, applications: house.ask(Applications), register: house.ask(Register) }
   const answers = createGate({ perTenant: 1, waitingPerTenant: 0 })
-  return createDataRules({ sights: createSights(deps), reader, answers })
+  return createDataQuery({ visible: createVisibleSeries(deps), reader, answers })
 }
 
 async function answerOf(

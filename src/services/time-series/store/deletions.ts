@@ -1,6 +1,7 @@
 /** Endpoints that are no more. */
 import type { Sql } from '../../../kernel/db.ts'
-import { findOpenSlot, holdSlot } from './slots.ts'
+import { holdOpenSlot } from './samples.ts'
+import { findOpenSlot } from './slots.ts'
 
 /** They have no numbers any more: nothing of theirs is read, and what is packed is deleted later. */
 export async function insertGone(sql: Sql, endpointIds: string[], cutoff: number, at: Date): Promise<number[]> {
@@ -52,17 +53,17 @@ export async function deleteGone(sql: Sql, endpointNos: number[]) {
 }
 
 /**
- * Samples that came after an endpoint was registered anew, but under its old number, are written once more under the new one.
- * In a transaction; false when the slot was closed at this moment: again, then.
+ * In a transaction: samples that came after an endpoint was registered anew, but under its old number, are written once more under
+ * the new one. Throws where the slot is closed at this moment; the caller tries again.
  */
-export async function copyUnderNewNumber(sql: Sql, gone: Gone, endpointNo: number): Promise<boolean> {
+export async function copyUnderNewNumber(sql: Sql, gone: Gone, endpointNo: number) {
   const slot = await findOpenSlot(sql)
-  if (slot === undefined || (await holdSlot(sql, slot)) !== 'open') return false
+  if (slot === undefined) throw new Error('no slot is open')
+  await holdOpenSlot(sql, slot)
   await sql`
     insert into time_series.samples (slot, endpoint_no, ts, set_id, written, v, x)
     select ${slot}, ${endpointNo}, ts, set_id, written, v, x from time_series.samples
     where endpoint_no = ${gone.endpointNo} and written >= ${gone.cutoff}`
-  return true
 }
 
 export async function deleteNames(sql: Sql, tenantId: string, applicationName: string | undefined) {

@@ -43,34 +43,18 @@ export async function deleteLatestBefore(sql: Sql, endpointNos: number[], ts: nu
   await sql`delete from time_series.latest where endpoint_no = any(${endpointNos}::bigint[]) and ts < ${ts}`
 }
 
-export async function saveMark(sql: Sql, node: string, written: number, at: Date) {
+/**
+ * In a transaction: of hot samples that are not older than the given time of their endpoint, the newest of each set. The planner
+ * knows nothing of samples of the last minute, and would read all of these endpoints.
+ */
+export async function findNewerSamples(sql: Sql, from: Map<number, number>): Promise<LatestRow[]> {
+  const endpointNos = [...from.keys()]
   await sql`
-    insert into time_series.latest_marks (node, written, seen_date) values (${node}, ${written}, ${at})
-    on conflict (node) do update set written = excluded.written, seen_date = excluded.seen_date`
-}
-
-export async function deleteMark(sql: Sql, node: string) {
-  await sql`delete from time_series.latest_marks where node = ${node}`
-}
-
-export interface Mark {
-  node: string
-  written: number
-  seenDate: Date
-}
-
-export async function findMarks(sql: Sql): Promise<Mark[]> {
-  return await sql`select node, written, seen_date from time_series.latest_marks`
-}
-
-/** Takes up what hot samples since then hold; the same again changes nothing. */
-export async function completeLatest(sql: Sql, since: number) {
-  await sql`
-    insert into time_series.latest as l (endpoint_no, set_id, ts, written, v, x)
-    select distinct on (endpoint_no, set_id) endpoint_no, set_id, ts, written, v, x
-    from time_series.samples where written > ${since}
-    order by endpoint_no, set_id, ts desc, written desc
-    on conflict (endpoint_no, set_id) do update
-    set ts = excluded.ts, written = excluded.written, v = excluded.v, x = excluded.x
-    where (excluded.ts, excluded.written) > (l.ts, l.written)`
+    select set_config('enable_bitmapscan', 'off', true), set_config('enable_seqscan', 'off', true),
+      set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)`
+  return await sql`
+    select distinct on (s.endpoint_no, s.set_id) s.endpoint_no, s.set_id, s.ts, s.written, s.v, s.x
+    from unnest(${endpointNos}::bigint[], ${[...from.values()]}::bigint[]) as given (endpoint_no, ts)
+    join time_series.samples s on s.endpoint_no = given.endpoint_no and s.ts >= given.ts
+    order by s.endpoint_no, s.set_id, s.ts desc, s.slot desc, s.written desc`
 }

@@ -1,5 +1,5 @@
 /** Numbers in place of names: of endpoints, of series with their values, of sets of series. */
-import type { Sql } from '../../../kernel/db.ts'
+import type { Db, Sql } from '../../../kernel/db.ts'
 
 export interface NumberedEndpoint {
   endpointId: string
@@ -44,6 +44,18 @@ export async function findEndpointsOf(
     select endpoint_id, endpoint_no from time_series.endpoints
     where tenant_id = ${of.tenantId} and application_name = ${of.applicationName} and endpoint_id > ${of.after}
     order by endpoint_id limit ${of.limit}`
+}
+
+const numbersAtOnce = 500
+
+/** All endpoint numbers of an application, page by page. */
+export async function* endpointNosOf(db: Db, of: { tenantId: string; applicationName: string }) {
+  for (let after = ''; ; ) {
+    const page = await findEndpointsOf(db.sql, { ...of, after, limit: numbersAtOnce })
+    if (page.length === 0) return
+    yield page.map(({ endpointNo }) => endpointNo)
+    after = page.at(-1)!.endpointId
+  }
 }
 
 /** Those of them that have points, in the order of their ids. */

@@ -1,26 +1,22 @@
-/** What is older than an application keeps. */
+/** Points that are older than their application keeps them. */
 import type { Sql } from '../../../kernel/db.ts'
+import type { Application } from './numbers.ts'
 
-export interface ApplicationRef {
-  tenantId: string
-  applicationName: string
-}
-
-export async function findApplications(sql: Sql): Promise<ApplicationRef[]> {
+export async function findApplications(sql: Sql): Promise<Application[]> {
   return await sql`select distinct tenant_id, application_name from time_series.series`
 }
 
 export interface Expired {
   endpointNos: number[]
   seriesIds: number[]
-  /** The first day that stays. */
-  day: number
+  /** The first day that is kept. */
+  firstDay: number
 }
 
-export async function deleteExpired(sql: Sql, { endpointNos, seriesIds, day }: Expired): Promise<number> {
+export async function deleteExpired(sql: Sql, { endpointNos, seriesIds, firstDay }: Expired): Promise<number> {
   const { count } = await sql`
     delete from time_series.chunks
-    where endpoint_no = any(${endpointNos}::bigint[]) and series_id = any(${seriesIds}::integer[]) and day < ${day}`
+    where endpoint_no = any(${endpointNos}::bigint[]) and series_id = any(${seriesIds}::integer[]) and day < ${firstDay}`
   return count
 }
 
@@ -41,9 +37,9 @@ export interface ExpiredSum {
   bytes: number
 }
 
-export async function sumExpired(sql: Sql, { endpointNos, seriesIds, day }: Expired): Promise<ExpiredSum[]> {
+export async function sumExpired(sql: Sql, { endpointNos, seriesIds, firstDay }: Expired): Promise<ExpiredSum[]> {
   return await sql`
     select series_id, sum(n)::float8 as points, sum(octet_length(data))::float8 as bytes from time_series.chunks
-    where endpoint_no = any(${endpointNos}::bigint[]) and series_id = any(${seriesIds}::integer[]) and day < ${day}
+    where endpoint_no = any(${endpointNos}::bigint[]) and series_id = any(${seriesIds}::integer[]) and day < ${firstDay}
     group by series_id`
 }

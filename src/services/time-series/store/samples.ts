@@ -4,12 +4,6 @@ import { type Db, isUniqueViolation, type Sql } from '../../../kernel/db.ts'
 import { columns, type Rows } from '../write/rows.ts'
 import { partitionOf } from './slots.ts'
 
-/** The next place in the order of writes. Not within a transaction: everybody else would wait for its end. */
-export async function nextWritten(sql: Sql): Promise<number> {
-  const [row] = await sql`select time_series.next_written() as number`
-  return row!.number
-}
-
 /** Of `hold_slot`. */
 const notOpen = 'WP001'
 
@@ -63,4 +57,27 @@ export async function findLastStamped(sql: Sql, from: Map<number, number>): Prom
     where s.endpoint_no = any(${endpointNos}::bigint[]) and s.stamped
     group by s.endpoint_no`
   return new Map(rows.map(({ endpointNo, ts }) => [endpointNo, ts]))
+}
+
+export interface WrittenSample {
+  endpointNo: number
+  ts: number
+  setId: number
+  written: number
+  v: number[]
+  x: string | null
+}
+
+/** In the order of their writing. */
+export async function findSamplesSince(
+  sql: Sql,
+  endpointNos: number[],
+  written: number,
+  limit: number,
+): Promise<WrittenSample[]> {
+  if (endpointNos.length === 0) return []
+  return await sql`
+    select endpoint_no, ts, set_id, written, v, x from time_series.samples
+    where endpoint_no = any(${endpointNos}::bigint[]) and written > ${written}
+    order by written limit ${limit}`
 }

@@ -7,27 +7,19 @@ export interface Slot {
   slot: number
   state: SlotState
   openedDate: Date | null
+  /** A place in the order of writes: everything before it is in this slot or an older one, everything in older ones before it. */
+  openedWritten: number | null
 }
 
 export const partitionOf = (slot: number) => `time_series.samples_${slot}`
 
 export async function findSlots(sql: Sql): Promise<Slot[]> {
-  return await sql`select slot, state, opened_date from time_series.slots order by slot`
+  return await sql`select slot, state, opened_date, opened_written from time_series.slots order by slot`
 }
 
 export async function findOpenSlot(sql: Sql): Promise<number | undefined> {
   const [row] = await sql`select slot from time_series.slots where state = 'open'`
   return row?.slot
-}
-
-/**
- * In the transaction that writes: the state that the slot has, and keeps until the commit when it is open. The second statement
- * has to see what was committed while the first one waited, so they are two.
- */
-export function holdSlot(sql: Sql, slot: number): Promise<SlotState | undefined> {
-  const held = sql`select pg_advisory_xact_lock_shared(hashtext('time-series.slot'), ${slot}::integer)`
-  const state = sql<Slot[]>`select state from time_series.slots where slot = ${slot}`
-  return Promise.all([held, state]).then(([, [row]]) => row?.state)
 }
 
 /** Everybody who wrote into it has committed or failed, and nobody can any more. */
@@ -60,6 +52,11 @@ export async function makeSlot(sql: Sql): Promise<number> {
 
 export async function openSlot(sql: Sql, slot: number, at: Date) {
   await sql`update time_series.slots set state = 'open', opened_date = ${at} where slot = ${slot}`
+}
+
+/** Of a slot that was opened before this place in the order of writes was asked for. */
+export async function placeOpening(sql: Sql, slot: number, written: number) {
+  await sql`update time_series.slots set opened_written = ${written} where slot = ${slot} and opened_written is null`
 }
 
 /** False when it is not there to be packed, or somebody else packs it. */

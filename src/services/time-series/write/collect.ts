@@ -7,13 +7,12 @@ import { SampleRefused } from '../errors.ts'
 import type { Numbers } from '../numbers/numbers.ts'
 import type { SeriesSet } from '../store/numbers.ts'
 import { type Extracted, extract } from './extract.ts'
-import type { Plan } from './extraction-plan.ts'
-import type { Plans } from './extraction-plans.ts'
+import type { ExtractionPlans, Plan } from './extraction-plan.ts'
 import type { Origin } from './rows.ts'
 import type { Writer } from './writer.ts'
 
 export interface Collecting {
-  plans: Plans
+  plans: ExtractionPlans
   numbers: Numbers
   writer: Writer
 }

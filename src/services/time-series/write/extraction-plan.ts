@@ -1,5 +1,6 @@
 /** Which series a sample is made into, by the configuration of instance `epts` (document 3, part 3). */
-import type { TimeSeriesConfiguration } from '../configuration.ts'
+import type { Applications, ApplicationVersionRef } from '../../applications/contract.ts'
+import { type TimeSeriesConfiguration, timeSeriesInstance } from '../configuration.ts'
 
 export type ValueType = 'number' | 'string' | 'boolean'
 
@@ -21,6 +22,16 @@ export interface Plan {
   series: PlannedSeries[]
   time: { path: string[]; format: TimeFormat; fallback: 'server-timestamp' | 'fail' }
 }
+
+export interface ExtractionPlans {
+  /** Without a promise when it is remembered. */
+  of(version: ApplicationVersionRef): Plan | Promise<Plan>
+}
+
+/** The plan of each version that sends samples; it follows the configuration. */
+export const createExtractionPlans = (applications: Pick<Applications, 'follow'>): ExtractionPlans => ({
+  of: applications.follow(timeSeriesInstance, planOf),
+})
 
 export function planOf(config: TimeSeriesConfiguration): Plan {
   const { 'auto-extract': auto = true, names = {}, timestamp } = config['time-series'] ?? {}

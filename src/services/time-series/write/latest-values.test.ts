@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { messageOf, openTimeSeries } from '../../../../test/harness/time-series.ts'
+import type { Leftovers } from '../../../kernel/members.ts'
 import type { Value } from '../points.ts'
-import { createLatest } from './latest-values.ts'
+import { createLatestMark } from './latest-mark.ts'
+import { createLatestValues } from './latest-values.ts'
 
 const { house, service, endpoint, collect, pack, sql } = await openTimeSeries()
 
@@ -33,40 +35,69 @@ test('each series has its newest value at once, whatever samples held it and in 
   assert.deepEqual((await latestOf(one))['auto~b'], [30, 9])
 })
 
+/** Latest values as a node of its own has them, which has written nothing. */
+function anotherNode(nodeId: string) {
+  const { db, log } = house.kit
+  const swept: Leftovers[] = []
+  const latest = createLatestValues({
+    db,
+    reading: db,
+    numbers: service.numbers,
+    members: { isAlone: () => true, leftovers: (some) => void swept.push(some) },
+    mark: createLatestMark(db, nodeId),
+    log,
+    writes: { storedUpTo: async () => Number.MAX_SAFE_INTEGER, isIdle: () => true },
+  })
+  return { latest, leftovers: swept[0]! }
+}
+
+const marks = async () => (await sql`select node from time_series.latest_marks`).map(({ node }) => node)
+
 test('after a crash the samples that the table lacks are taken up, hot or packed', async () => {
   const one = await endpoint()
   await collect(one, [{ timestamp: 10, a: 1 }])
   await service.latest.flush(true)
-  assert.equal((await sql`select from time_series.latest_marks`).length, 1)
+  const { nodeId } = house.kit.members
+  assert.deepEqual(await marks(), [nodeId])
   await collect(one, [{ timestamp: 20, a: 2 }])
   // The process is gone, and what it remembered with it.
   service.latest.forgetAll()
   assert.deepEqual(await latestOf(one), { 'auto~a': [10, 1] })
 
-  const { numbers } = service
-  const { db, now, log } = house.kit
-  const next = createLatest({
-    db,
-    reading: db,
-    numbers,
-    node: 'next',
-    now,
-    log,
-    storedUpTo: async () => Number.MAX_SAFE_INTEGER,
-  })
-  await next.start()
+  const next = anotherNode('next')
+  await next.latest.start()
   assert.deepEqual(await latestOf(one), { 'auto~a': [20, 2] })
+  assert.deepEqual(await marks(), [nodeId], 'it may be alive')
 
   await collect(one, [{ timestamp: 30, a: 3 }])
   service.latest.forgetAll()
   await pack()
   assert.deepEqual(await latestOf(one), { 'auto~a': [30, 3] })
-  await next.stop()
+
+  await collect(one, [{ timestamp: 40, a: 4 }])
+  service.latest.forgetAll()
+  assert.deepEqual(await next.leftovers.owners(sql), [nodeId])
+  await next.leftovers.sweep(nodeId)
+  assert.deepEqual(await latestOf(one), { 'auto~a': [40, 4] })
+  assert.deepEqual(await marks(), [])
+  await next.latest.stop()
+})
+
+test('the first sample after a pause has its mark before it is acknowledged', async () => {
+  const one = await endpoint()
+  await collect(one, [{ timestamp: 10, a: 1 }])
+  for (let flush = 0; flush < 3; flush++) await service.latest.flush()
+  assert.deepEqual(await marks(), [], 'nothing is unsaved')
+  await collect(one, [{ timestamp: 20, a: 2 }])
+  assert.deepEqual(await marks(), [house.kit.members.nodeId])
+  service.latest.forgetAll()
+  await anotherNode('next').leftovers.sweep(house.kit.members.nodeId)
+  assert.deepEqual(await latestOf(one), { 'auto~a': [20, 2] })
 })
 
 test('a process that ends well leaves no mark', async () => {
   const one = await endpoint()
   await service.api.collect(messageOf(one), [{ a: 1 }])
   await service.latest.stop()
-  assert.equal((await sql`select from time_series.latest_marks`).length, 0)
+  assert.deepEqual(await marks(), [])
 })

@@ -1,232 +1,179 @@
 /**
- * The newest value of each series of each endpoint. What this process writes it knows at once; the table follows about once a
- * second, with so many rows at a time that it costs a few hundredths of a core. A mark says up to where the table holds what
- * this process wrote: after a crash the rest is found in the samples.
+ * The newest value of each series of each endpoint. What this node writes is in its memory at once; the table follows about once a
+ * second, a bounded number of rows at a time. After a crash the table is completed from the samples, see README.md.
  */
-
-import type { Clock } from '../../../kernel/clock.ts'
 import type { Db } from '../../../kernel/db.ts'
 import type { Log } from '../../../kernel/log.ts'
+import type { Members } from '../../../kernel/members.ts'
 import type { LatestValue } from '../contract.ts'
 import type { Numbers } from '../numbers/numbers.ts'
-import type { Value } from '../points.ts'
 import * as store from '../store/latest.ts'
-import { othersOf, type Rows, valuesOf } from './rows.ts'
+import { completeLatest, deleteMark, findMarks } from '../store/latest-marks.ts'
+import type { LatestMark } from './latest-mark.ts'
+import { type Rows, storedForm, valuesOf } from './rows.ts'
+import { addAll, addRows, type NewestSample, takeOldest, type UnsavedLatest } from './unsaved-latest.ts'
 
-export interface Latest {
+export interface LatestValues {
+  /** Rows that this node has just committed. */
   stored(rows: Rows): void
   of(endpointNos: number[]): Promise<Map<number, LatestValue[]>>
-  /** Their numbers are nobody's any more. */
+  /** These numbers belong to no endpoint any more. */
   forget(endpointNos: number[]): void
   forgetAll(): void
-  /** What others left when they crashed. */
-  complete(): Promise<void>
-  /** To the table: some of it, or everything. */
+  /** Saves some of what is unsaved, or all of it. */
   flush(all?: boolean): Promise<void>
   start(): Promise<void>
   stop(): Promise<void>
 }
 
-interface Newest {
-  setId: number
-  ts: number
-  written: number
-  values: Value[]
-}
-
-interface OfEndpoint {
-  /** The oldest of its samples that the table may lack. */
-  since: number
-  newest: Newest[]
+export interface LatestOptions {
+  /** Connections for transactions: the texts are long, and other statements would have to wait behind them. */
+  db: Db
+  reading: Db
+  numbers: Numbers
+  members: Pick<Members, 'isAlone' | 'leftovers'>
+  mark: LatestMark
+  log: Log
+  writes: {
+    /** The place in the order of writes up to which everything that this node wrote is stored. */
+    storedUpTo(): Promise<number>
+    isIdle(): boolean
+  }
 }
 
 const everyMs = 1000
 const rowsAtLeast = 4000
-/** More than that, and the table is at most about so many seconds behind. */
+/** With more endpoints than that, the table is at most about so many seconds behind. */
 const secondsBehind = 30
-const markEveryMs = 20_000
-/** Who has not been seen for so long is no more. */
-const goneMs = 90_000
+/** Flushes in a row that found nothing unsaved, before the mark goes. */
+const cleanFlushes = 2
 
-export function createLatest(options: {
-  /** Connections that nobody uses but for transactions: the texts are long, and others would have to wait behind them. */
-  db: Db
-  /** For questions. */
-  reading: Db
-  numbers: Numbers
-  node: string
-  now: Clock
-  log: Log
-  /** The place in the order of writes up to which everything that this process wrote is stored. */
-  storedUpTo(): Promise<number>
-}): Latest {
-  const { db, reading, numbers, node, now, log } = options
-  let dirty = new Map<number, OfEndpoint>()
-  let flushing = new Map<number, OfEndpoint>()
+export function createLatestValues(options: LatestOptions): LatestValues {
+  const { db, mark, log } = options
+  let unsaved: UnsavedLatest = new Map()
+  let saving: UnsavedLatest = new Map()
   let timer: NodeJS.Timeout | undefined
   let running: Promise<void> | undefined
-  let markedAt = 0
-  let wrote = false
+  let clean = 0
 
-  function note(endpointNo: number, setId: number, ts: number, written: number, values: Value[]) {
-    let own = dirty.get(endpointNo)
-    if (!own) {
-      own = { since: written, newest: [] }
-      dirty.set(endpointNo, own)
-    }
-    if (written < own.since) own.since = written
-    for (const newest of own.newest)
-      if (newest.setId === setId) {
-        if (ts > newest.ts || (ts === newest.ts && written > newest.written)) {
-          newest.ts = ts
-          newest.written = written
-          newest.values = values
-        }
-        return
-      }
-    own.newest.push({ setId, ts, written, values })
-  }
-
-  /** The place in the order of writes up to which the table holds what this process wrote. */
-  async function mark(): Promise<number> {
-    let upTo = await options.storedUpTo()
-    for (const some of [dirty, flushing]) for (const { since } of some.values()) upTo = Math.min(upTo, since - 1)
-    return upTo
-  }
-
-  function take(all: boolean): Map<number, OfEndpoint> {
-    const count = all ? dirty.size : Math.max(rowsAtLeast, Math.ceil(dirty.size / secondsBehind))
-    if (count >= dirty.size) {
-      const taken = dirty
-      dirty = new Map()
-      return taken
-    }
-    // The order of a Map is that of insertion: those that have waited longest.
-    const taken = new Map<number, OfEndpoint>()
-    for (const [endpointNo, own] of dirty) {
-      if (taken.size >= count) break
-      taken.set(endpointNo, own)
-      dirty.delete(endpointNo)
-    }
-    return taken
-  }
-
-  async function write(all: boolean) {
-    flushing = take(all)
+  async function save(all: boolean) {
+    const count = all ? unsaved.size : Math.max(rowsAtLeast, Math.ceil(unsaved.size / secondsBehind))
+    if (count >= unsaved.size) [saving, unsaved] = [unsaved, new Map()]
+    else saving = takeOldest(unsaved, count)
     try {
-      for (const rows of slices(rowsOf(flushing), rowsAtLeast)) await db.tx((sql) => store.saveLatest(sql, rows))
-      const known = flushing.size > 0
-      flushing = new Map()
-      const at = now()
-      if (wrote && (known || at.getTime() - markedAt > markEveryMs)) {
-        const written = await mark()
-        await db.tx((sql) => store.saveMark(sql, node, written, at))
-        markedAt = at.getTime()
-      }
+      for (const rows of slices(rowsOf(saving), rowsAtLeast)) await db.tx((sql) => store.saveLatest(sql, rows))
+      saving = new Map()
     } catch (error) {
-      const failed = flushing
-      flushing = new Map()
-      for (const [endpointNo, { newest, since }] of failed) {
-        for (const one of newest) note(endpointNo, one.setId, one.ts, one.written, one.values)
-        const own = dirty.get(endpointNo)!
-        own.since = Math.min(own.since, since)
-      }
+      const failed = saving
+      saving = new Map()
+      addAll(unsaved, failed)
       throw error
     }
+    if (mark.isSet()) await moveMark()
+  }
+
+  async function moveMark() {
+    let upTo = await options.writes.storedUpTo()
+    for (const { since } of unsaved.values()) upTo = Math.min(upTo, since - 1)
+    clean = unsaved.size === 0 && options.writes.isIdle() ? clean + 1 : 0
+    if (clean < cleanFlushes) return await mark.save(upTo)
+    clean = 0
+    await mark.remove()
   }
 
   async function flush(all = false) {
     while (running) await running.catch(() => {})
-    running = write(all).finally(() => {
+    running = save(all).finally(() => {
       running = undefined
     })
     await running
   }
 
-  async function complete() {
-    const marks = await store.findMarks(reading.sql)
-    if (marks.length === 0) return
-    const gone = marks.filter((mark) => mark.node !== node && mark.seenDate.getTime() < now().getTime() - goneMs)
-    const others = marks.filter((mark) => mark.node !== node)
-    // At the start nobody knows yet who is no more; taking up what is there already changes nothing.
-    const from = (wrote ? gone : others).map(({ written }) => written)
-    if (from.length === 0) return
-    await db.tx(async (sql) => {
-      await store.completeLatest(sql, Math.min(...from))
-      for (const mark of gone) await store.deleteMark(sql, mark.node)
-    })
-  }
-
   function tick() {
-    if (running || (!wrote && dirty.size === 0)) return
-    flush().catch((error) => log.warn({ err: error }, 'the latest values could not be written; trying again'))
+    if (running || (!mark.isSet() && unsaved.size === 0)) return
+    flush().catch((error) => log.warn({ err: error }, 'saving latest values failed; retrying'))
   }
 
+  options.members.leftovers({
+    name: 'time-series.latest-marks',
+    owners: async (sql) => (await findMarks(sql)).map(({ node }) => node),
+    sweep: (nodeId) => completeAfter(db, nodeId),
+  })
   return {
-    stored(rows) {
-      wrote = true
-      const { endpointNos, sets, times, writtens, values } = rows
-      for (let row = 0; row < times.length; row++)
-        note(endpointNos[row]!, sets[row]!.setId, times[row]!, writtens[row]!, values[row]!)
-    },
-    async of(endpointNos) {
-      const found = await store.findLatest(reading.sql, endpointNos)
-      const newest: (Newest & { endpointNo: number })[] = found.map(({ v, x, ...row }) => ({
-        ...row,
-        values: valuesOf(v, x),
-      }))
-      for (const endpointNo of endpointNos)
-        for (const some of [flushing, dirty])
-          for (const one of some.get(endpointNo)?.newest ?? []) newest.push({ ...one, endpointNo })
-      return await bySeries(newest, numbers)
-    },
+    stored: (rows) => addRows(unsaved, rows),
+    of: (endpointNos) => findLatestOf(options, [saving, unsaved], endpointNos),
     forget(endpointNos) {
-      for (const endpointNo of endpointNos) dirty.delete(endpointNo)
+      for (const endpointNo of endpointNos) unsaved.delete(endpointNo)
     },
-    forgetAll: () => dirty.clear(),
-    complete,
+    forgetAll: () => unsaved.clear(),
     flush,
     async start() {
-      await complete()
+      // Nodes that crashed may count as alive for some more seconds; taking up what is there already changes nothing.
+      const marks = await findMarks(options.reading.sql)
+      if (marks.length > 0) await db.tx((sql) => completeLatest(sql, Math.min(...marks.map(({ written }) => written))))
       timer = setInterval(tick, everyMs).unref()
     },
     async stop() {
       clearInterval(timer)
-      if (!wrote) return
+      if (!mark.isSet()) return
       try {
         await flush(true)
-        await db.tx((sql) => store.deleteMark(sql, node))
+        await mark.remove()
       } catch (error) {
-        log.warn({ err: error }, 'the latest values could not be written; the next start completes them')
+        log.warn({ err: error }, 'saving latest values failed; another node, or the next start, completes the table')
       }
     },
   }
 }
 
-const rowsOf = (some: Map<number, OfEndpoint>): store.LatestRow[] =>
+/** What a node that died had not saved. */
+async function completeAfter(db: Db, nodeId: string) {
+  await db.tx(async (sql) => {
+    for (const { node, written } of await findMarks(sql)) {
+      if (node !== nodeId) continue
+      await completeLatest(sql, written)
+      await deleteMark(sql, node, written)
+    }
+  })
+}
+
+type OfEndpoint = NewestSample & { endpointNo: number }
+
+/**
+ * From the table, from memory, and, where other nodes may have written something that they have not saved, from samples that are
+ * newer than those.
+ */
+async function findLatestOf(
+  { db, reading, numbers, members }: LatestOptions,
+  memory: UnsavedLatest[],
+  endpointNos: number[],
+): Promise<Map<number, LatestValue[]>> {
+  if (endpointNos.length === 0) return new Map()
+  const found = (await store.findLatest(reading.sql, endpointNos)).map(asNewest)
+  for (const endpointNo of endpointNos)
+    for (const some of memory) for (const one of some.get(endpointNo)?.newest ?? []) found.push({ ...one, endpointNo })
+  if (!members.isAlone()) {
+    const from = new Map(endpointNos.map((endpointNo) => [endpointNo, Number.MIN_SAFE_INTEGER]))
+    for (const { endpointNo, ts } of found) from.set(endpointNo, Math.max(from.get(endpointNo)!, ts))
+    for (const row of await db.tx((sql) => store.findNewerSamples(sql, from))) found.push(asNewest(row))
+  }
+  const seriesOf = await numbers.seriesIdsOf(found.map(({ setId }) => setId))
+  const byEndpoint = Map.groupBy(found, ({ endpointNo }) => endpointNo)
+  return new Map([...byEndpoint].map(([endpointNo, own]) => [endpointNo, newestValues(own, seriesOf)]))
+}
+
+const asNewest = ({ v, x, ...row }: store.LatestRow): OfEndpoint => ({ ...row, values: valuesOf(v, x) })
+
+const rowsOf = (some: UnsavedLatest): store.LatestRow[] =>
   [...some].flatMap(([endpointNo, { newest }]) =>
     newest.map(({ values, ...one }) => ({ endpointNo, ...one, ...storedForm(values) })),
   )
-
-/** As the columns `v` and `x` have it. */
-export function storedForm(values: Value[]): { v: number[]; x: string | null } {
-  if (values.every((value) => typeof value === 'number')) return { v: values as number[], x: null }
-  return { v: values.map((value) => (typeof value === 'number' ? value : Number.NaN)), x: othersOf(values) }
-}
 
 function* slices<T>(all: T[], size: number) {
   for (let from = 0; from < all.length; from += size) yield all.slice(from, from + size)
 }
 
-async function bySeries(newest: (Newest & { endpointNo: number })[], numbers: Numbers) {
-  const seriesOf = await numbers.seriesIdsOf(newest.map(({ setId }) => setId))
-  const byEndpoint = Map.groupBy(newest, ({ endpointNo }) => endpointNo)
-  const values = new Map<number, LatestValue[]>()
-  for (const [endpointNo, own] of byEndpoint) values.set(endpointNo, valuesOfAll(own, seriesOf))
-  return values
-}
-
-function valuesOfAll(newest: Newest[], seriesOf: Map<number, number[]>): LatestValue[] {
+function newestValues(newest: NewestSample[], seriesOf: Map<number, number[]>): LatestValue[] {
   const [only] = newest
   // Most endpoints send the same fields again and again.
   if (newest.length === 1)

@@ -14,6 +14,8 @@ export interface Overtaking {
   gaveUp(rows: Rows): void
   /** The first number of every write that is not stored, as far as it is known. */
   pending(): number[]
+  /** Everything that began is stored or given up. */
+  isEmpty(): boolean
 }
 
 /** A write that never ends must not make all others be remembered. */
@@ -48,6 +50,7 @@ export function createOvertaking(): Overtaking {
       while (writes.length > 0 && slots.has(writes[0]!)) slots.delete(writes.shift()!)
     },
     gaveUp,
+    isEmpty: () => writes.length === 0,
     pending: () => writes.flatMap((rows) => (slots.has(rows) || rows.first === undefined ? [] : rows.first)),
   }
 }

@@ -7,7 +7,7 @@ import type { NewPoint, TimeSeries, Value } from '../contract.ts'
 import { NoEndpoint, NoVersion, OfOtherVersion, PointRefused } from '../errors.ts'
 import { timeOfText } from '../times.ts'
 
-export interface PointRules {
+export interface PointsRequest {
   /** `body`: endpoint id → series → points. All of them or none. */
   put(ctx: Ctx, appVersionName: string, body: Record<string, unknown>): Promise<void>
 }
@@ -15,7 +15,7 @@ export interface PointRules {
 const read = 'endpoint:read'
 const scopes = ['endpoint:update', 'time-series:update']
 
-export function createPointRules({
+export function createPointsRequest({
   applications,
   register,
   putPoints,
@@ -23,7 +23,7 @@ export function createPointRules({
   applications: Applications
   register: Register
   putPoints: TimeSeries['putPoints']
-}): PointRules {
+}): PointsRequest {
   return {
     async put(ctx, appVersionName, body) {
       const version = await applications.findVersion(appVersionName)

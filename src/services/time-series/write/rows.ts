@@ -226,3 +226,9 @@ export function valuesOf(v: number[], x: string | null): Value[] {
     values[Number(place)] = value
   return values
 }
+
+/** Values as the columns `v` and `x` have them. */
+export function storedForm(values: Value[]): { v: number[]; x: string | null } {
+  if (values.every((value) => typeof value === 'number')) return { v: values as number[], x: null }
+  return { v: values.map((value) => (typeof value === 'number' ? value : Number.NaN)), x: othersOf(values) }
+}

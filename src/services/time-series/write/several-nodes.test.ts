@@ -129,6 +129,24 @@ test('of two values with the same time the one that was written later counts, wh
   assert.deepEqual(await behind.points('corrected'), { 'auto~v/value': [[1000, 5]] })
 })
 
+test('the latest value is what any of the processes has acknowledged, also before it is in the table', async () => {
+  const endpoint = endpointOf('latest')
+  const [first, second] = processes as [(typeof processes)[0], (typeof processes)[0]]
+  const endpointNo = await first.service.numbers.endpointNo(endpoint)
+  const newest = async ({ service }: typeof first) =>
+    ((await service.latest.of([endpointNo])).get(endpointNo) ?? []).map(({ timestamp, value }) => [timestamp, value])
+  for (let turn = 0; turn < 4; turn++) {
+    const [writes, asks] = turn % 2 === 0 ? [first, second] : [second, first]
+    await writes.collect(endpoint, [{ timestamp: 1000 + turn, v: turn }])
+    assert.deepEqual(await newest(asks), [[1000 + turn, turn]])
+    if (turn === 1) await writes.service.latest.flush(true)
+  }
+  // The same time written again, and an older one that changes nothing.
+  await first.collect(endpoint, [{ timestamp: 1003, v: 7 }])
+  await first.collect(endpoint, [{ timestamp: 1001, v: 8 }])
+  assert.deepEqual(await newest(second), [[1003, 7]])
+})
+
 test('who packs ends within a second when it is told to, and leaves the work to others', async () => {
   const [first, second] = processes as [(typeof processes)[0], (typeof processes)[0]]
   const endpoint = endpointOf('busy')

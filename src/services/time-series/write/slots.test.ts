@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { eventually } from '../../../../test/harness/eventually.ts'
 import { openTimeSeries } from '../../../../test/harness/time-series.ts'
-import { holdSlot } from '../store/slots.ts'
+import { holdOpenSlot, isSlotClosed } from '../store/samples.ts'
 
 const { house, service, endpoint, collect, points, pack, sql } = await openTimeSeries()
 const states = async () => (await sql`select slot, state from time_series.slots order by slot`).map((row) => row.state)
@@ -14,7 +14,7 @@ suite('slots', () => {
     const slot = await service.slots.current()
     const held = Promise.withResolvers<void>()
     const writing = house.kit.db.tx(async (tx) => {
-      assert.equal(await holdSlot(tx, slot), 'open')
+      await holdOpenSlot(tx, slot)
       await held.promise
     })
     await eventually(async () => {
@@ -32,7 +32,10 @@ suite('slots', () => {
     await writing
     await closing
     assert.deepEqual((await states()).slice(0, 2), ['closed', 'open'])
-    await house.kit.db.tx(async (tx) => assert.equal(await holdSlot(tx, slot), 'closed'))
+    await assert.rejects(
+      house.kit.db.tx((tx) => holdOpenSlot(tx, slot)),
+      isSlotClosed,
+    )
   })
 
   test('nobody finds out what its values are like: that takes long, and no plan asks', async () => {
@@ -50,7 +53,7 @@ suite('slots', () => {
     const slot = await service.slots.current()
     const held = Promise.withResolvers<void>()
     const writing = house.kit.db.tx(async (tx) => {
-      await holdSlot(tx, slot)
+      await holdOpenSlot(tx, slot)
       await held.promise
     })
     await eventually(async () => {

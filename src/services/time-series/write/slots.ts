@@ -1,6 +1,7 @@
-/** Which slot this process writes into; and, on the one node that keeps house, when the next one begins. */
+/** Which slot this node writes into; and, on the node that packs, when the next one begins. */
 import type { Clock } from '../../../kernel/clock.ts'
 import type { Db } from '../../../kernel/db.ts'
+import { nextWritten } from '../store/latest-marks.ts'
 import * as store from '../store/slots.ts'
 
 export interface Slots {
@@ -29,7 +30,7 @@ export function createSlots({ db, now }: { db: Db; now: Clock }, limits: SlotLim
   async function find(): Promise<number> {
     const open = await store.findOpenSlot(db.sql)
     if (open !== undefined) return open
-    return await db.tx(async (sql) => {
+    const opened = await db.tx(async (sql) => {
       await store.lockSlots(sql)
       const slots = await store.findSlots(sql)
       const there = slots.find(({ state }) => state === 'open')
@@ -38,7 +39,12 @@ export function createSlots({ db, now }: { db: Db; now: Clock }, limits: SlotLim
       await store.openSlot(sql, slot, now())
       return slot
     })
+    await placeOpening(opened)
+    return opened
   }
+
+  /** After the commit: what is in older slots has smaller numbers. Where the process ends before it, the next round does it. */
+  const placeOpening = async (slot: number) => store.placeOpening(db.sql, slot, await nextWritten(db.sql))
 
   async function isDue({ slot, openedDate }: store.Slot): Promise<boolean> {
     const age = now().getTime() - (openedDate?.getTime() ?? 0)
@@ -76,18 +82,21 @@ export function createSlots({ db, now }: { db: Db; now: Clock }, limits: SlotLim
           await store.lockSlots(sql)
           if (!(await store.findSlots(sql)).some(({ state }) => state === 'ready')) await store.makeSlot(sql)
         })
+      if (open && open.openedWritten === null) await placeOpening(open.slot)
       if (!open || !(force || (await isDue(open)))) return
-      await db.tx(async (sql) => {
+      const opened = await db.tx(async (sql) => {
         await store.limitLockWait(sql, closeWaitMs)
         await store.lockSlots(sql)
         const current = await store.findSlots(sql)
         const next = current.find(({ state }) => state === 'ready')
-        // Another process may have been faster.
-        if (!next || !current.some(({ slot, state }) => slot === open.slot && state === 'open')) return
+        // Another node may have been faster.
+        if (!next || !current.some(({ slot, state }) => slot === open.slot && state === 'open')) return undefined
         await store.closeSlot(sql, open.slot)
         await store.openSlot(sql, next.slot, now())
+        return next.slot
       })
       known = undefined
+      if (opened !== undefined) await placeOpening(opened)
     },
   }
 }

@@ -4,14 +4,19 @@ import { eventually } from '../../../../test/harness/eventually.ts'
 import { openTimeSeries } from '../../../../test/harness/time-series.ts'
 import { createLog } from '../../../kernel/log.ts'
 import { createMetrics } from '../../../kernel/metrics.ts'
+import { nextWritten } from '../store/latest-marks.ts'
 import type { Rows } from './rows.ts'
+import { createWriteOrder } from './write-order.ts'
 import { createWriter, type WriterOptions } from './writer.ts'
 
 const { collect, endpoint, house, pack, points, service } = await openTimeSeries()
 const log = await createLog({ level: 'silent', format: 'json' })
+const next = () => nextWritten(house.kit.db.sql)
+const order = createWriteOrder({ next, position: next })
 const aWriter = (options: Partial<WriterOptions>) =>
   createWriter({
     db: house.kit.db,
+    order,
     slots: service.slots,
     log,
     metrics: createMetrics(),
@@ -128,6 +133,6 @@ test('while the database is away too long, callers are refused, and later ones a
   away = false
   await eventually(() => write(6))
   assert.deepEqual(await points(one.endpointId), { 'auto~a/value': [[1, 6]] })
-  const before = await writer.position()
+  const before = await order.position()
   await eventually(async () => assert.ok((await writer.storedUpTo()) > before, 'nothing is held to be on its way'))
 })

@@ -12,19 +12,20 @@ import { createOvertaking } from './overtaking.ts'
 import { createRows, numbersOfGroup, type Rows } from './rows.ts'
 import type { Slots } from './slots.ts'
 import { createTimeClashes } from './time-clashes.ts'
-import { createWriteOrder } from './write-order.ts'
+import type { WriteOrder } from './write-order.ts'
 
 export interface Writer extends GroupCommit<Rows> {
   /** The time of a sample that brings none. */
   timeOfArrival(endpointNo: number, arrivedAt: number): number
-  /** A place in the order of writes: what is stored from now on comes after it. */
-  position(): Promise<number>
-  /** The place in the order of writes up to which everything that this process wrote is stored. */
+  /** The place in the order of writes up to which everything that this node wrote is stored. */
   storedUpTo(): Promise<number>
+  /** Nothing is being collected or written. */
+  isIdle(): boolean
 }
 
 export interface WriterOptions {
   db: Db
+  order: WriteOrder
   slots: Slots
   log: Log
   metrics: Metrics
@@ -51,8 +52,7 @@ const dataTrouble = /^(22|54)/
 const noSuchTable = '42P01'
 
 export function createWriter(options: WriterOptions): Writer {
-  const { db, slots, storing } = options
-  const order = createWriteOrder(db)
+  const { db, order, slots, storing } = options
   const arrivals = createArrivalTimes()
   const clashes = createTimeClashes(arrivals, options.newSlotMs)
   const overtaking = createOvertaking()
@@ -134,10 +134,10 @@ export function createWriter(options: WriterOptions): Writer {
   return {
     ...commit,
     timeOfArrival: arrivals.next,
-    position: order.next,
     async storedUpTo() {
-      const now = (await order.next()) + numbersOfGroup - 1
+      const now = (await order.position()) + numbersOfGroup - 1
       return Math.min(now, ...overtaking.pending().map((first) => first - 1))
     },
+    isIdle: overtaking.isEmpty,
   }
 }

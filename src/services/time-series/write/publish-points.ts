@@ -8,7 +8,7 @@ import type { Rows } from './rows.ts'
 
 const pointsAtOnce = 500
 
-export async function tellStored(bus: Bus, sql: Sql, rows: Rows, numbers: Numbers) {
+export async function publishPoints(bus: Bus, sql: Sql, rows: Rows, numbers: Numbers) {
   const byApplication = new Map<string, { tenantId: string; applicationName: string; points: StoredPoint[] }>()
   for (let row = 0; row < rows.count; row++) {
     const { tenantId, applicationName } = rows.origins[row]!

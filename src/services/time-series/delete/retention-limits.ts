@@ -1,0 +1,34 @@
+/** What `retention` of an application's configuration means, for example `{"days": 30, "series": {"auto~x": 7}}`. */
+import type { RetentionConfiguration } from '../configuration.ts'
+import { dayMs, dayOf } from '../pack/chunk-builder.ts'
+import type { Series } from '../store/numbers.ts'
+
+/** Undefined: for ever. */
+const daysFor = ({ days, series = {} }: RetentionConfiguration, seriesName: string) =>
+  Object.hasOwn(series, seriesName) ? series[seriesName] : days
+/** Days of UTC go as a whole, once all of the day is older. */
+const firstDayKept = (days: number, now: Date) => dayOf(now.getTime() - days * dayMs)
+
+/** The first moment that is kept of a series with this name. */
+export type KeptSince = (seriesName: string) => number
+
+export const keptSinceOf =
+  (retention: RetentionConfiguration, now: Date): KeptSince =>
+  (seriesName) => {
+    const days = daysFor(retention, seriesName)
+    return days === undefined ? Number.NEGATIVE_INFINITY : firstDayKept(days, now) * dayMs
+  }
+
+/** Series that are kept for the same number of days. */
+export interface RetentionLimit {
+  days: number
+  firstDay: number
+  series: Series[]
+}
+
+/** Series that are kept for ever are in none. */
+export function limitsOf(retention: RetentionConfiguration, series: Series[], now: Date): RetentionLimit[] {
+  const limited = series.filter(({ name }) => daysFor(retention, name) !== undefined)
+  const byDays = Map.groupBy(limited, ({ name }) => daysFor(retention, name)!)
+  return [...byDays].map(([days, own]) => ({ days, firstDay: firstDayKept(days, now), series: own }))
+}

@@ -1,0 +1,154 @@
+/** Streams of points as they are stored, on this node or another one. */
+import type { Caller, Ctx } from '../../../kernel/contract.ts'
+import type { Kit } from '../../../kernel/define-service.ts'
+import { invalidField } from '../../../kernel/errors.ts'
+import { LiveIsFull, TooManySubscriptions } from '../errors.ts'
+import type { Numbers } from '../numbers/numbers.ts'
+import type { VisibleSeries } from '../read/visible-series.ts'
+import { pointsOf } from '../write/publish-points.ts'
+import type { Rows } from '../write/rows.ts'
+import { createForwardPoints } from './forward-points.ts'
+import { createInterests, type Interests } from './interests.ts'
+import { createLateOutlet } from './late-outlet.ts'
+import { livePoint } from './live-point.ts'
+import { createRechecking } from './recheck.ts'
+import { endpointsMax, type Replay } from './replay.ts'
+import { LivePointsStored } from './signals.ts'
+import { createSubscription, type Outlet } from './subscription.ts'
+import { createWatchers, type Watcher, type Watchers } from './watchers.ts'
+
+export interface LiveQuestion {
+  applicationName: string
+  endpointIds: string[] | undefined
+  seriesNames: string[] | undefined
+  /** Begins with the newest points. */
+  initial: boolean
+  lastEventId: string | undefined
+}
+
+export interface Live {
+  /** Calls `open` once the caller is known to be allowed to watch; errors before that are answered like any other. */
+  watch(ctx: Ctx, question: LiveQuestion, callerNow: () => Promise<Caller>, open: () => Outlet): Promise<void>
+  /** Rows that this node has just committed. */
+  stored(rows: Rows): void
+  start(): Promise<void>
+  stop(): Promise<void>
+}
+
+export interface LiveLimits {
+  inAll: number
+  perTenant: number
+}
+
+interface Parts {
+  watchers: Watchers
+  interests: Interests
+  visible: VisibleSeries
+  replay: Replay
+  limits: LiveLimits
+  rechecking: ReturnType<typeof createRechecking>
+}
+
+export function createLive(
+  kit: Pick<Kit, 'signals' | 'members' | 'log' | 'metrics'>,
+  deps: { numbers: Numbers; visible: VisibleSeries; replay: Replay; limits: LiveLimits },
+): Live {
+  const { signals, members, log } = kit
+  const watchers = createWatchers()
+  const interests = createInterests({ signals, members, log, own: watchers.interests })
+  const forwarding = createForwardPoints(signals)
+  const rechecking = createRechecking({ watchers, visible: deps.visible, log })
+  const parts: Parts = { ...deps, watchers, interests, rechecking }
+  kit.metrics.gauge('waypost_time_series_live_subscriptions', 'Live streams of points on this node', [], (gauge) =>
+    gauge.set(watchers.count),
+  )
+  signals.on(LivePointsStored, (stored) => {
+    for (const { points, lost, ...application } of stored) {
+      if (lost) for (const { subscription } of watchers.of(application)) subscription.gap('missed')
+      watchers.deliver(application, points)
+    }
+  })
+  signals.onReset(() => {
+    for (const { subscription } of watchers.all()) subscription.gap('missed')
+    void interests.load()
+  })
+  return {
+    watch: (...given) => watch(parts, ...given),
+    stored(rows) {
+      if (watchers.count === 0 && interests.isEmpty()) return
+      for (let row = 0; row < rows.count; row++) {
+        const origin = rows.origins[row]!
+        const isSeen = watchers.see(origin)
+        const nodeIds = interests.nodesFor(origin)
+        if (!isSeen && nodeIds.length === 0) continue
+        const points = pointsOf(rows, row, deps.numbers).map((point) => livePoint(point, rows.writtens[row]!))
+        if (isSeen) watchers.deliver(origin, points)
+        forwarding.add(nodeIds, origin, points)
+      }
+    },
+    start: interests.load,
+    async stop() {
+      rechecking.end()
+      await forwarding.stop()
+    },
+  }
+}
+
+async function watch(
+  parts: Parts,
+  ctx: Ctx,
+  question: LiveQuestion,
+  callerNow: () => Promise<Caller>,
+  open: () => Outlet,
+) {
+  const { watchers, visible, replay } = parts
+  const { applicationName, endpointIds, seriesNames, initial, lastEventId } = question
+  if (endpointIds && endpointIds.length > endpointsMax)
+    throw invalidField('endpointId', `expected at most ${endpointsMax} of them`)
+  await visible.readable(ctx, applicationName)
+  checkLimits(parts, ctx)
+  const watched = {
+    tenantId: ctx.tenantId,
+    applicationName,
+    endpointIds: endpointIds && new Set(endpointIds),
+    seriesNames: seriesNames && new Set(seriesNames),
+  }
+  const outlet = createLateOutlet()
+  const subscription = createSubscription(ctx, watched, outlet, watchers.waiting)
+  const { caller } = ctx
+  // From here on points wait for the stream, so that none is missed while older ones are read.
+  const added = add(parts, { subscription, ctx, caller, permissions: caller.permissions.length, callerNow }, outlet)
+  try {
+    const since = await replay.position()
+    const before = lastEventId === undefined ? [] : await replay.since(subscription, lastEventId)
+    const newest = initial ? await replay.newest(subscription) : []
+    const isKnownEverywhere = await added
+    outlet.becomes(open())
+    subscription.begin(since, [...newest, ...(typeof before === 'string' ? [] : before)])
+    if (typeof before === 'string') subscription.gap(before)
+    if (!isKnownEverywhere) subscription.gap('missed')
+  } catch (error) {
+    outlet.end('')
+    throw error
+  }
+}
+
+/** True when all other nodes know of it too. */
+function add({ watchers, interests, rechecking }: Parts, watcher: Watcher, outlet: Outlet): Promise<boolean> {
+  const { subscription } = watcher
+  const announce = () => interests.announce(() => watchers.interestIn(subscription))
+  watchers.add(watcher)
+  rechecking.begin()
+  outlet.onClose(() => {
+    if (!watchers.remove(watcher)) return
+    if (watchers.count === 0) rechecking.end()
+    void announce()
+  })
+  return announce()
+}
+
+function checkLimits({ watchers, limits }: Parts, { tenantId }: Ctx) {
+  const later = { headers: { 'retry-after': '10' } }
+  if (watchers.ofTenant(tenantId) >= limits.perTenant) throw TooManySubscriptions({ limit: limits.perTenant }, later)
+  if (watchers.count >= limits.inAll) throw LiveIsFull({ limit: limits.inAll }, later)
+}

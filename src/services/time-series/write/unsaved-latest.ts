@@ -1,0 +1,70 @@
+/** Newest samples that the table of latest values may lack, by endpoint, in the order in which they became unsaved. */
+import type { Value } from '../points.ts'
+import type { Rows } from './rows.ts'
+
+export interface NewestSample {
+  setId: number
+  ts: number
+  written: number
+  values: Value[]
+}
+
+export interface UnsavedOfEndpoint {
+  /** The first of its samples, in the order of writes, that the table may lack. */
+  since: number
+  /** One for each set. */
+  newest: NewestSample[]
+}
+
+export type UnsavedLatest = Map<number, UnsavedOfEndpoint>
+
+export function addRows(unsaved: UnsavedLatest, { endpointNos, sets, times, writtens, values }: Rows) {
+  for (let row = 0; row < times.length; row++)
+    addSample(unsaved, endpointNos[row]!, sets[row]!.setId, times[row]!, writtens[row]!, values[row]!)
+}
+
+/** What could not be saved, beside what has come since. */
+export function addAll(unsaved: UnsavedLatest, failed: UnsavedLatest) {
+  for (const [endpointNo, { newest, since }] of failed) {
+    for (const one of newest) addSample(unsaved, endpointNo, one.setId, one.ts, one.written, one.values)
+    const own = unsaved.get(endpointNo)!
+    own.since = Math.min(own.since, since)
+  }
+}
+
+function addSample(
+  unsaved: UnsavedLatest,
+  endpointNo: number,
+  setId: number,
+  ts: number,
+  written: number,
+  values: Value[],
+) {
+  let own = unsaved.get(endpointNo)
+  if (!own) {
+    own = { since: written, newest: [] }
+    unsaved.set(endpointNo, own)
+  }
+  if (written < own.since) own.since = written
+  for (const newest of own.newest)
+    if (newest.setId === setId) {
+      if (ts > newest.ts || (ts === newest.ts && written > newest.written)) {
+        newest.ts = ts
+        newest.written = written
+        newest.values = values
+      }
+      return
+    }
+  own.newest.push({ setId, ts, written, values })
+}
+
+/** Takes out those that have waited longest. */
+export function takeOldest(unsaved: UnsavedLatest, count: number): UnsavedLatest {
+  const taken: UnsavedLatest = new Map()
+  for (const [endpointNo, own] of unsaved) {
+    if (taken.size >= count) break
+    taken.set(endpointNo, own)
+    unsaved.delete(endpointNo)
+  }
+  return taken
+}
