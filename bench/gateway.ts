@@ -20,6 +20,7 @@ import {
   youngHeld,
 } from './gateway/measure.ts'
 import { neighbour } from './gateway/neighbour.ts'
+import { pushes } from './gateway/pushes.ts'
 import { ensureMosquitto } from './gateway/servers.ts'
 import { prepareGround, startSite } from './gateway/site.ts'
 import { storm } from './gateway/storm.ts'
@@ -58,10 +59,12 @@ export async function gateway(): Promise<Figure[]> {
     const site = await startSite(platform.name, ground)
     const comingBack = await storm(generator, site).finally(site.stop)
     const disturbed = await neighbour(ground)
+    const pushed = await pushes(ground)
     return [
       ...limitsOf(outcomes, core),
       ...comingBack,
       ...disturbed,
+      ...pushed,
       ...steady,
       ...[...outcomes].flatMap(([contender, outcome]) => figuresOf(contender, outcome)),
     ]

@@ -83,12 +83,12 @@ export function createDownlink(deps: DownlinkDeps): Downlink {
   const parts: Parts = { ...deps, outcomes, correlate: correlations(newId), findBinding }
 
   signals.on(PushSettled, ({ id, delivery }) => outcomes.settle(id, delivery))
-  signals.on(PushForwarded, async ({ sealed, ...forwarded }) => {
+  signals.on(PushForwarded, async ({ sealed, push: plain, ...forwarded }) => {
     const { id, endpointId, hops } = forwarded
     const key = `${id} ${hops}`
     if (seen.has(key)) return
     seen.set(key, true)
-    const parcel = { ...forwarded, what: JSON.parse(secrets.open(sealed)) as Push }
+    const parcel = { ...forwarded, what: plain ?? (JSON.parse(secrets.open(sealed!)) as Push) }
     const settle = settlerOf(parts, parcel)
     const presence = deps.bindings.find(endpointId)
     if (presence) return void (push(parts, presence, parcel.what, settle) || settle('offline'))
@@ -188,9 +188,12 @@ async function away(parts: Parts, sql: Sql, parcel: Parcel) {
   const { nodeId, sessionKey, tokenSealed } = row
   if (nodeId !== null && nodeId !== kit.members.nodeId && kit.members.isAlive(nodeId)) {
     if (!(await mayUse(parts, row, what))) return atCommit(parts, sql, () => settle('offline'))
-    const forwarded = { id, endpointId, sealed: kit.secrets.seal(JSON.stringify(what)), sender, hops }
-    if (sql !== kit.db.sql) await kit.signals.send(sql, `node/${nodeId}`, PushForwarded, forwarded)
-    else if (!(await kit.signals.sendNow(`node/${nodeId}`, PushForwarded, forwarded))) settle('offline')
+    const forwarded = { id, endpointId, sender, hops }
+    if (sql !== kit.db.sql) {
+      const sealed = kit.secrets.seal(JSON.stringify(what))
+      await kit.signals.send(sql, `node/${nodeId}`, PushForwarded, { ...forwarded, sealed })
+    } else if (!(await kit.signals.sendNow(`node/${nodeId}`, PushForwarded, { ...forwarded, push: what })))
+      settle('offline')
   } else if (sessionKey === null || tokenSealed === null) atCommit(parts, sql, () => settle('offline'))
   else await queue(parts, sql, { ...row, sessionKey, tokenSealed }, what, settle)
 }

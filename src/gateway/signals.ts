@@ -1,4 +1,5 @@
 /** What nodes say to each other about devices, always to the one node concerned. */
+import type { Push } from '../kernel/device.ts'
 import { defineSignal } from '../kernel/signals.ts'
 import type { Delivery } from './contract.ts'
 
@@ -27,8 +28,9 @@ export const MessagesQueued = defineSignal<{ keys: string[] }>('gateway.messages
 export const PushForwarded = defineSignal<{
   id: string
   endpointId: string
-  /** The push, sealed: it may hold secrets. */
-  sealed: string
+  /** As it is, or sealed where the signal waits in a row: a push may hold secrets. */
+  push?: Push
+  sealed?: string
   /** The node that waits for the outcome. */
   sender: string
   /** Nodes that had it before. */

@@ -1,0 +1,41 @@
+/** Pushes from one node to devices that are connected to another, each waited for until it is delivered. */
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import type { Figure } from '../report.ts'
+import { ended } from './servers.ts'
+import { type Ground, versionName, withoutLimits } from './site.ts'
+
+const order = { atOnce: 512, seconds: 5 }
+const devices = 100
+
+export async function pushes({ directory, tokens }: Ground): Promise<Figure[]> {
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'peers/pushes.ts')], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    env: {
+      ...process.env,
+      ...withoutLimits,
+      WAYPOST_DATA: directory,
+      WAYPOST_MQTT_PORT: '0',
+      WAYPOST_MQTTS_PORT: '0',
+      WAYPOST_LOG_LEVEL: 'warn',
+    },
+  })
+  try {
+    const { perSecond, sent, received } = await new Promise<{ perSecond: number; sent: number; received: number }>(
+      (resolve, reject) => {
+        child.once('message', ({ done }: { done: never }) => resolve(done))
+        child.once('exit', (code) => reject(new Error(`the nodes ended with ${code}`)))
+        child.send({ ...order, devices: tokens.slice(0, devices), versionName })
+      },
+    )
+    if (received < sent) throw new Error(`${sent - received} of ${sent} pushes did not arrive`)
+    console.error(`${Math.round(perSecond)} pushes a second from one node to devices at another`)
+    // Ten times the 255 a second of one message in a transaction each.
+    return [
+      { name: 'Pushes from one node to devices at another', value: perSecond, unit: '/s', limit: { least: 2550 } },
+    ]
+  } finally {
+    if (child.connected) child.disconnect()
+    await ended(child)
+  }
+}
