@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { commentsOf, lacksVerb, proseProblems, proseWarnings } from './prose.ts'
+
+test('comments are found with their lines, block and line comments alike', () => {
+  const text =
+    '/** Opens it. */\nconst a = 1\n  // First line\n  // and second.\nconst b = 2 // not alone\n/* plain */\n'
+  assert.deepEqual(commentsOf(text), [
+    { line: 1, lines: ['Opens it.'], isDoc: true },
+    { line: 3, lines: ['First line', 'and second.'], isDoc: false },
+    { line: 6, lines: ['plain'], isDoc: false },
+  ])
+})
+
+test('comments of SQL files are found, and arithmetic is not taken for one', () => {
+  assert.deepEqual(commentsOf('-- Keeps rows.\nselect 1\n  --b\n'), [{ line: 1, lines: ['Keeps rows.'], isDoc: false }])
+})
+
+for (const [comment, expected] of [
+  ['/** What nobody knows of it. */', /bare "What"/],
+  ['/** Whoever has gone by then. */', /bare "Whoever"/],
+  ['/**\n * One that moves faster than this is nowhere.\n */', /bare "One"/],
+  ['// Those of the other node.', /bare "Those"/],
+  ['// And not any more.', /bare "And"/],
+  ['/**\n * A.\n * B.\n * C.\n * D.\n */', /4 lines, at most 3/],
+] as const)
+  test(`refused: ${JSON.stringify(comment)}`, () => {
+    assert.match(proseProblems('a.ts', `${comment}\nconst a = 1\n`).join('\n'), expected)
+  })
+
+test('plain sentences and directives are accepted', () => {
+  const text = '/** Opens the connection. */\n// biome-ignore lint: because\n// Of\n'
+  assert.deepEqual(proseProblems('a.ts', '/** Opens the connection. Whatever comes later may start so. */\n'), [])
+  assert.deepEqual(proseProblems('a.ts', text), [])
+})
+
+test('vague words are warned of', () => {
+  assert.match(proseWarnings('a.ts', '/** The house is told. */').join(), /"house"/)
+  assert.deepEqual(proseWarnings('a.ts', '/** Publishes the event. */'), [])
+})
+
+test('a log message without a verb is seen', () => {
+  assert.ok(lacksVerb('the blob store'))
+  assert.ok(!lacksVerb('heartbeat write failed; retrying in 1 s'))
+  assert.ok(!lacksVerb('a forwarded push was lost'))
+})

@@ -1,0 +1,74 @@
+/** Rules of plain English that a machine can check in comments and log messages. */
+
+const commentLinesMax = 3
+
+export interface Comment {
+  /** Number of the first line, from 1. */
+  line: number
+  /** The lines without comment marks; empty ones are left out. */
+  lines: string[]
+  isDoc: boolean
+}
+
+const blockComment = /^([ \t]*)\/\*(\*?)([\s\S]*?)\*\//gm
+const lineComments = /(?:^[ \t]*(?:\/\/|--(?= )).*\n?)+/gm
+
+/** Finds comments that have lines of their own; those behind code on the same line are one line anyway. */
+export function commentsOf(text: string): Comment[] {
+  const lineAt = (index: number) => text.slice(0, index).split('\n').length
+  const plain = (part: string, mark: RegExp) =>
+    part
+      .split('\n')
+      .map((line) => line.replace(mark, '').trim())
+      .filter((line) => line !== '')
+  return [
+    ...[...text.matchAll(blockComment)].map((match) => ({
+      line: lineAt(match.index),
+      lines: plain(match[3]!, /^\s*\*/),
+      isDoc: match[2] === '*',
+    })),
+    ...[...text.matchAll(lineComments)].map((match) => ({
+      line: lineAt(match.index),
+      lines: plain(match[0], /^\s*(?:\/\/|--)/),
+      isDoc: false,
+    })),
+  ].sort((a, b) => a.line - b.line)
+}
+
+/** A sentence that starts like this has no subject that a reader could look up. */
+const bareStart =
+  /^(?:What|Who|Whoever|Whatever|Of|One that|One of which|Those|And|Nobody|Nothing|So (?:many|much|few|long))\b/
+
+const directive = /^(?:biome-ignore|@ts-|eslint|@type|!)/
+
+/** Problems that `npm run check` refuses. */
+export function proseProblems(file: string, text: string): string[] {
+  return commentsOf(text)
+    .filter(({ lines }) => lines.length > 0 && !directive.test(lines[0]!))
+    .flatMap(({ line, lines }) => [
+      ...(bareStart.test(lines[0]!)
+        ? [`${file}:${line}: a comment starts with a bare "${lines[0]!.split(' ')[0]}"`]
+        : []),
+      ...(lines.length > commentLinesMax
+        ? [`${file}:${line}: a comment of ${lines.length} lines, at most ${commentLinesMax}; the README has room`]
+        : []),
+    ])
+}
+
+/** Words that stand for something with a name of its own: connection, node, message, lease. */
+const vagueWords =
+  /\b(?:told|tells?|heard|hears?|owed|owes?|patience|welcome|guests?|strangers?|neighbou?rs?|house|doors?|knocks?|leavings|sight|whoever|nobody|somebody|everybody|turned away|looked? after|by hand|a word|way to the database)\b/i
+
+/** Words that are worth a second look; they do not fail the check. */
+export function proseWarnings(file: string, text: string): string[] {
+  return commentsOf(text).flatMap(({ line, lines }) => {
+    const word = lines.join(' ').match(vagueWords)?.[0]
+    return word ? [`${file}:${line}: "${word}" in a comment: is there a word of the trade?`] : []
+  })
+}
+
+const verb =
+  /\b(?:is|are|was|were|be|has|have|had|cannot|could|does|did|do|lost|left|went|took|came|stops?|fails?|needs?|keeps?|joins|gives|\w{3,}(?:ed|ing))\b/i
+
+/** A log message needs a verb, or an operator cannot see what happened. */
+export const lacksVerb = (message: string) => !verb.test(message)
