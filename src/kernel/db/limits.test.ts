@@ -256,12 +256,23 @@ suite('many callers', () => {
     const pool = connect(connection, { max: 4 })
     atTheEnd(() => pool.end())
     await Promise.all([pool`select pg_sleep(0.01)`, pool`select pg_sleep(0.01)`])
+    const holder = anotherPool(connection)
+    const release = Promise.withResolvers<void>()
+    const locked = Promise.withResolvers<void>()
+    const holding = holder.begin(async (sql) => {
+      await sql`select pg_advisory_xact_lock(4711)`
+      locked.resolve()
+      await release.promise
+    })
+    await locked.promise
     let isOver = false
-    const slow = pool`select pg_sleep(1)`.then(() => {
+    const slow = pool`select pg_advisory_xact_lock(4711)`.then(() => {
       isOver = true
     })
     for (let n = 0; n < 50; n++) await pool`select 1`
     assert.equal(isOver, false)
+    release.resolve()
+    await holding
     await slow
   })
 })
