@@ -34,7 +34,7 @@ export function createApplications(kit: Kit<ApplicationsSettings>, identity: Ide
   const usages = createUsages()
   const applications = createApplicationRules(kit, identity, memory, usages)
   const versions = createVersionRules(kit, applications, memory, usages)
-  const configurations = createConfigurationRules(kit, identity, applications, memory)
+  const configurations = createConfigurationRules({ kit, identity, applications, memory })
   return {
     applications,
     versions,

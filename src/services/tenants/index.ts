@@ -31,7 +31,7 @@ export default defineService({
   build(kit, { identity }) {
     const building = defineBuilding(kit, identity)
     const defaults = defineDefaults(kit, identity)
-    const tenants = createTenants(kit, identity, building)
+    const tenants = createTenants({ kit, identity, building })
     const catalogues = createCatalogues(kit)
     const users = createUsers(kit, { identity, tenants })
     const routesV1 = (http: Parameters<typeof v1.tenantRoutes>[0]) => {
@@ -39,7 +39,9 @@ export default defineService({
       catalogueRoutes(http, catalogues)
     }
     const routesV2 = (http: Parameters<typeof v2.tenantRoutes>[0]) => {
-      v2.tenantRoutes(http, { tenants, catalogues, identity, secrets: kit.secrets })
+      const deps = { tenants, catalogues, identity, secrets: kit.secrets }
+      v2.tenantRoutes(http, deps)
+      v2.credentialRoutes(http, deps)
       v2.listRoutes(http, catalogues)
       userRoutes(http, users)
     }

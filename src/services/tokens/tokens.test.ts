@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { aCaller, aPlatformAdmin, aTenantAdmin } from '../../../test/harness/builders.ts'
 import { openTokens, root } from '../../../test/harness/tokens.ts'
-import { tokensMax } from './service.ts'
+import { tokensMax } from './service/provisioning.ts'
 import { type TokenStatus, targetStatuses, tokenStatuses } from './states.ts'
 
 const { house, admin, api, heard, provision, anApplication, anEndpoint, aTokenThatIs } = await openTokens()

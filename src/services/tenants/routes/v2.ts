@@ -9,7 +9,8 @@ import type { CatalogueService } from '../catalogue-service.ts'
 import { catalogueOf } from '../catalogues.ts'
 import { SecretNotHeld, TenantTaken } from '../errors.ts'
 import * as schemas from '../schemas/v2.ts'
-import { ownTenantOnly, type TenantChange, type TenantsService } from '../service.ts'
+import type { TenantChange } from '../service/changes.ts'
+import { ownTenantOnly, type TenantsService } from '../service.ts'
 import { asV2 } from '../views.ts'
 import { noStore } from './no-store.ts'
 
@@ -22,17 +23,9 @@ export interface V2Deps {
   secrets: Kit['secrets']
 }
 
-export function tenantRoutes(http: Http, { tenants, catalogues, identity, secrets }: V2Deps) {
-  const read = { scope: 'identity:tenant:read', on: 'tenant' } as const
+const read = { scope: 'identity:tenant:read', on: 'tenant' } as const
 
-  /** v2 names a package, inside it has a number. */
-  async function packageOf(name: string | undefined): Promise<{ packageType?: number }> {
-    if (name === undefined) return {}
-    const packageType = await catalogues.packageNamed(name)
-    if (packageType === undefined) throw invalidField('package_type', `Package type ${name} does not exist`)
-    return { packageType }
-  }
-
+export function tenantRoutes(http: Http, { tenants, catalogues }: V2Deps) {
   http.get('/tenants', { schema: schemas.listTenants, config: read }, async ({ ctx, query }) => {
     const { offset, limit, sort_by: by, sort_order: order, tenant_id: tenantId, name, admin, search } = query
     const found = await tenants.list(
@@ -55,7 +48,7 @@ export function tenantRoutes(http: Http, { tenants, catalogues, identity, secret
         loginTheme: body.login_theme,
         subscriptionType: body.subscription_type ?? 'TRIAL',
         analyticsEnabled: body.analytics_enabled ?? body.opendistro_enabled,
-        ...(await packageOf(body.package_type)),
+        ...(await packageOf(catalogues, body.package_type)),
         ...(idpServer !== undefined && { idpServer }),
         admin: {
           username: body.admin.username,
@@ -93,7 +86,7 @@ export function tenantRoutes(http: Http, { tenants, catalogues, identity, secret
         loginTheme: body.login_theme,
         subscriptionType: body.subscription_type,
         status,
-        ...(await packageOf(body.package_type)),
+        ...(await packageOf(catalogues, body.package_type)),
       }
       return asV2(await tenants.update(tenant.tenantId, change))
     },
@@ -108,7 +101,9 @@ export function tenantRoutes(http: Http, { tenants, catalogues, identity, secret
       return reply.code(204).send()
     },
   )
+}
 
+export function credentialRoutes(http: Http, { tenants, identity, secrets }: V2Deps) {
   http.get(
     '/tenants/:tenant_pk/credentials',
     { schema: schemas.readCredentials, config: read },
@@ -159,6 +154,14 @@ export function listRoutes(http: Http, catalogues: CatalogueService) {
       return { ...page, limit, offset }
     },
   )
+}
+
+/** The number of a package, which v2 names. */
+async function packageOf(catalogues: CatalogueService, name: string | undefined): Promise<{ packageType?: number }> {
+  if (name === undefined) return {}
+  const packageType = await catalogues.packageNamed(name)
+  if (packageType === undefined) throw invalidField('package_type', `Package type ${name} does not exist`)
+  return { packageType }
 }
 
 const subscriber = (ctx: Ctx, tenantId: string) => tenantOf(ctx, tenantId, 'identity:tenant:read')

@@ -1,0 +1,147 @@
+/** Writes configurations of applications, versions and tenants; every write is validated by the instance's shape. */
+import type { Identity } from '../../../identity/contract.ts'
+import { type Ctx, tenantOf } from '../../../kernel/contract.ts'
+import type { Sql } from '../../../kernel/db.ts'
+import type { Kit } from '../../../kernel/define-service.ts'
+import { invalidField } from '../../../kernel/errors.ts'
+import { type Entry, readEnvelope, readTenantEnvelope } from '../envelope.ts'
+import { AlreadyConfigured, NoVersion } from '../errors.ts'
+import { ConfigurationChanged, type ConfigurationEvent } from '../events.ts'
+import { knownInstance, validateConfiguration } from '../instances/validate.ts'
+import { isObject, mergePatch } from '../merge-patch.ts'
+import * as store from '../store.ts'
+import { permitted, requireTenant } from './access.ts'
+
+export type Place = store.ConfigurationPlace
+
+export interface TenantPlace {
+  tenantId: string | undefined
+  instances: string[] | undefined
+}
+
+interface Deps {
+  kit: Pick<Kit, 'db' | 'bus' | 'instances'>
+  identity: Identity
+}
+
+/** Replaces the configuration of every instance that the envelope names; the others stay. */
+export async function replace({ kit }: Deps, ctx: Ctx, place: Place, envelope: unknown) {
+  await kit.db.tx(async (sql) => {
+    const tenantId = await lockPlace(ctx, sql, place)
+    const entries = readEnvelope(envelope)
+    for (const entry of entries) checkPlace(entry, place)
+    await checkVersions(sql, place.applicationName, entries)
+    for (const entry of entries) await save(kit, sql, tenantId, entry)
+  })
+}
+
+export async function merge(
+  { kit }: Deps,
+  ctx: Ctx,
+  { instances, ...place }: Place & { instances: string[] | undefined },
+  patch: unknown,
+) {
+  await kit.db.tx(async (sql) => {
+    const tenantId = await lockPlace(ctx, sql, place)
+    const [instance, ...others] = instances ?? []
+    if (instance === undefined) throw invalidField('serviceInstanceName', 'is required')
+    if (others.length > 0) throw invalidField('serviceInstanceName', 'expected exactly one')
+    knownInstance(kit.instances, instance, 'serviceInstanceName')
+    const { applicationName, versionName } = place
+    if (versionName === undefined && isObject(patch) && Object.hasOwn(patch, 'versions'))
+      throw invalidField('versions', 'is kept for the versions: change each at its own address')
+    const [stored] = await store.findConfigurations(sql, { tenantId, ...place, instances: [instance] })
+    const config = mergePatch(stored?.config ?? {}, patch)
+    await save(kit, sql, tenantId, { instance, applicationName, versionName, config, path: 'body' })
+  })
+}
+
+/** Replaces the configuration of one instance, given without the envelope. */
+export async function replaceOne(
+  { kit }: Deps,
+  ctx: Ctx,
+  { instance, applicationName, versionName }: Place & { instance: string },
+  config: unknown,
+) {
+  await kit.db.tx(async (sql) => {
+    const tenantId = await lockPlace(ctx, sql, { applicationName, versionName })
+    await save(kit, sql, tenantId, { instance, applicationName, versionName, config, path: 'body' })
+  })
+}
+
+/** The initial load, for a platform where nothing is configured. */
+export async function load({ kit }: Deps, envelope: unknown) {
+  const entries = readEnvelope(envelope)
+  await kit.db.tx(async (sql) => {
+    // Locks applications first and in order, then the table, as every other writer does: no deadlock.
+    const tenants = new Map<string, string>()
+    for (const { applicationName, path } of entries.toSorted(byApplication)) {
+      if (tenants.has(applicationName)) continue
+      const application = await store.lockApplication(sql, applicationName)
+      if (!application) throw invalidField(path, `there is no application ${applicationName}`)
+      tenants.set(applicationName, application.tenantId)
+    }
+    if (!(await store.lockEmptyConfigurations(sql))) throw AlreadyConfigured()
+    for (const [applicationName, own] of Map.groupBy(entries, (entry) => entry.applicationName))
+      await checkVersions(sql, applicationName, own)
+    for (const entry of entries) await save(kit, sql, tenants.get(entry.applicationName)!, entry)
+  })
+}
+
+export async function replaceForTenant({ kit, identity }: Deps, ctx: Ctx, of: TenantPlace, envelope: unknown) {
+  const tenantId = tenantOf(ctx, of.tenantId, 'platform:tenant:configuration:update')
+  await requireTenant(ctx, tenantId, identity)
+  const entries = readTenantEnvelope(envelope, tenantId)
+  await kit.db.tx(async (sql) => {
+    for (const { instance, config, path } of entries) {
+      if (of.instances && !of.instances.includes(instance))
+        throw invalidField(path, 'is not one of serviceInstanceName')
+      validateConfiguration(kit.instances, { instance, level: 'tenant', path }, config)
+      const changed = await store.saveTenantConfiguration(sql, { tenantId, instance, config })
+      if (changed) await kit.bus.publish(sql, ConfigurationChanged, { tenantId, instance, level: 'tenant' })
+    }
+  })
+}
+
+export async function requireVersion(sql: Sql, { applicationName, versionName }: Place) {
+  if (versionName !== undefined && !(await store.findVersion(sql, applicationName, versionName)))
+    throw NoVersion({ name: versionName })
+}
+
+/** Needs the lock on the application. */
+async function save({ bus, instances }: Deps['kit'], sql: Sql, tenantId: string, entry: Entry) {
+  const { instance, applicationName, versionName, config, path } = entry
+  const level = versionName === undefined ? 'application' : 'version'
+  validateConfiguration(instances, { instance, level, path }, config)
+  const changed = await store.saveConfiguration(sql, { tenantId, applicationName, versionName, instance, config })
+  if (!changed) return
+  const event: ConfigurationEvent = { tenantId, instance, level, applicationName }
+  await bus.publish(sql, ConfigurationChanged, versionName === undefined ? event : { ...event, versionName })
+}
+
+/** Returns the tenant of the application. */
+async function lockPlace(ctx: Ctx, sql: Sql, { applicationName, versionName }: Place): Promise<string> {
+  const locked = await store.lockApplication(sql, applicationName)
+  const { tenantId } = permitted(ctx, applicationName, locked, 'application:update')
+  await requireVersion(sql, { applicationName, versionName })
+  return tenantId
+}
+
+/** A version inside an envelope that does not exist is a mistake in the body (400), not a missing address. */
+async function checkVersions(sql: Sql, applicationName: string, entries: Entry[]) {
+  if (entries.every(({ versionName }) => versionName === undefined)) return
+  const known = new Set((await store.findVersions(sql, applicationName)).map(({ name }) => name))
+  for (const { versionName, path } of entries)
+    if (versionName !== undefined && !known.has(versionName))
+      throw invalidField(path, `${applicationName} has no version ${versionName}`)
+}
+
+const byApplication = (a: Entry, b: Entry) => (a.applicationName < b.applicationName ? -1 : 1)
+
+/** A write at one address changes that address; an application's may hold its versions too. */
+function checkPlace(entry: Entry, { applicationName, versionName }: Place) {
+  if (entry.applicationName !== applicationName)
+    throw invalidField(entry.path, `expected only the application ${applicationName}`)
+  if (versionName !== undefined && entry.versionName !== versionName)
+    throw invalidField(entry.path, `expected only versions.${versionName}`)
+}

@@ -1,0 +1,95 @@
+/** How many bytes an upload may have, and the count of the bytes that are on their way. */
+import { createHash } from 'node:crypto'
+import { monotonicMs } from '../../../kernel/clock.ts'
+import type { Db } from '../../../kernel/db.ts'
+import type { Tenants } from '../../tenants/contract.ts'
+import { QuotaExceeded } from '../errors.ts'
+import * as items from '../store/items.ts'
+
+export interface Allowance {
+  quota: number
+  /** Bytes that this upload may have; the content that it replaces makes room. */
+  more: number
+}
+
+interface Deps {
+  db: Db
+  tenants: Tenants
+  /** Of tenants whose package sets none; 0 is no limit. */
+  quotaBytes: number
+}
+
+interface Place {
+  tenantId: string
+  endpointId: string
+  kind: items.Kind
+  name: string | undefined
+}
+
+export const exceeded = ({ quota }: Allowance) => QuotaExceeded({ quota })
+
+/** Asks for the tenant's package each time: a larger one counts at once. */
+export async function allowanceOf(deps: Deps, { tenantId, endpointId, kind, name }: Place): Promise<Allowance> {
+  const { db, tenants, quotaBytes } = deps
+  const quota = (await tenants.diskSizeOf(tenantId)) || quotaBytes || Number.POSITIVE_INFINITY
+  if (quota === Number.POSITIVE_INFINITY) return { quota, more: quota }
+  const [used, replaced] = await Promise.all([
+    items.findUsage(db.sql, tenantId),
+    kind === 'file' ? items.findFile(db.sql, endpointId, name!) : undefined,
+  ])
+  // A tenant that keeps more than a smaller package allows may still replace a file by a smaller one.
+  return { quota, more: Math.max(0, quota - used) + (replaced?.size ?? 0) }
+}
+
+export interface Tally {
+  of(name: string): number
+  add(name: string, amount: number): void
+}
+
+/** Sums by name; a sum of 0 takes no memory. */
+export function createTally(): Tally {
+  const sums = new Map<string, number>()
+  const of = (name: string) => sums.get(name) ?? 0
+  return {
+    of,
+    add(name, amount) {
+      const sum = of(name) + amount
+      if (sum === 0) sums.delete(name)
+      else sums.set(name, sum)
+    },
+  }
+}
+
+const touchMs = 60_000
+
+interface Measuring {
+  tenantId: string
+  allowance: Allowance
+  /** Bytes of the tenant that are not items yet. */
+  ofTenant: Tally
+  received(bytes: number): void
+  /** Called about every minute while content arrives. */
+  alive(): Promise<void>
+}
+
+/** Passes the content on, counts and hashes it, and throws once it exceeds the allowance. */
+export function measure(content: AsyncIterable<Uint8Array>, measuring: Measuring) {
+  const { tenantId, allowance, ofTenant, received, alive } = measuring
+  const hash = createHash('sha256')
+  let size = 0
+  async function* pass() {
+    let touched = monotonicMs()
+    for await (const piece of content) {
+      hash.update(piece)
+      size += piece.length
+      ofTenant.add(tenantId, piece.length)
+      received(piece.length)
+      if (ofTenant.of(tenantId) > allowance.more) throw exceeded(allowance)
+      yield piece
+      if (monotonicMs() - touched < touchMs) continue
+      touched = monotonicMs()
+      await alive()
+    }
+  }
+  return { content: pass(), result: () => ({ size, checksum: hash.digest('hex') }), size: () => size }
+}

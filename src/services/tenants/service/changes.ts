@@ -1,0 +1,104 @@
+/** Changes and deletes tenants, and rebuilds the realm where a change needs it. */
+import type { Sql } from '../../../kernel/db.ts'
+import { invalidField, NotFound } from '../../../kernel/errors.ts'
+import { BuildTenant, buildRealmOf } from '../building.ts'
+import { BuiltInTenant, MoveRefused } from '../errors.ts'
+import { TenantDeleted, TenantStatusChanged, TenantUpdated } from '../events.ts'
+import { composeRealm } from '../realm.ts'
+import type { SubscriptionType } from '../schemas/common.ts'
+import { mayMove, type TenantStatus } from '../states.ts'
+import { insertSubscription } from '../store/catalogues.ts'
+import { findRealmParts } from '../store/realm-parts.ts'
+import * as store from '../store/tenants.ts'
+import type { RealmVersions, Tenant, TenantChoices } from '../tenant.ts'
+import type { TenantDeps } from './deps.ts'
+import { checkReferences, picked, realmFields, requestNameOf } from './references.ts'
+
+export interface TenantChange extends Partial<RealmVersions>, Partial<TenantChoices> {
+  name?: string | undefined
+  loginTheme?: string | undefined
+  subscriptionType?: SubscriptionType | undefined
+  analyticsEnabled?: boolean | undefined
+  status?: TenantStatus | undefined
+}
+
+export const noTenant = (what: string) => NotFound({ what: `Tenant ${what}` })
+
+export async function update(deps: TenantDeps, tenantId: string, change: TenantChange): Promise<Tenant> {
+  const { status, ...fields } = change
+  const rebuilds = realmFields.some((field) => fields[field] !== undefined)
+  if (rebuilds && status !== undefined)
+    throw invalidField('status', 'change it apart from what the realm is built from')
+  return await deps.kit.db.tx(async (sql) => {
+    const tenant = await lock(sql, tenantId)
+    await checkReferences(sql, fields)
+    const { next, changed } = await updateFields(deps, sql, tenant, fields)
+    if (status !== undefined) await moveByStatus(deps, sql, tenant, status)
+    if (rebuilds) await rebuild(deps, sql, next)
+    // The login page shows these at once; a realm that is still to be built reads them anyway.
+    else if ((changed.includes('name') || changed.includes('loginTheme')) && isBuilt(tenant))
+      await buildRealmOf(sql, deps.identity, next)
+    return (await store.findTenant(sql, { tenantId }))!
+  })
+}
+
+export async function remove(deps: TenantDeps, tenantId: string): Promise<void> {
+  await deps.kit.db.tx(async (sql) => {
+    const tenant = await lock(sql, tenantId)
+    if (tenant.builtIn) throw BuiltInTenant({ tenantId })
+    await move(deps, sql, tenant, 'DELETED')
+    await deps.kit.bus.publish(sql, TenantDeleted, { tenantId })
+  })
+}
+
+async function lock(sql: Sql, tenantId: string): Promise<Tenant> {
+  const tenant = await store.lockTenant(sql, tenantId)
+  if (!tenant) throw noTenant(tenantId)
+  return tenant
+}
+
+type Fields = Omit<TenantChange, 'status'>
+
+async function updateFields({ kit: { bus, now } }: TenantDeps, sql: Sql, tenant: Tenant, fields: Fields) {
+  const { tenantId } = tenant
+  const keys = (Object.keys(fields) as (keyof Fields)[]).filter((key) => fields[key] !== undefined)
+  const changed = keys.filter((key) => fields[key] !== tenant[key])
+  const news = picked(fields, changed) as Partial<Tenant>
+  const next = { ...tenant, ...news }
+  if (changed.length > 0) {
+    await store.updateTenant(sql, tenantId, { ...news, modified: now() })
+    await bus.publish(sql, TenantUpdated, { tenantId, changed: changed.map(requestNameOf) })
+  }
+  if (changed.includes('subscriptionType')) await insertSubscription(sql, tenantId, next.subscriptionType, now())
+  return { next, changed }
+}
+
+async function move(deps: TenantDeps, sql: Sql, { tenantId, status: from }: Tenant, to: TenantStatus) {
+  await store.setStatus(sql, tenantId, { status: to, modified: deps.kit.now() })
+  await deps.identity.setRealmStatus(sql, tenantId, to)
+  await deps.kit.bus.publish(sql, TenantStatusChanged, { tenantId, from, to })
+}
+
+async function moveByStatus(deps: TenantDeps, sql: Sql, tenant: Tenant, to: TenantStatus) {
+  const { tenantId, status: from, builtIn } = tenant
+  if (from === to) return
+  if (builtIn) throw BuiltInTenant({ tenantId })
+  if (!mayMove(from, to, 'status')) throw MoveRefused({ tenantId, from, to })
+  await move(deps, sql, tenant, to)
+}
+
+/** Enqueues the job; rebuilds a built-in tenant at once, since nobody could log in to repair a failed one. */
+async function rebuild(deps: TenantDeps, sql: Sql, tenant: Tenant) {
+  const { tenantId, status: from, builtIn } = tenant
+  if (builtIn) {
+    await buildRealmOf(sql, deps.identity, tenant)
+    return
+  }
+  if (!mayMove(from, 'UPDATING', 'rebuild')) throw MoveRefused({ tenantId, from, to: 'UPDATING' })
+  // Refuses an unusable template now: the job would leave a working tenant FAILED.
+  composeRealm(tenant, await findRealmParts(sql, tenant), undefined)
+  await move(deps, sql, tenant, 'UPDATING')
+  await deps.kit.jobs.send(sql, BuildTenant, { tenantId })
+}
+
+const isBuilt = ({ status }: Tenant) => status === 'AVAILABLE' || status === 'SUSPENDED' || status === 'DISABLED'

@@ -1,0 +1,134 @@
+/** Registers tenants: the row, the reserved realm, the subscription, and the job that builds the realm. */
+import type { RealmView } from '../../../identity/contract.ts'
+import type { Sql } from '../../../kernel/db.ts'
+import { newName, newSecret } from '../../../kernel/ids.ts'
+import { BuildTenant } from '../building.ts'
+import { TenantRegistered } from '../events.ts'
+import { clientIdsOf } from '../realm.ts'
+import type { SubscriptionType } from '../schemas/common.ts'
+import { insertSubscription } from '../store/catalogues.ts'
+import { findRealmParts, findUserTemplate } from '../store/realm-parts.ts'
+import * as store from '../store/tenants.ts'
+import { builtInTenants, defaultVersions, type RealmVersions, type Tenant, type TenantChoices } from '../tenant.ts'
+import type { TenantDeps } from './deps.ts'
+import { checkReferences, picked, realmFields } from './references.ts'
+
+export interface Registration extends Partial<RealmVersions>, Partial<TenantChoices> {
+  /** Made from the name when absent. */
+  tenantId?: string | undefined
+  name: string
+  loginTheme?: string | undefined
+  subscriptionType: SubscriptionType
+  analyticsEnabled?: boolean | undefined
+  /** The user who manages the tenant; v1 names a template (`userTemplate`) instead. */
+  admin?: NewAdmin | undefined
+}
+
+export interface NewAdmin {
+  username: string
+  email?: string | null
+  firstName?: string | null
+  lastName?: string | null
+  /** Generated when absent, and shown once. */
+  password?: string | undefined
+}
+
+export interface Registered {
+  tenant: Tenant
+  realm: RealmView
+  generatedPassword: string | undefined
+}
+
+/** Undefined when the tenant ID is taken. */
+export async function register(deps: TenantDeps, registration: Registration): Promise<Registered | undefined> {
+  if (registration.tenantId !== undefined && builtInTenants.includes(registration.tenantId)) return undefined
+  const { db, jobs } = deps.kit
+  return await db.tx(async (sql) => {
+    const registered = await insert(deps, sql, registration)
+    if (registered) await jobs.send(sql, BuildTenant, { tenantId: registered.tenant.tenantId })
+    return registered
+  })
+}
+
+export async function ensureBuiltIn(deps: TenantDeps, tenantId: string): Promise<void> {
+  await deps.kit.db.tx(async (sql) => {
+    const known = await store.lockTenant(sql, tenantId)
+    if (known?.status === 'AVAILABLE') return
+    const entered = known
+      ? undefined
+      : await insert(deps, sql, { tenantId, name: tenantId, subscriptionType: 'PERMANENT', builtIn: true })
+    // When two nodes start together, the second one has waited for the first one's commit and reads its row.
+    const tenant = known ?? entered?.tenant ?? (await store.lockTenant(sql, tenantId))
+    if (tenant && tenant.status !== 'AVAILABLE') await deps.building.finish(sql, tenant)
+  })
+}
+
+type NewRegistration = Registration & { builtIn?: boolean }
+
+/** Inserts the row, the reserved realm and the subscription; undefined when the tenant ID is taken. */
+async function insert(
+  { kit, identity }: TenantDeps,
+  sql: Sql,
+  registration: NewRegistration,
+): Promise<Registered | undefined> {
+  const versions = { ...defaultVersions, ...picked(registration, realmFields) }
+  const choices = choicesOf(registration)
+  await checkReferences(sql, { ...versions, ...choices })
+  const { frontendClientId, backendClientId } = clientIdsOf(await findRealmParts(sql, versions))
+  const admin = await adminOf(sql, registration)
+  const password = admin && (admin.password ?? newSecret(15))
+  const row: store.NewTenant = {
+    ...versions,
+    ...choices,
+    id: kit.newId(),
+    tenantId: registration.tenantId ?? tenantIdFrom(registration.name),
+    name: registration.name,
+    loginTheme: registration.loginTheme ?? null,
+    status: 'CREATING',
+    builtIn: registration.builtIn ?? false,
+    subscriptionType: registration.subscriptionType,
+    analyticsEnabled: registration.analyticsEnabled ?? false,
+    clientFrontendId: frontendClientId,
+    clientBackendId: backendClientId,
+    adminId: admin ? kit.newId() : null,
+    adminUsername: admin?.username ?? null,
+    adminEmail: admin?.email ?? null,
+    adminFirstName: admin?.firstName ?? null,
+    adminLastName: admin?.lastName ?? null,
+    // Sealed until the job has created the administrator: the answer shows it now, the realm is built later.
+    adminPasswordSealed: password === undefined ? null : kit.secrets.seal(password),
+    objectstoreSecretSealed: kit.secrets.seal(newSecret()),
+    created: kit.now(),
+    modified: kit.now(),
+  }
+  if (!(await store.insertTenant(sql, row))) return undefined
+  const { tenantId } = row
+  const realm = await identity.reserveRealm(sql, { tenantId, frontendClientId, backendClientId })
+  await insertSubscription(sql, tenantId, row.subscriptionType, row.created)
+  await kit.bus.publish(sql, TenantRegistered, { tenantId })
+  const tenant = await store.findTenant(sql, { tenantId })
+  return { tenant: tenant!, realm, generatedPassword: admin?.password === undefined ? password : undefined }
+}
+
+const choicesOf = ({ packageType, idpServer, idpVersion, userTemplate, userRoles }: Registration): TenantChoices => ({
+  packageType: packageType ?? 1,
+  idpServer: idpServer ?? 1,
+  idpVersion: idpVersion ?? 1,
+  userTemplate: userTemplate ?? null,
+  userRoles: userRoles ?? 1,
+})
+
+async function adminOf(sql: Sql, { admin, userTemplate }: Registration): Promise<NewAdmin | undefined> {
+  if (admin || !userTemplate) return admin
+  return await findUserTemplate(sql, userTemplate)
+}
+
+function tenantIdFrom(name: string): string {
+  const words = name
+    .normalize('NFKD')
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .slice(0, 40)
+    .replace(/^-|-$/g, '')
+  return `${words || 'tenant'}-${newName().slice(0, 6)}`
+}

@@ -1,0 +1,36 @@
+/** Deletes tokens: one, those of endpoints, and those of a tenant. */
+import { type Bus, inParts } from '../../../kernel/bus.ts'
+import type { Ctx } from '../../../kernel/contract.ts'
+import type { Sql } from '../../../kernel/db.ts'
+import { defineJob } from '../../../kernel/jobs.ts'
+import { NoToken } from '../errors.ts'
+import { TenantTokensDeleted, TokensDeleted } from '../events.ts'
+import * as store from '../store.ts'
+import { permitted } from './access.ts'
+import type { TokenDeps } from './deps.ts'
+
+export const ForgetTenant = defineJob<{ tenantId: string }>('tokens.forget-tenant', { timeoutSeconds: 3600 })
+const forgottenAtOnce = 5000
+
+export async function deleteToken({ kit: { db, bus } }: TokenDeps, ctx: Ctx, place: store.TokenPlace) {
+  await db.tx(async (sql) => {
+    const token = permitted(ctx, 'endpoint:update', await store.lockToken(sql, place), () => NoToken({ ...place }))
+    await store.deleteToken(sql, place)
+    const { endpointId, endpointTokenId, tokenHash } = token
+    await publishDeleted(bus, sql, token.tenantId, [{ endpointId, endpointTokenId, tokenHash }])
+  })
+}
+
+export async function forgetEndpoints({ kit }: TokenDeps, sql: Sql, tenantId: string, endpointIds: string[]) {
+  await publishDeleted(kit.bus, sql, tenantId, await store.deleteEndpoints(sql, tenantId, endpointIds))
+}
+
+/** In parts, with one event: a tenant can leave a million endpoints. */
+export async function forgetTenant({ kit: { db, bus } }: TokenDeps, tenantId: string) {
+  while ((await db.tx((sql) => store.deleteOfTenant(sql, tenantId, forgottenAtOnce))) > 0);
+  await db.tx((sql) => bus.publish(sql, TenantTokensDeleted, { tenantId }))
+}
+
+export async function publishDeleted(bus: Bus, sql: Sql, tenantId: string, tokens: store.DeletedToken[]) {
+  for (const some of inParts(tokens)) await bus.publish(sql, TokensDeleted, { tenantId, tokens: some })
+}

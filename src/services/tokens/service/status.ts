@@ -1,0 +1,51 @@
+/** Changes the status of tokens: by callers, and when a device uses a token for the first time. */
+import type { Ctx } from '../../../kernel/contract.ts'
+import type { Sql } from '../../../kernel/db.ts'
+import { gather } from '../../../kernel/gather.ts'
+import { NoToken, StatusMoveRefused } from '../errors.ts'
+import { TokenStatusChanged } from '../events.ts'
+import { mayMove, possibleFrom, type TargetStatus, type TokenStatus } from '../states.ts'
+import * as store from '../store.ts'
+import { permitted } from './access.ts'
+import type { TokenDeps } from './deps.ts'
+
+const activatedAtOnce = 128
+const activatedEveryMs = 3
+
+export async function setStatus(deps: TokenDeps, ctx: Ctx, place: store.TokenPlace, to: TargetStatus) {
+  await deps.kit.db.tx(async (sql) => {
+    const token = permitted(ctx, 'endpoint:update', await store.lockToken(sql, place), () => NoToken({ ...place }))
+    if (token.status === to) return
+    if (!mayMove(token.status, to, 'people'))
+      throw StatusMoveRefused({ from: token.status, to, possible: possibleFrom(token.status) })
+    await move(deps, sql, token, to)
+  })
+}
+
+async function move({ kit: { bus, now } }: TokenDeps, sql: Sql, token: store.KnownToken, to: TokenStatus) {
+  const { tenantId, applicationName, endpointId, endpointTokenId, tokenHash, status: from } = token
+  if (!(await store.moveToken(sql, token, { from, to, at: now() }))) return
+  const payload = { tenantId, applicationName, endpointId, endpointTokenId, tokenHash, from, to }
+  await bus.publish(sql, TokenStatusChanged, payload)
+}
+
+/** Resolves to false when the token was not Inactive any more. */
+export type Activate = (token: store.KnownToken) => Promise<boolean | undefined>
+
+/** Activates tokens in batches: devices that connect for the first time come by the thousand and share transactions. */
+export const createActivate = (kit: TokenDeps['kit']): Activate =>
+  gather<store.KnownToken, boolean>((tokens) => activateAll(kit, tokens), activatedAtOnce, activatedEveryMs)
+
+async function activateAll({ db, bus, now }: TokenDeps['kit'], tokens: store.KnownToken[]): Promise<boolean[]> {
+  const [from, to] = ['Inactive', 'Active'] as const
+  const moved = await db.tx(async (sql) => {
+    const rows = await store.moveTokens(sql, tokens, { from, to, at: now() })
+    await bus.publishAll(
+      sql,
+      TokenStatusChanged,
+      rows.map((token) => ({ ...token, from, to })),
+    )
+    return new Set(rows.map(({ endpointTokenId }) => endpointTokenId))
+  })
+  return tokens.map(({ endpointTokenId }) => moved.has(endpointTokenId))
+}
