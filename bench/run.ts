@@ -60,6 +60,6 @@ function read(): string {
   try {
     return readFileSync(file, 'utf8')
   } catch {
-    return '# Results\n\nWhat `npm run bench` measured last. Ratios are taken within one run; rates depend on the machine.\n\n'
+    return '# Benchmark results\n\nThe last results of `npm run bench`. Ratios compare two measurements of the same run; rates depend on the machine.\n\n'
   }
 }

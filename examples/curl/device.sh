@@ -1,7 +1,7 @@
 #!/bin/sh
-# A device that speaks HTTP, with nothing but curl.
+# A device that uses HTTP, with curl alone.
 #   examples/curl/device.sh <application version> <endpoint token> [address]
-# Sends one sample, asks for a command of type "blink" until there is one (HTTP has no push), answers it.
+# Sends one sample, polls for a command of type "blink" (HTTP has no push), and sends its result.
 set -eu
 version=${1:?an application version, then an endpoint token} token=${2:?an endpoint token}
 base=${3:-http://127.0.0.1:8080}

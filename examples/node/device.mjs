@@ -19,7 +19,7 @@ client.on('connect', () => {
 })
 setInterval(() => client.connected && sendSample(), 5000)
 
-// Nothing is subscribed: answers and commands come by themselves.
+// No subscription is needed: the platform pushes responses and commands to this connection.
 client.on('message', (name, payload) => {
   const [, , extension, , ...path] = name.split('/')
   if (path.at(-1) === 'error') console.log(`refused: ${payload}`)

@@ -22,31 +22,31 @@ def topic(extension, path):
     return f"kp1/{version}/{extension}/{token}/{path}"
 
 
-def say(text):
+def log(text):
     print(text, flush=True)
 
 
-# Nothing is subscribed: answers and commands come by themselves.
+# No subscription is needed: the platform pushes responses and commands to this connection.
 def on_message(client, userdata, message):
     _, _, extension, _, *path = message.topic.split("/")
     if path[-1] == "error":
-        say(f"refused: {message.payload.decode()}")
+        log(f"refused: {message.payload.decode()}")
     elif extension == "dcx":
-        say(f"sample {path[-2]} is stored")
+        log(f"sample {path[-2]} is stored")
     elif extension == "cex" and path[0] == "command":
         results = []
         for command in json.loads(message.payload):
-            say(f"command {command['id']}: {path[1]} {json.dumps(command.get('payload'))}")
+            log(f"command {command['id']}: {path[1]} {json.dumps(command.get('payload'))}")
             results.append({"id": command["id"], "statusCode": 200, "payload": "done by Python"})
         client.publish(topic("cex", f"result/{path[1]}"), json.dumps(results), qos=1)
 
 
-# Version 2 of the library wants to know which callbacks it is to call.
+# Version 2 of paho-mqtt requires the version of the callback functions.
 client = mqtt.Client(mqtt.CallbackAPIVersion.VERSION2) if hasattr(mqtt, "CallbackAPIVersion") else mqtt.Client()
 client.on_message = on_message
 client.connect(host, port)
 client.loop_start()
-say("connected")
+log("connected")
 try:
     for request_id in itertools.count(1):
         sample = {"temperature": round(random.uniform(20, 25), 2), "battery": 87}
