@@ -1,10 +1,13 @@
 /**
  * The test command: makes sure of the tools that npm lacks, starts one PostgreSQL for all files, runs them, stops it.
- * `npm test` runs everything; `npm test -- src/kernel` what lies below a path.
+ * `npm test` runs everything; `npm test -- src/kernel` what lies below a path. At the end it names the slowest files.
  */
-import { spawn, spawnSync } from 'node:child_process'
-import { existsSync, globSync, rmSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { spawnSync } from 'node:child_process'
+import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { availableParallelism, loadavg } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { run } from 'node:test'
+import { spec } from 'node:test/reporters'
 import { pathToFileURL } from 'node:url'
 import {
   sharedDirectoryVariable,
@@ -12,7 +15,9 @@ import {
   startTestServer,
   throwAwayDirectory,
 } from '../test/harness/database.ts'
+import { treeCpuSeconds } from '../test/harness/processes.ts'
 import { pythonWith } from '../test/harness/python.ts'
+import { readTimings, type Timing } from '../test/harness/timings.ts'
 
 /** What comes from Debian: package → how to see that it is there. */
 const tools = {
@@ -42,23 +47,60 @@ function ensureTools() {
 
 const holds = (check: string) => spawnSync('sh', ['-c', check]).status === 0
 
+/** One more than there are cores: most tests wait for a database or a timer now and then. */
+const concurrency = availableParallelism() + 1
+
 /** Those that watch the memory of their process. */
 const alone = ['src/kernel/backup/load.test.ts']
 
-/** Journeys and faults start programs and have a process each, first of all because they take longest; the others share. */
-function processes(files: string[], directory: string): string[] {
-  const single = files.filter((file) => file.startsWith('test/') || alone.includes(file))
-  const rest = files.filter((file) => !single.includes(file))
-  const count = Math.ceil(rest.length / 10)
-  const groups = Array.from({ length: count }, (_, n) => {
-    // Neighbours import the same things.
-    const group = rest.slice(Math.floor((n * rest.length) / count), Math.floor(((n + 1) * rest.length) / count))
+const timingsFile = 'node_modules/.cache/waypost-tests/seconds.json'
+
+/** How long each file took in a run before; a journey is thought to be long until it is known. */
+function knownSeconds(): (file: string) => number {
+  const known = existsSync(timingsFile) ? (JSON.parse(readFileSync(timingsFile, 'utf8')) as Record<string, number>) : {}
+  return (file) => known[file] ?? (file.startsWith('test/') ? 30 : 1)
+}
+
+function keepSeconds(timings: Timing[]) {
+  const known = existsSync(timingsFile) ? JSON.parse(readFileSync(timingsFile, 'utf8')) : {}
+  for (const { file, seconds } of timings) known[file] = Math.round(seconds * 10) / 10
+  mkdirSync(dirname(timingsFile), { recursive: true })
+  writeFileSync(timingsFile, JSON.stringify(known))
+}
+
+/**
+ * Files below test/ start programs and have a process each, the longest first. The others share a few processes, because
+ * what they import takes a second to read: each process takes the next file from one list until none is left.
+ */
+function processesFor(files: string[], directory: string): string[] {
+  const seconds = knownSeconds()
+  const longestFirst = files.toSorted((a, b) => seconds(b) - seconds(a))
+  const single = longestFirst.filter((file) => file.startsWith('test/') || alone.includes(file))
+  const shared = longestFirst.filter((file) => !single.includes(file))
+  writeFileSync(join(directory, 'files.json'), JSON.stringify(shared))
+  const harness = pathToFileURL(resolve('test/harness/together.ts')).href
+  const workers = Array.from({ length: Math.min(concurrency - 1, shared.length) }, (_, n) => {
     const path = join(directory, `together-${n}.mjs`)
-    const harness = pathToFileURL(resolve('test/harness/together.ts')).href
-    writeFileSync(path, `import { together } from '${harness}'\nawait together(${JSON.stringify(group)})\n`)
+    writeFileSync(path, `import { together } from '${harness}'\nawait together()\n`)
     return path
   })
-  return [...single, ...groups]
+  return [...workers, ...single]
+}
+
+function report(timings: Timing[], files: string[], databaseSeconds: number) {
+  const all = (of: (timing: Timing) => number) => timings.reduce((sum, timing) => sum + of(timing), 0)
+  const text = (seconds: number) => `${seconds.toFixed(1)} s`.padStart(9)
+  console.log('\nThe slowest files: seconds, and processor seconds with the programs that they start')
+  for (const { file, seconds, cpu, children } of timings.toSorted((a, b) => b.seconds - a.seconds).slice(0, 10))
+    console.log(`${text(seconds)} ${text(cpu + children)}  ${file}`)
+  const cpu = all(({ cpu }) => cpu)
+  const children = all(({ children }) => children)
+  console.log(
+    `${text(performance.now() / 1000)} ${text(cpu + children + databaseSeconds)}  in all: ${cpu.toFixed(0)} s tests, ` +
+      `${children.toFixed(0)} s programs, ${databaseSeconds.toFixed(0)} s PostgreSQL; load ${loadavg()[0]!.toFixed(1)}`,
+  )
+  const noted = new Set(timings.map(({ file }) => file))
+  return files.filter((file) => !noted.has(file))
 }
 
 const places = process.argv.slice(2)
@@ -74,22 +116,29 @@ ensureTools()
 const directory = throwAwayDirectory('waypost-tests-')
 const postgres = await startTestServer(join(directory, 'postgres'))
 const { connection, administration } = postgres
-const child = spawn(
-  process.execPath,
-  ['--test', '--test-concurrency=3', '--test-timeout=240000', ...processes(files, directory)],
-  {
-    stdio: 'inherit',
-    env: {
-      ...process.env,
-      // Every file is a process: what one has compiled the others need not.
-      NODE_COMPILE_CACHE: 'node_modules/.cache/waypost-tests',
-      [sharedServerVariable]: JSON.stringify({ connection, administration }),
-      [sharedDirectoryVariable]: directory,
-    },
-  },
-)
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal))
-const code = await new Promise<number>((resolve) => child.on('close', (status) => resolve(status ?? 1)))
+Object.assign(process.env, {
+  // What one process has compiled the others need not.
+  NODE_COMPILE_CACHE: resolve('node_modules/.cache/waypost-tests'),
+  [sharedServerVariable]: JSON.stringify({ connection, administration }),
+  [sharedDirectoryVariable]: directory,
+})
+const stopped = new AbortController()
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stopped.abort())
+let failed = false
+const tests = run({
+  files: processesFor(files, directory).map((file) => resolve(file)),
+  concurrency,
+  timeout: 240_000,
+  signal: stopped.signal,
+})
+tests.on('test:fail', ({ todo }) => {
+  if (todo === undefined || todo === false) failed = true
+})
+await new Promise((done) => tests.compose(new spec()).on('end', done).pipe(process.stdout))
+const timings = readTimings(directory)
+const unfinished = report(timings, files, treeCpuSeconds(postgres.pids()[0]!))
+if (unfinished.length > 0) console.error(`Not finished: ${unfinished.join(', ')}`)
+keepSeconds(timings)
 await postgres.stop()
 rmSync(directory, { recursive: true, force: true })
-process.exit(code)
+process.exit(failed || unfinished.length > 0 ? 1 : 0)

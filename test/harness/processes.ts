@@ -35,3 +35,10 @@ export function cpuSeconds(pid: number): number {
 export const isAlive = (pid: number) => /\) [^ZX] /.test(read(`/proc/${pid}/stat`))
 
 export const nameOf = (pid: number) => read(`/proc/${pid}/comm`).trim()
+
+/** Of a process, its children that are there, and all that have ended. */
+export const treeCpuSeconds = (root: number) =>
+  treeOf(root).reduce((sum, pid) => {
+    const fields = read(`/proc/${pid}/stat`).split(') ')[1]?.split(' ') ?? []
+    return sum + fields.slice(11, 15).reduce((ticks, field) => ticks + Number(field), 0) / ticksPerSecond
+  }, 0)

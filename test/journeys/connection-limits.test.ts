@@ -1,8 +1,9 @@
 /** The program under a low limit of file descriptors: idle connections must not keep devices and people out. */
 import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { generate } from 'mqtt-packet'
+import { atTheEnd } from '../harness/database.ts'
 import { aDevice } from '../harness/device.ts'
 import { eventually } from '../harness/eventually.ts'
 import { furnish } from '../harness/gateway.ts'
@@ -11,7 +12,7 @@ import { startPlatform } from '../harness/platform.ts'
 
 const platform = await startPlatform({ descriptors: 500 })
 const sockets: Socket[] = []
-after(() => {
+atTheEnd(() => {
   for (const socket of sockets) socket.destroy()
 })
 

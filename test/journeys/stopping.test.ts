@@ -1,6 +1,6 @@
 /** Signals and failures, as npm, a terminal and a supervisor deliver them. */
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { connect as connectSocket } from 'node:net'
@@ -49,11 +49,22 @@ test('npm start ends with 0 after SIGTERM to npm alone and to the whole group', 
     let output = ''
     npm.stdout.on('data', (text) => (output += text))
     npm.stderr.on('data', (text) => (output += text))
-    const closed = closing(npm)
-    atTheEnd(() => void npm.kill('SIGKILL'))
+    let ended: Awaited<ReturnType<typeof closing>> | undefined
+    void closing(npm).then((end) => (ended = end))
+    // The group is gone when all went well.
+    atTheEnd(() => void spawnSync('kill', ['-KILL', '--', `-${npm.pid}`], { stdio: 'ignore' }))
     await eventually(() => isReady(directory), { withinMs: 60_000 })
     process.kill(toGroup ? -npm.pid! : npm.pid!, 'SIGTERM')
-    assert.deepEqual(await closed, { code: 0, signal: null }, output)
+    await eventually(
+      () => {
+        const left = () =>
+          spawnSync('ps', ['-eo', 'pid,ppid,pgid,args'])
+            .stdout.toString()
+            .match(RegExp(`.* ${npm.pid} .*`, 'g'))
+        assert.deepEqual(ended, { code: 0, signal: null }, `${output}\n${left()}`)
+      },
+      { withinMs: 60_000 },
+    )
     assert.match(output, /SIGTERM: stopping.*stopped/s)
     await noProcessOf(directory)
   }
