@@ -71,8 +71,7 @@ const textRules: TextRule[] = [
   },
 ]
 
-/** Test files share a process (test/harness/together.ts). */
-/** Has the one hook of a process whose file is alone in it. */
+/** Has the hook of a process whose file is alone in it; other test files share processes (test/harness/together.ts). */
 const hookOwner = 'test/harness/database.ts'
 const hookOfAll = /^(?:after|afterEach|beforeEach)\(/m
 

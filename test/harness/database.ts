@@ -1,18 +1,16 @@
 /** A PostgreSQL for tests: the runner's (tools/test.ts), or, for a file run alone, one of its own. A database for each caller. */
 import { mkdtempSync, rmSync, statfsSync } from 'node:fs'
 import { freemem, tmpdir } from 'node:os'
-import { join, relative } from 'node:path'
+import { join } from 'node:path'
 import { after } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { type ConnectionOptions, connect, type Pool } from '../../src/kernel/db.ts'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/kernel/embedded-postgres.ts'
 import { newShortToken } from '../../src/kernel/ids.ts'
 import { migrate, readMigrations } from '../../src/kernel/migrate.ts'
-import { beginning, noteTiming } from './timings.ts'
 
-/** Set by the runner: how to reach its PostgreSQL, and a directory for what is made once in a run. */
+/** Set by the runner: how to reach its PostgreSQL. */
 export const sharedServerVariable = 'TEST_POSTGRES'
-export const sharedDirectoryVariable = 'TEST_DIRECTORY'
 
 /**
  * Only a power failure would show the difference; making and dropping databases takes a tenth of the time. The connections
@@ -42,10 +40,7 @@ export const sharing = { aProcess: false }
 // Registered while the file is loaded: within a test, `after` would mean after that test. Where files share a process, it would
 // mean whenever nothing is left to run, and each file has its own end (together.ts).
 after(async () => {
-  if (sharing.aProcess) return
-  await putAway()
-  const directory = process.env[sharedDirectoryVariable]
-  if (directory) noteTiming(directory, relative(process.cwd(), process.argv[1]!), beginning)
+  if (!sharing.aProcess) await putAway()
 })
 
 /** In memory where there is plenty of it: a new database is there in a tenth of the time, and a kill -9 spares it as it does a disk. */

@@ -5,7 +5,8 @@ import { join, resolve } from 'node:path'
 import type { Bootstrap, RealmSecrets } from '../../src/assembly/bootstrap.ts'
 import { sleep } from '../../src/kernel/clock.ts'
 import { type Ask, bearer, client, tokenOf } from './client.ts'
-import { atTheEnd, onceInARun, sharedDirectoryVariable, throwAwayDirectory } from './database.ts'
+import { atTheEnd, onceInARun, throwAwayDirectory } from './database.ts'
+import { sharedDirectoryVariable } from './timings.ts'
 
 const main = resolve(import.meta.dirname, '../../bin/main.mjs')
 

@@ -1,18 +1,32 @@
-/** What each test file takes, noted for the runner (tools/test.ts): time that passed, and processor time with ended children. */
-import { appendFileSync, existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+/**
+ * The runner (tools/run-tests.ts) preloads this module into every test process: it records which file the process runs, so
+ * that the runner can end one that takes too long, and what each finished file cost.
+ */
+import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { after } from 'node:test'
+
+/** Set by the runner: a directory for everything that is made once in a run. */
+export const sharedDirectoryVariable = 'TEST_DIRECTORY'
 
 export interface Timing {
   file: string
   seconds: number
-  /** Of the process itself, and of programs that it started and that have ended. */
+  /** Processor time of the process itself, and of the programs that it started and that have ended. */
   cpu: number
   children: number
 }
 
+/** The file that a process runs now. */
+export interface Running {
+  pid: number
+  file: string
+  since: number
+}
+
 const ticksPerSecond = 100
 
-/** Of this process's ended children and theirs; only Linux tells. */
+/** Processor time of ended children and their children; zero where there is no /proc. */
 function childrenSeconds(): number {
   if (!existsSync('/proc/self/stat')) return 0
   const fields = readFileSync('/proc/self/stat', 'utf8').split(') ')[1]!.split(' ')
@@ -24,30 +38,78 @@ function now() {
   return { seconds: performance.now() / 1000, cpu: (user + system) / 1e6, children: childrenSeconds() }
 }
 
-export type Moment = ReturnType<typeof now>
+type Moment = ReturnType<typeof now>
 
-/** Since the process began, where a file is alone in it. */
-export const beginning: Moment = { seconds: 0, cpu: 0, children: 0 }
+let since: Moment = { seconds: 0, cpu: 0, children: 0 }
+let running: { directory: string; file: string } | undefined
 
-export const moment = now
+/** The list of the files that share processes (together.ts). */
+export const filesIn = (directory: string) => join(directory, 'files.json')
+const timingsIn = (directory: string) => join(directory, 'timings.jsonl')
+const runningIn = (directory: string) => join(directory, 'running')
+const entryIn = (directory: string) => join(runningIn(directory), `${process.pid}.json`)
 
-const fileIn = (directory: string) => join(directory, 'timings.jsonl')
+export function fileBegins(directory: string, file: string) {
+  running = { directory, file }
+  noteRunning(directory, file)
+}
 
-export function noteTiming(directory: string, file: string, since: Moment) {
+function noteRunning(directory: string, file: string) {
+  mkdirSync(runningIn(directory), { recursive: true })
+  const entry: Running = { pid: process.pid, file, since: Date.now() }
+  writeFileSync(entryIn(directory), JSON.stringify(entry))
+}
+
+/** Only a finished file has a timing; the runner fails when one is missing. */
+export function fileEnds() {
+  if (!running) return
   const until = now()
   const timing: Timing = {
-    file,
+    file: running.file,
     seconds: until.seconds - since.seconds,
     cpu: until.cpu - since.cpu,
     children: until.children - since.children,
   }
-  appendFileSync(fileIn(directory), `${JSON.stringify(timing)}\n`)
+  appendFileSync(timingsIn(running.directory), `${JSON.stringify(timing)}\n`)
+  since = until
+  noteRunning(running.directory, `process that goes on after ${running.file}`)
 }
 
 export function readTimings(directory: string): Timing[] {
-  if (!existsSync(fileIn(directory))) return []
-  return readFileSync(fileIn(directory), 'utf8')
+  if (!existsSync(timingsIn(directory))) return []
+  return readFileSync(timingsIn(directory), 'utf8')
     .split('\n')
     .filter(Boolean)
     .map((line) => JSON.parse(line) as Timing)
 }
+
+/** The newest file of each process. */
+export function readRunning(directory: string): Running[] {
+  if (!existsSync(runningIn(directory))) return []
+  return readdirSync(runningIn(directory)).flatMap((name) => {
+    try {
+      return [JSON.parse(readFileSync(join(runningIn(directory), name), 'utf8')) as Running]
+    } catch {
+      return [] // it is being written or removed
+    }
+  })
+}
+
+/** A process of its own for one test file: the file ends with the process, if its tests ended before. */
+function watchSingleFile(directory: string, file: string) {
+  fileBegins(directory, file)
+  let complete = false
+  after(() => {
+    complete = true
+  })
+  process.on('exit', () => {
+    if (complete) fileEnds()
+  })
+}
+
+const directory = process.env[sharedDirectoryVariable]
+const single = process.argv[1]
+if (process.env.NODE_TEST_CONTEXT && directory && single?.endsWith('.test.ts'))
+  watchSingleFile(directory, resolve(single))
+// Another process may get the id of this one.
+process.on('exit', () => running && rmSync(entryIn(running.directory)))

@@ -1,26 +1,25 @@
-/** Several test files in one process, one after the other: what they all import is read and compiled once (tools/test.ts). */
+/** Runs several test files in one process, one after the other: what they all import is read and compiled once. */
 import { mkdirSync, readFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { pathToFileURL } from 'node:url'
-import { putAway, sharedDirectoryVariable, sharing } from './database.ts'
-import { beginning, moment, noteTiming } from './timings.ts'
+import { putAway, sharing } from './database.ts'
+import { fileBegins, fileEnds, filesIn, sharedDirectoryVariable } from './timings.ts'
 
 sharing.aProcess = true
 
 /** Takes files from the list of the run until none is left. */
 export async function together(): Promise<void> {
   const directory = process.env[sharedDirectoryVariable]!
-  const files = JSON.parse(readFileSync(join(directory, 'files.json'), 'utf8')) as string[]
-  let since = beginning
+  const files = JSON.parse(readFileSync(filesIn(directory), 'utf8')) as string[]
   for (const [index, file] of files.entries()) {
     if (!claim(join(directory, `taken-${index}`))) continue
-    const loading = import(pathToFileURL(resolve(file)).href)
+    fileBegins(directory, file)
+    const loading = import(pathToFileURL(file).href)
     await loading.catch((error) => void test(file, () => Promise.reject(error)))
     // The tests of a process run in the order in which they are declared: this one is the last of its file.
     await test(`${file} puts away what it opened`, putAway)
-    noteTiming(directory, file, since)
-    since = moment()
+    fileEnds()
   }
 }
 

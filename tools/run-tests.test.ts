@@ -1,0 +1,89 @@
+/** The runner must fail, and name the file, for everything that can go wrong with one. */
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { describe, test } from 'node:test'
+import { pathToFileURL } from 'node:url'
+import { throwAwayDirectory } from '../test/harness/database.ts'
+
+const tests = (body: string) => `import { test } from 'node:test'\n${body}\n`
+
+/** A file of each kind, and the words that the output must have for it. */
+const broken: Record<string, [text: string, output: RegExp]> = {
+  'fails.test.ts': [
+    tests("test('two is three', () => { throw new Error('not three') })"),
+    /two is three[\s\S]*not three/,
+  ],
+  'crashes.test.ts': [tests("test('dies', () => process.kill(process.pid, 'SIGKILL'))"), /Not finished: .*crashes/],
+  'throws-later.test.ts': [
+    tests("test('goes on', () => { setTimeout(() => { throw new Error('nobody listens') }) })"),
+    /nobody listens/,
+  ],
+  'exits.test.ts': [tests("test('never told', () => process.exit(0))"), /Not finished: .*exits/],
+  'unreadable.test.ts': ['const = 3\n', /unreadable\.test\.ts/],
+  'loads-for-ever.test.ts': [
+    'setInterval(() => {}, 1000)\nawait new Promise(() => {})\n',
+    /Killed after 5 s: .*loads-for-ever/,
+  ],
+  'blocks.test.ts': [tests("test('turns in circles', () => { for (;;); })"), /Killed after 5 s: .*blocks/],
+  'waits.test.ts': [
+    tests("test('waits', () => new Promise((done) => setTimeout(done, 60_000)))"),
+    /waits[\s\S]*timed out/,
+  ],
+}
+
+/** Runs the files in a runner of their own; its processes must not take it for a part of this run. */
+async function runFiles(names: string[], alone: boolean) {
+  const directory = throwAwayDirectory()
+  const shared = join(directory, 'shared')
+  mkdirSync(shared)
+  const files = names.map((name) => join(directory, name))
+  for (const [n, name] of names.entries())
+    writeFileSync(files[n]!, broken[name]?.[0] ?? tests("test('all is well', () => {})"))
+  const runner = pathToFileURL(resolve(import.meta.dirname, 'run-tests.ts')).href
+  const script = join(directory, 'run.mjs')
+  const options = { files, directory: shared, fileSecondsMax: 5, testSecondsMax: 4 }
+  writeFileSync(
+    script,
+    `import { runTests } from '${runner}'
+const { failed, unfinished } = await runTests({ ...${JSON.stringify(options)}, alone: () => ${alone}, seconds: () => 1 })
+for (const file of unfinished) console.log('Not finished: ' + file)
+process.exit(failed || unfinished.length > 0 ? 1 : 0)`,
+  )
+  const { NODE_TEST_CONTEXT: _, ...env } = process.env
+  const child = spawn(process.execPath, [script], { env })
+  let output = ''
+  child.stdout.on('data', (text) => (output += text))
+  child.stderr.on('data', (text) => (output += text))
+  const code = await new Promise<number | null>((done) => child.on('close', done))
+  return { code, output }
+}
+
+const kinds = Object.keys(broken)
+
+describe('a run of tests', { concurrency: true }, () => {
+  for (const [where, alone, names] of [
+    ['in processes of their own', true, kinds],
+    ['in shared processes', false, ['fails.test.ts', 'unreadable.test.ts', 'waits.test.ts']],
+    ['that end or block two shared processes', false, ['exits.test.ts', 'blocks.test.ts']],
+  ] as [string, boolean, string[]][])
+    test(`names broken files ${where}`, async () => {
+      const { code, output } = await runFiles([...names, 'good.test.ts'], alone)
+      assert.equal(code, 1, output)
+      for (const name of names) assert.match(output, broken[name]![1], name)
+      assert.match(output, /all is well|Not finished: .*good/)
+    })
+
+  test('fails for a single file', async () => {
+    for (const name of ['fails.test.ts', 'exits.test.ts'])
+      assert.equal((await runFiles([name, 'good.test.ts'], true)).code, 1, name)
+  })
+
+  test('succeeds with good files', async () => {
+    for (const alone of [true, false]) {
+      const { code, output } = await runFiles(['good.test.ts', 'better.test.ts'], alone)
+      assert.equal(code, 0, output)
+    }
+  })
+})
