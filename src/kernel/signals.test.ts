@@ -105,6 +105,24 @@ test('a node that is alone stores nothing and sends nothing', async (t) => {
   assert.match(await node.metrics.text(), /waypost_signals_sent_total 0/)
 })
 
+test('a node starts at once although another one died a moment ago, and resets again when that one may know of it', async (t) => {
+  const connection = await kernelDatabase(t)
+  const living = listening(await aNode(connection))
+  await living.start()
+  await living.db.sql`insert into kernel.nodes (id, version) values ('killed', '')`
+  const patient = listening(await aNode(connection))
+  const started = performance.now()
+  await patient.start()
+  assert.ok(performance.now() - started < 4000)
+  assert.ok(patient.resets() > 0)
+  const joining = { joinMs: 10, answerMs: 500, resetAgainMs: 100 }
+  const fresh = listening(await aNode(connection, { joining }))
+  await fresh.start()
+  await living.db.tx((sql) => living.signals.send(sql, 'all', Said, { text: 'known' }))
+  await eventually(() => assert.deepEqual(fresh.got, ['known']))
+  await eventually(() => assert.ok(fresh.resets() >= 3, 'at the start, after the time limit, after the next heartbeat'))
+})
+
 test('a node that joins while a transaction is open gets what that one sends', async (t) => {
   const connection = await kernelDatabase(t)
   const [one, two] = [listening(await aNode(connection)), listening(await aNode(connection))]

@@ -5,7 +5,7 @@
 import { sleep } from './clock.ts'
 import type { Db, Sql } from './db.ts'
 import type { Log } from './log.ts'
-import type { Members } from './members.ts'
+import type { Member, Members } from './members.ts'
 import type { Metrics } from './metrics.ts'
 import { defineRequest, defineSignal, type Handler, type Signal } from './signals/define.ts'
 import { createHandlers, type Handlers } from './signals/handlers.ts'
@@ -41,6 +41,8 @@ export interface Signals extends Requests {
 export const resetAllNodes = (sql: Sql) => insertForAnyNode(sql, { address: 'all', topic: Reset.name, payload: '{}' })
 
 const sweepMs = 2000
+/** A start waits `joinMs` for the answers of the other nodes; those that come later cause another reset. */
+export const usualJoining = { joinMs: 500, answerMs: 5000, resetAgainMs: sweepMs }
 /** Without other nodes no rows are stored but those of commands, which ask for a sweep. */
 const sweepAloneEvery = 15
 
@@ -62,6 +64,7 @@ export function createSignals(deps: {
   transport: Transport
   log: Log
   metrics: Metrics
+  joining?: typeof usualJoining
 }): Signals {
   const { db, members, transport, log, metrics } = deps
   const { nodeId } = members
@@ -113,7 +116,14 @@ export function createSignals(deps: {
     sendEach: (sql, { name }, messages) => send(parts, sql, name, messages),
     sendNow,
     flush: relay.flush,
-    ...lifeOf(parts, { open, close: transport.close, requests, sweeper, sendNow }),
+    ...lifeOf(parts, {
+      open,
+      close: transport.close,
+      requests,
+      sweeper,
+      sendNow,
+      joining: deps.joining ?? usualJoining,
+    }),
   }
 }
 
@@ -125,9 +135,10 @@ function lifeOf(
     requests: Requests
     sweeper: Sweeper
     sendNow: Signals['sendNow']
+    joining: typeof usualJoining
   },
 ): Pick<Signals, 'start' | 'stop'> {
-  const { requests, sweeper } = deps
+  const { requests, sweeper, joining } = deps
   let timer: NodeJS.Timeout | undefined
   let started = false
 
@@ -135,12 +146,23 @@ function lifeOf(
   async function join() {
     const others = members.others()
     if (others.length === 0) return
-    const answers = await Promise.allSettled(others.map(({ id }) => requests.request(id, Join, {})))
+    const asked = Promise.allSettled(
+      others.map(({ id }) => requests.request(id, Join, {}, { timeoutMs: joining.answerMs })),
+    )
+    // A node that died a moment ago still counts as alive and never answers: the start does not wait for it.
+    const inTime = await Promise.race([asked, sleep(joining.joinMs)])
     handlers.reset()
-    const late = others.filter((_, index) => answers[index]!.status === 'rejected').map(({ id }) => id)
-    if (late.length === 0) return
-    log.warn({ nodes: late }, 'nodes did not answer; they learn of this node with their next heartbeat')
-    void sleep(sweepMs).then(() => started && handlers.reset())
+    if (!inTime) void asked.then(() => started && handlers.reset())
+    void asked.then((answers) => resetAgain(others, answers))
+  }
+
+  /** A node that did not answer learns of this one with its next heartbeat. */
+  async function resetAgain(others: Member[], answers: PromiseSettledResult<true>[]) {
+    const silent = others.filter((_, index) => answers[index]!.status === 'rejected').map(({ id }) => id)
+    if (silent.length === 0 || !started) return
+    log.warn({ nodes: silent }, 'nodes did not answer; they learn of this node with their next heartbeat')
+    await sleep(joining.resetAgainMs)
+    if (started) handlers.reset()
   }
 
   return {

@@ -4,7 +4,7 @@ import { type ConnectionOptions, createDb, type Db } from '../../src/kernel/db.t
 import { createLog } from '../../src/kernel/log.ts'
 import { createMembers, type usualTiming } from '../../src/kernel/members.ts'
 import { createMetrics } from '../../src/kernel/metrics.ts'
-import { createSignals, postgresTransport, type Transport } from '../../src/kernel/signals.ts'
+import { createSignals, postgresTransport, type Transport, type usualJoining } from '../../src/kernel/signals.ts'
 
 export interface NodeOptions {
   connections?: number
@@ -12,15 +12,23 @@ export interface NodeOptions {
   transport?: (db: Db) => Transport
   level?: string
   timing?: typeof usualTiming
+  joining?: typeof usualJoining
 }
 
 export async function openNode(connection: ConnectionOptions, options: NodeOptions = {}) {
   const db = createDb(connection, { max: options.connections ?? 4 })
   const log = await createLog({ level: options.level ?? 'silent', format: 'json' })
   const metrics = createMetrics()
-  const { timing } = options
+  const { timing, joining, transport = postgresTransport } = options
   const members = createMembers({ db, version: 'test', log, metrics, ...(timing && { timing }) })
-  const signals = createSignals({ db, members, transport: (options.transport ?? postgresTransport)(db), log, metrics })
+  const signals = createSignals({
+    db,
+    members,
+    transport: transport(db),
+    log,
+    metrics,
+    ...(joining && { joining }),
+  })
   const { nodeId } = members
   const bus = createBus({ db, signals, nodeId, log, metrics, workers: options.workers ?? 2 })
   let open = true

@@ -1,6 +1,6 @@
 /** Runs several test files in one process, one after the other: what they all import is read and compiled once. */
 import { mkdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { putAway, sharing } from './database.ts'
@@ -15,10 +15,11 @@ export async function together(): Promise<void> {
   for (const [index, file] of files.entries()) {
     if (!claim(join(directory, `taken-${index}`))) continue
     fileBegins(directory, file)
+    const name = relative(process.cwd(), file)
     const loading = import(pathToFileURL(file).href)
-    await loading.catch((error) => void test(file, () => Promise.reject(error)))
+    await loading.catch((error) => void test(name, () => Promise.reject(error)))
     // The tests of a process run in the order in which they are declared: this one is the last of its file.
-    await test(`${file} puts away what it opened`, putAway)
+    await test(`${name} puts away what it opened`, putAway)
     fileEnds()
   }
 }
