@@ -32,6 +32,13 @@ const platform = {
       'HTTP connections that may be open at the same time; 0: a quarter of the file descriptors that the process may open ' +
       '(ulimit -n), without a reserve for the database and files',
   },
+  HTTP_CONNECTIONS_PER_ADDRESS: {
+    kind: 'integer',
+    default: '0',
+    meaning:
+      'HTTP connections from one IPv4 address or IPv6 /64, unless it is a proxy of WAYPOST_TRUST_PROXY; the next one closes the ' +
+      'oldest that is idle; 0: a quarter of HTTP_CONNECTIONS',
+  },
   MQTT_CONNECTIONS: {
     kind: 'integer',
     default: '0',
@@ -281,7 +288,11 @@ export function loadConfig(environment: Environment = process.env) {
     dataDirectory,
     databaseUrl: value.DATABASE_URL,
     databaseConnections: Math.max(2, value.DATABASE_CONNECTIONS),
-    connections: { http: value.HTTP_CONNECTIONS, mqtt: value.MQTT_CONNECTIONS },
+    connections: {
+      http: value.HTTP_CONNECTIONS,
+      httpPerAddress: value.HTTP_CONNECTIONS_PER_ADDRESS,
+      mqtt: value.MQTT_CONNECTIONS,
+    },
     masterKey: value.MASTER_KEY,
     /** Doors without authentication: all, or the named ones. */
     openDoors: openDoorsOf(value.AUTH),

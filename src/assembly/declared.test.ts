@@ -5,6 +5,7 @@ import { noProxy } from '../kernel/client-address.ts'
 import { defineInstance } from '../kernel/configuration.ts'
 import { contract } from '../kernel/contract.ts'
 import { defineService } from '../kernel/define-service.ts'
+import { createFileDescriptors } from '../kernel/file-descriptors.ts'
 import { createHttpServer } from '../kernel/http/server.ts'
 import { createLog } from '../kernel/log.ts'
 import { createMetrics } from '../kernel/metrics.ts'
@@ -33,14 +34,21 @@ test('scopes are held by roles that exist', () => {
 })
 
 test('a server whose operation asks for a scope that nobody declares does not start', async () => {
+  const log = await createLog({ level: 'silent', format: 'json' })
+  const metrics = createMetrics()
   const http = createHttpServer({
     baseUrl: () => '',
-    log: await createLog({ level: 'silent', format: 'json' }),
-    metrics: createMetrics(),
+    log,
+    metrics,
     authenticate: async () => undefined,
     openDoor: () => undefined,
     rateLimit: { perCredential: 0, perAddress: 0 },
     trustProxy: noProxy,
+    connections: {
+      share: createFileDescriptors({ limit: 1024, log, metrics }).http,
+      perAddress: 1,
+      acceptFailed: () => {},
+    },
     scopes: new Map([['thing:read', []]]),
   })
   const get = (path: string, name: string, access: { scope: string; or?: { scope: string; on: 'tenant' } }) =>

@@ -55,6 +55,7 @@ export async function offlineApiDocument(baseUrl: string) {
     scopes: kit.scopes,
     rateLimit: { perCredential: 0, perAddress: 0 },
     trustProxy: noProxy,
+    connections: { share: kit.descriptors.http, perAddress: 1, acceptFailed: () => {} },
   })
   const built = new Map<string, BuiltService<unknown>>()
   for (const service of inOrder(catalogue)) {

@@ -68,6 +68,7 @@ export async function startPlatform(
     signal?.throwIfAborted()
     const { kit, built } = house
     management.serveMetrics(kit.metrics)
+    management.onAcceptError((error) => kit.descriptors.acceptFailed('management', error))
     const stopWatching = kit.descriptors.watch()
     closers.push(async () => stopWatching())
 
@@ -81,6 +82,11 @@ export async function startPlatform(
       rateLimit: config.rateLimit,
       scopes: kit.scopes,
       trustProxy: config.trustProxy,
+      connections: {
+        share: kit.descriptors.http,
+        perAddress: config.connections.httpPerAddress || kit.descriptors.http.perAddress,
+        acceptFailed: (error) => kit.descriptors.acceptFailed('http', error),
+      },
     })
     for (const door of doors) http.mount(door)
     mountFrontPages(http, { baseUrl: () => baseUrl, report: management.report })
@@ -106,7 +112,7 @@ export async function startPlatform(
     const extensions = [...built.values()].flatMap((service) => service.device ?? [])
     for (const service of built.values()) if (service.open) opened.push(await service.open(extensions))
     const addresses = Object.assign({}, ...opened.map((door) => door.addresses)) as Record<string, string>
-    await listening('PORT', config.port, () => http.app.listen({ host: config.host, port: config.port }))
+    await listening('PORT', config.port, () => http.listen({ host: config.host, port: config.port }))
     closers.push(() => http.close())
     // Before HTTP: a WebSocket of a device would keep that door from closing.
     closers.push(closeDoors)

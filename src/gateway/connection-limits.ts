@@ -6,6 +6,7 @@
  * represents no endpoint (any more), and `protected` while it has credentials or represents an endpoint.
  */
 import type { Duplex } from 'node:stream'
+import { networkOf } from '../kernel/client-address.ts'
 import { monotonicMs } from '../kernel/clock.ts'
 import type { ConnectionShare } from '../kernel/file-descriptors.ts'
 import type { Accepted, From, Transport } from './mqtt/host.ts'
@@ -149,19 +150,4 @@ export function createConnectionLimits(deps: {
       place(slot, standing)
     },
   }
-}
-
-/** IPv4 addresses count one by one, IPv6 addresses by their /64: a single host has all of that. */
-export function networkOf(address: string): string {
-  if (!address.includes(':')) return address
-  const [head = '', tail] = address.split('%')[0]!.split('::')
-  const levels = head === '' ? [] : head.split(':')
-  if (tail !== undefined) {
-    const last = tail === '' ? [] : tail.split(':')
-    while (levels.length + last.length < 8) levels.push('0')
-  }
-  return `${levels
-    .slice(0, 4)
-    .map((level) => Number.parseInt(level, 16).toString(16))
-    .join(':')}::/64`
 }

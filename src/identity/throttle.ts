@@ -4,7 +4,7 @@
  * to be wrong, so right ones lock nobody out, however many come at once; who finds no place is asked to come again.
  */
 import { createHash } from 'node:crypto'
-import { isIPv6 } from 'node:net'
+import { networkOf } from '../kernel/client-address.ts'
 import { sleep } from '../kernel/clock.ts'
 import type { Sql } from '../kernel/db.ts'
 import type { Kit } from '../kernel/define-service.ts'
@@ -46,20 +46,6 @@ const slowStepMs = 20
 const slowMaxMs = 400
 
 const hash = (text: string) => createHash('sha256').update(text).digest()
-
-/** One household has 2^64 IPv6 addresses: they count as one. */
-function networkOf(address: string) {
-  if (!isIPv6(address)) return address
-  if (address.toLowerCase().startsWith('::ffff:')) return address.slice(7)
-  const [head = '', tail = ''] = address.split('%')[0]!.split('::')
-  const left = head.split(':').filter(Boolean)
-  const right = tail.split(':').filter(Boolean)
-  const groups = [...left, ...Array.from({ length: Math.max(0, 8 - left.length - right.length) }, () => '0'), ...right]
-  return groups
-    .slice(0, 4)
-    .map((group) => Number.parseInt(group, 16).toString(16))
-    .join(':')
-}
 
 export function createThrottle({ now, platform }: Pick<Kit, 'now' | 'platform'>, unit: Unit): Throttle {
   const { account, address, windowSeconds, lockSeconds } = platform.loginLockout

@@ -78,3 +78,18 @@ export function clientAddress({ socket, headers }: IncomingMessage, isProxy: IsP
   }
   return address
 }
+
+/** IPv4 addresses count one by one, IPv6 addresses by their /64: a single host has all of that. */
+export function networkOf(address: string): string {
+  if (!address.includes(':')) return address
+  const [head = '', tail] = address.split('%')[0]!.split('::')
+  const levels = head === '' ? [] : head.split(':')
+  if (tail !== undefined) {
+    const last = tail === '' ? [] : tail.split(':')
+    while (levels.length + last.length < 8) levels.push('0')
+  }
+  return `${levels
+    .slice(0, 4)
+    .map((level) => Number.parseInt(level, 16).toString(16))
+    .join(':')}::/64`
+}

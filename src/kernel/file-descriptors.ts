@@ -97,7 +97,7 @@ export function createFileDescriptors(options: {
   )
   const evictions = metrics.counter(
     'waypost_connections_evicted_total',
-    'Unauthenticated connections closed to make room for new ones when a limit of connections was reached',
+    'Idle or unauthenticated connections closed to make room for new ones when a limit of connections was reached',
     ['listener', 'reason'],
   )
   const exhaustions = metrics.counter(
@@ -107,7 +107,7 @@ export function createFileDescriptors(options: {
   )
   let exhaustedAt = Number.NEGATIVE_INFINITY
 
-  function share(listener: Listener, max: number): ConnectionShare {
+  function share(listener: Listener, max: number, evictable: string): ConnectionShare {
     const logged = { total: logLimit(), address: logLimit() }
     const loggedEvictions = { total: logLimit(), address: logLimit() }
     return {
@@ -127,15 +127,14 @@ export function createFileDescriptors(options: {
         loggedEvictions[reason]((evicted) => {
           const detail = { listener, address, evicted, open: this.open, max }
           if (reason === 'total')
-            log.warn(detail, 'connection limit reached; closing the oldest unauthenticated connections')
-          else
-            log.warn(detail, 'connection limit of one address reached; closing its oldest unauthenticated connections')
+            log.warn(detail, `connection limit reached; closing the oldest ${evictable} connections`)
+          else log.warn(detail, `connection limit of one address reached; closing its oldest ${evictable} connections`)
         })
       },
     }
   }
-  const http = share('http', shares.http)
-  const mqtt = share('mqtt', shares.mqtt)
+  const http = share('http', shares.http, 'idle')
+  const mqtt = share('mqtt', shares.mqtt, 'unauthenticated')
   metrics.gauge('waypost_connections_open', 'Open connections', ['listener'], (gauge) => {
     gauge.set({ listener: 'http' }, http.open)
     gauge.set({ listener: 'mqtt' }, mqtt.open)

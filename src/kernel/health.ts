@@ -1,7 +1,9 @@
 /** The management door: health and metrics, on loopback only. */
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { noProxy } from './client-address.ts'
 import { monotonicMs } from './clock.ts'
+import { createConnectionLimit } from './http/connections.ts'
 import type { Metrics } from './metrics.ts'
 
 export interface HealthCheck {
@@ -16,6 +18,7 @@ export interface Management {
   stopping(): void
   report(): Promise<HealthReport>
   serveMetrics(metrics: Metrics): void
+  onAcceptError(listener: (error: Error) => void): void
   close(): Promise<void>
 }
 
@@ -24,10 +27,14 @@ export interface HealthReport {
   checks: { name: string; ok: boolean; problem?: string; ms: number; detail?: Record<string, unknown> }[]
 }
 
+/** Connections to health and metrics, out of the reserve of file descriptors. At the limit the oldest idle one is closed. */
+const connectionsMax = 32
+
 export async function openManagement(port: number): Promise<Management> {
   let phase: 'starting' | 'ready' | 'stopping' = 'starting'
   let checks: HealthCheck[] = []
   let metrics: Metrics | undefined
+  let acceptFailed: ((error: Error) => void) | undefined
 
   async function report(): Promise<HealthReport> {
     if (phase !== 'ready') return { status: phase, checks: [] }
@@ -51,7 +58,10 @@ export async function openManagement(port: number): Promise<Management> {
       send(500, 'text/plain', `${(error as Error).message}\n`)
     }
   })
+  const share = { max: connectionsMax, open: 0, refused() {}, evicted() {} }
+  createConnectionLimit({ share, perAddress: connectionsMax }, noProxy)(server)
   await listen(server, port)
+  server.on('error', (error) => acceptFailed?.(error))
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     ready(list) {
@@ -62,6 +72,9 @@ export async function openManagement(port: number): Promise<Management> {
       phase = 'stopping'
     },
     report,
+    onAcceptError(listener) {
+      acceptFailed = listener
+    },
     serveMetrics(given) {
       metrics = given
     },

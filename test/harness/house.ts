@@ -89,6 +89,11 @@ export async function openHouse(options: HouseOptions): Promise<TestHouse> {
     openDoor: () => undefined,
     rateLimit: { perCredential: 0, perAddress: 0 },
     trustProxy: config.trustProxy,
+    connections: {
+      share: house.kit.descriptors.http,
+      perAddress: config.connections.httpPerAddress || house.kit.descriptors.http.perAddress,
+      acceptFailed: (error) => house.kit.descriptors.acceptFailed('http', error),
+    },
   })
   for (const service of house.built.values()) for (const door of service.http ?? []) http.mount(door)
   await http.app.ready()

@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream'
 import { createWebSocketStream, type WebSocket, WebSocketServer } from 'ws'
 import { clientAddress, type IsProxy } from '../../kernel/client-address.ts'
 import { bodyLimitBytes } from '../../kernel/http/body.ts'
+import { leaveHttp } from '../../kernel/http/connections.ts'
 import type { ConnectionLimits } from '../connection-limits.ts'
 import type { Sessions } from '../mqtt/host.ts'
 import type { Peer } from '../peers.ts'
@@ -42,6 +43,7 @@ export function acceptWebSockets(server: Server, deps: WebSocketDeps) {
     const slot = deps.limits.arrive('websocket', address, socket)
     if (slot) socket.once('close', () => deps.limits.leave(slot))
     if (!slot || slot.refusal) return answer(socket, '503 Service Unavailable', 'Too many connections')
+    leaveHttp(socket)
     accepting.handleUpgrade(request, socket, head, (webSocket: WebSocket) => {
       webSocket.on('ping', (data) => {
         if (webSocket.bufferedAmount < unsentForPongMax) webSocket.pong(data)
@@ -57,5 +59,7 @@ function answer(socket: Duplex, status: string, message: string) {
   socket.end(
     `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
       `Connection: close\r\n\r\n${body}`,
+    // Whoever does not close its side would hold the descriptor for ever.
+    () => socket.destroy(),
   )
 }

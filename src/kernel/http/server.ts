@@ -32,10 +32,12 @@ import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 import { createRateLimit } from '../rate-limit.ts'
 import { bodyLimitBytes, readJsonBodies } from './body.ts'
+import type { HttpConnections } from './connections.ts'
 import { type EventStream, eventStreamType, openEventStream } from './event-stream.ts'
+import { createListeners } from './listeners.ts'
 import { createNameBook } from './operation-names.ts'
 import { mountRoutes, type Operation, scopesOf } from './routes.ts'
-import { deferContinue, limitBodyTime, limitReadTime, sayContinue } from './streaming.ts'
+import { limitBodyTime, limitReadTime, sayContinue } from './streaming.ts'
 import { compileLazily } from './validation.ts'
 
 export interface HttpOptions {
@@ -49,6 +51,7 @@ export interface HttpOptions {
   /** Scopes that an operation may ask for; absent: any. */
   scopes?: ReadonlyMap<string, unknown>
   trustProxy: IsProxy
+  connections: HttpConnections & { acceptFailed(error: Error): void }
 }
 
 export interface HttpServer {
@@ -56,6 +59,7 @@ export interface HttpServer {
   operations: Operation[]
   doors: HttpDoor[]
   mount(door: HttpDoor): void
+  listen(at: { host: string; port: number }): Promise<void>
   close(): Promise<void>
 }
 
@@ -89,6 +93,12 @@ export function createHttpServer(options: HttpOptions): HttpServer {
     [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5],
   )
 
+  const listeners = createListeners({
+    connections: options.connections,
+    isProxy: options.trustProxy,
+    log,
+    acceptFailed: options.connections.acceptFailed,
+  })
   const app = fastify({
     // Fastify's own lines say again what the start says.
     loggerInstance: log.child({}, { level: log.isLevelEnabled('info') ? 'warn' : log.level }),
@@ -99,6 +109,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
       answerError(error, request as never, reply as never, faceAt(request.url)),
     bodyLimit: bodyLimitBytes,
     forceCloseConnections: 'idle',
+    serverFactory: listeners.serverFactory,
     requestIdHeader: false,
     exposeHeadRoutes: true,
     genReqId: (request) => {
@@ -108,12 +119,6 @@ export function createHttpServer(options: HttpOptions): HttpServer {
     // A doubled slash occurs in requests of existing clients, a trailing one in the documents.
     routerOptions: { maxParamLength: partLengthMax, ignoreDuplicateSlashes: true, ignoreTrailingSlash: true },
   }) as unknown as FastifyInstance
-  // Node's own default lets a slow sender hold a connection for five minutes.
-  app.server.headersTimeout = 15_000
-  // Would also end a long upload: see limitBodyTime.
-  app.server.requestTimeout = 0
-  deferContinue(app.server)
-
   readJsonBodies(app)
   compileLazily(app)
   app.decorateRequest('ctx')
@@ -221,14 +226,15 @@ export function createHttpServer(options: HttpOptions): HttpServer {
       // A plugin of its own: its body parsers and error handler stay its own.
       if (door.raw) app.register(async (scope) => door.raw?.(scope, record))
     },
+    listen: (at) => listeners.listen(app, at),
     async close() {
       closing = true
       for (const stream of streams) stream.end('stopping')
       const started = monotonicMs()
-      const sweep = setInterval(() => app.server.closeIdleConnections(), 50)
+      const sweep = setInterval(listeners.closeIdle, 50)
       // Uploads and downloads can take hours; nothing of them was acknowledged.
-      const enough = setTimeout(() => app.server.closeAllConnections(), inFlightMs)
-      await app.close()
+      const enough = setTimeout(listeners.closeAll, inFlightMs)
+      await Promise.all([app.close(), listeners.close()])
       clearInterval(sweep)
       clearTimeout(enough)
       log.debug({ ms: monotonicMs() - started }, 'the HTTP door is closed')

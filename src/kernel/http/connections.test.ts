@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type ServerResponse } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { test } from 'node:test'
+import { atTheEnd } from '../../../test/harness/database.ts'
+import { eventually } from '../../../test/harness/eventually.ts'
+import { type IsProxy, noProxy } from '../client-address.ts'
+import { createConnectionLimit, leaveHttp } from './connections.ts'
+
+async function aServer({ max = 100, perAddress = 100, graceMs = 0, isProxy = noProxy as IsProxy } = {}) {
+  const events: string[] = []
+  const note = (what: string) => (reason: string, address: string) => void events.push(`${what} ${reason} ${address}`)
+  const share = { max, perAddress, open: 0, refused: note('refused'), evicted: note('evicted') }
+  const waiting: ServerResponse[] = []
+  const server = createServer((request, response) => {
+    if (request.url === '/slow') waiting.push(response)
+    else response.end('done')
+  })
+  server.on('upgrade', (_, socket) => {
+    leaveHttp(socket)
+    socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n')
+  })
+  createConnectionLimit({ share, perAddress, graceMs }, isProxy)(server)
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const sockets: Socket[] = []
+  atTheEnd(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+    server.closeAllConnections()
+  })
+  return {
+    share,
+    events,
+    waiting,
+    /** A connection that has sent this, and what it has read. */
+    async client(text = '', localAddress = '127.0.0.1') {
+      const socket = connect({ port, host: '127.0.0.1', localAddress })
+      const read: string[] = []
+      socket.on('data', (data) => read.push(String(data)))
+      socket.on('error', () => {})
+      sockets.push(socket)
+      await once(socket, 'connect')
+      if (text) socket.write(text)
+      return { socket, read: () => read.join(''), isOpen: () => !socket.closed && !socket.readableEnded }
+    },
+  }
+}
+
+const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`
+
+test('from one address the oldest idle connection makes room, busy ones do not, and the newcomer is refused when all are busy', async () => {
+  const { client, share, events, waiting } = await aServer({ perAddress: 3 })
+  const busy = await client(get('/slow'))
+  const [silent, used] = [await client(), await client(get('/'))]
+  await eventually(() => assert.ok(waiting.length === 1 && used.read().includes('done')))
+  const fourth = await client(get('/slow'))
+  await eventually(() => assert.ok(!silent.isOpen() && waiting.length === 2))
+  const fifth = await client(get('/slow'))
+  await eventually(() => assert.ok(!used.isOpen() && waiting.length === 3))
+  const refused = await client(get('/'))
+  await eventually(() => assert.ok(!refused.isOpen()))
+  assert.match(refused.read(), /^(|HTTP\/1\.1 503 .*Retry-After: 1.*Too many connections from this address"})$/s)
+  assert.ok(busy.isOpen() && fourth.isOpen() && fifth.isOpen())
+  const other = await client(get('/'), '127.0.0.2')
+  await eventually(() => assert.match(other.read(), /done$/))
+  assert.deepEqual(events, ['evicted address 127.0.0.1', 'evicted address 127.0.0.1', 'refused address 127.0.0.1'])
+  assert.equal(share.open, 4)
+})
+
+test('a new connection gets time for its first request: the next one is refused instead', async () => {
+  const { client, events } = await aServer({ perAddress: 1, graceMs: 60_000 })
+  const first = await client()
+  const second = await client()
+  await eventually(() => assert.ok(!second.isOpen()))
+  first.socket.write(get('/'))
+  await eventually(() => assert.match(first.read(), /done$/))
+  assert.deepEqual(events, ['refused address 127.0.0.1'])
+})
+
+test('in total as many connections are open as the share has, whoever they are from', async () => {
+  const { client, events, share } = await aServer({ max: 2 })
+  const [first] = [await client(), await client('', '127.0.0.2')]
+  const third = await client(get('/'), '127.0.0.3')
+  await eventually(() => assert.match(third.read(), /done$/))
+  assert.ok(!first.isOpen())
+  assert.deepEqual(events, ['evicted total 127.0.0.3'])
+  assert.equal(share.open, 2)
+})
+
+test('new connections of a few addresses keep nobody else out: the address with the most of them loses one', async () => {
+  const { client, events, share } = await aServer({ max: 6, perAddress: 3, graceMs: 60_000 })
+  const attackers = []
+  for (const address of ['127.0.0.1', '127.0.0.2'])
+    for (let i = 0; i < 3; i++) attackers.push(await client('', address))
+  const neighbour = await client(get('/'), '127.0.0.3')
+  await eventually(() => assert.match(neighbour.read(), /done$/))
+  assert.ok(!attackers[0]!.isOpen())
+  const another = await client(get('/'), '127.0.0.4')
+  await eventually(() => assert.match(another.read(), /done$/))
+  assert.equal(attackers.filter(({ isOpen }) => isOpen()).length, 4)
+  assert.ok(neighbour.isOpen())
+  assert.deepEqual(events, ['evicted total 127.0.0.3', 'evicted total 127.0.0.4'])
+  // One more of an attacker's own would only take the place of another one that is as new.
+  const fifth = await client(get('/'), '127.0.0.1')
+  await eventually(() => assert.ok(!fifth.isOpen()))
+  assert.deepEqual(events.slice(2), ['refused total 127.0.0.1'])
+  assert.equal(share.open, 6)
+})
+
+test('busy connections are never closed for others, even where one address has them all', async () => {
+  const { client, events, waiting } = await aServer({ max: 2 })
+  const busy = [await client(get('/slow')), await client(get('/slow'))]
+  await eventually(() => assert.equal(waiting.length, 2))
+  const other = await client(get('/'), '127.0.0.2')
+  await eventually(() => assert.ok(!other.isOpen()))
+  assert.deepEqual(events, ['refused total 127.0.0.2'])
+  for (const response of waiting) response.end('done')
+  for (const { read } of busy) await eventually(() => assert.match(read(), /done$/))
+})
+
+test('a proxy of ours has no limit of its own', async () => {
+  const isProxy: IsProxy = (address) => address === '127.0.0.1'
+  const { client, share, events } = await aServer({ perAddress: 1, isProxy })
+  for (let i = 0; i < 5; i++) await client()
+  await eventually(() => assert.equal(share.open, 5))
+  assert.deepEqual(events, [])
+})
+
+test('what was closed, or became another protocol, counts no longer', async () => {
+  const { client, share } = await aServer({ perAddress: 2 })
+  const upgraded = await client('GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n')
+  await eventually(() => assert.match(upgraded.read(), /^HTTP\/1.1 101/))
+  assert.equal(share.open, 0)
+  const plain = await client(get('/'))
+  await eventually(() => assert.match(plain.read(), /done$/))
+  assert.equal(share.open, 1)
+  plain.socket.destroy()
+  upgraded.socket.destroy()
+  await eventually(() => assert.equal(share.open, 0))
+})

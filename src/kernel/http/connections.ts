@@ -1,0 +1,121 @@
+/**
+ * Limits open HTTP connections, in total and per address. At a limit the oldest connection that waits for a request is closed,
+ * so that new clients get in; when all are busy, the new connection is refused with 503.
+ */
+import type { Server } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { type IsProxy, networkOf, plainAddress } from '../client-address.ts'
+import { monotonicMs } from '../clock.ts'
+import type { ConnectionShare } from '../file-descriptors.ts'
+
+/** Connections that are examined to find one that may be closed. */
+const examinedMax = 64
+
+type Reason = 'total' | 'address'
+
+const refusal = (message: string) => {
+  const body = JSON.stringify({ message })
+  return [
+    'HTTP/1.1 503 Service Unavailable',
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${body.length}`,
+    'Retry-After: 1',
+    'Connection: close',
+    '',
+    body,
+  ].join('\r\n')
+}
+const refusals: Record<Reason, string> = {
+  total: refusal('Too many connections'),
+  address: refusal('Too many connections from this address'),
+}
+
+const leaving = new WeakMap<Duplex, () => void>()
+
+/** Stops counting a connection that became another protocol, such as WebSocket: the limit of that protocol counts it. */
+export const leaveHttp = (socket: Duplex) => leaving.get(socket)?.()
+
+export interface HttpConnections {
+  share: Pick<ConnectionShare, 'max' | 'open' | 'refused' | 'evicted'>
+  /** From one IPv4 address or IPv6 /64. Our own proxies carry the requests of many clients and have no such limit. */
+  perAddress: number
+  /** A new connection has this long for its first request before it may be closed for another one. */
+  graceMs?: number
+}
+
+interface Connection {
+  socket: Socket
+  /** Monotonic milliseconds: when it was accepted. */
+  since: number
+}
+
+/** One limit for all servers that are passed to the returned function. */
+export function createConnectionLimit({ share, perAddress, graceMs = 2000 }: HttpConnections, isProxy: IsProxy) {
+  const all = new Set<Connection>()
+  const networks = new Map<string, Set<Connection>>()
+
+  function evictOne(among: Set<Connection>, before: number, reason: Reason, address: string): boolean {
+    for (const connection of among.values().take(examinedMax).toArray()) {
+      const { socket, since } = connection
+      if (since < before && !isBusy(socket)) {
+        leaveHttp(socket)
+        socket.destroy()
+        share.evicted(reason, address)
+        return true
+      }
+      // Moves it to the end, so that the next search examines others.
+      among.delete(connection)
+      among.add(connection)
+    }
+    return false
+  }
+
+  /** Whoever has the most connections loses one, however new, to a client with fewer. */
+  function evictFromGreatest(than: number, address: string): boolean {
+    let greatest: Set<Connection> | undefined
+    for (const network of networks.values()) if (network.size > (greatest?.size ?? than)) greatest = network
+    return greatest !== undefined && evictOne(greatest, Number.POSITIVE_INFINITY, 'total', address)
+  }
+
+  function reasonToRefuse(ofNetwork: Set<Connection>, address: string): Reason | undefined {
+    const before = monotonicMs() - graceMs
+    if (ofNetwork.size >= perAddress && !isProxy(address, 0) && !evictOne(ofNetwork, before, 'address', address))
+      return 'address'
+    if (all.size < share.max || evictOne(all, before, 'total', address)) return undefined
+    return evictFromGreatest(ofNetwork.size + 1, address) ? undefined : 'total'
+  }
+
+  function accept(socket: Socket) {
+    const address = plainAddress(socket.remoteAddress)
+    const network = networkOf(address)
+    const reason = reasonToRefuse(networks.get(network) ?? new Set(), address)
+    if (reason) {
+      share.refused(reason, address)
+      socket.write(refusals[reason])
+      // Without waiting for the client, so that the descriptor is free at once.
+      socket.destroy()
+      return
+    }
+    // Read again: the eviction may have removed the last connection of this network.
+    const ofNetwork = networks.get(network) ?? new Set()
+    const connection = { socket, since: monotonicMs() }
+    all.add(connection)
+    networks.set(network, ofNetwork.add(connection))
+    share.open++
+    const leave = () => {
+      if (!leaving.delete(socket)) return
+      all.delete(connection)
+      ofNetwork.delete(connection)
+      if (ofNetwork.size === 0) networks.delete(network)
+      share.open--
+    }
+    leaving.set(socket, leave)
+    socket.once('close', leave)
+  }
+
+  return (server: Server) => void server.on('connection', accept)
+}
+
+/** Node.js has assigned a response to the connection: a request is being answered, or its body is being read. */
+const isBusy = (socket: Socket) => (socket as { _httpMessage?: unknown })._httpMessage != null
