@@ -1,9 +1,10 @@
 /** Who speaks: from the version and the token of a topic, and what the client has shown, to an endpoint. */
 import type { Bus } from '../kernel/bus.ts'
+import { createCache } from '../kernel/cache.ts'
+import { createSemaphore } from '../kernel/concurrency-limit.ts'
 import type { Extension } from '../kernel/device.ts'
 import type { PlatformError } from '../kernel/errors.ts'
 import { gather } from '../kernel/gather.ts'
-import { createTurnstile } from '../kernel/turnstile.ts'
 import type { Applications } from '../services/applications/contract.ts'
 import type { EndpointRef, Register } from '../services/register/contract.ts'
 import { EndpointUnregistered, VersionUpdated } from '../services/register/events.ts'
@@ -84,7 +85,7 @@ export function createIdentify(deps: {
     gatewayInstance,
     (config): readonly string[] | undefined => config['allowed-extension-instances'],
   )
-  const versions = new Map<string, string>()
+  const versions = createCache<string>({ max: versionsMax, bus })
   /** Grows with every word that could make an answer wrong that is still on its way. */
   let words = 0
 
@@ -94,14 +95,11 @@ export function createIdentify(deps: {
   bus.hear(TokensDeleted, () => void words++)
   bus.hear(EndpointUnregistered, ({ endpointIds }) => {
     words++
-    for (const endpointId of endpointIds) versions.delete(endpointId)
+    for (const endpointId of endpointIds) versions.drop(endpointId)
   })
   // Not a word on who may speak: whoever is bound follows by itself (bindings.ts).
-  bus.hear(VersionUpdated, ({ endpointId }) => void versions.delete(endpointId))
-  bus.onGap(() => {
-    words++
-    versions.clear()
-  })
+  versions.dropOn(VersionUpdated, ({ endpointId }) => endpointId)
+  bus.onGap(() => void words++)
 
   const find = gather<string, EndpointRef>(
     async (endpointIds) => {
@@ -111,7 +109,7 @@ export function createIdentify(deps: {
     atOnce,
     everyMs,
   )
-  const inTurn = createTurnstile(atOnce)
+  const inTurn = createSemaphore(atOnce)
 
   /** False: the endpoint is gone. */
   async function follow(endpointId: string, versionName: string): Promise<boolean> {
@@ -119,7 +117,6 @@ export function createIdentify(deps: {
     const known = await find(endpointId)
     if (!known) return false
     if (known.versionName !== versionName && !(await register.setVersion(endpointId, versionName))) return false
-    if (versions.size >= versionsMax) versions.delete(versions.keys().next().value!)
     versions.set(endpointId, versionName)
     return true
   }

@@ -5,6 +5,7 @@
 import type { Identity } from '../identity/contract.ts'
 import { RealmStatusChanged } from '../identity/events.ts'
 import type { Bus } from '../kernel/bus.ts'
+import { createSingleFlight } from '../kernel/single-flight.ts'
 import type { Applications } from '../services/applications/contract.ts'
 import { ConfigurationChanged, VersionDeleted } from '../services/applications/events.ts'
 import { TenantTokensDeleted } from '../services/tokens/events.ts'
@@ -39,7 +40,8 @@ export function createTenants(
   const tenants = new Map<string, Tenant>()
   /** What has to be read anew, or for the first time. */
   const fresh = new WeakSet<Tenant>()
-  const loading = new Map<string, Promise<Tenant | undefined>>()
+  /** One load for all who ask at the same time: a fleet comes back at once. */
+  const loadOnce = createSingleFlight<Tenant | undefined>()
   const listeners: ((tenantId: string | undefined) => void)[] = []
 
   function changed(tenantId: string) {
@@ -66,15 +68,6 @@ export function createTenants(
     }
     for (const listener of listeners) listener(undefined)
   })
-
-  /** Once for all who ask at the same time: a fleet comes back at once. */
-  function loadOnce(tenantId: string): Promise<Tenant | undefined> {
-    const running = loading.get(tenantId)
-    if (running) return running
-    const promise = load(tenantId).finally(() => loading.delete(tenantId))
-    loading.set(tenantId, promise)
-    return promise
-  }
 
   async function load(tenantId: string): Promise<Tenant | undefined> {
     for (;;) {
@@ -107,7 +100,7 @@ export function createTenants(
   return {
     async get(tenantId) {
       const known = tenants.get(tenantId)
-      return known && fresh.has(known) ? known : loadOnce(tenantId)
+      return known && fresh.has(known) ? known : loadOnce(tenantId, () => load(tenantId))
     },
     onChange: (listener) => void listeners.push(listener),
   }

@@ -3,6 +3,7 @@
  * once and kept until something of it changes. A change that comes while we look it up wins: what was read before is
  * used for the request that waits for it, and not kept.
  */
+import { createCache } from '../kernel/cache.ts'
 import type { Caller } from '../kernel/contract.ts'
 import type { Kit } from '../kernel/define-service.ts'
 import { type Permission, platformSystem, tenantSystem } from '../kernel/permissions.ts'
@@ -10,7 +11,6 @@ import { AccessChanged, CreatorGranted, RealmChanged, RealmStatusChanged } from 
 import { refused } from './refused.ts'
 import { canonicalResource, every, heldScopes, holdsEverything, platformTenant } from './scopes.ts'
 import * as store from './store/access.ts'
-import { createTenantCache } from './tenant-cache.ts'
 
 /** Kept so long at most: what bounds the harm of a message that never came. */
 export const keptMs = 60_000
@@ -83,15 +83,15 @@ export function createAccess({ db, bus, now }: Pick<Kit, 'db' | 'bus' | 'now'>):
     subject.refused = false
     subject.until = 0
   }
-  const subjects = createTenantCache<Subject>(subjectsMax, forget)
+  const subjects = createCache<Subject>({ max: subjectsMax, groupOf: ({ tenantId }) => tenantId, onDrop: forget, bus })
 
   const matching = (tenantId: string, { type, id }: { type: string; id: string }) => {
     const known = subjects.get(`${tenantId}\n${type}\n${id}`)
     if (known || type !== 'user' || !id.includes(':')) return known ? [known] : []
     // A user of another provider is kept once for each set of roles that its tokens name.
-    return subjects.ofTenant(tenantId).filter(({ key }) => key.id === id)
+    return subjects.ofGroup(tenantId).filter(({ key }) => key.id === id)
   }
-  const forgetAll = ({ tenantId }: { tenantId: string }) => subjects.ofTenant(tenantId).forEach(forget)
+  const forgetAll = ({ tenantId }: { tenantId: string }) => subjects.ofGroup(tenantId).forEach(forget)
 
   bus.hear(RealmChanged, forgetAll)
   bus.hear(RealmStatusChanged, forgetAll)
@@ -106,7 +106,6 @@ export function createAccess({ db, bus, now }: Pick<Kit, 'db' | 'bus' | 'now'>):
       else forget(known)
     }
   })
-  bus.onGap(() => subjects.clear())
 
   async function load(subject: Subject): Promise<Caller> {
     const { key, tenantId, generation } = subject

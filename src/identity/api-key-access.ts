@@ -4,6 +4,7 @@
  * tenant: a key never does what its owner cannot.
  */
 import { hash } from 'node:crypto'
+import { createCache } from '../kernel/cache.ts'
 import type { Caller } from '../kernel/contract.ts'
 import type { Kit } from '../kernel/define-service.ts'
 import {
@@ -21,7 +22,6 @@ import { AccessChanged, RealmChanged, RealmStatusChanged } from './events.ts'
 import { refused } from './refused.ts'
 import { heldScopes } from './scopes.ts'
 import * as store from './store/access.ts'
-import { createTenantCache } from './tenant-cache.ts'
 
 /** Says what it is, so that a leaked one is found by those who look for such things. */
 export const keyPrefix = 'wpk_'
@@ -72,26 +72,20 @@ export function permissionsOfKey(owner: Caller, row: Pick<store.KeyRow, 'scopes'
 
 export function createKeyAccess(kit: Pick<Kit, 'db' | 'bus' | 'now' | 'log'>, access: Access): KeyAccess {
   const { db, bus, now, log } = kit
-  const keys = createTenantCache<KnownKey>(keysMax)
+  const keys = createCache<KnownKey>({
+    max: keysMax,
+    groupOf: ({ tenantId }) => tenantId,
+    isExpired: ({ until }) => until <= now().getTime(),
+    bus,
+  })
   const writing = new Set<Promise<void>>()
-  let generation = 0
 
-  const forgetTenant = ({ tenantId }: { tenantId: string }) => {
-    generation++
-    keys.deleteWhere(tenantId, () => true)
-  }
+  const forgetTenant = ({ tenantId }: { tenantId: string }) => keys.dropGroup(tenantId)
   bus.hear(RealmChanged, forgetTenant)
   bus.hear(RealmStatusChanged, forgetTenant)
   bus.hear(AccessChanged, ({ tenantId, subject }) => {
     if (subject === undefined) forgetTenant({ tenantId })
-    else if (subject.type === 'api-key') {
-      generation++
-      keys.deleteWhere(tenantId, ({ row }) => row.id === subject.id)
-    }
-  })
-  bus.onGap(() => {
-    generation++
-    keys.clear()
+    else if (subject.type === 'api-key') keys.dropGroup(tenantId, ({ row }) => row.id === subject.id)
   })
 
   /** At most once a minute, and nobody waits for it. */
@@ -106,11 +100,10 @@ export function createKeyAccess(kit: Pick<Kit, 'db' | 'bus' | 'now' | 'log'>, ac
     writing.add(written)
   }
 
-  async function find(text: string, name: string, at: number): Promise<KnownKey> {
-    const started = generation
+  async function find(text: string, at: number): Promise<KnownKey> {
     const row = await store.findKey(db.sql, hashOfKey(text))
     if (!row || (row.expiresAt !== null && row.expiresAt.getTime() <= at)) throw refused()
-    const known: KnownKey = {
+    return {
       tenantId: row.tenantId,
       row,
       owner: access.subjectOf({ tenantId: row.tenantId, type: row.ownerType, id: row.ownerId }),
@@ -121,13 +114,10 @@ export function createKeyAccess(kit: Pick<Kit, 'db' | 'bus' | 'now' | 'log'>, ac
       ownerHolds: undefined,
       count: 0,
     }
-    if (started === generation) keys.set(name, known)
-    return known
   }
 
   async function make(text: string, name: string, at: number): Promise<Caller> {
-    const kept = keys.get(name)
-    const known = kept && kept.until > at ? kept : await find(text, name, at)
+    const known = (await keys.read(name, () => find(text, at)))!
     known.owner = access.subjectOf(known.owner.key)
     const owner = await access.callerOf(known.owner)
     const { row } = known

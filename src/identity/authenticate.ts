@@ -5,6 +5,7 @@
  */
 import { hash } from 'node:crypto'
 import { decodeJwt } from 'jose'
+import { createCache } from '../kernel/cache.ts'
 import type { Authenticate, Caller } from '../kernel/contract.ts'
 import type { Kit } from '../kernel/define-service.ts'
 import { type Access, keptMs, type Subject } from './access.ts'
@@ -12,7 +13,6 @@ import type { KeyAccess } from './api-key-access.ts'
 import { IssuersChanged, RealmChanged, RealmStatusChanged, TokensDenied } from './events.ts'
 import type { ExternalIssuers } from './external-issuers.ts'
 import { refused } from './refused.ts'
-import { createTenantCache } from './tenant-cache.ts'
 import type { TokenOwner } from './types.ts'
 
 const tokensMax = 10_000
@@ -33,29 +33,19 @@ export function createAuthenticate(
   given: { verify(token: string): Promise<TokenOwner>; external: ExternalIssuers; access: Access; keys: KeyAccess },
 ): Authenticate {
   const { access, keys, external } = given
-  const tokens = createTenantCache<KnownToken>(tokensMax)
-  const verifying = new Map<string, Promise<KnownToken>>()
-  // A verdict that began before a change is not kept, and nobody who comes later joins it.
-  let generation = 0
-  const changed = () => {
-    generation++
-    verifying.clear()
-  }
-  const forgetTenant = ({ tenantId }: { tenantId: string }) => {
-    changed()
-    tokens.deleteWhere(tenantId, () => true)
-  }
+  const tokens = createCache<KnownToken>({
+    max: tokensMax,
+    groupOf: ({ tenantId }) => tenantId,
+    isExpired: ({ until }) => until <= now().getTime(),
+    bus,
+  })
+  const forgetTenant = ({ tenantId }: { tenantId: string }) => tokens.dropGroup(tenantId)
   bus.hear(RealmChanged, forgetTenant)
   bus.hear(RealmStatusChanged, forgetTenant)
   bus.hear(IssuersChanged, forgetTenant)
   bus.hear(TokensDenied, ({ tenantId, ids }) => {
-    changed()
     const denied = new Set(ids)
-    tokens.deleteWhere(tenantId, (token) => token.ids.some((id) => denied.has(id)))
-  })
-  bus.onGap(() => {
-    changed()
-    tokens.clear()
+    tokens.dropGroup(tenantId, (token) => token.ids.some((id) => denied.has(id)))
   })
 
   async function verify(token: string): Promise<KnownToken> {
@@ -73,19 +63,7 @@ export function createAuthenticate(
   }
 
   async function lookUp(token: string, name: string): Promise<Caller> {
-    let known = tokens.get(name)
-    if (!known || known.until <= now().getTime()) {
-      let verdict = verifying.get(name)
-      if (!verdict) {
-        const started = generation
-        verdict = verify(token).finally(() => {
-          if (verifying.get(name) === verdict) verifying.delete(name)
-        })
-        verifying.set(name, verdict)
-        known = await verdict
-        if (started === generation) tokens.set(name, known)
-      } else known = await verdict
-    }
+    const known = (await tokens.read(name, () => verify(token)))!
     known.subject = access.subjectOf(known.subject.key)
     return await access.callerOf(known.subject)
   }

@@ -3,6 +3,7 @@
  * document, fetched as anything that a user names: to public addresses only, bounded, kept, and not again and again.
  */
 import { createRemoteJWKSet, customFetch, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose'
+import { createCache } from '../kernel/cache.ts'
 import type { Kit } from '../kernel/define-service.ts'
 import { addressProblem, safeFetch } from '../kernel/safe-fetch.ts'
 import { IssuersChanged } from './events.ts'
@@ -43,28 +44,22 @@ export function createExternalIssuers(
   cooldowns: Cooldowns = { failureMs: 10_000, rotationMs: 30_000 },
 ): ExternalIssuers {
   const { db, bus, now, log, platform } = kit
-  const known = new Map<string, { rows: readonly store.IssuerRow[]; until: number }>()
-  const keySets = new Map<string, { keys: Promise<JWTVerifyGetKey>; retryAt: number }>()
-  let generation = 0
-
-  bus.hear(IssuersChanged, ({ issuer }) => {
-    generation++
-    known.delete(issuer)
-    keySets.delete(issuer)
+  const known = createCache<{ rows: readonly store.IssuerRow[]; until: number }>({
+    max: rowsMax,
+    isExpired: ({ until }) => until <= now().getTime(),
+    bus,
   })
-  bus.onGap(() => {
-    generation++
-    known.clear()
-  })
+  // They come from elsewhere: a reset of our own messages says nothing about them.
+  const keySets = createCache<{ keys: Promise<JWTVerifyGetKey>; retryAt: number }>({ max: rowsMax })
+  known.dropOn(IssuersChanged, ({ issuer }) => issuer)
+  bus.hear(IssuersChanged, ({ issuer }) => keySets.drop(issuer))
 
   async function find(issuer: string): Promise<readonly store.IssuerRow[]> {
-    const at = now().getTime()
-    const kept = known.get(issuer)
-    if (kept && kept.until > at) return kept.rows
-    const started = generation
-    const rows = await store.findIssuers(db.sql, issuer)
-    if (started === generation) bounded(known, rowsMax).set(issuer, { rows, until: at + keptMs })
-    return rows
+    const found = await known.read(issuer, async () => ({
+      rows: await store.findIssuers(db.sql, issuer),
+      until: now().getTime() + keptMs,
+    }))
+    return found!.rows
   }
 
   /** Whose token this is. Where that cannot be told, it is nobody's: it must not act in a tenant that it was not made for. */
@@ -125,7 +120,7 @@ export function createExternalIssuers(
       entry.retryAt = now().getTime() + cooldowns.failureMs
       log.warn({ err: error, issuer }, 'the keys of an external issuer could not be fetched')
     })
-    bounded(keySets, rowsMax).set(issuer, entry)
+    keySets.set(issuer, entry)
     return entry.keys
   }
 
@@ -177,12 +172,6 @@ const hasControls = (text: string) => /\p{Cc}/u.test(text) || !text.isWellFormed
 
 const textOf = (value: unknown) =>
   typeof value === 'string' && value !== '' && value.length <= 255 && !hasControls(value) ? value : undefined
-
-/** The oldest makes room. */
-function bounded<K, V>(map: Map<K, V>, max: number): Map<K, V> {
-  if (map.size >= max) map.delete(map.keys().next().value!)
-  return map
-}
 
 /** A claim may have dots in its own name (`https://acme.example/roles`): the whole name first, then as a path. */
 function claimAt(payload: Record<string, unknown>, path: string): unknown {

@@ -4,6 +4,7 @@ import { promisify } from 'node:util'
 import { type CryptoKey, calculateJwkThumbprint, importJWK, type JWTPayload, jwtVerify, SignJWT } from 'jose'
 import type { Sql } from '../kernel/db.ts'
 import type { Kit } from '../kernel/define-service.ts'
+import { createSingleFlight } from '../kernel/single-flight.ts'
 import { NoSuchRealm } from './errors.ts'
 import type { Realms } from './realms.ts'
 import * as store from './store/keys.ts'
@@ -26,7 +27,7 @@ export interface Keys {
 }
 
 export function createKeys({ db, now, secrets }: Pick<Kit, 'db' | 'now' | 'secrets'>, realms: Realms): Keys {
-  const making = new Map<string, Promise<Realm>>()
+  const once = createSingleFlight<Realm>()
 
   async function newKey(): Promise<store.NewKey> {
     const { privateKey } = await generate('rsa', { modulusLength: 2048 })
@@ -54,13 +55,7 @@ export function createKeys({ db, now, secrets }: Pick<Kit, 'db' | 'now' | 'secre
   return {
     async ensure(realm) {
       if (realm.keys.some(({ retiredAt }) => retiredAt === undefined)) return realm
-      const { tenantId } = realm
-      let made = making.get(tenantId)
-      if (!made) {
-        made = make(tenantId).finally(() => making.delete(tenantId))
-        making.set(tenantId, made)
-      }
-      return made
+      return await once(realm.tenantId, () => make(realm.tenantId))
     },
     async rotate(tenantId) {
       const key = await newKey()

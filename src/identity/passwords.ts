@@ -1,5 +1,6 @@
 /** Passwords of users. scrypt at OWASP's strength with the least memory (config.ts): 16 MiB for each check. */
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
+import { createConcurrencyLimit } from '../kernel/concurrency-limit.ts'
 import type { PlatformSettings } from '../kernel/settings.ts'
 import { TooManyLogins } from './errors.ts'
 
@@ -17,10 +18,16 @@ const waitingMax = 64
 type Cost = PlatformSettings['passwordCost']['scrypt']
 
 export function createPasswords(cost: Cost): Passwords {
-  const enter = createGate(atOnce, waitingMax)
+  const limit = createConcurrencyLimit({
+    inAll: atOnce,
+    waitingInAll: waitingMax,
+    waitMs: Number.POSITIVE_INFINITY,
+    refusal: () => TooManyLogins({}, { headers: { 'retry-after': '2' } }),
+  })
 
   const derive = (password: string, salt: Buffer, { N, r, p }: Cost) =>
-    enter(
+    limit.run(
+      '',
       () =>
         new Promise<Buffer>((resolve, reject) => {
           // Composed and decomposed accents are the same password (RFC 8265).
@@ -46,24 +53,5 @@ export function createPasswords(cost: Cost): Passwords {
       const kept = Buffer.from(key, 'base64url')
       return kept.length === bytes && timingSafeEqual(given, kept)
     },
-  }
-}
-
-/** At most `running` at once and `waiting` in line; who comes later is told so. */
-function createGate(running: number, waiting: number) {
-  const line: (() => void)[] = []
-  let busy = 0
-  return async <T>(work: () => Promise<T>): Promise<T> => {
-    if (busy >= running) {
-      if (line.length >= waiting) throw TooManyLogins({}, { headers: { 'retry-after': '2' } })
-      await new Promise<void>((resolve) => line.push(resolve)) // whoever leaves hands over the place
-    } else busy++
-    try {
-      return await work()
-    } finally {
-      const next = line.shift()
-      if (next) next()
-      else busy--
-    }
   }
 }

@@ -1,7 +1,9 @@
 /** Realms: rows that cost nothing until they are used, and a bounded cache of those that are. */
+import { createCache } from '../kernel/cache.ts'
 import type { Sql } from '../kernel/db.ts'
 import type { Kit } from '../kernel/define-service.ts'
 import { newSecret } from '../kernel/ids.ts'
+import { createSingleFlight } from '../kernel/single-flight.ts'
 import type { Identity, RealmReservation, RealmSpec, RealmStatus, RealmView, RoleSpec } from './contract.ts'
 import { NoSuchRealm } from './errors.ts'
 import { RealmChanged, RealmStatusChanged } from './events.ts'
@@ -29,19 +31,17 @@ export interface Realms extends Pick<Identity, 'reserveRealm' | 'buildRealm' | '
 
 export function createRealms(kit: Pick<Kit, 'db' | 'bus' | 'now' | 'secrets' | 'baseUrl'>): Realms {
   const { db, bus, now, secrets } = kit
-  const cache = new Map<string, { realm: Promise<Realm | undefined>; refreshedAt: number }>()
+  const cache = createCache<{ realm: Realm; refreshedAt: number }>({ max: cachedMax, bus })
+  cache.dropOn(RealmChanged, ({ tenantId }) => tenantId)
+  const once = createSingleFlight<Realm | undefined>()
 
-  bus.hear(RealmChanged, ({ tenantId }) => cache.delete(tenantId))
-  bus.onGap(() => cache.clear())
-
-  function read(tenantId: string, refreshedAt = 0) {
-    const entry = { realm: store.findRealm(db.sql, tenantId), refreshedAt }
-    cache.set(tenantId, entry)
-    if (cache.size > cachedMax) cache.delete(cache.keys().next().value!)
-    // Unknown names are not kept: whoever makes them up must not push real ones out.
-    const forget = () => cache.get(tenantId) === entry && cache.delete(tenantId)
-    entry.realm.then((realm) => realm ?? forget(), forget)
-    return entry.realm
+  /** Unknown names are not kept: whoever makes them up must not evict real ones. */
+  async function read(tenantId: string, refreshedAt = 0): Promise<Realm | undefined> {
+    const known = await cache.read(tenantId, async () => {
+      const realm = await store.findRealm(db.sql, tenantId)
+      return realm && { realm, refreshedAt }
+    })
+    return known?.realm
   }
 
   const issuerOf = (tenantId: string) => `${kit.baseUrl()}${realmsPath}${tenantId}`
@@ -79,17 +79,15 @@ export function createRealms(kit: Pick<Kit, 'db' | 'bus' | 'now' | 'secrets' | '
   return {
     issuerOf,
     changed,
-    get(tenantId) {
-      const entry = cache.get(tenantId)
-      if (!entry) return read(tenantId)
-      cache.delete(tenantId) // to the end: the least recently used is the first
-      cache.set(tenantId, entry)
-      return entry.realm
-    },
-    refresh(tenantId) {
-      const entry = cache.get(tenantId)
+    get: (tenantId) => read(tenantId),
+    async refresh(tenantId) {
+      const known = cache.get(tenantId)
       const at = now().getTime()
-      return entry && at - entry.refreshedAt < refreshMs ? entry.realm : read(tenantId, at)
+      if (known && at - known.refreshedAt < refreshMs) return known.realm
+      return await once(tenantId, () => {
+        cache.drop(tenantId)
+        return read(tenantId, at)
+      })
     },
     tenantOf(issuer) {
       const prefix = kit.baseUrl() + realmsPath

@@ -1,8 +1,9 @@
 /** 7/CMP: the protocol by which a device gets a configuration and reports that it has applied it. Several extensions speak it. */
-import { type DeviceAnswer, type DeviceEndpoint, type Extension, inOrder, type Push } from './device.ts'
+import type { DeviceAnswer, DeviceEndpoint, Extension, Push } from './device.ts'
 import { checkName, optional, reasonPhrase } from './device-payloads.ts'
 import { jsonPayload, resources } from './device-resources.ts'
 import { defineError } from './errors.ts'
+import { createKeyedMutex } from './keyed-mutex.ts'
 import { Type } from './schema.ts'
 
 export interface DeviceConfiguration {
@@ -87,7 +88,7 @@ export function configurationExtension(options: {
   observe(endpoint: DeviceEndpoint, extension: string, name: string, observed: boolean): Promise<void>
 }): Extension {
   const { name: extension, configurations, none } = options
-  const ordered = inOrder()
+  const ordered = createKeyedMutex().run
   return {
     name: extension,
     receive: resources({

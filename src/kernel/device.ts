@@ -53,7 +53,7 @@ export interface Extension {
   /**
    * Resolves when what the message asks to keep would survive a power cut: only then the device gets its acknowledgement. An
    * answer without a promise is for messages that ask to keep nothing. Anything thrown goes to the device as an error: a
-   * PlatformError with its status, all else as a 500 without details. Called in the order of arrival, without waiting for the one before; who needs more uses `inOrder`.
+   * PlatformError with its status, all else as a 500 without details. Called in the order of arrival, without waiting for the one before; an extension that needs more uses `createKeyedMutex`.
    */
   receive(message: DeviceMessage): Promise<DeviceAnswer | undefined> | DeviceAnswer | undefined
   /** The endpoint has a connection now: what waits for it. */
@@ -66,22 +66,4 @@ export interface ConnectivityChange {
   endpoint: DeviceEndpoint
   connected: boolean
   at: Date
-}
-
-/** Work on the same key waits for what came before it; a failure of one does not touch the next. */
-export function inOrder() {
-  const last = new Map<string, Promise<unknown>>()
-  return <T>(key: string, work: () => Promise<T>): Promise<T> => {
-    const before = last.get(key) ?? Promise.resolve()
-    const mine = before.then(work, work)
-    const settled = mine.then(
-      () => undefined,
-      () => undefined,
-    )
-    last.set(key, settled)
-    settled.then(() => {
-      if (last.get(key) === settled) last.delete(key)
-    })
-    return mine
-  }
 }

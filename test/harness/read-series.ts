@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import type { Db } from '../../src/kernel/db.ts'
-import { createGate } from '../../src/kernel/gate.ts'
+import { createConcurrencyLimit } from '../../src/kernel/concurrency-limit.ts'
 import { type Value, valueAt } from '../../src/services/time-series/points.ts'
 import type { AskedSeries } from '../../src/services/time-series/read/asked-series.ts'
 import { createReader, type ReaderLimits } from '../../src/services/time-series/read/reader.ts'
@@ -19,7 +19,7 @@ export interface Asked {
   between?: (part: number) => Promise<void>
 }
 
-export const oneAtATime = () => createGate({ perTenant: 1, inAll: 1, waitingPerTenant: Infinity, waitMs: Infinity })
+export const oneAtATime = () => createConcurrencyLimit({ perTenant: 1, inAll: 1, waitingPerTenant: Infinity, waitMs: Infinity })
 
 type OfEndpoint = Record<string, [number, Value][]>
 

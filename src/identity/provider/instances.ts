@@ -1,5 +1,6 @@
 /** Instances by realm, a bounded number; the least recently used one leaves. */
 import type { Provider } from 'oidc-provider'
+import { createCache } from '../../kernel/cache.ts'
 import type { Kit } from '../../kernel/define-service.ts'
 import type { Core } from '../core.ts'
 import type { Realm } from '../types.ts'
@@ -16,13 +17,13 @@ export interface Instance {
 }
 
 export function createInstances(kit: Kit, core: Core) {
-  const instances = new Map<string, { version: string; made: Promise<Instance> }>()
+  const instances = createCache<{ version: string; made: Promise<Instance> }>({ max: instancesMax })
 
   function make(realm: Realm) {
     const made = createInstance(kit, core, realm).then((provider) => ({ provider, handle: provider.callback() }))
     const entry = { version: versionOf(realm), made }
     made.catch(() => {
-      if (instances.get(realm.tenantId) === entry) instances.delete(realm.tenantId)
+      if (instances.get(realm.tenantId) === entry) instances.drop(realm.tenantId)
     })
     return entry
   }
@@ -33,9 +34,7 @@ export function createInstances(kit: Kit, core: Core) {
       const realm = await core.keys.ensure(given)
       const known = instances.get(realm.tenantId)
       const entry = known?.version === versionOf(realm) ? known : make(realm)
-      instances.delete(realm.tenantId)
-      instances.set(realm.tenantId, entry)
-      if (instances.size > instancesMax) instances.delete(instances.keys().next().value!)
+      if (entry !== known) instances.set(realm.tenantId, entry)
       return entry.made
     },
     get size() {

@@ -40,10 +40,10 @@ export const placeKey = (place: { tenantId: string; applicationName?: string; ve
 export function createMemory(bus: Bus): Memory {
   const sizeOf = ({ body }: Document) => (typeof body === 'string' ? 2 * body.length : body.length)
   const memory: Memory = {
-    documents: createCache<ApplicationDocument>({ bytesMax: 32 * mebibyte, sizeOf }),
-    lists: createCache<Document>({ bytesMax: 32 * mebibyte, sizeOf }),
-    versions: createCache<ApplicationVersionRef>({ bytesMax: 16 * mebibyte, sizeOf: () => 400 }),
-    configurations: createCache<LevelConfigurations>({ bytesMax: 64 * mebibyte, sizeOf: sizeOfLevel }),
+    documents: createCache<ApplicationDocument>({ max: 32 * mebibyte, sizeOf, bus }),
+    lists: createCache<Document>({ max: 32 * mebibyte, sizeOf, bus }),
+    versions: createCache<ApplicationVersionRef>({ max: 16 * mebibyte, sizeOf: () => 400, bus }),
+    configurations: createCache<LevelConfigurations>({ max: 64 * mebibyte, sizeOf: sizeOfLevel, bus }),
   }
 
   const dropApplication = ({ tenantId, applicationName }: ApplicationEvent) => {
@@ -52,15 +52,10 @@ export function createMemory(bus: Bus): Memory {
   }
   for (const event of [ApplicationCreated, ApplicationUpdated, ApplicationDeleted]) bus.hear(event, dropApplication)
   for (const event of [VersionCreated, VersionUpdated, VersionDeleted]) bus.hear(event, dropApplication)
-  bus.hear(ApplicationDeleted, (gone) => memory.configurations.drop(placeKey(gone)))
-  bus.hear(VersionDeleted, (gone) => {
-    memory.versions.drop(gone.versionName)
-    memory.configurations.drop(placeKey(gone))
-  })
-  bus.hear(ConfigurationChanged, (changed) => memory.configurations.drop(placeKey(changed)))
-  bus.onGap(() => {
-    for (const cache of Object.values(memory) as Cache<unknown>[]) cache.clear()
-  })
+  memory.configurations.dropOn(ApplicationDeleted, placeKey)
+  memory.versions.dropOn(VersionDeleted, ({ versionName }) => versionName)
+  memory.configurations.dropOn(VersionDeleted, placeKey)
+  memory.configurations.dropOn(ConfigurationChanged, placeKey)
   return memory
 }
 

@@ -1,11 +1,12 @@
 /** cex (11/CEP): commands to the device, and what became of them. */
 import type { Gateway } from '../../gateway/contract.ts'
 import { everyName } from '../../gateway/contract.ts'
-import { type DeviceAnswer, type DeviceEndpoint, type Extension, inOrder, type Push } from '../../kernel/device.ts'
+import type { DeviceAnswer, DeviceEndpoint, Extension, Push } from '../../kernel/device.ts'
 import { checkName, optional, reasonPhrase } from '../../kernel/device-payloads.ts'
 import { jsonPayload, resources } from '../../kernel/device-resources.ts'
 import { InvalidRequest } from '../../kernel/errors.ts'
 import { bodyLimitBytes } from '../../kernel/http/body.ts'
+import { createKeyedMutex } from '../../kernel/keyed-mutex.ts'
 import { AnyJson, type Static, Type } from '../../kernel/schema.ts'
 import type { Commands, OutstandingCommand } from './contract.ts'
 
@@ -48,7 +49,7 @@ const commandPayload = ({ id, payload }: Omit<OutstandingCommand, 'type'>) => ({
 })
 
 export function commandExtension(commands: Commands, gateway: Pick<Gateway, 'observe'>): Extension {
-  const ordered = inOrder()
+  const ordered = createKeyedMutex().run
 
   const outstanding = (endpoint: DeviceEndpoint, type: string | undefined, payload: Buffer): Promise<DeviceAnswer> => {
     const { observe } = request(payload)

@@ -5,6 +5,7 @@
  */
 import { availableParallelism } from 'node:os'
 import bcrypt from 'bcrypt'
+import { createConcurrencyLimit } from '../../kernel/concurrency-limit.ts'
 import { HashingBusy } from './errors.ts'
 
 export interface Hashing {
@@ -22,44 +23,18 @@ const defaults = { inLineMax: 128, inLinesMax: 1024 }
 
 /** @param rounds two to the power of this; 10 are about 70 ms of a core */
 export function createHashing(rounds: number, { inLineMax, inLinesMax } = defaults): Hashing {
-  const lines = new Map<string, (() => void)[]>()
-  let waiting = 0
-  let busy = 0
-
-  function next() {
-    const [first] = lines
-    if (!first) {
-      busy--
-      return
-    }
-    const [name, line] = first
-    waiting--
-    // To the end of the round: a Map keeps the order of insertion.
-    lines.delete(name)
-    const start = line.shift()
-    if (line.length > 0) lines.set(name, line)
-    start?.() // whoever leaves hands over the place
-  }
-
-  async function enter<T>(name: string, work: () => Promise<T>): Promise<T> {
-    if (busy >= atOnce) {
-      const line = lines.get(name) ?? []
-      if (line.length >= inLineMax || waiting >= inLinesMax) throw HashingBusy({}, { headers: { 'retry-after': '2' } })
-      waiting++
-      lines.set(name, line)
-      await new Promise<void>((resolve) => line.push(resolve))
-    } else busy++
-    try {
-      return await work()
-    } finally {
-      next()
-    }
-  }
+  const limit = createConcurrencyLimit({
+    inAll: atOnce,
+    waitingPerTenant: inLineMax,
+    waitingInAll: inLinesMax,
+    waitMs: Number.POSITIVE_INFINITY,
+    refusal: () => HashingBusy({}, { headers: { 'retry-after': '2' } }),
+  })
 
   return {
-    hash: (line, password) => enter(line, () => bcrypt.hash(password, rounds)),
-    matches: (line, password, hash) => enter(line, () => bcrypt.compare(password, hash)),
-    waiting: () => waiting,
+    hash: (line, password) => limit.run(line, () => bcrypt.hash(password, rounds)),
+    matches: (line, password, hash) => limit.run(line, () => bcrypt.compare(password, hash)),
+    waiting: () => limit.waiting,
     nobodys: bcrypt.hashSync('', 4).replace('$04$', () => `$${String(rounds).padStart(2, '0')}$`),
   }
 }

@@ -3,15 +3,10 @@
  * `epmx`, `{"metadata-keys": {"<key>": {"write-enabled": true}}}`: a white list, whose keys can be read and, with
  * `write-enabled`, written. Without one, all keys can.
  */
-import {
-  type DeviceAnswer,
-  type DeviceEndpoint,
-  type DeviceMessage,
-  type Extension,
-  inOrder,
-} from '../../kernel/device.ts'
+import type { DeviceAnswer, DeviceEndpoint, DeviceMessage, Extension } from '../../kernel/device.ts'
 import { jsonPayload, resources } from '../../kernel/device-resources.ts'
 import { defineError } from '../../kernel/errors.ts'
+import { createKeyedMutex } from '../../kernel/keyed-mutex.ts'
 import { Type } from '../../kernel/schema.ts'
 import type { Applications } from '../applications/contract.ts'
 import { metadataInstance } from './configuration.ts'
@@ -66,7 +61,7 @@ export function endpointMetadata(
   applications: Pick<Applications, 'follow'>,
   connectivityKeys: FollowKeys,
 ): Extension {
-  const ordered = inOrder()
+  const ordered = createKeyedMutex().run
   const listOf = applications.follow(metadataInstance, (config): WhiteList | undefined => config['metadata-keys'])
 
   async function metadataOf(endpointId: string): Promise<Metadata> {

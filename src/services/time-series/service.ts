@@ -2,7 +2,7 @@
 import type { Clock } from '../../kernel/clock.ts'
 import type { Db } from '../../kernel/db.ts'
 import type { Kit } from '../../kernel/define-service.ts'
-import { createGate } from '../../kernel/gate.ts'
+import { createConcurrencyLimit } from '../../kernel/concurrency-limit.ts'
 import type { Applications } from '../applications/contract.ts'
 import type { Register } from '../register/contract.ts'
 import type { TimeSeries } from './contract.ts'
@@ -73,7 +73,7 @@ export function createTimeSeries(kit: Kit<TimeSeriesSettings>, given: Given): Ti
   const pools = openPools(kit.db)
   const numbers = createNumbers(kit.db, kit.settings)
   const slots = createSlots(kit)
-  const turns = createGate(readsAtOnce)
+  const turns = createConcurrencyLimit(readsAtOnce)
   const retention = createRetention({ db: pools.background, applications, now, log })
   const deletions = createDeletions({ db: kit.db, background: pools.background, bus, jobs, register, now })
   const writing = createWriting(kit, { ...given, pools, numbers, slots })
@@ -185,8 +185,8 @@ function questions(parts: {
   retention: Retention
 }) {
   return {
-    data: createDataQuery({ ...parts, answers: createGate(answersAtOnce) }),
-    last: createLastQuery({ ...parts, answers: createGate(answersAtOnce) }),
+    data: createDataQuery({ ...parts, answers: createConcurrencyLimit(answersAtOnce) }),
+    last: createLastQuery({ ...parts, answers: createConcurrencyLimit(answersAtOnce) }),
   }
 }
 

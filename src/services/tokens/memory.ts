@@ -21,23 +21,10 @@ const atOnce = 128
 const everyMs = 3
 
 export function createMemory(bus: Bus, load: (lookups: Lookup[]) => Promise<KnownToken[]>): Memory {
-  const cache = createCache<KnownToken>({ bytesMax, sizeOf: () => 500 })
-  let drops = 0
-
-  const drop = (tokenHash: string) => {
-    drops++
-    cache.drop(tokenHash)
-  }
-  const clear = () => {
-    drops++
-    cache.clear()
-  }
-  bus.hear(TokenStatusChanged, ({ tokenHash }) => drop(tokenHash))
-  bus.hear(TokensDeleted, ({ tokens }) => {
-    for (const { tokenHash } of tokens) drop(tokenHash)
-  })
-  bus.hear(TenantTokensDeleted, clear)
-  bus.onGap(clear)
+  const cache = createCache<KnownToken>({ max: bytesMax, sizeOf: () => 500, bus })
+  cache.dropOn(TokenStatusChanged, ({ tokenHash }) => tokenHash)
+  cache.dropOn(TokensDeleted, ({ tokens }) => tokens.map(({ tokenHash }) => tokenHash))
+  bus.hear(TenantTokensDeleted, cache.clear)
 
   const loadOne = gather<Lookup, KnownToken>(
     async (lookups) => {
@@ -49,14 +36,7 @@ export function createMemory(bus: Bus, load: (lookups: Lookup[]) => Promise<Know
   )
 
   return {
-    drop,
-    async find(lookup) {
-      for (;;) {
-        const before = drops
-        const found = await cache.read(lookup.tokenHash, () => loadOne(lookup))
-        // Whoever acts on an old word would not hear the new one again. A token that is still kept is found at once.
-        if (found === undefined || drops === before) return found
-      }
-    },
+    drop: cache.drop,
+    find: (lookup) => cache.read(lookup.tokenHash, () => loadOne(lookup)),
   }
 }

@@ -1,9 +1,9 @@
 import { STATUS_CODES } from 'node:http'
+import { createConcurrencyLimit } from '../../kernel/concurrency-limit.ts'
 import { type Ctx, tenantOf } from '../../kernel/contract.ts'
 import type { Sql } from '../../kernel/db.ts'
 import type { Kit } from '../../kernel/define-service.ts'
 import type { DeviceEndpoint } from '../../kernel/device.ts'
-import { createGate } from '../../kernel/gate.ts'
 import { defineJob } from '../../kernel/jobs.ts'
 import type { Window } from '../../kernel/paging.ts'
 import { holds, onPlatform, visible } from '../../kernel/permissions.ts'
@@ -87,7 +87,7 @@ export function createTrafficLog(kit: Kit<TrafficLogSettings>, applications: App
   const writing = db.open({ max: writesAtOnce * 2, name: 'waypost-traffic' })
   const partitions = createPartitions(kit, retentionDays)
   const outcomesOf = applications.follow(requestStatusInstance, ({ outcomes }) => outcomes)
-  const gate = createGate({ perTenant: 2, inAll: 4, waitingPerTenant: 20 })
+  const gate = createConcurrencyLimit({ perTenant: 2, inAll: 4, waitingPerTenant: 20 })
 
   async function inPartitions(from: number, to: number, write: () => Promise<void>) {
     await partitions.cover(from, to)
@@ -152,7 +152,7 @@ export function createTrafficLog(kit: Kit<TrafficLogSettings>, applications: App
       }
       const find = () => inTime((sql, countedUntil) => lists.findRecords(sql, query, countedUntil))
       const first = await lists.findFirst(db.sql, query)
-      const { total, rows } = first ?? (await (isPlain(query) ? find() : gate.pass(tenantId, find)))
+      const { total, rows } = first ?? (await (isPlain(query) ? find() : gate.run(tenantId, find)))
       return { totalElements: total, content: rows.map(viewOf) }
     },
 
@@ -162,7 +162,7 @@ export function createTrafficLog(kit: Kit<TrafficLogSettings>, applications: App
       const nobodys = asked === undefined && holds(ctx.caller, readRefusals, onPlatform)
       const tenantIds = nobodys ? [tenantId, ''] : [tenantId]
       const find = () => inTime((sql) => findRefusals(sql, { ...question, tenantIds }))
-      const { total, rows } = await gate.pass(tenantId, find)
+      const { total, rows } = await gate.run(tenantId, find)
       return { totalElements: total, content: rows.map(refusalView) }
     },
 

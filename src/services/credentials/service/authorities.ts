@@ -1,6 +1,7 @@
 /** The platform's certificate authority, one for each tenant below it, and their revocation lists. */
 import { randomBytes, X509Certificate } from 'node:crypto'
 import type { Kit } from '../../../kernel/define-service.ts'
+import { createSingleFlight } from '../../../kernel/single-flight.ts'
 import { NoRevocationList } from '../errors.ts'
 import type { Issuer } from '../pki/make.ts'
 import type { Workshop } from '../pki/workshop.ts'
@@ -39,8 +40,7 @@ export function newSerialNumber(): string {
 export const toSecond = (date: Date) => new Date(Math.floor(date.getTime() / 1000) * 1000)
 
 export function createAuthorities({ db, now, newId, secrets, baseUrl }: Kit, workshop: Workshop): Authorities {
-  /** Being made, by authority. */
-  const lists = new Map<string, Promise<void>>()
+  const once = createSingleFlight<void>()
 
   const listAddress = ({ tenantId, id }: { tenantId: string; id: string }) =>
     `${baseUrl()}${certificatesRoot}/certificates/${tenantId === store.platformTenant ? 'crl' : `authorities/${id}/crl`}`
@@ -84,9 +84,7 @@ export function createAuthorities({ db, now, newId, secrets, baseUrl }: Kit, wor
       if (!known) throw NoRevocationList({ id: authority.id })
       if (isGood(known)) return { bytes: known.list!, number: known.listNumber }
       // What another request makes may lack what changed after it began: looked at again.
-      const making = lists.get(authority.id) ?? makeList(authority, known).finally(() => lists.delete(authority.id))
-      lists.set(authority.id, making)
-      await making
+      await once(authority.id, () => makeList(authority, known))
     }
   }
 

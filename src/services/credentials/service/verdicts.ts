@@ -4,6 +4,8 @@
  * changed password never meets an old verdict, and nothing in memory is a password.
  */
 import { createHmac, randomBytes } from 'node:crypto'
+import { createCache } from '../../../kernel/cache.ts'
+import { createSingleFlight } from '../../../kernel/single-flight.ts'
 import type { Attempts } from '../attempts.ts'
 import type { Hashing } from '../hashing.ts'
 import { placeOf } from '../memory.ts'
@@ -21,9 +23,10 @@ const nobodysLine = ''
 
 export function createVerdicts(hashing: Hashing, attempts: Attempts): Verdicts {
   const key = randomBytes(32)
-  const right = createBoundedSet(verdictsMax)
-  const wrong = createBoundedSet(wrongMax)
-  const running = new Map<string, Promise<boolean>>()
+  const right = createCache<true>({ max: verdictsMax })
+  const wrong = createCache<true>({ max: wrongMax })
+  /** A fleet that shares one password needs one check. */
+  const once = createSingleFlight<boolean>()
 
   async function check(
     name: string,
@@ -32,7 +35,7 @@ export function createVerdicts(hashing: Hashing, attempts: Attempts): Verdicts {
     if (!attempts.reserve(account)) return false
     const matches = await hashing.matches(line, password, hash)
     if (matches) attempts.succeeded(account)
-    ;(matches ? right : wrong).add(name)
+    ;(matches ? right : wrong).set(name, true)
     return matches
   }
 
@@ -43,30 +46,10 @@ export function createVerdicts(hashing: Hashing, attempts: Attempts): Verdicts {
       const name = createHmac('sha256', key)
         .update([account, login?.id ?? '', hash, password].join('\0'))
         .digest('base64')
-      if (right.has(name)) return true
-      if (wrong.has(name)) return false
-      // A fleet that shares one password needs one check.
-      const known = running.get(name)
-      if (known) return known
+      if (right.get(name)) return true
+      if (wrong.get(name)) return false
       const line = login ? tenantId : nobodysLine
-      const checking = check(name, { account, line, password, hash }).finally(() => running.delete(name))
-      running.set(name, checking)
-      return checking
-    },
-  }
-}
-
-function createBoundedSet(max: number) {
-  const names = new Set<string>()
-  return {
-    has(name: string) {
-      if (!names.delete(name)) return false
-      names.add(name) // a Set keeps the order of insertion: the least recently used is first
-      return true
-    },
-    add(name: string) {
-      names.add(name)
-      if (names.size > max) names.delete(names.keys().next().value!)
+      return await once(name, () => check(name, { account, line, password, hash }))
     },
   }
 }

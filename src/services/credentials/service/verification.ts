@@ -1,9 +1,10 @@
 /** Clients at the door. */
 import { type KeyObject, X509Certificate } from 'node:crypto'
+import { createCache } from '../../../kernel/cache.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import type { Credentials } from '../contract.ts'
 import { CredentialStateChanged } from '../events.ts'
-import { createCache, type Memory, placeOf } from '../memory.ts'
+import { type Memory, placeOf } from '../memory.ts'
 import { passwordPattern, usernamePattern } from '../schemas.ts'
 import { mayAuthenticate } from '../states.ts'
 import { findAuthorityBySubject, platformTenant } from '../store/authorities.ts'
@@ -25,7 +26,7 @@ export function createVerification(
   verdicts: Verdicts,
   uses: Uses,
 ): Pick<Credentials, 'verifyBasic' | 'verifyCertificate' | 'tenantOfCertificate'> {
-  const authorities = createCache<{ tenantId: string; publicKey: KeyObject }>(issuersMax)
+  const authorities = createCache<{ tenantId: string; publicKey: KeyObject }>({ max: issuersMax })
 
   /** Of one of ours, before its tenant is deleted; after that its certificates are not found. */
   const authorityOf = (issuer: string) =>

@@ -2,9 +2,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Bus, inParts } from '../../../kernel/bus.ts'
 import { monotonicMs } from '../../../kernel/clock.ts'
+import { type ConcurrencyLimit, createConcurrencyLimit } from '../../../kernel/concurrency-limit.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import { invalidField } from '../../../kernel/errors.ts'
-import { createGate, type Gate } from '../../../kernel/gate.ts'
 import type { Changes, EndpointChange } from '../endpoint-changes.ts'
 import { EndpointsMatched, EndpointsUnmatched } from '../events.ts'
 import { limitTime, limitTimeAsUsual } from '../lists/store/list.ts'
@@ -25,14 +25,14 @@ const patterns = { milliseconds: 20, millisecondsThere: 5000, atOnce: 2 }
 interface Deps {
   bus: Bus
   compiled: CompiledFilters
-  gate: Gate
+  limit: ConcurrencyLimit
 }
 
 export function keepMembers(bus: Bus, changes: Changes) {
   const deps: Deps = {
     bus,
     compiled: createCompiledFilters(),
-    gate: createGate({ perTenant: patterns.atOnce, waitingPerTenant: 0 }),
+    limit: createConcurrencyLimit({ perTenant: patterns.atOnce, waitingPerTenant: 0 }),
   }
   changes.listen(async (sql, told) => {
     const ofApplications = Map.groupBy(told, ({ tenantId, applicationName }) => `${applicationName}\n${tenantId}`)
@@ -41,7 +41,7 @@ export function keepMembers(bus: Bus, changes: Changes) {
   })
 }
 
-async function follow({ bus, compiled, gate }: Deps, sql: Sql, told: EndpointChange[]) {
+async function follow({ bus, compiled, limit }: Deps, sql: Sql, told: EndpointChange[]) {
   const { tenantId, applicationName } = told[0]!
   const revision = await store.holdFilters(sql, { tenantId, applicationName })
   if (revision === null) return
@@ -49,7 +49,7 @@ async function follow({ bus, compiled, gate }: Deps, sql: Sql, told: EndpointCha
     store.findQueries(sql, { tenantId, applicationName }),
   )
   const { moves, costly } = await movesOf(set, told)
-  if (costly.size > 0) moves.push(...(await gate.pass(tenantId, () => askDatabase(sql, tenantId, costly))))
+  if (costly.size > 0) moves.push(...(await limit.run(tenantId, () => askDatabase(sql, tenantId, costly))))
   if (moves.length > 0)
     await members.saveMoves(
       sql,

@@ -1,9 +1,9 @@
+import { createConcurrencyLimit } from '../../../kernel/concurrency-limit.ts'
 import type { Ctx } from '../../../kernel/contract.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { type Document, documentOf } from '../../../kernel/document.ts'
 import { InvalidRequest, invalidField } from '../../../kernel/errors.ts'
-import { createGate } from '../../../kernel/gate.ts'
 import { contentOf, contentText } from '../../../kernel/json-text.ts'
 import { sightOf, tenantToRead } from '../access.ts'
 import type { FilterIndex, KnownFilter } from '../filters/filter-index.ts'
@@ -41,14 +41,14 @@ const scans = { perTenant: 2, inAll: 4, waitingPerTenant: 20 }
 
 export function createListRules({ db, log }: Kit, filters: FilterIndex): ListRules {
   const reading = createReading(db, log)
-  const gate = createGate(scans)
+  const gate = createConcurrencyLimit(scans)
   const viewOf = ({ view }: Question): View => ({ ...view, filters: view.filters ? filters : undefined })
 
   /** What looks at every endpoint does so for a limited time, and few at once. */
   async function limited<T>(query: EndpointQuery, { fields }: Question, work: (sql: Sql) => Promise<T>): Promise<T> {
     const field = scanningField(query, fields)
     if (!field) return await work(reading.searching(query))
-    return await gate.pass(query.tenantId, async () => {
+    return await gate.run(query.tenantId, async () => {
       try {
         return await db.tx(async (sql) => {
           await store.limitTime(sql, scanMilliseconds)

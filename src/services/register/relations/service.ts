@@ -3,13 +3,13 @@ import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { InvalidRequest } from '../../../kernel/errors.ts'
 import { contentOf, contentText } from '../../../kernel/json-text.ts'
+import { createKeyedMutex } from '../../../kernel/keyed-mutex.ts'
 import { mayUse, permitted, sightOf, update } from '../access.ts'
 import type { EndpointRef, Relation } from '../contract.ts'
 import * as endpoints from '../endpoints/store/endpoints.ts'
 import { NoEndpoint } from '../errors.ts'
 import { RelationsUpdated } from '../events.ts'
 import { type Ancestry, createAncestry } from './ancestry.ts'
-import { createLine } from './line.ts'
 import * as store from './store.ts'
 
 export interface LinkOutcome {
@@ -41,15 +41,15 @@ const waitingMax = 200
 type Deps = Pick<Kit, 'db' | 'bus' | 'now'>
 
 export function createRelationRules(kit: Kit): RelationRules {
-  const line = createLine(waitingMax)
+  const line = createKeyedMutex({ waitingMax })
   return {
     connect: (sql, tenantId, relations) => connect(kit, sql, tenantId, relations),
-    inLine: line.pass,
+    inLine: line.run,
     holdRelated,
     link: async (ctx, relations) =>
       relations.length === 0
         ? { successful: [], failed: [] }
-        : await line.pass(ctx.tenantId, () => link(kit, ctx, relations)),
+        : await line.run(ctx.tenantId, () => link(kit, ctx, relations)),
     unlink: async (ctx, relations) => {
       if (relations.length > 0) await unlink(kit, ctx, relations)
     },

@@ -2,7 +2,7 @@
 import type { Clock } from '../../../kernel/clock.ts'
 import { authorizeOn, type Ctx } from '../../../kernel/contract.ts'
 import type { Db } from '../../../kernel/db.ts'
-import type { Gate } from '../../../kernel/gate.ts'
+import type { ConcurrencyLimit } from '../../../kernel/concurrency-limit.ts'
 import { onResource } from '../../../kernel/permissions.ts'
 import type { Applications } from '../../applications/contract.ts'
 import { applicationResource } from '../../register/contract.ts'
@@ -24,7 +24,7 @@ export interface RetentionPreview {
 
 interface Deps {
   db: Db
-  turns: Gate
+  turns: ConcurrencyLimit
   numbers: Numbers
   applications: Applications
   now: Clock
@@ -61,7 +61,7 @@ async function wouldDelete(deps: Deps, of: Application, proposed?: RetentionConf
   const sums = new Map<number, Sum>()
   const limits = limitsOf(retention, await findSeries(db.sql, of), now())
   for await (const endpointNos of limits.length > 0 ? endpointNosOf(db, of) : [])
-    await turns.pass(of.tenantId, async () => {
+    await turns.run(of.tenantId, async () => {
       for (const limit of limits) {
         // Samples before chunks: what is packed in between is counted twice rather than not at all.
         await addSamples(deps, endpointNos, limit, sums)

@@ -30,12 +30,9 @@ export function createEnrichment(
   register: Pick<Register, 'metadataOf'>,
   applications: Pick<Applications, 'follow'>,
 ): Enrichment {
-  const cache = createCache<Known>({ bytesMax: 32 * mebibyte, sizeOf: ({ bytes }) => 4 * bytes })
-  bus.hear(MetadataUpdated, ({ endpointId }) => cache.drop(endpointId))
-  bus.hear(EndpointUnregistered, ({ endpointIds }) => {
-    for (const endpointId of endpointIds) cache.drop(endpointId)
-  })
-  bus.onGap(() => cache.clear())
+  const cache = createCache<Known>({ max: 32 * mebibyte, sizeOf: ({ bytes }) => 4 * bytes, bus })
+  cache.dropOn(MetadataUpdated, ({ endpointId }) => endpointId)
+  cache.dropOn(EndpointUnregistered, ({ endpointIds }) => endpointIds)
 
   const read = (endpointId: string) =>
     cache.read(endpointId, async () => {

@@ -1,6 +1,6 @@
 /** The last points of each series of each endpoint, the newest first. */
 import type { Ctx } from '../../../kernel/contract.ts'
-import type { OpenGate } from '../../../kernel/gate.ts'
+import type { ConcurrencyLimit } from '../../../kernel/concurrency-limit.ts'
 import type { Retention } from '../delete/retention.ts'
 import type { KeptSince } from '../delete/retention-limits.ts'
 import { dayMs } from '../pack/chunk-builder.ts'
@@ -34,7 +34,7 @@ export function createLastQuery(deps: {
   reader: Reader
   latest: LatestValues
   retention: Pick<Retention, 'keptSince'>
-  answers: OpenGate
+  answers: ConcurrencyLimit
 }): LastQuery {
   const { visible, reader, latest, retention, answers } = deps
 

@@ -3,7 +3,7 @@
  * are asked for before chunks: what is packed in between is seen twice, which merges, and never missed.
  */
 import type { Db } from '../../../kernel/db.ts'
-import type { Gate } from '../../../kernel/gate.ts'
+import type { ConcurrencyLimit } from '../../../kernel/concurrency-limit.ts'
 import { dayOf } from '../pack/chunk-builder.ts'
 import * as store from '../store/reading.ts'
 import type { Span } from '../times.ts'
@@ -57,7 +57,7 @@ const reducedTimes = 5
 const usual: ReaderLimits = { points: 120_000, hotValues: 120_000 }
 const hotTextBytesUsually = 16_000_000
 
-export function createReader({ db, turns, limits = usual }: { db: Db; turns: Gate; limits?: ReaderLimits }): Reader {
+export function createReader({ db, turns, limits = usual }: { db: Db; turns: ConcurrencyLimit; limits?: ReaderLimits }): Reader {
   const { hotValues: values, hotTextBytes: textBytes = hotTextBytesUsually } = limits
   const loadHot = createHotLoading(db, { values, textBytes })
 
@@ -93,7 +93,7 @@ export function createReader({ db, turns, limits = usual }: { db: Db; turns: Gat
       const formatOf = lastRemembered((series: AskedSeries[]) => hotFormat(sets, idsOf(series)))
 
       const next = () =>
-        turns.pass(tenantId, async () => {
+        turns.run(tenantId, async () => {
           for (;;) {
             const task = first.shift() ?? (await tasks.next()).value
             if (!task) return undefined

@@ -5,7 +5,7 @@ import { suite, test } from 'node:test'
 import { oneAtATime } from '../../../../test/harness/read-series.ts'
 import { openTimeSeries } from '../../../../test/harness/time-series.ts'
 import type { DeviceEndpoint } from '../../../kernel/device.ts'
-import { createGate } from '../../../kernel/gate.ts'
+import { createConcurrencyLimit } from '../../../kernel/concurrency-limit.ts'
 import { Applications } from '../../applications/contract.ts'
 import { Register } from '../../register/contract.ts'
 import { dayMs } from '../pack/chunk-builder.ts'
@@ -135,7 +135,7 @@ const rulesWith = (limits: { points: number; hotValues: number }) => {
     limits,
   })
   const deps = { db, applications: house.ask(Applications), register: house.ask(Register) }
-  const answers = createGate({ perTenant: 1, waitingPerTenant: 0 })
+  const answers = createConcurrencyLimit({ perTenant: 1, waitingPerTenant: 0 })
   return createDataQuery({ visible: createVisibleSeries(deps), reader, answers })
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Ctx } from '../../../kernel/contract.ts'
 import { TooManyRequests } from '../../../kernel/errors.ts'
-import { createGate } from '../../../kernel/gate.ts'
+import { createConcurrencyLimit } from '../../../kernel/concurrency-limit.ts'
 import { heldAnswer } from './response-limit.ts'
 
 const by = (id: string) => ({ tenantId: 'a', caller: { subject: { type: 'user', id } } }) as Ctx
@@ -13,7 +13,7 @@ async function* pieces() {
 }
 
 test('an answer counts against its caller until it is read or given up', async () => {
-  const gate = createGate({ perTenant: 2, perCaller: 1, waitingPerTenant: 0 })
+  const gate = createConcurrencyLimit({ perTenant: 2, perCaller: 1, waitingPerTenant: 0 })
   const begun = heldAnswer(gate, by('slow'), pieces())
   await begun.next()
   await assert.rejects(heldAnswer(gate, by('slow'), pieces()).next(), TooManyRequests.is)

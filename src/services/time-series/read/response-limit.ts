@@ -1,12 +1,12 @@
 import type { Ctx } from '../../../kernel/contract.ts'
-import type { OpenGate } from '../../../kernel/gate.ts'
+import type { ConcurrencyLimit } from '../../../kernel/concurrency-limit.ts'
 
 /**
  * An answer holds some megabytes until its reader has taken it, so a tenant, and each of its callers, has so many of them at a
  * time; the others wait before they begin.
  */
 export async function* heldAnswer(
-  gate: OpenGate,
+  gate: ConcurrencyLimit,
   { tenantId, caller: { subject } }: Ctx,
   pieces: AsyncIterable<Buffer>,
 ): AsyncGenerator<Buffer> {

@@ -3,6 +3,7 @@
  * nothing made but the rows: the promise is that of the commit, shared with everybody in it.
  */
 import type { DeviceMessage } from '../../../kernel/device.ts'
+import { createKeyedMutex } from '../../../kernel/keyed-mutex.ts'
 import { SampleRefused } from '../errors.ts'
 import type { Numbers } from '../numbers/numbers.ts'
 import type { SeriesSet } from '../store/numbers.ts'
@@ -30,20 +31,12 @@ export function createCollect({ plans, numbers, writer }: Collecting) {
     return all
   }
 
-  /** Those of whom something waits to be known, until it is among the rows. */
-  const waiting = new Map<string, Promise<unknown>>()
+  /** Endpoints whose samples wait until their numbers are known. */
+  const waiting = createKeyedMutex()
 
   /** When it is known; whatever the same endpoint sends meanwhile comes after it. */
   function whenKnown(origin: Origin, samples: unknown[], receivedAt: number): Promise<void> {
-    const { endpointId } = origin
-    const work = () => addWhenKnown(origin, samples, receivedAt)
-    const before = waiting.get(endpointId)
-    const added = before ? before.then(work) : work()
-    const settled = added.then(forget, forget)
-    waiting.set(endpointId, settled)
-    function forget() {
-      if (waiting.get(endpointId) === settled) waiting.delete(endpointId)
-    }
+    const added = waiting.run(origin.endpointId, () => addWhenKnown(origin, samples, receivedAt))
     return added.then(({ committed }) => committed)
   }
 
@@ -70,7 +63,7 @@ export function createCollect({ plans, numbers, writer }: Collecting) {
 
   function collect({ endpoint: origin, receivedAt: received }: DeviceMessage, samples: unknown[]): Promise<void> {
     const receivedAt = received.getTime()
-    if (waiting.size > 0 && waiting.has(origin.endpointId)) return whenKnown(origin, samples, receivedAt)
+    if (waiting.isBusy(origin.endpointId)) return whenKnown(origin, samples, receivedAt)
     const plan = plans.of(origin)
     const endpointNo = numbers.endpointNo(origin)
     if (plan instanceof Promise || typeof endpointNo !== 'number') {

@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { createConcurrencyLimit, createSemaphore } from './concurrency-limit.ts'
+import { TooManyRequests } from './errors.ts'
+
+const held = () => Promise.withResolvers<void>()
+const nothing = async () => {}
+
+suite('a concurrency limit', () => {
+  test('starts waiting work when some ends, whatever became of it, of a tenant that has room first', async () => {
+    const limit = createConcurrencyLimit({ perTenant: 1, inAll: 2, waitingPerTenant: 5 })
+    const [ofA, ofB] = [held(), held()]
+    const came: string[] = []
+    const failing = limit.run('a', () => ofA.promise)
+    const other = limit.run('b', () => ofB.promise)
+    const waiting = [limit.run('a', async () => void came.push('a')), limit.run('c', async () => void came.push('c'))]
+    ofB.resolve()
+    await other
+    await waiting[1]
+    assert.deepEqual(came, ['c'])
+    ofA.reject(new Error('failed'))
+    await assert.rejects(failing, /failed/)
+    await Promise.all(waiting)
+    assert.deepEqual(came, ['c', 'a'])
+  })
+
+  test('lets so many wait, and not for long', async () => {
+    const limit = createConcurrencyLimit({ perTenant: 1, waitingPerTenant: 1, waitMs: 20 })
+    const inside = held()
+    const first = limit.run('a', () => inside.promise)
+    const second = limit.run('a', nothing)
+    await assert.rejects(limit.run('a', nothing), TooManyRequests.is)
+    await assert.rejects(second, TooManyRequests.is)
+    inside.resolve()
+    await first
+    await limit.run('a', nothing)
+  })
+
+  test('is entered and left by work that is not one promise', async () => {
+    const limit = createConcurrencyLimit({ perTenant: 1, waitingPerTenant: 1 })
+    const leave = await limit.enter('a')
+    const next = limit.enter('a')
+    await assert.rejects(limit.enter('a'), TooManyRequests.is)
+    leave()
+    const leaveToo = await next
+    leaveToo()
+    await limit.run('a', nothing)
+  })
+
+  test('leaves room for the other callers of a tenant, and counts callers of other tenants for themselves', async () => {
+    const limit = createConcurrencyLimit({ perTenant: 3, perCaller: 2, waitingPerTenant: 5, waitMs: Infinity })
+    const leaving = await Promise.all([limit.enter('a', 'greedy'), limit.enter('a', 'greedy')])
+    let third = false
+    const greedy = limit.enter('a', 'greedy').then((leave) => {
+      third = true
+      return leave
+    })
+    const other = await limit.enter('a', 'modest')
+    const elsewhere = await limit.enter('b', 'greedy')
+    assert.equal(third, false)
+    leaving.pop()!()
+    ;(await greedy)()
+    for (const leave of [...leaving, other, elsewhere]) leave()
+    await Promise.all(['x', 'x'].map((caller) => limit.enter('a', caller)))
+  })
+
+  test('refuses at once where nobody may wait', async () => {
+    const limit = createConcurrencyLimit({ perTenant: 1, waitingPerTenant: 0 })
+    const inside = held()
+    const first = limit.run('a', () => inside.promise)
+    await assert.rejects(limit.run('a', nothing), TooManyRequests.is)
+    await limit.run('b', nothing)
+    inside.resolve()
+    await first
+  })
+
+  test('lets tenants take turns, and bounds who waits in all', async () => {
+    const limit = createConcurrencyLimit({
+      inAll: 1,
+      waitingInAll: 4,
+      waitMs: Infinity,
+      refusal: () => new Error('full'),
+    })
+    const leave = await limit.enter('a')
+    const order: string[] = []
+    const waiting = ['a1', 'a2', 'a3', 'b1'].map((name) => limit.run(name[0]!, async () => void order.push(name)))
+    assert.equal(limit.waiting, 4)
+    await assert.rejects(limit.run('c', nothing), /full/)
+    leave()
+    await Promise.all(waiting)
+    assert.deepEqual(order, ['a1', 'b1', 'a2', 'a3'])
+    assert.equal(limit.waiting, 0)
+  })
+
+  test('never runs more than it may, nor forgets anybody, in whatever order work ends', async () => {
+    const random = randomOf(7)
+    const limit = createConcurrencyLimit({ inAll: 5, perTenant: 2, waitMs: Infinity })
+    const running = new Map<string, number>()
+    const most = { all: 0, tenant: 0 }
+    const work = async (tenantId: string) => {
+      running.set(tenantId, (running.get(tenantId) ?? 0) + 1)
+      most.all = Math.max(
+        most.all,
+        [...running.values()].reduce((sum, count) => sum + count, 0),
+      )
+      most.tenant = Math.max(most.tenant, running.get(tenantId)!)
+      for (let turns = random(5); turns > 0; turns--) await new Promise((resolve) => setImmediate(resolve))
+      running.set(tenantId, running.get(tenantId)! - 1)
+      if (random(3) === 0) throw new Error('failed')
+    }
+    const all = Array.from({ length: 500 }, () => {
+      const tenantId = `t${random(4)}`
+      return limit.run(tenantId, () => work(tenantId))
+    })
+    const outcomes = await Promise.allSettled(all)
+    assert.equal(outcomes.length, 500)
+    assert.deepEqual(most, { all: 5, tenant: 2 })
+    assert.equal(limit.waiting, 0)
+  })
+})
+
+const randomOf = (seed: number) => (below: number) => {
+  seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31
+  return Math.floor((seed / 2 ** 31) * below)
+}
+
+test('a semaphore lets so many run at once, the others in their order', async () => {
+  const run = createSemaphore(2)
+  const [started, ending]: [number[], (() => void)[]] = [[], []]
+  const all = Array.from({ length: 4 }, (_, n) =>
+    run(async () => {
+      started.push(n)
+      await new Promise<void>((resolve) => ending.push(resolve))
+      if (n === 1) throw new Error('it went wrong')
+      return n
+    }),
+  )
+  const settled = Promise.allSettled(all)
+  const turn = () => new Promise((resolve) => setImmediate(resolve))
+  await turn()
+  assert.deepEqual(started, [0, 1])
+  ending[1]!()
+  await turn()
+  assert.deepEqual(started, [0, 1, 2])
+  for (const end of [0, 2]) ending[end]!()
+  await turn()
+  ending[3]!()
+  assert.deepEqual(
+    (await settled).map((outcome) => (outcome.status === 'fulfilled' ? outcome.value : outcome.reason.message)),
+    [0, 'it went wrong', 2, 3],
+  )
+})
