@@ -88,7 +88,7 @@ export function createAuthenticate(
     if (known !== undefined) {
       const at = now().getTime()
       const { ready, until } = known.subject
-      if (known.until > at && ready !== undefined && until > at) return ready
+      if (ready !== undefined && until > at) return ready
     }
     return lookUp(token, name)
   }

@@ -109,7 +109,8 @@ suite('a cache', () => {
     const loads: Record<string, number> = {}
     const load = (tenantId: string, until: Promise<void>) =>
       cache.read(tenantId, async () => {
-        const id = (loads[tenantId] = (loads[tenantId] ?? 0) + 1)
+        const id = (loads[tenantId] ?? 0) + 1
+        loads[tenantId] = id
         await until
         return { tenantId, id }
       })

@@ -124,7 +124,10 @@ export function createCache<V extends {}>(options: CacheOptions<V>): Cache<V> {
     ofGroup: (group) => [...(groups.get(group) ?? [])].map((key) => kept.peek(key)!),
     dropGroup(group, matches) {
       if (!groupOf) throw new Error('a cache without groupOf has no groups')
-      for (const flight of flights.values()) (flight.dropped ??= []).push({ group, matches })
+      for (const flight of flights.values()) {
+        flight.dropped ??= []
+        flight.dropped.push({ group, matches })
+      }
       for (const key of [...(groups.get(group) ?? [])]) if (!matches || matches(kept.peek(key)!)) kept.delete(key)
     },
     clear() {

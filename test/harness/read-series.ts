@@ -1,8 +1,8 @@
 /** All that the reader of time series gives for an endpoint, as the simple reader beside it does. */
 
 import assert from 'node:assert/strict'
-import type { Db } from '../../src/kernel/db.ts'
 import { createConcurrencyLimit } from '../../src/kernel/concurrency-limit.ts'
+import type { Db } from '../../src/kernel/db.ts'
 import { type Value, valueAt } from '../../src/services/time-series/points.ts'
 import type { AskedSeries } from '../../src/services/time-series/read/asked-series.ts'
 import { createReader, type ReaderLimits } from '../../src/services/time-series/read/reader.ts'
@@ -19,7 +19,8 @@ export interface Asked {
   between?: (part: number) => Promise<void>
 }
 
-export const oneAtATime = () => createConcurrencyLimit({ perTenant: 1, inAll: 1, waitingPerTenant: Infinity, waitMs: Infinity })
+export const oneAtATime = () =>
+  createConcurrencyLimit({ perTenant: 1, inAll: 1, waitingPerTenant: Infinity, waitMs: Infinity })
 
 type OfEndpoint = Record<string, [number, Value][]>
 

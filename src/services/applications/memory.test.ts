@@ -5,10 +5,11 @@ import { aTenantAdmin } from '../../../test/harness/builders.ts'
 import { openHouse } from '../../../test/harness/house.ts'
 import { addRealms } from '../../../test/harness/realm-state.ts'
 import identity from '../../identity/index.ts'
+import { Applications } from './contract.ts'
 import applications from './index.ts'
 
 test('readers during a stream of writes never see an older state than one already answered', {
-  timeout: 20_000,
+  timeout: 60_000,
 }, async () => {
   const house = await openHouse({ services: [applications, identity] })
   await addRealms(house, 'default')
@@ -39,4 +40,26 @@ test('readers during a stream of writes never see an older state than one alread
   }
   done = true
   for (const reads of await Promise.all(readers)) assert.ok(reads > 10)
+})
+
+test('a version that another tenant makes under the name of a deleted one has nothing of its configuration', async () => {
+  const house = await openHouse({ services: [applications, identity] })
+  await addRealms(house, 'default', 'other')
+  const configOf = house.ask(Applications).follow(house.kit.instances.get('epmx')!, (config) => config)
+  const follow = async (tenantId: string) => configOf({ tenantId, applicationName: 'a', versionName: 'a-v1' })
+  const prepare = async (tenantId: string, config?: object) => {
+    const admin = house.as(aTenantAdmin(tenantId))
+    assert.equal((await admin('POST /api/v1/applications', { name: 'a' })).status, 201)
+    assert.equal((await admin('POST /api/v1/applications/a/app-versions', { nameSuffix: 'v1' })).status, 201)
+    if (!config) return admin
+    const all = { epmx: { platform: { applications: { a: config } } } }
+    assert.equal((await admin('PUT /api/v1/app-configs/applications/a', all)).status, 204)
+    return admin
+  }
+  const config = { 'metadata-keys': { place: { 'write-enabled': true } } }
+  const admin = await prepare('default', config)
+  assert.deepEqual(await follow('default'), config)
+  assert.equal((await admin('DELETE /api/v1/applications/a')).status, 204)
+  await prepare('other')
+  assert.deepEqual(await follow('other'), {})
 })

@@ -1,8 +1,8 @@
 /** Puts the service together: writing, packing, reading, live streams and deletion over their own connections. See README.md. */
 import type { Clock } from '../../kernel/clock.ts'
+import { createConcurrencyLimit } from '../../kernel/concurrency-limit.ts'
 import type { Db } from '../../kernel/db.ts'
 import type { Kit } from '../../kernel/define-service.ts'
-import { createConcurrencyLimit } from '../../kernel/concurrency-limit.ts'
 import type { Applications } from '../applications/contract.ts'
 import type { Register } from '../register/contract.ts'
 import type { TimeSeries } from './contract.ts'

@@ -1,8 +1,8 @@
 /** What a retention would delete now, and who may ask: whoever may read the configuration that it is part of. */
 import type { Clock } from '../../../kernel/clock.ts'
+import type { ConcurrencyLimit } from '../../../kernel/concurrency-limit.ts'
 import { authorizeOn, type Ctx } from '../../../kernel/contract.ts'
 import type { Db } from '../../../kernel/db.ts'
-import type { ConcurrencyLimit } from '../../../kernel/concurrency-limit.ts'
 import { onResource } from '../../../kernel/permissions.ts'
 import type { Applications } from '../../applications/contract.ts'
 import { applicationResource } from '../../register/contract.ts'

@@ -1,6 +1,7 @@
 /** Historical points: as they are, by parts of time, or fewer of them. */
-import type { Ctx } from '../../../kernel/contract.ts'
+
 import type { ConcurrencyLimit } from '../../../kernel/concurrency-limit.ts'
+import type { Ctx } from '../../../kernel/contract.ts'
 import type { Span } from '../times.ts'
 import { type Changing, createAggregating } from './aggregate.ts'
 import { csvOf } from './data-csv.ts'
@@ -28,7 +29,11 @@ export interface DataQuery {
   read(ctx: Ctx, question: DataQuestion): Promise<AsyncIterable<Buffer>>
 }
 
-export function createDataQuery(deps: { visible: VisibleSeries; reader: Reader; answers: ConcurrencyLimit }): DataQuery {
+export function createDataQuery(deps: {
+  visible: VisibleSeries
+  reader: Reader
+  answers: ConcurrencyLimit
+}): DataQuery {
   const { visible, reader, answers } = deps
 
   async function* partsOf(ctx: Ctx, { endpoints, series }: Visible, question: DataQuestion) {

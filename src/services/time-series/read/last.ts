@@ -1,6 +1,7 @@
 /** The last points of each series of each endpoint, the newest first. */
-import type { Ctx } from '../../../kernel/contract.ts'
+
 import type { ConcurrencyLimit } from '../../../kernel/concurrency-limit.ts'
+import type { Ctx } from '../../../kernel/contract.ts'
 import type { Retention } from '../delete/retention.ts'
 import type { KeptSince } from '../delete/retention-limits.ts'
 import { dayMs } from '../pack/chunk-builder.ts'

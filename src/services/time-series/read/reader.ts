@@ -2,8 +2,9 @@
  * Points of endpoints, piece by piece: whatever there is of them, one part of it is in memory, and the next on its way. Samples
  * are asked for before chunks: what is packed in between is seen twice, which merges, and never missed.
  */
-import type { Db } from '../../../kernel/db.ts'
+
 import type { ConcurrencyLimit } from '../../../kernel/concurrency-limit.ts'
+import type { Db } from '../../../kernel/db.ts'
 import { dayOf } from '../pack/chunk-builder.ts'
 import * as store from '../store/reading.ts'
 import type { Span } from '../times.ts'
@@ -57,7 +58,15 @@ const reducedTimes = 5
 const usual: ReaderLimits = { points: 120_000, hotValues: 120_000 }
 const hotTextBytesUsually = 16_000_000
 
-export function createReader({ db, turns, limits = usual }: { db: Db; turns: ConcurrencyLimit; limits?: ReaderLimits }): Reader {
+export function createReader({
+  db,
+  turns,
+  limits = usual,
+}: {
+  db: Db
+  turns: ConcurrencyLimit
+  limits?: ReaderLimits
+}): Reader {
   const { hotValues: values, hotTextBytes: textBytes = hotTextBytesUsually } = limits
   const loadHot = createHotLoading(db, { values, textBytes })
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { createConcurrencyLimit } from '../../../kernel/concurrency-limit.ts'
 import type { Ctx } from '../../../kernel/contract.ts'
 import { TooManyRequests } from '../../../kernel/errors.ts'
-import { createConcurrencyLimit } from '../../../kernel/concurrency-limit.ts'
 import { heldAnswer } from './response-limit.ts'
 
 const by = (id: string) => ({ tenantId: 'a', caller: { subject: { type: 'user', id } } }) as Ctx

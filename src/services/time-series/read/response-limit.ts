@@ -1,5 +1,5 @@
-import type { Ctx } from '../../../kernel/contract.ts'
 import type { ConcurrencyLimit } from '../../../kernel/concurrency-limit.ts'
+import type { Ctx } from '../../../kernel/contract.ts'
 
 /**
  * An answer holds some megabytes until its reader has taken it, so a tenant, and each of its callers, has so many of them at a
