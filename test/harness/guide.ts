@@ -1,0 +1,41 @@
+/** The files of a guide: blocks of code below a line that is only their path in bold, `**`src/a.ts`**`. */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+
+export interface GuideFile {
+  path: string
+  language: string
+  text: string
+}
+
+export function filesOf(guide: string): GuideFile[] {
+  const text = readFileSync(new URL(`../../${guide}`, import.meta.url), 'utf8')
+  return [...text.matchAll(/^\*\*`([^`]+)`\*\*\n+```(\w+)\n(.*?)^```$/gms)].map(([, path, language, code]) => ({
+    path: path!,
+    language: language!,
+    text: code!,
+  }))
+}
+
+/** Writes the files below the directory; a `diff` changes the file that is there. */
+export function writeFiles(directory: string, files: GuideFile[]) {
+  for (const { path, language, text } of files) {
+    const place = join(directory, path)
+    mkdirSync(dirname(place), { recursive: true })
+    writeFileSync(place, language === 'diff' ? applied(readFileSync(place, 'utf8'), text, path) : text)
+  }
+}
+
+/** Applies hunks of unchanged lines (` `) and added ones (`+`), separated by `@@`. */
+export function applied(original: string, diff: string, path = 'the file'): string {
+  let text = original
+  for (const hunk of diff.split(/^@@.*\n/m)) {
+    const lines = hunk.split('\n').filter((line) => line !== '')
+    const before = lines.filter((line) => line.startsWith(' ')).map((line) => line.slice(1))
+    const after = lines.map((line) => line.slice(1))
+    const found = text.split(`${before.join('\n')}\n`)
+    if (found.length !== 2) throw new Error(`${path} has ${found.length - 1} times: ${before.join('\n')}`)
+    text = found.join(`${after.join('\n')}\n`)
+  }
+  return text
+}
