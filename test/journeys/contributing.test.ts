@@ -32,7 +32,8 @@ function run(program: string, args: string[]): Promise<{ succeeded: boolean; out
 
 test('the guide has every file of a service', () => {
   const names = own.map((path) => path.replace('src/services/notes/', ''))
-  const expected = 'README.md contract.ts device.ts errors.ts events.ts index.ts migrations/0001_notes.sql notes.test.ts'
+  const expected =
+    'README.md contract.ts device.ts errors.ts events.ts index.ts migrations/0001_notes.sql notes.test.ts'
   for (const name of `${expected} reactions.ts routes.ts schemas.ts service.ts settings.ts store.ts`.split(' '))
     assert.ok(names.includes(name), name)
 })
