@@ -126,7 +126,7 @@ async function restore(file: string, flags: Flags): Promise<number> {
         sayNow(() => `${amount(tables, 'table')} so far, up to ${table}`)
       },
     })
-    if (result.inTheWay) return refuse(result.inTheWay)
+    if (result.existingData) return refuse(result.existingData)
     tell(`Restored ${amount(result.tables, 'table')}, ${amount(result.rows, 'row')}, in ${secondsSince(started)}.`)
     tellStored(result, config.platform.blobs.s3 ? 'the S3 store' : config.platform.blobs.directory)
     if (result.upgraded.length > 0) tell(`Then applied ${result.upgraded.join(', ')}.`)
@@ -156,8 +156,8 @@ function describe(file: string, { manifest, tables, rows, fileBytes, sha256, con
   tell(`SHA-256 ${sha256}`)
 }
 
-function refuse(inTheWay: NonNullable<RestoreResult['inTheWay']>): number {
-  const most = inTheWay.toSorted((a, b) => b.rows - a.rows)
+function refuse(existingData: NonNullable<RestoreResult['existingData']>): number {
+  const most = existingData.toSorted((a, b) => b.rows - a.rows)
   process.stderr.write(
     `waypost: the database has data, which a restore replaces:\n\n${most
       .slice(0, 10)

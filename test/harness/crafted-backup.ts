@@ -24,7 +24,7 @@ export function partsOf(path: string): Part[] {
 }
 
 /** With the tag of this key; without a key in the format of before, which has no tag. */
-export function putTogether(
+export function assembleBackup(
   path: string,
   parts: Part[],
   { key, version = key ? 3 : 2 }: { key?: Buffer; version?: number },

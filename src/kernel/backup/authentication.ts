@@ -1,37 +1,37 @@
 /**
- * Who made a backup. A tag keyed from the master key of the installation stands over the checksum of the whole file: without
- * that key nobody can make or change a backup that is restored without being asked for (ADR 8).
+ * Proves which installation made a backup. The file ends with an HMAC tag over its checksum, keyed from the master key: only an
+ * installation with that key can make or change a backup that `waypost restore` accepts without a flag (ADR 8).
  */
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
 import { BackupError } from './format.ts'
 import type { Verified } from './read.ts'
 
-/** A key of its own, so that whoever learns it cannot open secrets with it. */
+/** Derives the key for tags. It is not the master key, so a leaked backup key opens no secrets. */
 export const backupKeyOf = (masterKey: Buffer): Buffer =>
   Buffer.from(hkdfSync('sha256', masterKey, 'waypost', 'authentication of backups', 32))
 
-/** Names a key without telling it. */
+/** Returns an id of the key that reveals nothing about it. */
 export const keyIdOf = (key: Buffer): string => createHmac('sha256', key).update('key id').digest('hex').slice(0, 16)
 
-/** @param digest the SHA-256 of everything before it in the file */
+/** @param digest SHA-256 of everything that precedes it in the file */
 export const tagOf = (key: Buffer, digest: Buffer): Buffer =>
   createHmac('sha256', key).update('backup 3').update(digest).digest()
 
-/** Throws a BackupError unless the file was made with this key and is as it was made. */
+/** Throws a BackupError unless the file was made with this key and has not been changed since. */
 export function authenticate(path: string, { manifest, seal }: Verified, key: Buffer) {
   if (!seal)
     throw new BackupError(
-      `${path} has no authentication tag: an older Waypost made it, or somebody took the tag away. ` +
-        'Nothing was changed; --unauthenticated restores it if you know where it comes from',
+      `${path} has no authentication tag: an older Waypost made it, or the tag was removed. ` +
+        'Nothing was changed; if you trust its origin, restore it with --unauthenticated',
     )
   if (timingSafeEqual(tagOf(key, seal.digest), seal.tag)) return
-  const [theirs, ours] = [manifest.keyId, keyIdOf(key)]
-  if (theirs === ours)
+  const [fileKeyId, ownKeyId] = [manifest.keyId, keyIdOf(key)]
+  if (fileKeyId === ownKeyId)
     throw new BackupError(
       `${path} was changed after it was made: its authentication tag does not match. Nothing was changed; use another copy`,
     )
   throw new BackupError(
-    `${path} was made with another master key (${theirs ?? 'unknown'}, this one is ${ours}). Nothing was changed; --key-file ` +
-      'names a file with the key of the installation that made it, --unauthenticated restores it without',
+    `${path} was made with another master key (${fileKeyId ?? 'unknown'}, this one is ${ownKeyId}). Nothing was changed; name a file ` +
+      'with the right key with --key-file, or skip the check with --unauthenticated',
   )
 }

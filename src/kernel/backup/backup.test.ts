@@ -60,7 +60,7 @@ async function aFullDatabase() {
   return { connection, pool, key }
 }
 
-test('every table comes back as it was, into the same database, into an empty one, and under another master key', async () => {
+test('a restore brings back every row: into the same database, into an empty one, and under another master key', async () => {
   const { connection, pool, key } = await aFullDatabase()
   const before = await contentOf(pool)
   const path = file()
@@ -92,10 +92,10 @@ test('every table comes back as it was, into the same database, into an empty on
   await assert.rejects(other.pool`insert into sample.children values (9, 77, null)`, /children_parent_fkey/)
   await other.pool`insert into sample.children values (9, 1, null)`
   const [log] = await other.pool`select count(*)::int as n from sample.log`
-  assert.equal(log?.n, 4, 'the trigger is back, and did not act on what was restored')
+  assert.equal(log?.n, 4, 'the trigger is enabled again, and did not fire for restored rows')
 })
 
-test('a file that is there is replaced only by force, and a failed backup leaves no file', async () => {
+test('an existing file is replaced only with force, and a failed backup leaves no file', async () => {
   const { connection } = await aDatabase(migrations)
   const path = file()
   writeFileSync(path, 'precious')
@@ -111,7 +111,7 @@ test('a file that is there is replaced only by force, and a failed backup leaves
   assert.equal(existsSync(none) || existsSync(`${none}.partial`), false)
 })
 
-test('any changed, missing or added byte is found before anything is touched', async () => {
+test('any changed, missing or added byte is detected before data is changed', async () => {
   const { connection, pool } = await aFullDatabase()
   const path = file()
   await backUp(connection, path)
@@ -136,14 +136,14 @@ test('any changed, missing or added byte is found before anything is touched', a
   assert.deepEqual(await contentOf(pool), before)
 })
 
-test('data that is there is replaced only on demand', async () => {
+test('existing data is replaced only on request', async () => {
   const { connection, pool } = await aFullDatabase()
   const path = file()
   await backUp(connection, path)
   await pool`insert into sample.empty (id, note) values (1, 'precious')`
-  const { inTheWay } = await restore(connection, path, migrations, { replace: false })
+  const { existingData } = await restore(connection, path, migrations, { replace: false })
   assert.deepEqual(
-    inTheWay?.find(({ table }) => table === 'sample.empty'),
+    existingData?.find(({ table }) => table === 'sample.empty'),
     { table: 'sample.empty', rows: 1 },
   )
   assert.equal((await pool`select from sample.empty`).length, 1)
@@ -153,14 +153,14 @@ test('a restore that fails in the middle changes nothing', async () => {
   const { connection, pool } = await aFullDatabase()
   const path = file()
   await backUp(connection, path)
-  // What the server finds only after the last row: the driver's stream has ended by then.
+  // The check fails on the server after the last row, when the driver's stream has ended.
   await pool.unsafe(`truncate sample.values; alter table sample.values add check (big is null)`)
   const before = await contentOf(pool)
   await assert.rejects(restore(connection, path, migrations), /values_big_check|check constraint/)
   assert.deepEqual(await contentOf(pool), before)
 })
 
-test('an ordinary role that owns its database is enough', async () => {
+test('backup and restore work for an ordinary role that owns its database', async () => {
   const source = await aFullDatabase()
   const path = file()
   await backUp(source.connection, path)

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { aDatabase } from '../../../test/harness/backup.ts'
 import { parseBound, parseKey, printBound, printKey } from './bounds.ts'
 
-test('every bound that PostgreSQL prints is parsed, and what is printed again is the same to PostgreSQL', async () => {
+test('every bound that PostgreSQL prints is parsed, and its printed form means the same to PostgreSQL', async () => {
   const { pool } = await aDatabase()
   const [quote, backslash] = ["it''s", 'back\\slash']
   for (const [key, bounds] of Object.entries({
@@ -37,7 +37,7 @@ test('every bound that PostgreSQL prints is parsed, and what is printed again is
   assert.deepEqual(parseBound('DEFAULT'), { kind: 'default' })
 })
 
-test('anything else is no bound', () => {
+test('any other text is not parsed as a bound', () => {
   for (const text of [
     '',
     'DEFAULT; drop table x',
@@ -67,7 +67,7 @@ test('anything else is no bound', () => {
     assert.equal(parseBound(text), undefined, text)
 })
 
-test('a key names columns and nothing else', () => {
+test('a partition key of columns is parsed, any other key is not', () => {
   const key = parseKey('RANGE (day, "Odd ""name")')
   assert.deepEqual(key, { strategy: 'RANGE', columns: ['day', 'Odd "name'] })
   assert.equal(printKey(key!), 'PARTITION BY RANGE ("day", "Odd ""name")')

@@ -1,12 +1,12 @@
 /**
- * Bounds and keys of partitions. A backup carries them as PostgreSQL prints them; they are parsed into values here, and SQL is
- * printed from the values alone, so that no text of a backup is ever executed.
+ * Parses the bounds and keys of partitions. A backup has them as PostgreSQL prints them; SQL is generated from the parsed
+ * values only, so text from a backup is never executed.
  */
 import { quoted } from './manifest.ts'
 
 export type BoundValue =
   | { text: string }
-  /** As digits: it may be beyond what a JavaScript number holds. */
+  /** Decimal digits, because the value may exceed JavaScript's safe integers. */
   | { number: string }
   | { word: 'NULL' | 'TRUE' | 'FALSE' | 'MINVALUE' | 'MAXVALUE' }
 
@@ -26,7 +26,7 @@ type Token = { text: string } | { number: string } | { name: string } | { word: 
 const token =
   /\s*(?:'(?<text>(?:[^'\0]|'')*)'|(?<number>-?\d+(?:\.\d+)?)|"(?<name>(?:[^"\0]|"")+)"|(?<word>[A-Za-z_][A-Za-z0-9_]*)|(?<sign>[(),]))/y
 
-/** Undefined where something is not a token. */
+/** Returns undefined if part of the text is not a token. */
 function tokensOf(text: string): Token[] | undefined {
   const tokens: Token[] = []
   token.lastIndex = 0
@@ -42,7 +42,7 @@ function tokensOf(text: string): Token[] | undefined {
   return tokens
 }
 
-/** Reads tokens one after the other; every method throws `Unreadable` where another one comes. */
+/** Reads tokens in order; every method throws `Unreadable` on an unexpected token. */
 function reader(text: string) {
   const tokens = tokensOf(text)
   if (!tokens) throw new Unreadable()
@@ -102,7 +102,7 @@ function boundValueOf(found: Token | undefined): BoundValue {
   return { word }
 }
 
-/** Of `pg_get_expr(relpartbound, …)`; undefined where it is anything else. */
+/** Parses the output of `pg_get_expr(relpartbound, …)`; returns undefined for any other text. */
 export const parseBound = (text: string): Bound | undefined =>
   readable(() => {
     const { next, isWord, word, sign, list, end } = reader(text)
@@ -142,7 +142,7 @@ export const parseBound = (text: string): Bound | undefined =>
     return bound
   })
 
-/** For a session with `standard_conforming_strings`, where a backslash is a backslash. */
+/** Quotes for a session with `standard_conforming_strings`, where a backslash is an ordinary character. */
 const printValue = (value: BoundValue) => {
   if ('text' in value) return `'${value.text.replaceAll("'", "''")}'`
   return 'number' in value ? value.number : value.word
@@ -163,7 +163,7 @@ export function printBound(bound: Bound): string {
   }
 }
 
-/** Of `pg_get_partkeydef(…)`, over columns only; undefined where it is anything else. */
+/** Parses the output of `pg_get_partkeydef(…)` if the key consists of columns only; returns undefined for any other text. */
 export const parseKey = (text: string): PartitionKey | undefined =>
   readable(() => {
     const { next, isWord, word, list, end } = reader(text)

@@ -1,11 +1,11 @@
-/** Checks the shape of a manifest: its texts reach SQL as values, file names and the operator's terminal. */
+/** Checks the shape of a manifest, because its texts become SQL values, file names and output on the operator's terminal. */
 import { type Static, Type } from 'typebox'
 import { Check } from 'typebox/value'
 import type { Manifest } from './manifest.ts'
 
 const Text = (pattern: string) => Type.String({ pattern })
 const OrNull = <T extends Parameters<typeof Type.Union>[0][number]>(shape: T) => Type.Union([shape, Type.Null()])
-/** PostgreSQL cuts longer ones short, and two of them could become the same. */
+/** PostgreSQL truncates identifiers to 63 bytes, so two longer ones could collide. */
 const Identifier = Type.String({ minLength: 1, maxLength: 63, pattern: '^[^\\u0000]+$' })
 
 const Shape = Type.Object({

@@ -10,8 +10,8 @@ import { anotherPool, throwAwayDirectory } from '../../../test/harness/database.
 import { openS3 } from '../../../test/harness/s3.ts'
 import { type Blobs, newBlobKey, pathOfKey } from '../blobs/blobs.ts'
 import { createFileBlobs } from '../blobs/files.ts'
-import { holdRemovals, mayRemove } from '../blobs/hold.ts'
 import { readMark, writeMark } from '../blobs/mark.ts'
+import { mayRemove, pauseRemovals } from '../blobs/removal-lock.ts'
 import { createS3Blobs } from '../blobs/s3.ts'
 import { systemClock } from '../clock.ts'
 import type { Pool } from '../db.ts'
@@ -35,19 +35,19 @@ async function aStore() {
   return { directory, blobs: createFileBlobs(directory) }
 }
 
-async function note(pool: Pool, key: string, bytes: Buffer) {
+async function insertPaper(pool: Pool, key: string, bytes: Buffer) {
   await pool`insert into sample.papers (place, length, sum) values (${key}, ${bytes.length}, ${sha256(bytes)})`
 }
 
-/** A database whose rows name contents of these sizes, and their store. */
-async function aHouse(...sizes: number[]) {
+/** Returns a database whose rows reference contents of these sizes, and the blob store with them. */
+async function aDatabaseWithContents(...sizes: number[]) {
   const { connection, pool } = await aDatabase(migrations)
   const store = await aStore()
   const papers = new Map<string, Buffer>()
   for (const size of sizes) {
     const [key, bytes] = [newBlobKey(), randomBytes(size)]
     await store.blobs.write(key, inPieces(bytes))
-    await note(pool, key, bytes)
+    await insertPaper(pool, key, bytes)
     papers.set(key, bytes)
   }
   return { connection, pool, ...store, papers, contents: { blobs: store.blobs, tables } }
@@ -62,11 +62,11 @@ async function assertHolds(blobs: Blobs, papers: Map<string, Buffer>) {
 
 const keysOf = async (blobs: Blobs) => (await Array.fromAsync(blobs.keys())).map(({ key }) => key).sort()
 
-test('contents that rows name come back with them, from files into S3 and from there into files', async () => {
-  const house = await aHouse(0, 1, 5000, 300_000, 6_000_000)
-  await house.blobs.write(newBlobKey(), inPieces(randomBytes(10)))
+test('referenced contents are restored with their rows, from files into S3 and from S3 into files', async () => {
+  const source = await aDatabaseWithContents(0, 1, 5000, 300_000, 6_000_000)
+  await source.blobs.write(newBlobKey(), inPieces(randomBytes(10)))
   const path = file()
-  const made = await backUp(house.connection, path, { contents: house.contents })
+  const made = await backUp(source.connection, path, { contents: source.contents })
   assert.deepEqual(made.contents, { count: 5, bytes: 6_305_001, missing: 0, damaged: 0 })
   assert.deepEqual(await verifyBackup(path), made)
 
@@ -74,72 +74,72 @@ test('contents that rows name come back with them, from files into S3 and from t
   const second = await aDatabase()
   const there = { contents: { blobs: s3, tables } }
   assert.deepEqual((await restore(second.connection, path, migrations, there)).stored, { written: 5, kept: 0 })
-  await assertHolds(s3, house.papers)
-  assert.deepEqual(await keysOf(s3), [...house.papers.keys()].sort(), 'the one that no row names is not in it')
+  await assertHolds(s3, source.papers)
+  assert.deepEqual(await keysOf(s3), [...source.papers.keys()].sort(), 'a content without a row is not in the backup')
   assert.deepEqual((await restore(second.connection, path, migrations, there)).stored, { written: 0, kept: 5 })
 
   const again = file()
   await backUp(second.connection, again, there)
   const third = { ...(await aDatabase()), ...(await aStore()) }
   await restore(third.connection, again, migrations, { contents: { blobs: third.blobs, tables } })
-  await assertHolds(third.blobs, house.papers)
-  assert.deepEqual(await contentOf(third.pool, ['sample']), await contentOf(house.pool, ['sample']))
+  await assertHolds(third.blobs, source.papers)
+  assert.deepEqual(await contentOf(third.pool, ['sample']), await contentOf(source.pool, ['sample']))
 })
 
-test('a backup without contents is restored without touching the store', async () => {
-  const house = await aHouse(10)
+test('restoring a backup without contents leaves the blob store untouched', async () => {
+  const source = await aDatabaseWithContents(10)
   const path = file()
-  const made = await backUp(house.connection, path)
+  const made = await backUp(source.connection, path)
   assert.equal(made.contents, undefined)
-  const result = await restore(house.connection, path, migrations, { contents: house.contents })
+  const result = await restore(source.connection, path, migrations, { contents: source.contents })
   assert.equal(result.stored, undefined)
-  await assertHolds(house.blobs, house.papers)
+  await assertHolds(source.blobs, source.papers)
 
   writeFileSync(path, readFileSync(path, 'latin1').replace('BACKUP 3', 'BACKUP 4'), 'latin1')
-  await assert.rejects(verifyBackup(path), /has format 4, which this Waypost does not know: it was made by a newer one/)
+  await assert.rejects(verifyBackup(path), /has format 4, which this Waypost does not know: a newer version made it/)
   const withThem = file()
-  await backUp(house.connection, withThem, { contents: house.contents })
+  await backUp(source.connection, withThem, { contents: source.contents })
   const other = { ...(await aDatabase()), ...(await aStore()) }
   assert.equal((await restore(other.connection, withThem, migrations)).stored, undefined)
-  assert.deepEqual(await keysOf(other.blobs), [], 'whoever gives no store gets rows alone')
+  assert.deepEqual(await keysOf(other.blobs), [], 'without a blob store only rows are restored')
 })
 
-test('contents that are lost or damaged already do not keep the others from being saved, and are counted', async () => {
-  const house = await aHouse(20, 30)
-  const [good, bad] = [...house.papers.keys()] as [string, string]
-  const place = join(house.directory, pathOfKey(bad))
+test('missing and damaged contents are counted and do not keep the others from being backed up', async () => {
+  const source = await aDatabaseWithContents(20, 30)
+  const [good, bad] = [...source.papers.keys()] as [string, string]
+  const place = join(source.directory, pathOfKey(bad))
   writeFileSync(place, 'other bytes')
   const lost = Array.from({ length: 600 }, newBlobKey)
-  await house.pool`insert into sample.papers (place, length, sum) select unnest(${lost}::text[]), 1, 'x'`
+  await source.pool`insert into sample.papers (place, length, sum) select unnest(${lost}::text[]), 1, 'x'`
   const path = file()
-  const made = await backUp(house.connection, path, { contents: house.contents })
+  const made = await backUp(source.connection, path, { contents: source.contents })
   assert.deepEqual(made.contents, { count: 2, bytes: 31, missing: 600, damaged: 1 })
 
   const other = { ...(await aDatabase()), ...(await aStore()) }
   await restore(other.connection, path, migrations, { contents: { blobs: other.blobs, tables } })
-  await assertHolds(other.blobs, new Map([[good, house.papers.get(good)!]]))
+  await assertHolds(other.blobs, new Map([[good, source.papers.get(good)!]]))
   assert.equal(await other.blobs.read(lost[0]!), undefined)
   assert.equal(readFileSync(join(other.directory, pathOfKey(bad)), 'utf8'), 'other bytes')
   assert.equal((await other.pool`select from sample.papers`).length, 602)
-  // What is sound where it lies is better than what the backup found.
-  writeFileSync(place, house.papers.get(bad)!)
-  await restore(house.connection, path, migrations, { contents: house.contents })
-  await assertHolds(house.blobs, house.papers)
+  // An intact content in the store is kept, even though the backup has a damaged copy.
+  writeFileSync(place, source.papers.get(bad)!)
+  await restore(source.connection, path, migrations, { contents: source.contents })
+  await assertHolds(source.blobs, source.papers)
 })
 
-test('a store that has none of the contents is taken for another one, and a connection that breaks is taken up', async () => {
-  const house = await aHouse(100_000, 500_000)
+test('a backup fails if the store has none of the contents, and resumes reading after a broken connection', async () => {
+  const source = await aDatabaseWithContents(100_000, 500_000)
   const path = file()
   const elsewhere = { contents: { blobs: (await aStore()).blobs, tables } }
-  await assert.rejects(backUp(house.connection, path, elsewhere), /None of the 2 contents .*WAYPOST_DATA/)
+  await assert.rejects(backUp(source.connection, path, elsewhere), /None of the 2 contents .*WAYPOST_DATA/)
   assert.equal(existsSync(path) || existsSync(`${path}.partial`), false)
 
   const breaking = (most: number): Blobs => {
     let breaks = 0
     return {
-      ...house.blobs,
+      ...source.blobs,
       async read(key, range) {
-        const whole = await buffer((await house.blobs.read(key, range))!)
+        const whole = await buffer((await source.blobs.read(key, range))!)
         if (++breaks > most) return Readable.from(whole.length > 0 ? [whole] : [])
         return Readable.from(
           (async function* () {
@@ -151,105 +151,105 @@ test('a store that has none of the contents is taken for another one, and a conn
     }
   }
   await assert.rejects(
-    backUp(house.connection, path, { contents: { blobs: breaking(99), tables } }),
+    backUp(source.connection, path, { contents: { blobs: breaking(99), tables } }),
     /connection broke/,
   )
-  const made = await backUp(house.connection, path, { contents: { blobs: breaking(3), tables } })
+  const made = await backUp(source.connection, path, { contents: { blobs: breaking(3), tables } })
   assert.deepEqual(made.contents, { count: 2, bytes: 600_000, missing: 0, damaged: 0 })
 })
 
-test('any changed byte of a content is found before anything is touched', async () => {
-  const house = await aHouse(3000, 400_000)
+test('any changed byte of a content is detected before data is changed', async () => {
+  const source = await aDatabaseWithContents(3000, 400_000)
   const path = file()
-  await backUp(house.connection, path, { contents: house.contents })
+  await backUp(source.connection, path, { contents: source.contents })
   const good = readFileSync(path)
-  const before = await contentOf(house.pool)
+  const before = await contentOf(source.pool)
   const bad = file()
-  for (const bytes of house.papers.values())
+  for (const bytes of source.papers.values())
     for (const at of [good.indexOf(bytes.subarray(0, 1000)), good.indexOf(bytes.subarray(-100)) + 99]) {
       const changed = Buffer.from(good)
       changed[at]! ^= 4
       writeFileSync(bad, changed)
       await assert.rejects(verifyBackup(bad), /the checksum of the content [0-9a-f]{32} does not match/)
     }
-  const [small] = house.papers.keys()
+  const [small] = source.papers.keys()
   const named = Buffer.from(good)
   named.write('../../..', good.indexOf(`"key":"${small}`) + 7)
   writeFileSync(bad, named)
   await assert.rejects(verifyBackup(bad), /mixed up/)
   const other = await aStore()
   const contents = { blobs: other.blobs, tables }
-  await assert.rejects(restore(house.connection, bad, migrations, { contents }), { name: 'BackupError' })
-  // A file that is exchanged after it was looked at.
+  await assert.rejects(restore(source.connection, bad, migrations, { contents }), { name: 'BackupError' })
+  // The file is replaced after its verification.
   const verified = await verifyBackup(path)
-  await backUp(house.connection, path, { force: true, contents: house.contents })
-  await assert.rejects(restore(house.connection, path, migrations, { verified, contents }), /was changed while/)
-  assert.deepEqual(await contentOf(house.pool), before)
+  await backUp(source.connection, path, { force: true, contents: source.contents })
+  await assert.rejects(restore(source.connection, path, migrations, { verified, contents }), /was changed while/)
+  assert.deepEqual(await contentOf(source.pool), before)
 })
 
-test('a restore that fails leaves the rows as they were, and the next one takes up what lies there', async () => {
-  const house = await aHouse(700, 300_000, 8)
+test('a failed restore leaves the rows unchanged, and the next one keeps the contents already written', async () => {
+  const source = await aDatabaseWithContents(700, 300_000, 8)
   const path = file()
-  await backUp(house.connection, path, { contents: house.contents })
+  await backUp(source.connection, path, { contents: source.contents })
   const s3 = await openS3()
   const target = await aDatabase(migrations)
-  await note(target.pool, newBlobKey(), Buffer.from('of before'))
+  await insertPaper(target.pool, newBlobKey(), Buffer.from('of before'))
   const before = await contentOf(target.pool)
   const contents = { blobs: createS3Blobs(s3.settings, systemClock), tables }
   s3.trouble = (request) => (request.startsWith('PUT') && s3.objects.size > 0 ? 403 : undefined)
   await assert.rejects(restore(target.connection, path, migrations, { contents }), /answered 403 to PUT/)
   assert.deepEqual(await contentOf(target.pool), before)
   s3.trouble = () => undefined
-  // Found by the server when the contents are there already.
+  // The server rejects the rows after the contents were written.
   await target.pool`alter table sample.papers add constraint short check (length < 9) not valid`
   await assert.rejects(restore(target.connection, path, migrations, { contents }), /short|check constraint/)
   assert.deepEqual(await contentOf(target.pool), before)
   await target.pool`alter table sample.papers drop constraint short`
   const { stored } = await restore(target.connection, path, migrations, { contents })
   assert.deepEqual(stored, { written: 0, kept: 3 })
-  await assertHolds(contents.blobs, house.papers)
+  await assertHolds(contents.blobs, source.papers)
 
-  // As a kill -9 leaves a file, and as a bad disk leaves another.
+  // One file is left over from a kill -9, another has wrong bytes because of a bad disk.
   const store = await aStore()
-  const [one, two, three] = [...house.papers.keys()] as [string, string, string]
+  const [one, two, three] = [...source.papers.keys()] as [string, string, string]
   mkdirSync(join(store.directory, 'unfinished'))
   writeFileSync(join(store.directory, 'unfinished', one), 'half')
   mkdirSync(join(store.directory, dirname(pathOfKey(two))), { recursive: true })
   writeFileSync(join(store.directory, pathOfKey(two)), Buffer.alloc(300_000))
-  await store.blobs.write(three, inPieces(house.papers.get(three)!))
+  await store.blobs.write(three, inPieces(source.papers.get(three)!))
   const last = await restore(target.connection, path, migrations, { contents: { blobs: store.blobs, tables } })
   assert.deepEqual(last.stored, { written: 2, kept: 1 })
-  await assertHolds(store.blobs, house.papers)
+  await assertHolds(store.blobs, source.papers)
   assert.equal(existsSync(join(store.directory, 'unfinished', one)), false)
 })
 
-test('nothing is removed while a backup reads, and several may', async () => {
-  const house = await aHouse(10, 10)
+test('no content is removed while backups run, and several backups may run at a time', async () => {
+  const source = await aDatabaseWithContents(10, 10)
   const path = file()
   const asked: boolean[] = []
-  const ask = async () => asked.push(await house.pool.begin((sql) => mayRemove(sql)))
+  const ask = async () => asked.push(await source.pool.begin((sql) => mayRemove(sql)))
   const other = file()
   const watching: Blobs = {
-    ...house.blobs,
+    ...source.blobs,
     async read(key) {
       await ask()
-      if (!existsSync(other)) await backUp(house.connection, other, { contents: house.contents })
-      return await house.blobs.read(key)
+      if (!existsSync(other)) await backUp(source.connection, other, { contents: source.contents })
+      return await source.blobs.read(key)
     },
   }
   await ask()
-  await backUp(house.connection, path, { contents: { blobs: watching, tables } })
+  await backUp(source.connection, path, { contents: { blobs: watching, tables } })
   await ask()
   assert.deepEqual(asked, [true, false, false, true])
 
-  // Whoever begins to copy waits for who is removing already.
+  // A backup waits for a removal that has already begun.
   const order: string[] = []
   let copying: Promise<unknown> | undefined
-  const [second, third] = [anotherPool(house.connection), anotherPool(house.connection)]
-  await house.pool.begin(async (sql) => {
+  const [second, third] = [anotherPool(source.connection), anotherPool(source.connection)]
+  await source.pool.begin(async (sql) => {
     assert.equal(await mayRemove(sql), true)
     copying = second.begin(async (sql) => {
-      await holdRemovals(sql)
+      await pauseRemovals(sql)
       order.push('copy')
     })
     await third.begin(async (sql) => {
@@ -261,8 +261,8 @@ test('nothing is removed while a backup reads, and several may', async () => {
   assert.deepEqual(order, ['removed', 'copy'])
 })
 
-test('the store of the replaced database is that of the restored one, another store is not', async () => {
-  const source = await aHouse(5)
+test('a restore keeps the mark of a blob store that belonged to the replaced database, not of another store', async () => {
+  const source = await aDatabaseWithContents(5)
   await source.pool`insert into sample.mark values (1, 'source')`
   const path = file()
   await backUp(source.connection, path, { contents: source.contents })
@@ -277,7 +277,7 @@ test('the store of the replaced database is that of the restored one, another st
     return (await target.pool`select mark from sample.mark`)[0]?.mark
   }
   assert.equal(await markAfter('target', 'target'), 'target')
-  assert.equal(await markAfter('somebody', 'target'), 'source')
+  assert.equal(await markAfter('another', 'target'), 'source')
   assert.equal(await markAfter('source', undefined), 'source')
   assert.equal(await markAfter(undefined, 'target'), 'source')
 })

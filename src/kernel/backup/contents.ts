@@ -1,6 +1,6 @@
-/** Contents of the blob store in a backup: those that the rows of its moment name. */
+/** Copies the contents of files and blobs between the blob store and a backup: those that rows in the snapshot reference. */
 import type { Blobs } from '../blobs/blobs.ts'
-import { holdRemovals } from '../blobs/hold.ts'
+import { pauseRemovals } from '../blobs/removal-lock.ts'
 import type { ConnectionOptions, Sql } from '../db.ts'
 import type { ContentNames } from '../define-service.ts'
 import { createContentMeter, transaction } from './copy.ts'
@@ -20,22 +20,26 @@ export type ContentTable = ContentNames & { schema: string }
 
 export type ContentProgress = (count: number, bytes: number) => void
 
-/** No content is removed until the work is done. */
-export const whileHeld = <T>(connection: ConnectionOptions, work: () => Promise<T>): Promise<T> =>
+/** Runs the work while no process removes contents from the blob store. */
+export const withRemovalsPaused = <T>(connection: ConnectionOptions, work: () => Promise<T>): Promise<T> =>
   transaction(connection, 'read only', async (sql) => {
     try {
-      await holdRemovals(sql)
+      await pauseRemovals(sql)
     } catch (error) {
       if ((error as { code?: string }).code !== '55P03') throw error
-      throw new BackupError('Contents of files and blobs are being removed for more than a minute; try again later')
+      throw new BackupError('Contents of files and blobs have been in removal for more than a minute; try again later')
     }
     return await work()
   })
 
-/** Within the snapshot of the rows; page by page, however many there are. */
-async function* namedIn(sql: Sql, tables: ContentTable[], present: TableEntry[]): AsyncGenerator<ContentEntry> {
+/** Lists the contents that rows in the snapshot reference, in pages of 500. */
+async function* referencedContents(
+  sql: Sql,
+  tables: ContentTable[],
+  present: TableEntry[],
+): AsyncGenerator<ContentEntry> {
   for (const { schema, table, key, size, sha256 } of tables) {
-    // A database that has not been migrated yet.
+    // The table is missing if the database has not been migrated yet.
     if (!present.some((entry) => entry.schema === schema && entry.name === table)) continue
     const columns = `${quoted(key)} as key, ${quoted(size)}::text as size, ${quoted(sha256)} as sha256`
     await sql.unsafe(`declare contents no scroll cursor for select ${columns} from ${nameOf({ schema, name: table })}`)
@@ -55,17 +59,17 @@ export async function writeContents(
   { blobs, tables, progress }: { blobs: Blobs; tables: ContentTable[]; progress?: ContentProgress },
 ): Promise<ContentTotals> {
   const totals = noContents()
-  for await (const entry of namedIn(sql, tables, present)) {
+  for await (const entry of referencedContents(sql, tables, present)) {
     const content = await blobs.read(entry.key)
     if (!content) {
-      // Nothing is removed meanwhile, so it was lost before: one lost content must not keep all others from being saved.
+      // No content is removed during the backup, so this one was lost before. Record it and save the others.
       await writer.writeJson('M', { key: entry.key })
       totals.missing++
       continue
     }
     await writer.writeJson('C', entry)
     const meter = createContentMeter()
-    for await (const piece of readOn(blobs, entry, content)) {
+    for await (const piece of readWithResume(blobs, entry, content)) {
       meter.add(piece)
       await writer.write('D', piece)
     }
@@ -76,19 +80,19 @@ export async function writeContents(
   }
   if (totals.count === 0 && totals.missing > 0)
     throw new BackupError(
-      `None of the ${totals.missing} contents of files and blobs that rows name is in the store: perhaps WAYPOST_DATA or ` +
-        'WAYPOST_S3_URL is not what the platform has; --without-files leaves them out',
+      `None of the ${totals.missing} contents of files and blobs that the database references is in the store. Check that WAYPOST_DATA ` +
+        'or WAYPOST_S3_URL is the one that the platform uses, or leave the contents out with --without-files',
     )
   return totals
 }
 
-const breaksMax = 3
+const resumesMax = 3
 
-/** A connection that breaks in the middle, among the many of a long backup, is taken up where it broke. */
-async function* readOn(blobs: Blobs, { key, size }: ContentEntry, content: AsyncIterable<Buffer>) {
+/** Reads a content and, if the connection breaks, resumes at the byte where it broke. */
+async function* readWithResume(blobs: Blobs, { key, size }: ContentEntry, content: AsyncIterable<Buffer>) {
   let from = content
   let at = 0
-  for (let breaks = 0; ; )
+  for (let resumes = 0; ; )
     try {
       for await (const piece of from) {
         at += piece.length
@@ -97,20 +101,20 @@ async function* readOn(blobs: Blobs, { key, size }: ContentEntry, content: Async
       return
     } catch (error) {
       if (at === size) return
-      if (++breaks > breaksMax || at > size) throw error
+      if (++resumes > resumesMax || at > size) throw error
       const rest = await blobs.read(key, { first: at, last: size - 1 })
       if (!rest) throw error
       from = rest
     }
 }
 
-/** Up to this size contents are written side by side: each waits for the disk or the network more than it writes. */
+/** Contents up to this size are written concurrently, because each mostly waits for the disk or the network. */
 const smallBytes = 256 * 1024
-const sideBySide = 8
+const concurrentWritesMax = 8
 
 /**
- * Before the rows that name them: whatever happens in between, a content without a row is left, never a row without its content,
- * and the next attempt takes up what is there. A key never stands for other bytes; what lies there is kept where it is sound.
+ * Writes contents before the rows that reference them, so a failure leaves a content without a row, never a row without its
+ * content. A key never changes its bytes: a content that is already in the store and matches its checksum is kept.
  */
 export async function restoreContents(
   file: string,
@@ -119,19 +123,19 @@ export async function restoreContents(
 ): Promise<{ written: number; kept: number }> {
   const done = { written: 0, kept: 0 }
   let bytes = 0
-  const underWay = new Set<Promise<void>>()
-  // A damaged content may be larger than its row says.
+  const pendingWrites = new Set<Promise<void>>()
+  // A damaged content may be larger than its row states.
   const small = verified.contents?.damaged === 0 ? smallBytes : -1
 
-  async function put(entry: ContentEntry, content: AsyncIterable<Uint8Array>) {
-    // Also what an attempt before this one has left unfinished.
+  async function write(entry: ContentEntry, content: AsyncIterable<Uint8Array>) {
+    // Also removes a partial content of an earlier attempt.
     await blobs.remove(entry.key)
     await blobs.write(entry.key, content)
     done.written++
   }
-  async function putUnlessThere(entry: ContentEntry, content: AsyncIterable<Uint8Array>) {
-    if (await isSound(blobs, entry)) done.kept++
-    else await put(entry, content)
+  async function writeUnlessPresent(entry: ContentEntry, content: AsyncIterable<Uint8Array>) {
+    if (await isIntact(blobs, entry)) done.kept++
+    else await write(entry, content)
     bytes += entry.size
     progress?.(done.written + done.kept, bytes)
   }
@@ -139,36 +143,36 @@ export async function restoreContents(
   try {
     const read = await readBackup(file, {
       async content(entry, content) {
-        if (entry.size > small) return await putUnlessThere(entry, content)
-        if (underWay.size >= sideBySide) await Promise.race(underWay)
+        if (entry.size > small) return await writeUnlessPresent(entry, content)
+        if (pendingWrites.size >= concurrentWritesMax) await Promise.race(pendingWrites)
         const pieces = await Array.fromAsync(content)
-        const putting = putUnlessThere(entry, inPieces(pieces))
-        underWay.add(putting)
-        // One that failed stays, and the race tells of it.
-        putting.then(
-          () => underWay.delete(putting),
+        const writing = writeUnlessPresent(entry, fromArray(pieces))
+        pendingWrites.add(writing)
+        // A failed write stays in the set, so that the next race or `Promise.all` rejects.
+        writing.then(
+          () => pendingWrites.delete(writing),
           () => {},
         )
       },
     })
-    await Promise.all(underWay)
+    await Promise.all(pendingWrites)
     if (read.sha256 !== verified.sha256)
       throw new BackupError(`${file} was changed while it was being restored; no row was changed`)
     return done
   } finally {
-    await Promise.allSettled(underWay)
+    await Promise.allSettled(pendingWrites)
   }
 }
 
-async function* inPieces(pieces: Uint8Array[]) {
+async function* fromArray(pieces: Uint8Array[]) {
   yield* pieces
 }
 
-async function isSound(blobs: Blobs, { key, size, sha256 }: ContentEntry): Promise<boolean> {
-  const there = await blobs.read(key)
-  if (!there) return false
+async function isIntact(blobs: Blobs, { key, size, sha256 }: ContentEntry): Promise<boolean> {
+  const stored = await blobs.read(key)
+  if (!stored) return false
   const meter = createContentMeter()
-  for await (const piece of there as AsyncIterable<Buffer>) meter.add(piece)
+  for await (const piece of stored as AsyncIterable<Buffer>) meter.add(piece)
   const found = meter.end()
   return found.bytes === size && found.sha256 === sha256
 }

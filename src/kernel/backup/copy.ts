@@ -1,6 +1,6 @@
 /**
- * COPY in text form: PostgreSQL 15 to 18 read each other's, which the binary form does not promise, and a column whose
- * type a migration widens still takes its old values. Compressed, the difference in size is small.
+ * COPY in text format. PostgreSQL 15 to 18 read each other's text format, which the binary format does not guarantee, and a
+ * column that a migration widens still accepts its old values. Once compressed, both are about the same size.
  */
 import { createHash } from 'node:crypto'
 import { Transform } from 'node:stream'
@@ -9,8 +9,8 @@ import { copyQuery } from '../db/sql.ts'
 import { type ConnectionOptions, connect, type Sql, type TransactionSql } from '../db.ts'
 import { type ContentEnd, nameOf, quoted, type TableEnd, type TableEntry } from './manifest.ts'
 
-/** The texts of dates, numbers and bytes do not depend on how somebody configured the server; nothing is cut short. */
-const steady = `
+/** Makes the text of dates, numbers and bytes independent of the server's configuration, and lifts its time limits. */
+const sessionSettings = `
   set local statement_timeout = 0;
   set local idle_in_transaction_session_timeout = 0;
   set local lock_timeout = '60s';
@@ -21,7 +21,7 @@ const steady = `
   set local bytea_output = 'hex';
   set local standard_conforming_strings = on`
 
-/** Runs work in a transaction on a connection of its own, which ends with it. */
+/** Runs work in a transaction on a connection of its own, then closes the connection. */
 export async function transaction<T>(
   connection: ConnectionOptions,
   mode: string,
@@ -30,7 +30,7 @@ export async function transaction<T>(
   const pool = connect(connection, { max: 1, translate: false, name: 'waypost-backup', statementSeconds: 0 })
   try {
     return await pool.begin(mode, async (sql) => {
-      await sql.unsafe(steady)
+      await sql.unsafe(sessionSettings)
       return await work(sql)
     })
   } finally {
@@ -40,7 +40,7 @@ export async function transaction<T>(
 
 const columnsOf = (columns: string[]) => columns.map(quoted).join(', ')
 
-/** A partitioned table can only be copied as a query. */
+/** Copies through a query, because PostgreSQL cannot copy a partitioned table directly. */
 export function copyOut(sql: Sql, table: TableEntry): AsyncIterable<Buffer> {
   const query = `copy (select ${columnsOf(table.columns)} from ${nameOf(table)}) to stdout (format text, encoding 'UTF8')`
   const { runner, text } = copyQuery(sql.unsafe(query))
@@ -53,7 +53,7 @@ export const copyIn = (sql: Sql, target: string, columns: string[], content: Asy
     () => content,
   )
 
-/** Counts and sums up what flows through; every row of the text form is one line. */
+/** Counts and hashes the rows that pass through its stream; in the text format every row is one line. */
 export function createMeter() {
   const hash = createHash('sha256')
   let rows = 0

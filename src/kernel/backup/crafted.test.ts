@@ -1,9 +1,9 @@
-/** Backups made by somebody with bad intentions. Their checksums fit, and where it says so they even have the right tag. */
+/** Tests backups crafted by an attacker. Their checksums match, and where stated even their tag does. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { aDatabase, backUp, contentOf, masterKey, migrationsWith, restore } from '../../../test/harness/backup.ts'
-import { type Part, partsOf, putTogether, withManifest, withRows } from '../../../test/harness/crafted-backup.ts'
+import { assembleBackup, type Part, partsOf, withManifest, withRows } from '../../../test/harness/crafted-backup.ts'
 import { throwAwayDirectory } from '../../../test/harness/database.ts'
 import { backupKeyOf } from './authentication.ts'
 import type { Partition } from './manifest.ts'
@@ -34,7 +34,7 @@ async function aBackup() {
 
 const schemas = ['kernel', 'sample', 'jobs', 'others']
 
-/** A database without the partition of the backup, so that partitions are made; whatever is refused changes nothing in it. */
+/** Returns a database without the backup's partition, so that a restore creates it, and an assertion that a restore changes nothing. */
 async function aTarget() {
   const { connection, pool } = await aDatabase(migrations)
   await pool.unsafe('create schema others; create table others.hurt (at timestamptz); create sequence others.numbers')
@@ -45,7 +45,7 @@ async function aTarget() {
   const before = await stateOf()
   return async (parts: Part[], reason: RegExp) => {
     const path = file()
-    putTogether(path, parts, { key })
+    assembleBackup(path, parts, { key })
     await assert.rejects(restore(connection, path, migrations), (error: Error) => {
       assert.equal(error.name, 'BackupError', String(error.stack))
       assert.match(error.message, reason)
@@ -65,7 +65,7 @@ const aPartition = (more: Partial<Partition>): Partition => ({
   ...more,
 })
 
-test('partitions: bounds, keys, names and parents that a migration does not make room for', async () => {
+test('a restore rejects partitions whose bounds, keys, names or parents no migration allows', async () => {
   const { parts } = await aBackup()
   const refused = await aTarget()
   const evil = 'insert into others.hurt values (now())'
@@ -75,12 +75,12 @@ test('partitions: bounds, keys, names and parents that a migration does not make
     [{ bound: `FOR VALUES FROM ((select now())) TO (MAXVALUE)` }, /bounds cannot be read/],
     [{ key: `LIST ((v)); ${evil}; --` }, /bounds cannot be read/],
     [{ key: 'LIST ((pg_backend_pid()))' }, /bounds cannot be read/],
-    [{ name: 'daily_2" partition of sample.daily default; drop table x;--' }, /no migration makes room/],
-    [{ name: 'another' }, /no migration makes room/],
-    [{ name: 'daily_2; drop' }, /no migration makes room/],
-    [{ schema: 'others' }, /no migration makes room/],
-    [{ parentSchema: 'others', schema: 'others', parent: 'hurt', name: 'hurt_1' }, /no migration makes room/],
-    [{ parent: 'things', name: 'things_1' }, /no migration makes room/],
+    [{ name: 'daily_2" partition of sample.daily default; drop table x;--' }, /no migration allows/],
+    [{ name: 'another' }, /no migration allows/],
+    [{ name: 'daily_2; drop' }, /no migration allows/],
+    [{ schema: 'others' }, /no migration allows/],
+    [{ parentSchema: 'others', schema: 'others', parent: 'hurt', name: 'hurt_1' }, /no migration allows/],
+    [{ parent: 'things', name: 'things_1' }, /no migration allows/],
   ] as [Partial<Partition>, RegExp][])
     await refused(
       withManifest(parts, (manifest) => void manifest.partitions.push(aPartition(partition))),
@@ -88,7 +88,7 @@ test('partitions: bounds, keys, names and parents that a migration does not make
     )
 })
 
-test('tables, columns and sequences that the migrations do not make', async () => {
+test('a restore rejects tables, columns and sequences that the migrations do not create', async () => {
   const { parts } = await aBackup()
   const refused = await aTarget()
   const withTable = (table: string, change: object) =>
@@ -98,13 +98,13 @@ test('tables, columns and sequences that the migrations do not make', async () =
   await refused(withTable('sample.things', { schema: 'others' }), /table "others"\."things"/)
   await refused(
     withTable('sample.things', { name: "things\" (id) from program 'id' --" }),
-    /which its migrations do not make/,
+    /which its migrations do not create/,
   )
   const evil = "name\") from program 'touch /tmp/x' --"
-  await refused(withTable('sample.things', { columns: ['id', evil] }), /columns that its migrations do not make/)
+  await refused(withTable('sample.things', { columns: ['id', evil] }), /columns that its migrations do not create/)
   await refused(
     withTable('jobs.job', { columns: ['x" text); drop schema others cascade; --'] }),
-    /columns that no job queue makes/,
+    /columns that no job queue has/,
   )
   const numbers = { schema: 'others', name: 'numbers', value: '77', called: true }
   await refused(
@@ -113,7 +113,7 @@ test('tables, columns and sequences that the migrations do not make', async () =
   )
 })
 
-test('rows that later become part of statements', async () => {
+test('a restore rejects rows whose values would change the SQL text that uses them', async () => {
   const { parts } = await aBackup()
   const refused = await aTarget()
   const queues = (how: (line: string) => string) =>
@@ -121,7 +121,7 @@ test('rows that later become part of statements', async () => {
   const evil = 'job_common; insert into others.hurt values (now()); --'
   await refused(
     queues((line) => `${line.replace(/^work/, 'other').replace('job_common', evil)}\n`),
-    /a job queue "other" that Waypost does not make/,
+    /a job queue "other" that Waypost does not create/,
   )
   await refused(
     queues((line) => `${line.replace(/^work/, "work'; select 1; --")}\n`),
@@ -129,11 +129,11 @@ test('rows that later become part of statements', async () => {
   )
   await refused(
     withRows(parts, 'kernel.migrations', (rows) => `${rows}others\t0001_x.sql\tx\t2024-01-01 00:00:00+00\n`),
-    /kernel\.migrations are others/,
+    /kernel\.migrations differ/,
   )
 })
 
-test('a manifest of another shape is damaged, and nothing of it is printed', async () => {
+test('a manifest of another shape is reported as damaged, and its texts are not printed', async () => {
   const { parts } = await aBackup()
   for (const change of [
     { program: '1.2.3\u001b[2J' },
@@ -147,7 +147,7 @@ test('a manifest of another shape is damaged, and nothing of it is printed', asy
     { sequences: {} },
   ]) {
     const path = file()
-    putTogether(
+    assembleBackup(
       path,
       withManifest(parts, (manifest) => void Object.assign(manifest, change)),
       { key },
@@ -156,14 +156,14 @@ test('a manifest of another shape is damaged, and nothing of it is printed', asy
   }
 })
 
-test('without the key nobody makes or changes a backup that is restored', async () => {
+test('a backup made or changed without the key is not restored', async () => {
   const { parts } = await aBackup()
   const other = backupKeyOf(Buffer.alloc(32, 8))
   const target = await aDatabase(migrations)
   const before = await contentOf(target.pool)
-  const refused = async (made: Part[], by: Parameters<typeof putTogether>[2], reason: RegExp) => {
+  const refused = async (made: Part[], by: Parameters<typeof assembleBackup>[2], reason: RegExp) => {
     const path = file()
-    putTogether(path, made, by)
+    assembleBackup(path, made, by)
     await verifyBackup(path)
     await assert.rejects(restore(target.connection, path, migrations, { authentication: key }), reason)
     assert.deepEqual(await contentOf(target.pool), before)
@@ -184,13 +184,13 @@ test('without the key nobody makes or changes a backup that is restored', async 
   )
 })
 
-test('swapped, repeated and missing parts are found although the checksums fit', async () => {
+test('swapped, repeated and missing parts are detected although the checksums match', async () => {
   const { parts } = await aBackup()
   const tables = parts.flatMap(({ type }, at) => (type === 'T' ? [at] : []))
   const [first, second, third] = tables as [number, number, number]
   const refused = async (made: Part[]) => {
     const path = file()
-    putTogether(path, made, { key })
+    assembleBackup(path, made, { key })
     await assert.rejects(verifyBackup(path), { name: 'BackupError' })
   }
   const a = parts.slice(first, second)
@@ -205,12 +205,12 @@ test('swapped, repeated and missing parts are found although the checksums fit',
   await refused(parts.toSpliced(second - 1, 1))
 })
 
-test('a backup of an older format is restored where somebody vouches for it', async () => {
+test('a backup of an older format is restored without authentication on request', async () => {
   const { parts, pool } = await aBackup()
   for (const version of [1, 2]) {
     const target = await aDatabase()
     const path = file()
-    putTogether(path, parts, { version })
+    assembleBackup(path, parts, { version })
     await restore(target.connection, path, migrations, { authentication: 'none' })
     assert.deepEqual(await contentOf(target.pool), await contentOf(pool))
     const [bound] = await target.pool`

@@ -1,16 +1,6 @@
 /**
- * The file of a backup: a line that names it, frames (a letter, a length, that many bytes), at its end the SHA-256 of everything
- * before, and a tag that says who made it (authentication.ts). Written and read once from front to back, so that neither side
- * ever holds more than one frame.
- *
- *     H  the manifest (JSON)
- *     T  a table begins (JSON: its place in the manifest)   D … its rows, compressed   E  it ends (JSON: rows, bytes, SHA-256)
- *     C  a content begins (JSON: key, size and SHA-256 as its row has them)   D … its bytes as they are   E  it ends (JSON)
- *     M  a content that a row names and the blob store does not have (JSON: key)
- *     Z  the end (JSON: totals)
- *
- * Formats 1 (without contents) and 2 (with contents after the tables) have no tag; they are read, but no longer written. Contents
- * are not compressed: most are images, archives and firmware, which it would only make slower.
+ * Reads and writes the frames of a backup file; README.md describes the format. A file is written and read once from start to
+ * end, so neither side holds more than one frame in memory.
  */
 import { createHash } from 'node:crypto'
 import { type FileHandle, open } from 'node:fs/promises'
@@ -25,10 +15,10 @@ const lineLength = lineOf(formatVersion).length
 const headLength = 5
 const digestLength = 32
 const tagLength = 32
-/** No frame that we write comes near; a damaged length must not become a huge allocation. */
+/** Far above any frame that we write; it keeps a damaged length from causing a huge allocation. */
 const frameLengthMax = 64 * 1024 * 1024
-/** Small frames are written and read together: there are three for each content. */
-const togetherBytes = 256 * 1024
+/** Small frames are buffered up to this size, because each content has three of them. */
+const bufferBytes = 256 * 1024
 
 export type FrameType = 'H' | 'T' | 'D' | 'E' | 'C' | 'M' | 'Z'
 export interface Frame {
@@ -39,27 +29,27 @@ export interface Frame {
 export interface FrameWriter {
   write(type: FrameType, content: Buffer): Promise<void>
   writeJson(type: FrameType, value: object): Promise<void>
-  /** Appends the checksum and its tag, and returns when all of it is on the disk. */
+  /** Appends the checksum and the tag; resolves when the whole file is on disk. */
   finish(tagOf: (digest: Buffer) => Buffer): Promise<void>
   abandon(): Promise<void>
 }
 
-/** Closed to everybody else from its first byte on; never into a file, or through a link, that is already there. */
+/** Creates a file that only its owner can read. Fails if a file or a symbolic link with this path exists. */
 export async function createFrameWriter(path: string): Promise<FrameWriter> {
   const handle = await open(path, 'wx', 0o600)
   const hash = createHash('sha256')
-  let waiting: Buffer[] = []
-  let waitingBytes = 0
+  let buffered: Buffer[] = []
+  let bufferedBytes = 0
   const flush = async () => {
-    const bytes = Buffer.concat(waiting)
-    waiting = []
-    waitingBytes = 0
+    const bytes = Buffer.concat(buffered)
+    buffered = []
+    bufferedBytes = 0
     for (let at = 0; at < bytes.length; ) at += (await handle.write(bytes, at)).bytesWritten
   }
   const put = async (bytes: Buffer) => {
-    waiting.push(bytes)
-    waitingBytes += bytes.length
-    if (waitingBytes >= togetherBytes) await flush()
+    buffered.push(bytes)
+    bufferedBytes += bytes.length
+    if (bufferedBytes >= bufferBytes) await flush()
   }
   const add = async (bytes: Buffer) => {
     hash.update(bytes)
@@ -88,7 +78,7 @@ export async function createFrameWriter(path: string): Promise<FrameWriter> {
   }
 }
 
-/** The checksum at the end of the file and the tag over it. */
+/** The checksum at the end of the file and its tag. */
 export interface Seal {
   digest: Buffer
   tag: Buffer
@@ -97,11 +87,11 @@ export interface Seal {
 export interface FrameReader {
   next(): Promise<Frame>
   /**
-   * Nothing may follow but the right checksum and a tag, which is not looked at. `sha256` is that of the whole file, as
-   * `sha256sum` prints it; there is no seal where the format has no tag.
+   * Checks that only the right checksum and a tag follow; the tag itself is checked by `authenticate`. `sha256` is that of the
+   * whole file, as `sha256sum` prints it. Formats without a tag have no seal.
    */
   finish(): Promise<{ sha256: string; seal?: Seal }>
-  /** Of everything that was read until now. */
+  /** Returns the SHA-256 of the bytes read so far. */
   sha256SoFar(): string
   bytes: number
   close(): Promise<void>
@@ -117,7 +107,7 @@ export async function openFrames(path: string): Promise<FrameReader> {
     let trailerLength = digestLength
     const take = async (length: number) => {
       if (ahead.length < length) {
-        const more = Buffer.allocUnsafe(Math.min(Math.max(length, togetherBytes), size - position))
+        const more = Buffer.allocUnsafe(Math.min(Math.max(length, bufferBytes), size - position))
         await readFully(handle, more, position)
         ahead = more
       }
@@ -145,7 +135,7 @@ export async function openFrames(path: string): Promise<FrameReader> {
       },
       sha256SoFar: () => hash.copy().digest('hex'),
       async finish() {
-        if (position !== size - trailerLength) throw damaged(path, 'something follows its end')
+        if (position !== size - trailerLength) throw damaged(path, 'it continues after its end')
         const trailer = await take(trailerLength)
         const digest = trailer.subarray(0, digestLength)
         const sha256 = hash.copy().update(trailer).digest('hex')
@@ -172,7 +162,7 @@ function versionOf(path: string, begin: Buffer): number {
   for (let known = 1; known <= formatVersion; known++) if (begin.equals(lineOf(known))) return known
   const version = begin.toString('latin1').match(/^WAYPOST BACKUP (\d+)/)?.[1]
   if (version !== undefined && Number(version) > formatVersion)
-    throw new BackupError(`${path} has format ${version}, which this Waypost does not know: it was made by a newer one`)
+    throw new BackupError(`${path} has format ${version}, which this Waypost does not know: a newer version made it`)
   throw new BackupError(`${path} is not a backup of Waypost, or its beginning is damaged`)
 }
 

@@ -1,13 +1,13 @@
-/** What of a database is ours, read from PostgreSQL's own catalogue. */
+/** Finds the schemas, tables, partitions and sequences of Waypost in PostgreSQL's catalogue. */
 import type { Sql } from '../db.ts'
 import { jobsSchema, jobsTables } from '../jobs.ts'
 import { BackupError } from './format.ts'
 import { type Manifest, nameOf, type Partition, quoted, type Sequence, type TableEntry } from './manifest.ts'
 
-/** A module's tables are in the schema of its name. */
+/** Returns the schema that has the module's tables. */
 export const schemaOf = (module: string) => module.replaceAll('-', '_')
 
-/** The migrations that this database has seen; none in a fresh one. */
+/** Returns the migrations that were applied to this database; none in a new one. */
 export async function readApplied(sql: Sql): Promise<Manifest['migrations']> {
   const [exists] = await sql`select to_regclass('kernel.migrations') is not null as yes`
   if (!exists?.yes) return []
@@ -15,17 +15,17 @@ export async function readApplied(sql: Sql): Promise<Manifest['migrations']> {
     select module, name, checksum from kernel.migrations order by module, name`
 }
 
-/** The schemas of these modules that exist; another program's schemas in the same database are never touched. */
+/** Returns the existing schemas of these modules. Other programs' schemas in the same database are never touched. */
 export async function findSchemas(sql: Sql, modules: Iterable<string>): Promise<string[]> {
   const names = [...new Set(['kernel', ...[...modules].map(schemaOf)])]
   const rows = await sql`select nspname as name from pg_namespace where nspname = any(${names}::name[]) order by 1`
   return rows.map((row) => row.name as string)
 }
 
-/** Tables of the kernel that say something about the running nodes, or hold a key. */
-const ofThisInstallation = new Set(['data_keys', 'nodes', 'signals', 'signal_key'])
+/** Kernel tables that describe running nodes or hold a key; backups leave them out. */
+const installationTables = new Set(['data_keys', 'nodes', 'signals', 'signal_key'])
 
-/** Of the job queue's own schema only what was asked to be done; the rest describes that installation. */
+/** Finds the tables to back up; of the job queue's schema only its queues and jobs. */
 export async function findTables(sql: Sql, schemas: string[]): Promise<TableEntry[]> {
   const rows = await sql<TableEntry[]>`
     select n.nspname::text as schema, c.relname::text as name, array(
@@ -38,7 +38,7 @@ export async function findTables(sql: Sql, schemas: string[]): Promise<TableEntr
     order by n.nspname, c.relname`
   return rows
     .filter(({ schema, name }) => schema !== jobsSchema || jobsTables.includes(name))
-    .filter(({ schema, name }) => schema !== 'kernel' || !ofThisInstallation.has(name))
+    .filter(({ schema, name }) => schema !== 'kernel' || !installationTables.has(name))
 }
 
 export async function findPartitions(sql: Sql, schemas: string[]): Promise<Partition[]> {
@@ -52,7 +52,7 @@ export async function findPartitions(sql: Sql, schemas: string[]): Promise<Parti
     order by (select count(*) from pg_partition_ancestors(c.oid)), n.nspname, c.relname`
 }
 
-/** Read within the snapshot's transaction, but always the newest value: never less than what the rows use. */
+/** Reads the newest values, also in a snapshot's transaction, so a value is never lower than the ids in the rows. */
 export async function readSequences(sql: Sql, schemas: string[]): Promise<Sequence[]> {
   const sequences: Sequence[] = []
   for (const sequence of await findSequences(sql, schemas)) {
@@ -68,21 +68,21 @@ const findSequences = (sql: Sql, schemas: string[]) => sql<{ schema: string; nam
   where c.relkind = 'S' and n.nspname = any(${schemas}::name[])
     and (n.nspname, c.relname) <> ('kernel', 'signals_id_seq') order by 1, 2`
 
-/** Only those that the migrations make: a backup must not reach sequences of other programs in the same database. */
+/** Sets only sequences that the migrations create: a backup must not reach sequences of other programs in the database. */
 export async function setSequences(sql: Sql, schemas: string[], sequences: Sequence[]) {
   const known = new Set((await findSequences(sql, schemas)).map(nameOf))
   for (const sequence of sequences) {
     if (!known.has(nameOf(sequence)))
-      throw new BackupError(`The backup has a sequence ${nameOf(sequence)}, which its migrations do not make`)
+      throw new BackupError(`The backup has a sequence ${nameOf(sequence)}, which its migrations do not create`)
     await sql`select setval(${nameOf(sequence)}::text::regclass, ${sequence.value}::text::bigint, ${sequence.called})`
   }
 }
 
 /**
- * Foreign keys and triggers would act on every row that comes back, in an order that is not theirs. They step aside and
- * return when all rows are there; the keys then check them all at once, which is also many times quicker.
+ * Drops foreign keys and disables triggers until all rows are restored; the returned function brings them back. Rows come back in
+ * no particular order, and checking each key once for all rows is many times faster.
  */
-export async function standAside(sql: Sql, schemas: string[]): Promise<() => Promise<void>> {
+export async function suspendConstraints(sql: Sql, schemas: string[]): Promise<() => Promise<void>> {
   const names = [...schemas, jobsSchema]
   const keys = await sql`
     select k.conrelid::regclass::text as table, k.conname::text as name, pg_get_constraintdef(k.oid) as definition
@@ -103,7 +103,7 @@ export async function standAside(sql: Sql, schemas: string[]): Promise<() => Pro
 
 const countMax = 1_000_000
 
-/** What a restore would replace. Not counted: what every start writes anew. */
+/** Counts the rows that a restore would replace, except those that every start writes. */
 export async function findData(sql: Sql, tables: TableEntry[]): Promise<{ table: string; rows: number }[]> {
   const ignored = ['kernel.migrations', 'kernel.periodic', `${jobsSchema}.queue`]
   const found: { table: string; rows: number }[] = []
@@ -118,8 +118,8 @@ export async function findData(sql: Sql, tables: TableEntry[]): Promise<{ table:
   return found
 }
 
-/** Other connections of a Waypost to this database, other than backups and restores. */
-export async function findOthers(sql: Sql): Promise<number[]> {
+/** Returns the backend pids of other Waypost connections to this database, except those of backups and restores. */
+export async function findOtherBackends(sql: Sql): Promise<number[]> {
   const rows = await sql`
     select pid from pg_stat_activity
     where datname = current_database() and usename = current_user and pid <> pg_backend_pid()

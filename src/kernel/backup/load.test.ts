@@ -19,7 +19,7 @@ const migrations = migrationsWith({
 const file = () => join(throwAwayDirectory(), 'a.backup')
 const megabytes = (bytes: number) => Math.round(bytes / 1e6)
 
-/** The most that the process held during the work, beyond what it held before. */
+/** Returns how far the process's memory grew during the work. */
 async function growthOf(work: () => Promise<unknown>): Promise<number> {
   globalThis.gc?.()
   const before = process.memoryUsage.rss()
@@ -32,7 +32,7 @@ async function growthOf(work: () => Promise<unknown>): Promise<number> {
   return Math.max(most, process.memoryUsage.rss()) - before
 }
 
-test('a large table passes through in little memory', async () => {
+test('a large table is backed up and restored in little memory', async () => {
   const { connection, pool } = await aDatabase(migrations)
   await pool`
     insert into sample.large select i, repeat(md5(i::text), 15), jsonb_build_object('i', i, 'text', md5((i * 7)::text))
@@ -44,11 +44,11 @@ test('a large table passes through in little memory', async () => {
   const sum = (of: Pool) => of`select count(*)::int as rows, sum(hashtext(l::text)) as sum from sample.large as l`
   assert.deepEqual([...(await sum(target.pool))], [...(await sum(pool))])
   rmSync(dirname(path), { recursive: true })
-  // 115 MB of rows: held as a whole, even once, they would be far above this.
+  // The rows are 115 MB: even one copy in memory would exceed the limit.
   assert.ok(writing < 90e6 && reading < 90e6, `grew by ${megabytes(writing)} and ${megabytes(reading)} MB`)
 })
 
-test('a large content passes through in little memory', async () => {
+test('a large content is backed up and restored in little memory', async () => {
   const { connection, pool } = await aDatabase(migrations)
   const [from, to] = [throwAwayDirectory(), throwAwayDirectory()]
   const tables = [{ schema: 'sample', table: 'papers', key: 'key', size: 'size', sha256: 'sum', mark: 'none' }]
@@ -74,12 +74,12 @@ test('a large content passes through in little memory', async () => {
   const found = createHash('sha256')
   for await (const piece of (await createFileBlobs(to).read(key))!) found.update(piece)
   assert.equal(found.digest('hex'), sum)
-  // 134 MB.
+  // The content is 134 MB.
   assert.ok(writing < 90e6 && reading < 90e6, `grew by ${megabytes(writing)} and ${megabytes(reading)} MB`)
 })
 
-/** Moves amounts from one table to the other and back, now in this order and now in that. */
-async function moveAbout(pool: Pool, going: () => boolean): Promise<number> {
+/** Moves amounts between two tables, alternating the order in which it locks them. */
+async function moveAmounts(pool: Pool, going: () => boolean): Promise<number> {
   let moved = 0
   for (let round = 0; going(); round++) {
     const [from, to] = round % 2 ? ['left', 'right'] : ['right', 'left']
@@ -90,14 +90,14 @@ async function moveAbout(pool: Pool, going: () => boolean): Promise<number> {
       })
       moved++
     } catch (error) {
-      // Chosen by PostgreSQL to let go, when the restore and this one waited for each other.
+      // The restore and this transaction deadlocked, and PostgreSQL aborted this one.
       assert.equal((error as { code?: string }).code, '40P01')
     }
   }
   return moved
 }
 
-test('a backup is one moment, and a restore one step, for those who write meanwhile', async () => {
+test('concurrent writers see a backup as one snapshot and a restore as one transaction', async () => {
   const { connection, pool } = await aDatabase(migrations)
   await pool.unsafe(`insert into sample.left select i, 100 from generate_series(0, 49) as i;
     insert into sample.right select i, 100 from generate_series(0, 49) as i`)
@@ -106,7 +106,7 @@ test('a backup is one moment, and a restore one step, for those who write meanwh
     return Number(row?.sum)
   }
   let going = true
-  const writers = Array.from({ length: 3 }, () => moveAbout(pool, () => going))
+  const writers = Array.from({ length: 3 }, () => moveAmounts(pool, () => going))
   const target = await aDatabase(migrations)
   const path = file()
   try {

@@ -1,29 +1,29 @@
-/** What a backup says about itself before its rows. */
+/** Describes a backup; the first frame of its file. */
 export interface Manifest {
   createdAt: string
-  /** The Waypost that wrote it. */
+  /** Version of the Waypost that wrote the backup. */
   program: string
-  /** As `server_version`. */
+  /** PostgreSQL's `server_version`. */
   postgres: string
   migrations: { module: string; name: string; checksum: string }[]
-  /** The version of the job queue's own schema; null where no platform has ever started. */
+  /** Version of the job queue's schema; null if no platform has ever started on the database. */
   jobsVersion: number | null
-  /** Opens what is sealed in the rows; not sealed itself, so that the backup can move to another master key. */
+  /** Opens the sealed values in the rows. It is stored unsealed, so that the backup can move to another master key. */
   dataKey: string | null
   tables: TableEntry[]
-  /** Partitions that services make as they go: rows need them before they come. Parents first. */
+  /** Partitions that services create at run time; rows cannot be copied without them. Parents come first. */
   partitions: Partition[]
   sequences: Sequence[]
-  /** Contents of the blob store follow the tables. */
+  /** True if contents of the blob store follow the tables. */
   contents?: boolean
-  /** Names the key that the file is authenticated with; absent in older formats. */
+  /** Id of the key that authenticates the file; absent in older formats. */
   keyId?: string
 }
 
 export interface TableEntry {
   schema: string
   name: string
-  /** Without generated ones, which cannot be written. */
+  /** Without generated columns, which cannot be written. */
   columns: string[]
 }
 
@@ -33,11 +33,11 @@ export interface Partition {
   parentSchema: string
   parent: string
   bound: string
-  /** Where it is partitioned itself. */
+  /** The partition's own partition key, if it is partitioned itself. */
   key: string | null
 }
 
-/** The value as text: it may be beyond what a JavaScript number holds. */
+/** A sequence's state. The value is text, because it may exceed JavaScript's safe integers. */
 export interface Sequence {
   schema: string
   name: string
@@ -45,21 +45,21 @@ export interface Sequence {
   called: boolean
 }
 
-/** What stands behind the rows of a table. */
+/** Totals of a table's rows, in the frame that follows them. */
 export interface TableEnd {
   rows: number
   bytes: number
   sha256: string
 }
 
-/** A content of the blob store, as the row that names it describes it. */
+/** A content of the blob store, as described by the row that references it. */
 export interface ContentEntry {
   key: string
   size: number
   sha256: string
 }
 
-/** What was found in the blob store. */
+/** The size and checksum that were found in the blob store. */
 export interface ContentEnd {
   bytes: number
   sha256: string
@@ -68,9 +68,9 @@ export interface ContentEnd {
 export interface ContentTotals {
   count: number
   bytes: number
-  /** Named by a row, but not in the blob store: their rows come back without them. */
+  /** Contents that a row references but the blob store does not have; a restore brings back their rows only. */
   missing: number
-  /** Other bytes than their rows say; they are in the backup as they were found. */
+  /** Contents whose bytes differ from their row's checksum; the backup has them as they were found. */
   damaged: number
 }
 

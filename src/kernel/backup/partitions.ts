@@ -1,12 +1,15 @@
-/** Makes the partitions of a backup that its migrations do not make. */
+/** Creates the partitions in a backup that its migrations do not create. */
 import type { Sql } from '../db.ts'
 import { parseBound, parseKey, printBound, printKey } from './bounds.ts'
 import { BackupError } from './format.ts'
 import { findPartitions } from './inventory.ts'
 import { nameOf, type Partition } from './manifest.ts'
 
-/** A parent is a partitioned table of the migrations, or a partition before; a name is the parent's with something plain behind it. */
-export async function makePartitions(sql: Sql, schemas: string[], partitions: Partition[]) {
+/**
+ * Creates partitions. A parent must be a partitioned table of the migrations or an earlier partition; a name must be the parent's
+ * with a plain suffix.
+ */
+export async function createPartitions(sql: Sql, schemas: string[], partitions: Partition[]) {
   const parents = new Set((await findPartitionedTables(sql, schemas)).map(nameOf))
   const made = new Map(
     (await findPartitions(sql, schemas)).map((partition) => [nameOf(partition), parentOf(partition)]),
@@ -16,9 +19,7 @@ export async function makePartitions(sql: Sql, schemas: string[], partitions: Pa
     const isKnown = made.get(nameOf(partition)) === parent
     const isPlain = partition.schema === partition.parentSchema && isPlainName(partition)
     if (!parents.has(parent) || !(isKnown || isPlain))
-      throw new BackupError(
-        `The backup has a partition ${nameOf(partition)} of ${parent}, which no migration makes room for`,
-      )
+      throw new BackupError(`The backup has a partition ${nameOf(partition)} of ${parent}, which no migration allows`)
     if (!isKnown) await sql.unsafe(statementOf(partition))
     if (partition.key !== null) parents.add(nameOf(partition))
   }
@@ -26,7 +27,7 @@ export async function makePartitions(sql: Sql, schemas: string[], partitions: Pa
 
 const parentOf = ({ parentSchema, parent }: Partition) => nameOf({ schema: parentSchema, name: parent })
 
-/** Services put names of partitions into statements as they are. */
+/** Services put names of partitions into SQL text unquoted. */
 const isPlainName = ({ name, parent }: Partition) =>
   name.startsWith(`${parent}_`) && /^[a-z0-9_]+$/.test(name) && name.length <= 63
 

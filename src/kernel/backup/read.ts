@@ -19,24 +19,23 @@ import {
 
 export interface Verified extends Totals {
   manifest: Manifest
-  /** Of the file on the disk. */
+  /** Size of the file. */
   fileBytes: number
   /** As `sha256sum` prints it for the file. */
   sha256: string
-  /** Of the file up to the end of its tables. */
+  /** SHA-256 of the file up to the end of its tables. */
   tablesSha256: string
-  /** For `authenticate`; an older format has none. */
+  /** Input of `authenticate`; absent in older formats. */
   seal?: Seal
 }
 
 type TakeTable = (table: TableEntry, rows: AsyncIterable<Buffer>) => Promise<void>
-/** Whoever does not want a content leaves it unread. */
+/** Receives one content; it may leave the bytes unread. */
 type TakeContent = (content: ContentEntry, bytes: AsyncIterable<Buffer>) => Promise<void>
 
 /**
- * Goes through the whole file and hands over the rows of each table and the bytes of each content. They are handed over before
- * they are known to be sound: who keeps rows, keeps them only when this has returned; the bytes of a content end with an error
- * when they are not. What nobody takes is only summed up.
+ * Reads the whole file and passes on the rows of each table and the bytes of each content; without a receiver they are only
+ * checked. Rows are valid only once this resolves; the bytes of a damaged content end with an error.
  */
 export const readBackup = (path: string, take: { table?: TakeTable; content?: TakeContent }): Promise<Verified> =>
   withFrames(path, async (frames, manifest) => {
@@ -48,9 +47,9 @@ export const readBackup = (path: string, take: { table?: TakeTable; content?: Ta
       const value = Object(parsed(path, content)) as ContentEntry & Totals
       if (type === 'Z') {
         if (value.tables !== tables.tables || value.rows !== tables.rows) throw damaged(path, 'tables are missing')
-        const told = manifest.contents ? contents : undefined
-        if (JSON.stringify(value.contents) !== JSON.stringify(told)) throw damaged(path, 'contents are missing')
-        const totals = { ...tables, ...(told && { contents: told }) }
+        const counted = manifest.contents ? contents : undefined
+        if (JSON.stringify(value.contents) !== JSON.stringify(counted)) throw damaged(path, 'contents are missing')
+        const totals = { ...tables, ...(counted && { contents: counted }) }
         return { ...totals, manifest, fileBytes: frames.bytes, tablesSha256, ...(await frames.finish()) }
       }
       if (!manifest.contents || (type !== 'C' && type !== 'M') || !blobKeyPattern.test(value.key))
@@ -60,7 +59,7 @@ export const readBackup = (path: string, take: { table?: TakeTable; content?: Ta
     }
   })
 
-/** The first part of the file alone; its sum is the `tablesSha256` of the whole. */
+/** Reads the tables at the start of the file; the checksum equals `tablesSha256` of `readBackup`. */
 export const readTables = (path: string, take: TakeTable): Promise<{ manifest: Manifest; tablesSha256: string }> =>
   withFrames(path, async (frames, manifest) => {
     await readAllTables(path, frames, manifest, take)
@@ -85,7 +84,7 @@ async function readAllTables(path: string, frames: FrameReader, manifest: Manife
     if (frame.type === 'Z') throw damaged(path, 'tables are missing')
     const content = Object(parsed(path, frame.content)) as { index: number }
     if (frame.type !== 'T' || content.index !== index) throw damaged(path, 'its parts are mixed up')
-    const { rows, bytes } = take ? await readTable(path, frames, table, take) : await passTable(path, frames)
+    const { rows, bytes } = take ? await readTable(path, frames, table, take) : await skipTable(path, frames)
     totals.tables++
     totals.rows += rows
     totals.bytes += bytes
@@ -93,7 +92,7 @@ async function readAllTables(path: string, frames: FrameReader, manifest: Manife
   return totals
 }
 
-async function passTable(path: string, frames: FrameReader): Promise<TableEnd> {
+async function skipTable(path: string, frames: FrameReader): Promise<TableEnd> {
   for (;;) {
     const { type, content } = await frames.next()
     if (type === 'E') return parsed(path, content) as TableEnd
@@ -128,7 +127,7 @@ async function readContent(
   const bytes = pieces()
   await take?.(entry, bytes)
   for await (const _left of bytes);
-  if (!found) throw new Error(`The content ${entry.key} was left in the middle`)
+  if (!found) throw new Error(`The content ${entry.key} was not read to its end`)
   return found
 }
 
@@ -153,7 +152,7 @@ async function readTable(path: string, frames: FrameReader, table: TableEntry, t
   try {
     await pipeline(Readable.from(pieces()), createZstdDecompress(), meter.stream, sink as never)
   } catch (error) {
-    // Whoever takes the rows may have failed by itself, or because the rows stopped coming.
+    // The receiver may have failed by itself, or because the rows ended.
     await taking?.catch(() => {})
     if (isDecompression(error)) throw damaged(path, `the rows of ${table.schema}.${table.name} cannot be unpacked`)
     throw error
@@ -183,10 +182,10 @@ function parsed(path: string, content: Buffer): unknown {
   }
 }
 
-/** Every byte is read, unpacked and compared with its checksums; throws a BackupError that says what is wrong. */
+/** Reads the whole file and compares it with its checksums; throws a BackupError that says what is wrong. */
 export async function verifyBackup(path: string): Promise<Verified> {
   try {
-    // Opening a pipe would wait for whoever writes into it.
+    // Opening a named pipe would block until a writer opens it.
     if (!(await stat(path)).isFile()) throw new BackupError(`${path} is not a file`)
     const table: TakeTable = async (_, rows) => {
       for await (const _chunk of rows);

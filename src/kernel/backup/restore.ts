@@ -6,21 +6,21 @@ import { applyMigrations, lockMigrations, type Migration } from '../migrate.ts'
 import { readDataKey, storeDataKey } from '../secrets.ts'
 import { resetAllNodes } from '../signals.ts'
 import { authenticate } from './authentication.ts'
-import { type ContentProgress, type ContentTable, restoreContents, whileHeld } from './contents.ts'
+import { type ContentProgress, type ContentTable, restoreContents, withRemovalsPaused } from './contents.ts'
 import { copyIn, transaction } from './copy.ts'
 import { BackupError } from './format.ts'
 import {
   findData,
-  findOthers,
+  findOtherBackends,
   findPartitions,
   findSchemas,
   findTables,
   readApplied,
   setSequences,
-  standAside,
+  suspendConstraints,
 } from './inventory.ts'
 import { type Manifest, nameOf, quoted, type TableEntry } from './manifest.ts'
-import { makePartitions } from './partitions.ts'
+import { createPartitions } from './partitions.ts'
 import { readTables, type Verified, verifyBackup } from './read.ts'
 import { checkRestoredRows } from './restored-rows.ts'
 import { modulesOf } from './write.ts'
@@ -29,32 +29,31 @@ export interface RestoreOptions {
   connection: ConnectionOptions
   file: string
   masterKey: Buffer
-  /** The key that the backup must have been made with (`backupKeyOf`), or `none` for one whose origin the operator vouches for. */
+  /** The key that the backup must be authenticated with (`backupKeyOf`), or `none` if the operator vouches for its origin. */
   authentication: Buffer | 'none'
-  /** Those of this program, in its order. */
+  /** The migrations of this program, in order. */
   migrations: Migration[]
-  /** Data that is there may be replaced. */
+  /** Allows existing data to be replaced. */
   replace: boolean
-  /** By a caller who has just done it. */
+  /** The result of `verifyBackup`, if the caller has it already. */
   verified?: Verified
-  /** Where contents go that the backup has; without it they are left out, and the store is not touched. */
+  /** The blob store for contents; without it contents are left out, and the store is not touched. */
   contents?: { blobs: Blobs; tables: ContentTable[]; progress?: ContentProgress }
   progress?(table: string): void
 }
 
 export type RestoreResult = Verified & {
-  /** What is there and was not allowed to be replaced: nothing was done. */
-  inTheWay?: { table: string; rows: number }[]
-  /** Migrations that this program has and the backup's did not. */
+  /** Existing rows that `replace` does not allow to replace; nothing was changed. */
+  existingData?: { table: string; rows: number }[]
+  /** Migrations that were applied because this program has them and the backup does not. */
   upgraded: string[]
-  /** Contents that are in the store now; kept are those that lay there already. */
+  /** Counts of contents that were written to the store, and of those kept because they were already there. */
   stored?: { written: number; kept: number }
 }
 
 /**
- * All or nothing: the whole file is verified and authenticated before anything is touched, contents are in the store before the first row
- * changes, and everything else happens in one transaction.
- * A platform that runs meanwhile waits at its next query, then finds the restored data and starts its caches anew.
+ * Restores a backup completely or not at all: verifies and authenticates the file first, then writes contents, then replaces all
+ * rows in one transaction. A running platform waits at its next query, then sees the restored data and resets its caches.
  */
 export async function restoreBackup(options: RestoreOptions): Promise<RestoreResult> {
   const { connection, file, migrations } = options
@@ -64,21 +63,21 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRes
   const replay = migrationsOf(manifest, migrations)
   const modules = modulesOf(migrations)
 
-  const inTheWay = await transaction(connection, 'read only', async (sql) => {
-    const others = modulesOf(await readApplied(sql))
-    return await findData(sql, await findTables(sql, await findSchemas(sql, [...modules, ...others])))
+  const existingData = await transaction(connection, 'read only', async (sql) => {
+    const appliedModules = modulesOf(await readApplied(sql))
+    return await findData(sql, await findTables(sql, await findSchemas(sql, [...modules, ...appliedModules])))
   })
-  if (inTheWay.length > 0 && !options.replace) return { ...verified, inTheWay, upgraded: [] }
+  if (existingData.length > 0 && !options.replace) return { ...verified, existingData, upgraded: [] }
 
   await ensureJobs(connection)
   if (!options.contents) return { ...verified, upgraded: await restoreTables(options, verified, replay, undefined) }
   const { blobs } = options.contents
-  // Before contents are written for nothing; the transaction looks again.
+  // Check now, before contents are written in vain; the transaction checks again.
   await transaction(connection, 'read only', async (sql) => {
     await refuseNewerJobs(sql, manifest)
-    await othersWithAnotherKey(sql, manifest, options.masterKey)
+    await backendsWithAnotherKey(sql, manifest, options.masterKey)
   })
-  return await whileHeld(connection, async () => {
+  return await withRemovalsPaused(connection, async () => {
     const mark = await readMark(blobs)
     const stored = manifest.contents ? await restoreContents(file, verified, options.contents!) : undefined
     const upgraded = await restoreTables(options, verified, replay, mark)
@@ -99,17 +98,17 @@ async function restoreTables(
     const applied = await readApplied(sql)
     const schemas = await findSchemas(sql, [...modulesOf(migrations), ...modulesOf(applied)])
     await lockAll(sql, await findTables(sql, schemas))
-    const others = await othersWithAnotherKey(sql, manifest, options.masterKey)
-    const keepMarks = await rememberMarks(sql, options.contents?.tables ?? [], markOfStore)
+    const outdated = await backendsWithAnotherKey(sql, manifest, options.masterKey)
+    const restoreMarks = await saveMarks(sql, options.contents?.tables ?? [], markOfStore)
     await prepareTables(sql, manifest, applied, schemas, replay)
-    await fill(sql, options, await findSchemas(sql, modulesOf(replay)), tablesSha256)
+    await restoreRows(sql, options, await findSchemas(sql, modulesOf(replay)), tablesSha256)
     if (manifest.dataKey !== null)
       await storeDataKey(sql, options.masterKey, Buffer.from(manifest.dataKey, 'base64url'))
-    const news = await applyMigrations(sql, migrations)
-    await keepMarks()
-    for (const pid of others) await sql`select pg_terminate_backend(${pid})`
+    const upgraded = await applyMigrations(sql, migrations)
+    await restoreMarks()
+    for (const pid of outdated) await sql`select pg_terminate_backend(${pid})`
     await resetAllNodes(sql)
-    return news
+    return upgraded
   })
   await analyze(connection, manifest)
   return upgraded
@@ -117,7 +116,7 @@ async function restoreTables(
 
 const keyOf = ({ module, name }: { module: string; name: string }) => `${module}/${name}`
 
-/** The backup's migrations as this program has them, in this program's order. */
+/** Returns this program's migrations that the backup has, in this program's order. */
 function migrationsOf(manifest: Manifest, ours: Migration[]): Migration[] {
   const known = new Map(ours.map((migration) => [keyOf(migration), migration.checksum]))
   for (const theirs of manifest.migrations) {
@@ -137,7 +136,7 @@ function migrationsOf(manifest: Manifest, ours: Migration[]): Migration[] {
   return ours.filter((migration) => theirs.has(keyOf(migration)))
 }
 
-/** pg-boss makes its tables in transactions of its own; empty ones do no harm should the rest fail. */
+/** Creates the job queue's tables. pg-boss uses transactions of its own; if the restore fails, empty tables do no harm. */
 async function ensureJobs(connection: ConnectionOptions) {
   const pool = connect(connection, { max: 1, translate: false, name: 'waypost-backup', statementSeconds: 0 })
   try {
@@ -163,7 +162,7 @@ async function hasDataKeys(sql: Sql): Promise<boolean> {
 
 const attempts = 10
 
-/** All at once and before anything else: then every transaction of others is either over or has not begun. */
+/** Locks all tables in one statement and first of all, so every other transaction has either ended or not begun. */
 async function lockAll(sql: TransactionSql, tables: TableEntry[]) {
   if (tables.length === 0) return
   const names = [...tables.map(nameOf), ...((await hasDataKeys(sql)) ? ['kernel.data_keys'] : [])].join(', ')
@@ -174,25 +173,27 @@ async function lockAll(sql: TransactionSql, tables: TableEntry[]) {
     } catch (error) {
       const { code } = error as { code?: string }
       if (code === '55P03')
-        throw new BackupError('The tables are in use for more than a minute, perhaps by a backup; try again later')
-      // A deadlock: two of us locked in different order, and this one was chosen to let go.
+        throw new BackupError(
+          'The tables have been in use for more than a minute, perhaps by a backup; try again later',
+        )
+      // PostgreSQL resolved a deadlock at our expense: another transaction locked in a different order.
       if (code !== '40P01' || attempt === attempts) throw error
     }
   }
 }
 
 /**
- * Processes that seal secrets with a data key which is about to be replaced: a request of theirs that waits for us would
- * write what nobody can open. Their connections end; they connect again and load the new key.
+ * Returns the backends of nodes that seal secrets with a data key that the restore replaces. A request of theirs that waits for
+ * our lock would write values that nothing can open. Their connections are closed; they reconnect and load the new key.
  */
-async function othersWithAnotherKey(sql: Sql, manifest: Manifest, masterKey: Buffer): Promise<number[]> {
+async function backendsWithAnotherKey(sql: Sql, manifest: Manifest, masterKey: Buffer): Promise<number[]> {
   if (!(await hasDataKeys(sql))) return []
-  const others = await findOthers(sql)
+  const others = await findOtherBackends(sql)
   try {
     const current = await readDataKey(sql, masterKey)
     return (current?.toString('base64url') ?? null) === manifest.dataKey ? [] : others
   } catch {
-    // Its master key is lost, and the backup brings its data back; but not beneath a platform that has that key.
+    // The master key of the existing data is lost. Replacing the data is fine unless a running platform has that key.
     if (others.length === 0) return []
     throw new BackupError(
       'A platform uses this database with another master key: run this with its WAYPOST_MASTER_KEY or WAYPOST_DATA, or stop it first',
@@ -200,7 +201,7 @@ async function othersWithAnotherKey(sql: Sql, manifest: Manifest, masterKey: Buf
   }
 }
 
-/** Leaves the tables as they were when the backup was made, and empty. */
+/** Creates the tables as they were when the backup was made, and empties them. */
 async function prepareTables(
   sql: Sql,
   manifest: Manifest,
@@ -215,36 +216,36 @@ async function prepareTables(
   if (!same) {
     for (const schema of schemas) await sql.unsafe(`drop schema ${quoted(schema)} cascade`)
     await applyMigrations(sql, replay)
-    await makePartitions(sql, await findSchemas(sql, modulesOf(replay)), manifest.partitions)
+    await createPartitions(sql, await findSchemas(sql, modulesOf(replay)), manifest.partitions)
   }
   const tables = await findTables(sql, await findSchemas(sql, modulesOf(replay)))
   await sql.unsafe(`truncate ${tables.map(nameOf).join(', ')}`)
 }
 
-async function fill(sql: Sql, { file, progress }: RestoreOptions, schemas: string[], sha256: string) {
+async function restoreRows(sql: Sql, { file, progress }: RestoreOptions, schemas: string[], sha256: string) {
   const targets = new Map((await findTables(sql, schemas)).map((table) => [nameOf(table), table]))
-  const comeBack = await standAside(sql, schemas)
+  const resumeConstraints = await suspendConstraints(sql, schemas)
   const { manifest, ...read } = await readTables(file, async (table, rows) => {
     const target = targets.get(nameOf(table))
-    if (!target) throw new BackupError(`The backup has a table ${nameOf(table)}, which its migrations do not make`)
+    if (!target) throw new BackupError(`The backup has a table ${nameOf(table)}, which its migrations do not create`)
     const known = table.columns.filter((column) => target.columns.includes(column))
     if (known.length === table.columns.length) await copyIn(sql, nameOf(table), table.columns, rows)
     else if (table.schema === jobsSchema) await copyThroughText(sql, table, known, rows)
-    else throw new BackupError(`The backup's ${nameOf(table)} has columns that its migrations do not make`)
+    else throw new BackupError(`The backup's ${nameOf(table)} has columns that its migrations do not create`)
     progress?.(`${table.schema}.${table.name}`)
   })
   if (read.tablesSha256 !== sha256)
     throw new BackupError(`${file} was changed while it was being restored; nothing was changed`)
   await setSequences(sql, schemas, manifest.sequences)
-  await comeBack()
+  await resumeConstraints()
   await checkRestoredRows(sql, manifest)
 }
 
 /**
- * A store that was the replaced database's is the restored one's, whatever mark the backup brings: otherwise nobody would ever
- * remove what the restored rows do not name.
+ * Keeps the mark of a blob store that belonged to the replaced database, whatever mark the backup has. With another mark,
+ * contents without a row would never be removed from the store.
  */
-async function rememberMarks(sql: Sql, tables: ContentTable[], markOfStore: string | undefined) {
+async function saveMarks(sql: Sql, tables: ContentTable[], markOfStore: string | undefined) {
   const ours: string[] = []
   for (const { schema, mark } of tables) {
     const table = nameOf({ schema, name: mark })
@@ -261,10 +262,10 @@ async function rememberMarks(sql: Sql, tables: ContentTable[], markOfStore: stri
   }
 }
 
-/** pg-boss's tables cannot be made as an older version had them: what it no longer has is left out. */
+/** Restores a table of an older pg-boss through text columns, leaving out columns that pg-boss no longer has. */
 async function copyThroughText(sql: Sql, table: TableEntry, known: string[], rows: AsyncIterable<Buffer>) {
-  const strange = table.columns.find((column) => !/^[a-z_][a-z0-9_]*$/.test(column))
-  if (strange) throw new BackupError(`The backup's ${nameOf(table)} has columns that no job queue makes`)
+  const unexpected = table.columns.find((column) => !/^[a-z_][a-z0-9_]*$/.test(column))
+  if (unexpected) throw new BackupError(`The backup's ${nameOf(table)} has columns that no job queue has`)
   const columns = table.columns.map((column) => `${quoted(column)} text`).join(', ')
   await sql.unsafe(`create temporary table older (${columns}) on commit drop`)
   await copyIn(sql, 'pg_temp.older', table.columns, rows)
@@ -278,7 +279,7 @@ async function copyThroughText(sql: Sql, table: TableEntry, known: string[], row
   )
 }
 
-/** Without statistics the first queries on a large table would be slow; the restore stands whatever becomes of this. */
+/** Updates the statistics, without which first queries on large tables are slow. A failure does not undo the restore. */
 async function analyze(connection: ConnectionOptions, manifest: Manifest) {
   const pool = connect(connection, { max: 1, translate: false, name: 'waypost-backup', statementSeconds: 0 })
   try {

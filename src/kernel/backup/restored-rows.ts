@@ -1,4 +1,4 @@
-/** Checks restored rows whose values later become part of SQL; everything else in a row is data and stays data. */
+/** Checks restored rows whose values later become part of SQL text; all other values are only ever data. */
 import type { Sql } from '../db.ts'
 import { BackupError } from './format.ts'
 import type { Manifest } from './manifest.ts'
@@ -8,21 +8,21 @@ export async function checkRestoredRows(sql: Sql, manifest: Manifest) {
   await checkQueues(sql)
 }
 
-/** The next restore drops the schemas of the modules that stand here. */
+/** Compares the rows with the manifest, because the next restore drops the schemas of the modules in these rows. */
 async function checkMigrations(sql: Sql, manifest: Manifest) {
   const rows = await sql<Manifest['migrations']>`select module, name, checksum from kernel.migrations`
   const state = (migrations: Manifest['migrations']) =>
     JSON.stringify(migrations.map(({ module, name, checksum }) => [module, name, checksum]).sort())
   if (state([...rows]) !== state(manifest.migrations))
-    throw new BackupError("The rows of the backup's kernel.migrations are others than those that its manifest names")
+    throw new BackupError("The rows of the backup's kernel.migrations differ from those in its manifest")
 }
 
-/** pg-boss writes names of queues and of their tables into its statements as they are. */
+/** Checks names that pg-boss puts into its SQL text unquoted. */
 async function checkQueues(sql: Sql) {
-  const [strange] = await sql`
+  const [unexpected] = await sql`
     select name from jobs.queue
     where name !~ '^[A-Za-z0-9_.-]+$' or dead_letter !~ '^[A-Za-z0-9_.-]+$' or policy !~ '^[a-z_]+$'
       or table_name <> 'job_common' or partition limit 1`
-  if (strange)
-    throw new BackupError(`The backup has a job queue ${JSON.stringify(strange.name)} that Waypost does not make`)
+  if (unexpected)
+    throw new BackupError(`The backup has a job queue ${JSON.stringify(unexpected.name)} that Waypost does not create`)
 }

@@ -19,7 +19,7 @@ async function anOlderBackup() {
   return { path, content: await contentOf(pool) }
 }
 
-test('a backup of an older version is brought to this one, whatever state the database is in', async () => {
+test('a backup of an older version is upgraded to this version, whatever state the database is in', async () => {
   const { path } = await anOlderBackup()
   for (const state of [undefined, older, newer]) {
     const { connection, pool } = await aDatabase(state)
@@ -38,7 +38,7 @@ test('a backup of an older version is brought to this one, whatever state the da
   }
 })
 
-test('a failed upgrade is undone by the older version with its backup', async () => {
+test('the older version undoes a failed upgrade by restoring its backup', async () => {
   const { path, content } = await anOlderBackup()
   const { connection, pool } = await aDatabase(newer)
   await pool`insert into sample.things values (7, 'seven', 5)`
@@ -46,7 +46,7 @@ test('a failed upgrade is undone by the older version with its backup', async ()
   assert.deepEqual(await contentOf(pool), content)
 })
 
-test('a backup of a newer or of another version is refused by name, and nothing is changed', async () => {
+test('a backup of a newer or different version is rejected with its version, and no data changes', async () => {
   const { connection, pool } = await aDatabase(newer)
   const path = file()
   await backUp(connection, path)
@@ -57,7 +57,7 @@ test('a backup of a newer or of another version is refused by name, and nothing 
   assert.equal((await pool`select from sample.things`).length, 1)
 })
 
-test('jobs of an older job queue come back without the columns that it lost', async () => {
+test('jobs of an older job queue are restored without columns that no longer exist', async () => {
   const { connection, pool } = await aDatabase(older)
   await pool.unsafe(`
     select jobs.create_queue('work', '{"policy": "standard"}');

@@ -8,7 +8,7 @@ import type { ConnectionOptions, Sql } from '../db.ts'
 import { readJobsVersion } from '../jobs.ts'
 import { readDataKey } from '../secrets.ts'
 import { authenticate, backupKeyOf, keyIdOf, tagOf } from './authentication.ts'
-import { type ContentProgress, type ContentTable, whileHeld, writeContents } from './contents.ts'
+import { type ContentProgress, type ContentTable, withRemovalsPaused, writeContents } from './contents.ts'
 import { copyOut, createMeter, transaction } from './copy.ts'
 import { BackupError, createFrameWriter, type FrameWriter } from './format.ts'
 import { findPartitions, findSchemas, findTables, readApplied, readSequences } from './inventory.ts'
@@ -22,16 +22,16 @@ export interface BackupOptions {
   /** The version of this program. */
   program: string
   now: Clock
-  /** Replace a file that is there. */
+  /** Replaces an existing file. */
   force?: boolean
-  /** Where the contents are that rows name, and which rows; without it they are left out. */
+  /** The blob store and the tables that reference its contents; without it contents are left out. */
   contents?: { blobs: Blobs; tables: ContentTable[]; progress?: ContentProgress }
   progress?(table: string, rows: number): void
 }
 
 /**
- * Everything of ours at one moment, while others go on writing. The file appears under its name only when it is
- * complete, on the disk, and has been read back.
+ * Writes a consistent snapshot of all Waypost tables while the platform runs. The file gets its name only when it is
+ * complete, on disk and verified.
  */
 export async function writeBackup(options: BackupOptions): Promise<Verified> {
   const file = resolve(options.file)
@@ -42,21 +42,21 @@ export async function writeBackup(options: BackupOptions): Promise<Verified> {
   refuseExisting()
   rmSync(partial, { force: true })
   const writer = await createFrameWriter(partial)
-  const mine = statSync(partial).ino
+  const inode = statSync(partial).ino
   try {
-    if (options.contents) await whileHeld(options.connection, () => writeAll(writer, options))
+    if (options.contents) await withRemovalsPaused(options.connection, () => writeAll(writer, options))
     else await writeAll(writer, options)
     const verified = await verifyBackup(partial)
     authenticate(partial, verified, backupKeyOf(options.masterKey))
     refuseExisting()
-    if (statSync(partial, { throwIfNoEntry: false })?.ino !== mine)
+    if (statSync(partial, { throwIfNoEntry: false })?.ino !== inode)
       throw new BackupError(`Another backup is being written to ${file}`)
     renameSync(partial, file)
     syncDirectory(dirname(file))
     return verified
   } catch (error) {
     await writer.abandon()
-    if (statSync(partial, { throwIfNoEntry: false })?.ino === mine) rmSync(partial, { force: true })
+    if (statSync(partial, { throwIfNoEntry: false })?.ino === inode) rmSync(partial, { force: true })
     throw error
   }
 }
@@ -65,15 +65,15 @@ async function writeAll(writer: FrameWriter, options: BackupOptions) {
   const { connection, masterKey, program, now, progress, contents } = options
   const key = backupKeyOf(masterKey)
   const before = await transaction(connection, 'read only', ourTables)
-  if (before.length === 0) throw new BackupError('There is nothing to back up: no Waypost has used this database yet')
+  if (before.length === 0) throw new BackupError('There is nothing to back up: no Waypost has used this database')
   await transaction(connection, 'isolation level repeatable read read only', async (sql) => {
-    // Before the first query, which takes the snapshot: a table emptied by a restore in between would look empty even to
-    // an older snapshot, and a migration would change the columns.
+    // Lock before the first query takes the snapshot: a table truncated by a restore in between would look empty even in an older
+    // snapshot, and a migration would change the columns.
     await sql.unsafe(`lock table ${before.map(nameOf).join(', ')} in access share mode`)
     const tables = await ourTables(sql)
     if (JSON.stringify(tables) !== JSON.stringify(before))
-      throw new BackupError('The tables changed while the backup began; start it again')
-    const manifest = await describe(sql, tables, { masterKey, program, createdAt: now().toISOString() })
+      throw new BackupError('The tables changed while the backup started; run it again')
+    const manifest = await readManifest(sql, tables, { masterKey, program, createdAt: now().toISOString() })
     const header: Manifest = { ...manifest, ...(contents && { contents: true }), keyId: keyIdOf(key) }
     await writer.writeJson('H', header)
     const totals: Totals = { tables: tables.length, rows: 0, bytes: 0 }
@@ -104,7 +104,7 @@ async function ourTables(sql: Sql): Promise<TableEntry[]> {
 
 export const modulesOf = (migrations: { module: string }[]) => new Set(migrations.map(({ module }) => module))
 
-async function describe(
+async function readManifest(
   sql: Sql,
   tables: TableEntry[],
   { masterKey, program, createdAt }: { masterKey: Buffer; program: string; createdAt: string },
@@ -125,7 +125,7 @@ async function describe(
   }
 }
 
-/** A rename is on the disk when its directory is. */
+/** Makes a rename durable by syncing its directory. */
 function syncDirectory(directory: string) {
   const descriptor = openSync(directory, 'r')
   fsyncSync(descriptor)

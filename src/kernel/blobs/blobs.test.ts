@@ -1,4 +1,4 @@
-/** Both stores keep the same promises: one table of tests for files, S3, and a real S3 where there is one. */
+/** Runs the same tests against files, a simulated S3 store, and a real one if TEST_S3_URL is set. */
 import assert from 'node:assert/strict'
 import { buffer } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
@@ -33,7 +33,7 @@ const keysOf = async (blobs: Blobs) => (await Array.fromAsync(blobs.keys())).map
 
 for (const [name, blobs] of stores)
   describe(name, () => {
-    test('what was written is read, whole and in parts', async () => {
+    test('a content is read whole and by ranges', async () => {
       const key = newBlobKey()
       await blobs.write(key, of('012', '', '3456', '789'))
       assert.equal(await text(blobs, key), '0123456789')
@@ -41,14 +41,14 @@ for (const [name, blobs] of stores)
       assert.equal(await text(blobs, key, { first: 9, last: 9 }), '9')
     })
 
-    test('nothing at all is a content too', async () => {
+    test('an empty content can be written and read', async () => {
       const key = newBlobKey()
       await blobs.write(key, of())
       assert.equal(await text(blobs, key), '')
       await blobs.remove(key)
     })
 
-    test('large contents, on and beside the borders of parts', async () => {
+    test('large contents keep their bytes at and around the boundaries of parts', async () => {
       for (const count of [5, 10, 12]) {
         const key = newBlobKey()
         await blobs.write(key, pieces(count))
@@ -62,13 +62,13 @@ for (const [name, blobs] of stores)
       }
     })
 
-    test('what is not there reads as undefined and is removed in peace', async () => {
+    test('a missing content reads as undefined, and removing it does not fail', async () => {
       const key = newBlobKey()
       assert.equal(await blobs.read(key), undefined)
       await blobs.remove(key)
     })
 
-    test('a write that fails in the middle cannot be read, and remove takes what it left', async () => {
+    test('a failed write cannot be read, and remove deletes its remains', async () => {
       for (const count of [2, 11]) {
         const key = newBlobKey()
         async function* failing() {
@@ -83,7 +83,7 @@ for (const [name, blobs] of stores)
       assert.equal(s3.unfinished.size, 0)
     })
 
-    test('removed is gone, and who had it open reads to its end', async () => {
+    test('a removed content is gone, and a reader that has opened it reads to its end', async () => {
       const key = newBlobKey()
       await blobs.write(key, of('kept open'))
       const open = (await blobs.read(key))!
@@ -92,7 +92,7 @@ for (const [name, blobs] of stores)
       assert.equal(await blobs.read(key), undefined)
     })
 
-    test('keys are listed with their age, many of them', async () => {
+    test('all keys are listed with the time of their last change', async () => {
       const made = new Set(Array.from({ length: 120 }, newBlobKey))
       await Promise.all([...made].map((key) => blobs.write(key, of('x'))))
       const found = await Array.fromAsync(blobs.keys())
@@ -102,13 +102,13 @@ for (const [name, blobs] of stores)
       assert.ok(!(await keysOf(blobs)).some((key) => made.has(key)))
     })
 
-    test('a key that is none is refused before anything is touched', async () => {
+    test('an invalid key is rejected before the store is touched', async () => {
       for (const key of ['../../etc/passwd', 'x', '', 'A'.repeat(32), `${newBlobKey()}/x`])
-        await assert.rejects(async () => await blobs.read(key), /no key of a blob/)
+        await assert.rejects(async () => await blobs.read(key), /not a blob key/)
     })
   })
 
-test('S3: trouble that passes is tried again, trouble that stays is told', async () => {
+test('S3: temporary failures are retried, permanent ones are reported', async () => {
   const blobs = createS3Blobs(s3.settings, systemClock)
   const key = newBlobKey()
   let left = 2
@@ -118,12 +118,12 @@ test('S3: trouble that passes is tried again, trouble that stays is told', async
   s3.trouble = () => 500
   await assert.rejects(blobs.read(key), /answered 500 to GET .*InternalError/)
   s3.trouble = () => undefined
-  const stranger = createS3Blobs({ ...s3.settings, secretKey: 'wrong' }, systemClock)
-  await assert.rejects(stranger.read(key), /answered 403 .*SignatureDoesNotMatch/)
-  await assert.rejects(stranger.write(newBlobKey(), of('x')), /SignatureDoesNotMatch/)
+  const unauthorized = createS3Blobs({ ...s3.settings, secretKey: 'wrong' }, systemClock)
+  await assert.rejects(unauthorized.read(key), /answered 403 .*SignatureDoesNotMatch/)
+  await assert.rejects(unauthorized.write(newBlobKey(), of('x')), /SignatureDoesNotMatch/)
 })
 
-test('S3: whatever else lies in the bucket is left alone', async () => {
+test('S3: other objects in the bucket are ignored', async () => {
   const blobs = createS3Blobs(s3.settings, systemClock)
   const key = newBlobKey()
   s3.objects.set('readme.txt', { bytes: Buffer.from('x'), at: new Date() })

@@ -1,4 +1,4 @@
-/** Contents of any size by key: in files of the data directory, or in an S3-compatible store. What they mean stands elsewhere. */
+/** Stores contents of any size by key, in the data directory or in an S3-compatible store. Services know what a key means. */
 import type { Readable } from 'node:stream'
 import { newId } from '../ids.ts'
 
@@ -6,7 +6,7 @@ export interface S3Settings {
   /** `https://host:port`, without a path. */
   origin: string
   bucket: string
-  /** Within the bucket; empty: all of it. */
+  /** Folder within the bucket; empty for the whole bucket. */
   folder: string
   region: string
   accessKey: string
@@ -21,15 +21,15 @@ export interface ByteRange {
 
 export interface Blobs {
   /**
-   * Resolves when all of it would survive a power cut; until then nobody can read any of it. The next piece is asked for
-   * when there is room for it. Whoever fails calls `remove`.
+   * Resolves when the content is durable; before that it cannot be read. Takes the next piece only when there is room for it.
+   * After a failure the caller calls `remove`.
    */
   write(key: string, content: AsyncIterable<Uint8Array>): Promise<void>
-  /** Undefined when there is no such content. What was opened can be read to its end, also when it is removed meanwhile. */
+  /** Returns undefined if there is no such content. A reader that is open reads to the end, even if the content is removed. */
   read(key: string, range?: ByteRange): Promise<Readable | undefined>
-  /** Also what an interrupted write has left; nothing there is fine. */
+  /** Removes the content, or what an interrupted write has left; does nothing if there is none. */
   remove(key: string): Promise<void>
-  /** All keys that hold anything, in no order, also of writes that are under way or were interrupted. */
+  /** Lists all keys in no particular order, including those of unfinished and interrupted writes. */
   keys(): AsyncIterable<{ key: string; changedAt: Date }>
 }
 
@@ -37,8 +37,8 @@ export const newBlobKey = () => newId().replaceAll('-', '')
 
 export const blobKeyPattern = /^[0-9a-f]{32}$/
 
-/** `ab/cd/abcd…`: no folder has more than some hundred entries even with millions of contents. */
+/** Returns `ab/cd/abcd…`, so that a folder has a few hundred entries even with millions of contents. */
 export function pathOfKey(key: string): string {
-  if (!blobKeyPattern.test(key)) throw new Error(`${key} is no key of a blob`)
+  if (!blobKeyPattern.test(key)) throw new Error(`${key} is not a blob key`)
   return `${key.slice(0, 2)}/${key.slice(2, 4)}/${key}`
 }

@@ -1,13 +1,13 @@
 /**
- * `<directory>/ab/cd/<key>`, written as `<directory>/unfinished/<key>` first. Before a write resolves, the bytes, the name and
- * every folder that was made on the way are on the disk.
+ * Stores contents as `<directory>/ab/cd/<key>`, written as `<directory>/unfinished/<key>` first. Before a write resolves, the
+ * bytes, the name and every new folder are synced to disk.
  */
 import { constants, promises as fs } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type Blobs, blobKeyPattern, pathOfKey } from './blobs.ts'
 
 const unfinished = 'unfinished'
-/** Kept in mind. */
+/** Limits the paths in `durable`. */
 const foldersMax = 20_000
 
 export function createFileBlobs(directory: string): Blobs {
@@ -16,13 +16,13 @@ export function createFileBlobs(directory: string): Blobs {
 
   const durable = new Set<string>()
 
-  /** With every folder that leads there, each noted durably in the one above, whoever made it. */
+  /** Creates a folder and its parents, and syncs each entry in its parent, even if another process created it. */
   async function makeFolder(path: string) {
     if (durable.has(path)) return
     if (path === directory) await fs.mkdir(path, { recursive: true, mode: 0o700 })
     else {
       await makeFolder(dirname(path))
-      await fs.mkdir(path, { mode: 0o700 }).catch(unlessThere)
+      await fs.mkdir(path, { mode: 0o700 }).catch(unlessExists)
     }
     await syncFolder(dirname(path))
     if (durable.size > foldersMax) durable.clear()
@@ -94,6 +94,6 @@ function unlessMissing(error: unknown): undefined {
   if (code !== 'ENOENT' && code !== 'ENOTDIR') throw error
 }
 
-function unlessThere(error: unknown) {
+function unlessExists(error: unknown) {
   if ((error as { code?: string }).code !== 'EEXIST') throw error
 }

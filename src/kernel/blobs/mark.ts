@@ -1,4 +1,4 @@
-/** Where a store says whose it is: beside another database, every content of its owner would look left over. */
+/** Marks which database a blob store belongs to. With another database, every content would look like an orphan. */
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import type { Blobs } from './blobs.ts'
@@ -11,7 +11,7 @@ export async function readMark(blobs: Blobs): Promise<string | undefined> {
 }
 
 export async function writeMark(blobs: Blobs, mark: string) {
-  // A crash may have left half of it.
+  // A crash may have left an incomplete mark.
   await blobs.remove(markKey)
   await blobs.write(markKey, Readable.from([Buffer.from(mark)]))
 }

@@ -3,6 +3,6 @@ import type { Blobs, S3Settings } from './blobs.ts'
 import { createFileBlobs } from './files.ts'
 import { createS3Blobs } from './s3.ts'
 
-/** Nothing is touched until it is used. */
+/** Opens the configured store; makes no request and creates no folder until the first use. */
 export const createBlobs = (settings: { directory: string; s3: S3Settings | undefined }, now: Clock): Blobs =>
   settings.s3 ? createS3Blobs(settings.s3, now) : createFileBlobs(settings.directory)

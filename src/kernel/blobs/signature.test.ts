@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { hashOf, queryOf, sign } from './signature.ts'
 
-// The worked examples of "Authenticating Requests: Using the Authorization Header" in the reference of Amazon S3.
+// Worked examples from "Authenticating Requests: Using the Authorization Header" in the Amazon S3 reference.
 const credentials = {
   accessKey: 'AKIAIOSFODNN7EXAMPLE',
   secretKey: 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY',
@@ -47,6 +47,6 @@ for (const [what, request, signature] of [
     assert.match(authorization!, /Credential=AKIAIOSFODNN7EXAMPLE\/20130524\/us-east-1\/s3\/aws4_request/)
   })
 
-test('parameters are sorted and encoded to the letter of RFC 3986', () => {
+test('query parameters are sorted and percent-encoded as RFC 3986 requires', () => {
   assert.equal(queryOf({ b: "!'()* +/=&~", a: 'ü', 'A-b': '' }), 'A-b=&a=%C3%BC&b=%21%27%28%29%2A%20%2B%2F%3D%26~')
 })

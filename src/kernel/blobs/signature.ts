@@ -1,13 +1,13 @@
-/** AWS Signature Version 4 in the Authorization header: what every S3-compatible store understands. */
+/** AWS Signature Version 4 in the Authorization header, which every S3-compatible store accepts. */
 import { createHash, createHmac } from 'node:crypto'
 
-export interface Signed {
+export interface RequestToSign {
   method: string
   host: string
-  /** As it is sent, encoded. */
+  /** Percent-encoded, exactly as sent. */
   path: string
   query: Record<string, string>
-  /** Lower case; all of them are signed. */
+  /** Names in lower case; all headers are signed. */
   headers: Record<string, string>
   /** Hexadecimal SHA-256 of the body. */
   bodyHash: string
@@ -21,7 +21,7 @@ export const hashOf = (...pieces: Uint8Array[]) => {
 
 const hmac = (key: string | Buffer, text: string) => createHmac('sha256', key).update(text).digest()
 
-/** RFC 3986: encodeURIComponent leaves five characters that AWS wants encoded. */
+/** Encodes as RFC 3986 requires: encodeURIComponent leaves five characters unencoded that AWS expects encoded. */
 export const encoded = (text: string) =>
   encodeURIComponent(text).replace(/[!'()*]/g, (letter) => `%${letter.charCodeAt(0).toString(16).toUpperCase()}`)
 
@@ -32,9 +32,9 @@ export const queryOf = (query: Record<string, string>) =>
     .map((pair) => pair.join('='))
     .join('&')
 
-/** The headers to send: the given ones with host, date, hash of the body and Authorization. */
+/** Returns the headers to send: the given ones plus host, date, body hash and Authorization. */
 export function sign(
-  request: Signed,
+  request: RequestToSign,
   credentials: { accessKey: string; secretKey: string; region: string },
   at: Date,
 ): Record<string, string> {

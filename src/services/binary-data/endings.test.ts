@@ -14,7 +14,7 @@ import { Identity } from '../../identity/contract.ts'
 import { backupKeyOf } from '../../kernel/backup/authentication.ts'
 import { newBlobKey, pathOfKey } from '../../kernel/blobs/blobs.ts'
 import { createFileBlobs } from '../../kernel/blobs/files.ts'
-import { holdRemovals } from '../../kernel/blobs/hold.ts'
+import { pauseRemovals } from '../../kernel/blobs/removal-lock.ts'
 import { readMigrations } from '../../kernel/migrate.ts'
 import { TenantDeleted } from '../tenants/events.ts'
 import binaryData from './index.ts'
@@ -188,7 +188,7 @@ test('what is deleted while a backup reads keeps its content until then', async 
   await settled()
   const before = files()
   await anotherPool(connectionOf(at.house)).begin(async (backup) => {
-    await holdRemovals(backup)
+    await pauseRemovals(backup)
     await at.upload(endpoint, '/files/a', 'new')
     assert.equal((await at.admin(`DELETE ${root}${endpoint.path}/files/a`)).status, 204)
     await periodic('binary-data.sweep')

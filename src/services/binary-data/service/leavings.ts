@@ -3,8 +3,8 @@
  * leaves a content without a row, never a row without a content.
  */
 import type { Blobs } from '../../../kernel/blobs/blobs.ts'
-import { mayRemove } from '../../../kernel/blobs/hold.ts'
 import { markKey, readMark, writeMark } from '../../../kernel/blobs/mark.ts'
+import { mayRemove } from '../../../kernel/blobs/removal-lock.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { defineJob } from '../../../kernel/jobs.ts'

@@ -1,0 +1,28 @@
+/**
+ * Keeps contents from being removed while a backup or a restore copies them; rows can still be deleted, and their contents go
+ * later. Removers share one advisory lock and copiers another, so neither kind waits for its own.
+ */
+import type { Sql } from '../db.ts'
+
+const lockSpace = 'kernel.blobs'
+const [copying, removing] = [1, 2]
+
+/** Returns false while a backup or restore copies. Call it in the transaction that removes contents, after selecting them. */
+export async function mayRemove(sql: Sql): Promise<boolean> {
+  // Also fails when a copier waits for this lock.
+  const [lock] =
+    await sql`select pg_try_advisory_xact_lock_shared(hashtext(${lockSpace}), ${removing}::integer) as mine`
+  if (!lock?.mine) return false
+  const rows = await sql`
+    select from pg_locks
+    where locktype = 'advisory' and classid = hashtext(${lockSpace})::oid and objid = ${copying}::integer::oid and objsubid = 2
+      and database = (select oid from pg_database where datname = current_database()) and granted limit 1`
+  return rows.length === 0
+}
+
+/** Pauses removals until this transaction ends; waits for running ones. Take the snapshot of rows after this call. */
+export async function pauseRemovals(sql: Sql) {
+  await sql`select pg_advisory_xact_lock_shared(hashtext(${lockSpace}), ${copying}::integer)`
+  await sql`select pg_advisory_lock(hashtext(${lockSpace}), ${removing}::integer)`
+  await sql`select pg_advisory_unlock(hashtext(${lockSpace}), ${removing}::integer)`
+}
