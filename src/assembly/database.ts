@@ -22,7 +22,7 @@ export async function openDatabase(config: Config, log: Log): Promise<Database> 
     }
     const server = await startEmbeddedPostgres({
       directory: postgresDirectory(config),
-      revive: true,
+      restart: true,
       log: (line) => log.warn({ from: 'postgres' }, line),
     })
     return {

@@ -26,14 +26,14 @@ import pg from 'pg'
 import { atTheEnd } from '../../test/harness/database.ts'
 import { layout } from './embedded-postgres/cluster.ts'
 import type { PostgresConnection } from './embedded-postgres/connection.ts'
-import { family } from './embedded-postgres/orphan.ts'
+import { processTree } from './embedded-postgres/orphan.ts'
 import { connectEmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres.ts'
 
 const isRoot = process.getuid?.() === 0
 const here = dirname(fileURLToPath(import.meta.url))
 const nobody = { uid: 65534, gid: 65534 }
 
-// mkdtemp makes it 0700: as root, the server's account cannot get here by any path.
+// mkdtemp creates it with mode 0700: if we are root, the server's account cannot reach it by any path.
 const root = mkdtempSync(join(tmpdir(), 'waypost-postgres-test-'))
 const directory = join(root, 'my däta', 'postgres')
 const children: ChildProcess[] = []
@@ -55,13 +55,13 @@ async function query(connection: PostgresConnection, text: string): Promise<Reco
   }
 }
 
-/** Another process that runs `body`; `start` and `connect` are ours, `say` gives the next line to its reader. */
-function runApart(body: string, options: SpawnOptions & { source?: string; node?: string } = {}) {
+/** Runs `body` in another process; in it `start` and `connect` are ours, and `report` sends a line to `nextReport`. */
+function runInAnotherProcess(body: string, options: SpawnOptions & { source?: string; node?: string } = {}) {
   const { source = here, node = process.execPath, ...rest } = options
   const prelude = `
     import { startEmbeddedPostgres, connectEmbeddedPostgres as connect } from ${JSON.stringify(join(source, 'embedded-postgres.ts'))}
     const start = (directory) => startEmbeddedPostgres({ directory, log: console.error })
-    const say = (value) => console.log(JSON.stringify(value))
+    const report = (value) => console.log(JSON.stringify(value))
     const directory = process.argv[1]
     `
   const child = spawn(node, ['--input-type=module', '-e', prelude + body, directory], {
@@ -70,14 +70,14 @@ function runApart(body: string, options: SpawnOptions & { source?: string; node?
     ...rest,
   })
   children.push(child)
-  const said = createInterface({ input: child.stdout! })[Symbol.asyncIterator]()
+  const reports = createInterface({ input: child.stdout! })[Symbol.asyncIterator]()
   const exit = once(child, 'exit') as Promise<[number | null]>
-  return { child, exit, hear: async () => JSON.parse((await said.next()).value ?? 'null') }
+  return { child, exit, nextReport: async () => JSON.parse((await reports.next()).value ?? 'null') }
 }
 
-/** Without a signal to it, for it may belong to another user; a zombie is not running. */
+/** Sends no signal, because the process may belong to another user; a zombie does not count as running. */
 function isRunning(pid: number): boolean {
-  return family(pid).length > 1
+  return processTree(pid).length > 1
 }
 
 async function eventually(holds: () => boolean, seconds = 5): Promise<void> {
@@ -88,7 +88,7 @@ async function eventually(holds: () => boolean, seconds = 5): Promise<void> {
   }
 }
 
-test('a fresh directory becomes a database that keeps its data over a restart', async () => {
+test('a start in an empty directory creates a database, which keeps its data over a restart', async () => {
   const first = await start()
   await query(first.connection, `create table kept as select 'ä' as letter`)
   const [locale] = await query(
@@ -109,7 +109,7 @@ test('a fresh directory becomes a database that keeps its data over a restart', 
   await second.stop()
 })
 
-test('the password is required, also of a superuser on the same machine', async () => {
+test('the server requires the password, also from a superuser on the same machine', async () => {
   const server = await start()
   for (const connection of [server.connection, server.administration])
     for (const password of ['', 'wrong']) {
@@ -131,7 +131,7 @@ const rightsOf = async (connection: PostgresConnection) =>
     )
   )[0]
 
-test('the platform works as a role that owns its database and can do nothing to the machine', async () => {
+test('the platform connects as a role that owns its database but has no access to files or programs', async () => {
   const server = await start()
   assert.equal(statSync(join(directory, 'owner-password')).mode & 0o777, 0o600)
   assert.deepEqual(await rightsOf(server.connection), { hasMore: false, ownsDatabase: true })
@@ -154,7 +154,7 @@ test('the platform works as a role that owns its database and can do nothing to 
   await server.stop()
 })
 
-/** A directory as a Waypost leaves it that worked as superuser, with one object of each kind. */
+/** Creates a directory as left by a Waypost that connected as superuser, with one object of each kind. */
 async function anOlderDirectory(where: string) {
   const server = await start(where)
   await query(
@@ -186,7 +186,7 @@ const foreignObjects = `
     where pronamespace = 'old'::regnamespace and proowner <> current_user::regrole
   union all select 'type ' || oid::regtype from pg_type where typnamespace = 'old'::regnamespace and typowner <> current_user::regrole`
 
-test('a directory whose platform worked as superuser is handed over to the owner at the next start', async () => {
+test('the next start gives a database of an older version, which connected as superuser, to the owner role', async () => {
   const where = join(root, 'older', 'postgres')
   await anOlderDirectory(where)
   const server = await start(where)
@@ -198,7 +198,7 @@ test('a directory whose platform worked as superuser is handed over to the owner
     alter table old.daily detach partition old.daily_1; drop table old.daily_1, public.loose; select nextval('old.numbers')`,
   )
 
-  // Somebody went back to the older version for a while, and was interrupted; a copy came without the password of the role.
+  // An older version created a table in between, and the password of the role is missing, as in an incomplete copy.
   await query(server.administration, 'create table old.later (a int)')
   const { password } = server.connection
   await server.stop()
@@ -210,7 +210,7 @@ test('a directory whose platform worked as superuser is handed over to the owner
   await again.stop()
 })
 
-test('beside a platform of an older version, which has no such role, a command works as superuser', async () => {
+test('a command connects as superuser to the server of an older platform, which has no owner role', async () => {
   const where = join(root, 'older-running', 'postgres')
   const server = await start(where)
   rmSync(join(where, 'owner-password'))
@@ -218,12 +218,12 @@ test('beside a platform of an older version, which has no such role, a command w
   await server.stop()
 })
 
-test('another process finds the running server, and none when it has stopped', async () => {
+test('another process finds a running server, and finds none once it has stopped', async () => {
   assert.equal(await connectEmbeddedPostgres(directory), undefined)
   assert.equal(await connectEmbeddedPostgres(join(root, 'nowhere')), undefined)
   const server = await start()
-  const apart = runApart('say(await connect(directory))')
-  const connection = await apart.hear()
+  const other = runInAnotherProcess('report(await connect(directory))')
+  const connection = await other.nextReport()
   assert.deepEqual(connection, server.connection)
   assert.deepEqual(await query(connection, 'select 1 as one'), [{ one: 1 }])
   await server.stop()
@@ -237,7 +237,7 @@ test('a second start in the same directory is refused while the first one runs',
   await server.stop()
 })
 
-test('warnings reach the log, but not the errors that a client gets itself', async () => {
+test('the log has warnings of the server, but not the errors that a client receives', async () => {
   lines.length = 0
   const server = await start()
   await query(server.connection, `do $$ begin raise warning 'look %', E'here\\nand there'; end $$`)
@@ -247,21 +247,21 @@ test('warnings reach the log, but not the errors that a client gets itself', asy
 })
 
 test('the server stops by itself when its platform is killed', async () => {
-  const apart = runApart('say((await start(directory)).pids())')
-  const [pid] = await apart.hear()
-  apart.child.kill('SIGKILL')
+  const other = runInAnotherProcess('report((await start(directory)).pids())')
+  const [pid] = await other.nextReport()
+  other.child.kill('SIGKILL')
   await eventually(() => !isRunning(pid))
 })
 
-test('a server left behind by a killed platform is replaced at once', async () => {
-  const apart = runApart('say((await start(directory)).pids())')
-  const pids: number[] = await apart.hear()
-  const guards = family(apart.child.pid!).filter((pid) => pid !== apart.child.pid && pid !== pids[0])
+test('a start at once replaces the server that a killed platform left running', async () => {
+  const other = runInAnotherProcess('report((await start(directory)).pids())')
+  const pids: number[] = await other.nextReport()
+  const guards = processTree(other.child.pid!).filter((pid) => pid !== other.child.pid && pid !== pids[0])
   assert.equal(guards.length, 1)
   for (const guard of guards) process.kill(guard, 'SIGKILL')
-  apart.child.kill('SIGKILL')
-  await apart.exit
-  assert.ok(isRunning(pids[0]!), 'it has been left behind')
+  other.child.kill('SIGKILL')
+  await other.exit
+  assert.ok(isRunning(pids[0]!), 'the server is still running')
 
   const before = performance.now()
   const server = await start()
@@ -271,7 +271,7 @@ test('a server left behind by a killed platform is replaced at once', async () =
   await server.stop()
 })
 
-test('a server that dies is told, and can be started again at once', async () => {
+test('a dead server is reported with its exit code, and can be started again at once', async () => {
   const server = await start()
   process.kill(server.pids()[0]!, 'SIGKILL')
   assert.equal(await server.exited, 128 + 9)
@@ -282,61 +282,61 @@ test('a server that dies is told, and can be started again at once', async () =>
   await next.stop()
 })
 
-test('a stale pid file with the number of a living stranger is no obstacle', async () => {
+test('a stale pid file with the pid of an unrelated process does not keep the server from starting', async () => {
   const { cluster } = layout(directory)
   const { uid, gid } = statSync(cluster)
-  const stranger = spawn('sleep', ['60'], { uid, gid, stdio: 'ignore' })
-  children.push(stranger)
-  for (const pid of [1, stranger.pid!]) {
+  const unrelated = spawn('sleep', ['60'], { uid, gid, stdio: 'ignore' })
+  children.push(unrelated)
+  for (const pid of [1, unrelated.pid!]) {
     writeFileSync(join(cluster, 'postmaster.pid'), `${pid}\n${cluster}\n1700000000\n5432\n/tmp\n\n  1 1\nready   \n`)
     chownSync(join(cluster, 'postmaster.pid'), uid, gid)
     const server = await start()
     await server.stop()
   }
-  assert.equal(stranger.signalCode, null)
-  stranger.kill()
+  assert.equal(unrelated.signalCode, null)
+  unrelated.kill()
 })
 
-test('Ctrl-C in a terminal leaves the server to the platform', async () => {
-  const apart = runApart(
+test('Ctrl-C in a terminal reaches the platform, which stops the server', async () => {
+  const other = runInAnotherProcess(
     `const server = await start(directory)
      process.once('SIGINT', async () => {
        const up = await connect(directory)
        await server.stop()
-       say({ up: up !== undefined, stopped: (await connect(directory)) === undefined })
+       report({ up: up !== undefined, stopped: (await connect(directory)) === undefined })
      })
-     say('ready')`,
+     report('ready')`,
     { detached: true },
   )
-  await apart.hear()
-  process.kill(-apart.child.pid!, 'SIGINT')
-  assert.deepEqual(await apart.hear(), { up: true, stopped: true })
-  assert.deepEqual(await apart.exit, [0, null])
+  await other.nextReport()
+  process.kill(-other.child.pid!, 'SIGINT')
+  assert.deepEqual(await other.nextReport(), { up: true, stopped: true })
+  assert.deepEqual(await other.exit, [0, null])
 })
 
-test('a database of another major version is refused', async () => {
+test('a database of another major version is rejected', async () => {
   const file = join(layout(directory).cluster, 'PG_VERSION')
-  const ours = readFileSync(file, 'utf8')
+  const original = readFileSync(file, 'utf8')
   writeFileSync(file, '15\n')
   await assert.rejects(
     start(),
-    /was made by PostgreSQL 15, but this Waypost brings PostgreSQL \d+, which cannot read it/,
+    /was made by PostgreSQL 15, but this Waypost includes PostgreSQL \d+, which cannot read it/,
   )
-  writeFileSync(file, ours)
+  writeFileSync(file, original)
   await (await start()).stop()
 })
 
-test('an interrupted first start does not poison the next one', async () => {
+test('a start succeeds after an interrupted first start', async () => {
   const fresh = join(root, 'interrupted')
-  const apart = runApart(`await start(${JSON.stringify(fresh)})`)
+  const other = runInAnotherProcess(`await start(${JSON.stringify(fresh)})`)
   const place = () => dirname(layout(fresh).cluster)
   const partial = () => existsSync(place()) && readdirSync(place()).find((name) => name.startsWith('cluster.partial-'))
   await eventually(() => {
     const name = partial()
     return Boolean(name && existsSync(join(place(), name, 'global')))
   })
-  apart.child.kill('SIGKILL')
-  await apart.exit
+  other.child.kill('SIGKILL')
+  await other.exit
   assert.ok(!existsSync(layout(fresh).cluster))
   const server = await start(fresh)
   assert.deepEqual(await query(server.connection, 'select 1 as one'), [{ one: 1 }])
@@ -355,8 +355,8 @@ function withDependencies(name: string, found = new Set<string>()): Set<string> 
   return found
 }
 
-/** A clone with just what an embedded server needs, and with the library links not made, as npm leaves it. */
-function makeClone(name: string): { home: string; source: string; node: string; library: string } {
+/** Creates a clone with only what an embedded server needs, without the library links, as npm leaves it. */
+function createClone(name: string): { home: string; source: string; node: string; library: string } {
   const home = mkdtempSync(join(tmpdir(), `waypost-clone-${name}-`))
   atTheEnd(() => {
     chmodSync(library, 0o755)
@@ -387,45 +387,55 @@ function makeClone(name: string): { home: string; source: string; node: string; 
   return { home, source, node, library }
 }
 
-test('an ordinary user starts it from a clone whose node_modules is read-only and lacks the links', async () => {
-  const clone = makeClone('readonly')
+test('an ordinary user starts the server from a clone whose node_modules is read-only and lacks the links', async () => {
+  const clone = createClone('readonly')
   const data = mkdtempSync(join(clone.home, 'data-'))
-  // As root, everything stays root's and is only readable for the user; as anyone else we are that user.
+  // As root, the clone stays with root and the user can only read it; otherwise we are that user.
   if (isRoot) chownSync(data, nobody.uid, nobody.gid)
   chmodSync(clone.library, 0o555)
   chmodSync(clone.home, 0o755)
   const body = `
     const server = await start(${JSON.stringify(join(data, 'postgres'))})
-    say({ uid: process.getuid(), connection: server.connection })
+    report({ uid: process.getuid(), connection: server.connection })
     process.once('SIGTERM', () => server.stop())`
-  const apart = runApart(body, { source: clone.source, node: clone.node, env: {}, ...(isRoot ? nobody : {}) })
-  const { uid, connection } = (await apart.hear()) as { uid: number; connection: PostgresConnection }
+  const other = runInAnotherProcess(body, {
+    source: clone.source,
+    node: clone.node,
+    env: {},
+    ...(isRoot ? nobody : {}),
+  })
+  const { uid, connection } = (await other.nextReport()) as { uid: number; connection: PostgresConnection }
   assert.equal(uid, isRoot ? nobody.uid : process.getuid?.())
   assert.deepEqual(await query(connection, 'select 1 as one'), [{ one: 1 }])
   assert.equal(statSync(layout(join(data, 'postgres')).cluster).uid, uid)
-  apart.child.kill('SIGTERM')
-  assert.deepEqual(await apart.exit, [0, null])
-  assert.ok(!existsSync(join(clone.library, 'libpq.so.5')), 'node_modules is as it was')
+  other.child.kill('SIGTERM')
+  assert.deepEqual(await other.exit, [0, null])
+  assert.ok(!existsSync(join(clone.library, 'libpq.so.5')), 'node_modules is unchanged')
 
   if (isRoot) {
     const server = await start(join(data, 'postgres'))
-    assert.equal(statSync(layout(join(data, 'postgres')).cluster).uid, uid, 'root leaves the database to its owner')
+    assert.equal(
+      statSync(layout(join(data, 'postgres')).cluster).uid,
+      uid,
+      'the database keeps its owner when root starts it',
+    )
     assert.equal(statSync(server.connection.host).uid, uid)
     await server.stop()
   }
 })
 
-test('two platforms start at once from a clone that nobody else can enter', async () => {
-  const clone = makeClone('closed')
+test('two platforms start at the same time from a clone that other users cannot enter', async () => {
+  const clone = createClone('closed')
   assert.equal(statSync(clone.home).mode & 0o777, 0o700)
   const starts = ['one', 'two'].map((name) => {
     const body = `
       const server = await start(${JSON.stringify(join(clone.home, name))})
-      say(server.connection)
+      report(server.connection)
       process.once('SIGTERM', () => server.stop())`
-    return runApart(body, { source: clone.source })
+    return runInAnotherProcess(body, { source: clone.source })
   })
-  for (const { hear } of starts) assert.deepEqual(await query(await hear(), 'select 1 as one'), [{ one: 1 }])
+  for (const { nextReport } of starts)
+    assert.deepEqual(await query(await nextReport(), 'select 1 as one'), [{ one: 1 }])
   for (const { child } of starts) child.kill('SIGTERM')
   for (const { exit } of starts) assert.deepEqual(await exit, [0, null])
 })

@@ -6,23 +6,23 @@ import { locateBinaries } from './embedded-postgres/binaries.ts'
 import {
   adoptCluster,
   choosePlace,
+  createCluster,
   layout,
-  makeCluster,
   readPassword,
   refuseOtherMajor,
-  removeLeftovers,
+  removePartialClusters,
   superuser,
   writeDurably,
 } from './embedded-postgres/cluster.ts'
 import type { PostgresConnection } from './embedded-postgres/connection.ts'
 import { stopOrphan } from './embedded-postgres/orphan.ts'
 import { ensureOwner, owner, readOwnerPassword } from './embedded-postgres/owner.ts'
-import { revived } from './embedded-postgres/revive.ts'
+import { startWithRestarts } from './embedded-postgres/restart.ts'
 import { startServer } from './embedded-postgres/server.ts'
 import { settings } from './embedded-postgres/settings.ts'
 import {
+  createSocketDirectory,
   isListening,
-  makeSocketDirectory,
   port,
   recordedSocketDirectory,
   removeSocketDirectory,
@@ -30,37 +30,37 @@ import {
 } from './embedded-postgres/socket.ts'
 
 export type EmbeddedPostgres = {
-  /** As the role that owns the database and is no superuser. */
+  /** Connects as the role that owns the database and is not a superuser. */
   connection: PostgresConnection
-  /** As superuser. */
+  /** Connects as superuser. */
   administration: PostgresConnection
-  /** Stops the server within 8 seconds; what was committed is safe in any case. */
+  /** Stops the server within 8 seconds; committed data is safe in any case. */
   stop(): Promise<void>
-  /** The server's processes, the main one first. */
+  /** Pids of the server's processes, the main one first. */
   pids(): number[]
-  /** Resolves with the exit code if the server ends without having been stopped. */
+  /** Resolves with the exit code if the server exits without `stop`. */
   exited: Promise<number>
 }
 
 export type EmbeddedPostgresOptions = {
-  /** A directory for the server alone, such as <data>/postgres; made if missing. */
+  /** A directory for the server only, such as <data>/postgres; created if missing. */
   directory: string
   log(line: string): void
-  /** What the machine has, where the operating system does not know. */
+  /** Memory of the machine, if the operating system does not report it correctly. */
   memoryBytes?: number
-  /** Starts it again, at the same address, when it ends by itself: then `exited` never resolves. */
-  revive?: boolean
-  /** In place of the usual ones, for a server whose data nobody will miss. */
+  /** Restarts the server at the same address when it exits by itself; then `exited` never resolves. */
+  restart?: boolean
+  /** Overrides settings, for a server whose data may be lost. */
   settings?: Record<string, string | number>
 }
 
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const directory = resolve(options.directory)
-  // Whoever holds this may stop a server that is still running here: it has lost its platform.
+  // With this lock held, a server that still runs in the directory is an orphan and may be stopped.
   const lock = lockDirectory(directory)
   let socketDirectory: string | undefined
   const cleanUp = () => {
-    // Once: after a server that died and was stopped too, the record may already be its successor's.
+    // Only once: after a server died and was stopped, the record may already belong to the next one.
     if (socketDirectory) {
       rmSync(layout(directory).socket, { force: true })
       removeSocketDirectory(socketDirectory)
@@ -73,7 +73,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     const { cluster, socket } = layout(directory)
     const account = chooseAccount(cluster)
     const binaries = locateBinaries(account, directory)
-    removeLeftovers(cluster)
+    removePartialClusters(cluster)
     const isNew = !existsSync(cluster)
     if (!isNew) {
       refuseOtherMajor(cluster, binaries)
@@ -81,19 +81,19 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
       adoptCluster(cluster, account)
     }
     removeSocketDirectory(recordedSocketDirectory(socket))
-    socketDirectory = makeSocketDirectory(account)
+    socketDirectory = createSocketDirectory(account)
     writeDurably(socket, socketDirectory)
-    if (isNew) await makeCluster(cluster, directory, binaries, account, socketDirectory)
+    if (isNew) await createCluster(cluster, directory, binaries, account, socketDirectory)
 
     const administration = administrationOf(directory, socketDirectory)
     const serverSettings = { ...settings(socketDirectory, options.memoryBytes), ...options.settings }
     const start = () => startServer({ cluster, binaries, account, settings: serverSettings, log: options.log })
-    const again = async () => {
+    const stopOrphanAndStart = async () => {
       await stopOrphan(cluster)
       removeSockets(administration.host)
       return await start()
     }
-    const server = options.revive ? await revived(again, options.log) : await start()
+    const server = options.restart ? await startWithRestarts(stopOrphanAndStart, options.log) : await start()
     server.exited.then(cleanUp)
     try {
       await ensureOwner(directory, administration)
@@ -117,7 +117,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   }
 }
 
-/** How to reach the server that another process runs in this directory; undefined when none is running. */
+/** Returns the connection to a server that another process runs in this directory; undefined if none is running. */
 export async function connectEmbeddedPostgres(
   directory: string,
   as: 'owner' | 'superuser' = 'owner',
@@ -131,7 +131,7 @@ function administrationOf(directory: string, host: string): PostgresConnection {
   return { host, port, user: superuser, password: readPassword(directory), database: 'postgres' }
 }
 
-/** As superuser beside a running platform of an older version, which has made no other role. */
+/** Connects as superuser if a platform of an older version runs the server, because that has created no other role. */
 function connectionTo(directory: string, host: string): PostgresConnection {
   const password = readOwnerPassword(directory)
   if (password === undefined) return administrationOf(directory, host)

@@ -1,21 +1,20 @@
 import { lchownSync, lstatSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 
-/** An account of the operating system that the server runs as, when it is not our own. */
+/** The operating system account that the server runs as, if it is not the platform's own. */
 export type Account = { uid: number; gid: number }
 
 /**
- * PostgreSQL refuses to run as root. As root we run it as the owner of the existing database, so that a database made by
- * an ordinary user stays theirs, or that an account `postgres` installed later changes nothing; else as `postgres`, else
- * `nobody`. As anyone else it runs as ourselves: undefined.
+ * Chooses the account for the server; undefined means the platform's own. PostgreSQL refuses to run as root, so root uses the
+ * owner of an existing database, then `postgres`, then `nobody`.
  */
 export function chooseAccount(cluster: string): Account | undefined {
-  const ours = process.getuid?.()
+  const ownUid = process.getuid?.()
   const owner = statSync(cluster, { throwIfNoEntry: false })
-  if (ours !== 0) {
-    if (owner && owner.uid !== ours) {
+  if (ownUid !== 0) {
+    if (owner && owner.uid !== ownUid) {
       throw new Error(
-        `The database in ${cluster} belongs to another user (uid ${owner.uid}, we are ${ours}); run as that user.`,
+        `The database in ${cluster} belongs to another user (uid ${owner.uid}, this process has uid ${ownUid}); run Waypost as that user.`,
       )
     }
     return undefined
@@ -24,26 +23,28 @@ export function chooseAccount(cluster: string): Account | undefined {
   const accounts = readFileSync('/etc/passwd', 'utf8').split('\n')
   for (const name of ['postgres', '_postgres', 'nobody']) {
     const fields = accounts.find((line) => line.startsWith(`${name}:`))?.split(':')
-    // `| 0`: macOS gives nobody the uid 4294967294, which Node wants as -2.
+    // `| 0` converts macOS's uid of nobody, 4294967294, to -2, as Node expects it.
     if (fields && Number(fields[2]) !== 0) return { uid: Number(fields[2]) | 0, gid: Number(fields[3]) | 0 }
   }
-  throw new Error('PostgreSQL refuses to run as root, and there is no user postgres or nobody to run it as.')
+  throw new Error(
+    'PostgreSQL refuses to run as root, and there is no user postgres or nobody to run it as. Run Waypost as an ordinary user.',
+  )
 }
 
-/** Gives a path to the account; a database restored by root from a backup needs it all the way down. */
-export function handOver(path: string, account: Account | undefined): void {
+/** Gives a path and everything below it to the account, for example a database that root has restored from a copy. */
+export function changeOwner(path: string, account: Account | undefined): void {
   if (!account) return
   const status = lstatSync(path)
   try {
-    // Not the target of a link: the account could have laid one to a file of root's.
+    // Does not follow symbolic links: the account could have linked to a file of root.
     lchownSync(path, account.uid, account.gid)
   } catch (cause) {
     throw new Error(`PostgreSQL refuses to run as root, and ${path} cannot be given to uid ${account.uid}.`, { cause })
   }
-  if (status.isDirectory()) for (const name of readdirSync(path)) handOver(join(path, name), account)
+  if (status.isDirectory()) for (const name of readdirSync(path)) changeOwner(join(path, name), account)
 }
 
-/** Whether the account can enter every directory on the way and read (and, if `bits` says so, run) what is there. */
+/** Returns whether the account can enter every parent directory and has the permission `bits` (read and execute) on the path. */
 export function canReach(path: string, account: Account | undefined, bits = 5): boolean {
   if (!account) return true
   const status = statSync(path, { throwIfNoEntry: false })

@@ -22,13 +22,13 @@ import { type Account, canReach } from './account.ts'
 export type Binaries = { initdb: string; postgres: string; major: string }
 
 /**
- * Finds programs that the account can run: those of the npm package where they are, else a copy.
- * @param own a directory for a copy that only we ourselves need to reach
+ * Finds PostgreSQL programs that the account can run: those of the npm package if possible, else a copy.
+ * @param own a directory for a copy that only this process's user needs to reach
  */
 export function locateBinaries(account: Account | undefined, own: string): Binaries {
   const { native, version } = locatePackage()
-  // The package leaves its library links to an install script, which `--ignore-scripts` and npm's defaults may skip.
-  const usable = makeLinks(native) && samples(native).every((path) => canReach(path, account))
+  // The package creates its library links in an install script, which `--ignore-scripts` and npm's defaults may skip.
+  const usable = createLinks(native) && samples(native).every((path) => canReach(path, account))
   const root = usable ? native : copyOf(native, version, account, own)
   return {
     initdb: join(root, 'bin', 'initdb'),
@@ -55,13 +55,13 @@ function locatePackage(): { native: string; version: string } {
   return { native: join(folder, 'native'), version }
 }
 
-// A restrictive umask at install time, or a closed directory above, shows in any of them.
+// A restrictive umask at installation or a closed parent directory affects at least one of these.
 function samples(native: string): string[] {
   return ['bin/initdb', 'bin/postgres', 'lib', 'share/postgresql'].map((path) => join(native, path))
 }
 
-/** Says whether the links are there. Making a link is atomic, so two processes of one clone do no harm to each other. */
-function makeLinks(native: string): boolean {
+/** Creates missing library links and returns whether all exist. Creating a link is atomic, so concurrent starts are safe. */
+function createLinks(native: string): boolean {
   try {
     for (const { source, target } of links(native)) {
       const path = join(dirname(native), target)
@@ -78,14 +78,14 @@ function makeLinks(native: string): boolean {
   }
 }
 
-/** Both paths are relative to the package and, in every release so far, in the same folder. */
+/** Reads the package's list of links. Both paths are relative to the package and, so far, in the same folder. */
 function links(native: string): { source: string; target: string }[] {
   return JSON.parse(readFileSync(join(native, 'pg-symlinks.json'), 'utf8'))
 }
 
 /**
- * A copy is needed when the account cannot reach the package (a clone below /root) or when we cannot write the links
- * (a read-only node_modules). It is a cache: complete or absent, for all data directories, and free to be deleted.
+ * Copies the programs if the account cannot reach the package (below /root) or the links cannot be written (read-only
+ * node_modules). The copy is a cache for all data directories; it is complete or absent, and safe to delete.
  */
 function copyOf(native: string, version: string, account: Account | undefined, own: string): string {
   const failures: string[] = []
@@ -94,7 +94,7 @@ function copyOf(native: string, version: string, account: Account | undefined, o
     try {
       mkdirSync(base, { recursive: true })
       const status = lstatSync(base)
-      // In /tmp anyone could have laid programs ready for us.
+      // In /tmp another user could have placed programs for us to run.
       if (!status.isDirectory() || status.uid !== process.getuid?.() || status.mode & 0o022) throw new Error('not ours')
       if (account) chmodSync(base, 0o755)
       if (!canReach(base, account)) throw new Error(`not reachable for uid ${account?.uid}`)
@@ -104,20 +104,22 @@ function copyOf(native: string, version: string, account: Account | undefined, o
       failures.push(`${base}: ${(error as Error).message}`)
     }
   }
-  throw new Error(`There is no place for the programs of PostgreSQL that its user can read (${failures.join('; ')}).`)
+  throw new Error(
+    `No directory could be made for the PostgreSQL programs that its user can read (${failures.join('; ')}).`,
+  )
 }
 
 function replace(native: string, target: string): void {
   const partial = mkdtempSync(`${target}.partial-`)
   const now = statSync(partial).mtimeMs
   for (const name of readdirSync(dirname(target)).filter((name) => name.startsWith(`${basename(target)}.partial-`))) {
-    // Another process may be making its copy right now; an hour later it has been killed.
+    // Another process may be copying right now; a copy older than an hour was interrupted.
     const path = join(dirname(target), name)
     const made = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? now
     if (now - made > 3600_000) rmSync(path, { recursive: true, force: true })
   }
   try {
-    copy(native, partial)
+    copyFiles(native, partial)
     for (const { source, target: link } of links(native)) {
       const path = join(partial, link.slice('native/'.length))
       if (!existsSync(path)) symlinkSync(basename(source), path)
@@ -125,7 +127,7 @@ function replace(native: string, target: string): void {
     try {
       renameSync(partial, target)
     } catch (error) {
-      // Something is there: another process's copy, just made and perhaps running, or a broken one. Only that may go.
+      // The target exists: it is another process's complete copy, perhaps in use, or a broken one. Only a broken one is replaced.
       if (isSame(native, target)) return
       if (!existsSync(target)) throw error
       rmSync(target, { recursive: true, force: true })
@@ -136,14 +138,14 @@ function replace(native: string, target: string): void {
   }
 }
 
-function copy(from: string, to: string): void {
+function copyFiles(from: string, to: string): void {
   chmodSync(to, 0o755)
   for (const entry of readdirSync(from, { withFileTypes: true })) {
     if (isForLinkers(entry.name)) continue
     const [source, target] = [join(from, entry.name), join(to, entry.name)]
     if (entry.isDirectory()) {
       mkdirSync(target)
-      copy(source, target)
+      copyFiles(source, target)
     } else if (entry.isSymbolicLink()) {
       symlinkSync(readlinkSync(source), target)
     } else {
@@ -153,7 +155,7 @@ function copy(from: string, to: string): void {
   }
 }
 
-/** By the sizes: after a power failure a copied file may be there but empty. */
+/** Compares sizes, because after a power failure a copied file may exist but be empty. */
 function isSame(from: string, to: string): boolean {
   return readdirSync(from, { withFileTypes: true }).every((entry) => {
     if (isForLinkers(entry.name)) return true

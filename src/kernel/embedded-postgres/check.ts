@@ -4,7 +4,7 @@ import { chooseAccount } from './account.ts'
 import { locateBinaries } from './binaries.ts'
 import { layout } from './cluster.ts'
 
-/** Runs the programs that a start would run and returns the server's version; throws what a start would throw. */
+/** Runs the same programs as a start and returns the server's version; throws the same errors as a start. */
 export function checkBinaries(directory: string): string {
   const { cluster } = layout(resolve(directory))
   const binaries = locateBinaries(chooseAccount(cluster), resolve(directory))

@@ -14,30 +14,30 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { type Account, handOver } from './account.ts'
+import { type Account, changeOwner } from './account.ts'
 import type { Binaries } from './binaries.ts'
-import { eachLine, ended, hasProc, launch, nameOf } from './launch.ts'
+import { eachLine, ended, hasProc, launch, pathForServer } from './launch.ts'
 
-/** For administration by the local socket; the platform works as the role in owner.ts. */
+/** For administration through the local socket only; the platform uses the role in owner.ts. */
 export const superuser = 'waypost'
 
-/** The files of an embedded server. */
+/** Returns the paths of an embedded server's files. */
 export function layout(directory: string) {
   const location = join(directory, 'location')
-  const place = existsSync(location) ? readFileSync(location, 'utf8').trim() : directory
+  const base = existsSync(location) ? readFileSync(location, 'utf8').trim() : directory
   return {
-    cluster: join(place, 'cluster'),
-    /** Of the superuser. */
+    cluster: join(base, 'cluster'),
+    /** Password of the superuser. */
     password: join(directory, 'password'),
-    /** Of the role that the platform works as. */
+    /** Password of the role that the platform uses. */
     ownerPassword: join(directory, 'owner-password'),
     socket: join(directory, 'socket'),
   }
 }
 
 /**
- * On Linux the database is always in the directory itself. Elsewhere (macOS) there is no /proc, so that root has to make it
- * where its account can go (see `nameOf`), and records that place in the directory.
+ * Chooses where the database is created. It is always in the directory itself, except for root on systems without /proc (macOS):
+ * there it is in a place that the server's account can reach, recorded in the directory (README.md).
  */
 export function choosePlace(directory: string): void {
   if (hasProc || process.getuid?.() !== 0) return
@@ -52,16 +52,16 @@ export function refuseOtherMajor(cluster: string, binaries: Binaries): void {
   const found = readFileSync(join(cluster, 'PG_VERSION'), 'utf8').trim()
   if (found === binaries.major) return
   throw new Error(
-    `The database in ${cluster} was made by PostgreSQL ${found}, but this Waypost brings PostgreSQL ${binaries.major}, ` +
-      `which cannot read it. Make a backup with the Waypost that made it, and restore that into a new data directory.`,
+    `The database in ${cluster} was made by PostgreSQL ${found}, but this Waypost includes PostgreSQL ${binaries.major}, ` +
+      `which cannot read it. Make a backup with the Waypost version that made it, then restore the backup into a new data directory.`,
   )
 }
 
 /**
- * Makes the database beside its place and then renames it there, so that it is whole or absent.
- * @param scratch a directory that the account can read, for the password on its way to initdb
+ * Creates the database under a temporary name and renames it, so that it is complete or absent.
+ * @param scratch a directory that the account can read, to pass the password to initdb
  */
-export async function makeCluster(
+export async function createCluster(
   cluster: string,
   directory: string,
   binaries: Binaries,
@@ -69,25 +69,25 @@ export async function makeCluster(
   scratch: string,
 ): Promise<void> {
   const partial = mkdtempSync(`${cluster}.partial-`)
-  handOver(partial, account)
+  changeOwner(partial, account)
 
   const secret = randomBytes(24).toString('base64url')
   const passwordForInitdb = join(scratch, 'password')
   writeDurably(layout(directory).password, secret)
-  // `wx` follows no link that the account, whose directory this is, could have laid.
+  // `wx` does not follow a link that the account could have placed in its directory.
   writeFileSync(passwordForInitdb, secret, { mode: 0o600, flag: 'wx' })
-  handOver(passwordForInitdb, account)
+  changeOwner(passwordForInitdb, account)
 
   const output: string[] = []
   const initdb = launch(
     binaries.initdb,
     [
-      `--pgdata=${nameOf(partial, account)}`,
+      `--pgdata=${pathForServer(partial, account)}`,
       `--username=${superuser}`,
       `--pwfile=${passwordForInitdb}`,
       '--auth=scram-sha-256',
       '--encoding=UTF8',
-      // Built in: sorts by code point as C does, knows the letters of Unicode, and never changes with the machine's libc.
+      // The built-in provider sorts by code point, knows Unicode's letters, and does not depend on the machine's libc.
       '--locale-provider=builtin',
       '--builtin-locale=C.UTF-8',
       '--locale=C',
@@ -101,17 +101,17 @@ export async function makeCluster(
   rmSync(passwordForInitdb, { force: true })
   if (code !== 0) {
     rmSync(partial, { recursive: true, force: true })
-    throw new Error(`PostgreSQL could not make its database in ${directory}: ${output.slice(-8).join('\n')}`)
+    throw new Error(`PostgreSQL could not create its database in ${directory}: ${output.slice(-8).join('\n')}`)
   }
   renameSync(partial, cluster)
   sync(dirname(cluster))
 }
 
 /**
- * Every attempt has its own name, for the initdb of a killed platform may still be writing into the last one; it may even
- * keep us from removing that, which the next start will.
+ * Removes partial databases of interrupted starts. A surviving initdb may still be writing into one, which can make the
+ * removal fail; then the next start removes it.
  */
-export function removeLeftovers(cluster: string): void {
+export function removePartialClusters(cluster: string): void {
   const prefix = `${basename(cluster)}.partial-`
   for (const name of readdirSync(dirname(cluster))) {
     if (!name.startsWith(prefix)) continue
@@ -121,15 +121,15 @@ export function removeLeftovers(cluster: string): void {
   }
 }
 
-/** A database that root restored from a backup belongs to root; its server could not read it. */
+/** Gives a database that root has restored from a copy to the account, which could not read it otherwise. */
 export function adoptCluster(cluster: string, account: Account | undefined): void {
-  if (account && statSync(cluster).uid !== account.uid) handOver(cluster, account)
+  if (account && statSync(cluster).uid !== account.uid) changeOwner(cluster, account)
 }
 
 export function readPassword(directory: string): string {
   const { password } = layout(directory)
   if (existsSync(password)) return readFileSync(password, 'utf8').trim()
-  throw new Error(`The password of the database is missing: ${password} has to be restored with the database.`)
+  throw new Error(`The password of the database is missing: restore ${password} together with the database.`)
 }
 
 export function writeDurably(path: string, text: string): void {

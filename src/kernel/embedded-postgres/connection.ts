@@ -1,2 +1,2 @@
-/** Options for `pg`: an object, because a URL holds the path of a socket badly. */
+/** Options for `pg`. An object, because the path of a socket is awkward in a URL. */
 export type PostgresConnection = { host: string; port: number; user: string; password: string; database: string }

@@ -5,36 +5,34 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { hasProc } from './launch.ts'
 
 /**
- * A mark on the server's command line that only the server of this very directory carries. The inode, because a directory
- * may be renamed under a running server, and because a copy of the directory also copies postmaster.pid: its platform must
- * not stop the original's server. The command line, because /proc/<pid>/cwd of another user's process is closed to a root
- * without CAP_SYS_PTRACE, as in a container.
+ * Returns an argument that identifies the server of exactly this directory on its command line. It has the inode, because a
+ * directory may be renamed while the server runs, and a copy of the directory has the same postmaster.pid (README.md).
  */
 export function markOf(cluster: string): string {
   return `waypost.cluster=${statSync(cluster, { bigint: true }).ino}`
 }
 
-/**
- * Ends a server that a killed platform left behind. Only for who holds the directory's lock: no platform is using it.
- */
+/** Stops a server that a killed platform left running. The caller holds the directory's lock, so no platform uses the server. */
 export async function stopOrphan(cluster: string): Promise<void> {
   const file = join(cluster, 'postmaster.pid')
   const mark = markOf(cluster)
   const pid = pidIn(file)
   if (pid !== undefined && isServer(pid, mark)) {
-    for (const [signal, patience] of [
+    for (const [signal, polls] of [
       ['SIGINT', 300],
       ['SIGQUIT', 700],
     ] as const) {
       if (!isServer(pid, mark)) break
       send(pid, signal)
-      for (let looks = 0; looks < patience && isServer(pid, mark); looks++) await delay(10)
+      for (let poll = 0; poll < polls && isServer(pid, mark); poll++) await delay(10)
     }
     if (isServer(pid, mark))
-      throw new Error(`A PostgreSQL server left behind in ${cluster} (pid ${pid}) does not stop.`)
+      throw new Error(
+        `The PostgreSQL server of a killed platform in ${cluster} (pid ${pid}) does not stop; stop it with kill -QUIT ${pid}.`,
+      )
   }
-  // The number now belongs to nobody, or to a stranger; PostgreSQL would take a stranger of the same user for a server.
-  // Should the number have misled us, PostgreSQL still refuses a directory whose shared memory is in use.
+  // The pid is now free or belongs to another process, which PostgreSQL would mistake for a server. If we misjudged it,
+  // PostgreSQL still refuses a directory whose shared memory is in use.
   rmSync(file, { force: true })
 }
 
@@ -51,7 +49,7 @@ function isServer(pid: number, mark: string): boolean {
   return commandLine(pid).includes(mark)
 }
 
-/** Empty for a zombie. */
+/** Returns the arguments of a process; empty for a zombie. */
 function commandLine(pid: number): string[] {
   try {
     if (hasProc) return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
@@ -69,8 +67,8 @@ function send(pid: number, signal: NodeJS.Signals): void {
   } catch {}
 }
 
-/** The server's processes, itself first. */
-export function family(pid: number): number[] {
+/** Returns the pids of the server's processes, the main one first. */
+export function processTree(pid: number): number[] {
   try {
     const children = hasProc
       ? readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ')

@@ -1,6 +1,6 @@
 /**
- * The role of the platform: it owns the database and everything in it, and is no superuser. The superuser that initdb made
- * stays for administration by the local socket.
+ * Creates the role that the platform uses. It owns the database and everything in it, and is not a superuser. The superuser
+ * that initdb created remains for administration through the local socket.
  */
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
@@ -10,18 +10,18 @@ import type { PostgresConnection } from './connection.ts'
 
 export const owner = 'waypost_owner'
 
-/** Undefined in a directory of a Waypost that worked as superuser; the next start makes the role. */
+/** Returns undefined if the directory was last used by a Waypost that connected as superuser; the next start creates the role. */
 export function readOwnerPassword(directory: string): string | undefined {
   const { ownerPassword } = layout(directory)
   return existsSync(ownerPassword) ? readFileSync(ownerPassword, 'utf8').trim() : undefined
 }
 
-/** Statements in one transaction; each ALTER holds a few locks until its end. */
-const statementsAtOnce = 100
+/** Statements in one transaction, limited because each ALTER holds locks until its end. */
+const statementsPerTransaction = 100
 
 /**
- * Makes the role, and gives it what the superuser owns: everything in a directory of an older Waypost, and whatever such a one
- * made when somebody went back to it. What is interrupted is finished by the next start.
+ * Creates the role and gives it everything that the superuser owns: all objects of a directory that an older Waypost used. If
+ * interrupted, the next start finishes it.
  */
 export async function ensureOwner(directory: string, administration: PostgresConnection): Promise<void> {
   const { default: pg } = await import('pg')
@@ -30,12 +30,12 @@ export async function ensureOwner(directory: string, administration: PostgresCon
   try {
     const { rowCount } = await client.query('select from pg_roles where rolname = $1', [owner])
     if (rowCount === 0 || readOwnerPassword(directory) === undefined)
-      await makeRole(client, rowCount === 0 ? 'create' : 'alter', directory)
+      await createRole(client, rowCount === 0 ? 'create' : 'alter', directory)
     const { rows } = await client.query<{ statement: string }>(foreignOwnership, [owner])
-    for (let at = 0; at < rows.length; at += statementsAtOnce)
+    for (let at = 0; at < rows.length; at += statementsPerTransaction)
       await client.query(
         rows
-          .slice(at, at + statementsAtOnce)
+          .slice(at, at + statementsPerTransaction)
           .map(({ statement }) => statement)
           .join(';'),
       )
@@ -44,8 +44,8 @@ export async function ensureOwner(directory: string, administration: PostgresCon
   }
 }
 
-/** The password is on the disk last: a role without it is made anew. */
-async function makeRole(client: Client, how: 'create' | 'alter', directory: string) {
+/** Creates the role and writes its password last; without the password file the next start creates a new one. */
+async function createRole(client: Client, how: 'create' | 'alter', directory: string) {
   const secret = randomBytes(24).toString('base64url')
   const attributes = `login nosuperuser nocreatedb nocreaterole noreplication nobypassrls password '${secret}'`
   await client.query(`${how} role ${owner} ${attributes}`)
@@ -53,8 +53,8 @@ async function makeRole(client: Client, how: 'create' | 'alter', directory: stri
 }
 
 /**
- * A statement for each object of ours that belongs to another role. Sequences of columns and rows' types follow their tables,
- * indexes theirs; what an extension made belongs to it.
+ * Returns an ALTER … OWNER statement for each object that belongs to another role. Sequences of columns, row types and indexes
+ * follow their tables; objects of an extension belong to the extension.
  */
 const foreignOwnership = `
   with role as (select oid, rolname from pg_roles where rolname = $1),

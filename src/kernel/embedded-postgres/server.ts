@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Account } from './account.ts'
 import type { Binaries } from './binaries.ts'
-import { eachLine, ended, guard, launch, nameOf } from './launch.ts'
+import { eachLine, ended, launch, pathForServer, startGuard } from './launch.ts'
 import { logFilter } from './log.ts'
-import { family, markOf } from './orphan.ts'
+import { markOf, processTree } from './orphan.ts'
 
 export type Server = { stop(): Promise<void>; pids(): number[]; exited: Promise<number> }
 
@@ -15,7 +15,7 @@ type ServerOptions = {
   log(line: string): void
 }
 
-/** Starts the server; once more while backends of a killed one are in their last moments. */
+/** Starts the server; retries while the last processes of a killed server still use its shared memory. */
 export async function startServer(options: ServerOptions): Promise<Server> {
   for (let tries = 1; ; tries++) {
     const outcome = await attempt(options)
@@ -27,43 +27,43 @@ export async function startServer(options: ServerOptions): Promise<Server> {
 
 async function attempt({ cluster, binaries, account, settings, log }: ServerOptions): Promise<Server | Error> {
   const values = [...Object.entries(settings).map(([name, value]) => `${name}=${value}`), markOf(cluster)]
-  const args = ['-D', nameOf(cluster, account), ...values.flatMap((value) => ['-c', value])]
+  const args = ['-D', pathForServer(cluster, account), ...values.flatMap((value) => ['-c', value])]
   const child = launch(binaries.postgres, args, cluster, account)
   const end = ended(child)
 
-  // Until it is ready its words are the reason of a failure; then they are for the log; at the end they are of no interest.
+  // Lines until the server is ready explain a failed start, later lines go to the log, and lines during the stop are dropped.
   const reasons: string[] = []
-  let hear: (line: string) => unknown = (line) => reasons.push(line)
-  const filtered = logFilter((line) => hear(line))
+  let onLine: (line: string) => unknown = (line) => reasons.push(line)
+  const filtered = logFilter((line) => onLine(line))
   const ready = new Promise<'ready'>((resolve) => {
     eachLine(child, (line) => {
       filtered(line)
-      // The server itself says when: there is nothing to poll.
+      // The server reports when it is ready, so polling is not needed.
       if (line.endsWith('database system is ready to accept connections')) resolve('ready')
     })
   })
   if ((await Promise.race([ready, end])) !== 'ready') {
     return new Error(`The embedded PostgreSQL in ${cluster} did not start: ${reasons.slice(-8).join('\n')}`)
   }
-  hear = log
+  onLine = log
   for (const line of reasons) log(line)
 
   const pid = child.pid as number
-  const guardian = guard(pid, account)
+  const guard = startGuard(pid, account)
   let stopping = false
   const exited = new Promise<number>((resolve) => {
     end.then((code) => {
-      guardian.kill('SIGKILL')
+      guard.kill('SIGKILL')
       if (!stopping) resolve(code)
     })
   })
   return {
     exited,
-    pids: () => (child.exitCode === null && child.signalCode === null ? family(pid) : []),
+    pids: () => (child.exitCode === null && child.signalCode === null ? processTree(pid) : []),
     async stop() {
       stopping = true
-      hear = () => {}
-      for (const [signal, milliseconds] of stages) {
+      onLine = () => {}
+      for (const [signal, milliseconds] of stopSignals) {
         child.kill(signal)
         if ((await Promise.race([end, delay(milliseconds, 'late', { ref: false })])) !== 'late') return
       }
@@ -71,8 +71,8 @@ async function attempt({ cluster, binaries, account, settings, log }: ServerOpti
   }
 }
 
-// Fast (with a checkpoint), immediate (the next start replays the log instead), and what cannot be ignored.
-const stages = [
+// Fast shutdown (with a checkpoint), immediate shutdown (the next start recovers from the WAL), kill.
+const stopSignals = [
   ['SIGINT', 6000],
   ['SIGQUIT', 1500],
   ['SIGKILL', 500],

@@ -2,33 +2,35 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
-import { type Account, canReach, handOver } from './account.ts'
+import { type Account, canReach, changeOwner } from './account.ts'
 
 export const port = 5432
 
 const prefix = 'waypost-'
 
 /**
- * A fresh directory, closed to everyone but the server's account (and root), for its socket. Not in the data directory:
- * the path of a socket has room for only 103 bytes (107 on Linux). Who else needs it finds its path recorded there.
+ * Creates a directory for the socket that only the server's account and root can enter. It is not in the data directory, because a
+ * socket's path has at most 103 bytes (107 on Linux); the data directory records its path.
  */
-export function makeSocketDirectory(account: Account | undefined): string {
+export function createSocketDirectory(account: Account | undefined): string {
   for (const parent of ['/tmp', tmpdir()]) {
     try {
       if (!canReach(parent, account, 1)) continue
       const directory = mkdtempSync(join(parent, prefix))
-      handOver(directory, account)
+      changeOwner(directory, account)
       return directory
     } catch {}
   }
-  throw new Error('The embedded PostgreSQL needs a directory for its socket, and /tmp cannot be written.')
+  throw new Error(
+    'The embedded PostgreSQL needs a directory for its socket, and /tmp cannot be written. Make /tmp writable, or set TMPDIR.',
+  )
 }
 
 export function removeSocketDirectory(directory: string | undefined): void {
   if (directory && basename(directory).startsWith(prefix)) rmSync(directory, { recursive: true, force: true })
 }
 
-/** What a server that died has left there; a stranger may have its number now, and would be taken for it. */
+/** Removes the socket and lock files of a dead server: another process may have its pid now, and would be mistaken for it. */
 export function removeSockets(directory: string): void {
   for (const name of readdirSync(directory)) rmSync(join(directory, name), { force: true })
 }

@@ -5,30 +5,30 @@ const pauseMs = 500
 const pauseMaxMs = 5000
 
 /**
- * A server that is started again whenever it ends by itself: killed because memory was short, or because its log found no space.
- * Until then whoever asks it is refused, and nobody has to come and help.
+ * Restarts the server whenever it exits by itself: because memory was short, or because there was no space for its log. Until
+ * then connections are refused.
  */
-export async function revived(start: () => Promise<Server>, log: (line: string) => void): Promise<Server> {
+export async function startWithRestarts(start: () => Promise<Server>, log: (line: string) => void): Promise<Server> {
   let server = await start()
   let stopping = false
-  let reviving = Promise.resolve()
+  let restarting = Promise.resolve()
 
   function watch() {
     server.exited.then((code) => {
       if (stopping) return
-      log(`The embedded PostgreSQL ended by itself (exit code ${code}); it is started again`)
-      reviving = revive()
+      log(`The embedded PostgreSQL exited by itself (exit code ${code}); restarting it`)
+      restarting = restart()
     })
   }
 
-  async function revive() {
+  async function restart() {
     for (let pause = pauseMs; !stopping; pause = Math.min(2 * pause, pauseMaxMs))
       try {
         server = await start()
-        log('The embedded PostgreSQL is back')
+        log('The embedded PostgreSQL is running again')
         return watch()
       } catch (error) {
-        log(`${(error as Error).message}; trying again`)
+        log(`${(error as Error).message}; retrying`)
         await delay(pause, undefined, { ref: false })
       }
   }
@@ -39,7 +39,7 @@ export async function revived(start: () => Promise<Server>, log: (line: string) 
     pids: () => server.pids(),
     async stop() {
       stopping = true
-      await reviving
+      await restarting
       await server.stop()
     },
   }
