@@ -15,7 +15,7 @@ async function aDb(connection?: ConnectionOptions) {
   return db
 }
 
-test('column names are translated, keys of the user are not', async () => {
+test('column names are translated, keys in JSON values are not', async () => {
   const db = await aDb()
   const [row] = await db.sql`select id, user_data, some_text from t where id = 1`
   assert.deepEqual(row, { id: 1, userData: { snake_case: 1, camelCase: 2 }, someText: null })
@@ -25,7 +25,7 @@ test('column names are translated, keys of the user are not', async () => {
   await db.close()
 })
 
-test('where plans are made once, the values that a statement is asked with do not make another', async () => {
+test('with plans: once, a statement is planned once whatever its values are', async () => {
   const db = await aDb()
   const plans = async (of: typeof db) => {
     const [row] = await of.sql`select id from t where id = ${1}`
@@ -39,7 +39,7 @@ test('where plans are made once, the values that a statement is asked with do no
   await db.close()
 })
 
-test('a deadlock is resolved by running the loser again', async () => {
+test('after a deadlock the transaction that was rolled back runs again', async () => {
   const db = await aDb()
   let met: () => void = () => {}
   const bothHoldOne = new Promise<void>((resolve) => {
@@ -77,7 +77,7 @@ test('effects run after a commit and never after a rollback', async () => {
   await db.close()
 })
 
-test('a partial match takes the text of the caller literally', async () => {
+test('a partial match takes the given text literally', async () => {
   const db = await aDb()
   for (const [text, part, found] of [
     ['100%', '0%', true],
@@ -92,13 +92,13 @@ test('a partial match takes the text of the caller literally', async () => {
   await db.close()
 })
 
-test('what was acknowledged is there, however many statements wait on a connection when a transaction begins', async () => {
+test('acknowledged rows are stored, however many statements wait on a connection when a transaction begins', async () => {
   const db = await aDb()
   await db.sql`create table written (n int)`
   let acknowledged = 0
   for (let round = 0; round < 20; round++) {
     const work: Promise<unknown>[] = []
-    // The driver sends a hundred statements at once on each connection: somewhere here the transaction is the hundredth.
+    // The driver sends up to a hundred statements at once per connection; in one of these rounds the transaction is the hundredth.
     for (let n = 0; n < 190 + (round % 20); n++) work.push(db.sql`select 1`.execute())
     const insert = () => void acknowledged++
     work.push(db.tx((sql) => sql`insert into written values (1)`).then(insert))
@@ -110,12 +110,12 @@ test('what was acknowledged is there, however many statements wait on a connecti
   await db.close()
 })
 
-suite('a copy that is a transaction of its own', () => {
+suite('a copy outside of a transaction', () => {
   const copy = 'copy t (id, some_text) from stdin'
   const lines = (from: number, count: number) =>
     Buffer.from(Array.from({ length: count }, (_, index) => `${from + index}\tcopied\n`).join(''))
 
-  test('is there as a whole or not at all, whatever stands before it', async () => {
+  test('is stored completely or not at all, together with the statements before it', async () => {
     const db = await aDb()
     const count = async () => (await db.sql`select count(*) as n from t`)[0]?.n
     await db.copyIn(copy, () => lines(10, 5000))
@@ -140,7 +140,7 @@ suite('a copy that is a transaction of its own', () => {
     await db.close()
   })
 
-  test('many at once, among transactions: nothing comes between the data of one', async () => {
+  test('is not interleaved with concurrent copies and transactions', async () => {
     const db = await aDb()
     await Promise.all(
       Array.from({ length: 40 }, (_, turn) =>
@@ -158,7 +158,7 @@ suite('a copy that is a transaction of its own', () => {
     await db.close()
   })
 
-  test('fails where its connection breaks, and the next one has another', async () => {
+  test('fails if its connection breaks, and the next one gets another connection', async () => {
     const db = await aDb()
     const victims = `pg_stat_activity where datname = current_database() and query like '%pg_sleep%' and pid <> pg_backend_pid()`
     const broken = db.copyIn(`select pg_sleep(20); ${copy}`, () => lines(10, 5))
@@ -195,15 +195,15 @@ suite('a connection that breaks inside a transaction', () => {
     },
   }
   for (const [when, work] of Object.entries(breaking))
-    for (const how of ['without a word', 'with a last word'])
+    for (const how of ['without a message', 'with an error message'])
       test(`${when}, ${how}, is an error of this transaction, and the next one succeeds`, async () => {
-        const line = await aLine(await freshDatabase())
-        const db = await aDb(line.connection)
+        const proxy = await aProxy(await freshDatabase())
+        const db = await aDb(proxy.connection)
         const attempt = db.tx(async (sql) => {
           await sql`insert into t (id) values (99)`
           const [own] = await sql`select pg_backend_pid() as pid`
           await work(sql, async () => {
-            if (how === 'without a word') line.cut()
+            if (how === 'without a message') proxy.cut()
             else await db.sql`select pg_terminate_backend(${own?.pid})`
           })
         })
@@ -216,12 +216,12 @@ suite('a connection that breaks inside a transaction', () => {
           [100],
         )
         await db.close()
-        line.close()
+        proxy.close()
       })
 })
 
-/** A way to the database that can be cut, as when its machine goes. */
-async function aLine(connection: ConnectionOptions) {
+/** Proxies the database on a TCP port; `cut` breaks all connections, as when its machine fails. */
+async function aProxy(connection: ConnectionOptions) {
   const sockets = new Set<net.Socket>()
   const { host, port } = connection as { host: string; port: number }
   const server = net.createServer((near) => {
@@ -252,7 +252,7 @@ async function aLine(connection: ConnectionOptions) {
   }
 }
 
-test('over TCP nothing waits for packets that are held back', async () => {
+test("over TCP a copy is not delayed by Nagle's algorithm", async () => {
   const connection = await freshDatabase()
   const door = await tcpDoor(() => connection as { host: string; port: number })
   const db = await aDb({ ...connection, host: '127.0.0.1', port: door.port })
@@ -261,19 +261,19 @@ test('over TCP nothing waits for packets that are held back', async () => {
     await db.tx(async (sql) => {
       await sql`set local synchronous_commit = off`
       const began = performance.now()
-      // Two writes without an answer between them, and the second is small.
+      // Two writes without an answer between them, the second one small.
       const copy = copyIn(sql.unsafe('copy t (id) from stdin'), async () => Buffer.from(`${100 + time}\n`))
       await copy
       took.push(performance.now() - began)
     })
   await db.close()
   door.close()
-  // Held back for 40 ms each; whatever else slows some of them down.
+  // Nagle's algorithm would delay each by 40 ms; other load may delay some of them.
   took.sort((a, b) => a - b)
   assert.ok(took[2]! < 35, `${took}`)
 })
 
-test('a connection that breaks while it is opened ends nobody but who waits for it', async () => {
+test('a connection that breaks while it is opened fails only the statement that waits for it', async () => {
   const connection = (await freshDatabase()) as { host: string; port: number }
   let cuts = 0
   const door = await tcpDoor(

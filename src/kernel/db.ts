@@ -1,5 +1,5 @@
 import { sleep } from './clock.ts'
-import { isCollision, isStalePlan } from './db/errors.ts'
+import { isDeadlock, isStalePlan } from './db/errors.ts'
 import { type ConnectionOptions, type Server, serverOf } from './db/hosts.ts'
 import { openPool, type Pool, type PoolOptions } from './db/pool.ts'
 import type { Sql } from './db/sql.ts'
@@ -14,17 +14,17 @@ export type { TransactionSql } from './db/transactions.ts'
 export interface Db {
   sql: Pool
   /**
-   * Applied whole or not at all; what was registered with `afterCommit` runs once it is durable. After a deadlock the work
-   * runs again: it must not do anything outside of the transaction. Inside another `tx` it throws.
+   * Commits all of the work or nothing, then runs the effects registered with `afterCommit`. After a deadlock the work runs again, so
+   * it must have no effects outside of the transaction. Throws inside another `tx`.
    */
   tx<T>(work: (sql: TransactionSql) => Promise<T>): Promise<T>
   afterCommit(sql: Sql, effect: () => void): void
   /**
-   * One `copy … from stdin`, and the statements that stand before it in the same text, as a transaction of its own: two round
-   * trips, where `tx` takes three.
+   * Runs one `copy … from stdin`, and statements before it in the same text, as a transaction. Two round trips; `tx` takes
+   * three.
    */
   copyIn(text: string, content: () => Buffer): Promise<void>
-  /** Connections of their own beside the others, for work that must not wait for them; they close with the rest. */
+  /** Opens separate connections, for work that must not wait for the others; `close` closes them too. */
   open(options: PoolOptions & { name: string }): Db
   close(): Promise<void>
 }
@@ -36,29 +36,28 @@ export const createDb = (connection: ConnectionOptions, options: PoolOptions): D
 
 function createDbAt(server: Server, options: PoolOptions, effects: WeakMap<object, (() => void)[]>): Db {
   const pool = openPool(server, options)
-  const beside: Db[] = []
+  const others: Db[] = []
   return {
     sql: pool,
     open(options) {
       const other = createDbAt(server, options, effects)
-      beside.push(other)
+      others.push(other)
       return other
     },
     async tx(work) {
       for (let attempt = 1; ; attempt++) {
-        const afterwards: (() => void)[] = []
+        const ownEffects: (() => void)[] = []
         try {
           const result = await pool.begin((sql) => {
-            effects.set(sql, afterwards)
+            effects.set(sql, ownEffects)
             return work(sql)
           })
-          for (const effect of afterwards) effect()
+          for (const effect of ownEffects) effect()
           return result
         } catch (error) {
-          // Nothing of it happened.
-          if (attempt === attemptsMax || !(isCollision(error) || isStalePlan(error))) throw error
-          // Else it would take its first lock again before the other one has noticed that it is free.
-          if (isCollision(error)) await sleep(attempt * 10 + Math.random() * 30)
+          if (attempt === attemptsMax || !(isDeadlock(error) || isStalePlan(error))) throw error
+          // Give the other transaction time to get the lock that was released.
+          if (isDeadlock(error)) await sleep(attempt * 10 + Math.random() * 30)
         }
       }
     },
@@ -69,10 +68,10 @@ function createDbAt(server: Server, options: PoolOptions, effects: WeakMap<objec
     },
     copyIn: pool.copyIn,
     async close() {
-      await Promise.all([...beside.splice(0).map((other) => other.close()), pool.end()])
+      await Promise.all([...others.splice(0).map((other) => other.close()), pool.end()])
     },
   }
 }
 
-/** A pattern for a partial match: the caller's text is text, not a pattern. */
+/** Returns a LIKE pattern for a partial match that takes the text literally. */
 export const likePart = (text: string) => `%${text.replace(/[\\%_]/g, '\\$&')}%`

@@ -4,7 +4,7 @@ import { atTheEnd, freshDatabase } from '../../test/harness/database.ts'
 import { eventually } from '../../test/harness/eventually.ts'
 import { createDb, isConnectionTrouble } from './db.ts'
 
-test('a transaction that has lost its connection fails, and what it does later reaches nobody', async () => {
+test('a transaction that has lost its connection fails, and its later statements are not executed', async () => {
   const connection = await freshDatabase()
   const db = createDb(connection, { max: 1 })
   const other = createDb(connection, { max: 1 })
@@ -24,7 +24,7 @@ test('a transaction that has lost its connection fails, and what it does later r
   await other.sql`select pg_terminate_backend(${await begun.promise})`
   await failed
 
-  // The connection is open again, and somebody else has a transaction on it when the lost one goes on.
+  // The pool has reconnected, and another transaction uses the connection when the lost one continues.
   await eventually(() =>
     db.tx(async (sql) => {
       await sql`insert into notes values ('in time')`

@@ -6,7 +6,7 @@ import type { CopyContent } from './sql.ts'
 interface CopyInQuery extends QueryState<void> {
   text: string
   content: () => CopyContent | Promise<CopyContent>
-  /** Why the content could not be read; the server's own error says only that the copy failed. */
+  /** The error that reading the content threw; the server's error says only that the copy failed. */
   problem: unknown
 }
 
@@ -18,18 +18,18 @@ function sendChunk({ stream }: Wire, chunk: Buffer): boolean {
   head.writeUInt32BE(chunk.length + 4, 1)
   stream.cork()
   stream.write(head)
-  const goesOn = stream.write(chunk)
+  const hasRoom = stream.write(chunk)
   stream.uncork()
-  return goesOn
+  return hasRoom
 }
 
 const drained = ({ stream }: Wire) =>
   new Promise<void>((done) => {
-    const over = () => {
-      stream.off('drain', over).off('close', over)
+    const finish = () => {
+      stream.off('drain', finish).off('close', finish)
       done()
     }
-    stream.on('drain', over).on('close', over)
+    stream.on('drain', finish).on('close', finish)
   })
 
 async function sendContent(query: CopyInQuery, wire: Wire) {
@@ -45,7 +45,7 @@ async function sendContent(query: CopyInQuery, wire: Wire) {
     if (!query.settled) wire.endCopyFrom()
   } catch (error) {
     query.problem = error
-    if (!query.settled) wire.sendCopyFail('the rows could not be read')
+    if (!query.settled) wire.sendCopyFail('reading the rows failed')
   }
 }
 
@@ -86,7 +86,7 @@ const CopyInQueryOf = constructorOf(function (
   this.problem = undefined
 }, copyInMethods)
 
-/** Resolves when the server has all rows of `copy … from stdin`, which is the last statement of the text. */
+/** Runs a text whose last statement is `copy … from stdin`; resolves when the server has all rows. */
 export const runCopyIn = (link: Link, text: string, content: CopyInQuery['content']): Promise<void> =>
   new Promise((resolve, reject) => {
     link.send(new CopyInQueryOf(link, { resolve, reject }, text, content))
@@ -101,7 +101,7 @@ interface CopyOutQuery extends QueryState<void> {
 
 const blockBytes = 64 * 1024
 
-/** The rows come one by one, and the memory that they lie in is used again: they are joined to blocks. */
+/** Joins rows into blocks, because they arrive one by one in memory that `pg` reuses. */
 function append(query: CopyOutQuery, row: Buffer) {
   if (query.filled + row.length > query.block.length) {
     flush(query)
@@ -153,17 +153,17 @@ const CopyOutQueryOf = constructorOf(function (
   this.push = push
 }, copyOutMethods)
 
-/** Blocks that wait for a slow reader before the server is told to wait as well. */
+/** Blocks that may wait for a slow reader before reading from the server pauses. */
 const blocksMax = 8
 
-/** The text of `copy … to stdout`, block by block. A reader that leaves early reads the rest first: the connection stays usable. */
+/** Yields the output of `copy … to stdout` in blocks. If the reader stops early, the rest is discarded, so the connection stays usable. */
 export async function* runCopyOut(link: Link, text: string): AsyncGenerator<Buffer> {
   const blocks: Buffer[] = []
-  let over = false
-  let left = false
+  let ended = false
+  let abandoned = false
   let wake = () => {}
   const push = (block: Buffer) => {
-    if (left) return
+    if (abandoned) return
     blocks.push(block)
     if (blocks.length >= blocksMax) link.pause()
     wake()
@@ -171,7 +171,7 @@ export async function* runCopyOut(link: Link, text: string): AsyncGenerator<Buff
   const done = new Promise<void>((resolve, reject) =>
     link.send(new CopyOutQueryOf(link, { resolve, reject }, text, push)),
   ).finally(() => {
-    over = true
+    ended = true
     wake()
   })
   done.catch(() => {})
@@ -179,7 +179,7 @@ export async function* runCopyOut(link: Link, text: string): AsyncGenerator<Buff
     for (;;) {
       const block = blocks.shift()
       if (block) yield block
-      else if (over) break
+      else if (ended) break
       else {
         link.resume()
         await new Promise<void>((resolve) => {
@@ -188,7 +188,7 @@ export async function* runCopyOut(link: Link, text: string): AsyncGenerator<Buff
       }
     }
   } finally {
-    left = true
+    abandoned = true
     link.resume()
     await done
   }

@@ -1,6 +1,6 @@
 import { DatabaseError } from 'pg'
 
-/** The connection is gone, could not be opened or did not become free in time. `code` starts with `CONNECTION_`. */
+/** A connection was lost, could not be opened, or did not become free in time. `code` starts with `CONNECTION_`. */
 export class ConnectionError extends Error {
   readonly code: string
   constructor(code: string, message: string, cause?: unknown) {
@@ -9,7 +9,7 @@ export class ConnectionError extends Error {
   }
 }
 
-/** A use of the database module that can never work, such as a transaction inside a transaction. */
+/** A wrong use of the database module, such as a transaction inside a transaction. */
 export class DatabaseUseError extends Error {}
 
 export const codeOf = (error: unknown): string | undefined => {
@@ -17,30 +17,30 @@ export const codeOf = (error: unknown): string | undefined => {
   return typeof code === 'string' ? code : undefined
 }
 
-/** PostgreSQL's code for "this key is taken". */
+/** Returns whether a unique constraint rejected the statement. */
 export const isUniqueViolation = (error: unknown, constraint?: string) =>
   error instanceof DatabaseError &&
   error.code === '23505' &&
   (constraint === undefined || error.constraint === constraint)
 
-/** PostgreSQL ended the statement: its time limit passed, or an administrator canceled it. */
+/** Returns whether PostgreSQL canceled the statement: at its time limit, or for an administrator. */
 export const isStatementTimeout = (error: unknown) => codeOf(error) === '57014'
 
-/** The server takes no writes: it is a standby, or was made read-only. */
+/** Returns whether the server rejects writes: it is a standby, or was made read-only. */
 export const isReadOnly = (error: unknown) => codeOf(error) === '25006'
 
-/** Two transactions blocked each other and PostgreSQL ended one of them: nothing of it happened. */
-export const isCollision = (error: unknown) => {
+/** Returns whether PostgreSQL rolled the transaction back because of a deadlock or a serialization failure. */
+export const isDeadlock = (error: unknown) => {
   const code = codeOf(error)
   return code === '40P01' || code === '40001'
 }
 
-/** The prepared statement is gone, or tables changed beneath it; nothing was executed. */
+/** Returns whether the prepared statement is gone or its tables changed; the statement was not executed. */
 export const isStalePlan = (error: unknown) =>
   error instanceof DatabaseError &&
   (error.code === '26000' || (error.code === '0A000' && error.routine === 'RevalidateCachedQuery'))
 
-const passing = new Set([
+const temporary = new Set([
   '25006',
   '57014',
   '57P01',
@@ -61,11 +61,11 @@ const passing = new Set([
   'EPIPE',
 ])
 
-/** The database is unreachable, read-only or too slow at the moment: 503, never 500. */
+/** Returns whether the database is unreachable, read-only or too slow at the moment; callers get 503, not 500. */
 export const isConnectionTrouble = (error: unknown) => {
   const code = codeOf(error)
-  return code !== undefined && (code.startsWith('CONNECTION_') || passing.has(code))
+  return code !== undefined && (code.startsWith('CONNECTION_') || temporary.has(code))
 }
 
-/** Out of disk, memory or other means: nothing of the statement happened. */
+/** Returns whether the server is out of disk space, memory or another resource; the statement had no effect. */
 export const isExhausted = (error: unknown) => error instanceof DatabaseError && error.code?.startsWith('53') === true

@@ -1,10 +1,10 @@
-/** A number of connections: opened when needed, closed when idle, given up when hung or when their server turned read-only. */
+/** A limited number of connections: opened on demand, closed when idle, and dropped when hung or when their server is read-only. */
 import { sleep } from '../clock.ts'
 import { ConnectionError } from './errors.ts'
 import type { Server } from './hosts.ts'
 import { type Link, type LinkOptions, openLink } from './link.ts'
 
-/** A connection at the last sweep, and how often it was the same. */
+/** State of a connection at the last sweep, and for how many sweeps it has not changed. */
 interface Seen {
   epoch: number
   answers: number
@@ -14,22 +14,22 @@ interface Seen {
 
 export interface Group {
   readonly size: number
-  /** Whether another connection may be opened. */
+  /** Returns whether another connection may be opened. */
   hasRoom(): boolean
   open(): Promise<Link>
-  /** Takes no further statements; it ends when those that it has are answered. */
+  /** Closes the connection once its statements are answered; it takes no further ones. */
   retire(link: Link): void
   isCurrent(link: Link): boolean
   ended(): ConnectionError | undefined
-  /** Opens no further connection. */
+  /** Stops opening connections. */
   stop(): ConnectionError
-  /** Waits for what is under way for at most so many seconds, then breaks the connections. */
+  /** Waits for running statements for at most this many seconds, then breaks the connections. */
   end(seconds: number): Promise<void>
 }
 
 const sweepMsMax = 5000
 const idleMs = 30_000
-/** So many times the limit of statements may pass without an answer: a transaction may raise its own. */
+/** A connection is hung after this many statement time limits without an answer; a transaction may raise its own limit. */
 const hungAfterLimits = 4
 
 export function createGroup(server: Server, max: number, options: LinkOptions, onLost: (link: Link) => void): Group {
@@ -48,9 +48,9 @@ export function createGroup(server: Server, max: number, options: LinkOptions, o
       seen.sweeps = isSame ? seen.sweeps + 1 : 0
       seen.answers = link.answers
       seen.isBusy = isBusy
-      if (!isBusy && !link.lent && (link.retired || seen.sweeps * sweepMs >= idleMs)) retire(link)
+      if (!isBusy && !link.inUse && (link.retired || seen.sweeps * sweepMs >= idleMs)) retire(link)
       else if (isBusy && link.limited && seen.sweeps * sweepMs >= limitMs * hungAfterLimits)
-        link.destroy(new ConnectionError('CONNECTION_HUNG', 'The database has not answered for too long'))
+        link.destroy(new ConnectionError('CONNECTION_HUNG', 'The database did not answer in time'))
     }
   }
   function retire(link: Link) {
@@ -85,14 +85,14 @@ export function createGroup(server: Server, max: number, options: LinkOptions, o
           void link.end()
           throw ended
         }
-        // It may have broken since: then nobody tells us any more.
+        // It may have broken before `onLost` was set.
         if (link.lost) throw link.lost
         links.set(link, { epoch, answers: 0, isBusy: false, sweeps: 0 })
         link.onLost = () => remove(link)
         sweeping ??= setInterval(sweep, sweepMs).unref()
         return link
       } catch (error) {
-        // Callers must not ask a server that is down again and again, nor wait for long once it is back.
+        // Wait before the next attempt: do not flood a server that is down, and reconnect soon after it is back.
         pause ??= sleep(100 + Math.random() * 200).then(() => {
           pause = undefined
         })

@@ -8,13 +8,16 @@ import { tcpDoor } from '../../../test/harness/own-database.ts'
 import { createDb, isConnectionTrouble } from '../db.ts'
 import { parseUrl, serverOf } from './hosts.ts'
 
-suite('an address', () => {
+suite('the database address', () => {
   const cases: Record<string, object> = {
-    'postgres://ada:secret@db:6000/house': {
+    'postgres://ada:secret@db:6000/platform': {
       hosts: [{ host: 'db', port: 6000 }],
-      login: { user: 'ada', password: 'secret', database: 'house' },
+      login: { user: 'ada', password: 'secret', database: 'platform' },
     },
-    'postgresql://ada@db/house': { hosts: [{ host: 'db', port: 5432 }], login: { user: 'ada', database: 'house' } },
+    'postgresql://ada@db/platform': {
+      hosts: [{ host: 'db', port: 5432 }],
+      login: { user: 'ada', database: 'platform' },
+    },
     'postgres://one:1111,two,[::1]:3333/x': {
       hosts: [
         { host: 'one', port: 1111 },
@@ -45,12 +48,12 @@ suite('an address', () => {
     'postgres://db/x?sslmode=verify-full': { hosts: [{ host: 'db', port: 5432 }], login: { database: 'x', ssl: {} } },
   }
   for (const [url, expected] of Object.entries(cases))
-    test(`${url} is read`, () => {
+    test(`${url} is parsed`, () => {
       const { hosts, login } = parseUrl(url)
       assert.deepEqual({ hosts, login }, expected)
     })
 
-  test('that is none is refused, and its password is not repeated', () => {
+  test('is rejected if it is invalid, and the error does not contain the password', () => {
     for (const url of [
       'http://u:secret@db/x',
       'u:secret@db',
@@ -66,7 +69,7 @@ suite('an address', () => {
   })
 })
 
-test('the hosts are tried in turn, the last good one first, and the first problem that tells something is told', async () => {
+test('hosts are tried in order from the last good one, and the most useful error is reported', async () => {
   const server = serverOf({ url: 'postgres://one,two,three/x' })
   const tried: string[] = []
   const reach = (good: string) =>
@@ -83,7 +86,7 @@ test('the hosts are tried in turn, the last good one first, and the first proble
   assert.deepEqual(tried, ['one', 'two', 'two', 'three', 'one', 'one', 'two', 'three'])
 })
 
-/** Two servers of the same content; which one takes writes is a setting of each. */
+/** Starts two servers with the same tables; a setting makes one of them read-only. */
 async function twoServers() {
   const [one, two] = await Promise.all([aServer(), aServer()])
   const address = `${one.user}:${one.password}@127.0.0.1:${one.port},127.0.0.1:${two.port}/${one.database}`
@@ -107,7 +110,7 @@ async function aServer() {
     port: door.port,
     admin,
     async readOnly(yes: boolean) {
-      // The platform's role may not change the server: so does its operator.
+      // The platform's role may not change the server's settings; an operator does it in the configuration file.
       appendFileSync(configuration, `default_transaction_read_only = ${yes ? 'on' : 'off'}\n`)
       process.kill(postmaster!, 'SIGHUP')
       await eventually(async () =>
@@ -120,9 +123,9 @@ async function aServer() {
   }
 }
 
-test('of several hosts the one that accepts writes is used, and followed when another takes over', async () => {
+test('of several hosts the one that accepts writes is used, also after a failover', async () => {
   const { one, two, url } = await twoServers()
-  // Both have the same login and database; a row says which is which.
+  // Both have the same login and database; a row tells them apart.
   await one.admin`insert into who values ('one')`
   await two.admin.unsafe(`alter role ${two.user} password '${one.password}'`)
   await two.admin`insert into who values ('two')`
@@ -131,11 +134,11 @@ test('of several hosts the one that accepts writes is used, and followed when an
 
   const db = createDb({ url }, { max: 4 })
   atTheEnd(() => db.close())
-  assert.equal(await where(), 'two', 'the first host takes no writes')
+  assert.equal(await where(), 'two', 'the first host rejects writes')
   await db.sql`insert into written values (1)`
   await db.tx((sql) => sql`insert into written values (2)`)
 
-  // The switch: writers hear 503 at most, until the other one is found.
+  // Failover: until the other host is found, writers get at most a 503.
   const problems: unknown[] = []
   let id = 10
   let stopped = false
@@ -174,7 +177,7 @@ test('of several hosts the one that accepts writes is used, and followed when an
   assert.equal(await where(), 'one')
 })
 
-test('when no host accepts writes, callers are told so, and served as soon as one does', async () => {
+test('callers get an error while no host accepts writes, and succeed as soon as one does', async () => {
   const { one, two, url } = await twoServers()
   await two.admin.unsafe(`alter role ${two.user} password '${one.password}'`)
   await Promise.all([one.readOnly(true), two.readOnly(true)])
@@ -193,7 +196,7 @@ test('when no host accepts writes, callers are told so, and served as soon as on
   assert.equal((await two.admin`select from written`).length, 1)
 })
 
-test('one host that turns read-only is a lost connection: 503, and a new connection each time until it is back', async () => {
+test('a single host that becomes read-only counts as unavailable, and each failed write opens a new connection', async () => {
   const one = await aServer()
   const db = createDb(one, { max: 2 })
   atTheEnd(() => db.close())
@@ -212,21 +215,21 @@ test('one host that turns read-only is a lost connection: 503, and a new connect
   assert.deepEqual([...(await one.admin`select id from written order by id`)], [{ id: 3 }, { id: 4 }])
 })
 
-suite('listening', () => {
-  test('goes on after the connection broke, one connection for all channels, and says that it began again', async () => {
+suite('LISTEN', () => {
+  test('uses one connection for all channels, and reports that it restarted after the connection broke', async () => {
     const one = await aServer()
     const db = createDb(one, { max: 2, name: 'listening' })
     atTheEnd(() => db.close())
-    const heard: string[] = []
+    const received: string[] = []
     let begun = 0
     const first = await db.sql.listen(
       'one',
-      (text) => heard.push(`one ${text}`),
+      (text) => received.push(`one ${text}`),
       () => void begun++,
     )
     const second = await db.sql.listen(
       'Two "quoted"',
-      (text) => heard.push(`two ${text}`),
+      (text) => received.push(`two ${text}`),
       () => void begun++,
     )
     const listeners = () => one.admin`
@@ -234,11 +237,11 @@ suite('listening', () => {
     assert.equal(begun, 2)
     assert.equal((await listeners()).length, 1)
     await one.admin`select pg_notify('one', 'a'), pg_notify('Two "quoted"', 'b'), pg_notify('other', 'c')`
-    await eventually(() => assert.deepEqual(heard.toSorted(), ['one a', 'two b']))
+    await eventually(() => assert.deepEqual(received.toSorted(), ['one a', 'two b']))
     for (const { pid } of await listeners()) await one.admin`select pg_terminate_backend(${pid})`
     await eventually(() => assert.equal(begun, 4))
     await one.admin`select pg_notify('one', 'd'), pg_notify('Two "quoted"', 'e')`
-    await eventually(() => assert.deepEqual(heard.toSorted(), ['one a', 'one d', 'two b', 'two e']))
+    await eventually(() => assert.deepEqual(received.toSorted(), ['one a', 'one d', 'two b', 'two e']))
     await first.unlisten()
     await second.unlisten()
     await eventually(async () => assert.equal((await listeners()).length, 0))

@@ -1,4 +1,4 @@
-/** Which servers a database has, and which of them accepts writes. */
+/** Parses the address of a database, and finds the host that accepts writes. */
 import { readFileSync } from 'node:fs'
 import { ConnectionError } from './errors.ts'
 
@@ -14,20 +14,21 @@ export interface Login {
   ssl?: boolean | object
 }
 
-/** The servers of one database as all connections of a process see them. */
+/** The hosts of one database, shared by all connections of a process. */
 export interface Server {
   readonly hosts: readonly Host[]
   readonly login: Login
-  /** Further settings of the session, such as `-c search_path=x`. */
+  /** Further session settings, such as `-c search_path=x`. */
   readonly options: string | undefined
-  /** Grows when the server in use refused to write: connections that were opened before are given up. */
+  /** Increases when the current host rejected a write; connections with an older epoch are dropped. */
   readonly epoch: number
+  /** Reports that the current host rejects writes; the next connection goes to the next host. */
   suspect(): void
-  /** Tries the hosts in turn, the last good one first. */
+  /** Tries the hosts in order, starting with the last good one. */
   reach<T>(open: (host: Host) => Promise<T>): Promise<T>
 }
 
-/** An address, or its parts. `url` may name several hosts: `postgres://user:password@one:5432,two:5432/name`. */
+/** The address of a database, or its parts. `url` may have several hosts: `postgres://user:password@one:5432,two:5432/name`. */
 export interface ConnectionOptions {
   url?: string
   host?: string
@@ -37,7 +38,7 @@ export interface ConnectionOptions {
   database?: string
 }
 
-const usualPort = 5432
+const defaultPort = 5432
 
 export function serverOf(connection: ConnectionOptions): Server {
   const { hosts, login, options } = connection.url ? parseUrl(connection.url) : partsOf(connection)
@@ -57,14 +58,14 @@ export function serverOf(connection: ConnectionOptions): Server {
     async reach(open) {
       const first = good
       let problem: unknown
-      for (let turn = 0; turn < hosts.length; turn++) {
-        const at = (first + turn) % hosts.length
+      for (let attempt = 0; attempt < hosts.length; attempt++) {
+        const at = (first + attempt) % hosts.length
         try {
           const opened = await open(hosts[at]!)
           good = at
           return opened
         } catch (error) {
-          problem = moreTelling(problem, error)
+          problem = moreUseful(problem, error)
         }
       }
       throw problem
@@ -72,10 +73,10 @@ export function serverOf(connection: ConnectionOptions): Server {
   }
 }
 
-/** Of a standby and a server that is down, the standby is what the operator must know. */
-const moreTelling = (one: unknown, other: unknown) => (one instanceof ConnectionError ? one : other)
+/** Prefers our own error: "this host accepts no writes" helps an operator more than "connection refused". */
+const moreUseful = (one: unknown, other: unknown) => (one instanceof ConnectionError ? one : other)
 
-function partsOf({ host = 'localhost', port = usualPort, user, password, database }: ConnectionOptions) {
+function partsOf({ host = 'localhost', port = defaultPort, user, password, database }: ConnectionOptions) {
   const login = { ...(user && { user }), ...(password && { password }), ...(database && { database }) }
   return { hosts: [{ host, port }], login, options: undefined }
 }
@@ -84,8 +85,8 @@ const shape = /^postgres(?:ql)?:\/\/(?:([^/?]*)@)?([^/?]*)(?:\/([^?]*))?(?:\?(.*
 
 export function parseUrl(url: string): { hosts: Host[]; login: Login; options: string | undefined } {
   const found = shape.exec(url)
-  // The address may hold a password: it is not repeated.
-  if (!found) throw new Error('The address of the database is not of the form postgres://user:password@host:port/name')
+  // The message does not repeat the address, which may contain a password.
+  if (!found) throw new Error('The database address does not have the form postgres://user:password@host:port/name')
   const [, userInfo = '', places = '', name = '', query = ''] = found
   const settings = new URLSearchParams(query)
   const [user = '', ...password] = userInfo.split(':')
@@ -96,28 +97,28 @@ export function parseUrl(url: string): { hosts: Host[]; login: Login; options: s
   const ssl = sslOf(settings)
   if (ssl !== undefined) login.ssl = ssl
   const listed = settings.get('host') ?? decodeURIComponent(places)
-  const port = portOf(settings.get('port') ?? String(usualPort))
+  const port = portOf(settings.get('port') ?? String(defaultPort))
   const hosts = (listed || 'localhost').split(',').map((place) => hostOf(place, port))
   return { hosts, login, options: settings.get('options') ?? undefined }
 }
 
-function hostOf(place: string, usual: number): Host {
-  // A socket's directory, or an IPv6 address without a port.
-  if (place.startsWith('/')) return { host: place, port: usual }
+function hostOf(place: string, fallbackPort: number): Host {
+  // A socket directory has no port of its own.
+  if (place.startsWith('/')) return { host: place, port: fallbackPort }
   const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([^:]*))(?::(\d+))?$/.exec(place) ?? []
   const host = bracketed ?? plain
-  if (host === undefined) throw new Error(`The address of the database names a host that is none: ${place}`)
-  return { host: host || 'localhost', port: port === undefined ? usual : portOf(port) }
+  if (host === undefined) throw new Error(`The database address has an invalid host: ${place}`)
+  return { host: host || 'localhost', port: port === undefined ? fallbackPort : portOf(port) }
 }
 
 function portOf(text: string): number {
   const port = Number(text)
   if (!Number.isInteger(port) || port < 1 || port > 65535)
-    throw new Error(`The address of the database has the port ${text}`)
+    throw new Error(`The database address has an invalid port: ${text}`)
   return port
 }
 
-/** As libpq: `require` encrypts, only `verify-ca` and `verify-full` check the certificate. */
+/** Follows libpq: `require` encrypts, only `verify-ca` and `verify-full` check the certificate. */
 function sslOf(settings: URLSearchParams): Login['ssl'] {
   const mode = settings.get('sslmode') ?? settings.get('ssl')
   if (mode === null || ['disable', 'false', '0'].includes(mode)) return mode === null ? undefined : false
@@ -140,6 +141,6 @@ function sslOf(settings: URLSearchParams): Login['ssl'] {
     case '1':
       return { ...given, rejectUnauthorized: false }
     default:
-      throw new Error(`The address of the database has sslmode=${mode}, which is unknown`)
+      throw new Error(`The database address has an unknown sslmode=${mode}`)
   }
 }

@@ -15,7 +15,7 @@ function aDb(options: Partial<PoolOptions> = {}) {
 }
 
 suite('the time limit of statements', () => {
-  test('ends plain statements, texts, copies and transactions, and the connection stays usable', async () => {
+  test('cancels plain statements, texts, copies and transactions, and the connection stays usable', async () => {
     const db = aDb({ statementSeconds: 0.2 })
     await db.sql`create table if not exists limited (id int)`
     const slow = [
@@ -32,7 +32,7 @@ suite('the time limit of statements', () => {
     assert.equal((await db.sql`select from limited`).length, 0)
   })
 
-  test('does not count what waits behind another statement', async () => {
+  test('does not include the time that a statement waits behind another one', async () => {
     const db = aDb({ max: 1, statementSeconds: 0.6 })
     const answers = await Promise.all(Array.from({ length: 4 }, () => db.sql`select pg_sleep(0.25), 1 as one`))
     assert.deepEqual(
@@ -41,7 +41,7 @@ suite('the time limit of statements', () => {
     )
   })
 
-  test('is usually 30 seconds, and may be lifted for a transaction or a pool', async () => {
+  test('is 30 seconds by default, and can be lifted for a transaction or a pool', async () => {
     const limit = (rows: Record<string, unknown>[]) => rows[0]?.statementTimeout
     const [db, unlimited] = [aDb(), aDb({ statementSeconds: 0 })]
     assert.equal(limit(await db.sql`show statement_timeout`), '30s')
@@ -52,11 +52,15 @@ suite('the time limit of statements', () => {
       return await sql`show statement_timeout`
     })
     assert.equal(limit(lifted), '0')
-    assert.equal(limit(await db.tx((sql) => sql`show statement_timeout`)), '30s', 'of the next transaction')
+    assert.equal(
+      limit(await db.tx((sql) => sql`show statement_timeout`)),
+      '30s',
+      'the next transaction has the limit again',
+    )
   })
 })
 
-test('a server that does not answer any more is given up, plain statements and transactions alike', async () => {
+test('connections to a server that no longer answers are closed, for plain statements and transactions', async () => {
   const sockets = new Set<net.Socket>()
   const { host, port } = connection as { host: string; port: number }
   const server = net.createServer((near) => {
@@ -85,7 +89,7 @@ test('a server that does not answer any more is given up, plain statements and t
 })
 
 suite('a transaction inside a transaction', () => {
-  test('throws at once and says why, and the outer one can go on', async () => {
+  test('throws at once with the reason, and the outer one can continue', async () => {
     const db = aDb({ max: 2 })
     await db.tx(async (sql) => {
       for (const inner of [
@@ -101,7 +105,7 @@ suite('a transaction inside a transaction', () => {
     })
   })
 
-  test('is none after the first has ended, nor on other connections, nor in what it started before', async () => {
+  test('is not detected where there is none: after the first has ended, or on other connections', async () => {
     const [db, other] = [aDb({ max: 1 }), aDb({ max: 1 })]
     let later: Promise<unknown> | undefined
     await db.tx(async () => {
@@ -115,7 +119,7 @@ suite('a transaction inside a transaction', () => {
 })
 
 suite('a commit', () => {
-  test('that PostgreSQL answers with a rollback is an error: the one that was ignored', async () => {
+  test('that PostgreSQL answers with a rollback fails with the error that the work ignored', async () => {
     const db = aDb()
     await db.sql`create table if not exists committed (id int primary key)`
     const ignoring = db.tx(async (sql) => {
@@ -123,15 +127,15 @@ suite('a commit', () => {
       await sql`select 1 / 0`.catch(() => {})
     })
     await assert.rejects(ignoring, { code: '22012' })
-    const unheard = db.tx(async (sql) => {
+    const unawaited = db.tx(async (sql) => {
       sql`insert into committed values (2)`.execute()
       sql`insert into committed values (2)`.execute()
     })
-    await assert.rejects(unheard, { code: '23505' })
+    await assert.rejects(unawaited, { code: '23505' })
     assert.equal((await db.sql`select from committed`).length, 0)
   })
 
-  test('fails where a constraint is checked only then, and effects do not run', async () => {
+  test('fails if a deferred constraint is violated, and effects do not run', async () => {
     const db = aDb()
     await db.sql.unsafe(`create table if not exists parents (id int primary key);
       create table if not exists children (id int references parents deferrable initially deferred)`)
@@ -146,12 +150,12 @@ suite('a commit', () => {
     assert.equal(ran, false)
   })
 
-  test('is not needed where nothing was asked', async () => {
+  test('is not sent if the work ran no statement', async () => {
     const db = aDb()
     assert.equal(await db.tx(async () => 'nothing'), 'nothing')
   })
 
-  test('comes after statements that nobody waited for, and later ones are refused', async () => {
+  test('is sent after statements that were not awaited, and later ones are rejected', async () => {
     const db = aDb()
     await db.sql`create table if not exists waited (id int)`
     let own: Parameters<Parameters<typeof db.tx>[0]>[0] | undefined
@@ -166,17 +170,17 @@ suite('a commit', () => {
   })
 })
 
-test('statements that change a session are refused on connections that others share', async () => {
+test('statements that change the session are rejected on shared connections', async () => {
   const { sql } = aDb()
-  await assert.rejects(sql`begin`, /Needs a transaction: begin/)
-  await assert.rejects(sql` set local statement_timeout = 0`, /Needs a transaction/)
-  await assert.rejects(sql`listen somewhere`, /Needs a transaction/)
+  await assert.rejects(sql`begin`, /needs a transaction: begin/)
+  await assert.rejects(sql` set local statement_timeout = 0`, /needs a transaction/)
+  await assert.rejects(sql`listen somewhere`, /needs a transaction/)
   await assert.rejects(sql.unsafe('begin; select 1'), /left its transaction open/)
   assert.equal((await sql`select 1 as one`)[0]?.one, 1)
 })
 
 suite('prepared statements', () => {
-  test('are bounded, and the texts that come again stay', async () => {
+  test('are limited in number, and repeated texts stay prepared', async () => {
     const db = aDb({ max: 1 })
     for (let n = 0; n < 600; n++) {
       assert.equal((await db.sql.unsafe(`select ${n} + $1::int as sum`, [1]))[0]?.sum, n + 1)
@@ -187,14 +191,14 @@ suite('prepared statements', () => {
     assert.equal(prepared.filter(({ statement }) => statement === "select 'again'").length, 1)
   })
 
-  test('are not kept where the caller says so', async () => {
+  test('are not kept if the caller asks for that', async () => {
     const db = aDb({ max: 1 })
     assert.equal((await db.sql`select ${5}::int as once`.unprepared())[0]?.once, 5)
     const [row] = await db.sql`select count(*) as n from pg_prepared_statements where statement like '%once%'`
-    assert.equal(row?.n, 1, 'this one only')
+    assert.equal(row?.n, 1, 'only this query itself')
   })
 
-  test('follow a table that changes beneath them, outside and inside of transactions', async () => {
+  test('work after a change of their table, outside and inside of transactions', async () => {
     const db = aDb({ max: 2 })
     await db.sql.unsafe('create table changing (id int); insert into changing values (1)')
     const read = () => db.sql`select * from changing`
@@ -215,7 +219,7 @@ suite('prepared statements', () => {
     )
   })
 
-  test('that fail the first time can be asked again, also by those who came with them', async () => {
+  test('that fail the first time can be run again, also by concurrent callers of the same text', async () => {
     const db = aDb({ max: 1 })
     const broken = () => db.sql`select * from not_there_yet where id = ${1}`
     for (const outcome of await Promise.allSettled([broken(), broken(), broken()]))
@@ -252,7 +256,7 @@ suite('many callers', () => {
     assert.ok(row?.n <= 2, `${row?.n} connections`)
   })
 
-  test('are not held up by one slow statement', async () => {
+  test('are not delayed by one slow statement', async () => {
     const pool = connect(connection, { max: 4 })
     atTheEnd(() => pool.end())
     await Promise.all([pool`select pg_sleep(0.01)`, pool`select pg_sleep(0.01)`])
@@ -277,7 +281,7 @@ suite('many callers', () => {
   })
 })
 
-test('a pool that ends lets what is under way finish, and refuses the rest', async () => {
+test('a closing pool lets running statements finish, and rejects new ones', async () => {
   const pool = connect(connection, { max: 2 })
   const work = [
     pool`select pg_sleep(0.2), 1 as one`.execute(),

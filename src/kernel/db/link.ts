@@ -1,4 +1,4 @@
-/** One connection to PostgreSQL: a pipelined client of `pg`, and what is prepared on it. */
+/** One open connection to PostgreSQL: a pipelined client of `pg`, and the statements prepared on it. */
 import type { Socket } from 'node:net'
 import { Client, DatabaseError } from 'pg'
 import { ConnectionError, isReadOnly } from './errors.ts'
@@ -6,7 +6,7 @@ import type { Host, Server } from './hosts.ts'
 import { createMessages, type Messages } from './messages.ts'
 import { createPrepared, type Prepared } from './prepared.ts'
 
-/** The part of `pg`'s connection that our queries use. */
+/** The part of the connection object of `pg` that our queries use. */
 export interface Wire {
   stream: Socket
   endCopyFrom(): void
@@ -14,7 +14,7 @@ export interface Wire {
   on(event: string, listener: (message: never) => void): void
 }
 
-/** What `pg` calls while it reads the answers; see query.ts. */
+/** The methods that `pg` calls when it sends a query and reads its answer; see query.ts. */
 export interface Query {
   submit(wire: Wire): null
   handleError(error: Error): void
@@ -24,34 +24,34 @@ export interface Link {
   readonly server: Server
   readonly prepared: Prepared
   readonly messages: Messages
-  /** Statements that were sent and have no answer yet. */
+  /** Number of statements that were sent and are not answered yet. */
   inFlight: number
-  /** Set while a COPY FROM STDIN owns the connection: nothing may come between its data. */
+  /** True while a COPY FROM STDIN uses the connection: nothing may be sent between its data. */
   copying: boolean
-  /** A transaction or another single owner has it. */
-  lent: boolean
-  /** Statements have a time limit, so one that takes far longer is hung. */
+  /** True while a transaction or another single owner has the connection. */
+  inUse: boolean
+  /** True if statements have a time limit, so that one that takes far longer counts as hung. */
   limited: boolean
-  /** No further statement may be given to it. */
+  /** True once the connection accepts no further statements. */
   retired: boolean
   lost: Error | undefined
-  /** Counts answers, for the sweep that finds idle and hung connections. */
+  /** Number of answers, by which the sweep finds idle and hung connections. */
   answers: number
-  /** The pool's: an answer arrived. */
+  /** Set by the pool; called for each answer. */
   onAnswer: () => void
-  /** The pool's: the connection is gone. Called once. */
+  /** Set by the pool; called once when the connection is lost. */
   onLost: (error: Error) => void
   onNotification: (channel: string, payload: string) => void
   send(query: Query): void
-  /** Frees the connection of a finished COPY and sends what waited for it. */
+  /** Ends a COPY and sends the statements that waited for it. */
   copied(): void
-  /** An error that the server answered. */
+  /** Handles an error that the server returned. */
   failed(error: Error): void
   isIdleOutsideTransaction(): boolean
-  /** Reads no answers until `resume`. */
+  /** Stops reading answers until `resume`. */
   pause(): void
   resume(): void
-  /** Says goodbye once everything sent is answered. */
+  /** Closes the connection once all statements are answered. */
   end(): Promise<void>
   destroy(error: Error): void
 }
@@ -59,14 +59,14 @@ export interface Link {
 export interface LinkOptions {
   name: string
   plans?: 'once' | undefined
-  /** 0: statements may take as long as they like. */
+  /** 0 means no limit. */
   statementSeconds: number
   rowName: (column: string) => string
 }
 
 const connectSeconds = 10
 
-/** Opens a connection to one host. The texts of dates and bytes must be those that values.ts reads. */
+/** Opens a connection to one host. Its settings fix the formats of dates and bytes that values.ts parses. */
 export async function openLink(server: Server, host: Host, options: LinkOptions): Promise<Link> {
   const settings = ['-c TimeZone=UTC', '-c DateStyle=ISO,YMD', '-c bytea_output=hex']
   if (options.plans === 'once') settings.push('-c plan_cache_mode=force_generic_plan')
@@ -109,7 +109,11 @@ function connectError(error: Error): Error {
   if (error.message.includes('timeout expired'))
     return new ConnectionError('CONNECTION_TIMEOUT', `The database did not answer within ${connectSeconds} s`, error)
   if (error.message.includes('terminated'))
-    return new ConnectionError('CONNECTION_CLOSED', 'The database closed the connection while it was opened', error)
+    return new ConnectionError(
+      'CONNECTION_CLOSED',
+      'The database closed the connection while it was being opened',
+      error,
+    )
   return error
 }
 
@@ -130,7 +134,7 @@ function linkOf(client: Client, wire: Wire, server: Server, options: LinkOptions
     messages: createMessages(() => wire.stream),
     inFlight: 0,
     copying: false,
-    lent: false,
+    inUse: false,
     limited: options.statementSeconds > 0,
     retired: false,
     lost: undefined,
@@ -175,7 +179,7 @@ function linkOf(client: Client, wire: Wire, server: Server, options: LinkOptions
   return link
 }
 
-/** The reason for which statements in flight fail; `pg` gives its own errors no code. */
+/** Returns the error for statements in flight on a lost connection; `pg` gives its own errors no code. */
 export const lossOf = (error: Error): Error =>
   (error as { code?: unknown }).code === undefined
     ? new ConnectionError('CONNECTION_CLOSED', 'The connection to the database was lost', error)

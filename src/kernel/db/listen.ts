@@ -1,4 +1,4 @@
-/** LISTEN: one connection of its own for all channels of a pool, opened again when it breaks. */
+/** LISTEN on one connection for all channels of a pool; it reconnects when the connection breaks. */
 import { sleep } from '../clock.ts'
 import { ConnectionError } from './errors.ts'
 import type { Server } from './hosts.ts'
@@ -10,18 +10,18 @@ export interface Listening {
 }
 
 export interface Listener {
-  listen(channel: string, heard: (payload: string) => void, onListen: () => void): Promise<Listening>
+  listen(channel: string, onPayload: (payload: string) => void, onListen: () => void): Promise<Listening>
   end(): Promise<void>
 }
 
 interface Subscription {
   channel: string
-  heard: (payload: string) => void
-  /** Called each time that listening starts: what was notified before it is lost. */
+  onPayload: (payload: string) => void
+  /** Called each time that listening starts; earlier notifications are lost. */
   onListen: () => void
 }
 
-/** The connection says nothing for hours where nobody notifies: it is tried so often. */
+/** The interval of checks; without notifications a broken connection would stay unnoticed for hours. */
 const checkMs = 20_000
 const answerMs = 10_000
 
@@ -38,7 +38,7 @@ export function createListener(server: Server, options: LinkOptions): Listener {
   async function open(): Promise<Link> {
     const link = await server.reach((host) => openLink(server, host, { ...options, statementSeconds: 0 }))
     link.onNotification = (channel, payload) => {
-      for (const subscription of subscriptions) if (subscription.channel === channel) subscription.heard(payload)
+      for (const subscription of subscriptions) if (subscription.channel === channel) subscription.onPayload(payload)
     }
     const checking = setInterval(() => void check(link), checkMs).unref()
     link.onLost = () => {
@@ -61,13 +61,13 @@ export function createListener(server: Server, options: LinkOptions): Listener {
   async function restart() {
     while (!ended && subscriptions.size > 0) {
       await sleep(100 + Math.random() * 200)
-      const again = [...subscriptions]
+      const restarted = [...subscriptions]
       try {
         await runText(await connection(), commandFor(channels()))
-        for (const { onListen } of again) onListen()
+        for (const { onListen } of restarted) onListen()
         return
       } catch {
-        // The database is still away; everybody who sends statements is told so.
+        // The database is still unreachable; callers that send statements get that error.
       }
     }
   }
@@ -76,7 +76,7 @@ export function createListener(server: Server, options: LinkOptions): Listener {
     const command = commandFor(channels())
     if (command === '') return
     const overdue = setTimeout(
-      () => link.destroy(new ConnectionError('CONNECTION_HUNG', 'The connection that listens does not answer')),
+      () => link.destroy(new ConnectionError('CONNECTION_HUNG', 'The LISTEN connection did not answer in time')),
       answerMs,
     )
     await runText(link, command).catch(() => {})
@@ -84,13 +84,13 @@ export function createListener(server: Server, options: LinkOptions): Listener {
   }
 
   return {
-    async listen(channel, heard, onListen) {
-      const subscription = { channel, heard, onListen }
+    async listen(channel, onPayload, onListen) {
+      const subscription = { channel, onPayload, onListen }
       const link = await connection()
       await runText(link, commandFor([channel]))
       subscriptions.add(subscription)
       onListen()
-      // It broke before it was known that it is needed.
+      // It broke before the subscription was added.
       if (link.lost) void restart()
       return {
         async unlisten() {

@@ -1,8 +1,8 @@
-/** Messages of PostgreSQL's protocol, joined so that everything that is sent in one turn of the event loop leaves in one write. */
+/** Encodes messages of PostgreSQL's protocol, and sends all messages of one turn of the event loop in one write. */
 import type { Socket } from 'node:net'
 import type { Encoded } from './values.ts'
 
-/** An outgoing stream of messages; nothing of it may be written around `flush`. */
+/** An outgoing stream of messages. Everything on the socket must go through it. */
 export interface Messages {
   parse(name: string, text: string, oids: readonly number[] | undefined): void
   bind(name: string, values: readonly Encoded[]): void
@@ -11,24 +11,24 @@ export interface Messages {
   closeStatement(name: string): void
   sync(): void
   query(text: string): void
-  /** Writes what was collected; happens by itself at the end of the turn. */
+  /** Writes the collected messages; called automatically at the end of the turn. */
   flush(): void
 }
 
 const chunkBytes = 64 * 1024
-/** Up to here it is cheaper to keep too much room than to measure. */
+/** For shorter texts it is cheaper to reserve too much room than to compute their length. */
 const longText = 4096
 
 const code = { parse: 0x50, bind: 0x42, describe: 0x44, execute: 0x45, close: 0x43, sync: 0x53, query: 0x51 }
-/** Of the unnamed portal: describe, and execute without a limit of rows. */
+/** Describe and execute the unnamed portal, the latter without a limit of rows. */
 const describeMessage = Buffer.from([code.describe, 0, 0, 0, 6, 0x50, 0])
 const executeMessage = Buffer.from([code.execute, 0, 0, 0, 9, 0, 0, 0, 0, 0])
 const syncMessage = Buffer.from([code.sync, 0, 0, 0, 4])
 
-/** `streamOf`: `pg` replaces its stream when the connection becomes encrypted. */
+/** `streamOf` is a function, because `pg` replaces its stream when the connection becomes encrypted. */
 export function createMessages(streamOf: () => Socket): Messages {
   let chunk = Buffer.allocUnsafe(chunkBytes)
-  /** What was written is not touched again: the stream may still be sending it. */
+  /** Bytes before `start` are never changed again, because the stream may still be sending them. */
   let start = 0
   let end = 0
   let scheduled = false
@@ -66,7 +66,7 @@ export function createMessages(streamOf: () => Socket): Messages {
     value.copy(chunk, end)
     end += value.length
   }
-  /** Room for a length that is known later. Offsets count from `start`: the chunk may be replaced in between. */
+  /** Reserves room for a length that is not known yet. Offsets count from `start`, because the chunk may be replaced. */
   function openLength(): number {
     ensure(4)
     end += 4
@@ -84,7 +84,7 @@ export function createMessages(streamOf: () => Socket): Messages {
     chunk[end++] = kind
     return openLength()
   }
-  /** The length of a message counts itself. */
+  /** The length of a message includes its own four bytes. */
   const close = (from: number) => closeLength(from, 4)
 
   function flush() {

@@ -1,4 +1,4 @@
-/** Connections that many callers share: each sends its statement at once and the answers come in the same order. */
+/** Connections that many callers share: statements are sent at once, and answers arrive in the same order. */
 import { DatabaseUseError } from './errors.ts'
 import { createGroup } from './group.ts'
 import type { Server } from './hosts.ts'
@@ -12,39 +12,40 @@ export interface Pipelined {
   end(seconds: number): Promise<void>
 }
 
-/** What further callers send waits here: it is not lost when the connection breaks, and may go to another. */
+/** Further statements wait in the pool: they survive a broken connection, and can use another one. */
 const inFlightMax = 100
 
-/** Statements that change the state of a session: on a shared connection they would hit the statements of others. */
-const ofSession =
+/** Statements that change the state of a session, which would affect other callers on a shared connection. */
+const changesSession =
   /^\s*(?:begin|start|commit|rollback|abort|end|savepoint|release|set|reset|discard|listen|unlisten|declare)\b/i
 
 const checked = new WeakSet<StatementText>()
 
 function check({ text }: Statement) {
   if (checked.has(text)) return
-  if (ofSession.test(text.text)) throw new DatabaseUseError(`Needs a transaction: ${text.text.trim().slice(0, 80)}`)
+  if (changesSession.test(text.text))
+    throw new DatabaseUseError(`The statement needs a transaction: ${text.text.trim().slice(0, 80)}`)
   checked.add(text)
 }
 
 export function createPipelined(server: Server, max: number, options: LinkOptions): Pipelined {
   const ready: Link[] = []
-  const waiting: { statement: Statement; answer: Answer<Rows>; again: Again | undefined }[] = []
+  const waiting: { statement: Statement; answer: Answer<Rows>; retry: Retry | undefined }[] = []
   const group = createGroup(server, max, options, (link) => {
-    leave(link)
+    removeReady(link)
     if (waiting.length > 0) grow()
   })
 
-  type Again = (statement: Statement, answer: Answer<Rows>) => void
-  /** Prepared by itself: what another caller is preparing at this moment may fail as well. */
-  const again: Again = (statement, answer) => send({ ...statement, unprepared: true }, answer, undefined)
+  type Retry = (statement: Statement, answer: Answer<Rows>) => void
+  /** Sends the statement unprepared, because a plan that another caller prepares at the same time may fail as well. */
+  const retryUnprepared: Retry = (statement, answer) => send({ ...statement, unprepared: true }, answer, undefined)
 
-  function leave(link: Link) {
+  function removeReady(link: Link) {
     const at = ready.indexOf(link)
     if (at >= 0) ready.splice(at, 1)
   }
 
-  /** The connection with the fewest statements in flight. */
+  /** Returns the connection with the fewest statements in flight. */
   function pick(): Link | undefined {
     let best: Link | undefined
     for (let i = ready.length - 1; i >= 0; i--) {
@@ -57,15 +58,15 @@ export function createPipelined(server: Server, max: number, options: LinkOption
     return best
   }
 
-  function send(statement: Statement, answer: Answer<Rows>, retry: Again | undefined) {
+  function send(statement: Statement, answer: Answer<Rows>, retry: Retry | undefined) {
     const link = pick()
     if (link === undefined || link.inFlight >= inFlightMax) {
-      waiting.push({ statement, answer, again: retry })
+      waiting.push({ statement, answer, retry })
       grow()
       return
     }
     if (link.inFlight > 0) grow()
-    sendStatement(link, statement, answer, retry ? { again: retry } : undefined)
+    sendStatement(link, statement, answer, retry ? { retry } : undefined)
   }
 
   function grow() {
@@ -77,7 +78,7 @@ export function createPipelined(server: Server, max: number, options: LinkOption
         drain()
       },
       (error) => {
-        // Nobody is left who could serve those that wait.
+        // No connection is left for the statements that wait.
         if (group.size === 0) for (const { answer } of waiting.splice(0)) answer.reject(error)
       },
     )
@@ -87,8 +88,8 @@ export function createPipelined(server: Server, max: number, options: LinkOption
     while (waiting.length > 0) {
       const link = pick()
       if (link === undefined || link.inFlight >= inFlightMax) return
-      const { statement, answer, again: retry } = waiting.shift()!
-      sendStatement(link, statement, answer, retry ? { again: retry } : undefined)
+      const { statement, answer, retry } = waiting.shift()!
+      sendStatement(link, statement, answer, retry ? { retry } : undefined)
     }
   }
 
@@ -97,7 +98,7 @@ export function createPipelined(server: Server, max: number, options: LinkOption
       const ended = group.ended()
       if (ended) return Promise.reject(ended)
       check(statement)
-      return new Promise((resolve, reject) => send(statement, { resolve, reject }, again))
+      return new Promise((resolve, reject) => send(statement, { resolve, reject }, retryUnprepared))
     },
     async end(seconds) {
       await group.end(seconds)

@@ -1,7 +1,7 @@
 import { runCopyIn } from './copy.ts'
 import { DatabaseUseError } from './errors.ts'
+import { createExclusiveConnections } from './exclusive.ts'
 import { type ConnectionOptions, type Server, serverOf } from './hosts.ts'
-import { createLending } from './lending.ts'
 import type { Link, LinkOptions } from './link.ts'
 import { createListener, type Listener } from './listen.ts'
 import { createPipelined } from './pipelined.ts'
@@ -10,38 +10,38 @@ import { runText } from './statements.ts'
 import { runTransaction, type TransactionSql } from './transactions.ts'
 
 export interface PoolOptions {
-  /** Connections at most: half of them are shared by plain statements, the others are for transactions. At least one of each. */
+  /** Limit of connections: half of them are shared by plain statements, the others are for transactions. At least one of each. */
   max: number
   name?: string
   /**
-   * Each statement is planned once for a connection, whatever its values are: for those that have one good plan only. Where
-   * PostgreSQL plans a page anew each time, that is a third of what the page takes.
+   * Plans each statement once per connection, whatever its values are. Use it only for statements with one good plan; planning a
+   * page of results each time takes a third of its time.
    */
   plans?: 'once'
-  /** PostgreSQL ends a statement that takes longer, and the caller gets an error with code 57014. 0: no limit. */
+  /** Time limit of a statement; beyond it the caller gets an error with code 57014. 0 means no limit. */
   statementSeconds?: number
 }
 
-/** Statements without a transaction, and transactions. */
+/** Runs statements without a transaction, and transactions. */
 export interface Pool extends Sql {
-  /** `mode`: of BEGIN, such as `isolation level repeatable read read only`. */
+  /** `mode` is added to BEGIN, such as `isolation level repeatable read read only`. */
   begin<T>(work: (sql: TransactionSql) => T | Promise<T>): Promise<T>
   begin<T>(mode: string, work: (sql: TransactionSql) => T | Promise<T>): Promise<T>
-  /** `copy … from stdin`, and statements before it in the same text, as a transaction of its own in two round trips. */
+  /** Runs `copy … from stdin`, and statements before it in the same text, as one transaction in two round trips. */
   copyIn: Runner['copyIn']
-  /** `onListen`: listening started, for the first time or again; what was notified before is lost. */
-  listen(channel: string, heard: (payload: string) => void, onListen?: () => void): ReturnType<Listener['listen']>
-  /** Waits for what is under way, 5 seconds if not told otherwise, and then breaks the connections. */
+  /** `onListen` is called when listening starts or restarts; earlier notifications are lost. */
+  listen(channel: string, onPayload: (payload: string) => void, onListen?: () => void): ReturnType<Listener['listen']>
+  /** Waits for running statements, 5 seconds by default, then breaks the connections. */
   end(options?: { timeout?: number }): Promise<void>
 }
 
-const statementSecondsUsual = 30
+const defaultStatementSeconds = 30
 
 const toCamel = (column: string) => column.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
 const toSnake = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 const asIs = (name: string) => name
 
-/** Column names are snake_case in the database and camelCase here unless `translate` is false; values are never changed. */
+/** Connects to a database. Column names are snake_case there and camelCase here unless `translate` is false; values never change. */
 export const connect = (connection: ConnectionOptions, options: PoolOptions & { translate?: boolean }): Pool =>
   openPool(serverOf(connection), options)
 
@@ -51,17 +51,17 @@ export function openPool(server: Server, options: PoolOptions & { translate?: bo
   const linkOptions: LinkOptions = {
     name: options.name ?? 'waypost',
     plans: options.plans,
-    statementSeconds: options.statementSeconds ?? statementSecondsUsual,
+    statementSeconds: options.statementSeconds ?? defaultStatementSeconds,
     rowName: translate ? toCamel : asIs,
   }
   const forTransactions = Math.max(1, Math.ceil(options.max / 2))
   const pipelined = createPipelined(server, Math.max(1, options.max - forTransactions), linkOptions)
-  const lending = createLending(server, forTransactions, linkOptions)
+  const exclusive = createExclusiveConnections(server, forTransactions, linkOptions)
   const listener = createListener(server, linkOptions)
 
-  /** A text may hold a transaction of its own: where it failed, that must not stay open. */
-  const alone = <T>(work: (link: Link) => Promise<T>) =>
-    lending.withLink(async (link) => {
+  /** Runs a text on a connection of its own. The text may contain a transaction, which must not stay open after a failure. */
+  const onOwnConnection = <T>(work: (link: Link) => Promise<T>) =>
+    exclusive.withLink(async (link) => {
       try {
         const result = await work(link)
         if (link.isIdleOutsideTransaction()) return result
@@ -69,13 +69,13 @@ export function openPool(server: Server, options: PoolOptions & { translate?: bo
         if (!link.lost) await runText(link, 'rollback').catch(() => {})
         throw error
       }
-      throw new DatabaseUseError('A text left its transaction open: nothing of it was stored')
+      throw new DatabaseUseError('A text left its transaction open; it was rolled back')
     })
 
   const runner: Runner = {
     statement: pipelined.run,
-    text: (text) => alone<Rows>((link) => runText(link, text)),
-    copyIn: (text, content) => alone((link) => runCopyIn(link, text, content)),
+    text: (text) => onOwnConnection<Rows>((link) => runText(link, text)),
+    copyIn: (text, content) => onOwnConnection((link) => runCopyIn(link, text, content)),
     copyOut() {
       throw new Error('COPY TO STDOUT needs a transaction')
     },
@@ -86,13 +86,13 @@ export function openPool(server: Server, options: PoolOptions & { translate?: bo
       second?: (sql: TransactionSql) => T | Promise<T>,
     ) {
       const [mode, work] = typeof first === 'string' ? [first, second!] : ['', first]
-      return lending.withLink((link) => runTransaction(link, beginOf(mode), toColumn, work))
+      return exclusive.withLink((link) => runTransaction(link, beginOf(mode), toColumn, work))
     },
     copyIn: runner.copyIn,
-    listen: (channel: string, heard: (payload: string) => void, onListen = () => {}) =>
-      listener.listen(channel, heard, onListen),
+    listen: (channel: string, onPayload: (payload: string) => void, onListen = () => {}) =>
+      listener.listen(channel, onPayload, onListen),
     async end({ timeout = 5 }: { timeout?: number } = {}) {
-      await Promise.all([listener.end(), pipelined.end(timeout), lending.end(timeout)])
+      await Promise.all([listener.end(), pipelined.end(timeout), exclusive.end(timeout)])
     },
   })
 }

@@ -1,4 +1,4 @@
-/** Prepared statements of one connection: their names, the shape of their rows, and a bound on their number. */
+/** Prepared statements of one connection: their names, the shape of their rows, and a limit on their number. */
 
 import { type RowOf, rowMaker } from './rows.ts'
 import type { StatementText } from './sql.ts'
@@ -11,23 +11,23 @@ export interface Field {
 export interface PreparedStatement {
   readonly text: StatementText
   readonly name: string
-  /** Known once the server has described it; PostgreSQL refuses to run it when its columns have changed. */
+  /** Set once the server has described the rows; PostgreSQL rejects the statement if its columns change. */
   rowOf: RowOf | undefined
-  usedLately: boolean
+  recentlyUsed: boolean
 }
 
 export interface Prepared {
   find(text: StatementText): PreparedStatement | undefined
-  /** The names of statements to close, as there are too many or as they failed, are added to `closed`. */
+  /** Adds a statement; evicts another one if there are too many. */
   add(text: StatementText): PreparedStatement
-  /** It failed while it was prepared, or its tables changed. */
+  /** Removes a statement that failed while it was prepared, or whose tables changed. */
   forget(statement: PreparedStatement): void
-  /** Names that the server may forget, each once. */
+  /** Returns the names of statements to close on the server, each once. */
   takeClosed(): string[]
   describe(fields: readonly Field[]): RowOf
 }
 
-/** Users' queries and lists of any length make new texts; the server keeps about 20 KB for each. */
+/** Queries of users and lists of varying length create new texts; the server keeps about 20 KB for each. */
 const statementsMax = 256
 
 const none: string[] = []
@@ -42,15 +42,15 @@ export function createPrepared(rowName: (column: string) => string): Prepared {
     closed.push(name)
   }
 
-  /** Second chance: the oldest that was not used since the last time. */
+  /** Evicts the oldest statement that was not used since the last eviction (second-chance algorithm). */
   function evict() {
     for (const [text, statement] of known) {
       known.delete(text)
-      if (!statement.usedLately) {
+      if (!statement.recentlyUsed) {
         close(statement.name)
         return
       }
-      statement.usedLately = false
+      statement.recentlyUsed = false
       known.set(text, statement)
     }
   }
@@ -58,12 +58,12 @@ export function createPrepared(rowName: (column: string) => string): Prepared {
   return {
     find(text) {
       const statement = known.get(text)
-      if (statement) statement.usedLately = true
+      if (statement) statement.recentlyUsed = true
       return statement
     },
     add(text) {
       if (known.size >= statementsMax) evict()
-      const statement = { text, name: `s${++count}`, rowOf: undefined, usedLately: false }
+      const statement = { text, name: `s${++count}`, rowOf: undefined, recentlyUsed: false }
       known.set(text, statement)
       return statement
     },

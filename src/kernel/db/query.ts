@@ -1,6 +1,6 @@
 /**
- * What our queries for `pg`'s client have in common. The client calls `submit` to send a query and `handle…` for its answers; a
- * pipelined client takes only heirs of its own Query.
+ * Base of our queries for the client of `pg`. The client calls `submit` to send a query and `handle…` for its answers; in
+ * pipeline mode it accepts only subclasses of its own Query.
  */
 import { Query as PgQuery } from 'pg'
 import { type Link, lossOf, type Query, type Wire } from './link.ts'
@@ -16,10 +16,10 @@ export interface QueryState<T> extends Query {
   settled: boolean
 }
 
-/** `INSERT 0 5` → 5 */
+/** Reads the number of rows from a command tag: `INSERT 0 5` → 5. */
 export const countOf = (tag: string) => Number(tag.slice(tag.lastIndexOf(' ') + 1)) || 0
 
-/** The server's answer is complete, or its error has arrived: what comes next on the connection belongs to another query. */
+/** Marks the query as done: its answer is complete, or its error has arrived. Later messages belong to the next query. */
 export function settle(query: QueryState<never>) {
   query.settled = true
   const { link } = query
@@ -27,7 +27,7 @@ export function settle(query: QueryState<never>) {
   link.answers++
 }
 
-/** `reason`: what the caller is told where that is not the server's error. */
+/** Fails the query. `reason` replaces the server's error for the caller. */
 export function fail(query: QueryState<never>, error: Error, reason?: unknown) {
   if (query.settled) return
   settle(query)
@@ -58,7 +58,7 @@ export const methods = {
   },
 }
 
-/** A constructor whose objects have these methods: ten times as fast as a literal with `__proto__`. */
+/** Returns a constructor whose objects have these methods; ten times as fast as a literal with `__proto__`. */
 export function constructorOf<T, A extends unknown[]>(construct: (this: T, ...given: A) => void, own: object) {
   construct.prototype = Object.assign(Object.create(PgQuery.prototype), own)
   return construct as unknown as new (

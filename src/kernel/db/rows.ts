@@ -2,14 +2,14 @@ import { LRUCache } from 'lru-cache'
 import type { Row } from './sql.ts'
 import { parserOf } from './values.ts'
 
-/** Makes a row of the texts of its columns. */
+/** Makes a row from the texts of its columns. */
 export type RowOf = (texts: readonly (string | null)[]) => Row
 
 const makers = new LRUCache<string, RowOf>({ max: 2000 })
 
 /**
- * A function that makes rows with these names from columns of these types. It is compiled: an object literal takes a quarter of the
- * time of assigning names one by one. Names are quoted, and come from our own statements.
+ * Returns a function that makes rows with these names and types. It is compiled: an object literal takes a quarter of the time of
+ * assigning names one by one. Names are quoted, and come from our own statements.
  */
 export function rowMaker(names: readonly string[], oids: readonly number[]): RowOf {
   const key = JSON.stringify([names, oids])
@@ -26,7 +26,7 @@ function compileMaker(names: readonly string[], oids: readonly number[]): RowOf 
   const properties = names.map((name, index) => {
     const text = `texts[${index}]`
     const value = parsers[index] ? `${text} === null ? null : parsers[${index}](${text})` : text
-    // In brackets, `__proto__` is a name like any other.
+    // In brackets, `__proto__` is an ordinary name.
     return `[${JSON.stringify(name)}]: ${value}`
   })
   return new Function('parsers', `return (texts) => ({ ${properties.join(', ')} })`)(parsers) as RowOf

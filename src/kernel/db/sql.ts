@@ -1,4 +1,4 @@
-/** The tagged template: statements and parts of statements, whose values are always parameters. */
+/** The tagged template `sql`: statements and fragments of statements, whose values are always parameters. */
 import { LRUCache } from 'lru-cache'
 import { DatabaseUseError } from './errors.ts'
 import { type Encoded, encode, type Json, jsonOf, oidOf, type Value } from './values.ts'
@@ -9,34 +9,34 @@ export type Row = Record<string, any>
 /** The rows of a statement; `count` is how many it found or changed. */
 export type Rows<T extends readonly object[] = Row[]> = T & { count: number }
 
-/** A statement that runs when it is awaited, or a part of another statement. */
+/** A statement that runs when it is awaited, or a fragment of another statement. */
 export interface Pending<T extends readonly object[] = Row[]> extends Promise<Rows<T>> {
   /** Starts the statement without waiting for it. */
   execute(): this
-  /** For texts that are hardly ever repeated: nothing is kept for them on the connection. */
+  /** For texts that are rarely repeated: the statement is not kept prepared on the connection. */
   unprepared(): this
 }
 
-/** A part of a statement, never to be awaited. */
+/** A fragment of a statement; it is never awaited. */
 export type Fragment = Pending
 
-/** Made by `sql(…)`: names, a row or rows, by the word before it (`select`, `insert`, `set`, `in`, `values`). */
+/** Made by `sql(…)`: names, a row or rows, depending on the keyword before it (`select`, `insert`, `set`, `in`, `values`). */
 export interface Helper {
   readonly given: string | object
 }
 
 export type Parameter = Value | Fragment | Helper | readonly Fragment[]
 
-/** The pool or an open transaction: store functions take it first, the caller decides. */
+/** The pool or an open transaction. Store functions take it first, so that the caller decides. */
 export interface Sql {
   <T extends readonly object[] = Row[]>(strings: TemplateStringsArray, ...values: readonly Parameter[]): Pending<T>
   (given: string | object): Helper
   json(value: unknown): Json
-  /** A text of ours, never of a user. Without values it may hold several statements, and it has the connection for itself. */
+  /** Runs a text of our own, never of a user. Without values it may have several statements, and it gets its own connection. */
   unsafe<T extends readonly object[] = Row[]>(text: string, values?: readonly Value[]): Pending<T>
 }
 
-/** Rows for `copy … from stdin`: whole, or piece by piece. */
+/** Rows for `copy … from stdin`: complete, or in pieces. */
 export type CopyContent = Buffer | AsyncIterable<Buffer>
 
 /** Executes statements: a pool, or the connection of a transaction. */
@@ -47,15 +47,15 @@ export interface Runner {
   copyOut(text: string): AsyncIterable<Buffer>
 }
 
-/** Column names in SQL for names in JavaScript. */
+/** Translates a name in JavaScript to a column name in SQL. */
 export type ToColumn = (name: string) => string
 
-/** A text with the types that PostgreSQL is told for its parameters; the same object for the same text. */
+/** A text with the parameter types that are passed to PostgreSQL; one object for each combination. */
 export interface StatementText {
   readonly text: string
-  /** Undefined: PostgreSQL finds out all of them. */
+  /** Undefined if PostgreSQL infers all types. */
   readonly oids: readonly number[] | undefined
-  /** The same text with other types. */
+  /** The same text with other parameter types. */
   readonly others: Map<string, StatementText>
   lastUsed: StatementText
 }
@@ -71,7 +71,7 @@ interface PendingState {
   readonly toColumn: ToColumn
   readonly strings: readonly string[]
   readonly values: readonly unknown[]
-  /** Of `unsafe`: `strings` holds the whole text. */
+  /** True for `unsafe`, where `strings` has the whole text. */
   readonly whole: boolean
   once: boolean
   running: Promise<Rows> | undefined
@@ -117,7 +117,7 @@ const isPending = (value: unknown): value is PendingState =>
 const isHelper = (value: unknown): value is Helper =>
   typeof value === 'object' && value !== null && (value as Helper).given !== undefined
 
-/** A statement whose text is its template's own is compiled by walking over its values only. */
+/** Compiles a statement. Without fragments its text is known from the template, so only its values are visited. */
 function compile(pending: PendingState): Statement {
   const { values, once } = pending
   const encoded: Encoded[] = new Array(values.length)
@@ -185,7 +185,7 @@ function isSame(some: readonly number[] | undefined, others: readonly number[]):
   return true
 }
 
-/** The text of a statement that has parts, with the values of all of them. */
+/** Builds the text and values of a statement that has fragments. */
 function compose({ strings, values, toColumn, once }: PendingState): Statement {
   const encoded: Encoded[] = []
   const oids: number[] = []
@@ -242,17 +242,17 @@ function compose({ strings, values, toColumn, once }: PendingState): Statement {
 
 const words = /(?:^|[\s(])(insert|set|in|select|returning)(?=$|[\s(])/gi
 
-/** The keyword that says what a helper stands for. */
+/** Returns the keyword that determines what a helper stands for. */
 function lastWord(before: string): string | undefined {
   let last: string | undefined
   for (const [, word] of before.matchAll(words)) last = word!.toLowerCase()
   return last
 }
 
-/** `a.b` is two names. */
+/** Quotes a name; `a.b` is two names. */
 const identifier = (name: string) => `"${name.replaceAll('"', '""').replaceAll('.', '"."')}"`
 
-/** A constructor function: an object literal with `__proto__` takes ten times as long. */
+/** Constructs a pending statement; an object literal with `__proto__` takes ten times as long. */
 function construct(
   this: { -readonly [K in keyof PendingState]: PendingState[K] },
   runner: Runner,
@@ -283,10 +283,10 @@ export function createSql(runner: Runner, toColumn: ToColumn): Sql {
   }) as unknown as Sql
 }
 
-/** A statement without parameters. */
+/** Returns a statement without parameters. */
 export const statementOf = (text: string): Statement => ({ text: textOf(text), values: [], unprepared: false })
 
-/** The runner and the text of `sql.unsafe(…)`, for COPY. */
+/** Returns the runner and the text of `sql.unsafe(…)`, for COPY. */
 export function copyQuery(query: Pending): { runner: Runner; text: string } {
   const { runner, strings } = query as unknown as PendingState
   return { runner, text: strings[0]! }

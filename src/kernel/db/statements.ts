@@ -1,4 +1,4 @@
-/** Prepared statements, and texts without parameters. */
+/** Runs prepared statements, and texts without parameters. */
 import { isStalePlan } from './errors.ts'
 import type { Link } from './link.ts'
 import type { Field, PreparedStatement } from './prepared.ts'
@@ -9,19 +9,19 @@ import type { Row, Rows, Statement } from './sql.ts'
 interface PreparedQuery extends QueryState<Rows> {
   statement: Statement
   prepared: PreparedStatement | undefined
-  /** Prepared by this query: not to be used again when it fails. */
+  /** The statement that this query prepares; it is dropped if the query fails. */
   parsed: PreparedStatement | undefined
   rowOf: RowOf | undefined
-  /** `pg` reads a property `rows` as its own option. */
+  /** Not named `rows`, because `pg` reads a property `rows` as its own option. */
   found: Row[]
   count: number
-  /** A statement that goes first in the same message, such as `begin`: where it fails, ours is not executed. */
+  /** A statement that is sent first in the same message, such as `begin`; if it fails, ours is not executed. */
   opening: Statement | undefined
   openings: number
-  again: ((statement: Statement, answer: Answer<Rows>) => void) | undefined
+  retry: ((statement: Statement, answer: Answer<Rows>) => void) | undefined
 }
 
-function bindTo(query: PreparedQuery, statement: Statement, describe: boolean) {
+function prepareAndBind(query: PreparedQuery, statement: Statement, describe: boolean) {
   const { prepared, messages } = query.link
   let known = statement.unprepared ? undefined : prepared.find(statement.text)
   if (!known && !statement.unprepared) {
@@ -41,9 +41,9 @@ const preparedMethods = {
   submit(this: PreparedQuery) {
     if (this.opening) {
       this.openings = 1
-      bindTo(this, this.opening, false)
+      prepareAndBind(this, this.opening, false)
     }
-    this.prepared = bindTo(this, this.statement, true)
+    this.prepared = prepareAndBind(this, this.statement, true)
     this.rowOf = this.prepared?.rowOf
     this.link.messages.sync()
     return null
@@ -71,9 +71,9 @@ const preparedMethods = {
     if (this.parsed) prepared.forget(this.parsed)
     if (isStalePlan(error)) {
       if (this.prepared && this.prepared !== this.parsed) prepared.forget(this.prepared)
-      if (this.again) {
+      if (this.retry) {
         settle(this as never)
-        this.again(this.statement, this.answer)
+        this.retry(this.statement, this.answer)
         this.link.onAnswer()
         return
       }
@@ -84,8 +84,8 @@ const preparedMethods = {
 
 export interface StatementOptions {
   opening?: Statement
-  /** Runs the statement once more where its plan turned out to be stale. */
-  again?: (statement: Statement, answer: Answer<Rows>) => void
+  /** Runs the statement once more if its plan was stale. */
+  retry?: (statement: Statement, answer: Answer<Rows>) => void
 }
 
 const PreparedQueryOf = constructorOf(function (
@@ -106,7 +106,7 @@ const PreparedQueryOf = constructorOf(function (
   this.count = 0
   this.opening = options?.opening
   this.openings = 0
-  this.again = options?.again
+  this.retry = options?.retry
 }, preparedMethods)
 
 export const sendStatement = (link: Link, statement: Statement, answer: Answer<Rows>, options?: StatementOptions) =>
@@ -118,7 +118,7 @@ export const runStatement = (link: Link, statement: Statement, options?: Stateme
 interface TextQuery extends QueryState<Rows & { tag: string }> {
   text: string
   rowOf: RowOf | undefined
-  /** `pg` reads a property `rows` as its own option. */
+  /** Not named `rows`, because `pg` reads a property `rows` as its own option. */
   found: Row[]
   tag: string
 }
@@ -160,7 +160,7 @@ const TextQueryOf = constructorOf(function (
   this.tag = ''
 }, textMethods)
 
-/** One statement or several without parameters; the rows and the command tag are those of the last. */
+/** Runs one or several statements without parameters; returns the rows and the command tag of the last one. */
 export const runText = (link: Link, text: string): Promise<Rows & { tag: string }> =>
   new Promise((resolve, reject) => {
     link.send(new TextQueryOf(link, { resolve, reject }, text))

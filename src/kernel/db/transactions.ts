@@ -5,7 +5,7 @@ import { createSql, type Rows, type Runner, type Sql, type Statement, type ToCol
 import { runStatement, runText } from './statements.ts'
 
 export interface TransactionSql extends Sql {
-  /** Undone alone when it fails; the transaction goes on. */
+  /** Runs work that is rolled back alone if it fails; the transaction can continue. */
   savepoint<T>(work: (sql: TransactionSql) => Promise<T>): Promise<T>
   /** Lifts the time limit of statements until the end of the transaction. */
   withoutTimeLimit(): Promise<void>
@@ -14,18 +14,18 @@ export interface TransactionSql extends Sql {
 const hasEnded = 'The transaction of this statement has ended'
 
 interface State {
-  /** Takes statements. */
+  /** True while the transaction accepts statements. */
   open: boolean
-  /** COMMIT or ROLLBACK was sent. */
+  /** True once COMMIT or ROLLBACK was sent. */
   over: boolean
-  /** The statement that was sent with BEGIN, or BEGIN itself. */
+  /** The statement that was sent together with BEGIN, or BEGIN itself. */
   first: Promise<unknown> | undefined
   begun: boolean
   failure: unknown
   savepoints: number
 }
 
-/** Runs work in a transaction on a connection of its own. `begin` is a statement that starts one. */
+/** Runs work in a transaction on this connection. `begin` is the statement that starts it. */
 export async function runTransaction<T>(
   link: Link,
   begin: Statement,
@@ -41,7 +41,7 @@ export async function runTransaction<T>(
     lost.reject(error)
   }
 
-  /** Rejects where the transaction is over: its connection may belong to somebody else by now. */
+  /** Rejects if the transaction is over, because its connection may have another owner by now. */
   function guarded<R>(send: () => Promise<R>): Promise<R> {
     if (link.lost) return Promise.reject(link.lost)
     if (state.over) return Promise.reject(new DatabaseUseError(hasEnded))
@@ -52,7 +52,7 @@ export async function runTransaction<T>(
     return sent
   }
 
-  /** The first to be sent. Until it is answered nothing else is: without BEGIN it would be stored at once. */
+  /** Sends the first statement. Others wait for its answer: if BEGIN failed, they would be committed on their own. */
   function first<R>(send: () => Promise<R>): Promise<R> {
     const sent = guarded(send)
     state.first = sent
@@ -71,7 +71,7 @@ export async function runTransaction<T>(
     if (!state.first) void first(() => runStatement(link, begin))
     return afterFirst(send)
   }
-  /** A statement that fails and that nobody waits for is told by COMMIT. */
+  /** Keeps a failed statement that the caller does not await from being an unhandled rejection; COMMIT reports its error. */
   function watched<R>(issue: () => Promise<R>): Promise<R> {
     if (!state.open) return Promise.reject(link.lost ?? new DatabaseUseError(hasEnded))
     const sent = issue()
@@ -84,7 +84,7 @@ export async function runTransaction<T>(
       watched(() => {
         if (state.begun) return guarded(() => runStatement(link, statement))
         if (state.first) return afterFirst(() => runStatement(link, statement))
-        // In one message with BEGIN: where that fails, the server does not look at the statement.
+        // In one message with BEGIN: if BEGIN fails, the server skips the statement.
         return first(() => runStatement(link, statement, { opening: begin }))
       }),
     text: (text) => watched(() => afterBegin<Rows>(() => runText(link, text))),
@@ -134,12 +134,12 @@ export async function runTransaction<T>(
   }
 }
 
-/** PostgreSQL answers COMMIT with ROLLBACK, and no error, where a statement has failed. */
+/** Commits. If a statement has failed, PostgreSQL answers COMMIT with ROLLBACK and without an error. */
 async function commit(link: Link, state: State) {
-  // What was issued before goes out first.
+  // Statements issued before are sent first.
   await state.first
   state.over = true
   const { tag } = await runText(link, 'commit')
   if (tag !== 'COMMIT')
-    throw state.failure ?? new ConnectionError('CONNECTION_ROLLED_BACK', `COMMIT was answered with ${tag}`)
+    throw state.failure ?? new ConnectionError('CONNECTION_ROLLED_BACK', `PostgreSQL answered COMMIT with ${tag}`)
 }

@@ -27,7 +27,7 @@ suite('a parameter', () => {
     '\u2028',
   ]
 
-  test('is never text of the statement', async () => {
+  test('is never part of the text of the statement', async () => {
     for (const text of texts) assert.equal((await sql`select ${text}::text as back`)[0]?.back, text)
     for (const length of [4095, 4097, 100_000, 1_000_000]) {
       const text = 'ü'.repeat(length)
@@ -35,7 +35,7 @@ suite('a parameter', () => {
     }
   })
 
-  test('of any kind comes back as it was', async () => {
+  test('of any type is returned unchanged', async () => {
     const date = new Date('2031-02-03T04:05:06.789Z')
     const [row] = await sql`
       select ${1}::int as int, ${2 ** 52}::bigint as big, ${2n ** 40n} as bigger, ${1.5}::float8 as float, ${true} as yes,
@@ -60,7 +60,7 @@ suite('a parameter', () => {
     })
   })
 
-  test('that is a list comes back as it was', async () => {
+  test('that is a list is returned unchanged', async () => {
     const dates = [new Date(0), new Date(86_400_001)]
     const [row] = await sql`
       select ${texts}::text[] as texts, ${[]}::text[] as none, ${[1, -2, null]}::int[] as ints, ${[2 ** 52]}::bigint[] as bigs,
@@ -84,15 +84,15 @@ suite('a parameter', () => {
     })
   })
 
-  test('tells PostgreSQL its type where that would be another one', async () => {
+  test('is sent with its type where PostgreSQL would infer another one', async () => {
     const [row] = await sql`select ${new Date(86_400_000)} - interval '1 day' as before, ${true} and ${false} as both`
     assert.deepEqual(row, { before: new Date(0), both: false })
-    // The same text with null in its place is another statement.
+    // With null as value, the same text is another statement.
     for (const at of [new Date(5), null, new Date(6), null])
       assert.deepEqual((await sql`select ${at}::timestamptz as at`)[0], { at })
   })
 
-  test('without a value is refused before anything is sent', async () => {
+  test('that cannot be encoded is rejected before anything is sent', async () => {
     for (const given of [undefined, () => {}, Symbol('x')]) {
       await assert.rejects(sql`select ${given as never}`, /parameter/)
       await assert.rejects(sql`select ${[given] as never}::text[]`, /parameter/)
@@ -102,7 +102,7 @@ suite('a parameter', () => {
   })
 })
 
-test('dates of every form are read', async () => {
+test('dates of every format are parsed', async () => {
   for (const text of [
     '2031-01-02 03:04:05+00',
     '2031-01-02 03:04:05.6+00',
@@ -123,7 +123,7 @@ test('dates of every form are read', async () => {
   assert.ok(Number.isNaN(row!.never.getTime()))
 })
 
-test('arrays of every form are read', () => {
+test('arrays of every format are parsed', () => {
   for (const [text, expected] of [
     ['{}', []],
     ['{1,2}', ['1', '2']],
@@ -146,7 +146,7 @@ test('arrays of every form are read', () => {
     )
 })
 
-suite('parts of statements', () => {
+suite('fragments of statements', () => {
   test('keep their values in order', async () => {
     const condition = sql`n between ${2} and ${4}`
     const many = [1, 2, 3].map((n) => sql`or n = ${n * 10}`)
@@ -158,7 +158,7 @@ suite('parts of statements', () => {
     )
   })
 
-  test('are names, rows, assignments and lists', async () => {
+  test('can be names, rows, assignments and lists', async () => {
     await sql`create table things (id int primary key, some_text text, "odd""name" int)`
     await sql`insert into things ${sql({ id: 1, someText: 'one', 'odd"name': 7 })}`
     const { count } = await sql`insert into things ${sql([
@@ -180,7 +180,7 @@ suite('parts of statements', () => {
     await assert.rejects(sql`select from things where ${sql({ id: 1 })}`, /row/)
   })
 
-  test('a column may have any name', async () => {
+  test('can select columns of any name', async () => {
     const [row] = await plain.unsafe(
       `select 1 as "__proto__", 2 as "a""b", 3 as "constructor", 4 as "x'\`$y", 5 as same, 6 as same`,
     )
@@ -194,7 +194,7 @@ suite('parts of statements', () => {
   })
 })
 
-test('names are translated or left alone', async () => {
+test('column names are translated to camelCase, or left unchanged with translate: false', async () => {
   assert.deepEqual((await plain`select 1 as some_name, 2 as "otherName"`)[0], { some_name: 1, otherName: 2 })
   assert.deepEqual((await sql`select 1 as some_name, 2 as a_1`)[0], { someName: 1, a1: 2 })
 })

@@ -1,7 +1,7 @@
-/** JavaScript values as parameters of statements, and columns as JavaScript values. */
+/** Encodes JavaScript values as parameters, and parses columns into JavaScript values. */
 import { DatabaseUseError } from './errors.ts'
 
-/** A parameter as it is sent: text, bytes or null. */
+/** An encoded parameter: text, bytes or null. */
 export type Encoded = string | Buffer | null
 
 /** Made by `sql.json`: the value is sent as jsonb. */
@@ -15,13 +15,13 @@ const jsonbOid = 3802
 
 export function jsonOf(value: unknown): Json {
   const jsonText = JSON.stringify(value)
-  if (jsonText === undefined) throw new DatabaseUseError('A value without a JSON text was given to sql.json')
+  if (jsonText === undefined) throw new DatabaseUseError('sql.json was given a value that JSON cannot represent')
   return { jsonText }
 }
 
 /**
- * The type that PostgreSQL is told, 0 where it finds out by itself. A date without one would be an interval in
- * `${date} - interval '1 day'`.
+ * Returns the type to pass to PostgreSQL; 0 lets PostgreSQL infer it. Without a type, a date in `${date} - interval '1 day'`
+ * would be taken for an interval.
  */
 export function oidOf(value: unknown): number {
   switch (typeof value) {
@@ -53,7 +53,7 @@ export function encode(value: unknown): Encoded {
       if (value instanceof Uint8Array) return Buffer.isBuffer(value) ? value : Buffer.from(value)
       return Array.isArray(value) ? arrayText(value) : objectText(value)
     default:
-      throw new DatabaseUseError(`A parameter of a statement is ${typeof value}`)
+      throw new DatabaseUseError(`A parameter of a statement has the type ${typeof value}`)
   }
 }
 
@@ -90,7 +90,7 @@ function elementText(value: unknown): string {
       if (value instanceof Uint8Array) return `"\\\\x${Buffer.from(value).toString('hex')}"`
       return `"${objectText(value).replace(everySpecial, '\\$&')}"`
     default:
-      throw new DatabaseUseError(`An element of an array parameter is ${typeof value}`)
+      throw new DatabaseUseError(`An element of an array parameter has the type ${typeof value}`)
   }
 }
 
@@ -98,7 +98,7 @@ export type Parser = (text: string) => unknown
 
 const toBoolean: Parser = (text) => text === 't'
 const toBytes: Parser = (text) => Buffer.from(text.slice(2), 'hex')
-/** `2031-01-02 03:04:05.678+00`, as it comes in UTC; six times as fast as the runtime's own parser. */
+/** Parses `2031-01-02 03:04:05.678+00`, as PostgreSQL prints it in UTC; six times as fast as the runtime's parser. */
 const toDate: Parser = (text) => {
   if (text.charCodeAt(4) !== 0x2d || text.charCodeAt(10) !== 0x20 || !text.endsWith('+00')) return new Date(text)
   const digits = (at: number) => (text.charCodeAt(at) - 48) * 10 + text.charCodeAt(at + 1) - 48
@@ -106,14 +106,14 @@ const toDate: Parser = (text) => {
   for (let at = 20, worth = 100; worth >= 1 && at < text.length - 3; at++, worth /= 10)
     milliseconds += (text.charCodeAt(at) - 48) * worth
   const [year, month, day] = [digits(0) * 100 + digits(2), digits(5) - 1, digits(8)]
-  // `Date.UTC` takes the year 99 for 1999.
+  // `Date.UTC` reads the year 99 as 1999.
   if (year < 100) return new Date(`${text.replace(' ', 'T')}:00`)
   return new Date(Date.UTC(year, month, day, digits(11), digits(14), digits(17), milliseconds))
 }
 const toJson: Parser = (text) => JSON.parse(text)
 const same: Parser = (text) => text
 
-/** Columns of these types are translated, all others stay text. bigint holds counts and sizes far below 2^53. */
+/** Columns of these types are parsed, all others stay text. bigint columns have counts and sizes far below 2^53. */
 const scalars: [parser: Parser, ...oids: number[]][] = [
   [toBoolean, 16],
   [toBytes, 17],
@@ -155,10 +155,10 @@ for (const [array, element] of arrays) {
   parsers.set(array, (text) => parseArray(text, ofElement))
 }
 
-/** Undefined: the column stays text. */
+/** Returns undefined if the column stays text. */
 export const parserOf = (oid: number): Parser | undefined => parsers.get(oid)
 
-/** PostgreSQL's text of an array: `{1,NULL,"a \"b\"",{…}}`, with bounds before it where they do not start at 1. */
+/** Parses PostgreSQL's text of an array: `{1,NULL,"a \"b\"",{…}}`, preceded by its bounds if they do not start at 1. */
 export function parseArray(text: string, ofElement: Parser): unknown[] {
   if (text === '{}') return []
   if (!text.includes('"') && text.lastIndexOf('{') === 0)

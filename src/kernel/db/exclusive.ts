@@ -1,4 +1,4 @@
-/** Connections that have one owner at a time: a transaction, a COPY, or a text of several statements. */
+/** Connections with one owner at a time: a transaction, a COPY, or a text of several statements. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { monotonicMs, sleep } from '../clock.ts'
 import { ConnectionError, DatabaseUseError } from './errors.ts'
@@ -6,8 +6,8 @@ import { createGroup } from './group.ts'
 import type { Server } from './hosts.ts'
 import type { Link, LinkOptions } from './link.ts'
 
-export interface Lending {
-  /** The connection belongs to `work` until it ends; broken or unfinished ones are not used again. */
+export interface ExclusiveConnections {
+  /** Runs `work` with a connection of its own; a broken or unfinished connection is not used again. */
   withLink<T>(work: (link: Link) => Promise<T>): Promise<T>
   end(seconds: number): Promise<void>
 }
@@ -18,35 +18,35 @@ interface Waiter {
   timer: NodeJS.Timeout
 }
 
-/** Longer than this nobody waits for a connection. */
+/** The longest time that a caller waits for a free connection. */
 const waitSeconds = 30
 
-/** The connections that the code that runs now holds, the last one first. */
+/** A connection that the running code holds; `outer` is the one that it held before. */
 interface Holder {
   held: boolean
-  readonly of: Lending
+  readonly pool: ExclusiveConnections
   readonly outer: Holder | undefined
 }
 
 const holding = new AsyncLocalStorage<Holder>()
 
-/** Those that hold nothing any more are forgotten: a loop that never ends starts each transaction from within the last. */
-function stillHeld(holder: Holder | undefined): Holder | undefined {
+/** Drops holders that have released their connection; otherwise an endless loop of transactions would grow the chain forever. */
+function firstHeld(holder: Holder | undefined): Holder | undefined {
   let one = holder
   while (one !== undefined && !one.held) one = one.outer
   return one
 }
 
-function isHeldBy(holder: Holder | undefined, lending: Lending): boolean {
-  for (let one = holder; one !== undefined; one = one.outer) if (one.held && one.of === lending) return true
+function isHeldBy(holder: Holder | undefined, pool: ExclusiveConnections): boolean {
+  for (let one = holder; one !== undefined; one = one.outer) if (one.held && one.pool === pool) return true
   return false
 }
 
-export function createLending(server: Server, max: number, options: LinkOptions): Lending {
+export function createExclusiveConnections(server: Server, max: number, options: LinkOptions): ExclusiveConnections {
   const idle: Link[] = []
   const waiters: Waiter[] = []
-  let lent = 0
-  let allBack = () => {}
+  let inUse = 0
+  let onAllReleased = () => {}
   const group = createGroup(server, max, options, (link) => {
     const at = idle.indexOf(link)
     if (at >= 0) idle.splice(at, 1)
@@ -85,7 +85,7 @@ export function createLending(server: Server, max: number, options: LinkOptions)
     }
   }
 
-  function take(): Link | Promise<Link> {
+  function acquire(): Link | Promise<Link> {
     const ended = group.ended()
     if (ended) throw ended
     const link = takeIdle()
@@ -94,55 +94,55 @@ export function createLending(server: Server, max: number, options: LinkOptions)
       const waiter: Waiter = { resolve, reject, timer: setTimeout(giveUp, waitSeconds * 1000) }
       function giveUp() {
         waiters.splice(waiters.indexOf(waiter), 1)
-        reject(new ConnectionError('CONNECTION_WAIT', `No database connection became free within ${waitSeconds} s`))
+        reject(new ConnectionError('CONNECTION_WAIT', `No database connection was free within ${waitSeconds} s`))
       }
       waiters.push(waiter)
       grow()
     })
   }
 
-  function giveBack(link: Link) {
-    link.lent = false
+  function release(link: Link) {
+    link.inUse = false
     link.limited = options.statementSeconds > 0
-    lent--
+    inUse--
     if (link.lost) {
       if (waiters.length > 0) grow()
     } else if (!link.isIdleOutsideTransaction())
       link.destroy(new ConnectionError('CONNECTION_CLOSED', 'The connection was left in an unfinished state'))
     else if (group.isCurrent(link)) serve(link)
     else group.retire(link)
-    if (lent === 0) allBack()
+    if (inUse === 0) onAllReleased()
   }
 
-  const lending: Lending = {
+  const exclusive: ExclusiveConnections = {
     async withLink(work) {
       const holder = holding.getStore()
-      if (isHeldBy(holder, lending))
+      if (isHeldBy(holder, exclusive))
         throw new DatabaseUseError(
-          'A transaction was opened inside a transaction: pass its sql on, or open it after the first one ended',
+          'A transaction was opened inside a transaction: pass its sql on, or open the second one after the first has ended',
         )
-      const link = await take()
-      lent++
-      link.lent = true
-      const own: Holder = { held: true, of: lending, outer: stillHeld(holder) }
+      const link = await acquire()
+      inUse++
+      link.inUse = true
+      const own: Holder = { held: true, pool: exclusive, outer: firstHeld(holder) }
       try {
         return await holding.run(own, () => work(link))
       } finally {
         own.held = false
-        giveBack(link)
+        release(link)
       }
     },
     async end(seconds) {
       const began = monotonicMs()
       rejectAll(group.stop())
-      if (lent > 0 && seconds > 0) {
-        const back = new Promise<void>((resolve) => {
-          allBack = resolve
+      if (inUse > 0 && seconds > 0) {
+        const released = new Promise<void>((resolve) => {
+          onAllReleased = resolve
         })
-        await Promise.race([back, sleep(seconds * 1000)])
+        await Promise.race([released, sleep(seconds * 1000)])
       }
       await group.end(Math.max(0, seconds - (monotonicMs() - began) / 1000))
     },
   }
-  return lending
+  return exclusive
 }
