@@ -6,7 +6,7 @@
 import type { Db, Sql } from './db.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
-import type { Reaction } from './outbox/deliver.ts'
+import type { EventHandler } from './outbox/deliver.ts'
 import { createOutbox } from './outbox.ts'
 import { defineSignal, type Signals } from './signals.ts'
 
@@ -119,7 +119,7 @@ export function createBus(deps: {
     onGap: signals.onReset,
     isHeard: ({ name }) => hearers.has(name) || subscriptions.has(name),
     react(subscription, event, reaction) {
-      outbox.add(subscription, reaction as Reaction)
+      outbox.add(subscription, reaction as EventHandler)
       subscriptions.set(event.name, [...(subscriptions.get(event.name) ?? []), subscription])
     },
     async start({ workers }) {

@@ -21,7 +21,7 @@ const done = (key: string, n: number): Done => ({ tenantId: 't', key, n })
 
 type NodeOptions = Parameters<typeof aNode>[1] & { react?: (sql: Sql, event: Done) => Promise<void> }
 
-/** A node whose reaction writes what it got: what was rolled back is not there. */
+/** Starts a node whose event handler records events in a table, so that rolled back deliveries leave no trace. */
 async function aWorker(connection: ConnectionOptions, { react, ...options }: NodeOptions = {}) {
   const node = await aNode(connection, options)
   await node.db
@@ -42,7 +42,7 @@ async function aWorker(connection: ConnectionOptions, { react, ...options }: Nod
 
 const numbers = (to: number) => Array.from({ length: to }, (_, n) => n)
 
-test('a node that waits for another one sleeps, and counts only what it delivered', async (t) => {
+test('a node sleeps while another one delivers a key, and counts only its own deliveries', async (t) => {
   const connection = await kernelDatabase(t)
   const { promise: blocked, resolve: goOn } = Promise.withResolvers<void>()
   const one = await aWorker(connection, { react: () => blocked })
@@ -67,7 +67,7 @@ test('a node that waits for another one sleeps, and counts only what it delivere
   await eventually(async () => assert.equal((await one.successes()) + (await two.successes()), 2))
 })
 
-test('taking a batch reads as many rows as it delivers, however many wait', async (t) => {
+test('the cost of a batch depends on the events that it delivers, not on those that wait', async (t) => {
   const connection = await kernelDatabase(t)
   const { db, bus } = await aNode(connection)
   bus.react('test.outbox', Done, async () => {})
@@ -91,7 +91,7 @@ test('taking a batch reads as many rows as it delivers, however many wait', asyn
   assert.ok(rows < 500, `${rows} rows`)
 })
 
-test('reactions that open a transaction each, on few connections, do not keep the others from running', async (t) => {
+test('event handlers that open another transaction do not block other handlers, even with few connections', async (t) => {
   const connection = await kernelDatabase(t)
   const node = await aNode(connection, { connections: 4, workers: 1 })
   const plain: string[] = []
@@ -103,7 +103,7 @@ test('reactions that open a transaction each, on few connections, do not keep th
   await node.db.tx((sql) => sql`select 1`)
 })
 
-test('an event that fails in the middle of a batch keeps the order, repeats nothing and blocks nobody', async (t) => {
+test('after a failure within a batch, events keep their order, none is repeated, and other keys continue', async (t) => {
   const connection = await kernelDatabase(t)
   let failures = 2
   const node = await aWorker(connection, {
@@ -123,7 +123,7 @@ test('an event that fails in the middle of a batch keeps the order, repeats noth
   assert.equal((await node.db.sql`select from kernel.outbox_heads`).length, 0)
 })
 
-test('an event that always fails waits longer each time while its key waits with it', async (t) => {
+test('an event that always fails is retried with growing delays, and later events of its key wait', async (t) => {
   const connection = await kernelDatabase(t)
   const node = await aWorker(connection, { react: () => Promise.reject(new Error('never')) })
   await node.publish(done('bad', 0), done('bad', 1))
@@ -140,7 +140,7 @@ test('publishers of one key do not wait for each other', async (t) => {
   const node = await aWorker(connection)
   await node.db.tx(async (sql) => {
     await node.bus.publish(sql, Done, done('same', 0))
-    // Over another node, as a transaction in a transaction is a mistake.
+    // The inner transaction is on another node, because a transaction inside a transaction is rejected.
     const other = await aNode(connection)
     other.bus.react('test.outbox', Done, async () => {})
     await other.db.tx((inner) => other.bus.publish(inner, Done, done('same', 1)))
@@ -148,7 +148,7 @@ test('publishers of one key do not wait for each other', async (t) => {
   await eventually(async () => assert.deepEqual((await node.got('same')).toSorted(), [0, 1]))
 })
 
-test('two nodes deliver everything once and in order while it is being published, failures among it', async (t) => {
+test('two nodes deliver all events once and in order during publishing, in spite of failures', async (t) => {
   const connection = await kernelDatabase(t)
   const react = async () => {
     if (Math.random() < 0.01) throw new Error('now and then')
@@ -166,18 +166,18 @@ test('two nodes deliver everything once and in order while it is being published
   assert.equal((await one.successes()) + (await two.successes()), 4 * each)
 })
 
-test('a process that does not deliver wakes those that do', async (t) => {
+test('a process without workers wakes the nodes that deliver', async (t) => {
   const connection = await kernelDatabase(t)
   const node = await aWorker(connection)
   const command = await aNode(connection)
   command.bus.react('test.outbox', Done, async () => {})
-  await sleep(300) // its first look is over
+  await sleep(300) // its first search is over
   await command.db.tx((sql) => command.bus.publish(sql, Done, done('command', 1)))
   await command.signals.flush()
   await eventually(async () => assert.deepEqual(await node.got('command'), [1]), { withinMs: 2000 })
 })
 
-test('what waited in the outbox before the upgrade is delivered after it, in order', async (t) => {
+test('events that waited in the outbox before an upgrade are delivered after it, in order', async (t) => {
   const connection = await olderDatabase(t)
   const pool = connect(connection, { max: 1 })
   await pool`

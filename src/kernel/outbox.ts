@@ -1,26 +1,27 @@
 /**
- * Durable delivery of events. A row waits for each event and subscription; several workers on every node take keys with
- * `for update skip locked`, deliver their events in order, and sleep when everything due is taken.
+ * Delivers events durably. There is one row for each event and subscription; workers on every node take keys with `for update
+ * skip locked`, deliver their events in order, and sleep when all due keys are taken.
  */
 import { monotonicMs, sleep } from './clock.ts'
 import type { Db, Sql } from './db.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
-import { type Delivery, deliverFailed, deliverFresh, type Reaction } from './outbox/deliver.ts'
+import { type Delivery, deliverFailed, deliverFresh, type EventHandler } from './outbox/deliver.ts'
+import { deliveryFailed } from './outbox/log-messages.ts'
 import * as store from './outbox/store.ts'
 import { defineSignal, type Signals } from './signals.ts'
 
 export interface Outbox {
-  add(subscription: string, reaction: Reaction): void
-  /** In the caller's transaction; delivered after its commit. */
+  add(subscription: string, handler: EventHandler): void
+  /** Inserts events in the caller's transaction; they are delivered after its commit. */
   insert(sql: Sql, subscriptions: string[], event: string, rows: { key: string; payload: string }[]): Promise<void>
   start(): void
   stop(): Promise<void>
-  /** Resolves when nothing is due. */
+  /** Resolves when no event is due. */
   settled(): Promise<void>
 }
 
-/** There is more to deliver than the sender does at once. */
+/** Sent when there are more events than the sender delivers at once. */
 const EventsWaiting = defineSignal<Record<never, never>>('kernel.events-waiting')
 
 const pollMs = 5000
@@ -37,14 +38,16 @@ export function createOutbox(deps: {
   signals: Signals
   log: Log
   metrics: Metrics
-  /** Batches at once, each on a connection of its own. */
+  /** Number of batches at the same time, each on a connection of its own. */
   workers: number
 }): Outbox {
   const { db, signals, log } = deps
-  const counter = deps.metrics.counter('waypost_events_delivered_total', 'Events handled by durable reactions', [
-    'outcome',
-  ])
-  const reactions = new Map<string, Reaction>()
+  const counter = deps.metrics.counter(
+    'waypost_events_delivered_total',
+    'Events delivered to event handlers, by outcome',
+    ['outcome'],
+  )
+  const handlers = new Map<string, EventHandler>()
   const tasks = new Map<string, Task>()
   const workers = new Set<Promise<void>>()
   let [running, again] = [false, false]
@@ -58,7 +61,7 @@ export function createOutbox(deps: {
     log,
     counted: (outcome, events) => counter.inc({ outcome }, events),
     retryIn,
-    lookAgain() {
+    searchAgain() {
       again = true
     },
   }
@@ -79,12 +82,12 @@ export function createOutbox(deps: {
 
   function wake() {
     again = true
-    if (running && workers.size < deps.workers) employ()
+    if (running && workers.size < deps.workers) startWorker()
   }
 
-  function employ() {
+  function startWorker() {
     const worker = work()
-      .catch((error) => log.error({ err: error }, 'delivering events failed; retrying within 5 s'))
+      .catch((error) => deliveryFailed(log, { err: error }))
       .finally(() => workers.delete(worker))
     workers.add(worker)
   }
@@ -94,7 +97,7 @@ export function createOutbox(deps: {
       const task = next() ?? (await find())
       if (!task) return
       const { subscription: name, kind } = task
-      const subscription = { name, reaction: reactions.get(name)! }
+      const subscription = { name, handler: handlers.get(name)! }
       const isMore = await (kind === 'fresh' ? deliverFresh : deliverFailed)(delivery, subscription)
       if (!isMore) tasks.delete(keyOf(task))
       else if (kind === 'fresh') askForHelp()
@@ -103,7 +106,7 @@ export function createOutbox(deps: {
 
   const keyOf = ({ subscription, kind }: Task) => `${kind} ${subscription}`
 
-  /** Moves it to the end: subscriptions take turns. */
+  /** Returns the first task and moves it to the end, so that subscriptions take turns. */
   function next(): Task | undefined {
     const [first] = tasks
     if (!first) return undefined
@@ -115,7 +118,7 @@ export function createOutbox(deps: {
 
   async function find(): Promise<Task | undefined> {
     while (again && running && tasks.size === 0) {
-      finding ??= look().finally(() => {
+      finding ??= search().finally(() => {
         finding = undefined
       })
       await finding
@@ -123,9 +126,9 @@ export function createOutbox(deps: {
     return next()
   }
 
-  async function look() {
+  async function search() {
     again = false
-    const { due, more } = await store.findDue(db.sql, [...reactions.keys()])
+    const { due, more } = await store.findDue(db.sql, [...handlers.keys()])
     if (more) again = true
     for (const { subscription, fresh, failed } of due) {
       for (const kind of ['fresh', 'failed'] as const) {
@@ -133,12 +136,12 @@ export function createOutbox(deps: {
         if (kind === 'fresh' ? fresh : failed) tasks.set(keyOf(task), task)
       }
     }
-    while (running && workers.size < Math.min(deps.workers, tasks.size)) employ()
+    while (running && workers.size < Math.min(deps.workers, tasks.size)) startWorker()
   }
 
-  /** A batch was full: another worker here, and the other nodes. */
+  /** Starts another worker and wakes the other nodes, because a batch was full. */
   function askForHelp() {
-    if (running && workers.size < deps.workers) employ()
+    if (running && workers.size < deps.workers) startWorker()
     const at = monotonicMs()
     if (at - askedForHelpAt < askForHelpMs) return
     askedForHelpAt = at
@@ -158,9 +161,9 @@ export function createOutbox(deps: {
   signals.on(EventsWaiting, wake)
 
   return {
-    add(subscription, reaction) {
-      if (reactions.has(subscription)) throw new Error(`reaction ${subscription} is registered twice`)
-      reactions.set(subscription, reaction)
+    add(subscription, handler) {
+      if (handlers.has(subscription)) throw new Error(`event handler ${subscription} is registered twice`)
+      handlers.set(subscription, handler)
     },
     async insert(sql, subscriptions, event, rows) {
       await store.insertEvents(sql, subscriptions, event, rows)
@@ -185,7 +188,7 @@ export function createOutbox(deps: {
       while (monotonicMs() < deadline) {
         wake()
         await Promise.all(workers)
-        if (!(await store.isAnyDue(db.sql, [...reactions.keys()]))) return
+        if (!(await store.isAnyDue(db.sql, [...handlers.keys()]))) return
         await sleep(10)
       }
       throw new Error(`events are still waiting after ${settleMs} ms`)

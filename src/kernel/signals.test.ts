@@ -12,7 +12,7 @@ const Said = defineSignal<Said>('test.said')
 const Double = defineRequest<number, number>('test.double')
 const Unknown = defineRequest<number, number>('test.unknown')
 
-function listening(node: TestNode) {
+function recording(node: TestNode) {
   const got: string[] = []
   const from: string[] = []
   let resets = 0
@@ -26,7 +26,7 @@ function listening(node: TestNode) {
 
 async function twoNodes(t: TestContext, options: Parameters<typeof aNode>[1] = {}) {
   const connection = await kernelDatabase(t)
-  const [one, two] = [listening(await aNode(connection, options)), listening(await aNode(connection, options))]
+  const [one, two] = [recording(await aNode(connection, options)), recording(await aNode(connection, options))]
   await one.start()
   await two.start()
   return { one: { ...one, connection }, two, connection }
@@ -55,7 +55,7 @@ for (const [name, transport] of [
     await eventually(() => assert.deepEqual([one.got.at(-1), two.got.at(-1)], ['now', 'now']))
   })
 
-test('nothing leaves a transaction that is rolled back', async (t) => {
+test('a transaction that is rolled back sends no signals', async (t) => {
   const { one, two } = await twoNodes(t)
   await assert.rejects(
     one.db.tx(async (sql) => {
@@ -69,7 +69,7 @@ test('nothing leaves a transaction that is rolled back', async (t) => {
   assert.deepEqual(one.got, ['ever'])
 })
 
-test('a payload of any size and any text arrives whole, and resets nobody', async (t) => {
+test('payloads of any size and text arrive unchanged, and cause no reset', async (t) => {
   const { one, two } = await twoNodes(t)
   const before = two.resets()
   const texts = ['é\n"\\ \u2028 😀', 'x'.repeat(7900), 'ß'.repeat(8000), '😀'.repeat(100_000), 'end']
@@ -80,7 +80,7 @@ test('a payload of any size and any text arrives whole, and resets nobody', asyn
       texts.map((text) => ({ to: `node/${two.nodeId}` as const, payload: { text } })),
     ),
   )
-  // On a slow machine a stored message may come twice.
+  // On a slow machine a stored message may be delivered twice.
   await eventually(() => assert.deepEqual([...new Set(two.got)], texts))
   const now = texts.map((text) => `now ${text}`)
   for (const text of now) await one.signals.sendNow(`node/${two.nodeId}`, Said, { text })
@@ -95,7 +95,7 @@ test('a payload of any size and any text arrives whole, and resets nobody', asyn
 
 test('a node that is alone stores nothing and sends nothing', async (t) => {
   const connection = await kernelDatabase(t)
-  const node = listening(await aNode(connection))
+  const node = recording(await aNode(connection))
   await node.start()
   for (let n = 0; n < 5; n++) await node.db.tx((sql) => node.signals.send(sql, 'all', Said, { text: `${n}` }))
   await node.signals.flush()
@@ -105,6 +105,7 @@ test('a node that is alone stores nothing and sends nothing', async (t) => {
   assert.match(await node.metrics.text(), /waypost_signals_sent_total 0/)
 })
 
+<<<<<<< HEAD
 test('a node starts at once although another one died a moment ago, and resets again when that one may know of it', async (t) => {
   const connection = await kernelDatabase(t)
   const living = listening(await aNode(connection))
@@ -124,18 +125,21 @@ test('a node starts at once although another one died a moment ago, and resets a
 })
 
 test('a node that joins while a transaction is open gets what that one sends', async (t) => {
+=======
+test('a node that joins while a transaction is open receives the signals of that transaction', async (t) => {
+>>>>>>> 8bc7697 (signals, outbox, bulk tasks: plain English, and their warnings in the catalogue of log messages)
   const connection = await kernelDatabase(t)
-  const [one, two] = [listening(await aNode(connection)), listening(await aNode(connection))]
+  const [one, two] = [recording(await aNode(connection)), recording(await aNode(connection))]
   await one.start()
   await one.db.tx(async (sql) => {
     await one.signals.send(sql, 'all', Said, { text: 'early' })
     await two.start()
   })
   await eventually(() => assert.deepEqual(two.got, ['early']), { withinMs: 1000 })
-  assert.equal(two.resets(), 1, 'what it read before the other one knew of it may be stale')
+  assert.equal(two.resets(), 1, 'values that it read before the other node knew of it may be outdated')
 })
 
-test('rows of a node that died before sending are sent by another one, once', async (t) => {
+test('signals of a node that died before sending them are sent once by another node', async (t) => {
   const { one, two } = await twoNodes(t)
   await one.db.sql`
     insert into kernel.signals (node_id, address, topic, payload)
@@ -160,22 +164,22 @@ test('messages without a valid signature are dropped and counted', async (t) => 
 
 test('a repeated message is ignored', async (t) => {
   const { one, two, connection } = await twoNodes(t)
-  const heard: string[] = []
+  const seen: string[] = []
   const spy = connect(connection, { max: 1 })
-  await spy.listen('waypost_all', (text) => heard.push(text))
+  await spy.listen('waypost_all', (text) => seen.push(text))
   await one.signals.sendNow('all', Said, { text: 'once' })
-  await eventually(() => assert.equal(heard.length, 1))
-  await spy`select pg_notify('waypost_all', ${heard[0]!})`
+  await eventually(() => assert.equal(seen.length, 1))
+  await spy`select pg_notify('waypost_all', ${seen[0]!})`
   await one.signals.sendNow('all', Said, { text: 'last' })
   await eventually(() => assert.equal(two.got.at(-1), 'last'))
   assert.deepEqual(two.got, ['once', 'last'])
   await spy.end()
 })
 
-test('a replaced key is taken up', async (t) => {
+test('nodes use a replaced signing key', async (t) => {
   const { one, two } = await twoNodes(t)
   await one.db.sql`update kernel.signal_key set key = sha256('another')`
-  const three = listening(await aNode(one.connection))
+  const three = recording(await aNode(one.connection))
   await three.start()
   await eventually(async () => {
     await three.signals.sendNow('all', Said, { text: 'new' })
@@ -183,7 +187,7 @@ test('a replaced key is taken up', async (t) => {
   })
 })
 
-test('a lost connection resets, and so does a command that changes the database', async (t) => {
+test('a lost connection and a command that changes the database both cause a reset', async (t) => {
   const { one, two } = await twoNodes(t)
   const [before, own] = [two.resets(), one.resets()]
   await one.db.tx((sql) => resetAllNodes(sql))
@@ -198,7 +202,7 @@ test('a lost connection resets, and so does a command that changes the database'
   })
 })
 
-test('a process that never starts sends too', async (t) => {
+test('a process that never starts can send signals', async (t) => {
   const { one, two, connection } = await twoNodes(t)
   const command = await aNode(connection)
   await command.db.tx((sql) => command.signals.send(sql, 'all', Said, { text: 'command' }))
@@ -207,7 +211,7 @@ test('a process that never starts sends too', async (t) => {
   await eventually(() => assert.deepEqual([...one.got, ...two.got].toSorted(), ['command', 'command', 'work']))
 })
 
-test('a request is answered, or fails in time', async (t) => {
+test('a request is answered, or fails at its time-out', async (t) => {
   const { one, two } = await twoNodes(t)
   for (const { signals } of [one, two])
     signals.answer(Double, async (n) => {
@@ -217,14 +221,14 @@ test('a request is answered, or fails in time', async (t) => {
   assert.equal(await one.signals.request(two.nodeId, Double, 21), 42)
   assert.equal(await one.signals.request(one.nodeId, Double, 1), 2)
   await assert.rejects(one.signals.request(two.nodeId, Double, -1), /not below zero/)
-  await assert.rejects(one.signals.request(two.nodeId, Unknown, 1), /no answer for test.unknown/)
+  await assert.rejects(one.signals.request(two.nodeId, Unknown, 1), /no handler for test.unknown/)
   await assert.rejects(
     one.signals.request('gone', Double, 1, { timeoutMs: 50 }),
     /did not answer test.double within 50 ms/,
   )
 })
 
-test('a handler that fails keeps no other from its message', async (t) => {
+test('a failing handler does not keep other handlers from being called', async (t) => {
   const { one, two } = await twoNodes(t)
   two.signals.on(Said, () => {
     throw new Error('at once')

@@ -1,6 +1,6 @@
 /**
- * Messages between nodes, see README.md. `send` stores a row in the caller's transaction; after the commit the relay sends it in a
- * batch and deletes the row. Rows that stay belong to a node that died: any node sends them.
+ * Signals: messages between nodes (README.md). `send` stores a row in the caller's transaction; after the commit the relay sends
+ * it in a batch and deletes the row. Rows of a node that died are sent by any other node.
  */
 import { sleep } from './clock.ts'
 import type { Db, Sql } from './db.ts'
@@ -10,6 +10,7 @@ import type { Metrics } from './metrics.ts'
 import { defineRequest, defineSignal, type Handler, type Signal } from './signals/define.ts'
 import { createHandlers, type Handlers } from './signals/handlers.ts'
 import { createSigningKey } from './signals/key.ts'
+import { joinUnanswered } from './signals/log-messages.ts'
 import { createReceiver } from './signals/receive.ts'
 import { createRelay, type Relay } from './signals/relay.ts'
 import { createRequests, type Requests } from './signals/requests.ts'
@@ -21,29 +22,29 @@ export { defineRequest, defineSignal, type Request, type Signal } from './signal
 export { type Address, inProcessTransport, postgresTransport, type Transport } from './signals/transport.ts'
 
 export interface Signals extends Requests {
-  /** Leaves with the commit of `sql` or not at all, and is delivered at least once. */
+  /** Sends with the commit of `sql` or not at all; delivered at least once. */
   send<P>(sql: Sql, to: Address, signal: Signal<P>, payload: P): Promise<void>
-  /** Several at once in one statement. */
+  /** Sends several messages with one statement. */
   sendEach<P>(sql: Sql, signal: Signal<P>, messages: { to: Address; payload: P }[]): Promise<void>
-  /** Stores no row: cheaper, but lost when this process dies or the database is away. True when the transport took it. */
+  /** Sends without a row: cheaper, but lost if this node dies or the database is unreachable. Resolves to true if it was sent. */
   sendNow<P>(to: Exclude<Address, `any/${string}`>, signal: Signal<P>, payload: P): Promise<boolean>
-  /** On the sending node, handlers run after the commit and before the transaction returns. `from` is the sender's node id. */
+  /** Registers a handler. On the sending node it runs after the commit and before `tx` returns. `from` is the sender's node id. */
   on<P>(signal: Signal<P>, handler: Handler<P>): void
-  /** Messages may have been lost: drop whatever is kept because of them. */
+  /** Registers a listener for the case that signals may have been lost: drop what depends on them. */
   onReset(listener: () => void): void
   start(): Promise<void>
   stop(): Promise<void>
-  /** Sends what is pending: for a process that never starts and ends soon. */
+  /** Sends all pending messages, for a process that never starts and exits soon. */
   flush(): Promise<void>
 }
 
-/** To every node with the commit of `sql`: anything may have changed. For commands that change the database beneath the platform. */
+/** Makes every node reset its caches, with the commit of `sql`. For commands that change the database of a running platform. */
 export const resetAllNodes = (sql: Sql) => insertForAnyNode(sql, { address: 'all', topic: Reset.name, payload: '{}' })
 
 const sweepMs = 2000
 /** A start waits `joinMs` for the answers of the other nodes; those that come later cause another reset. */
-export const usualJoining = { joinMs: 500, answerMs: 5000, resetAgainMs: sweepMs }
-/** Without other nodes no rows are stored but those of commands, which ask for a sweep. */
+export const defaultJoinTimes = { joinMs: 500, answerMs: 5000, resetAgainMs: sweepMs }
+/** A node that is alone sweeps every 15th time: only commands store rows then, and they notify it. */
 const sweepAloneEvery = 15
 
 const Join = defineRequest<Record<never, never>, true>('kernel.join')
@@ -64,7 +65,7 @@ export function createSignals(deps: {
   transport: Transport
   log: Log
   metrics: Metrics
-  joining?: typeof usualJoining
+  joining?: typeof defaultJoinTimes
 }): Signals {
   const { db, members, transport, log, metrics } = deps
   const { nodeId } = members
@@ -116,18 +117,18 @@ export function createSignals(deps: {
     sendEach: (sql, { name }, messages) => send(parts, sql, name, messages),
     sendNow,
     flush: relay.flush,
-    ...lifeOf(parts, {
+    ...lifecycleOf(parts, {
       open,
       close: transport.close,
       requests,
       sweeper,
       sendNow,
-      joining: deps.joining ?? usualJoining,
+      joining: deps.joining ?? defaultJoinTimes,
     }),
   }
 }
 
-function lifeOf(
+function lifecycleOf(
   { members, relay, handlers, log }: Parts,
   deps: {
     open(): Promise<void>
@@ -135,14 +136,14 @@ function lifeOf(
     requests: Requests
     sweeper: Sweeper
     sendNow: Signals['sendNow']
-    joining: typeof usualJoining
+    joining: typeof defaultJoinTimes
   },
 ): Pick<Signals, 'start' | 'stop'> {
   const { requests, sweeper, joining } = deps
   let timer: NodeJS.Timeout | undefined
   let started = false
 
-  /** Until every other node sends to this one, what this node reads into a cache may become stale unnoticed. */
+  /** Asks the other nodes to send to this one. Until they do, values that this node caches may become outdated unnoticed. */
   async function join() {
     const others = members.others()
     if (others.length === 0) return
@@ -156,11 +157,11 @@ function lifeOf(
     void asked.then((answers) => resetAgain(others, answers))
   }
 
-  /** A node that did not answer learns of this one with its next heartbeat. */
+  /** Resets once more after the next heartbeat, with which nodes that did not answer notice this one. */
   async function resetAgain(others: Member[], answers: PromiseSettledResult<true>[]) {
     const silent = others.filter((_, index) => answers[index]!.status === 'rejected').map(({ id }) => id)
     if (silent.length === 0 || !started) return
-    log.warn({ nodes: silent }, 'nodes did not answer; they learn of this node with their next heartbeat')
+    joinUnanswered(log, { nodes: silent })
     await sleep(joining.resetAgainMs)
     if (started) handlers.reset()
   }
@@ -191,33 +192,38 @@ function lifeOf(
   }
 }
 
-interface ToSend {
+interface OutgoingMessage {
   to: Address
   payload: unknown
 }
 
-async function send(parts: Parts, sql: Sql, topic: string, all: ToSend[]) {
+async function send(parts: Parts, sql: Sql, topic: string, all: OutgoingMessage[]) {
   const { db, members } = parts
   const { nodeId } = members
   const stored = all
-    // A node alone stores and sends nothing. Who joins before the commit is sent it without a row.
+    // A node that is alone stores and sends nothing. If another one joins before the commit, it is sent without a row.
     .filter(({ to }) => to !== `node/${nodeId}` && !(to === 'all' && members.isAlone()))
     .map((one) => ({ one, text: JSON.stringify(one.payload) }))
   const ids = await insertSignals(
     sql,
-    // Without having joined, this process handles nothing for others.
+    // A process that has not joined does not handle messages itself.
     stored.map(({ one: { to }, text }) => {
       return { nodeId: isAny(to) && !members.isAlive(nodeId) ? '' : nodeId, address: to, topic, payload: text }
     }),
   )
   const rows = new Map(stored.map(({ one, text }, index) => [one, { text, rowId: ids[index]! }]))
   db.afterCommit(sql, () => {
-    for (const one of all) leave(parts, topic, one, rows.get(one))
+    for (const one of all) dispatch(parts, topic, one, rows.get(one))
   })
 }
 
-/** After the commit. */
-function leave(parts: Parts, topic: string, { to, payload }: ToSend, row: { text: string; rowId: number } | undefined) {
+/** Handles and sends a message after the commit. */
+function dispatch(
+  parts: Parts,
+  topic: string,
+  { to, payload }: OutgoingMessage,
+  row: { text: string; rowId: number } | undefined,
+) {
   const { members, relay, handlers } = parts
   const { nodeId } = members
   if (isAny(to)) {

@@ -26,7 +26,7 @@ const Walk = defineWalk<object>('test.walk', { title: 'Walk', first: 4, least: 2
 type Page<D extends object, R> = BulkHandler<D, number, R>['page']
 const succeed: Page<object, never> = async (_, __, items) => items.map(() => ({}))
 
-/** What the handlers do; each test gives its own. */
+/** The behaviour of the handlers, set by each test. */
 const handlers = {
   multiply: succeed as Page<{ factor: number }, { product: number }>,
   blocked: succeed,
@@ -52,7 +52,7 @@ const service = defineService({
     return { api: {} }
   },
 })
-// Pages that fail on purpose are logged.
+// Failures on purpose are logged.
 const { kit } = await openHouse({ services: [service], environment: { WAYPOST_LOG_LEVEL: 'silent' } })
 const { db, bulk } = kit
 await db.sql`create schema test`
@@ -61,7 +61,7 @@ await db.sql`create table test.effects (task_id text, n integer)`
 const createdBy = { type: 'user', id: 'ada' }
 const numbers = (count: number) => Array.from({ length: count }, (_, n) => n)
 
-/** What handlers did, in the database: an effect that was rolled back is not here. */
+/** Returns the items that handlers have stored; effects of a rolled back page are not among them. */
 const effectsOf = async (taskId: string) =>
   (await db.sql`select n from test.effects where task_id = ${taskId} order by n`).map(({ n }) => n as number)
 const write = async (sql: Sql, taskId: string, items: number[]) => {
@@ -93,7 +93,7 @@ const ended = (type: { name: string }, taskId: string, withinMs = 10_000) =>
   )
 
 suite('a task over stored items', () => {
-  test('does each page once and keeps a result for each item', async () => {
+  test('processes each page once and keeps a result for each item', async () => {
     const sizes: number[] = []
     handlers.multiply = async (sql, { taskId, data: { factor } }, items) => {
       sizes.push(items.length)
@@ -131,7 +131,7 @@ suite('a task over stored items', () => {
     assert.equal(await bulk.find(db.sql, Blocked, taskId), undefined, 'a task of another type is not found')
   })
 
-  test('takes its items from pages of any size, and none at all', async () => {
+  test('accepts items in arrays of any size, and no items at all', async () => {
     handlers.multiply = succeed
     async function* pages() {
       for (const size of [0, 1, 25, 3, 100]) yield numbers(size)
@@ -149,7 +149,7 @@ suite('a task over stored items', () => {
     assert.deepEqual((await ended(Multiply, empty)).counts, { total: 0, succeeded: 0, failed: 0, pending: 0 })
   })
 
-  test('is not there after a rollback, and a prepared one waits for its release', async () => {
+  test('does not exist after a rollback, and waits for its release if it is prepared', async () => {
     handlers.multiply = succeed
     let rolledBack = ''
     await assert.rejects(
@@ -168,7 +168,7 @@ suite('a task over stored items', () => {
     assert.equal(await db.tx((sql) => bulk.release(sql, prepared)), false)
   })
 
-  test('can be canceled: the page that is being done is whole, the others are untouched', async () => {
+  test('can be canceled: the current page is completed, later pages are not started', async () => {
     const gates: (() => void)[] = []
     handlers.blocked = async (sql, { taskId }, items) => {
       await write(sql, taskId, items)
@@ -180,7 +180,7 @@ suite('a task over stored items', () => {
     gates[0]!()
     await eventually(() => assert.equal(gates.length, 2))
     const canceling = db.tx((sql) => bulk.cancel(sql, taskId))
-    // The cancellation waits for the page: only its lock shows that it has arrived.
+    // The cancellation waits for the page; its lock shows that it has arrived.
     await eventually(async () => {
       const [row] = await db.sql`select count(*) from pg_stat_activity where wait_event_type = 'Lock'
         and query like '%bulk_tasks%' and datname = current_database()`
@@ -203,7 +203,7 @@ suite('a task over stored items', () => {
     assert.equal(gates.length, 2)
   })
 
-  test('gives the next one its turn when its slice of time is over', async () => {
+  test('lets another task run when its time slice is over', async () => {
     const order: string[] = []
     handlers.sliced = async (_, { tenantId }, items) => {
       order.push(tenantId)
@@ -218,7 +218,7 @@ suite('a task over stored items', () => {
     assert.ok(order.lastIndexOf('two') < order.length - 1, `the small task did not wait for the large one: ${order}`)
   })
 
-  test('goes past an item that always fails, and tells which it was', async () => {
+  test('continues after an item that always fails, and reports that item as failed', async () => {
     handlers.poison = async (sql, { taskId }, items) => {
       await write(sql, taskId, items)
       if (items.includes(5)) await sql`select 1 / 0`
@@ -241,7 +241,7 @@ suite('a task over stored items', () => {
     assert.deepEqual(await effectsOf(taskId), [0, 1, 2, 3, 4, 7, 8, 9])
   })
 
-  test('ends with what its handler does in the end, once', async () => {
+  test('calls the finish function of its handler once', async () => {
     handlers.finish = (sql, taskId) => write(sql, taskId, [-1])
     const [some, none] = [await start(WithEnd, {}, numbers(9)), await start(WithEnd, {}, [])]
     for (const taskId of [some, none]) {
@@ -255,7 +255,7 @@ suite('a walk', () => {
   const begin = (data: object, total?: number) =>
     db.tx((sql) => bulk.startWalk(sql, Walk, { tenantId: 'acme', createdBy, data }, total))
 
-  test('does steps that fit its time, each once, and ends', async () => {
+  test('adapts its steps to the wanted time, runs each once, and ends', async () => {
     const limits: number[] = []
     handlers.walk = {
       async step(sql, { taskId }, { after, limit }) {
@@ -278,7 +278,7 @@ suite('a walk', () => {
     assert.deepEqual(task.counts, { total: 60, succeeded: 60, failed: 0, pending: 0 })
   })
 
-  test('is canceled by its own step, or from outside', async () => {
+  test('can be canceled by its own step or by a caller', async () => {
     handlers.walk = { step: async (_, { data }) => ('gone' in data ? 'canceled' : { last: 1, count: 1 }) }
     const find = (taskId: string) => bulk.find(db.sql, Walk, taskId)
     const gone = await begin({ gone: true })
@@ -325,7 +325,7 @@ suite('all tasks', () => {
     assert.equal((await bulk.list(db.sql, { tenantId, types: [Multiply.name], limit: 9 })).length, 2)
   })
 
-  test('are forgotten some days after their end, and with their tenant', async () => {
+  test('are deleted some days after their end, and with their tenant', async () => {
     handlers.multiply = succeed
     const forget = bulk.periodic.find(({ name }) => name === 'kernel.forget-bulk')!
     const tenantId = 'doomed'
@@ -346,7 +346,7 @@ suite('all tasks', () => {
       return [tasks, pages].map((rows) => new Set(rows.map(({ taskId }) => taskId as string)))
     }
     assert.deepEqual(await left(), [new Set([young, fresh]), new Set([young, fresh])])
-    assert.equal(await bulk.forgetTenant(db.sql, 'nobody', [Multiply]), false)
+    assert.equal(await bulk.forgetTenant(db.sql, 'unknown', [Multiply]), false)
     while (await bulk.forgetTenant(db.sql, tenantId, [Multiply]));
     assert.deepEqual(await left(), [new Set(), new Set()])
     assert.equal((await bulk.list(db.sql, { tenantId: 'other', limit: 9 })).length, 1, 'other tenants keep theirs')

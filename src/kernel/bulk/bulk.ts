@@ -1,4 +1,4 @@
-/** Durable work over many items: in pages, with progress, a result for each item, cancel, and resume after a crash. */
+/** Runs durable work over many items: in pages, with progress, a result for each item, cancel, and resume after a crash. */
 import type { Db, Sql } from '../db.ts'
 import type { NewId } from '../ids.ts'
 import type { Jobs } from '../jobs.ts'
@@ -17,7 +17,7 @@ export interface NewTask<D extends object> {
 export type ItemState = 'succeeded' | 'failed' | 'pending'
 
 export interface ItemResult<I, R> extends Outcome<R> {
-  /** Counts from 0 in the order in which the items were given. */
+  /** Counts from 0, in the order of the given items. */
   position: number
   item: I
   state: ItemState
@@ -27,8 +27,8 @@ export interface Bulk {
   handle<D extends object, I, R, P = undefined>(type: BulkType<D, I, R>, handler: BulkHandler<D, I, R, P>): void
   handleWalk<D extends object>(type: WalkType<D>, handler: WalkHandler<D>): void
   /**
-   * Stores a task with its items and enqueues it, with the commit of `sql`; returns its id. Make an iterable within the
-   * `db.tx`, which may run twice. `prepared` stores the task only, for a preview: `release` enqueues it.
+   * Stores a task with its items and enqueues it with the commit of `sql`; returns its id. Create an iterable inside the `db.tx`,
+   * which may run twice. `prepared` only stores the task, for a preview; `release` enqueues it.
    */
   start<D extends object, I, R>(
     sql: Sql,
@@ -37,25 +37,25 @@ export interface Bulk {
     items: NoInfer<I>[] | AsyncIterable<NoInfer<I>[]>,
     options?: { prepared?: boolean },
   ): Promise<string>
-  /** Enqueues a walk with the commit of `sql`. `total`: how many items it will pass, if that is known. */
+  /** Enqueues a walk with the commit of `sql`. `total` is the number of its items, if known. */
   startWalk<D extends object>(sql: Sql, type: WalkType<D>, task: NewTask<NoInfer<D>>, total?: number): Promise<string>
-  /** Enqueues a prepared task; false when it is not prepared any more. */
+  /** Enqueues a prepared task; returns false if it is no longer prepared. */
   release(sql: Sql, taskId: string): Promise<boolean>
-  /** After the commit no further page begins: each item is done or untouched. False: the task has ended already. */
+  /** Cancels a task: after the commit no further page starts, so each item is done or untouched. Returns false if it has ended. */
   cancel(sql: Sql, taskId: string): Promise<boolean>
   find<D extends object>(sql: Sql, type: { name: string; data?: D }, taskId: string): Promise<Task<D> | undefined>
-  /** Tasks of all services or of some types, the newest first; `before` is the `seq` of the last one of the page before. */
+  /** Lists tasks of all services or of some types, newest first; `before` is the `seq` of the last task on the previous page. */
   list(
     sql: Sql,
     of: { tenantId: string; types?: string[]; states?: TaskState[]; before?: number; limit: number },
   ): Promise<(Task & { seq: number; title: string })[]>
-  /** Items in their order with what became of them; `after` is the position of the last one of the page before. */
+  /** Lists items in order with their results; `after` is the position of the last item on the previous page. */
   items<D extends object, I, R>(
     sql: Sql,
     type: BulkType<D, I, R>,
     of: { taskId: string; state?: ItemState; after?: number; limit: number },
   ): Promise<ItemResult<I, R>[]>
-  /** Deletes some tasks of a tenant that is gone; false when none of these types is left. */
+  /** Deletes some tasks of a deleted tenant; returns false if none of these types is left. */
   forgetTenant(sql: Sql, tenantId: string, types: { name: string }[]): Promise<boolean>
   periodic: PeriodicTask[]
 }
@@ -63,8 +63,8 @@ export interface Bulk {
 // biome-ignore lint/suspicious/noExplicitAny: types of every kind are kept together
 type AnyType = BulkType<any, any, any> | WalkType<any>
 
-/** Pages that one statement reads or writes. */
-const pagesAtOnce = 4
+/** Number of pages that one statement reads or writes. */
+const pagesPerStatement = 4
 
 export function createBulk(deps: { db: Db; jobs: Jobs; log: Log; newId: NewId }): Bulk {
   const { jobs, newId } = deps
@@ -150,7 +150,7 @@ export function createBulk(deps: { db: Db; jobs: Jobs; log: Log; newId: NewId })
   }
 }
 
-/** Writes items in pages of the task's size, whatever the size of the arrays in which they come. */
+/** Writes items in pages of the task's size, whatever the size of the given arrays. */
 async function storeItems<I>(sql: Sql, taskId: string, pageSize: number, items: I[] | AsyncIterable<I[]>) {
   let [total, pages] = [0, 0]
   let waiting: I[] = []
@@ -158,7 +158,7 @@ async function storeItems<I>(sql: Sql, taskId: string, pageSize: number, items: 
     const full = Array.from({ length: count }, (_, n) => waiting.slice(n * pageSize, (n + 1) * pageSize))
     waiting = waiting.slice(count * pageSize)
     for (; full.length > 0; ) {
-      const some = full.splice(0, pagesAtOnce)
+      const some = full.splice(0, pagesPerStatement)
       await store.insertPages(sql, taskId, pages, some)
       pages += some.length
     }
@@ -181,7 +181,7 @@ async function readItems<I, R>(
   if (!pageSize) return found
   let from = Math.floor((after + 1) / pageSize)
   while (found.length < limit) {
-    const pages = await store.findPages(sql, { taskId, from, state, limit: pagesAtOnce })
+    const pages = await store.findPages(sql, { taskId, from, state, limit: pagesPerStatement })
     for (const page of pages)
       for (const [index, item] of page.items.entries()) {
         const outcome = page.results[index] as Outcome<R> | undefined
@@ -189,7 +189,7 @@ async function readItems<I, R>(
         if (one.position > after && (state === undefined || one.state === state) && found.length < limit)
           found.push(one)
       }
-    if (pages.length < pagesAtOnce) break
+    if (pages.length < pagesPerStatement) break
     from = pages.at(-1)!.page + 1
   }
   return found

@@ -1,4 +1,4 @@
-/** What bulk tasks promise when processes are killed, connections end, jobs come twice and people cancel. */
+/** Tests bulk tasks with killed processes, broken connections, repeated jobs and cancellations. */
 import assert from 'node:assert/strict'
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -29,14 +29,14 @@ async function aNode(connection: ConnectionOptions, options?: Parameters<typeof 
 const begin = ({ db, bulk }: Node, count: number, pauseMs = 0) =>
   db.tx((sql) => bulk.start(sql, Crash, { tenantId: 'acme', createdBy, data: { pauseMs } }, numbers(count)))
 
-/** As the periodic task does after ten minutes without progress. */
+/** Resumes tasks as the periodic task does after ten minutes without progress. */
 const resume = ({ db, bulk }: Node) =>
   db.tx(async (sql) => {
     await sql`update kernel.bulk_tasks set touched_at = now() - interval '11 minutes' where finished_at is null`
     await bulk.periodic.find(({ name }) => name === 'kernel.resume-bulk')!.run(sql)
   })
 
-/** The counts add up, and the effects are those of the items that are told as done, each once. */
+/** Checks that the counts add up, and that exactly the items reported as done had their effect, each once. */
 async function checked({ db, bulk }: Node, taskId: string) {
   return await db.tx(async (sql) => {
     await sql`set transaction isolation level repeatable read`
@@ -63,7 +63,7 @@ const finished = (node: Node, taskId: string) =>
     { withinMs: 30_000 },
   )
 
-test('a task goes on where the last commit was after kill -9, again and again', async () => {
+test('a task resumes at its last commit after each kill -9', async () => {
   const connection = await aDatabase()
   const node = await aNode(connection, { workers: false })
   await makeEffects(node.db.sql)
@@ -83,7 +83,7 @@ test('a task goes on where the last commit was after kill -9, again and again', 
     await once(child, 'exit')
     atKill.push((await checked(node, taskId)).counts.succeeded)
   }
-  assert.ok(atKill.at(-1)! > atKill[0]! && atKill.at(-1)! < 180, `it was killed on its way: ${atKill}`)
+  assert.ok(atKill.at(-1)! > atKill[0]! && atKill.at(-1)! < 180, `it was killed before its end: ${atKill}`)
   const survivor = await aNode(connection)
   await resume(survivor)
   const { counts } = await finished(survivor, taskId)
@@ -94,7 +94,7 @@ test('a task goes on where the last commit was after kill -9, again and again', 
   assert.deepEqual(await effectsOf(survivor.db.sql, walkId), numbers(200))
 })
 
-test('two nodes share the tasks, and a task that two jobs run at once is done once', async () => {
+test('two nodes share the tasks, and a task that two jobs run at the same time is processed once', async () => {
   const connection = await aDatabase()
   const [one, two] = [await aNode(connection), await aNode(connection)]
   await makeEffects(one.db.sql)
@@ -103,17 +103,17 @@ test('two nodes share the tasks, and a task that two jobs run at once is done on
   for (const taskId of tasks.slice(0, 3))
     for (const node of [one, two, one]) await node.db.tx((sql) => node.jobs.send(sql, Crash.job, { taskId }))
   for (const taskId of tasks) assert.equal((await finished(one, taskId)).counts.succeeded, 54)
-  assert.ok(one.pages() > 0 && two.pages() > 0, 'both took part')
+  assert.ok(one.pages() > 0 && two.pages() > 0, 'both nodes processed pages')
 })
 
-test('whatever happens on the way, the counts add up and each item is done once or not at all', async () => {
+test('with random failures the counts add up, and each item is processed once or not at all', async () => {
   const connection = await aDatabase()
-  let trouble = 0.25
+  let faultRate = 0.25
   const random = generator(Number(process.env.TEST_SEED ?? 11))
   const before = async (sql: Sql) => {
     const dice = random()
-    if (dice < trouble / 2) throw new Error('a page fails')
-    if (dice < trouble) await sql`select pg_terminate_backend(pg_backend_pid())`
+    if (dice < faultRate / 2) throw new Error('a page fails')
+    if (dice < faultRate) await sql`select pg_terminate_backend(pg_backend_pid())`
   }
   const [one, two] = [await aNode(connection, { before }), await aNode(connection, { before })]
   await makeEffects(one.db.sql)
@@ -127,7 +127,7 @@ test('whatever happens on the way, the counts add up and each item is done once 
     else if (random() < 0.5) await node.db.tx((sql) => node.jobs.send(sql, Crash.job, { taskId }))
     await checked(node, taskId)
   }
-  trouble = 0
+  faultRate = 0
   await resume(one)
   for (const taskId of tasks) {
     const { state, counts } = await finished(one, taskId)
@@ -135,7 +135,7 @@ test('whatever happens on the way, the counts add up and each item is done once 
   }
 })
 
-/** Numbers that look random and are the same for the same seed. */
+/** Returns a generator of random numbers that depends only on the seed. */
 function generator(seed: number) {
   let state = seed >>> 0
   return () => {

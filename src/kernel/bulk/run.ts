@@ -1,10 +1,11 @@
-/** One run of a task: page after page, each in a transaction that also records how far it is. */
+/** One run of a task: page by page, each in a transaction that also records the progress. */
 import { monotonicMs } from '../clock.ts'
 import { type Db, isConnectionTrouble, type Sql } from '../db.ts'
 import { PlatformError } from '../errors.ts'
 import type { NewId } from '../ids.ts'
 import type { Attempt, Jobs } from '../jobs.ts'
 import type { Log } from '../log.ts'
+import { pageFailed, savingProblemFailed } from './log-messages.ts'
 import * as store from './store.ts'
 import type { BulkHandler, BulkType, Task, WalkHandler, WalkType } from './types.ts'
 
@@ -18,8 +19,8 @@ export interface RunDeps {
 type Progress = 'more' | 'over'
 
 /**
- * Does steps until the task is over, its slice of time is used up, or the process stops; in the last two cases another job
- * continues, on any node.
+ * Runs steps until the task is over, its time slice is used up, or the process stops. In the last two cases another job continues,
+ * on any node.
  */
 export async function run<D extends object>(
   deps: RunDeps,
@@ -40,13 +41,16 @@ export async function run<D extends object>(
         return await db.tx((sql) => jobs.send(sql, type.job, { taskId }))
   } catch (error) {
     await store.saveProblem(db.sql, own, reasonOf(error)).catch((second) => {
-      log.warn({ err: second, taskId }, 'the problem of a bulk task could not be stored')
+      savingProblemFailed(log, { err: second, taskId })
     })
     throw error
   }
 }
 
-/** Steps over stored pages. A page that fails in the job's last attempt is done item by item, so that one bad item cannot stop the task. */
+/**
+ * Returns the steps over stored pages. A page that fails in the job's last attempt is processed item by item, so that one bad item
+ * cannot stop the task.
+ */
 export function pageStepper<D extends object, I, R, P>(
   { db, log }: RunDeps,
   type: BulkType<D, I, R>,
@@ -55,7 +59,7 @@ export function pageStepper<D extends object, I, R, P>(
   task: Task<D>,
   own: store.Run,
 ) {
-  let singly = false
+  let itemByItem = false
 
   async function apply(sql: Sql, items: I[], prepared: P) {
     const outcomes = await handler.page(sql, task, items, prepared)
@@ -64,7 +68,7 @@ export function pageStepper<D extends object, I, R, P>(
     return outcomes
   }
 
-  /** `broken`: the error with which the first item failed on its own. */
+  /** `broken` is the error of the first item, which failed on its own. */
   async function nextPage(broken?: unknown): Promise<Progress> {
     const prepared = (await handler.prepare?.(task)) as P
     return await db.tx(async (sql): Promise<Progress> => {
@@ -77,13 +81,13 @@ export function pageStepper<D extends object, I, R, P>(
       }
       const { page, pages, doneInPage } = next
       const rest = next.items.slice(doneInPage) as I[]
-      const items = singly ? rest.slice(0, 1) : rest
+      const items = itemByItem ? rest.slice(0, 1) : rest
       const outcomes = broken === undefined ? await apply(sql, items, prepared) : [{ failed: reasonOf(broken) }]
       const isThrough = items.length === rest.length
       const ended = isThrough && page + 1 >= pages && !handler.finish
       const following = isThrough ? { page: page + 1, doneInPage: 0 } : { page, doneInPage: doneInPage + items.length }
       await store.savePage(sql, own, { page, outcomes, next: following, ended })
-      if (isThrough) singly = false
+      if (isThrough) itemByItem = false
       return ended ? 'over' : 'more'
     })
   }
@@ -93,18 +97,15 @@ export function pageStepper<D extends object, I, R, P>(
       return await nextPage()
     } catch (error) {
       if (!attempt.last || isConnectionTrouble(error)) throw error
-      log.warn(
-        { err: error, taskId: task.taskId, singly },
-        'a page of a bulk task failed; its items are done one by one',
-      )
-      if (singly) return await nextPage(error)
-      singly = true
+      pageFailed(log, { err: error, taskId: task.taskId, itemByItem })
+      if (itemByItem) return await nextPage(error)
+      itemByItem = true
       return 'more'
     }
   }
 }
 
-/** Steps of a walk, each as large as fits into the wanted time. */
+/** Returns the steps of a walk, each as large as fits into the wanted time. */
 export function walkStepper<D extends object>(
   { db }: RunDeps,
   { limits }: WalkType<D>,
@@ -142,7 +143,7 @@ export function walkStepper<D extends object>(
   }
 }
 
-/** PostgreSQL's code for a statement that ran out of time. */
+/** PostgreSQL's error code for a statement time-out. */
 const statementTimeout = '57014'
 
 function adapted(limit: number, took: number, { least, most, milliseconds }: WalkType<never>['limits']) {
@@ -150,6 +151,6 @@ function adapted(limit: number, took: number, { least, most, milliseconds }: Wal
   return Math.min(most, Math.max(least, Math.floor(wanted)))
 }
 
-/** Only texts that were written for users are shown; everything else is in the log. */
+/** Returns the reason that users see: errors written for users as they are, others only in the log. */
 const reasonOf = (error: unknown) =>
   error instanceof PlatformError ? error.message : 'an internal error; the log of the platform has the details'

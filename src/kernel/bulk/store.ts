@@ -15,7 +15,7 @@ const taskOf = ({ total, succeeded, failed, ...row }: TaskRow): Task => ({
   counts: countsOf({ total, succeeded, failed }),
 })
 
-/** The length of a walk is counted before it begins, while rows come and go: it never ends below what is done. */
+/** Adds `pending`. The length of a walk was counted before its start and rows change since, so it is at least what is done. */
 export const countsOf = (done: { total: number | null; succeeded: number; failed: number }): Counts => {
   const total = done.total === null ? null : Math.max(done.total, done.succeeded + done.failed)
   return { ...done, total, pending: total === null ? null : total - done.succeeded - done.failed }
@@ -65,7 +65,7 @@ export async function findTasks(
   return rows.map(({ seq, ...row }) => ({ ...taskOf(row), seq }))
 }
 
-/** Makes this run the only one that may write; a run that had the task before stops at its next page. */
+/** Makes this run the only one that may write; an earlier run of the task stops at its next page. */
 export async function takeTask(sql: Sql, of: { taskId: string; type: string; runner: string }) {
   const [row] = await sql<TaskRow[]>`
     update kernel.bulk_tasks set runner = ${of.runner}, state = 'running', touched_at = now()
@@ -79,36 +79,36 @@ export interface Run {
   runner: string
 }
 
-const held = (sql: Sql, { taskId, runner }: Run) => sql`
+const isOwn = (sql: Sql, { taskId, runner }: Run) => sql`
   task_id = ${taskId} and runner = ${runner} and state = 'running'`
 
 export interface NextPage {
   page: number
   pages: number
   doneInPage: number
-  /** Null: all pages are done. */
+  /** Null if all pages are done. */
   items: unknown[] | null
 }
 
 /**
- * Pages and a cancellation of a task go in the order in which they ask. The lock of a row goes to whoever is quicker after a
- * commit: the next page would overtake a cancellation that waits.
+ * Orders pages and a cancellation of a task first come, first served. With the row lock alone, the next page could overtake a
+ * waiting cancellation.
  */
-const takeTurn = (sql: Sql, taskId: string) =>
+const lockInOrder = (sql: Sql, taskId: string) =>
   sql`select pg_advisory_xact_lock(hashtextextended('kernel.bulk_tasks ' || ${taskId}::text, 0))`
 
-/** Undefined: the task was canceled or another run has taken it over. Until the commit nobody else can do either. */
+/** Locks and returns the next page; undefined if the task was canceled or another run has taken it over. */
 export async function lockNextPage(sql: Sql, run: Run): Promise<NextPage | undefined> {
-  await takeTurn(sql, run.taskId)
+  await lockInOrder(sql, run.taskId)
   const [row] = await sql<NextPage[]>`
     with task as (
-      select cursor, pages, done_in_page from kernel.bulk_tasks where ${held(sql, run)} for update)
+      select cursor, pages, done_in_page from kernel.bulk_tasks where ${isOwn(sql, run)} for update)
     select t.cursor as page, t.pages, t.done_in_page, p.items from task t
       left join kernel.bulk_pages p on p.task_id = ${run.taskId} and p.page = t.cursor`
   return row
 }
 
-/** Records what was done of a page, in the transaction that did it. */
+/** Records the results of a page, in the transaction that processed it. */
 export async function savePage(
   sql: Sql,
   { taskId }: Run,
@@ -129,9 +129,9 @@ export async function savePage(
 }
 
 export async function lockWalk(sql: Sql, run: Run): Promise<{ cursor: number } | undefined> {
-  await takeTurn(sql, run.taskId)
+  await lockInOrder(sql, run.taskId)
   const [row] = await sql<{ cursor: number }[]>`
-    select cursor from kernel.bulk_tasks where ${held(sql, run)} for update`
+    select cursor from kernel.bulk_tasks where ${isOwn(sql, run)} for update`
   return row
 }
 
@@ -150,19 +150,19 @@ export async function endTask(sql: Sql, { taskId }: Run, state: 'finished' | 'ca
 }
 
 export async function saveProblem(sql: Sql, run: Run, problem: string) {
-  await sql`update kernel.bulk_tasks set problem = ${problem} where ${held(sql, run)}`
+  await sql`update kernel.bulk_tasks set problem = ${problem} where ${isOwn(sql, run)}`
 }
 
-/** Waits for a page that is being done; after the commit no other begins. False: it has ended already. */
+/** Waits for the current page; after the commit no other starts. Returns false if the task has ended. */
 export async function cancelTask(sql: Sql, taskId: string): Promise<boolean> {
-  await takeTurn(sql, taskId)
+  await lockInOrder(sql, taskId)
   const { count } = await sql`
     update kernel.bulk_tasks set state = 'canceled', finished_at = now(), touched_at = now()
     where task_id = ${taskId} and finished_at is null`
   return count === 1
 }
 
-/** False: it is not prepared any more. */
+/** Returns undefined if the task is no longer prepared. */
 export async function releaseTask(sql: Sql, taskId: string): Promise<{ type: string } | undefined> {
   const [row] = await sql<{ type: string }[]>`
     update kernel.bulk_tasks set state = 'waiting', touched_at = now()
@@ -176,7 +176,7 @@ export interface PageRow {
   results: Outcome<unknown>[]
 }
 
-/** Pages that have items in this state, from a page on. */
+/** Returns pages that have items in this state, starting at a page. */
 export async function findPages(
   sql: Sql,
   of: { taskId: string; from: number; state: 'succeeded' | 'failed' | 'pending' | undefined; limit: number },
@@ -198,7 +198,7 @@ export async function findPageSize(sql: Sql, taskId: string): Promise<number | u
   return row?.pageSize
 }
 
-/** Open tasks without progress for ten minutes; each is returned once. Their jobs were lost, as by a restored backup. */
+/** Returns open tasks without progress for ten minutes, each once. Their jobs were lost, for example by a restore. */
 export async function takeStalled(sql: Sql, types: string[]): Promise<{ taskId: string; type: string }[]> {
   return await sql<{ taskId: string; type: string }[]>`
     update kernel.bulk_tasks set touched_at = now() where task_id = any(array(
@@ -209,7 +209,7 @@ export async function takeStalled(sql: Sql, types: string[]): Promise<{ taskId: 
     returning task_id, type`
 }
 
-/** Some of the tasks that ended long ago, and of those that were prepared and never released. False: none is left. */
+/** Deletes some tasks that ended long ago, or were prepared and never released. Returns false if none is left. */
 export async function deleteOld(sql: Sql, type: string, keepDays: number): Promise<boolean> {
   const { count } = await sql`
     with gone as (
@@ -226,7 +226,7 @@ export async function deleteOld(sql: Sql, type: string, keepDays: number): Promi
   return count > 0
 }
 
-/** Some tasks of a tenant, in whatever state. False: none is left. */
+/** Deletes some tasks of a tenant, in any state. Returns false if none is left. */
 export async function deleteOfTenant(sql: Sql, tenantId: string, types: string[]): Promise<boolean> {
   const { count } = await sql`
     with gone as (

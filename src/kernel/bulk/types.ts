@@ -13,48 +13,48 @@ export interface Task<D extends object = object> {
   state: TaskState
   /** Total = succeeded + failed + pending. Pending items of a canceled task were not touched. */
   counts: Counts
-  /** Why the last attempt failed; null while pages succeed. */
+  /** The reason why the last attempt failed; null while pages succeed. */
   problem: string | null
   createdAt: Date
   finishedAt: Date | null
 }
 
 export interface Counts {
-  /** Null, as `pending`: a walk whose length is not known. */
+  /** Null, like `pending`, for a walk whose length is not known. */
   total: number | null
   succeeded: number
   failed: number
   pending: number | null
 }
 
-/** An item with a `failed` text has failed for this reason. */
+/** The result of an item; `failed` is the reason if it has failed. */
 export interface Outcome<R> {
   failed?: string
   result?: R
 }
 
 interface CommonOptions {
-  /** Names the work in a list of tasks: "Register endpoints". */
+  /** Describes the work in a list of tasks, for example "Register endpoints". */
   title: string
-  /** Retries of a failing page, see `JobOptions`. */
+  /** Number of retries of a failing page, see `JobOptions`. */
   retries?: number
-  /** How many tasks of this type one node runs at once. */
+  /** Number of tasks of this type that one node runs at the same time. */
   parallel?: number
-  /** A task that runs longer goes to the end of the queue, so that other tenants' tasks get their share. */
+  /** A task that runs longer returns to the end of the queue, so that tasks of other tenants can run. */
   sliceSeconds?: number
-  /** How long an ended task and its results are kept. */
+  /** Days for which an ended task and its results are kept. */
   keepDays?: number
 }
 
 export interface BulkOptions extends CommonOptions {
-  /** Items of one page, which is one transaction. */
+  /** Number of items of a page, which is one transaction. */
   pageSize?: number
 }
 
 export interface WalkOptions extends CommonOptions {
-  /** Items of the first step. */
+  /** Number of items of the first step. */
   first?: number
-  /** The bounds between which steps grow and shrink so that each takes about `milliseconds`. */
+  /** Limits of a step's size, which is adapted so that a step takes about `milliseconds`. */
   least?: number
   most?: number
   milliseconds?: number
@@ -66,11 +66,11 @@ interface CommonType<D extends object> {
   job: JobType<{ taskId: string }>
   sliceMs: number
   keepDays: number
-  /** Ties the task's data to its type; never set. */
+  /** Ties the task's data to its type at compile time; never set. */
   data?: D
 }
 
-/** A task whose items are stored when it is made. */
+/** A task whose items are stored when it is created. */
 export interface BulkType<D extends object, I, R> extends CommonType<D> {
   pageSize: number
   item?: I
@@ -84,16 +84,16 @@ export interface WalkType<D extends object> extends CommonType<D> {
 
 function common(name: string, options: CommonOptions) {
   const { title, retries = 5, parallel = 2, sliceSeconds = 5, keepDays = 7 } = options
-  // One step may be slow; the job's own limit is for a step that never ends.
+  // A single step may be slow; the job's limit only ends a step that hangs.
   const job = defineJob<{ taskId: string }>(name, { retries, parallel, timeoutSeconds: 3600 })
   return { name, title, job, sliceMs: sliceSeconds * 1000, keepDays }
 }
-
+/** Declares work over stored items, at module level, with the name of its job queue. */
 /** Declares work over stored items at module level, under the name of its job queue. */
 export function defineBulk<D extends object, I, R = never>(name: string, options: BulkOptions): BulkType<D, I, R> {
   return { ...common(name, options), pageSize: options.pageSize ?? 500 }
 }
-
+/** Declares work over rows of the service, in steps, without stored items and results. */
 /** Declares work over rows of the service itself, in steps, without stored items and results. */
 export function defineWalk<D extends object>(name: string, options: WalkOptions): WalkType<D> {
   const { first = 1000, least = 100, most = 20_000, milliseconds = 200 } = options
@@ -101,19 +101,19 @@ export function defineWalk<D extends object>(name: string, options: WalkOptions)
 }
 
 export interface BulkHandler<D extends object, I, R, P = undefined> {
-  /** Runs before each page and outside of its transaction: the place for questions to other services. */
+  /** Runs before each page and outside of its transaction; call other services here. */
   prepare?(task: Task<D>): P | Promise<P>
-  /** Does a page within `sql` and returns one outcome for each item, in their order. Nothing outside of `sql`. */
+  /** Processes a page within `sql` and returns one outcome for each item, in order. It must have no effects outside of `sql`. */
   page(sql: Sql, task: Task<D>, items: I[], prepared: P): Promise<Outcome<R>[]>
   /** Runs once after the last page, in the transaction that ends the task. */
   finish?(sql: Sql, task: Task<D>): Promise<void>
 }
 
-/** `end`: nothing is left. `canceled`: the task has lost its purpose. */
+/** `end` means that nothing is left, `canceled` that the task has become pointless. */
 export type WalkStep = { last: number; count: number } | 'end' | 'canceled'
 
 export interface WalkHandler<D extends object> {
-  /** Does the next items after the place `after`, `limit` at most, within `sql`, and returns the place of the last one. */
+  /** Processes at most `limit` items after the position `after`, within `sql`, and returns the position of the last one. */
   step(sql: Sql, task: Task<D>, from: { after: number; limit: number }): Promise<WalkStep>
   /** Runs once after the last step, in the transaction that ends the task. */
   finish?(sql: Sql, task: Task<D>): Promise<void>

@@ -1,62 +1,63 @@
-/** Runs reactions on a batch of waiting events, in one transaction with their removal from the outbox. */
+/** Runs event handlers for a batch of waiting events, in one transaction with their removal from the outbox. */
 import { monotonicMs } from '../clock.ts'
 import { type Db, isConnectionTrouble, type Sql } from '../db.ts'
 import type { Log } from '../log.ts'
+import { batchFailed, eventHandlerFailed } from './log-messages.ts'
 import * as store from './store.ts'
 
-export type Reaction = (sql: Sql, payload: unknown) => Promise<void>
+export type EventHandler = (sql: Sql, payload: unknown) => Promise<void>
 
 export interface Delivery {
   db: Db
   log: Log
   counted(outcome: 'success' | 'failure', events: number): void
-  /** A failed event is due again in so many seconds. */
+  /** Called when a failed event is to be retried after this many seconds. */
   retryIn(seconds: number): void
-  /** A head has become due: look which subscriptions have some. */
-  lookAgain(): void
+  /** Called when a head has become due: search again for subscriptions with due heads. */
+  searchAgain(): void
 }
 
 export interface Subscription {
   name: string
-  reaction: Reaction
+  handler: EventHandler
 }
 
-const keysAtOnce = 32
+const keysPerBatch = 32
 const perKey = 100
-const eventsAtOnce = 200
-/** Then the batch commits with what it has: slow reactions do not keep locks for longer than they need. */
+const eventsPerBatch = 200
+/** After this time the batch commits what it has done, so that slow handlers do not hold locks for long. */
 const batchMs = 200
 
-/** The event during which a batch failed. */
+/** The event whose handler failed. */
 interface Failure {
   event: store.Waiting
   isOldest: boolean
   error: unknown
 }
 
-/** Delivers due events of keys that have not failed. True when there may be more. */
-export async function deliverFresh(delivery: Delivery, { name, reaction }: Subscription): Promise<boolean> {
+/** Delivers due events of keys that have not failed. Returns whether there may be more. */
+export async function deliverFresh(delivery: Delivery, { name, handler }: Subscription): Promise<boolean> {
   let failure: Failure | undefined
   let running: Failure | undefined
   try {
     const { delivered, more } = await delivery.db.tx(async (sql) => {
       running = undefined
-      const heads = await store.lockHeads(sql, name, keysAtOnce)
+      const heads = await store.lockHeads(sql, name, keysPerBatch)
       if (heads.length === 0) return { delivered: 0, more: false }
       const keys = heads.map(({ key }) => key)
-      const events = await store.findWaiting(sql, name, keys, { perKey, all: eventsAtOnce })
+      const events = await store.findWaiting(sql, name, keys, { perKey, all: eventsPerBatch })
       const began = monotonicMs()
       let done = 0
       for (const event of events) {
         if (monotonicMs() - began > batchMs) break
         running = { event, isOldest: events[done - 1]?.key !== event.key, error: undefined }
-        await reaction(sql, event.payload)
+        await handler(sql, event.payload)
         done++
       }
       const { drained, begun } = remaining(heads, events, done)
       const ids = events.slice(0, done).map(({ id }) => id)
       const refilled = await store.finish(sql, name, ids, drained, begun)
-      return { delivered: done, more: heads.length === keysAtOnce || drained.length < heads.length || refilled > 0 }
+      return { delivered: done, more: heads.length === keysPerBatch || drained.length < heads.length || refilled > 0 }
     })
     if (delivered > 0) delivery.counted('success', delivered)
     return more
@@ -68,13 +69,13 @@ export async function deliverFresh(delivery: Delivery, { name, reaction }: Subsc
   return true
 }
 
-/** Heads of keys of which nothing is left, and of those of which some events were delivered and some remain. */
+/** Splits the heads into those whose events are all delivered, and those with some events delivered and some left. */
 function remaining(heads: store.Head[], events: store.Waiting[], done: number) {
   const found = Map.groupBy(events, ({ key }) => key)
   const begun = new Set(events.slice(0, done).map(({ key }) => key))
   const left = new Set(events.slice(done).map(({ key }) => key))
-  // Where the limit of all events was reached, nothing is known of the last key and those behind it.
-  const isCut = events.length === eventsAtOnce
+  // At the limit of events, the last key and those after it may have more.
+  const isCut = events.length === eventsPerBatch
   const known = isCut ? heads.findIndex(({ key }) => key === events.at(-1)!.key) : heads.length
   const isDrained = ({ key }: store.Head, index: number) =>
     index < known && !left.has(key) && (found.get(key)?.length ?? 0) < perKey
@@ -84,8 +85,8 @@ function remaining(heads: store.Head[], events: store.Waiting[], done: number) {
   }
 }
 
-/** Delivers one event of one key that has failed. True when there may be more. */
-export async function deliverFailed(delivery: Delivery, { name, reaction }: Subscription): Promise<boolean> {
+/** Delivers one event of one key that has failed. Returns whether there may be more. */
+export async function deliverFailed(delivery: Delivery, { name, handler }: Subscription): Promise<boolean> {
   let running: store.Waiting | undefined
   try {
     const found = await delivery.db.tx(async (sql) => {
@@ -94,12 +95,12 @@ export async function deliverFailed(delivery: Delivery, { name, reaction }: Subs
       if (key === undefined) return false
       const [event] = await store.findWaiting(sql, name, [key], { perKey: 1, all: 1 })
       running = event
-      if (event) await reaction(sql, event.payload)
+      if (event) await handler(sql, event.payload)
       await store.finishFailed(sql, name, key, event?.id)
       return true
     })
     if (running) delivery.counted('success', 1)
-    if (found) delivery.lookAgain()
+    if (found) delivery.searchAgain()
     return found
   } catch (error) {
     if (isConnectionTrouble(error) || !running) throw error
@@ -115,11 +116,8 @@ async function fail(delivery: Delivery, subscription: string, { event, isOldest,
   if (!marked) return
   const { attempts, seconds } = marked
   if (isOldest) delivery.retryIn(seconds)
-  else delivery.lookAgain()
-  log.error(
-    { err: error, subscription, key: event.key, eventId: event.id, attempts },
-    isOldest
-      ? `a reaction failed; retrying in ${seconds} s`
-      : 'a reaction failed; delivering the events of its key one by one',
-  )
+  else delivery.searchAgain()
+  const fields = { err: error, subscription, key: event.key, eventId: event.id, attempts, retryInSeconds: seconds }
+  if (isOldest) eventHandlerFailed(log, fields)
+  else batchFailed(log, fields)
 }

@@ -1,4 +1,4 @@
-/** SQL of the outbox. Its tables are explained in migrations/0004_outbox_heads.sql, the order of locks in the README. */
+/** SQL of the outbox. migrations/0004_outbox_heads.sql explains its tables, the README the order of locks. */
 import type { Sql } from '../db.ts'
 
 export interface Waiting {
@@ -7,7 +7,7 @@ export interface Waiting {
   payload: unknown
 }
 
-/** A locked row of `outbox_heads`, found again by its place: no plan can miss it, whatever statistics there are. */
+/** A locked row of `outbox_heads`. It is found again by its ctid, which needs no index and no statistics. */
 export interface Head {
   key: string
   ctid: string
@@ -15,13 +15,13 @@ export interface Head {
 
 export interface Due {
   subscription: string
-  /** Heads that never failed, delivered in batches. */
+  /** Heads that have not failed; their events are delivered in batches. */
   fresh: boolean
-  /** Heads with a failed event, delivered one event at a time. */
+  /** Heads with a failed event; their events are delivered one at a time. */
   failed: boolean
 }
 
-const arrivalsAtOnce = 1000
+const arrivalsPerCall = 1000
 
 export async function insertEvents(
   sql: Sql,
@@ -41,14 +41,14 @@ export async function insertEvents(
 }
 
 /**
- * Turns arrivals into heads and says which of these subscriptions have something due. Heads are inserted in the order of their key:
- * two nodes that do it at once cannot wait for each other.
+ * Turns arrivals into heads and returns the subscriptions with due heads. Heads are inserted in the order of their keys, so that
+ * two nodes that do it at the same time cannot deadlock.
  */
 export async function findDue(sql: Sql, subscriptions: string[]): Promise<{ due: Due[]; more: boolean }> {
   const rows = await sql<(Due & { arrived: number })[]>`
     with arrived as (
       delete from kernel.outbox_arrivals
-      where id in (select id from kernel.outbox_arrivals order by id limit ${arrivalsAtOnce} for update skip locked)
+      where id in (select id from kernel.outbox_arrivals order by id limit ${arrivalsPerCall} for update skip locked)
       returning subscription, key),
     added as (
       insert into kernel.outbox_heads (subscription, key)
@@ -63,11 +63,11 @@ export async function findDue(sql: Sql, subscriptions: string[]): Promise<{ due:
     from unnest(${subscriptions}::text[]) as s (subscription)`
   return {
     due: rows.filter(({ fresh, failed }) => fresh || failed),
-    more: (rows[0]?.arrived ?? 0) === arrivalsAtOnce,
+    more: (rows[0]?.arrived ?? 0) === arrivalsPerCall,
   }
 }
 
-/** Keys whose events are this transaction's to deliver; those that others deliver are skipped. */
+/** Locks keys whose events this transaction delivers; skips those that others deliver. */
 export const lockHeads = (sql: Sql, subscription: string, limit: number) =>
   sql<Head[]>`
     select key, ctid::text as ctid from kernel.outbox_heads
@@ -82,7 +82,7 @@ export async function lockFailedHead(sql: Sql, subscription: string): Promise<st
   return row?.key
 }
 
-/** The oldest events of these keys, key after key. A statement after the locks: it sees what their last holders committed. */
+/** Returns the oldest events of these keys, key by key. It runs after the locks, so it sees what their last holders committed. */
 export const findWaiting = (sql: Sql, subscription: string, keys: string[], limits: { perKey: number; all: number }) =>
   sql<Waiting[]>`
     select o.id, o.key, o.payload
@@ -92,8 +92,8 @@ export const findWaiting = (sql: Sql, subscription: string, keys: string[], limi
     order by k.n, o.id limit ${limits.all}`
 
 /**
- * Delivered events go. Heads of drained keys go first and come back where events remain: an event that is published meanwhile is
- * either seen by the second statement, or its arrival waits for the removal to commit. Returns how many came back.
+ * Deletes delivered events and the heads of drained keys, then inserts heads again for keys with events; returns their number. An
+ * event published meanwhile is either seen by the second statement, or its arrival waits for this commit.
  */
 export async function finish(
   sql: Sql,
@@ -117,7 +117,7 @@ export async function finish(
   return count
 }
 
-/** One event of a failed head was delivered; behind the event that failed, batches begin again. */
+/** Deletes a delivered event of a failed head. After the event that had failed, batches resume. */
 export async function finishFailed(sql: Sql, subscription: string, key: string, id: number | undefined) {
   await sql`
     with delivered as (delete from kernel.outbox where id = ${id ?? null}::bigint)
@@ -126,7 +126,7 @@ export async function finishFailed(sql: Sql, subscription: string, key: string, 
     where subscription = ${subscription} and key = ${key}`
 }
 
-/** From here on its events are delivered one by one. `delaySeconds`: the oldest one failed, and waits. */
+/** Marks the key as failed, so that its events are delivered one by one. If the oldest event failed, it is delayed. */
 export async function markFailed(
   sql: Sql,
   subscription: string,

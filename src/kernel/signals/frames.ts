@@ -1,12 +1,12 @@
 /**
- * Signed texts of bounded length for a transport. A batch of messages for one address becomes one body, which is cut into as many
- * frames as it needs; the receiver checks each frame and puts the body together again.
+ * Encodes messages as signed texts of limited length. A batch for one address becomes one body, which is split into frames; the
+ * receiver checks the signature of each frame and joins the body again.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
-/** NOTIFY takes less than 8,000 bytes. */
+/** NOTIFY accepts less than 8,000 bytes. */
 const frameBytes = 7900
-/** Senders whose half-received bodies are kept; a body that is never completed is dropped with its sender. */
+/** Limits the senders with an incomplete body; one that is never completed is dropped with its sender. */
 const sendersMax = 1000
 
 export interface Message {
@@ -20,14 +20,14 @@ export interface Received {
   payload: unknown
 }
 
-/** Plain ASCII, so that it may be cut anywhere and a character is a byte. */
+/** Escapes to ASCII, so that a character is a byte and the text can be split anywhere. */
 const toAscii = (text: string) =>
   text.replace(/[\u007f-\uffff]/g, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
 const macOf = (key: Buffer, address: string, text: string) =>
   createHmac('sha256', key).update(`${address}\n${text}`).digest().subarray(0, 16)
 
-/** `number` grows with every call of a node: the receiver drops what it has seen. */
+/** Returns the frames of a batch. `number` grows with every call of a node, so that the receiver ignores repeated frames. */
 export function framesOf(key: Buffer, from: string, number: number, address: string, messages: Message[]): string[] {
   const body = toAscii(`[${messages.map(({ topic, payload }) => `[${JSON.stringify(topic)},${payload}]`).join(',')}]`)
   const head = (part: number, parts: number) => `${from} ${number} ${part} ${parts} `
@@ -47,7 +47,7 @@ export interface Frame {
   content: string
 }
 
-/** Undefined where the frame was not made with this key for this address. */
+/** Returns undefined if the frame was not signed with this key for this address. */
 export function openFrame(key: Buffer, address: string, frame: string): Frame | undefined {
   const text = frame.slice(23)
   const mac = Buffer.from(frame.slice(0, 22), 'base64url')
@@ -57,17 +57,17 @@ export function openFrame(key: Buffer, address: string, frame: string): Frame | 
   return { from: from!, number: Number(number), part: Number(part), parts: Number(parts), content }
 }
 
-/** Puts bodies together; frames of a node arrive in the order of sending. */
+/** Joins frames to bodies. Frames of a node arrive in the order of sending. */
 export function createAssembler() {
   const senders = new Map<string, { number: number; contents: string[]; complete: boolean }>()
   return {
-    /** The messages when the frame completes a body; a repeated frame is ignored. */
+    /** Returns the messages if the frame completes a body; ignores a repeated frame. */
     add(address: string, { from, number, part, parts, content }: Frame): Received[] | undefined {
       const key = `${address} ${from}`
       let sender = senders.get(key)
       if (sender && number < sender.number) return undefined
       if (sender?.number !== number) {
-        // A sender that is heard moves to the end: the first entry is the one that was silent longest.
+        // Move the sender to the end, so that the first entry is the one that was silent longest.
         senders.delete(key)
         if (senders.size >= sendersMax) senders.delete(senders.keys().next().value!)
         sender = { number, contents: [], complete: false }

@@ -1,11 +1,12 @@
-/** Calls what this node does with signals. A handler that fails is logged and keeps nobody else from being called. */
+/** Calls the handlers of signals on this node. A handler that fails is logged, and the others are still called. */
 import type { Log } from '../log.ts'
 import type { Handler, Signal } from './define.ts'
+import { resetListenerFailed, signalHandlerFailed } from './log-messages.ts'
 
 export interface Handlers {
   on<P>(signal: Signal<P>, handler: Handler<P>): void
   onReset(listener: () => void): void
-  /** Resolves when all handlers are done; never rejects. */
+  /** Calls all handlers; resolves when they are done, and never rejects. */
   dispatch(topic: string, payload: unknown, from: string): Promise<unknown>
   reset(): void
 }
@@ -18,7 +19,7 @@ export function createHandlers(log: Log): Handlers {
     onReset: (listener) => void resets.push(listener),
     dispatch(topic, payload, from) {
       const running: Promise<void>[] = []
-      const failed = (error: unknown) => log.error({ err: error, topic }, 'a signal handler failed')
+      const failed = (error: unknown) => signalHandlerFailed(log, { err: error, topic })
       for (const handler of handlers.get(topic) ?? [])
         try {
           const result = handler(payload as never, from)
@@ -33,7 +34,7 @@ export function createHandlers(log: Log): Handlers {
         try {
           listener()
         } catch (error) {
-          log.error({ err: error }, 'a listener for lost signals failed')
+          resetListenerFailed(log, { err: error })
         }
     },
   }

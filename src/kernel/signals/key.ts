@@ -1,14 +1,15 @@
-/** The key that signs messages between nodes: in the database, the same for all of them. */
+/** The key that signs messages between nodes. It is in the database, so all nodes share it. */
 import { monotonicMs } from '../clock.ts'
 import type { Db } from '../db.ts'
 import type { Log } from '../log.ts'
+import { signingKeyReadFailed } from './log-messages.ts'
 
 export interface SigningKey {
-  /** Read once, then kept. */
+  /** Reads the key on the first call. */
   load(): Promise<Buffer>
-  /** Of the last `load`. */
+  /** Returns the key that was read last. */
   current(): Buffer
-  /** Reads it again, at most once a second. */
+  /** Reads the key again, at most once a second. */
   renew(): Promise<'replaced' | 'same' | 'too soon'>
 }
 
@@ -31,7 +32,7 @@ export function createSigningKey(db: Db, log: Log): SigningKey {
     try {
       key = await read()
     } catch (error) {
-      log.warn({ err: error }, 'reading the key of messages between nodes failed')
+      signingKeyReadFailed(log, { err: error })
     }
     return key !== undefined && !known?.equals(key) ? 'replaced' : 'same'
   }
@@ -42,7 +43,7 @@ export function createSigningKey(db: Db, log: Log): SigningKey {
       return key
     },
     current() {
-      if (!key) throw new Error('the key of messages between nodes is not loaded')
+      if (!key) throw new Error('the signing key of signals is not loaded')
       return key
     },
     async renew() {

@@ -1,8 +1,9 @@
-/** Texts of the transport become messages: checked, put together, dispatched. */
+/** Verifies, joins and dispatches the texts that the transport receives. */
 import type { Log } from '../log.ts'
 import { createAssembler, type Frame, openFrame } from './frames.ts'
 import type { Handlers } from './handlers.ts'
 import type { SigningKey } from './key.ts'
+import { signatureInvalid } from './log-messages.ts'
 import { sweepNow } from './rows.ts'
 import type { Address } from './transport.ts'
 
@@ -25,13 +26,13 @@ export function createReceiver(deps: {
     for (const { topic, payload } of messages) void handlers.dispatch(topic, payload, frame.from)
   }
 
-  /** A restore may have replaced the key. */
+  /** Checks the signature with the current key, which a restore may have replaced. */
   async function takeWithNewKey(address: Address, text: string) {
     const renewal = await key.renew()
     const frame = renewal === 'replaced' ? openFrame(key.current(), address, text) : undefined
     if (frame) return take(address, frame)
     deps.rejected()
-    if (renewal !== 'too soon') log.warn({ address }, 'a message between nodes has no valid signature; it is dropped')
+    if (renewal !== 'too soon') signatureInvalid(log, { address })
   }
 
   return (address: Address, text: string) => {

@@ -1,7 +1,8 @@
-/** Sends what was committed within a few milliseconds as one batch, one batch after the other. */
+/** Sends the messages of a few milliseconds in one batch, one batch after the other. */
 import { sleep } from '../clock.ts'
 import type { Log } from '../log.ts'
 import { framesOf } from './frames.ts'
+import { sendingFailed } from './log-messages.ts'
 import type { Address, Transport } from './transport.ts'
 
 export interface Pending {
@@ -9,23 +10,23 @@ export interface Pending {
   topic: string
   /** JSON. */
   payload: string
-  /** In `kernel.signals`; undefined for a message that may be lost. */
+  /** Id of the row in `kernel.signals`; undefined for a message that may be lost. */
   rowId: number | undefined
-  /** Whether the transport took it. */
+  /** Called with whether the transport accepted the message. */
   done?(sent: boolean): void
 }
 
 export interface Relay {
   add(pending: Pending): void
-  /** Rows that this relay is about to send. */
+  /** Returns the ids of rows that this relay is about to send. */
   pendingRows(): number[]
-  /** Sends what is pending; resolves when nothing is left. */
+  /** Sends all pending messages; resolves when none is left. */
   flush(): Promise<void>
 }
 
 const batchMs = 5
 const batchBytes = 1_000_000
-/** Beyond this, messages without a row are dropped; the others are read from their rows later. */
+/** Beyond this, messages without a row are dropped, and stored ones are read from their rows later. */
 const pendingBytesMax = 32_000_000
 
 export function createRelay(deps: {
@@ -38,7 +39,7 @@ export function createRelay(deps: {
 }): Relay {
   const { transport, nodeId, log } = deps
   const pending: Pending[] = []
-  /** Of the messages that are pending or being sent. */
+  /** Ids of the rows whose messages are pending or being sent. */
   const rowIds = new Set<number>()
   let pendingBytes = 0
   let number = 0
@@ -46,7 +47,7 @@ export function createRelay(deps: {
 
   function take(): Pending[] {
     let [count, bytes] = [0, 0]
-    // A message that is larger than a batch is a batch.
+    // A message larger than a batch is sent as a batch of its own.
     while (count < pending.length && bytes < batchBytes) bytes += pending[count++]!.payload.length
     pendingBytes -= bytes
     return pending.splice(0, count)
@@ -62,10 +63,10 @@ export function createRelay(deps: {
       deps.sent(batch.length)
       for (const { done } of batch) done?.(true)
     } catch (error) {
-      // Rows stay where they are and are sent by the sweep.
+      // Rows stay in the table, and the sweep sends them.
       const lost = batch.filter(({ rowId }) => rowId === undefined).length
       if (lost > 0) deps.dropped(lost)
-      log.warn({ err: error, messages: batch.length, lost }, 'sending signals failed; stored ones are sent again')
+      sendingFailed(log, { err: error, messages: batch.length, lost })
       for (const { done, rowId } of batch) done?.(rowId !== undefined)
     }
     for (const rowId of rowsOf(batch)) rowIds.delete(rowId)

@@ -1,17 +1,18 @@
-/** Questions to one node and their answers, over signals that may be lost: a time limit decides. */
+/** Requests to one node and their replies, over signals that may be lost; hence each request has a time-out. */
 import { newId } from '../ids.ts'
 import { defineSignal, type Handler, type Request, type Signal } from './define.ts'
 
 export interface Requests {
-  /** Rejects after `timeoutMs` (default 5 s), or when the handler threw. */
+  /** Rejects after `timeoutMs` (default 5 s), or if the handler throws. */
   request<P, R>(nodeId: string, request: Request<P, R>, payload: P, options?: { timeoutMs?: number }): Promise<R>
   answer<P, R>(request: Request<P, R>, handler: (payload: P, from: string) => R | Promise<R>): void
+  /** Registers the handler of a request on this node. */
 }
 
 type Answer = (payload: never, from: string) => unknown
 
-const Asked = defineSignal<{ id: string; name: string; payload: unknown }>('kernel.request')
-const Answered = defineSignal<{ id: string; reply?: unknown; error?: string }>('kernel.reply')
+const RequestSent = defineSignal<{ id: string; name: string; payload: unknown }>('kernel.request')
+const ReplySent = defineSignal<{ id: string; reply?: unknown; error?: string }>('kernel.reply')
 
 const defaultTimeoutMs = 5000
 
@@ -24,7 +25,7 @@ export function createRequests(signals: {
 
   async function answerTo(name: string, payload: unknown, from: string) {
     const answer = answers.get(name)
-    if (!answer) return { error: `this node has no answer for ${name}` }
+    if (!answer) return { error: `this node has no handler for ${name}` }
     try {
       return { reply: await answer(payload as never, from) }
     } catch (error) {
@@ -32,14 +33,14 @@ export function createRequests(signals: {
     }
   }
 
-  signals.on(Asked, async ({ id, name, payload }, from) => {
-    await signals.sendNow(`node/${from}`, Answered, { id, ...(await answerTo(name, payload, from)) })
+  signals.on(RequestSent, async ({ id, name, payload }, from) => {
+    await signals.sendNow(`node/${from}`, ReplySent, { id, ...(await answerTo(name, payload, from)) })
   })
 
-  signals.on(Answered, ({ id, reply, error }) => {
-    const asked = waiting.get(id)
-    if (error === undefined) asked?.resolve(reply as never)
-    else asked?.reject(new Error(error))
+  signals.on(ReplySent, ({ id, reply, error }) => {
+    const request = waiting.get(id)
+    if (error === undefined) request?.resolve(reply as never)
+    else request?.reject(new Error(error))
   })
 
   return {
@@ -52,7 +53,7 @@ export function createRequests(signals: {
       try {
         return await new Promise<never>((resolve, reject) => {
           waiting.set(id, { resolve, reject })
-          signals.sendNow(`node/${nodeId}`, Asked, { id, name, payload }).then((sent) => {
+          signals.sendNow(`node/${nodeId}`, RequestSent, { id, name, payload }).then((sent) => {
             if (!sent) reject(new Error(`${name} could not be sent to node ${nodeId}`))
           }, reject)
         })

@@ -1,11 +1,11 @@
-/** Rows of `kernel.signals`: committed messages that are not sent yet. */
+/** SQL of `kernel.signals`: committed messages that are not sent yet. */
 import type { Sql } from '../db.ts'
 import { usualTiming } from '../members.ts'
 import { type Address, channelOf } from './transport.ts'
 
 export interface SignalRow {
   id: number
-  /** The sender; empty for a command that leaves the sending to any node. */
+  /** The sending node; empty if any node may send it, as for messages of a command. */
   nodeId: string
   address: Address
   topic: string
@@ -13,12 +13,12 @@ export interface SignalRow {
   payload: string
 }
 
-/** Sent in place of a message: look at the table now. */
+/** A notification in place of a message: sweep the table now. */
 export const sweepNow = 'sweep'
 
-export const claimedAtOnce = 200
+export const claimLimit = 200
 
-/** Their ids, in the same order. */
+/** Inserts messages and returns their ids in the same order. */
 export async function insertSignals(sql: Sql, rows: Omit<SignalRow, 'id'>[]): Promise<number[]> {
   if (rows.length === 0) return []
   const column = <K extends keyof Omit<SignalRow, 'id'>>(name: K) => rows.map((row) => row[name])
@@ -31,7 +31,7 @@ export async function insertSignals(sql: Sql, rows: Omit<SignalRow, 'id'>[]): Pr
   return inserted.map(({ id }) => id)
 }
 
-/** Leaves the sending to any node that runs. */
+/** Inserts a message that any running node sends. */
 export const insertForAnyNode = (sql: Sql, { address, topic, payload }: Omit<SignalRow, 'id' | 'nodeId'>) =>
   sql`
     with stored as (
@@ -41,8 +41,8 @@ export const insertForAnyNode = (sql: Sql, { address, topic, payload }: Omit<Sig
 export const removeSignal = (sql: Sql, id: number) => sql`delete from kernel.signals where id = ${id}`
 
 /**
- * Takes over rows that nobody has sent for a second: their node died, or could not send them. A row for any node is being handled by
- * its node while that one is alive. `pending`: rows that this node is about to send.
+ * Takes over rows that were not sent for a second, because their node died or could not send them. A row for any node stays with
+ * its node while that is alive. `pending` are rows that this node is about to send.
  */
 export const claimStale = (sql: Sql, nodeId: string, pending: number[]) =>
   sql<SignalRow[]>`
@@ -53,5 +53,5 @@ export const claimStale = (sql: Sql, nodeId: string, pending: number[]) =>
         s.created_at < clock_timestamp() - interval '1 s' and (s.address not like 'any/%' or not exists (
           select from kernel.nodes n where n.id = s.node_id and not n.gone
             and n.seen_at > now() - make_interval(secs => ${usualTiming.silentSeconds})))))
-      order by s.id limit ${claimedAtOnce} for update skip locked)
+      order by s.id limit ${claimLimit} for update skip locked)
     returning id, node_id, address, topic, payload`

@@ -1,15 +1,16 @@
-/** Sends rows whose node died or could not send them, and delivers here what is for this node too. */
+/** Sends stored messages whose node died or could not send them, and handles those that are for this node too. */
 import type { Db } from '../db.ts'
 import type { Log } from '../log.ts'
 import type { Handlers } from './handlers.ts'
+import { removingHandledFailed, sweepFailed } from './log-messages.ts'
 import type { Relay } from './relay.ts'
-import { claimedAtOnce, claimStale, removeSignal } from './rows.ts'
+import { claimLimit, claimStale, removeSignal } from './rows.ts'
 import { isAny, isFor } from './transport.ts'
 
 export interface Sweeper {
-  /** One sweep at a time: a call during a sweep leads to one more. Never rejects. */
+  /** Sweeps; a call during a sweep causes one more. Never rejects. */
   run(): Promise<void>
-  /** No further sweep begins; resolves when none runs. */
+  /** Starts no further sweep; resolves when none runs. */
   stop(): Promise<void>
 }
 
@@ -37,7 +38,7 @@ export function createSweeper(deps: Deps): Sweeper {
       if (stopped) return
       again = true
       running ??= sweep()
-        .catch((error) => deps.log.warn({ err: error }, 'reading stored signals failed; retrying in 2 s'))
+        .catch((error) => sweepFailed(deps.log, { err: error }))
         .finally(() => {
           running = undefined
         })
@@ -60,11 +61,11 @@ async function sendStale(deps: Deps) {
       if (isAny(address)) removeWhenHandled(deps, id, handled!)
       else relay.add({ address, topic, payload, rowId: id })
     }
-    if (rows.length < claimedAtOnce) return
+    if (rows.length < claimLimit) return
   }
 }
 
 export const removeWhenHandled = ({ db, log }: Pick<Deps, 'db' | 'log'>, rowId: number, handled: Promise<unknown>) =>
   void handled
     .then(() => removeSignal(db.sql, rowId))
-    .catch((error) => log.warn({ err: error, rowId }, 'a handled signal could not be removed; it may be handled again'))
+    .catch((error) => removingHandledFailed(log, { err: error, rowId }))

@@ -1,12 +1,12 @@
-/** How signals travel between nodes. NATS will be a third transport: publish, then delete the rows. */
+/** Transports of signals between nodes: PostgreSQL's NOTIFY, and one within a process. */
 import type { Db } from '../db.ts'
 
-/** Every node, one node, or any one node of those that run a service. */
+/** All nodes, one node, or any one node that runs a service. */
 export type Address = 'all' | `node/${string}` | `any/${string}`
 
 export const isAny = (address: Address) => address.startsWith('any/')
 
-/** Whether this node gets what is sent there, whoever else does. */
+/** Returns whether this node receives messages to the address. */
 export const isFor = (address: Address, nodeId: string) => address === 'all' || address === `node/${nodeId}`
 
 export interface Outgoing {
@@ -15,9 +15,9 @@ export interface Outgoing {
 }
 
 export interface Transport {
-  /** Receives what is sent to `all` and to this node. `reset` is called when messages may have been lost. */
+  /** Receives messages to `all` and to this node. Calls `reset` when messages may have been lost. */
   open(nodeId: string, receive: (address: Address, text: string) => void, reset: () => void): Promise<void>
-  /** Sends, and deletes these rows of `kernel.signals`: never the rows without having sent. */
+  /** Sends the messages and deletes their rows from `kernel.signals`; never deletes rows that were not sent. */
   send(messages: Outgoing[], rowIds: number[]): Promise<void>
   close(): Promise<void>
 }
@@ -25,8 +25,8 @@ export interface Transport {
 export const channelOf = (address: Address) => `waypost_${address.replace('/', '_')}`
 
 /**
- * LISTEN and NOTIFY. Commits that notify wait for each other in the whole server, so a batch is one statement of its own. It does not
- * wait for the disk: when PostgreSQL crashes, the rows may be there again and are sent twice.
+ * LISTEN and NOTIFY. Commits with NOTIFY block each other in the whole server, so a batch is one statement outside of the
+ * services' transactions. It commits asynchronously: after a crash of PostgreSQL, rows may reappear and are sent twice.
  */
 export function postgresTransport(db: Db): Transport {
   const listening: { unlisten(): Promise<void> }[] = []
@@ -34,11 +34,11 @@ export function postgresTransport(db: Db): Transport {
     async open(nodeId, receive, reset) {
       for (const address of ['all', `node/${nodeId}`] as Address[]) {
         let first = true
-        const listened = () => {
+        const onListen = () => {
           if (!first && address === 'all') reset()
           first = false
         }
-        listening.push(await db.sql.listen(channelOf(address), (text) => receive(address, text), listened))
+        listening.push(await db.sql.listen(channelOf(address), (text) => receive(address, text), onListen))
       }
     },
     async send(messages, rowIds) {
@@ -55,7 +55,7 @@ export function postgresTransport(db: Db): Transport {
   }
 }
 
-/** Connects nodes of one process: the result makes the transport of one of them. */
+/** Connects nodes within one process; the returned function creates the transport of one node. */
 export function inProcessTransport(): (db: Db) => Transport {
   const nodes = new Map<string, (address: Address, text: string) => void>()
   return (db) => {

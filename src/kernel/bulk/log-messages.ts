@@ -1,0 +1,16 @@
+/** Log messages at warn and above of bulk tasks. */
+import { defineLogMessage } from '../log-messages.ts'
+
+export const savingProblemFailed = defineLogMessage({
+  level: 'warn',
+  text: 'storing the error of a bulk task failed; the task does not show it',
+  cause: 'A page of the task failed, and the database did not store the reason in the task.',
+  action: 'Nothing: the job queue retries the task. Check the database if it happens repeatedly.',
+})
+
+export const pageFailed = defineLogMessage({
+  level: 'warn',
+  text: 'a page of a bulk task failed in its last attempt; processing its items one by one',
+  cause: 'The service threw an error for at least one item of the page.',
+  action: 'Look at the error. Items that fail on their own are marked as failed; the task continues.',
+})

@@ -1,0 +1,58 @@
+/** Log messages at warn and above of signals. */
+import { defineLogMessage } from '../log-messages.ts'
+
+export const signalHandlerFailed = defineLogMessage({
+  level: 'error',
+  text: 'a signal handler failed; the signal is not delivered to it again',
+  cause: 'A service threw an error while it handled a signal; `topic` is the name of the signal.',
+  action: 'Report it with the error. A restart of the node resets what the handler keeps in memory.',
+})
+
+export const resetListenerFailed = defineLogMessage({
+  level: 'error',
+  text: 'a listener for lost signals failed; its cache may be outdated',
+  cause: 'A service threw an error while it reset its caches after signals may have been lost.',
+  action: 'Restart the node, and report it with the error.',
+})
+
+export const signingKeyReadFailed = defineLogMessage({
+  level: 'warn',
+  text: 'reading the signing key of signals failed; keeping the previous key',
+  cause: 'A signal did not verify with the known key, and the database did not return the current one.',
+  action: 'Nothing if the database was unreachable for a moment; the key is read again with the next such signal.',
+})
+
+export const signatureInvalid = defineLogMessage({
+  level: 'warn',
+  text: 'a signal has no valid signature; dropping it',
+  cause: 'Another program sent a notification on a channel of Waypost, or a node uses another signing key.',
+  action: 'Find out which program sends notifications on channels that start with `waypost_` in this database.',
+})
+
+export const sendingFailed = defineLogMessage({
+  level: 'warn',
+  text: 'sending signals failed; stored ones are sent again, the others are lost',
+  cause: 'The database rejected the statement that sends a batch. `lost` counts messages that were not stored.',
+  action: 'Check the database if it happens repeatedly. Caches reset themselves when the connection was lost.',
+})
+
+export const sweepFailed = defineLogMessage({
+  level: 'warn',
+  text: 'reading stored signals failed; retrying in 2 s',
+  cause: 'The database did not answer the query for signals that their node has not sent.',
+  action: 'Nothing if the database was unreachable for a moment; otherwise check the database.',
+})
+
+export const removingHandledFailed = defineLogMessage({
+  level: 'warn',
+  text: 'removing a handled signal failed; it may be handled again',
+  cause: 'The database did not delete the row of a signal that this node has handled.',
+  action: 'Nothing: handlers accept repeated signals.',
+})
+
+export const joinUnanswered = defineLogMessage({
+  level: 'warn',
+  text: 'other nodes did not answer the start of this node; they notice it with their next heartbeat',
+  cause: 'The listed nodes are overloaded, have just stopped, or cannot reach the database.',
+  action: 'Nothing if it happens once. If a listed node stays silent, check its log and its database connection.',
+})
