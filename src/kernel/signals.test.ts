@@ -105,29 +105,25 @@ test('a node that is alone stores nothing and sends nothing', async (t) => {
   assert.match(await node.metrics.text(), /waypost_signals_sent_total 0/)
 })
 
-<<<<<<< HEAD
-test('a node starts at once although another one died a moment ago, and resets again when that one may know of it', async (t) => {
+test('a node starts without delay although another one has just died, and resets again after the next heartbeat', async (t) => {
   const connection = await kernelDatabase(t)
-  const living = listening(await aNode(connection))
+  const living = recording(await aNode(connection))
   await living.start()
   await living.db.sql`insert into kernel.nodes (id, version) values ('killed', '')`
-  const patient = listening(await aNode(connection))
+  const late = recording(await aNode(connection))
   const started = performance.now()
-  await patient.start()
+  await late.start()
   assert.ok(performance.now() - started < 4000)
-  assert.ok(patient.resets() > 0)
+  assert.ok(late.resets() > 0)
   const joining = { joinMs: 10, answerMs: 500, resetAgainMs: 100 }
-  const fresh = listening(await aNode(connection, { joining }))
+  const fresh = recording(await aNode(connection, { joining }))
   await fresh.start()
   await living.db.tx((sql) => living.signals.send(sql, 'all', Said, { text: 'known' }))
   await eventually(() => assert.deepEqual(fresh.got, ['known']))
   await eventually(() => assert.ok(fresh.resets() >= 3, 'at the start, after the time limit, after the next heartbeat'))
 })
 
-test('a node that joins while a transaction is open gets what that one sends', async (t) => {
-=======
 test('a node that joins while a transaction is open receives the signals of that transaction', async (t) => {
->>>>>>> 8bc7697 (signals, outbox, bulk tasks: plain English, and their warnings in the catalogue of log messages)
   const connection = await kernelDatabase(t)
   const [one, two] = [recording(await aNode(connection)), recording(await aNode(connection))]
   await one.start()

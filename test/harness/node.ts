@@ -4,7 +4,7 @@ import { type ConnectionOptions, createDb, type Db } from '../../src/kernel/db.t
 import { createLog } from '../../src/kernel/log.ts'
 import { createMembers, type usualTiming } from '../../src/kernel/members.ts'
 import { createMetrics } from '../../src/kernel/metrics.ts'
-import { createSignals, postgresTransport, type Transport, type usualJoining } from '../../src/kernel/signals.ts'
+import { createSignals, type defaultJoinTimes, postgresTransport, type Transport } from '../../src/kernel/signals.ts'
 
 export interface NodeOptions {
   connections?: number
@@ -12,7 +12,7 @@ export interface NodeOptions {
   transport?: (db: Db) => Transport
   level?: string
   timing?: typeof usualTiming
-  joining?: typeof usualJoining
+  joining?: typeof defaultJoinTimes
 }
 
 export async function openNode(connection: ConnectionOptions, options: NodeOptions = {}) {
