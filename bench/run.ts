@@ -14,6 +14,7 @@ const benches: Record<string, { title: string; load(): Promise<() => Promise<Fig
     title: 'Devices while everything goes wrong',
     load: async () => (await import('./faults-devices.ts')).faultsDevices,
   },
+  events: { title: 'Events and several nodes', load: async () => (await import('./events.ts')).events },
   tenants: { title: 'Ten thousand tenants', load: async () => (await import('./tenants.ts')).tenants },
   binary: { title: 'Uploads and downloads', load: async () => (await import('./binary.ts')).binary },
   register: { title: 'A million endpoints', load: async () => (await import('./register.ts')).register },

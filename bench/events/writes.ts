@@ -1,0 +1,66 @@
+/** Writes over the API with 32 callers: a node alone, and a node with another one that listens, in turns. */
+import { join } from 'node:path'
+import { startEmbeddedPostgres } from '../../src/kernel/embedded-postgres.ts'
+import { type Ask, bearer, client } from '../../test/harness/client.ts'
+import { tcpDoor } from '../../test/harness/own-database.ts'
+import { nodeDirectories } from '../../test/harness/platform.ts'
+import { type Measured, serviceToken, start } from '../platform.ts'
+import { median } from '../report.ts'
+
+const callers = 32
+const rounds = 3
+
+export async function writesRatio(directory: string, seconds: number) {
+  const server = await startEmbeddedPostgres({ directory: join(directory, 'postgres'), log: () => {} })
+  const { host, port, user, password, database } = server.connection
+  const door = await tcpDoor(() => ({ host, port }))
+  const environment = {
+    WAYPOST_DATABASE_URL: `postgres://${user}:${password}@127.0.0.1:${door.port}/${database}`,
+    WAYPOST_MASTER_KEY: 'the same for both of these nodes, of course',
+  }
+  const [one, two] = nodeDirectories(2) as [string, string]
+  try {
+    const node = await start(one, environment)
+    try {
+      const ask = client(node.baseUrl, bearer(await serviceToken(node, node.bootstrap.default)))
+      return await inTurns(ask, seconds, () => start(two, environment))
+    } finally {
+      await node.stop()
+    }
+  } finally {
+    door.close()
+    await server.stop()
+  }
+}
+
+async function inTurns(ask: Ask, seconds: number, startOther: () => Promise<Measured>) {
+  for (let n = 0; n < callers; n++) await ask('POST /api/v1/applications', { name: `written-${n}` })
+  await write(ask, seconds) // warm up
+  const [alone, heard]: [number[], number[]] = [[], []]
+  for (let round = 0; round < rounds; round++) {
+    alone.push(await write(ask, seconds))
+    const other = await startOther()
+    try {
+      heard.push(await write(ask, seconds))
+    } finally {
+      await other.stop()
+    }
+  }
+  return { ratio: median(heard) / median(alone), perSecond: median(heard) }
+}
+
+/** Each caller changes its own application again and again: an event for the caches of every node with each. */
+async function write(ask: Ask, seconds: number): Promise<number> {
+  const end = performance.now() + seconds * 1000
+  let written = 0
+  await Promise.all(
+    Array.from({ length: callers }, async (_, n) => {
+      while (performance.now() < end) {
+        const answer = await ask(`PATCH /api/v1/applications/written-${n}`, { description: `${written}` })
+        if (answer.status >= 300) throw new Error(`${answer.status} ${answer.text}`)
+        written++
+      }
+    }),
+  )
+  return written / seconds
+}
