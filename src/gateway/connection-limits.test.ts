@@ -110,6 +110,7 @@ describe('connections of one address', () => {
     ['2001:db8::1', '2001:db8:0:0::/64'],
     ['::1', '0:0:0:0::/64'],
     ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+    ['::ffff:192.0.2.7', '192.0.2.7'],
   ] as const)
     test(`${address} counts as ${network}`, () => assert.equal(networkOf(address), network))
 })

@@ -38,7 +38,7 @@ test('no limit is no limit', () => {
   assert.equal(admit(traffic, none, traffic.bytes.at, 1e6), 0)
 })
 
-test('wrong guesses lock an address, the same one again does not, and what was right from there goes on', () => {
+test('wrong guesses lock an address, the same one again does not, and what was right from there is served', () => {
   const guesses = createGuesses({ limit: 3, windowSeconds: 300, lockSeconds: 60 })
   const wrong = (from: number, to: number) => {
     for (let i = from; i <= to; i++) guesses.wrong('a', `wrong ${i}`)
@@ -55,6 +55,15 @@ test('wrong guesses lock an address, the same one again does not, and what was r
   assert.equal(guesses.lockedFor('b', 'new'), 0)
   wrong(4, 6)
   assert.ok(guesses.lockedFor('a', 'new') > 110)
+})
+
+test('all addresses of an IPv6 /64 are one: they share guesses, locks and what was right', () => {
+  const guesses = createGuesses({ limit: 3, windowSeconds: 300, lockSeconds: 60 })
+  guesses.right('2001:db8:1:2::1', 'right')
+  for (let i = 0; i < 3; i++) guesses.wrong(`2001:db8:1:2:${i}::${i}`, `wrong ${i}`)
+  assert.ok(guesses.lockedFor('2001:db8:1:2:ffff::', 'new') > 50)
+  assert.equal(guesses.lockedFor('2001:db8:1:2:ffff::', 'right'), 0)
+  assert.equal(guesses.lockedFor('2001:db8:1:3::1', 'new'), 0)
 })
 
 const aStranger = (state: object) => ({ state: { waiting: undefined, lookups: 0, ...state } }) as Device

@@ -164,6 +164,11 @@ test('behind a proxy, forged entries of X-Forwarded-For neither evade the lock o
   assert.deepEqual(statuses, [401, 401, 401, 429, 429, 429])
   assert.equal((await token(realm.secret, '203.0.113.99, 198.51.100.66')).status, 429)
   assert.equal((await token(realm.secret, '203.0.113.99, 192.0.2.1')).status, 200)
+
+  const ofOneNetwork = []
+  for (let i = 0; i < 4; i++) ofOneNetwork.push((await token('wrong', `2001:db8:1:2:${i}::1`)).status)
+  assert.deepEqual(ofOneNetwork, [401, 401, 401, 429], 'the addresses of a /64 count as one')
+  assert.equal((await token(realm.secret, '2001:db8:1:3::1')).status, 200)
 })
 
 test('what was counted is forgotten when it means nothing any more', async () => {

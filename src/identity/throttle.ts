@@ -8,7 +8,7 @@ import { networkOf } from '../kernel/client-address.ts'
 import { sleep } from '../kernel/clock.ts'
 import type { Sql } from '../kernel/db.ts'
 import type { Kit } from '../kernel/define-service.ts'
-import * as store from './store/attempts.ts'
+import { attempts } from './store/attempts.ts'
 import type { Unit } from './unit.ts'
 
 export interface Who {
@@ -58,10 +58,10 @@ export function createThrottle({ now, platform }: Pick<Kit, 'now' | 'platform'>,
   const slowDown = (failures: number) => sleep(Math.min(slowMaxMs, failures * slowStepMs))
 
   type Key = ReturnType<typeof keysOf>[number]
-  const limitsOf = ({ limit }: Key) => ({ limit, windowSeconds, lockSeconds })
+  const ruleOf = ({ limit }: Key) => ({ limit, windowSeconds, lockSeconds })
 
   const refusal = async (sql: Sql, key: Buffer): Promise<Wait> => {
-    const { until } = await store.findAttempts(sql, [key], now())
+    const { until } = await attempts.find(sql, [key], now())
     return { wait: secondsUntil(until), locked: until !== undefined }
   }
 
@@ -69,8 +69,8 @@ export function createThrottle({ now, platform }: Pick<Kit, 'now' | 'platform'>,
   async function takeAll(keys: Key[]): Promise<Wait | undefined> {
     return await unit.tx(async (sql) => {
       for (const [at, one] of keys.entries()) {
-        if (await store.reserveAttempt(sql, one.key, now(), limitsOf(one))) continue
-        for (const before of keys.slice(0, at)) await store.releaseAttempt(sql, before.key)
+        if (await attempts.reserve(sql, one.key, now(), ruleOf(one))) continue
+        for (const before of keys.slice(0, at)) await attempts.release(sql, before.key)
         return await refusal(sql, one.key)
       }
       return undefined
@@ -81,7 +81,7 @@ export function createThrottle({ now, platform }: Pick<Kit, 'now' | 'platform'>,
   const countAll = (keys: Key[]) =>
     unit.tx(async (sql) => {
       let failures = 0
-      for (const one of keys) failures = await store.countAttempt(sql, one.key, now(), limitsOf(one))
+      for (const one of keys) failures = await attempts.fail(sql, one.key, now(), ruleOf(one))
       return failures
     })
 
@@ -93,19 +93,18 @@ export function createThrottle({ now, platform }: Pick<Kit, 'now' | 'platform'>,
       return {
         succeeded: () =>
           unit.tx(async (sql) => {
-            for (const { key, mine } of keys)
-              await (mine ? store.forgiveAttempts(sql, key) : store.releaseAttempt(sql, key))
+            for (const { key, mine } of keys) await (mine ? attempts.forgive(sql, key) : attempts.release(sql, key))
           }),
         failed: async () => slowDown(await countAll(keys)),
         undecided: () =>
           unit.tx(async (sql) => {
-            for (const { key } of keys) await store.releaseAttempt(sql, key)
+            for (const { key } of keys) await attempts.release(sql, key)
           }),
       }
     },
     async look(who) {
       const keys = keysOf(who).map(({ key }) => key)
-      const found = await store.findAttempts(unit.sql(), keys, now())
+      const found = await attempts.find(unit.sql(), keys, now())
       return { wait: found.until ? secondsUntil(found.until) : 0, known: found.known }
     },
     async count(who) {
@@ -116,8 +115,8 @@ export function createThrottle({ now, platform }: Pick<Kit, 'now' | 'platform'>,
       return { wait: 0, locked: false }
     },
     async forget(who) {
-      for (const { key, mine } of keysOf(who)) if (mine) await store.forgetAttempts(unit.sql(), key)
+      for (const { key, mine } of keysOf(who)) if (mine) await attempts.forget(unit.sql(), key)
     },
-    prune: (sql) => store.pruneAttempts(sql, now(), windowSeconds),
+    prune: (sql) => attempts.prune(sql, now(), windowSeconds),
   }
 }

@@ -80,7 +80,8 @@ export function clientAddress({ socket, headers }: IncomingMessage, isProxy: IsP
 }
 
 /** IPv4 addresses count one by one, IPv6 addresses by their /64: a single host has all of that. */
-export function networkOf(address: string): string {
+export function networkOf(given: string): string {
+  const address = given.includes(':') ? plainAddress(given) : given
   if (!address.includes(':')) return address
   const [head = '', tail] = address.split('%')[0]!.split('::')
   const levels = head === '' ? [] : head.split(':')

@@ -7,7 +7,7 @@ import {
   fastify,
   LogController,
 } from 'fastify'
-import { clientAddress, type IsProxy } from '../client-address.ts'
+import { clientAddress, type IsProxy, networkOf } from '../client-address.ts'
 import { monotonicMs } from '../clock.ts'
 import type { Authenticate, Caller, Ctx } from '../contract.ts'
 import { isConnectionTrouble, isExhausted, isStatementTimeout } from '../db.ts'
@@ -137,7 +137,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
       limitBodyTime(request.raw)
       sayContinue(request.raw, reply.raw)
     }
-    const seconds = perAddress.take(request.address)
+    const seconds = perAddress.take(networkOf(request.address))
     if (seconds > 0) done(tooMany(seconds))
     else if (request.url.includes('%00')) done(nulIn(request))
     // Answered before the body is parsed: nobody has shown yet who calls.

@@ -1,7 +1,7 @@
 /** The rules of the service put together: what routes.ts calls, and what other services ask for. */
 import type { Sql } from '../../kernel/db.ts'
 import type { Kit } from '../../kernel/define-service.ts'
-import { createAttempts } from './attempts.ts'
+import { createLockout } from '../../kernel/lockout.ts'
 import type { Credentials } from './contract.ts'
 import { TenantCredentialsDeleted } from './events.ts'
 import { createHashing } from './hashing.ts'
@@ -33,6 +33,8 @@ export function createCredentials(kit: Kit): CredentialsService {
   const uses = createUses(kit)
   const memory = createMemory(bus)
   const authorities = createAuthorities(kit, workshop)
+  const { account: limit, windowSeconds, lockSeconds } = kit.platform.loginLockout
+  const lockout = createLockout({ limit, windowSeconds, lockSeconds }, { nowMs: () => now().getTime() })
   metrics.gauge('waypost_credentials_waiting', 'Passwords that wait for their check', [], (gauge) =>
     gauge.set(hashing.waiting()),
   )
@@ -50,7 +52,7 @@ export function createCredentials(kit: Kit): CredentialsService {
       await workshop.close()
     },
     api: {
-      ...createVerification(kit, memory, createVerdicts(hashing, createAttempts(kit)), uses),
+      ...createVerification(kit, memory, createVerdicts(hashing, lockout), uses),
       rootCertificate: authorities.root,
       async issueServerCertificate({ hosts, ttlSeconds }) {
         const issuer = await authorities.platform()

@@ -5,8 +5,8 @@
  */
 import { createHmac, randomBytes } from 'node:crypto'
 import { createCache } from '../../../kernel/cache.ts'
+import type { Lockout } from '../../../kernel/lockout.ts'
 import { createSingleFlight } from '../../../kernel/single-flight.ts'
-import type { Attempts } from '../attempts.ts'
 import type { Hashing } from '../hashing.ts'
 import { placeOf } from '../memory.ts'
 import type { Login } from '../store/basic.ts'
@@ -21,7 +21,7 @@ const wrongMax = 10_000
 /** Usernames that nobody has share a line, whatever tenant they name. */
 const nobodysLine = ''
 
-export function createVerdicts(hashing: Hashing, attempts: Attempts): Verdicts {
+export function createVerdicts(hashing: Hashing, lockout: Lockout): Verdicts {
   const key = randomBytes(32)
   const right = createCache<true>({ max: verdictsMax })
   const wrong = createCache<true>({ max: wrongMax })
@@ -32,9 +32,11 @@ export function createVerdicts(hashing: Hashing, attempts: Attempts): Verdicts {
     name: string,
     { account, line, password, hash }: { account: string; line: string; password: string; hash: string },
   ) {
-    if (!attempts.reserve(account)) return false
+    if (lockout.lockedFor(account) > 0) return false
+    // Counted before the check, which is slow: a thousand guesses at once are no more than the limit.
+    lockout.failed(account)
     const matches = await hashing.matches(line, password, hash)
-    if (matches) attempts.succeeded(account)
+    if (matches) lockout.forget(account)
     ;(matches ? right : wrong).set(name, true)
     return matches
   }

@@ -1,0 +1,108 @@
+/**
+ * A lockout in the rows of a service's table, for all nodes. An attempt takes a place before it is checked: however many come at
+ * once, at most `limit` are checked. It counts when it is known to be wrong.
+ *
+ * Columns of the table: key (bytea, primary key), failures, pending and locks (integer), pending_at, window_started_at,
+ * locked_until and updated_at (timestamptz); `identity.attempts` is an example.
+ */
+import type { Fragment, Sql } from './db.ts'
+import { doublingsMax, forgetLocksSeconds, type LockoutRule } from './lockout.ts'
+
+/** A check takes seconds at most. An attempt without a result after this long was lost with its process. */
+const undecidedSeconds = 60
+
+export type LockoutRows = ReturnType<typeof createLockoutRows>
+
+/** @param table the name of the table, such as sql => sql`identity.attempts` */
+export const createLockoutRows = (table: (sql: Sql) => Fragment) => ({
+  /** Takes a place for one attempt. False: the key is locked or all places are taken; nothing was changed. */
+  reserve: (sql: Sql, key: Buffer, now: Date, rule: LockoutRule) => reserve(sql, table(sql), key, now, rule),
+
+  /** The attempt that had a place was wrong; the one that reaches the limit locks. Returns the number of wrong ones. */
+  fail: (sql: Sql, key: Buffer, now: Date, rule: LockoutRule) => fail(sql, table(sql), key, now, rule),
+
+  /** Frees the place of an attempt that was right or could not be checked; nothing is counted. */
+  async release(sql: Sql, key: Buffer) {
+    await sql`update ${table(sql)} set pending = greatest(pending - 1, 0) where key = ${key}`
+  },
+
+  /** Frees the place of an attempt that was right, and forgets the wrong ones before it. Others keep their places. */
+  async forgive(sql: Sql, key: Buffer) {
+    const { count } = await sql`delete from ${table(sql)} where key = ${key} and pending <= 1`
+    if (count > 0) return
+    await sql`
+      update ${table(sql)} set pending = greatest(pending - 1, 0), failures = 0, locked_until = null, locks = 0
+      where key = ${key}`
+  },
+
+  async forget(sql: Sql, key: Buffer) {
+    await sql`delete from ${table(sql)} where key = ${key}`
+  },
+
+  /** The latest end of the locks on any of these keys, and whether any of them has a row. */
+  async find(sql: Sql, keys: Buffer[], now: Date): Promise<{ until?: Date; known: boolean }> {
+    const [row] = await sql`
+      select max(locked_until) filter (where locked_until > ${now}) as until, count(*) > 0 as known
+      from ${table(sql)} where key in ${sql(keys)}`
+    return { known: row?.known === true, ...(row?.until && { until: row.until as Date }) }
+  },
+
+  /** Deletes rows without effect, and the oldest beyond `rowsMax`, which no honest installation reaches. */
+  async prune(sql: Sql, now: Date, windowSeconds: number, rowsMax = 1_000_000) {
+    const windowStart = secondsBefore(now, windowSeconds)
+    const forgetBefore = secondsBefore(now, forgetLocksSeconds)
+    await sql`
+      delete from ${table(sql)}
+      where updated_at < ${windowStart} and (locks = 0 or updated_at < ${forgetBefore})
+        and (locked_until is null or locked_until <= ${now})`
+    await sql`
+      delete from ${table(sql)} where key in (select key from ${table(sql)} order by updated_at desc offset ${rowsMax})`
+  },
+})
+
+const secondsBefore = (now: Date, seconds: number) => new Date(now.getTime() - seconds * 1000)
+
+/** What still counts of a row: a new window begins after a lock and after the old window, and lost attempts are ignored. */
+const current = (sql: Sql, now: Date, windowSeconds: number) => {
+  const isNew = sql`(a.locked_until is not null or a.window_started_at <= ${secondsBefore(now, windowSeconds)})`
+  return {
+    open: sql`(a.locked_until is null or a.locked_until <= ${now})`,
+    failures: sql`(case when ${isNew} then 0 else a.failures end)`,
+    windowStartedAt: sql`(case when ${isNew} then ${now}::timestamptz else a.window_started_at end)`,
+    pending: sql`(case when a.pending_at > ${secondsBefore(now, undecidedSeconds)} then a.pending else 0 end)`,
+    locks: sql`(case when a.updated_at < ${secondsBefore(now, forgetLocksSeconds)} then 0 else a.locks end)`,
+  }
+}
+
+async function reserve(sql: Sql, table: Fragment, key: Buffer, now: Date, { limit, windowSeconds }: LockoutRule) {
+  const { open, failures, windowStartedAt, pending, locks } = current(sql, now, windowSeconds)
+  const { count } = await sql`
+    insert into ${table} as a (key, failures, pending, pending_at, window_started_at, updated_at)
+    values (${key}, 0, 1, ${now}, ${now}, ${now})
+    on conflict (key) do update set failures = ${failures}, pending = ${pending} + 1, pending_at = ${now},
+      window_started_at = ${windowStartedAt}, locked_until = null, locks = ${locks}, updated_at = ${now}
+    where ${open} and ${failures} + ${pending} < ${limit}`
+  return count === 1
+}
+
+async function fail(sql: Sql, table: Fragment, key: Buffer, now: Date, rule: LockoutRule): Promise<number> {
+  const { limit, windowSeconds, lockSeconds } = rule
+  const { open, failures, windowStartedAt, pending, locks } = current(sql, now, windowSeconds)
+  const locking = sql`${open} and ${failures} + 1 >= ${limit}`
+  const lockedUntil = sql`
+    ${now}::timestamptz + make_interval(secs => ${lockSeconds}::float8 * 2 ^ least(${locks}, ${doublingsMax}))`
+  const atOnce = limit <= 1
+  const [row] = await sql`
+    insert into ${table} as a (key, failures, window_started_at, locked_until, locks, updated_at)
+    values (${key}, 1, ${now}, ${atOnce ? new Date(now.getTime() + lockSeconds * 1000) : null},
+      ${atOnce ? 1 : 0}, ${now})
+    on conflict (key) do update set
+      failures = case when ${open} then ${failures} + 1 else a.failures + 1 end,
+      pending = greatest(${pending} - 1, 0),
+      window_started_at = ${windowStartedAt},
+      locked_until = case when ${locking} then ${lockedUntil} when ${open} then null else a.locked_until end,
+      locks = ${locks} + case when ${locking} then 1 else 0 end,
+      updated_at = ${now}
+    returning failures`
+  return row!.failures
+}

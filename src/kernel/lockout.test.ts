@@ -1,0 +1,210 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { describe, test } from 'node:test'
+import { anotherPool, freshDatabase } from '../../test/harness/database.ts'
+import { createLockout, type LockoutRule } from './lockout.ts'
+import { createLockoutRows } from './lockout-rows.ts'
+
+const rule: LockoutRule = { limit: 3, windowSeconds: 300, lockSeconds: 60 }
+const daySeconds = 86_400
+
+/** One interface to both, so that the same cases hold for both. */
+interface Subject {
+  fail(times: number): Promise<void>
+  lockedFor(): Promise<number>
+  forget(): Promise<void>
+  later(seconds: number): void
+}
+
+const sql = anotherPool(await freshDatabase())
+await sql.unsafe(`create table lockouts (key bytea primary key, failures integer not null, pending integer not null default 0,
+  pending_at timestamptz, window_started_at timestamptz not null, locked_until timestamptz, locks integer not null default 0,
+  updated_at timestamptz not null)`)
+const rows = createLockoutRows((sql) => sql`lockouts`)
+
+function inMemory(): Subject {
+  let at = 0
+  const lockout = createLockout(rule, { nowMs: () => at })
+  return {
+    async fail(times) {
+      for (let i = 0; i < times; i++) lockout.failed('key')
+    },
+    lockedFor: async () => lockout.lockedFor('key'),
+    forget: async () => lockout.forget('key'),
+    later(seconds) {
+      at += seconds * 1000
+    },
+  }
+}
+
+function inRows(): Subject {
+  let at = Date.UTC(2026, 0, 1)
+  const now = () => new Date(at)
+  const key = randomBytes(8)
+  return {
+    async fail(times) {
+      for (let i = 0; i < times; i++) {
+        assert.ok(await rows.reserve(sql, key, now(), rule))
+        await rows.fail(sql, key, now(), rule)
+      }
+    },
+    async lockedFor() {
+      const { until } = await rows.find(sql, [key], now())
+      return until ? (until.getTime() - at) / 1000 : 0
+    },
+    forget: () => rows.forget(sql, key),
+    later(seconds) {
+      at += seconds * 1000
+    },
+  }
+}
+
+for (const [where, open] of [
+  ['memory', inMemory],
+  ['rows', inRows],
+] as const)
+  describe(`a lockout in ${where}`, () => {
+    test('opens before the limit, locks with it, and opens at the very end of the lock', async () => {
+      const { fail, lockedFor, later } = open()
+      assert.equal(await lockedFor(), 0)
+      await fail(2)
+      assert.equal(await lockedFor(), 0)
+      await fail(1)
+      assert.equal(await lockedFor(), 60)
+      later(59)
+      assert.equal(await lockedFor(), 1)
+      later(1)
+      assert.equal(await lockedFor(), 0)
+    })
+
+    test('counts anew after the window, and not a second before its end', async () => {
+      const early = open()
+      await early.fail(2)
+      early.later(299)
+      await early.fail(1)
+      assert.equal(await early.lockedFor(), 60)
+      const late = open()
+      await late.fail(2)
+      late.later(300)
+      await late.fail(2)
+      assert.equal(await late.lockedFor(), 0)
+    })
+
+    test('counts anew after a lock, within the same window too', async () => {
+      const { fail, lockedFor, later } = open()
+      await fail(3)
+      later(60)
+      await fail(2)
+      assert.equal(await lockedFor(), 0)
+      later(290)
+      await fail(1)
+      assert.equal(await lockedFor(), 120, 'the window began after the lock')
+    })
+
+    test('locks twice as long each time, up to 1,024 times, and short again after a quiet day', async () => {
+      const { fail, lockedFor, later } = open()
+      for (const expected of [...Array.from({ length: 11 }, (_, n) => 60 * 2 ** n), 60 * 1024]) {
+        await fail(3)
+        assert.equal(await lockedFor(), expected)
+        later(expected)
+      }
+      later(daySeconds + 1)
+      await fail(3)
+      assert.equal(await lockedFor(), 60)
+    })
+
+    test('forgets', async () => {
+      const { fail, forget, lockedFor } = open()
+      await fail(3)
+      await forget()
+      assert.equal(await lockedFor(), 0)
+      await fail(2)
+      assert.equal(await lockedFor(), 0)
+    })
+  })
+
+describe('a lockout in memory', () => {
+  test('a lock that outlasts the window is not ended by an attempt that was in flight', () => {
+    let at = 0
+    const lockout = createLockout({ ...rule, lockSeconds: 1000 }, { nowMs: () => at })
+    for (let i = 0; i < 3; i++) lockout.failed('key')
+    at = 400_000
+    lockout.failed('key')
+    assert.equal(lockout.lockedFor('key'), 600)
+  })
+
+  test('what is repeated within the window counts once; long texts and more than a few are not remembered', () => {
+    let at = 0
+    const lockout = createLockout({ ...rule, limit: 20 }, { nowMs: () => at })
+    const failed = (what: string, times = 1) => {
+      for (let i = 0; i < times; i++) lockout.failed('key', what)
+    }
+    failed('old', 100)
+    at = 300_000
+    failed('old', 100)
+    assert.equal(lockout.lockedFor('key'), 0)
+    for (let i = 0; i < 15; i++) failed(`w${i}`)
+    failed('w3', 100)
+    assert.equal(lockout.lockedFor('key'), 0)
+    failed('seventeenth', 3)
+    assert.equal(lockout.lockedFor('key'), 0)
+    failed('x'.repeat(201))
+    assert.equal(lockout.lockedFor('key'), 60)
+  })
+
+  test('keys are independent, and the one without an attempt for longest is evicted first', () => {
+    const lockout = createLockout({ ...rule, limit: 1 }, { keysMax: 2, nowMs: () => 0 })
+    lockout.failed('a')
+    lockout.failed('b')
+    assert.deepEqual([lockout.lockedFor('a'), lockout.lockedFor('b'), lockout.lockedFor('c')], [60, 60, 0])
+    lockout.failed('a')
+    lockout.failed('c')
+    assert.deepEqual([lockout.lockedFor('a') > 0, lockout.lockedFor('b'), lockout.lockedFor('c')], [true, 0, 60])
+  })
+})
+
+describe('a lockout in rows', () => {
+  const now = new Date('2026-01-01T00:00:00Z')
+  const seconds = (after: number) => new Date(now.getTime() + after * 1000)
+
+  test('however many attempts come at once, only as many as the limit get a place; right ones count for nothing', async () => {
+    const key = randomBytes(8)
+    const places = await Promise.all(Array.from({ length: 20 }, () => rows.reserve(sql, key, now, rule)))
+    assert.equal(places.filter(Boolean).length, 3)
+    await rows.release(sql, key)
+    assert.ok(await rows.reserve(sql, key, now, rule))
+    await rows.fail(sql, key, now, rule)
+    await rows.forgive(sql, key)
+    assert.deepEqual(await Promise.all([1, 2, 3].map(() => rows.reserve(sql, key, now, rule))), [true, true, false])
+  })
+
+  test('a place whose process died is free again after a minute', async () => {
+    const key = randomBytes(8)
+    for (let i = 0; i < 3; i++) assert.ok(await rows.reserve(sql, key, now, rule))
+    assert.equal(await rows.reserve(sql, key, seconds(59), rule), false)
+    assert.ok(await rows.reserve(sql, key, seconds(60), rule))
+  })
+
+  test('a limit of one locks with the first wrong attempt', async () => {
+    const key = randomBytes(8)
+    assert.equal(await rows.fail(sql, key, now, { ...rule, limit: 1 }), 1)
+    assert.deepEqual(await rows.find(sql, [key], now), { known: true, until: seconds(60) })
+    assert.deepEqual(await rows.find(sql, [key], seconds(60)), { known: true })
+  })
+
+  test('pruning keeps locks and recent attempts, and no more rows than the bound', async () => {
+    await sql`delete from lockouts`
+    const [locked, recent, old] = [randomBytes(8), randomBytes(8), randomBytes(8)]
+    await rows.fail(sql, locked, now, { ...rule, limit: 1 })
+    await rows.fail(sql, old, now, rule)
+    await rows.fail(sql, recent, seconds(200), rule)
+    const known = async () =>
+      await Promise.all([locked, recent, old].map(async (key) => (await rows.find(sql, [key], now)).known))
+    await rows.prune(sql, seconds(301), rule.windowSeconds)
+    assert.deepEqual(await known(), [true, true, false])
+    await rows.prune(sql, seconds(302), rule.windowSeconds, 1)
+    assert.deepEqual(await known(), [false, true, false])
+    await rows.prune(sql, seconds(2 * daySeconds), rule.windowSeconds)
+    assert.deepEqual(await known(), [false, false, false])
+  })
+})
