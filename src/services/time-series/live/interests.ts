@@ -1,6 +1,6 @@
 /**
- * Which nodes have watchers for which points. A node tells the others when its watchers change; a node that starts, or that may have
- * missed messages, asks the others. Interests of a node end with it.
+ * Which nodes have watchers for which points. A node announces its interests when its watchers change. A node that starts, or that
+ * may have lost messages, exchanges interests with all others. The interests of a node end with it.
  */
 import type { Log } from '../../../kernel/log.ts'
 import type { Members } from '../../../kernel/members.ts'
@@ -14,12 +14,12 @@ export interface Interests {
   nodesFor(of: { applicationName: string; endpointId: string }): string[]
   /** Tells all other nodes. True when each of them has answered: from then on no point is missed. */
   announce(interest: () => Interest): Promise<boolean>
-  /** Asks all other nodes. */
-  load(): Promise<void>
+  /** Reads the interests of all other nodes and announces the own ones to them. */
+  exchange(): Promise<void>
 }
 
-/** A node that does not answer for so long is not waited for again until it answers. */
-const answerMs = 1000
+/** A node that does not answer within this time is not waited for again until it answers. */
+const usualAnswerMs = 1000
 
 export function createInterests(deps: {
   signals: Pick<Signals, 'request' | 'answer'>
@@ -27,13 +27,18 @@ export function createInterests(deps: {
   log: Log
   /** What is watched on this node. */
   own(): Interest[]
+  /** A node that joined did not answer: points that it stores may not be sent here. */
+  missed(): void
+  answerMs?: number
 }): Interests {
-  const { signals, members, log, own } = deps
+  const { signals, members, log, own, answerMs = usualAnswerMs } = deps
   /** By application, then by node; undefined: all endpoints. */
   const byApplication = new Map<string, Map<string, Set<string> | undefined>>()
   const silent = new Set<string>()
+  /** Nodes whose interests are being read, with the applications for which they announced one meanwhile. */
+  const reads = new Set<{ nodeId: string; announced: Set<string> }>()
 
-  function set(nodeId: string, { applicationName, endpointIds }: Interest) {
+  function set(nodeId: string, { applicationName, endpointIds }: Omit<Interest, 'tenantId'>) {
     const nodes = byApplication.get(applicationName) ?? new Map<string, Set<string> | undefined>()
     if (endpointIds?.length === 0) nodes.delete(nodeId)
     else nodes.set(nodeId, endpointIds && new Set(endpointIds))
@@ -41,9 +46,9 @@ export function createInterests(deps: {
     else byApplication.set(applicationName, nodes)
   }
 
-  function drop(nodeId: string) {
-    for (const [applicationName, nodes] of byApplication)
-      if (nodes.delete(nodeId) && nodes.size === 0) byApplication.delete(applicationName)
+  function drop(nodeId: string, except?: Set<string>) {
+    for (const applicationName of byApplication.keys())
+      if (!except?.has(applicationName)) set(nodeId, { applicationName, endpointIds: [] })
   }
 
   /** False where the node did not answer. */
@@ -60,14 +65,35 @@ export function createInterests(deps: {
     }
   }
 
+  const tellAll = async (nodeId: string) =>
+    (await Promise.all(own().map((interest) => tell(nodeId, interest)))).every(Boolean)
+
+  async function read(nodeId: string) {
+    const announced = new Set<string>()
+    const reading = { nodeId, announced }
+    reads.add(reading)
+    try {
+      const interests = await signals.request(nodeId, ReadInterests, {}, { timeoutMs: answerMs })
+      drop(nodeId, announced)
+      for (const interest of interests) if (!announced.has(interest.applicationName)) set(nodeId, interest)
+    } catch (error) {
+      log.warn({ err: error, nodeId }, 'reading the live streams of a node failed; it announces them with its next one')
+    } finally {
+      reads.delete(reading)
+    }
+  }
+
   signals.answer(SetInterest, (interest, from) => {
     silent.delete(from)
+    for (const { nodeId, announced } of reads) if (nodeId === from) announced.add(interest.applicationName)
     set(from, interest)
     return true
   })
   signals.answer(ReadInterests, own)
-  members.onJoin((nodeId) => {
-    for (const interest of own()) void tell(nodeId, interest)
+  members.onJoin(async (nodeId) => {
+    // A node that was taken for dead comes back with its watchers.
+    void read(nodeId)
+    if (!(await tellAll(nodeId))) deps.missed()
   })
   members.onLeave((nodeId) => {
     silent.delete(nodeId)
@@ -89,21 +115,8 @@ export function createInterests(deps: {
       })
       return (await Promise.all(answers)).every(Boolean)
     },
-    async load() {
-      await Promise.all(
-        members.others().map(async ({ id }) => {
-          try {
-            const interests = await signals.request(id, ReadInterests, {})
-            drop(id)
-            for (const interest of interests) set(id, interest)
-          } catch (error) {
-            log.warn(
-              { err: error, nodeId: id },
-              'a node did not say what is watched there; it is told with its next watcher',
-            )
-          }
-        }),
-      )
+    async exchange() {
+      await Promise.all(members.others().flatMap(({ id }) => [read(id), tellAll(id)]))
     },
   }
 }

@@ -55,7 +55,13 @@ export function createLive(
 ): Live {
   const { signals, members, log } = kit
   const watchers = createWatchers()
-  const interests = createInterests({ signals, members, log, own: watchers.interests })
+  const interests = createInterests({
+    signals,
+    members,
+    log,
+    own: watchers.interests,
+    missed: () => sayMissed(watchers.all()),
+  })
   const forwarding = createForwardPoints(signals)
   const rechecking = createRechecking({ watchers, visible: deps.visible, log })
   const parts: Parts = { ...deps, watchers, interests, rechecking }
@@ -64,13 +70,15 @@ export function createLive(
   )
   signals.on(LivePointsStored, (stored) => {
     for (const { points, lost, ...application } of stored) {
-      if (lost) for (const { subscription } of watchers.of(application)) subscription.gap('missed')
+      if (lost) sayMissed(watchers.of(application))
       watchers.deliver(application, points)
     }
   })
-  signals.onReset(() => {
-    for (const { subscription } of watchers.all()) subscription.gap('missed')
-    void interests.load()
+  signals.onReset(async () => {
+    const affected = watchers.all()
+    // The gap comes last: points that are stored after it are sent here again.
+    await interests.exchange()
+    sayMissed(affected)
   })
   return {
     watch: (...given) => watch(parts, ...given),
@@ -86,12 +94,17 @@ export function createLive(
         forwarding.add(nodeIds, origin, points)
       }
     },
-    start: interests.load,
+    start: interests.exchange,
     async stop() {
       rechecking.end()
       await forwarding.stop()
     },
   }
+}
+
+/** Points may be missing: the caller has to read them otherwise. */
+function sayMissed(watchers: Watcher[]) {
+  for (const { subscription } of watchers) subscription.gap('missed')
 }
 
 async function watch(

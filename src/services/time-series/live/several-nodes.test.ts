@@ -3,12 +3,14 @@ import { test } from 'node:test'
 import { atTheEnd, freshDatabase } from '../../../../test/harness/database.ts'
 import { eventually } from '../../../../test/harness/eventually.ts'
 import { openLive } from '../../../../test/harness/live.ts'
+import { openNode } from '../../../../test/harness/node.ts'
 import { aNode, kernelDatabase } from '../../../../test/harness/nodes.ts'
 import { addRealms } from '../../../../test/harness/realm-state.ts'
 import { sleep } from '../../../kernel/clock.ts'
 import { connect } from '../../../kernel/db.ts'
 import { postgresTransport } from '../../../kernel/signals.ts'
 import { createInterests } from './interests.ts'
+import { SetInterest } from './signals.ts'
 
 const connection = await freshDatabase()
 const open = () => openLive({ connection, environment: { WAYPOST_MASTER_KEY: 'm'.repeat(40) } })
@@ -119,8 +121,8 @@ test('who begins to watch waits until the others know of it, however long a mess
     },
   })
   const of = { tenantId: 'default', applicationName: 'somewhere' }
-  const knows = createInterests({ ...storing, own: () => [] })
-  const tells = createInterests({ ...asking, own: () => [] })
+  const knows = createInterests({ ...storing, own: () => [], missed() {} })
+  const tells = createInterests({ ...asking, own: () => [], missed() {}, answerMs: 30_000 })
   await storing.start()
   await asking.start()
   isHeld = true
@@ -140,6 +142,57 @@ test('who begins to watch waits until the others know of it, however long a mess
   // What a node watches ends with it.
   await asking.stop()
   await eventually(() => assert.ok(knows.isEmpty()))
+})
+
+test('a node that was taken for dead gets its points again, and its watchers a gap before them', async () => {
+  const app = await endpoint()
+  const one = await registered(app)
+  const source = await watches.watch(app)
+  const { members } = watches.house.kit
+  await stores.sql`delete from kernel.nodes where id = ${members.nodeId}`
+  await stores.house.kit.members.refresh()
+  assert.ok(!stores.house.kit.members.isAlive(members.nodeId))
+  await collect(one, [{ timestamp: 1, a: 1 }])
+  await members.refresh()
+  assert.equal((await source.next('gap')).data.reason, 'missed')
+  await collect(one, [{ timestamp: 2, a: 2 }])
+  assert.equal((await source.next('points')).data[one.endpointId]['auto~a'][0].values.value, 2)
+  // The other node has yet to read that this one is back: it asks once more then, and keeps what it knows.
+  await stores.house.kit.members.refresh()
+  await collect(one, [{ timestamp: 3, a: 3 }])
+  assert.equal((await source.next('points')).data[one.endpointId]['auto~a'][0].values.value, 3)
+  source.close()
+})
+
+test('a node that dies with watchers leaves nothing behind', async () => {
+  const app = await endpoint()
+  const one = await registered(app)
+  const dying = await openNode(connection)
+  const { nodeId } = dying
+  const frames: string[] = []
+  await listener.listen(`waypost_node_${nodeId}`, (frame) => void frames.push(frame))
+  await dying.signals.start()
+  const { tenantId, applicationName } = app
+  const storingNode = stores.house.kit.members
+  await dying.signals.request(storingNode.nodeId, SetInterest, { tenantId, applicationName })
+  await collect(one, [{ timestamp: 1, a: 1 }])
+  await eventually(() => assert.equal(withPoints(frames), 1))
+  // As after kill -9: the connections end, and no heartbeat comes for a minute.
+  await dying.db.close()
+  await stores.sql`update kernel.nodes set seen_at = now() - interval '1 minute' where id = ${nodeId}`
+  await storingNode.refresh()
+  const control = await watches.watch(app)
+  await collect(one, [{ timestamp: 2, a: 2 }])
+  await control.next('points')
+  assert.equal(withPoints(frames), 1)
+  const left = await stores.sql`
+    select from kernel.signals where address = ${`node/${nodeId}`}
+    union all select from time_series.latest_marks where node = ${nodeId}`
+  assert.equal(left.length, 0)
+  const isKnown = async () => (await stores.sql`select from kernel.nodes where id = ${nodeId}`).length > 0
+  await eventually(async () => assert.ok(!(await isKnown())), { withinMs: 15_000 })
+  await dying.signals.stop()
+  control.close()
 })
 
 test('a process that starts later asks what is watched, and one that lost sight of the others says so', async () => {
