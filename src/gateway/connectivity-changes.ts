@@ -20,8 +20,6 @@ export interface Step {
 
 /** Steps of one endpoint in a batch; beyond, the first and the last are reported. */
 export const stepsMax = 8
-const endpointsInEvent = 100
-const bytesInEvent = 6000
 
 export const isConnected = ({ connected }: Step) => connected
 export const lastOf = ({ steps }: Change) => steps.at(-1)!
@@ -41,19 +39,4 @@ export function stepped(steps: Step[], { connected, at }: Step): Step[] {
 export function merged(before: Change, since: Change | undefined): Change {
   if (!since) return before
   return { ...since, steps: since.steps.reduce(stepped, before.steps), visit: before.visit && since.visit }
-}
-
-export function* inParts(changes: Change[]): Generator<Change[]> {
-  let part: Change[] = []
-  let bytes = 0
-  for (const change of changes) {
-    bytes += Buffer.byteLength(change.of.endpointId) + 3
-    if (part.length === endpointsInEvent || (part.length > 0 && bytes > bytesInEvent)) {
-      yield part
-      part = []
-      bytes = 0
-    }
-    part.push(change)
-  }
-  if (part.length > 0) yield part
 }

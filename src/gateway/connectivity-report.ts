@@ -3,13 +3,14 @@
  * that follow connectivity. A row is there before anybody learns of the connection and goes only after its end was reported: what a
  * dead node leaves behind is found by its rows.
  */
+import { inParts } from '../kernel/bus.ts'
 import { sleep } from '../kernel/clock.ts'
 import type { Sql } from '../kernel/db.ts'
 import type { Kit } from '../kernel/define-service.ts'
 import type { ConnectivityChange, Extension } from '../kernel/device.ts'
 import type { Register } from '../services/register/contract.ts'
 import type { Bindings } from './bindings.ts'
-import { type Change, idsOf, inParts, isConnected, lastOf, stepsMax } from './connectivity-changes.ts'
+import { type Change, idsOf, isConnected, lastOf, stepsMax } from './connectivity-changes.ts'
 import { EndpointsConnected, EndpointsDisconnected } from './events.ts'
 import { EndpointsMoved } from './signals.ts'
 import * as store from './store/bindings.ts'
@@ -109,7 +110,7 @@ async function publish({ kit }: ReportDeps, sql: Sql, told: Numbered[], nodeId: 
       ({ of, steps }) => `${isConnected(steps[n]!)}\n${of.tenantId}\n${of.applicationName}`,
     )
     for (const group of groups.values())
-      for (const part of inParts(group)) {
+      for (const part of inParts(group, ({ of }) => of.endpointId)) {
         const { of, steps } = part.at(-1)!
         await kit.bus.publish(sql, isConnected(steps[n]!) ? EndpointsConnected : EndpointsDisconnected, {
           tenantId: of.tenantId,

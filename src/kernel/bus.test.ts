@@ -156,5 +156,11 @@ test('many are told in parts that a message takes, all of them and in their orde
     [1, 1],
     'one alone is not cut',
   )
+  const changes = ids.map((id) => ({ id, at: new Date(0) }))
+  assert.deepEqual(
+    [...inParts(changes, ({ id }) => id)].map((part) => part.map(({ id }) => id)),
+    parts,
+    'by the size of what the event holds',
+  )
   assert.deepEqual([...inParts([])], [])
 })

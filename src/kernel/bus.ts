@@ -36,12 +36,15 @@ export function defineEvent<P extends { tenantId: string }>(
 /** About the greatest size of a list in one event. */
 const listBytes = 6000
 
-/** Cuts a long list into events of moderate size, so that a reaction does a bounded amount of work in its transaction. */
-export function* inParts<T>(items: Iterable<T>): Generator<T[]> {
+/**
+ * Cuts a long list into events of moderate size, so that a reaction does a bounded amount of work in its transaction. `toJson`: what
+ * the event holds of an item.
+ */
+export function* inParts<T>(items: Iterable<T>, toJson: (item: T) => unknown = (item) => item): Generator<T[]> {
   let part: T[] = []
   let bytes = 0
   for (const item of items) {
-    const size = Buffer.byteLength(JSON.stringify(item)) + 1
+    const size = Buffer.byteLength(JSON.stringify(toJson(item))) + 1
     if (part.length > 0 && bytes + size > listBytes) {
       yield part
       part = []

@@ -103,15 +103,7 @@ export function createRows(payloadBytesMax: number, capacity = 64 * 1024): Rows 
       const length = payload.length <= payloadBytesMax ? payload.length : cutOf(payload, payloadBytesMax, readable)
       const encoded = readable ? undefined : payload.toString('base64', 0, length)
       const metadata = metadataText(record.additionalMetadata, payload.length, length, readable)
-      const texts = [
-        record.tenantId,
-        record.endpointId,
-        record.applicationName,
-        record.versionName,
-        record.extension,
-        record.correlationId,
-        record.resourcePath,
-      ]
+      const texts = textsOf(record)
       let most = fixedLength + (encoded?.length ?? length) + (metadata?.length ?? 0) * 3 + trailerLength
       for (let index = 0; index < texts.length; index++) most += texts[index]!.length * 3
       reserve(most)
@@ -142,6 +134,17 @@ export function createRows(payloadBytesMax: number, capacity = 64 * 1024): Rows 
     },
   }
 }
+
+/** The columns from `tenant_id` to `resource_path`. */
+const textsOf = (record: TrafficRecord) => [
+  record.tenantId,
+  record.endpointId,
+  record.applicationName,
+  record.versionName,
+  record.extension,
+  record.correlationId,
+  record.resourcePath,
+]
 
 /** PostgreSQL's text holds any UTF-8 but NUL. */
 const isText = (payload: Buffer) => isUtf8(payload) && !payload.includes(0)

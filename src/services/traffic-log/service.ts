@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http'
-import { createConcurrencyLimit } from '../../kernel/concurrency-limit.ts'
+import { type ConcurrencyLimit, createConcurrencyLimit } from '../../kernel/concurrency-limit.ts'
 import { type Ctx, tenantOf } from '../../kernel/contract.ts'
-import type { Sql } from '../../kernel/db.ts'
+import type { Db, Sql } from '../../kernel/db.ts'
 import type { Kit } from '../../kernel/define-service.ts'
 import type { DeviceEndpoint } from '../../kernel/device.ts'
 import { defineJob } from '../../kernel/jobs.ts'
@@ -11,19 +11,20 @@ import type { Applications } from '../applications/contract.ts'
 import { requestStatusInstance } from './configuration.ts'
 import type { TrafficLog } from './contract.ts'
 import { NoOutcome, SearchTooLong } from './errors.ts'
-import { createPartitions } from './partitions.ts'
+import { createPartitions, type Partitions } from './partitions.ts'
 import { isPlain, type Sight, type Span, type TrafficQuery } from './question.ts'
-import { type CountedRefusal, createRefusals } from './refusals.ts'
-import type { Rows } from './rows.ts'
+import { createRefusals } from './refusals.ts'
 import type { TrafficLogSettings } from './settings.ts'
 import { countOn } from './store/counts.ts'
 import * as endpoints from './store/endpoints.ts'
 import * as lists from './store/lists.ts'
 import * as records from './store/records.ts'
 import { findRefusals, insertRefusals, type RefusalRow } from './store/refusals.ts'
-import { createWriter, type FirstRow, writesAtOnce } from './writer.ts'
+import { createWriter, writesAtOnce } from './writer.ts'
 
 export type Question = Omit<TrafficQuery, 'tenantId' | 'sight'> & { tenantId?: string | undefined }
+
+type RefusalQuestion = { tenantId?: string | undefined; reason?: string | undefined; span: Span } & Window
 
 export interface RecordView {
   correlationId: string
@@ -47,10 +48,7 @@ export interface Outcome {
 
 export interface TrafficLogService {
   list(ctx: Ctx, question: Question): Promise<{ totalElements: number; content: RecordView[] }>
-  listRefusals(
-    ctx: Ctx,
-    question: { tenantId?: string | undefined; reason?: string | undefined; span: Span } & Window,
-  ): Promise<{ totalElements: number; content: object[] }>
+  listRefusals(ctx: Ctx, question: RefusalQuestion): Promise<{ totalElements: number; content: object[] }>
   /** What became of a request of the endpoint: among the last ones of the extension. */
   outcome(endpoint: DeviceEndpoint, extension: string, requestId: number): Promise<Outcome>
   /** With this transaction it is certain; the work itself takes its time. */
@@ -82,101 +80,23 @@ const dataTrouble = /^(22|54)/
 const codeOf = (error: unknown) => (error as { code?: string } | null)?.code
 
 export function createTrafficLog(kit: Kit<TrafficLogSettings>, applications: Applications): TrafficLogService {
-  const { db, jobs, log, now, metrics } = kit
-  const { payloadBytesMax, retentionDays } = kit.settings
-  const writing = db.open({ max: writesAtOnce * 2, name: 'waypost-traffic' })
-  const partitions = createPartitions(kit, retentionDays)
+  const { db, jobs, now } = kit
+  const partitions = createPartitions(kit, kit.settings.retentionDays)
+  const { writer, refusals } = createWriting(kit, partitions)
   const outcomesOf = applications.follow(requestStatusInstance, ({ outcomes }) => outcomes)
-  const gate = createConcurrencyLimit({ perTenant: 2, inAll: 4, waitingPerTenant: 20 })
-
-  async function inPartitions(from: number, to: number, write: () => Promise<void>) {
-    await partitions.cover(from, to)
-    try {
-      await write()
-    } catch (error) {
-      // The database was restored to a day of long ago.
-      if (codeOf(error) === noPartition) partitions.forget()
-      throw error
-    }
-  }
-
-  async function write(rows: Rows, again: FirstRow | undefined) {
-    if (again && (await records.isWritten(db.sql, again, new Date(rows.from / 1000)))) return
-    await inPartitions(rows.from / 1000, rows.to / 1000, () => records.copyRecords(writing, rows))
-  }
-
-  const writer = createWriter({
-    now,
-    log,
-    metrics,
-    payloadBytesMax,
-    write,
-    mayPass: (error) => !dataTrouble.test(codeOf(error) ?? ''),
-  })
-  const refusals = createRefusals({
-    now,
-    log,
-    write(rows: CountedRefusal[]) {
-      const times = rows.map(({ createdAt }) => createdAt.getTime())
-      return inPartitions(Math.min(...times), Math.max(...times), () => insertRefusals(db.sql, rows))
-    },
-  })
-
-  jobs.handle(ForgetTenant, async ({ tenantId, until: text }) => {
-    const until = new Date(text)
-    while (await db.tx((sql) => endpoints.deleteSome(sql, tenantId, until, forgottenAtOnce)));
-    await db.tx((sql) => endpoints.deleteRest(sql, tenantId, until))
-  })
-
-  /** As of one moment, and not for longer than it is worth. */
-  async function inTime<T>(work: (sql: Sql, countedUntil: number) => Promise<T>): Promise<T> {
-    try {
-      return (await db.sql.begin(lists.oneMoment, async (sql) => {
-        const { countedUntil } = await lists.begin(sql, searchSeconds * 1000)
-        return await work(sql, countedUntil)
-      })) as T
-    } catch (error) {
-      if (codeOf(error) === canceled) throw SearchTooLong({ seconds: searchSeconds })
-      throw error
-    }
-  }
-
+  const searches = createConcurrencyLimit({ perTenant: 2, inAll: 4, waitingPerTenant: 20 })
+  jobs.handle(ForgetTenant, ({ tenantId, until }) => deleteRecords(db, tenantId, new Date(until)))
   return {
-    async list(ctx, { tenantId: asked, ...question }) {
-      const tenantId = tenantOf(ctx, asked, read)
-      const query: TrafficQuery = {
-        ...question,
-        tenantId,
-        sight: sightOf(ctx, tenantId),
-        endpointIds: question.endpointIds && [...new Set(question.endpointIds)],
-      }
-      const find = () => inTime((sql, countedUntil) => lists.findRecords(sql, query, countedUntil))
-      const first = await lists.findFirst(db.sql, query)
-      const { total, rows } = first ?? (await (isPlain(query) ? find() : gate.run(tenantId, find)))
-      return { totalElements: total, content: rows.map(viewOf) }
+    list: (ctx, question) => list({ db, searches }, ctx, question),
+    listRefusals: (ctx, question) => listRefusals({ db, searches }, ctx, question),
+    async outcome(endpoint, extension, requestId) {
+      const outcomes = await outcomesOf(endpoint)
+      const find = () => findOutcome(db, endpoint, { extension, requestId, outcomes })
+      // An answer leaves while its record is on the way, and its device may ask at once: 404 would make it send again.
+      const found = (await find()) ?? (await writer.settled().then(find))
+      if (!found) throw NoOutcome({ extension, requestId })
+      return found
     },
-
-    async listRefusals(ctx, { tenantId: asked, ...question }) {
-      const tenantId = tenantOf(ctx, asked, readRefusals)
-      // Nobody's are for those who look after the platform.
-      const nobodys = asked === undefined && holds(ctx.caller, readRefusals, onPlatform)
-      const tenantIds = nobodys ? [tenantId, ''] : [tenantId]
-      const find = () => inTime((sql) => findRefusals(sql, { ...question, tenantIds }))
-      const { total, rows } = await gate.run(tenantId, find)
-      return { totalElements: total, content: rows.map(refusalView) }
-    },
-
-    async outcome({ tenantId, applicationName, versionName, endpointId }, extension, requestId) {
-      const outcomes = await outcomesOf({ tenantId, applicationName, versionName })
-      const wanted = { tenantId, endpointId, extension, requestId, outcomes, within: outcomes * recordsPerOutcome }
-      const find = () => endpoints.findOutcome(db.sql, wanted)
-      // An answer leaves while its record is on the way, and whoever has just heard it may ask: 404 would make it send again.
-      const row = (await find()) ?? (await writer.settled().then(find))
-      const statusCode = row && statusOf(row.additionalMetadata)
-      if (statusCode === undefined) throw NoOutcome({ extension, requestId })
-      return { requestId, statusCode, reasonPhrase: reasonOf(statusCode, row!.payload) }
-    },
-
     forgetTenant: (sql, tenantId) => jobs.send(sql, ForgetTenant, { tenantId, until: now().toISOString() }),
     forgetEndpoints: endpoints.insertUnregistered,
     renewPartitions: partitions.renew,
@@ -187,6 +107,103 @@ export function createTrafficLog(kit: Kit<TrafficLogSettings>, applications: App
     },
     api: { record: writer.add, refuse: refusals.add },
   }
+}
+
+function createWriting({ db, log, now, metrics, settings }: Kit<TrafficLogSettings>, partitions: Partitions) {
+  const connections = db.open({ max: writesAtOnce * 2, name: 'waypost-traffic' })
+  const writer = createWriter({
+    now,
+    log,
+    metrics,
+    payloadBytesMax: settings.payloadBytesMax,
+    async write(rows, again) {
+      if (again && (await records.isWritten(db.sql, again, new Date(rows.from / 1000)))) return
+      const span = { from: rows.from / 1000, to: rows.to / 1000 }
+      await inPartitions(partitions, span, () => records.copyRecords(connections, rows))
+    },
+    mayPass: (error) => !dataTrouble.test(codeOf(error) ?? ''),
+  })
+  const refusals = createRefusals({
+    now,
+    log,
+    write(rows) {
+      const times = rows.map(({ createdAt }) => createdAt.getTime())
+      const span = { from: Math.min(...times), to: Math.max(...times) }
+      return inPartitions(partitions, span, () => insertRefusals(db.sql, rows))
+    },
+  })
+  return { writer, refusals }
+}
+
+async function inPartitions(partitions: Partitions, { from, to }: Span, write: () => Promise<void>) {
+  await partitions.cover(from, to)
+  try {
+    await write()
+  } catch (error) {
+    // The database was restored to a day of long ago.
+    if (codeOf(error) === noPartition) partitions.forget()
+    throw error
+  }
+}
+
+async function deleteRecords(db: Db, tenantId: string, until: Date) {
+  while (await db.tx((sql) => endpoints.deleteSome(sql, tenantId, until, forgottenAtOnce)));
+  await db.tx((sql) => endpoints.deleteRest(sql, tenantId, until))
+}
+
+interface Searching {
+  db: Db
+  searches: ConcurrencyLimit
+}
+
+async function list({ db, searches }: Searching, ctx: Ctx, { tenantId: asked, ...question }: Question) {
+  const tenantId = tenantOf(ctx, asked, read)
+  const query: TrafficQuery = {
+    ...question,
+    tenantId,
+    sight: sightOf(ctx, tenantId),
+    endpointIds: question.endpointIds && [...new Set(question.endpointIds)],
+  }
+  const find = () => inTime(db, (sql, countedUntil) => lists.findRecords(sql, query, countedUntil))
+  const first = await lists.findFirst(db.sql, query)
+  const { total, rows } = first ?? (await (isPlain(query) ? find() : searches.run(tenantId, find)))
+  return { totalElements: total, content: rows.map(viewOf) }
+}
+
+async function listRefusals({ db, searches }: Searching, ctx: Ctx, { tenantId: asked, ...question }: RefusalQuestion) {
+  const tenantId = tenantOf(ctx, asked, readRefusals)
+  // Refusals that belong to no tenant are for the administrators of the platform.
+  const withoutTenant = asked === undefined && holds(ctx.caller, readRefusals, onPlatform)
+  const tenantIds = withoutTenant ? [tenantId, ''] : [tenantId]
+  const find = () => inTime(db, (sql) => findRefusals(sql, { ...question, tenantIds }))
+  const { total, rows } = await searches.run(tenantId, find)
+  return { totalElements: total, content: rows.map(refusalView) }
+}
+
+/** One snapshot for the page and its total, with a time limit. */
+async function inTime<T>(db: Db, work: (sql: Sql, countedUntil: number) => Promise<T>): Promise<T> {
+  try {
+    return (await db.sql.begin(lists.oneMoment, async (sql) => {
+      const { countedUntil } = await lists.begin(sql, searchSeconds * 1000)
+      return await work(sql, countedUntil)
+    })) as T
+  } catch (error) {
+    if (codeOf(error) === canceled) throw SearchTooLong({ seconds: searchSeconds })
+    throw error
+  }
+}
+
+async function findOutcome(
+  db: Db,
+  { tenantId, endpointId }: DeviceEndpoint,
+  { extension, requestId, outcomes }: { extension: string; requestId: number; outcomes: number },
+): Promise<Outcome | undefined> {
+  const wanted = { tenantId, endpointId, extension, requestId, outcomes, within: outcomes * recordsPerOutcome }
+  const row = await endpoints.findOutcome(db.sql, wanted)
+  const statusCode = row && statusOf(row.additionalMetadata)
+  return statusCode === undefined
+    ? undefined
+    : { requestId, statusCode, reasonPhrase: reasonOf(statusCode, row!.payload) }
 }
 
 function sightOf(ctx: Ctx, tenantId: string): Sight {

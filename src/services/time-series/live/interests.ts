@@ -32,24 +32,10 @@ export function createInterests(deps: {
   answerMs?: number
 }): Interests {
   const { signals, members, log, own, answerMs = usualAnswerMs } = deps
-  /** By application, then by node; undefined: all endpoints. */
-  const byApplication = new Map<string, Map<string, Set<string> | undefined>>()
+  const { set, drop, isEmpty, nodesFor } = createTable()
   const silent = new Set<string>()
   /** Nodes whose interests are being read, with the applications for which they announced one meanwhile. */
   const reads = new Set<{ nodeId: string; announced: Set<string> }>()
-
-  function set(nodeId: string, { applicationName, endpointIds }: Omit<Interest, 'tenantId'>) {
-    const nodes = byApplication.get(applicationName) ?? new Map<string, Set<string> | undefined>()
-    if (endpointIds?.length === 0) nodes.delete(nodeId)
-    else nodes.set(nodeId, endpointIds && new Set(endpointIds))
-    if (nodes.size === 0) byApplication.delete(applicationName)
-    else byApplication.set(applicationName, nodes)
-  }
-
-  function drop(nodeId: string, except?: Set<string>) {
-    for (const applicationName of byApplication.keys())
-      if (!except?.has(applicationName)) set(nodeId, { applicationName, endpointIds: [] })
-  }
 
   /** False where the node did not answer. */
   async function tell(nodeId: string, interest: Interest): Promise<boolean> {
@@ -101,12 +87,8 @@ export function createInterests(deps: {
   })
 
   return {
-    isEmpty: () => byApplication.size === 0,
-    nodesFor({ applicationName, endpointId }) {
-      const nodes = byApplication.get(applicationName)
-      if (!nodes) return []
-      return [...nodes].flatMap(([nodeId, endpointIds]) => (!endpointIds || endpointIds.has(endpointId) ? nodeId : []))
-    },
+    isEmpty,
+    nodesFor,
     async announce(interest) {
       const answers = members.others().map(({ id }) => {
         const isSilent = silent.has(id)
@@ -117,6 +99,34 @@ export function createInterests(deps: {
     },
     async exchange() {
       await Promise.all(members.others().flatMap(({ id }) => [read(id), tellAll(id)]))
+    },
+  }
+}
+
+/** Interests by application, then by node. */
+function createTable() {
+  /** Undefined: all endpoints. */
+  const byApplication = new Map<string, Map<string, Set<string> | undefined>>()
+
+  function set(nodeId: string, { applicationName, endpointIds }: Omit<Interest, 'tenantId'>) {
+    const nodes = byApplication.get(applicationName) ?? new Map<string, Set<string> | undefined>()
+    if (endpointIds?.length === 0) nodes.delete(nodeId)
+    else nodes.set(nodeId, endpointIds && new Set(endpointIds))
+    if (nodes.size === 0) byApplication.delete(applicationName)
+    else byApplication.set(applicationName, nodes)
+  }
+
+  return {
+    set,
+    drop(nodeId: string, except?: Set<string>) {
+      for (const applicationName of byApplication.keys())
+        if (!except?.has(applicationName)) set(nodeId, { applicationName, endpointIds: [] })
+    },
+    isEmpty: () => byApplication.size === 0,
+    nodesFor({ applicationName, endpointId }: { applicationName: string; endpointId: string }): string[] {
+      const nodes = byApplication.get(applicationName)
+      if (!nodes) return []
+      return [...nodes].flatMap(([nodeId, endpointIds]) => (!endpointIds || endpointIds.has(endpointId) ? nodeId : []))
     },
   }
 }

@@ -53,6 +53,13 @@ const byDevice = 0
 const byPlatform = 1
 const byPlatformFurther = 2
 
+/** By row: `byDevice` and so on, the number of its sample, and its values that are not numbers. */
+interface Details {
+  readonly timedBy: number[]
+  readonly samples: number[]
+  readonly others: Map<number, string>
+}
+
 export function createRows(valuesMax: number): Rows {
   const endpointNos: number[] = []
   const times: number[] = []
@@ -60,10 +67,8 @@ export function createRows(valuesMax: number): Rows {
   const values: Value[][] = []
   const origins: Origin[] = []
   const writtens: number[] = []
-  /** By row: `byDevice` and so on, and the number of its sample. */
   const timedBy: number[] = []
   const samples: number[] = []
-  /** What is not a number, by row. */
   const others = new Map<number, string>()
   let [sampleCount, valueCount, textLength] = [0, 0, 0]
 
@@ -84,12 +89,6 @@ export function createRows(valuesMax: number): Rows {
     values.push(own)
     origins.push(origin)
     valueCount += own.length
-  }
-
-  function inOrder(): Uint32Array {
-    const order = new Uint32Array(times.length)
-    for (let row = 0; row < order.length; row++) order[row] = row
-    return order.sort((a, b) => endpointNos[a]! - endpointNos[b]! || times[a]! - times[b]! || a - b)
   }
 
   const rows: Rows = {
@@ -119,46 +118,65 @@ export function createRows(valuesMax: number): Rows {
       }
       sampleCount++
     },
-    stamped() {
-      const found: ReturnType<Rows['stamped']> = []
-      for (let row = 0; row < times.length; row++)
-        if (timedBy[row] === byPlatform) found.push({ row, endpointNo: endpointNos[row]!, time: times[row]! })
-      return found
-    },
-    moveStamped(after) {
-      for (let row = 0; row < times.length; row++) {
-        const last = timedBy[row] === byDevice ? undefined : after.get(endpointNos[row]!)
-        if (last === undefined) continue
-        if (timedBy[row] === byPlatform) {
-          times[row] = Math.max(times[row]!, last + 1)
-          after.set(endpointNos[row]!, times[row]!)
-        } else times[row] = last
-      }
-    },
+    stamped: () => stampedOf(rows, timedBy),
+    moveStamped: (after) => moveStamped(rows, timedBy, after),
     encode(slot, isCopy = false) {
-      const order = inOrder()
-      number(order, rows, samples)
-      const buffer = Buffer.allocUnsafe(
-        header.length + times.length * fixedLength + valueCount * 12 + textLength * 3 + trailerLength,
-      )
-      const view = new DataView(buffer.buffer, buffer.byteOffset, buffer.length)
-      let at = header.copy(buffer)
-      for (const row of order) {
-        at = putRow(view, at, slot, rows, row)
-        const text = others.get(row)
-        const length = text === undefined ? -1 : buffer.write(text, at + 4)
-        view.setInt32(at, length)
-        at += 4 + Math.max(0, length)
-        const isStamped = timedBy[row] === byPlatform && !isCopy
-        view.setInt32(at, isStamped ? 1 : -1)
-        at += 4
-        if (isStamped) view.setUint8(at++, 1)
-      }
-      view.setInt16(at, -1)
-      return buffer.subarray(0, at + trailerLength)
+      const bytes = times.length * fixedLength + valueCount * 12 + textLength * 3
+      return encode(rows, { timedBy, samples, others }, bytes, slot, isCopy)
     },
   }
   return rows
+}
+
+function stampedOf({ endpointNos, times }: Rows, timedBy: number[]): ReturnType<Rows['stamped']> {
+  const found: ReturnType<Rows['stamped']> = []
+  for (let row = 0; row < times.length; row++)
+    if (timedBy[row] === byPlatform) found.push({ row, endpointNo: endpointNos[row]!, time: times[row]! })
+  return found
+}
+
+function moveStamped({ endpointNos, times }: Rows, timedBy: number[], after: Map<number, number>) {
+  for (let row = 0; row < times.length; row++) {
+    const last = timedBy[row] === byDevice ? undefined : after.get(endpointNos[row]!)
+    if (last === undefined) continue
+    if (timedBy[row] === byPlatform) {
+      times[row] = Math.max(times[row]!, last + 1)
+      after.set(endpointNos[row]!, times[row]!)
+    } else times[row] = last
+  }
+}
+
+function encode(
+  rows: Rows,
+  { timedBy, samples, others }: Details,
+  bytes: number,
+  slot: number,
+  isCopy: boolean,
+): Buffer {
+  const order = inOrder(rows)
+  number(order, rows, samples)
+  const buffer = Buffer.allocUnsafe(header.length + bytes + trailerLength)
+  const view = new DataView(buffer.buffer, buffer.byteOffset, buffer.length)
+  let at = header.copy(buffer)
+  for (const row of order) {
+    at = putRow(view, at, slot, rows, row)
+    const text = others.get(row)
+    const length = text === undefined ? -1 : buffer.write(text, at + 4)
+    view.setInt32(at, length)
+    at += 4 + Math.max(0, length)
+    const isStamped = timedBy[row] === byPlatform && !isCopy
+    view.setInt32(at, isStamped ? 1 : -1)
+    at += 4
+    if (isStamped) view.setUint8(at++, 1)
+  }
+  view.setInt16(at, -1)
+  return buffer.subarray(0, at + trailerLength)
+}
+
+function inOrder({ endpointNos, times }: Rows): Uint32Array {
+  const order = new Uint32Array(times.length)
+  for (let row = 0; row < order.length; row++) order[row] = row
+  return order.sort((a, b) => endpointNos[a]! - endpointNos[b]! || times[a]! - times[b]! || a - b)
 }
 
 /**
