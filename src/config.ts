@@ -23,120 +23,128 @@ const platform = {
   PORT: {
     kind: 'port',
     default: '8080',
-    meaning: 'HTTP: all services, identity provider, API reference; 0 is any free port',
+    meaning:
+      'port of the HTTP listener for all services, the identity provider and the API reference; 0: any free port',
   },
   HTTP_CONNECTIONS: {
     kind: 'integer',
     default: '0',
     meaning:
-      'HTTP connections that may be open at the same time; 0: a quarter of the file descriptors that the process may open ' +
-      '(ulimit -n), without a reserve for the database and files',
+      'greatest number of open HTTP connections; 0: a quarter of the file descriptors of the process (ulimit -n), ' +
+      'after a reserve for the database and files',
   },
   HTTP_CONNECTIONS_PER_ADDRESS: {
     kind: 'integer',
     default: '0',
     meaning:
-      'HTTP connections from one IPv4 address or IPv6 /64, unless it is a proxy of WAYPOST_TRUST_PROXY; the next one closes the ' +
-      'oldest that is idle; 0: a quarter of HTTP_CONNECTIONS',
+      'greatest number of open HTTP connections from one IPv4 address or IPv6 /64, except proxies of ' +
+      'WAYPOST_TRUST_PROXY; a further one closes the oldest idle one; 0: a quarter of WAYPOST_HTTP_CONNECTIONS',
   },
   MQTT_CONNECTIONS: {
     kind: 'integer',
     default: '0',
     meaning:
-      'MQTT connections (TCP, TLS, WebSocket) that may be open at the same time; 0: the rest of the file descriptors',
+      'greatest number of open MQTT connections (TCP, TLS, WebSocket); 0: the file descriptors that the reserve and ' +
+      'HTTP leave',
   },
   MANAGEMENT_PORT: {
     kind: 'port',
     default: '9090',
-    meaning: 'health and metrics, on loopback only; 0 is any free port',
+    meaning: 'port for health and metrics, on loopback only; 0: any free port',
   },
-  HOST: { kind: 'text', default: '127.0.0.1', meaning: 'address to listen on' },
+  HOST: { kind: 'text', default: '127.0.0.1', meaning: 'address that the HTTP and MQTT listeners use' },
   BASE_URL: {
     kind: 'web address',
     default: undefined,
-    meaning: 'the public address, used in Location, issuers and links; default: from host and port',
+    meaning: 'public address, used in Location, in links and as issuer of tokens; default: made from host and port',
   },
   TRUST_PROXY: {
     kind: 'proxies',
     default: 'off',
     meaning:
-      'proxies in front that write X-Forwarded-For: how many there are (1), or their addresses and networks (10.0.0.0/8,fd00::/8); ' +
+      'proxies that write X-Forwarded-For: their number (1), or their addresses and networks (10.0.0.0/8,fd00::/8); ' +
       'off: the address of a client is that of its connection',
   },
-  DATA: { kind: 'path', default: './data', meaning: 'embedded database, keys, blobs' },
+  DATA: { kind: 'path', default: './data', meaning: 'directory of the embedded database, keys and blobs' },
   DATABASE_URL: {
     kind: 'database address',
     default: undefined,
     secret: true,
     meaning:
-      'any PostgreSQL 15 or newer, such as postgres://user:password@host:5432/name; of several hosts (host1:5432,host2:5432) the one that accepts writes; default: the embedded one',
+      'PostgreSQL 15 or newer, such as postgres://user:password@host:5432/name; with several hosts ' +
+      '(host1:5432,host2:5432) the one that accepts writes; default: the embedded PostgreSQL',
   },
-  DATABASE_CONNECTIONS: { kind: 'integer', default: '8', meaning: 'connections that this process opens at most' },
+  DATABASE_CONNECTIONS: {
+    kind: 'integer',
+    default: '8',
+    meaning: 'greatest number of connections in the common pool of this node',
+  },
   MASTER_KEY: {
     kind: 'text',
     default: undefined,
     secret: true,
     meaning:
-      'seals the secrets in the database, at least 32 characters; default: a generated file in the data directory',
+      'key that seals the secrets in the database, at least 32 characters; default: a generated file in the data ' +
+      'directory',
   },
-  NATS_URL: { kind: 'url', default: undefined, secret: true, meaning: 'NATS, for more than one node; reserved' },
+  NATS_URL: { kind: 'url', default: undefined, secret: true, meaning: 'address of NATS; reserved, not used yet' },
   S3_URL: {
     kind: 'web address',
     default: undefined,
     meaning:
-      'S3-compatible store for blobs, with its bucket: https://host:port/bucket or …/bucket/folder, which belongs to this ' +
-      'installation alone; default: files in the data directory',
+      'S3-compatible store for blobs, with its bucket: https://host:port/bucket or …/bucket/folder; bucket or folder ' +
+      'must belong to this installation alone; default: files in the data directory',
   },
-  S3_ACCESS_KEY: { kind: 'text', default: undefined, secret: true, meaning: 'access key of that store' },
-  S3_SECRET_KEY: { kind: 'text', default: undefined, secret: true, meaning: 'secret key of that store' },
-  S3_REGION: { kind: 'text', default: 'us-east-1', meaning: 'region of that store, where it has any' },
-  SMTP_URL: { kind: 'url', default: undefined, secret: true, meaning: 'mail server for e-mail actions; reserved' },
+  S3_ACCESS_KEY: { kind: 'text', default: undefined, secret: true, meaning: 'access key of the S3 store' },
+  S3_SECRET_KEY: { kind: 'text', default: undefined, secret: true, meaning: 'secret key of the S3 store' },
+  S3_REGION: { kind: 'text', default: 'us-east-1', meaning: 'region of the S3 store' },
+  SMTP_URL: { kind: 'url', default: undefined, secret: true, meaning: 'mail server; reserved, not used yet' },
   ALLOW_PRIVATE_ADDRESSES: {
     kind: 'switch',
     default: 'off',
-    meaning: 'on: user-given addresses (issuers, webhooks) may be loopback or private',
+    meaning: 'on: addresses that users enter (issuers, webhooks) may be loopback or private',
   },
   AUTH: {
     kind: 'text',
     default: 'on',
-    meaning: 'off, or a comma-separated list of services, switches authentication off there',
+    meaning: 'off: no authentication; a comma-separated list of APIs: no authentication there',
   },
   RATE_LIMIT_PER_CREDENTIAL: {
     kind: 'integer',
     default: '5000',
-    meaning: 'requests a second of one user, client or key on average, twice that at once; 0 is no limit',
+    meaning: 'requests a second of one user, client or key; bursts of twice as many are accepted; 0: no limit',
   },
   RATE_LIMIT_PER_ADDRESS: {
     kind: 'integer',
     default: '10000',
-    meaning: 'requests a second from one address on average, twice that at once; 0 is no limit',
+    meaning: 'requests a second from one address; bursts of twice as many are accepted; 0: no limit',
   },
   LOGIN_ATTEMPTS_PER_ACCOUNT: {
     kind: 'integer',
     default: '10',
-    meaning: 'wrong passwords or secrets in five minutes that lock an account',
+    meaning: 'number of wrong passwords or secrets within five minutes that locks an account',
   },
   LOGIN_ATTEMPTS_PER_ADDRESS: {
     kind: 'integer',
     default: '100',
-    meaning: 'wrong passwords or secrets in five minutes that lock an address',
+    meaning: 'number of wrong passwords or secrets within five minutes that locks an address',
   },
   LOGIN_LOCK_SECONDS: {
     kind: 'integer',
     default: '60',
-    meaning: 'first lock; each further one within a day is twice as long',
+    meaning: 'seconds of the first lockout; each further one within a day takes twice as long',
   },
   LOG_LEVEL: {
     kind: 'text',
     default: 'info',
     choices: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
-    meaning: 'least level that is logged',
+    meaning: 'lowest level that is logged',
   },
   LOG_FORMAT: {
     kind: 'text',
     default: 'auto',
     choices: ['auto', 'json', 'pretty'],
-    meaning: 'auto: readable on a terminal, JSON lines elsewhere',
+    meaning: 'format of the log; auto: readable on a terminal, JSON lines elsewhere',
   },
 } as const satisfies SettingTable
 

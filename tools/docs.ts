@@ -25,28 +25,28 @@ function configuration() {
   const parts = Object.entries(settingTables).map(
     ([owner, settings]) => `## ${owner}\n\n${table(['Setting', 'Default', 'Meaning'], rows(settings))}`,
   )
-  return `${note}# Settings\n\nEnvironment variables. An unknown \`WAYPOST_\` variable is an error that names the nearest known one.\n\n${parts.join('\n')}`
+  return `${note}# Settings\n\nSettings are environment variables. The platform does not start with an unknown \`WAYPOST_\` variable; the error names the most similar known one. A secret can also be read from a file that the variable with the ending \`_FILE\` names.\n\n${parts.join('\n')}`
 }
 
 function errors() {
   const rows = [...errorCatalogue.values()]
     .sort((a, b) => a.status - b.status || a.code.localeCompare(b.code))
     .map(({ code, status, template }) => [`${status}`, `\`${code}\``, template])
-  return `${note}# Errors\n\nEvery error that the platform can answer. The JSON around the text depends on the service: \`{message}\`, \`{error, details?}\` (tenant manager v2), \`{detail, message, …}\` (tenant manager v1).\n\n${table(['Status', 'Code', 'Text'], rows)}`
+  return `${note}# Errors\n\nEvery error that the platform returns. The JSON format depends on the API: \`{message}\`, \`{error, details?}\` (tenant manager v2), \`{detail, message, …}\` (tenant manager v1).\n\n${table(['Status', 'Code', 'Text'], rows)}`
 }
 
 function events() {
   const rows = [...eventCatalogue.values()]
     .sort((a, b) => a.name.localeCompare(b.name))
     .map(({ name, description }) => [`\`${name}\``, description])
-  return `${note}# Events\n\nFacts that services tell each other: written with the change, delivered at least once and in order for each key.\n\n${table(['Event', 'When'], rows)}`
+  return `${note}# Events\n\nServices publish these events. An event is stored in the transaction of the change and delivered at least once, in order for each key.\n\n${table(['Event', 'When'], rows)}`
 }
 
 function logs() {
   const rows = [...logCatalogue.values()]
     .sort((a, b) => a.text.localeCompare(b.text))
     .map(({ level, text, cause, action }) => [level, text, cause, action])
-  return `${note}# Log messages\n\nEvery message at level warn and above. The fields of a line name the object: endpoint, tenant, node, job; \`err\` holds the error.\n\n${table(['Level', 'Message', 'Cause', 'What to do'], rows)}`
+  return `${note}# Log messages\n\nEvery log message at level warn and above. The fields of a log line name the object (endpoint, tenant, node, job); \`err\` contains the error.\n\n${table(['Level', 'Message', 'Cause', 'What to do'], rows)}`
 }
 
 const document = await offlineApiDocument('http://127.0.0.1:8080')

@@ -2,67 +2,71 @@ import { defineSettings, type SettingsOf } from '../kernel/settings.ts'
 
 export const gatewaySettings = defineSettings(
   {
-    MQTT_PORT: { kind: 'port', default: '1883', meaning: 'MQTT for devices; 0 is any free port' },
+    MQTT_PORT: { kind: 'port', default: '1883', meaning: 'port for MQTT; 0: any free port' },
     MQTTS_PORT: {
       kind: 'port',
       default: '8883',
-      meaning: 'MQTT over TLS for devices, with optional client certificates; 0 is any free port',
+      meaning: 'port for MQTT over TLS, with optional client certificates; 0: any free port',
     },
     MQTTS_CERTIFICATE_FILE: {
       kind: 'path',
       default: undefined,
-      meaning: 'PEM chain for MQTT over TLS; default: one issued by the certificate authority of the platform',
+      meaning:
+        'PEM file with the certificate chain for MQTT over TLS; default: the certificate authority of the platform ' +
+        'issues one',
     },
-    MQTTS_KEY_FILE: { kind: 'path', default: undefined, meaning: 'PEM key of that certificate' },
+    MQTTS_KEY_FILE: { kind: 'path', default: undefined, meaning: 'PEM file with the private key of that certificate' },
     MQTT_CONNECT_TIMEOUT_SECONDS: {
       kind: 'integer',
       default: '10',
-      meaning: 'time that a new connection has for its CONNECT',
+      meaning: 'seconds within which a new connection must send CONNECT',
     },
     MQTT_CONNECTIONS_PER_ADDRESS: {
       kind: 'integer',
       default: '0',
       meaning:
-        'MQTT connections from one IPv4 address or IPv6 /64; 0: no limit of its own, because all devices may come through one proxy',
+        'greatest number of MQTT connections from one IPv4 address or IPv6 /64; 0: no limit, because all devices may ' +
+        'come through one proxy',
     },
     MQTT_STRANGERS_PER_ADDRESS: {
       kind: 'integer',
       default: '1000',
       meaning:
-        'MQTT connections from one IPv4 address or IPv6 /64 that have presented neither credentials nor a valid token yet; the next one ' +
-        'closes the oldest of them',
+        'greatest number of MQTT connections from one IPv4 address or IPv6 /64 that have presented neither credentials ' +
+        'nor a valid token; a further one closes the oldest of them',
     },
     MQTT_STRANGER_SECONDS: {
       kind: 'integer',
       default: '600',
       meaning:
-        'time that a connection without credentials has to name an endpoint by a valid token, before it is closed; 0 is for ever',
+        'seconds after which a connection is closed that has presented neither credentials nor a valid token; 0: never',
     },
     MQTT_QUEUED_MESSAGES: {
       kind: 'integer',
       default: '1000',
-      meaning: 'messages kept for the session of a client that is away',
+      meaning: 'greatest number of messages queued in the session of a disconnected client',
     },
     DEVICE_MESSAGES_PER_CONNECTION: {
       kind: 'integer',
       default: '2000',
-      meaning: 'messages a second from one connection; more are read later; 0 is no limit',
+      meaning: 'messages a second from one connection; further ones are read later; 0: no limit',
     },
     DEVICE_MESSAGES_PER_TENANT: {
       kind: 'integer',
       default: '50000',
-      meaning: 'messages a second from all devices of a tenant; more are read later; 0 is no limit',
+      meaning: 'messages a second from all devices of a tenant; further ones are read later; 0: no limit',
     },
     DEVICE_BYTES_PER_CONNECTION: {
       kind: 'integer',
       default: '4000000',
-      meaning: 'bytes of payload a second from one connection; more are read later; 0 is no limit',
+      meaning: 'payload bytes a second from one connection; further ones are read later; 0: no limit',
     },
     DEVICE_BYTES_PER_TENANT: {
       kind: 'integer',
       default: '50000000',
       meaning:
-        'bytes of payload a second from all devices of a tenant; more are read later, over HTTP refused with 429; 0 is no limit',
+        'payload bytes a second from all devices of a tenant; further ones are read later, or rejected with 429 over ' +
+        'HTTP; 0: no limit',
     },
   },
   (value) => ({

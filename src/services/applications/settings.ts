@@ -5,7 +5,7 @@ export const applicationsSettings = defineSettings(
     GENERATE_APPLICATION_NAMES: {
       kind: 'switch',
       default: 'off',
-      meaning: 'on: application names are generated and must not be given',
+      meaning: 'on: the platform generates application names, and requests must not contain one',
     },
   },
   (value) => ({

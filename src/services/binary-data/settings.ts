@@ -6,13 +6,13 @@ export const binaryDataSettings = defineSettings(
       kind: 'integer',
       default: '0',
       meaning:
-        'megabytes (10^6 bytes) of files and blobs that the endpoints of one tenant may keep, unless its package says ' +
-        'otherwise (`disk_size`); 0 is no limit',
+        'greatest size in megabytes (10^6 bytes) of all files and blobs of a tenant, unless its package says otherwise ' +
+        '(`disk_size`); 0: no limit',
     },
     UPLOAD_TOKEN_TTL_SECONDS: {
       kind: 'integer',
       default: '3600',
-      meaning: "lifetime of a device's upload token",
+      meaning: 'seconds that an upload token of a device is valid',
     },
   },
   (value) => ({

@@ -5,17 +5,17 @@ export const timeSeriesSettings = defineSettings(
     SERIES_PER_APPLICATION: {
       kind: 'integer',
       default: '10000',
-      meaning: 'time series values that an application may have; a sample with more is refused',
+      meaning: 'greatest number of time series values of an application; a sample with a further one is rejected',
     },
     LIVE_SUBSCRIPTIONS: {
       kind: 'integer',
       default: '1000',
-      meaning: 'how many may watch time series at the same time in this process',
+      meaning: 'greatest number of live streams on this node',
     },
     LIVE_SUBSCRIPTIONS_PER_TENANT: {
       kind: 'integer',
       default: '100',
-      meaning: 'how many of one tenant may watch time series at the same time in this process',
+      meaning: 'greatest number of live streams of one tenant on this node',
     },
   },
   (value) => ({

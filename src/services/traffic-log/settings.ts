@@ -5,9 +5,9 @@ export const trafficLogSettings = defineSettings(
     TRAFFIC_LOG_PAYLOAD_BYTES: {
       kind: 'integer',
       default: '16384',
-      meaning: 'longer payloads are cut in the traffic log, and marked so',
+      meaning: 'greatest payload in bytes that the traffic log stores; longer ones are cut and marked',
     },
-    TRAFFIC_LOG_DAYS: { kind: 'integer', default: '7', meaning: 'how long the traffic log keeps its records' },
+    TRAFFIC_LOG_DAYS: { kind: 'integer', default: '7', meaning: 'days that the traffic log keeps its records' },
   },
   (value) => ({
     payloadBytesMax: value.TRAFFIC_LOG_PAYLOAD_BYTES,
