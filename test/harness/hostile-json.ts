@@ -5,19 +5,27 @@ export const mebibyte = 1024 * 1024
 /** Items until the body is full, or there are so many of them. */
 type Make = (itemsMax?: number) => Buffer
 
-const filled =
-  (item: (n: number) => string, open = '[', close = ']'): Make =>
-  (itemsMax = Number.POSITIVE_INFINITY) => {
+/** The largest body is made once; a smaller one is its beginning. */
+function filled(item: (n: number) => string, open = '[', close = ']'): Make {
+  let whole: { content: Buffer; ends: number[] } | undefined
+  const fill = () => {
     const parts: string[] = []
-    let bytes = open.length + close.length
-    for (let n = 0; n < itemsMax; n++) {
+    const ends = [open.length]
+    for (let n = 0; ; n++) {
       const part = n === 0 ? item(n) : `,${item(n)}`
-      bytes += Buffer.byteLength(part)
-      if (bytes > mebibyte) break
+      const end = ends[n]! + Buffer.byteLength(part)
+      if (end + close.length > mebibyte) break
       parts.push(part)
+      ends.push(end)
     }
-    return Buffer.from(open + parts.join('') + close)
+    return { content: Buffer.from(open + parts.join('')), ends }
   }
+  return (itemsMax = Number.POSITIVE_INFINITY) => {
+    whole ??= fill()
+    const end = whole.ends[Math.min(itemsMax, whole.ends.length - 1)]
+    return Buffer.concat([whole.content.subarray(0, end), Buffer.from(close)])
+  }
+}
 const members = (item: (n: number) => string) => filled(item, '{', '}')
 const name = (n: number) => n.toString(36)
 

@@ -27,12 +27,12 @@ suite('no body of at most a mebibyte costs more than 60 ms of the processor', ()
     test(name, () => {
       const body = make()
       assert.ok(body.length <= mebibyte, `${body.length} bytes`)
-      const ms = threadMs(() => read(body))
+      const ms = threadMs(() => read(body), 60)
       assert.ok(ms < 60, `${ms} ms`)
     })
     test(`${name}, as many as are accepted`, () => {
       const body = largestAccepted(make, isAccepted)
-      const ms = threadMs(() => read(body))
+      const ms = threadMs(() => read(body), 60)
       assert.ok(ms < 60, `${ms} ms for ${body.length} bytes`)
     })
   }

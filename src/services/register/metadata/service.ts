@@ -153,7 +153,11 @@ const changeAs = (
 
 /** What was read can be written back as it is: reserved keys in it are passed over. */
 const replace = (deps: Deps, target: Target, metadata: Metadata) =>
-  changeAs(deps, target, (_, isReserved) => without(metadata, isReserved))
+  changeAs(deps, target, (_, isReserved) => {
+    // Before the difference is computed: a body may have twenty thousand keys.
+    checkKeyCount(metadata)
+    return without(metadata, isReserved)
+  })
 
 const patch = (deps: Deps, target: Target, operations: unknown[]) =>
   changeAs(deps, target, (row, isReserved) => {
