@@ -13,6 +13,7 @@ import { defineJob } from '../../src/kernel/jobs.ts'
 import { readMigrations } from '../../src/kernel/migrate.ts'
 import { backUp, connectionOf, masterKey, restore } from '../harness/backup.ts'
 import { client } from '../harness/client.ts'
+import { openCommands } from '../harness/commands.ts'
 import { throwAwayDirectory } from '../harness/database.ts'
 import { eventually } from '../harness/eventually.ts'
 import { furnish } from '../harness/gateway.ts'
@@ -120,11 +121,13 @@ async function aCameraAt(platform: RunningPlatform) {
   }
 }
 
+type Command = ReturnType<typeof openCommands>
+
 /** On a machine that has another master key, or none yet: nothing is made there for a backup that is refused. */
-async function elsewhere(file: string, keyFile: string) {
+async function elsewhere(command: Command, file: string, keyFile: string) {
   const directory = join(throwAwayDirectory(), 'new')
   const other = { WAYPOST_MASTER_KEY: 'another key of thirty-two letters' }
-  const run = (args: string[], environment = {}) => runCommand(['restore', file, ...args], { directory, environment })
+  const run = (args: string[], environment = {}) => command(['restore', file, ...args], { directory, environment })
   const [none, wrong, checked, both, missing] = await Promise.all([
     run([]),
     run([], other),
@@ -153,7 +156,8 @@ async function elsewhere(file: string, keyFile: string) {
 test('the commands: doctor, backup and restore beside a running platform', async () => {
   const platform = await startPlatform()
   const { directory } = platform
-  const run = (...args: string[]) => runCommand(args, { directory })
+  const command = openCommands()
+  const run = (...args: string[]) => command(args, { directory })
   const bootstrapFile = join(directory, 'bootstrap.json')
   const first = readFileSync(bootstrapFile, 'utf8')
   const file = join(throwAwayDirectory(), 'a.backup')
@@ -161,7 +165,7 @@ test('the commands: doctor, backup and restore beside a running platform', async
   await upload('/files/kept', 'in the backup')
   await upload('/binary-data', randomBytes(300_000))
 
-  const made = await run('backup', file)
+  const made = await runCommand(['backup', file], { directory })
   assert.equal(made.code, 0, made.stderr)
   assert.match(
     made.stdout,
@@ -169,7 +173,7 @@ test('the commands: doctor, backup and restore beside a running platform', async
   )
   const [again, checked, refused] = await Promise.all([
     run('backup', file),
-    runCommand(['restore', file, '--check'], { directory: join(directory, 'none') }),
+    command(['restore', file, '--check'], { directory: join(directory, 'none') }),
     run('restore', file),
   ])
   assert.match(made.stdout, /keep the master key that shows who made it: .*keys\/master\.key/)
@@ -180,7 +184,7 @@ test('the commands: doctor, backup and restore beside a running platform', async
     checked.stdout,
     /With 2 contents of files and blobs, 300 kB\.\n.*\nEvery checksum matches.\n.*--key-file/,
   )
-  await elsewhere(file, join(directory, 'keys', 'master.key'))
+  await elsewhere(command, file, join(directory, 'keys', 'master.key'))
   assert.equal(refused.code, 2, refused.stderr)
   assert.match(refused.stderr, /Nothing was changed\. Run it again with --yes/)
 
@@ -209,13 +213,13 @@ test('the commands: doctor, backup and restore beside a running platform', async
   assert.equal(killed.code, null)
   assert.equal((await download('kept')).status, 404)
   s3.trouble = () => undefined
-  const resumed = await runCommand(['restore', file, '--yes'], inS3)
+  const resumed = await command(['restore', file, '--yes'], inS3)
   assert.equal(resumed.code, 0, resumed.stderr)
   assert.match(resumed.stdout, /Wrote 1 content of files and blobs to the S3 store; 1 content lay there already/)
   assert.equal(s3.objects.size, 2)
   const [without, withThem, unclear] = await Promise.all([
-    runCommand(['backup', `${file}-2`], inS3),
-    runCommand(['backup', `${file}-3`, '--with-files'], inS3),
+    command(['backup', `${file}-2`], inS3),
+    command(['backup', `${file}-3`, '--with-files'], inS3),
     run('backup', `${file}-4`, '--with-files', '--without-files'),
   ])
   assert.match(without.stdout, /not in it: they lie in the S3 store, .*; --with-files takes them in/, without.stderr)
@@ -228,7 +232,7 @@ test('the commands: doctor, backup and restore beside a running platform', async
 
   writeFileSync(bootstrapFile, '{}')
   const before = statSync(bootstrapFile).mtimeMs
-  const restored = await run('restore', file, '--yes')
+  const restored = await runCommand(['restore', file, '--yes'], { directory })
   assert.equal(restored.code, 0, restored.stderr)
   await eventually(() => assert.ok(statSync(bootstrapFile).mtimeMs > before))
   assert.equal(readFileSync(bootstrapFile, 'utf8'), first)
@@ -238,7 +242,7 @@ test('the commands: doctor, backup and restore beside a running platform', async
   // With the addresses of the platform, which an operator would have set for both.
   const [{ port }, management] = [new URL(platform.baseUrl), new URL(platform.managementUrl)]
   const environment = { WAYPOST_PORT: port, WAYPOST_MANAGEMENT_PORT: management.port }
-  const doctor = (more = {}) => runCommand(['doctor'], { directory, environment: { ...environment, ...more } })
+  const doctor = (more = {}) => command(['doctor'], { directory, environment: { ...environment, ...more } })
   const health = await doctor()
   assert.equal(health.code, 0, health.stdout)
   assert.match(health.stdout, /✓ The platform runs at .* and is ready/)

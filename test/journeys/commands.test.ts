@@ -4,12 +4,16 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { client, requestToken } from '../harness/client.ts'
+import { openCommands } from '../harness/commands.ts'
 import { eventually } from '../harness/eventually.ts'
 import { runCommand, startPlatform, usedDirectory } from '../harness/platform.ts'
 
 const directory = await usedDirectory()
 
-const command = (...args: string[]) => runCommand(args, { directory })
+/** As a process of its own. */
+const process = (...args: string[]) => runCommand(args, { directory })
+const commands = openCommands()
+const command = (...args: string[]) => commands(args, { directory })
 
 test('users and keys are made and taken back beside a running platform', async () => {
   const platform = await startPlatform({ directory })
@@ -22,13 +26,13 @@ test('users and keys are made and taken back beside a running platform', async (
       password,
     })
 
-  const added = await command('user', 'add', 'ada', '--role', 'tenant-admin')
+  const added = await process('user', 'add', 'ada', '--role', 'tenant-admin')
   assert.equal(added.code, 0, added.stderr)
   const first = added.stdout.match(/Password: (\S+)/)![1]!
   const token = await login('ada', first)
   assert.equal(token.status, 200)
   assert.match((await command('user', 'list')).stdout, /^ada$/m)
-  const twice = await command('user', 'add', 'ada')
+  const twice = await process('user', 'add', 'ada')
   assert.equal(twice.code, 1)
   assert.match(twice.stderr, /^waypost: .*ada.*\n$/)
   assert.match((await command('user', 'add', 'eve', '--role', 'nonsense')).stderr, /^waypost: .*nonsense/)
@@ -40,7 +44,7 @@ test('users and keys are made and taken back beside a running platform', async (
   const asAda = client(baseUrl, { authorization: `Bearer ${token.body.access_token}` })
   assert.equal((await asAda('GET /iam/api/v1/me')).status, 401, 'a new password ends what was open')
 
-  const made = await command('key', 'create', 'probe', '--scope', 'application:read')
+  const made = await process('key', 'create', 'probe', '--scope', 'application:read')
   assert.equal(made.code, 0, made.stderr)
   const [, id, key] = made.stdout.match(/API key (\S+) of client \S+: (\S+)/)!
   const withKey = client(baseUrl, { 'x-identity-api-key': key! })
@@ -66,7 +70,7 @@ test('users and keys are made and taken back beside a running platform', async (
 })
 
 test('without a platform the commands bring up the database themselves and put it away again', async () => {
-  assert.match((await command('user', 'list', '--tenant', 'platform')).stdout, /^admin$/m)
+  assert.match((await process('user', 'list', '--tenant', 'platform')).stdout, /^admin$/m)
   assert.match((await command('migrate')).stdout, /Nothing to do/)
   assert.equal((await command('user', 'remove', 'ada')).code, 0)
   const last = await command('user', 'remove', 'admin')
@@ -92,7 +96,7 @@ test('mistakes are said in one line', async () => {
 })
 
 test('the settings and the API reference are printed', async () => {
-  const shown = await runCommand(['config'], {
+  const shown = await commands(['config'], {
     directory,
     environment: { WAYPOST_MASTER_KEY: 'x'.repeat(40), WAYPOST_HOST: '127.0.0.2' },
   })

@@ -1,0 +1,44 @@
+/**
+ * Commands of the program without a process each: reading the modules takes ten times as long as most commands. Whether a
+ * process ends by itself after a command is for `runCommand` (platform.ts) to show.
+ */
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { resolve } from 'node:path'
+import { atTheEnd } from './database.ts'
+import { environmentOf } from './platform.ts'
+
+export interface CommandRequest {
+  args: string[]
+  environment: Record<string, string>
+}
+
+export interface CommandResult {
+  code: number
+  stdout: string
+  stderr: string
+}
+
+/** Starts one process that runs all commands in turn, until the tests of the file are over. */
+export function openCommands() {
+  const host = fork(resolve(import.meta.dirname, 'command-host.ts'))
+  const ended = once(host, 'close').then(([code, signal]) => {
+    throw new Error(`the process of commands ended: ${code ?? signal}`)
+  })
+  ended.catch(() => {})
+  atTheEnd(() => void host.disconnect())
+  let last: Promise<unknown> = Promise.resolve()
+
+  async function run(request: CommandRequest): Promise<CommandResult> {
+    host.send(request)
+    const [result] = (await Promise.race([once(host, 'message'), ended])) as [CommandResult]
+    return result
+  }
+
+  return (args: string[], options: { directory: string; environment?: Record<string, string> }) => {
+    const environment = environmentOf(options.directory, options.environment) as Record<string, string>
+    const result = last.then(() => run({ args, environment }))
+    last = result.catch(() => {})
+    return result
+  }
+}
