@@ -6,23 +6,23 @@ interface OfEndpoints {
   endpointIds: string[]
   /** ISO 8601. */
   at: string
-  /** The process that has, or had, the connections. */
+  /** The node that has, or had, the connections. */
   nodeId: string
 }
 
-// What happens to one endpoint is told in order; applications do not wait for each other.
+// Events of one application are delivered in order; applications do not wait for each other.
 const key = ({ applicationName }: { applicationName: string }) => applicationName
 
 export const EndpointsConnected = defineEvent<OfEndpoints>('gateway.endpoints.connected', {
-  description: 'Endpoints have a connection now, or moved to another one (9/ELCE), up to 100 in one event',
+  description: 'Endpoints got a connection, or moved to another one (9/ELCE); up to 100 in one event',
   key,
   bulky: true,
 })
 
 export const EndpointsDisconnected = defineEvent<OfEndpoints>('gateway.endpoints.disconnected', {
   description:
-    'Endpoints have no connection any more (9/ELCE): it ended, or the token did, or they speak over another one; up to 100 ' +
-    'in one event',
+    'Endpoints lost their connection (9/ELCE): it ended, their token became invalid, or they use another ' +
+    'connection; up to 100 in one event',
   key,
   bulky: true,
 })

@@ -1,41 +1,45 @@
 import { defineEvent } from '../kernel/bus.ts'
 import type { RealmStatus } from './contract.ts'
 
-/** Whatever is cached of the realm (settings, clients, keys, built-in roles) is out of date. */
+/** Invalidates everything that is cached of the realm: settings, clients, keys, built-in roles. */
 export const RealmChanged = defineEvent<{ tenantId: string }>('identity.realm.changed', {
   description: 'A realm, its clients, keys or built-in roles changed',
 })
 
 export const RealmStatusChanged = defineEvent<{ tenantId: string; status: RealmStatus }>(
   'identity.realm.status-changed',
-  { description: 'A realm became available, suspended, disabled or deleted: only AVAILABLE ones log in and talk' },
+  {
+    description:
+      'A realm became available, suspended, disabled or deleted; only users and devices of AVAILABLE realms ' +
+      'can log in',
+  },
 )
 
 /** `id` is `jti:…` of one access token or `sid:…` of a login; `expiresAt` in epoch seconds. */
 export const TokensDenied = defineEvent<{ tenantId: string; ids: string[]; expiresAt: number }>(
   'identity.tokens.denied',
-  { description: 'Access tokens ended before they expired: revoked, logged out, or their user is gone' },
+  { description: 'Access tokens ended before they expired, by revocation, logout or deletion of their user' },
 )
 
-/** Without a subject: whatever anybody in the tenant may do has to be looked up again. */
+/** Without a subject, the permissions of all subjects of the tenant have to be read again. */
 export const AccessChanged = defineEvent<{
   tenantId: string
   subject?: { type: 'user' | 'client' | 'api-key'; id: string }
 }>('identity.access.changed', {
-  description: 'Roles, grants, a user or an API key changed: what a subject may do is another',
+  description: 'Roles, grants, a user or an API key changed, and with them the permissions of a subject',
 })
 
-/** Apart from AccessChanged because it is frequent and only ever adds: caches take it in without asking again. */
+/** Differs from AccessChanged, because it is frequent and only adds permissions: caches add them without a read. */
 export const CreatorGranted = defineEvent<{
   tenantId: string
   subject: { type: 'user' | 'client'; id: string }
   resource: string
-}>('identity.creator.granted', { description: 'Who created a resource holds every scope on it' })
+}>('identity.creator.granted', { description: 'The creator of a resource got every scope on it' })
 
 export const PasswordChanged = defineEvent<{ tenantId: string; username: string }>('identity.password.changed', {
-  description: 'A user has another password: whoever has noted the old one can forget it',
+  description: 'The password of a user changed',
 })
 
 export const IssuersChanged = defineEvent<{ tenantId: string; issuer: string }>('identity.issuers.changed', {
-  description: "An external issuer was registered or removed: its tokens count, or count no more, as the tenant's",
+  description: 'A tenant registered or removed an external issuer, whose tokens are accepted from now on, or no longer',
 })

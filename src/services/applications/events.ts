@@ -11,13 +11,13 @@ export interface ConfigurationEvent {
   tenantId: string
   instance: string
   level: 'tenant' | 'application' | 'version'
-  /** From the level of the application on. */
+  /** Set on the levels application and version. */
   applicationName?: string
-  /** On the level of the version. */
+  /** Set on the level version. */
   versionName?: string
 }
 
-// What happens to one application is told in order; applications do not wait for each other.
+// Events of one application are delivered in order; applications do not wait for each other.
 const key = ({ applicationName }: ApplicationEvent) => applicationName
 
 export const ApplicationCreated = defineEvent<ApplicationEvent>('applications.application.created', {
@@ -29,7 +29,7 @@ export const ApplicationUpdated = defineEvent<ApplicationEvent>('applications.ap
   key,
 })
 export const ApplicationDeleted = defineEvent<ApplicationEvent>('applications.application.deleted', {
-  description: 'An application was deleted; the deletion of each of its versions was told before',
+  description: 'An application was deleted; the deletion of each of its versions was published before',
   key,
 })
 export const VersionCreated = defineEvent<VersionEvent>('applications.version.created', {

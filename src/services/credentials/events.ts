@@ -1,13 +1,13 @@
 import { defineEvent } from '../../kernel/bus.ts'
 import type { CredentialState } from './states.ts'
 
-/** Which credentials: basic ones carry their username, X.509 ones their serial number (base 10). */
+/** Identifies credentials: basic ones by their username, X.509 ones by their serial number (base 10). */
 export type CredentialEvent = { tenantId: string; credentialId: string } & (
   | { kind: 'basic'; username: string }
   | { kind: 'x509'; serialNumber: string }
 )
 
-// What happens to one credential is told in order; credentials do not wait for each other.
+// Events of one credential are delivered in order; credentials do not wait for each other.
 const key = ({ credentialId }: { credentialId: string }) => credentialId
 
 export const CredentialCreated = defineEvent<CredentialEvent>('credentials.credential.created', {
@@ -18,13 +18,13 @@ export const CredentialStateChanged = defineEvent<CredentialEvent & { from: Cred
   'credentials.credential.state-changed',
   {
     description:
-      'Client credentials moved from one state to another (22/CAP); Suspended and Revoked end every connection that ' +
-      'was authenticated with them',
+      'The state of client credentials changed (22/CAP); Suspended and Revoked end every connection that was ' +
+      'authenticated with them',
     key,
   },
 )
 export const CredentialPasswordChanged = defineEvent<CredentialEvent>('credentials.credential.password-changed', {
-  description: 'Basic credentials got another password; connections that stand are not ended',
+  description: 'The password of basic credentials changed; open connections are kept',
   key,
 })
 export const CredentialDeleted = defineEvent<CredentialEvent>('credentials.credential.deleted', {
@@ -32,7 +32,7 @@ export const CredentialDeleted = defineEvent<CredentialEvent>('credentials.crede
   key,
 })
 export const TenantCredentialsDeleted = defineEvent<{ tenantId: string }>('credentials.tenant.forgotten', {
-  description: 'All credentials and the certificate authority of a deleted tenant are gone',
+  description: 'All credentials and the certificate authority of a deleted tenant were deleted',
 })
 export const CertificateExpiresSoon = defineEvent<{
   tenantId: string
@@ -42,6 +42,6 @@ export const CertificateExpiresSoon = defineEvent<{
   /** ISO 8601. */
   invalidAfter: string
 }>('credentials.certificate.expires-soon', {
-  description: 'A client certificate that is not revoked expires within 30 days; told once for each certificate',
+  description: 'A client certificate that is not revoked expires within 30 days; published once for each certificate',
   key,
 })

@@ -9,14 +9,14 @@ interface OfEndpoint extends OfApplication {
   endpointId: string
 }
 
-// Told by the batch, for one application at a time; what happens to one endpoint is told in order.
+// Batches are published for one application at a time; events of one endpoint are delivered in order.
 const byApplication = ({ applicationName }: OfApplication) => applicationName
 const byEndpoint = ({ endpointId }: OfEndpoint) => endpointId
 
 export const EndpointRegistered = defineEvent<OfApplication & { versionName: string; endpointIds: string[] }>(
   'register.endpoint.registered',
   {
-    description: 'Endpoints were registered in a version (9/ELCE), as many in one event as a message takes',
+    description: 'Endpoints were registered in a version (9/ELCE); long lists are divided into several events',
     key: byApplication,
   },
 )
@@ -25,8 +25,9 @@ export const EndpointUnregistered = defineEvent<OfApplication & { endpointIds: s
   'register.endpoint.unregistered',
   {
     description:
-      'Endpoints were unregistered (9/ELCE), as many in one event as a message takes: whatever a service keeps of them ' +
-      'goes too, but an endpoint that was registered anew under the id since `unregisteredDate` stays',
+      'Endpoints were unregistered (9/ELCE); long lists are divided into several events. Services delete their ' +
+      'data of these endpoints, except data of an endpoint that was registered again with the same id after ' +
+      '`unregisteredDate`',
     key: byApplication,
   },
 )
@@ -45,12 +46,16 @@ export interface MetadataDifference {
 
 export const MetadataUpdated = defineEvent<OfEndpoint & { versionName: string } & MetadataDifference>(
   'register.endpoint.metadata-updated',
-  { description: 'Metadata of an endpoint changed (15/EME): keys with their values as JSON texts', key: byEndpoint },
+  { description: 'Metadata of an endpoint changed (15/EME); values are JSON texts', key: byEndpoint },
 )
 
 export const RelationsUpdated = defineEvent<{ tenantId: string; linked: Relation[]; unlinked: Relation[] }>(
   'register.relations.updated',
-  { description: 'Endpoints were linked or unlinked (24/EPRMP); an unregistered endpoint loses its relations untold' },
+  {
+    description:
+      'Endpoints were linked or unlinked (24/EPRMP); not published when an unregistered endpoint loses its ' +
+      'relations',
+  },
 )
 
 interface OfFilter extends OfApplication {
@@ -59,28 +64,28 @@ interface OfFilter extends OfApplication {
 const byFilter = ({ filterId }: OfFilter) => filterId
 
 export const FilterPending = defineEvent<OfFilter>('register.filter.pending', {
-  description: 'A filter is new or has a new query, and its endpoints are being found (18/EFE)',
+  description: 'A filter was created or got a new query, and its members are being searched (18/EFE)',
   key: byFilter,
 })
 
 export const FilterActivated = defineEvent<OfFilter>('register.filter.activated', {
-  description: 'The endpoints of a filter are found (18/EFE): it can be used, and they are all that it matches now',
+  description: 'The members of a filter are found (18/EFE); the filter can be used',
   key: byFilter,
 })
 
 export const FilterDeleted = defineEvent<OfFilter>('register.filter.deleted', {
-  description: 'A filter was deleted (18/EFE), alone or with its application; of a deleted tenant it is not told',
+  description: 'A filter was deleted (18/EFE), alone or with its application; not published when a tenant is deleted',
   key: byFilter,
 })
 
 export const EndpointsMatched = defineEvent<OfFilter & { endpointIds: string[] }>('register.filter.matched', {
-  description: 'Endpoints came to match an active filter (18/EFE), as many in one event as a message takes',
+  description: 'Endpoints began to match an active filter (18/EFE); long lists are divided into several events',
   key: byFilter,
 })
 
 export const EndpointsUnmatched = defineEvent<OfFilter & { endpointIds: string[] }>('register.filter.unmatched', {
   description:
-    'Endpoints match an active filter no more, or were unregistered (18/EFE), as many in one event as a message takes; ' +
-    'when a filter gets a new query, its new endpoints are told as a whole by its activation',
+    'Endpoints ceased to match an active filter, or were unregistered (18/EFE); long lists are divided into ' +
+    'several events. Not published when a filter gets a new query: its activation replaces all members',
   key: byFilter,
 })

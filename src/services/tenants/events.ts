@@ -2,22 +2,22 @@ import { defineEvent } from '../../kernel/bus.ts'
 import type { TenantStatus } from './states.ts'
 
 export const TenantRegistered = defineEvent<{ tenantId: string }>('tenants.tenant.registered', {
-  description: 'A tenant was registered; its realm is still being built',
+  description: 'A tenant was registered; its realm is being built',
 })
 
 export const TenantAvailable = defineEvent<{ tenantId: string }>('tenants.tenant.available', {
-  description: 'The realm of a new tenant is built: it may log in and talk for the first time',
+  description: 'The realm of a new tenant was built; its users and devices can log in',
 })
 
 export const TenantUpdated = defineEvent<{ tenantId: string; changed: string[] }>('tenants.tenant.updated', {
-  description: 'Fields of a tenant changed; `changed` names them in the words of the interface',
+  description: 'Fields of a tenant changed; `changed` contains their names in the API',
 })
 
 export const TenantStatusChanged = defineEvent<{ tenantId: string; from: TenantStatus; to: TenantStatus }>(
   'tenants.tenant.status-changed',
-  { description: 'A tenant moved from one status to another; only AVAILABLE tenants log in and talk' },
+  { description: 'The status of a tenant changed; only users and devices of AVAILABLE tenants can log in' },
 )
 
 export const TenantDeleted = defineEvent<{ tenantId: string }>('tenants.tenant.deleted', {
-  description: 'A tenant was unregistered: whatever a service keeps of it goes too',
+  description: 'A tenant was deleted; services delete their data of it',
 })

@@ -5,7 +5,7 @@ export interface StoredPoint {
   endpointId: string
   versionName: string
   seriesName: string
-  /** ISO 8601, as is the time at which the platform had it. */
+  /** ISO 8601, like `ingestionTimestamp`, the time at which the platform received the point. */
   timestamp: string
   ingestionTimestamp: string
   values: Record<string, Value>
@@ -15,8 +15,8 @@ export const PointsStored = defineEvent<{ tenantId: string; applicationName: str
   'time-series.points.stored',
   {
     description:
-      'Points of an application were stored (14/TSTP), by devices or by PUT, up to 500 in one event; put together only where ' +
-      'somebody listens',
+      'Points of an application were stored (14/TSTP), by devices or by PUT; up to 500 in one event; published ' +
+      'only if a service handles it',
     key: ({ applicationName }) => applicationName,
     bulky: true,
   },
@@ -28,17 +28,17 @@ export const NumbersForgotten = defineEvent<{
   endpointIds?: string[]
 }>('time-series.numbers.forgotten', {
   description:
-    'Endpoints, or series of an application or tenant, have no numbers any more: whoever remembers them forgets',
+    'Endpoints, or series of an application or tenant, lost their numbers; caches of these numbers are invalid',
 })
 
-/** Some or all samples of one message. */
+/** Contains some or all samples of one message. */
 export interface ReceivedSamples {
   endpointId: string
   versionName: string
   /** ISO 8601. */
   receivedAt: string
   correlationId: string
-  /** As they were stored: with metadata where the application asks for it. */
+  /** Samples as they were stored, with metadata if the application enables enrichment. */
   samples: unknown[]
 }
 
@@ -46,8 +46,8 @@ export const SamplesReceived = defineEvent<{ tenantId: string; applicationName: 
   'time-series.samples.received',
   {
     description:
-      'Samples of devices of an application came and were stored (13/DSTP), up to 500 in one event, before their devices got ' +
-      'the acknowledgement; put together only where somebody listens',
+      'Samples of devices of an application were received and stored (13/DSTP), before the devices got their ' +
+      'acknowledgement; up to 500 in one event; published only if a service handles it',
     key: ({ applicationName }) => applicationName,
     bulky: true,
   },
