@@ -1,4 +1,4 @@
-# Sourced with $root set: makes node_modules fit package-lock.json and sets $runtime to Node.js 24.
+# Source this file with $root set. It installs the packages of package-lock.json and sets $runtime to Node.js 24.
 stamp=$root/node_modules/.installed-lock.json
 runtime=$root/node_modules/.bin/node
 
@@ -17,12 +17,12 @@ is_new_enough() {
 
 cmp -s "$root/package-lock.json" "$stamp" || install_packages
 if ! is_new_enough "$runtime"; then
-  # No pinned runtime is published for this platform: the machine's own will do when it is new enough.
+  # No package with Node.js exists for this system: use the installed Node.js if it is new enough.
   machine=$(command -v node)
   if is_new_enough "$machine"; then
     runtime=$machine
   else
-    install_packages # perhaps somebody has removed it
+    install_packages # the package may have been removed
     is_new_enough "$runtime" || {
       echo "Waypost needs Node.js 24 or newer on this platform; $machine is $("$machine" --version)" >&2
       exit 1
