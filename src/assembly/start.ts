@@ -4,7 +4,7 @@ import type { Config } from '../config.ts'
 import { Identity } from '../identity/contract.ts'
 import type { AnyService, OpenDoors } from '../kernel/define-service.ts'
 import { openManagement } from '../kernel/health.ts'
-import { createHttpServer } from '../kernel/http/server.ts'
+import { createHttpServer, type HttpServer } from '../kernel/http/server.ts'
 import { hostInUrl, listening } from '../kernel/listening.ts'
 import type { Log } from '../kernel/log.ts'
 import { createPeriodic } from '../kernel/periodic.ts'
@@ -72,23 +72,7 @@ export async function startPlatform(
     const stopWatching = kit.descriptors.watch()
     closers.push(async () => stopWatching())
 
-    const doors = [...built.values()].flatMap((service) => service.http ?? [])
-    const http = createHttpServer({
-      baseUrl: () => baseUrl,
-      log,
-      metrics: kit.metrics,
-      authenticate: house.ask(Identity).authenticate,
-      openDoor: openDoors(config.openDoors, log, [...doors.map(({ name }) => name), ...Object.keys(reservedDoors)]),
-      rateLimit: config.rateLimit,
-      scopes: kit.scopes,
-      trustProxy: config.trustProxy,
-      connections: {
-        share: kit.descriptors.http,
-        perAddress: config.connections.httpPerAddress || kit.descriptors.http.perAddress,
-        acceptFailed: (error) => kit.descriptors.acceptFailed('http', error),
-      },
-    })
-    for (const door of doors) http.mount(door)
+    const http = createHttp(config, log, house, () => baseUrl)
     mountFrontPages(http, { baseUrl: () => baseUrl, report: management.report })
 
     closers.push(() => kit.jobs.stop())
@@ -141,4 +125,26 @@ export async function startPlatform(
     await stop().catch((problem) => log.warn({ err: problem }, 'closing after a failed start had a problem too'))
     throw error
   }
+}
+
+/** The HTTP server with the routes of all services; it does not listen yet. */
+function createHttp(config: Config, log: Log, { kit, built, ask }: House, baseUrl: () => string): HttpServer {
+  const doors = [...built.values()].flatMap((service) => service.http ?? [])
+  const http = createHttpServer({
+    baseUrl,
+    log,
+    metrics: kit.metrics,
+    authenticate: ask(Identity).authenticate,
+    openDoor: openDoors(config.openDoors, log, [...doors.map(({ name }) => name), ...Object.keys(reservedDoors)]),
+    rateLimit: config.rateLimit,
+    scopes: kit.scopes,
+    trustProxy: config.trustProxy,
+    connections: {
+      share: kit.descriptors.http,
+      perAddress: config.connections.httpPerAddress || kit.descriptors.http.perAddress,
+      acceptFailed: (error) => kit.descriptors.acceptFailed('http', error),
+    },
+  })
+  for (const door of doors) http.mount(door)
+  return http
 }

@@ -90,16 +90,6 @@ export function createFileDescriptors(options: {
   const { log, metrics } = options
   const shares = shareDescriptors(options.limit ?? readDescriptorLimit(), options.configured)
   const { limit, reserve } = shares
-  const refusals = metrics.counter(
-    'waypost_connections_refused_total',
-    'Connections closed because a limit of connections was reached',
-    ['listener', 'reason'],
-  )
-  const evictions = metrics.counter(
-    'waypost_connections_evicted_total',
-    'Idle or unauthenticated connections closed to make room for new ones when a limit of connections was reached',
-    ['listener', 'reason'],
-  )
   const exhaustions = metrics.counter(
     'waypost_file_descriptors_exhausted_total',
     'Times that no file descriptor was free: for a connection (accept), or for the probe of every second',
@@ -107,34 +97,7 @@ export function createFileDescriptors(options: {
   )
   let exhaustedAt = Number.NEGATIVE_INFINITY
 
-  function share(listener: Listener, max: number, evictable: string): ConnectionShare {
-    const logged = { total: logLimit(), address: logLimit() }
-    const loggedEvictions = { total: logLimit(), address: logLimit() }
-    return {
-      max,
-      perAddress: Math.min(max, Math.max(addressMin, Math.floor(max * addressShare))),
-      open: 0,
-      refused(reason, address) {
-        refusals.inc({ listener, reason })
-        logged[reason]((refused) => {
-          const detail = { listener, address, refused, open: this.open, max }
-          if (reason === 'total') log.warn(detail, 'connection limit reached; refusing new connections')
-          else log.warn(detail, 'connection limit of one address reached; refusing new connections from it')
-        })
-      },
-      evicted(reason, address) {
-        evictions.inc({ listener, reason })
-        loggedEvictions[reason]((evicted) => {
-          const detail = { listener, address, evicted, open: this.open, max }
-          if (reason === 'total')
-            log.warn(detail, `connection limit reached; closing the oldest ${evictable} connections`)
-          else log.warn(detail, `connection limit of one address reached; closing its oldest ${evictable} connections`)
-        })
-      },
-    }
-  }
-  const http = share('http', shares.http, 'idle')
-  const mqtt = share('mqtt', shares.mqtt, 'unauthenticated')
+  const { http, mqtt } = connectionShares(shares, log, metrics)
   metrics.gauge('waypost_connections_open', 'Open connections', ['listener'], (gauge) => {
     gauge.set({ listener: 'http' }, http.open)
     gauge.set({ listener: 'mqtt' }, mqtt.open)
@@ -188,6 +151,47 @@ export function createFileDescriptors(options: {
       return { limit, reserve, http: shown(http), mqtt: shown(mqtt) }
     },
   }
+}
+
+/** The shares of both protocols, with their metrics. */
+function connectionShares(shares: Shares, log: Log, metrics: Metrics): Record<Listener, ConnectionShare> {
+  const refusals = metrics.counter(
+    'waypost_connections_refused_total',
+    'Connections closed because a limit of connections was reached',
+    ['listener', 'reason'],
+  )
+  const evictions = metrics.counter(
+    'waypost_connections_evicted_total',
+    'Idle or unauthenticated connections closed to make room for new ones when a limit of connections was reached',
+    ['listener', 'reason'],
+  )
+  function share(listener: Listener, max: number, evictable: string): ConnectionShare {
+    const logged = { total: logLimit(), address: logLimit() }
+    const loggedEvictions = { total: logLimit(), address: logLimit() }
+    return {
+      max,
+      perAddress: Math.min(max, Math.max(addressMin, Math.floor(max * addressShare))),
+      open: 0,
+      refused(reason, address) {
+        refusals.inc({ listener, reason })
+        logged[reason]((refused) => {
+          const detail = { listener, address, refused, open: this.open, max }
+          if (reason === 'total') log.warn(detail, 'connection limit reached; refusing new connections')
+          else log.warn(detail, 'connection limit of one address reached; refusing new connections from it')
+        })
+      },
+      evicted(reason, address) {
+        evictions.inc({ listener, reason })
+        loggedEvictions[reason]((evicted) => {
+          const detail = { listener, address, evicted, open: this.open, max }
+          if (reason === 'total')
+            log.warn(detail, `connection limit reached; closing the oldest ${evictable} connections`)
+          else log.warn(detail, `connection limit of one address reached; closing its oldest ${evictable} connections`)
+        })
+      },
+    }
+  }
+  return { http: share('http', shares.http, 'idle'), mqtt: share('mqtt', shares.mqtt, 'unauthenticated') }
 }
 
 /** The process's limit (EMFILE), or that of the whole system (ENFILE). */

@@ -48,127 +48,150 @@ export interface GroupCommitOptions<G extends Group> {
 
 interface Batch<G> {
   group: G
-  /** As it was counted last. */
+  /** As they were counted last. */
   bytes: number
   promise: Promise<void>
   settle(error?: unknown): void
-  /** Its callers have been told. */
+  /** The callers have their result. */
   over: boolean
 }
 
 const pauseMaxMs = 2000
+const waitMs = 30_000
+
+/** The batches of one writer. */
+interface Writer<G extends Group> extends GroupCommitOptions<G> {
+  written: ReturnType<Metrics['counter']>
+  failed: ReturnType<Metrics['counter']>
+  open: Batch<G> | undefined
+  sealed: Batch<G>[]
+  flushing: Set<Promise<void>>
+  pendingBytes: number
+  lastBegan: number
+  scheduled: boolean
+}
 
 export function createGroupCommit<G extends Group>(options: GroupCommitOptions<G>): GroupCommit<G> {
-  const { name, log, metrics, everyMs, atOnce, patienceMs = 30_000 } = options
-  const written = metrics.counter(`waypost_${name}_rows_total`, 'Rows that were stored')
-  const failed = metrics.counter(`waypost_${name}_failures_total`, 'Writes that did not succeed')
-  metrics.gauge(`waypost_${name}_pending_bytes`, 'What waits to be stored', [], (gauge) => gauge.set(pendingBytes))
-
-  let open: Batch<G> | undefined
-  const sealed: Batch<G>[] = []
-  const flushing = new Set<Promise<void>>()
-  let pendingBytes = 0
-  let lastBegan = Number.NEGATIVE_INFINITY
-  let scheduled = false
-
-  function newBatch(): Batch<G> {
-    const { promise, resolve, reject } = Promise.withResolvers<void>()
-    promise.catch(() => {}) // heard by those who wait; nobody has to
-    const group = options.create()
-    const batch: Batch<G> = {
-      group,
-      bytes: 0,
-      promise,
-      over: false,
-      settle(error) {
-        if (batch.over) return
-        batch.over = true
-        clearTimeout(patience)
-        pendingBytes -= batch.bytes
-        if (error === undefined) resolve()
-        else reject(error)
-      },
-    }
-    const patience = setTimeout(() => {
-      log.error(
-        { writer: name, rows: group.count },
-        'rows could not be written for too long: their callers were refused',
-      )
-      batch.settle(Unavailable())
-    }, patienceMs)
-    return batch
+  const { name, metrics } = options
+  const writer: Writer<G> = {
+    ...options,
+    written: metrics.counter(`waypost_${name}_rows_total`, 'Rows that were stored'),
+    failed: metrics.counter(`waypost_${name}_failures_total`, 'Writes that did not succeed'),
+    open: undefined,
+    sealed: [],
+    flushing: new Set(),
+    pendingBytes: 0,
+    lastBegan: Number.NEGATIVE_INFINITY,
+    scheduled: false,
   }
-
-  function schedule() {
-    if (scheduled || flushing.size >= atOnce || (sealed.length === 0 && !open)) return
-    scheduled = true
-    const wait = sealed.length > 0 ? 0 : lastBegan + everyMs - monotonicMs()
-    if (wait > 0) setTimeout(begin, wait)
-    else setImmediate(begin)
-  }
-
-  function begin() {
-    scheduled = false
-    const batch = sealed.shift() ?? open
-    if (!batch) return
-    if (batch === open) open = undefined
-    lastBegan = monotonicMs()
-    const flush = flushOf(batch).finally(() => {
-      flushing.delete(flush)
-      schedule()
-    })
-    flushing.add(flush)
-    schedule()
-  }
-
-  async function flushOf(batch: Batch<G>) {
-    for (let attempt = 0; !batch.over; attempt++) {
-      try {
-        await options.write(batch.group, attempt)
-        written.inc(batch.group.count)
-        return batch.settle()
-      } catch (error) {
-        failed.inc()
-        const again = options.mayPass(error)
-        log.error({ err: error, writer: name, rows: batch.group.count, again }, 'rows could not be written')
-        if (!again) batch.settle(error)
-        else await sleep(Math.min(pauseMaxMs, 50 * 2 ** attempt))
-      }
-    }
-    options.abandoned?.(batch.group)
-  }
-
+  metrics.gauge(`waypost_${name}_pending_bytes`, 'What waits to be stored', [], (gauge) =>
+    gauge.set(writer.pendingBytes),
+  )
   return {
-    current() {
-      if (pendingBytes > options.pendingBytesMax) throw Unavailable()
-      if (open?.over) {
-        options.abandoned?.(open.group)
-        open = undefined
-      }
-      open ??= newBatch()
-      return open.group
-    },
-    committed() {
-      const batch = open!
-      const { bytes, isFull } = batch.group
-      pendingBytes += bytes - batch.bytes
-      batch.bytes = bytes
-      if (isFull) {
-        sealed.push(batch)
-        open = undefined
-      }
-      schedule()
-      return batch.promise
-    },
+    current: () => current(writer),
+    committed: () => committed(writer),
     async settled() {
-      const waiting = [open, ...sealed].map((batch) => batch?.promise)
-      await Promise.allSettled([...flushing, ...waiting])
+      const waiting = [writer.open, ...writer.sealed].map((batch) => batch?.promise)
+      await Promise.allSettled([...writer.flushing, ...waiting])
     },
     async drained() {
-      while (open || sealed.length > 0 || flushing.size > 0) {
-        begin()
-        await Promise.all(flushing)
+      while (writer.open || writer.sealed.length > 0 || writer.flushing.size > 0) {
+        begin(writer)
+        await Promise.all(writer.flushing)
       }
     },
   }
+}
+
+function current<G extends Group>(writer: Writer<G>): G {
+  if (writer.pendingBytes > writer.pendingBytesMax) throw Unavailable()
+  if (writer.open?.over) {
+    writer.abandoned?.(writer.open.group)
+    writer.open = undefined
+  }
+  writer.open ??= newBatch(writer)
+  return writer.open.group
+}
+
+function committed<G extends Group>(writer: Writer<G>): Promise<void> {
+  const batch = writer.open!
+  const { bytes, isFull } = batch.group
+  writer.pendingBytes += bytes - batch.bytes
+  batch.bytes = bytes
+  if (isFull) {
+    writer.sealed.push(batch)
+    writer.open = undefined
+  }
+  schedule(writer)
+  return batch.promise
+}
+
+function newBatch<G extends Group>(writer: Writer<G>): Batch<G> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  promise.catch(() => {}) // callers that wait get the error; a batch without callers has nobody to tell
+  const group = writer.create()
+  const batch: Batch<G> = {
+    group,
+    bytes: 0,
+    promise,
+    over: false,
+    settle(error) {
+      if (batch.over) return
+      batch.over = true
+      clearTimeout(timeout)
+      writer.pendingBytes -= batch.bytes
+      if (error === undefined) resolve()
+      else reject(error)
+    },
+  }
+  const timeout = setTimeout(() => {
+    writer.log.error(
+      { writer: writer.name, rows: group.count },
+      'rows could not be written for too long: their callers were refused',
+    )
+    batch.settle(Unavailable())
+  }, writer.patienceMs ?? waitMs)
+  return batch
+}
+
+function schedule<G extends Group>(writer: Writer<G>) {
+  const { scheduled, flushing, atOnce, sealed, open, lastBegan, everyMs } = writer
+  if (scheduled || flushing.size >= atOnce || (sealed.length === 0 && !open)) return
+  writer.scheduled = true
+  const wait = sealed.length > 0 ? 0 : lastBegan + everyMs - monotonicMs()
+  if (wait > 0) setTimeout(begin, wait, writer)
+  else setImmediate(begin, writer)
+}
+
+function begin<G extends Group>(writer: Writer<G>) {
+  writer.scheduled = false
+  const batch = writer.sealed.shift() ?? writer.open
+  if (!batch) return
+  if (batch === writer.open) writer.open = undefined
+  writer.lastBegan = monotonicMs()
+  const flush = write(writer, batch).finally(() => {
+    writer.flushing.delete(flush)
+    schedule(writer)
+  })
+  writer.flushing.add(flush)
+  schedule(writer)
+}
+
+/** Retries until it succeeds, cannot succeed, or the callers of the batch have waited too long. */
+async function write<G extends Group>(writer: Writer<G>, batch: Batch<G>) {
+  const { name, log, written, failed } = writer
+  for (let attempt = 0; !batch.over; attempt++) {
+    try {
+      await writer.write(batch.group, attempt)
+      written.inc(batch.group.count)
+      return batch.settle()
+    } catch (error) {
+      failed.inc()
+      const again = writer.mayPass(error)
+      log.error({ err: error, writer: name, rows: batch.group.count, again }, 'rows could not be written')
+      if (!again) batch.settle(error)
+      else await sleep(Math.min(pauseMaxMs, 50 * 2 ** attempt))
+    }
+  }
+  writer.abandoned?.(batch.group)
 }

@@ -2,27 +2,15 @@
  * Which nodes are alive, and cleaning up after those that died. A node is a process with an id of its own and one row in
  * `kernel.nodes`, which it touches with a heartbeat. Only the database's clock decides who is alive.
  */
-import type { Db, Sql } from './db.ts'
+import type { Db } from './db.ts'
 import { newId } from './ids.ts'
 import type { Log } from './log.ts'
+import { insertNode, type NodeRow, setGone, touchNode } from './members/rows.ts'
+import { findUnknownOwners, sweepDead } from './members/sweep.ts'
+import type { Leftovers, Member } from './members/types.ts'
 import type { Metrics } from './metrics.ts'
 
-export interface Member {
-  id: string
-  version: string
-  startedAt: Date
-  addresses: Record<string, string>
-}
-
-/** Rows that belong to a node and are void when it dies. */
-export interface Leftovers {
-  /** As in `gateway.bindings`; for logs. */
-  name: string
-  /** Ids of all nodes that have such rows: finds those of nodes that have no row in `kernel.nodes`, as after a restore. */
-  owners(sql: Sql): Promise<string[]>
-  /** Ends what the dead node left, in transactions of its own. Runs on one node at a time, and again after a failure. */
-  sweep(nodeId: string): Promise<void>
-}
+export type { Leftovers, Member } from './members/types.ts'
 
 export interface Members {
   /** Of this process. */
@@ -47,198 +35,166 @@ export interface Members {
 
 /** A node without a heartbeat for `silentSeconds` is dead. */
 export const usualTiming = { beatMs: 1500, silentSeconds: 5 }
-const leaseSeconds = 30
 const ownersEveryMs = 600_000
 
-interface Row extends Member {
-  gone: boolean
-  silent: number
-  sweptBy: string | null
-  sweepEnded: boolean
-  beaten: boolean
-}
-
-export function createMembers(deps: {
+interface MembersDeps {
   db: Db
   version: string
   log: Log
   metrics: Metrics
   timing?: typeof usualTiming
-}): Members {
-  const { db, version, log, timing: { beatMs, silentSeconds } = usualTiming } = deps
-  const nodeId = newId()
-  const leftovers: Leftovers[] = []
-  const listeners = {
-    join: [] as ((id: string) => void)[],
-    leave: [] as ((id: string) => void)[],
-    return: [] as (() => void)[],
-  }
-  let others = new Map<string, Member>()
-  let addresses: Record<string, string> = {}
-  let [joined, stopped] = [false, false]
+}
+
+/** This node, and the other ones as of the last heartbeat. */
+interface Node extends Omit<MembersDeps, 'metrics' | 'timing'> {
+  nodeId: string
+  beatMs: number
+  silentSeconds: number
+  leftovers: Leftovers[]
+  listeners: { join: ((id: string) => void)[]; leave: ((id: string) => void)[]; return: (() => void)[] }
+  others: Map<string, Member>
+  addresses: Record<string, string>
+  joined: boolean
+  stopped: boolean
   /** Seconds for which this node has read the table without a pause, by the database's clock. */
-  let watchedSeconds = 0
-  let beating: Promise<void> | undefined
-  let sweeping: Promise<void> | undefined
-  let timers: NodeJS.Timeout[] = []
+  watchedSeconds: number
+  beating: Promise<void> | undefined
+  sweeping: Promise<void> | undefined
+  timers: NodeJS.Timeout[]
+}
 
-  deps.metrics.gauge('waypost_nodes_alive', 'Nodes with a recent heartbeat, this one included', [], (gauge) =>
-    gauge.set(others.size + (joined ? 1 : 0)),
+export function createMembers({ metrics, timing = usualTiming, ...deps }: MembersDeps): Members {
+  const node: Node = {
+    ...deps,
+    ...timing,
+    nodeId: newId(),
+    leftovers: [],
+    listeners: { join: [], leave: [], return: [] },
+    others: new Map(),
+    addresses: {},
+    joined: false,
+    stopped: false,
+    watchedSeconds: 0,
+    beating: undefined,
+    sweeping: undefined,
+    timers: [],
+  }
+  metrics.gauge('waypost_nodes_alive', 'Nodes with a recent heartbeat, this one included', [], (gauge) =>
+    gauge.set(node.others.size + (node.joined ? 1 : 0)),
   )
-
-  async function beat() {
-    const rows = await touch(db.sql, nodeId, addresses)
-    const own = rows.find(({ id }) => id === nodeId)
-    // After a pause of the own heartbeats the database may have been away, for the others too.
-    if (own?.beaten) watchedSeconds = own.silent > silentSeconds * 0.8 ? 0 : watchedSeconds + own.silent
-    // While another node sweeps what this one left, writing it again would be in vain.
-    else if (!own || own.sweepEnded) await comeBack()
-    const dead = rows.filter((row) => row.id !== nodeId && isDead(row))
-    remember(rows.filter((row) => row.id !== nodeId && !row.gone && row.silent < silentSeconds))
-    if (dead.length > 0) sweep(dead.map(({ id }) => id))
-  }
-
-  const isDead = ({ gone, silent }: Row) => gone || (silent > silentSeconds && watchedSeconds > silentSeconds)
-
-  function remember(alive: Row[]) {
-    const before = others
-    others = new Map(alive.map(({ id, version, startedAt, addresses }) => [id, { id, version, startedAt, addresses }]))
-    for (const id of before.keys()) if (!others.has(id)) call(listeners.leave, id)
-    for (const id of others.keys()) if (!before.has(id)) call(listeners.join, id)
-  }
-
-  function call<A extends unknown[]>(all: ((...args: A) => void)[], ...args: A) {
-    for (const listener of all)
-      try {
-        listener(...args)
-      } catch (error) {
-        log.error({ err: error }, 'a listener for changes of the node list failed')
-      }
-  }
-
-  async function comeBack() {
-    await insertNode(db.sql, nodeId, version, addresses)
-    watchedSeconds = 0
-    log.warn({ nodeId }, 'other nodes took this node for dead, or its row was removed; it joins again')
-    call(listeners.return)
-  }
-
-  function sweep(ids: string[]) {
-    sweeping ??= sweepAll(ids)
-      .catch((error) => log.error({ err: error }, 'cleaning up after a dead node failed; retrying'))
-      .finally(() => {
-        sweeping = undefined
-      })
-  }
-
-  async function sweepAll(ids: string[]) {
-    for (const id of ids) {
-      const claimed = await db.sql`
-        update kernel.nodes set swept_by = ${nodeId}, swept_until = now() + make_interval(secs => ${leaseSeconds})
-        where id = ${id} and (gone or seen_at < now() - make_interval(secs => ${silentSeconds}))
-          and (swept_until is null or swept_until < now())`
-      if (claimed.count === 0) continue
-      const renewing = setInterval(() => void renew(id), (leaseSeconds * 1000) / 3).unref()
-      try {
-        for (const { name, sweep } of leftovers) {
-          await sweep(id)
-          log.debug({ nodeId: id, leftovers: name }, 'cleaned up after a dead node')
-        }
-        await db.sql`delete from kernel.nodes where id = ${id} and swept_by = ${nodeId}`
-      } catch (error) {
-        log.error({ err: error, nodeId: id }, 'cleaning up after a dead node failed; retrying')
-        await db.sql`
-          update kernel.nodes set swept_until = now() + make_interval(secs => ${silentSeconds}) where id = ${id} and swept_by = ${nodeId}`
-      } finally {
-        clearInterval(renewing)
-      }
-    }
-  }
-
-  const renew = (id: string) =>
-    db.sql`
-      update kernel.nodes set swept_until = now() + make_interval(secs => ${leaseSeconds})
-      where id = ${id} and swept_by = ${nodeId}`.then(
-      () => {},
-      (error) => log.warn({ err: error, nodeId: id }, 'renewing the lease on a dead node failed; retrying'),
-    )
-
-  /** Rows of nodes that the table does not know get a row there, so that they are swept like those of any dead node. */
-  async function findUnknownOwners() {
-    for (const { name, owners } of leftovers) {
-      const found = await owners(db.sql)
-      if (found.length === 0) continue
-      const unknown = await db.sql`
-        insert into kernel.nodes (id, version, gone) select id, '', true from unnest(${found}::text[]) as id
-        where id <> ${nodeId} on conflict do nothing`
-      if (unknown.count > 0) log.info({ leftovers: name, nodes: unknown.count }, 'found rows of nodes that are gone')
-    }
-  }
-
-  const attempt = (work: () => Promise<void>, failure: string) =>
-    work().catch((error) => log.warn({ err: error }, failure))
-
-  function refresh(): Promise<void> {
-    beating ??= beat().finally(() => {
-      beating = undefined
-    })
-    return beating
-  }
-
   return {
-    nodeId,
-    others: () => [...others.values()],
-    isAlone: () => joined && others.size === 0,
-    isAlive: (id) => (id === nodeId ? joined : others.has(id)),
-    leftovers: (some) => void leftovers.push(some),
-    onJoin: (listener) => void listeners.join.push(listener),
-    onLeave: (listener) => void listeners.leave.push(listener),
-    onReturn: (listener) => void listeners.return.push(listener),
+    nodeId: node.nodeId,
+    others: () => [...node.others.values()],
+    isAlone: () => node.joined && node.others.size === 0,
+    isAlive: (id) => (id === node.nodeId ? node.joined : node.others.has(id)),
+    leftovers: (some) => void node.leftovers.push(some),
+    onJoin: (listener) => void node.listeners.join.push(listener),
+    onLeave: (listener) => void node.listeners.leave.push(listener),
+    onReturn: (listener) => void node.listeners.return.push(listener),
     setAddresses(given) {
-      addresses = given
+      node.addresses = given
     },
     async refresh() {
-      if (stopped) return
-      // A heartbeat under way may have read the table before what the caller wants to see.
-      await beating
-      await refresh()
+      if (node.stopped) return
+      // A heartbeat that is running may have read the table before the change that the caller wants to see.
+      await node.beating
+      await refresh(node)
     },
-    async start() {
-      // In this order, the later one of two nodes that start at once finds the other.
-      await insertNode(db.sql, nodeId, version, addresses)
-      await refresh()
-      joined = true
-      await findUnknownOwners()
-      const beats = () => attempt(refresh, `heartbeat failed; retrying in ${beatMs} ms`)
-      const owners = () => attempt(findUnknownOwners, 'looking for rows of nodes that are gone failed; retrying later')
-      timers = [setInterval(beats, beatMs).unref(), setInterval(owners, ownersEveryMs).unref()]
-    },
-    async stop() {
-      for (const timer of timers) clearInterval(timer)
-      stopped = true
-      if (!joined) return
-      await beating?.catch(() => {})
-      await sweeping
-      joined = false
-      others = new Map()
-      await attempt(async () => {
-        await db.sql`update kernel.nodes set gone = true where id = ${nodeId}`
-      }, 'other nodes could not be told that this node stops; they notice by its missing heartbeat')
-    },
+    start: () => start(node),
+    stop: () => stop(node),
   }
 }
 
-/** Own row touched, all rows as they were before: `silent` of the own row is the time since the heartbeat before this one. */
-const touch = (sql: Sql, nodeId: string, addresses: Record<string, string>) =>
-  sql<Row[]>`
-    with beat as (
-      update kernel.nodes set seen_at = now(), addresses = ${JSON.stringify(addresses)}::text::jsonb
-      where id = ${nodeId} and swept_by is null and not gone returning id)
-    select id, version, started_at, addresses, gone, swept_by, extract(epoch from now() - seen_at)::float8 as silent,
-      coalesce(swept_until < now(), true) as sweep_ended, exists (select from beat) as beaten
-    from kernel.nodes`
+async function start(node: Node) {
+  const { db, nodeId, version, addresses, beatMs } = node
+  // In this order, the later one of two nodes that start at once finds the other.
+  await insertNode(db.sql, nodeId, version, addresses)
+  await refresh(node)
+  node.joined = true
+  await findUnknownOwners(node)
+  const beats = () => attempt(node, () => refresh(node), `heartbeat failed; retrying in ${beatMs} ms`)
+  const owners = () =>
+    attempt(node, () => findUnknownOwners(node), 'looking for rows of nodes that are gone failed; retrying later')
+  node.timers = [setInterval(beats, beatMs).unref(), setInterval(owners, ownersEveryMs).unref()]
+}
 
-const insertNode = (sql: Sql, nodeId: string, version: string, addresses: Record<string, string>) =>
-  sql`
-    insert into kernel.nodes (id, version, addresses) values (${nodeId}, ${version}, ${JSON.stringify(addresses)}::text::jsonb)
-    on conflict (id) do update set seen_at = now(), gone = false, swept_by = null, swept_until = null`
+async function stop(node: Node) {
+  for (const timer of node.timers) clearInterval(timer)
+  node.stopped = true
+  if (!node.joined) return
+  await node.beating?.catch(() => {})
+  await node.sweeping
+  node.joined = false
+  node.others = new Map()
+  await attempt(
+    node,
+    () => setGone(node.db.sql, node.nodeId),
+    'other nodes could not be told that this node stops; they notice by its missing heartbeat',
+  )
+}
+
+const attempt = ({ log }: Node, work: () => Promise<void>, failure: string) =>
+  work().catch((error) => log.warn({ err: error }, failure))
+
+/** Callers that come while a heartbeat is running share it. */
+function refresh(node: Node): Promise<void> {
+  node.beating ??= beat(node).finally(() => {
+    node.beating = undefined
+  })
+  return node.beating
+}
+
+async function beat(node: Node) {
+  const { db, nodeId, silentSeconds } = node
+  const rows = await touchNode(db.sql, nodeId, node.addresses)
+  const own = rows.find(({ id }) => id === nodeId)
+  // After a pause of the own heartbeats the database may have been away, for the other nodes too.
+  if (own?.beaten) node.watchedSeconds = own.silent > silentSeconds * 0.8 ? 0 : node.watchedSeconds + own.silent
+  // While another node sweeps the rows of this one, rows that it writes again would be swept too.
+  else if (!own || own.sweepEnded) await joinAgain(node)
+  const dead = rows.filter((row) => row.id !== nodeId && isDead(node, row))
+  remember(
+    node,
+    rows.filter((row) => row.id !== nodeId && !row.gone && row.silent < silentSeconds),
+  )
+  if (dead.length > 0) sweep(node, dead)
+}
+
+const isDead = ({ silentSeconds, watchedSeconds }: Node, { gone, silent }: NodeRow) =>
+  gone || (silent > silentSeconds && watchedSeconds > silentSeconds)
+
+function remember(node: Node, alive: NodeRow[]) {
+  const before = node.others
+  const others = alive.map(({ id, version, startedAt, addresses }) => ({ id, version, startedAt, addresses }))
+  node.others = new Map(others.map((member) => [member.id, member]))
+  for (const id of before.keys()) if (!node.others.has(id)) call(node, node.listeners.leave, id)
+  for (const id of node.others.keys()) if (!before.has(id)) call(node, node.listeners.join, id)
+}
+
+function call<A extends unknown[]>({ log }: Node, listeners: ((...args: A) => void)[], ...args: A) {
+  for (const listener of listeners)
+    try {
+      listener(...args)
+    } catch (error) {
+      log.error({ err: error }, 'a listener for changes of the node list failed')
+    }
+}
+
+async function joinAgain(node: Node) {
+  const { db, nodeId, version, addresses, log } = node
+  await insertNode(db.sql, nodeId, version, addresses)
+  node.watchedSeconds = 0
+  log.warn({ nodeId }, 'other nodes took this node for dead, or its row was removed; it joins again')
+  call(node, node.listeners.return)
+}
+
+function sweep(node: Node, dead: NodeRow[]) {
+  node.sweeping ??= sweepDead(
+    node,
+    dead.map(({ id }) => id),
+  )
+    .catch((error) => node.log.error({ err: error }, 'cleaning up after a dead node failed; retrying'))
+    .finally(() => {
+      node.sweeping = undefined
+    })
+}

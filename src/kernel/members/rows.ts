@@ -1,0 +1,64 @@
+/** Statements on `kernel.nodes`. */
+import type { Sql } from '../db.ts'
+import type { Member } from './types.ts'
+
+export interface NodeRow extends Member {
+  gone: boolean
+  silent: number
+  sweptBy: string | null
+  sweepEnded: boolean
+  beaten: boolean
+}
+
+/** Touches the own row and returns all rows as they were before: `silent` of the own row is the time since its last heartbeat. */
+export const touchNode = (sql: Sql, nodeId: string, addresses: Record<string, string>) =>
+  sql<NodeRow[]>`
+    with beat as (
+      update kernel.nodes set seen_at = now(), addresses = ${JSON.stringify(addresses)}::text::jsonb
+      where id = ${nodeId} and swept_by is null and not gone returning id)
+    select id, version, started_at, addresses, gone, swept_by, extract(epoch from now() - seen_at)::float8 as silent,
+      coalesce(swept_until < now(), true) as sweep_ended, exists (select from beat) as beaten
+    from kernel.nodes`
+
+export const insertNode = (sql: Sql, nodeId: string, version: string, addresses: Record<string, string>) =>
+  sql`
+    insert into kernel.nodes (id, version, addresses) values (${nodeId}, ${version}, ${JSON.stringify(addresses)}::text::jsonb)
+    on conflict (id) do update set seen_at = now(), gone = false, swept_by = null, swept_until = null`
+
+export const setGone = async (sql: Sql, nodeId: string) => {
+  await sql`update kernel.nodes set gone = true where id = ${nodeId}`
+}
+
+export interface SweepLease {
+  /** The dead node. */
+  id: string
+  /** The node that sweeps. */
+  by: string
+  seconds: number
+}
+
+/** False when the node is alive again, or another node has the lease. */
+export async function claimSweep(sql: Sql, { id, by, seconds }: SweepLease, silentSeconds: number): Promise<boolean> {
+  const { count } = await sql`
+    update kernel.nodes set swept_by = ${by}, swept_until = now() + make_interval(secs => ${seconds})
+    where id = ${id} and (gone or seen_at < now() - make_interval(secs => ${silentSeconds}))
+      and (swept_until is null or swept_until < now())`
+  return count > 0
+}
+
+export const extendSweep = async (sql: Sql, { id, by, seconds }: SweepLease) => {
+  await sql`
+    update kernel.nodes set swept_until = now() + make_interval(secs => ${seconds}) where id = ${id} and swept_by = ${by}`
+}
+
+export const deleteSwept = async (sql: Sql, { id, by }: Omit<SweepLease, 'seconds'>) => {
+  await sql`delete from kernel.nodes where id = ${id} and swept_by = ${by}`
+}
+
+/** Inserts rows of dead nodes for those of the given ids that have none; returns how many. */
+export async function insertUnknown(sql: Sql, ids: string[], nodeId: string): Promise<number> {
+  const { count } = await sql`
+    insert into kernel.nodes (id, version, gone) select id, '', true from unnest(${ids}::text[]) as id
+    where id <> ${nodeId} on conflict do nothing`
+  return count
+}
