@@ -67,164 +67,175 @@ const perAddress = 20_000
 const lastOfStatus = 's'.charCodeAt(0)
 const readBuffer = Buffer.allocUnsafe(64 * 1024)
 
-export function createFleet({ window, expecting, payload, ...options }: FleetOptions) {
-  let lost = 0
-  let refused = 0
-  let closing = false
+/** A fleet with its options and counts. */
+interface Running extends FleetOptions {
+  fleet: Fleet
+  lost: number
+  refused: number
+  closing: boolean
+}
+
+export function createFleet(options: FleetOptions) {
   const fleet: Fleet = {
     devices: [],
-    send,
+    send: (device, count, now) => send(options, device, count, now),
     onDone: () => {},
-    lost: () => lost,
-    refused: () => refused,
-    async close() {
-      closing = true
-      const open = fleet.devices.map(({ socket }) => socket).filter(({ closed }) => !closed)
-      const closed = open.map((socket) => new Promise<void>((done) => void socket.once('close', done)))
-      // A reset leaves no port waiting behind.
-      for (const socket of open) socket.resetAndDestroy()
-      await Promise.all(closed)
-    },
+    lost: () => running.lost,
+    refused: () => running.refused,
+    close: () => close(running),
   }
+  const running: Running = { ...options, fleet, lost: 0, refused: 0, closing: false }
+  return { fleet, open: (n: number) => open(running, n) }
+}
 
-  /** Resolves when the connection may be used. */
-  function open(n: number): Promise<Device> {
-    return new Promise((resolve, reject) => {
-      const host = options.host ?? '127.0.0.1'
-      const elsewhere = n >= perAddress && { localAddress: `127.0.0.${1 + Math.floor(n / perAddress)}` }
-      const socket = net.connect({
-        port: options.port,
-        host,
-        noDelay: true,
-        ...elsewhere,
-        onread: {
-          buffer: readBuffer,
-          callback(length) {
-            take(device, length)
-            return true
-          },
+async function close(running: Running) {
+  running.closing = true
+  const sockets = running.fleet.devices.map(({ socket }) => socket).filter(({ closed }) => !closed)
+  const closed = sockets.map((socket) => new Promise<void>((done) => void socket.once('close', done)))
+  // A reset leaves no port in TIME_WAIT.
+  for (const socket of sockets) socket.resetAndDestroy()
+  await Promise.all(closed)
+}
+
+/** Resolves when the connection may be used. */
+function open(running: Running, n: number): Promise<Device> {
+  const { fleet } = running
+  return new Promise((resolve, reject) => {
+    const elsewhere = n >= perAddress && { localAddress: `127.0.0.${1 + Math.floor(n / perAddress)}` }
+    const socket = net.connect({
+      port: running.port,
+      host: running.host ?? '127.0.0.1',
+      noDelay: true,
+      ...elsewhere,
+      onread: {
+        buffer: readBuffer,
+        callback(length) {
+          take(running, device, length)
+          return true
         },
-      })
-      const topic = options.topic(n)
-      const topicOf = (place: number) => (expecting === 'acknowledged' ? topic : `${topic}/${10_000 + place}`)
-      const each = Array.from({ length: window }, (_, place) =>
-        publish(topicOf(place), place + 1, payload.of(n, place)),
-      )
-      const device: Device = {
-        number: n,
-        socket,
-        sent: 0,
-        done: 0,
-        acknowledged: 0,
-        answered: 0,
-        since: new Float64Array(window),
-        bytes: Buffer.concat([...each, ...each]),
-        size: each[0]!.length,
-        head: each[0]!.length - payload.of(n, 0).length,
-        owed: [],
-        rest: undefined,
-        ready: () => {},
-        onLost: undefined,
-      }
-      socket.on('connect', () => {
-        const ready = () => {
-          fleet.devices.push(device)
-          resolve(device)
-        }
-        if (expecting === 'echo') return ready()
-        socket.write(connect(options.clientId(n)))
-        device.ready = () => {
-          if (!options.subscribes) return ready()
-          device.ready = ready
-          socket.write(subscribe(`${topic}/+/status`))
-        }
-      })
-      socket.on('error', (error) => {
-        if (!closing) reject(error)
-      })
-      socket.on('close', () => {
-        if (closing) return
-        const place = fleet.devices.indexOf(device)
-        if (place >= 0 && device.onLost) {
-          fleet.devices.splice(place, 1)
-          device.onLost()
-        } else if (place >= 0) lost++
-        reject(new Error(`connection ${n} was closed`))
-      })
+      },
     })
-  }
-
-  function send(device: Device, count: number, now: number) {
-    const room = Math.min(count, window - (device.sent - device.done))
-    if (room <= 0) return
-    const place = device.sent % window
-    for (let n = 0; n < room; n++) device.since[(place + n) % window] = now
-    device.sent += room
-    const { size, head } = device
-    if (payload.renew)
-      for (let n = place; n < place + room; n++)
-        payload.renew(device.bytes.subarray(n * size + head, (n + 1) * size), device.number)
-    const bytes = device.bytes.subarray(place * size, (place + room) * size)
-    device.socket.write(device.owed.length === 0 ? bytes : Buffer.concat([...device.owed, bytes]))
-    if (device.owed.length > 0) device.owed = []
-  }
-
-  function take(device: Device, length: number) {
-    let bytes = readBuffer
-    let end = length
-    if (device.rest) {
-      bytes = Buffer.concat([device.rest, readBuffer.subarray(0, length)])
-      end = bytes.length
-      device.rest = undefined
-    }
-    let at = 0
-    while (end - at >= 2) {
-      let size = bytes[at + 1]!
-      let head = 2
-      if (size > 127) {
-        if (end - at < 3) break
-        size = (size & 127) | (bytes[at + 2]! << 7)
-        head = 3
+    const device = newDevice(running, n, socket)
+    socket.on('connect', () => {
+      const ready = () => {
+        fleet.devices.push(device)
+        resolve(device)
       }
-      const next = at + head + size
-      if (next > end) break
-      receive(device, bytes, at, head)
-      at = next
-    }
-    if (at < end) device.rest = Buffer.from(bytes.subarray(at, end))
-    const { acknowledged, answered } = device
-    const done =
-      expecting === 'answered' ? Math.min(acknowledged, answered) : expecting === 'echo' ? answered : acknowledged
-    const count = done - device.done
-    if (count > 0) {
-      device.done = done
-      fleet.onDone(device, count)
-      if (device.owed.length > 0) device.socket.write(Buffer.concat(device.owed.splice(0)))
-    }
-  }
-
-  function receive(device: Device, bytes: Buffer, at: number, head: number) {
-    const first = bytes[at]!
-    switch (first >> 4) {
-      case 3: {
-        device.answered++
-        if ((first & 6) === 0 || expecting === 'echo') return
-        const id = at + head + 2 + bytes.readUInt16BE(at + head)
-        if (bytes[id - 1] !== lastOfStatus) refused++
-        device.owed.push(Buffer.from([0x40, 2, bytes[id]!, bytes[id + 1]!]))
-        return
+      if (running.expecting === 'echo') return ready()
+      socket.write(connect(running.clientId(n)))
+      device.ready = () => {
+        if (!running.subscribes) return ready()
+        device.ready = ready
+        socket.write(subscribe(`${running.topic(n)}/+/status`))
       }
-      case 4:
-        device.acknowledged++
-        return
-      case 2:
-        if (bytes[at + 3] !== 0) device.socket.destroy(new Error(`CONNACK ${bytes[at + 3]}`))
-        else device.ready()
-        return
-      case 9:
-        device.ready()
-    }
-  }
+    })
+    socket.on('error', (error) => {
+      if (!running.closing) reject(error)
+    })
+    socket.on('close', () => {
+      if (running.closing) return
+      const place = fleet.devices.indexOf(device)
+      if (place >= 0 && device.onLost) {
+        fleet.devices.splice(place, 1)
+        device.onLost()
+      } else if (place >= 0) running.lost++
+      reject(new Error(`connection ${n} was closed`))
+    })
+  })
+}
 
-  return { fleet, open }
+function newDevice({ expecting, payload, window, ...options }: FleetOptions, n: number, socket: net.Socket): Device {
+  const topic = options.topic(n)
+  const topicOf = (place: number) => (expecting === 'acknowledged' ? topic : `${topic}/${10_000 + place}`)
+  const each = Array.from({ length: window }, (_, place) => publish(topicOf(place), place + 1, payload.of(n, place)))
+  return {
+    number: n,
+    socket,
+    sent: 0,
+    done: 0,
+    acknowledged: 0,
+    answered: 0,
+    since: new Float64Array(window),
+    bytes: Buffer.concat([...each, ...each]),
+    size: each[0]!.length,
+    head: each[0]!.length - payload.of(n, 0).length,
+    owed: [],
+    rest: undefined,
+    ready: () => {},
+    onLost: undefined,
+  }
+}
+
+function send({ window, payload }: FleetOptions, device: Device, count: number, now: number) {
+  const room = Math.min(count, window - (device.sent - device.done))
+  if (room <= 0) return
+  const place = device.sent % window
+  for (let n = 0; n < room; n++) device.since[(place + n) % window] = now
+  device.sent += room
+  const { size, head } = device
+  if (payload.renew)
+    for (let n = place; n < place + room; n++)
+      payload.renew(device.bytes.subarray(n * size + head, (n + 1) * size), device.number)
+  const bytes = device.bytes.subarray(place * size, (place + room) * size)
+  device.socket.write(device.owed.length === 0 ? bytes : Buffer.concat([...device.owed, bytes]))
+  if (device.owed.length > 0) device.owed = []
+}
+
+/** Reads the packets in the read buffer, after the part of a packet that came before. */
+function take(running: Running, device: Device, length: number) {
+  let bytes = readBuffer
+  let end = length
+  if (device.rest) {
+    bytes = Buffer.concat([device.rest, readBuffer.subarray(0, length)])
+    end = bytes.length
+    device.rest = undefined
+  }
+  let at = 0
+  while (end - at >= 2) {
+    let size = bytes[at + 1]!
+    let head = 2
+    if (size > 127) {
+      if (end - at < 3) break
+      size = (size & 127) | (bytes[at + 2]! << 7)
+      head = 3
+    }
+    const next = at + head + size
+    if (next > end) break
+    receive(running, device, bytes, at, head)
+    at = next
+  }
+  if (at < end) device.rest = Buffer.from(bytes.subarray(at, end))
+  const done = doneOf(running.expecting, device)
+  const count = done - device.done
+  if (count > 0) {
+    device.done = done
+    running.fleet.onDone(device, count)
+    if (device.owed.length > 0) device.socket.write(Buffer.concat(device.owed.splice(0)))
+  }
+}
+
+const doneOf = (expecting: Expecting, { acknowledged, answered }: Device) =>
+  expecting === 'answered' ? Math.min(acknowledged, answered) : expecting === 'echo' ? answered : acknowledged
+
+function receive(running: Running, device: Device, bytes: Buffer, at: number, head: number) {
+  const first = bytes[at]!
+  switch (first >> 4) {
+    case 3: {
+      device.answered++
+      if ((first & 6) === 0 || running.expecting === 'echo') return
+      const id = at + head + 2 + bytes.readUInt16BE(at + head)
+      if (bytes[id - 1] !== lastOfStatus) running.refused++
+      device.owed.push(Buffer.from([0x40, 2, bytes[id]!, bytes[id + 1]!]))
+      return
+    }
+    case 4:
+      device.acknowledged++
+      return
+    case 2:
+      if (bytes[at + 3] !== 0) device.socket.destroy(new Error(`CONNACK ${bytes[at + 3]}`))
+      else device.ready()
+      return
+    case 9:
+      device.ready()
+  }
 }

@@ -22,48 +22,54 @@ const numberOf = (round: number) => 1 + ((round * 6151) % 5000)
 /** A number of the version that the round asks for. */
 const inVersion = (round: number) => numberOf(round) - (numberOf(round) % 3) + 3 + (round % 3)
 
-export function pagesOf(
-  { sql, tenantId }: Site,
-  of: { filter: Filter; readerToken(): Promise<string>; readable: string[] },
-): Kind[] {
-  const list = (parameters: Record<string, unknown>) => {
-    const texts = Object.entries({ limit, ...parameters }).map(([name, value]): [string, string] => [
-      name,
-      typeof value === 'object' ? JSON.stringify(value) : String(value),
-    ])
-    return `${root}/endpoints?${new URLSearchParams(texts)}`
-  }
+interface Readable {
+  filter: Filter
+  readerToken(): Promise<string>
+  readable: string[]
+}
 
-  /** Both statements go out at once, as the driver can. */
-  async function plainPage(columns: string[], where: Fragment, offset = 0): Promise<Found> {
-    const [rows, [counted]] = await Promise.all([
-      sql<{ endpointId: string }[]>`
-        select ${sql(columns)} from register.endpoints where tenant_id = ${tenantId} and ${where}
-        order by seq offset ${offset} limit ${limit}`,
-      sql`select count(*) from register.endpoints where tenant_id = ${tenantId} and ${where}`,
-    ])
-    return { total: counted?.count, ids: rows.map(({ endpointId }) => endpointId) }
-  }
+function list(parameters: Record<string, unknown>): string {
+  const texts = Object.entries({ limit, ...parameters }).map(([name, value]): [string, string] => [
+    name,
+    typeof value === 'object' ? JSON.stringify(value) : String(value),
+  ])
+  return `${root}/endpoints?${new URLSearchParams(texts)}`
+}
 
-  async function plainMembers(offset: number): Promise<Found> {
-    const [rows, [counted]] = await Promise.all([
-      sql<{ endpointId: string }[]>`
-        select ${sql(withMetadata.map((column) => `e.${column}`))}
-        from register.filter_members m join register.endpoints e on e.tenant_id = m.tenant_id and e.seq = m.seq
-        where m.tenant_id = ${tenantId} and m.member_set = ${of.filter.memberSet} and m.matched
-        order by m.seq offset ${offset} limit ${limit}`,
-      sql`select (select coalesce(sum(count), 0)::bigint from register.filter_counts
-          where tenant_id = ${tenantId} and member_set = ${of.filter.memberSet})
-        + (select coalesce(sum(difference), 0) from register.filter_count_differences
-          where tenant_id = ${tenantId} and member_set = ${of.filter.memberSet})::bigint as count`,
-    ])
-    return { total: counted?.count, ids: rows.map(({ endpointId }) => endpointId) }
-  }
+/** Both statements go out at once, as the driver can. */
+async function readPage({ sql, tenantId }: Site, columns: string[], where: Fragment, offset = 0): Promise<Found> {
+  const [rows, [counted]] = await Promise.all([
+    sql<{ endpointId: string }[]>`
+      select ${sql(columns)} from register.endpoints where tenant_id = ${tenantId} and ${where}
+      order by seq offset ${offset} limit ${limit}`,
+    sql`select count(*) from register.endpoints where tenant_id = ${tenantId} and ${where}`,
+  ])
+  return { total: counted?.count, ids: rows.map(({ endpointId }) => endpointId) }
+}
 
+async function readMembers({ sql, tenantId }: Site, { memberSet }: Filter, offset: number): Promise<Found> {
+  const [rows, [counted]] = await Promise.all([
+    sql<{ endpointId: string }[]>`
+      select ${sql(withMetadata.map((column) => `e.${column}`))}
+      from register.filter_members m join register.endpoints e on e.tenant_id = m.tenant_id and e.seq = m.seq
+      where m.tenant_id = ${tenantId} and m.member_set = ${memberSet} and m.matched
+      order by m.seq offset ${offset} limit ${limit}`,
+    sql`select (select coalesce(sum(count), 0)::bigint from register.filter_counts
+        where tenant_id = ${tenantId} and member_set = ${memberSet})
+      + (select coalesce(sum(difference), 0) from register.filter_count_differences
+        where tenant_id = ${tenantId} and member_set = ${memberSet})::bigint as count`,
+  ])
+  return { total: counted?.count, ids: rows.map(({ endpointId }) => endpointId) }
+}
+
+const include = 'metadata'
+const threeCities = (round: number) => [0, 1, 2].map((step) => cityOf(numberOf(round) + step))
+const offsetOf = (round: number) => round % 50
+
+export function pagesOf(site: Site, of: Readable): Kind[] {
+  const { sql } = site
+  const plainPage = (columns: string[], where: Fragment, offset?: number) => readPage(site, columns, where, offset)
   const contains = (value: object) => sql`metadata @> ${sql.json(value as never)}`
-  const include = 'metadata'
-  const threeCities = (round: number) => [0, 1, 2].map((step) => cityOf(numberOf(round) + step))
-  const offsetOf = (round: number) => round % 50
 
   return [
     {
@@ -130,7 +136,7 @@ export function pagesOf(
       limited: true,
       comparable: true,
       path: (round) => list({ include, filterId: of.filter.filterId, offset: round % 10 }),
-      plain: (round) => plainMembers(round % 10),
+      plain: (round) => readMembers(site, of.filter, round % 10),
     },
     {
       // It looks at every endpoint for at most 10 s: a third of a million is enough to see what one costs.

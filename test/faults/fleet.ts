@@ -61,149 +61,165 @@ function payloadOf(device: number, n: number): string {
   return JSON.stringify(isRefused(n) ? [...samples, { timestamp: timeOf(n, 9), v: n, s: n }] : samples)
 }
 
-export async function aFleet(options: {
+interface FleetOptions {
   ask: Ask
   mqttUrl: string
   httpUrl: string
   devices: number
-  /** Of each device: so many messages wait for their acknowledgement at any time. */
+  /** Messages of each device that wait for their acknowledgement at any time. */
   window: number
-}): Promise<Fleet> {
+}
+
+/** The devices and what became of their messages. */
+interface Running {
+  app: string
+  devices: Device[]
+  sending: boolean
+  ended: boolean
+  acknowledged: number
+  refused: number
+  lastAt: number
+  longest: number
+  lines: Promise<void>[]
+}
+
+export async function aFleet(options: FleetOptions): Promise<Fleet> {
   const { ask, mqttUrl, httpUrl } = options
   const { anApplication, anEndpoint } = furnish(ask)
   const { app, version } = await anApplication()
+  await configureTexts(ask, app)
+  const counts = { acknowledged: 0, refused: 0, lastAt: performance.now(), longest: 0 }
+  const running: Running = { app, devices: [], sending: true, ended: false, ...counts, lines: [] }
+  for (let index = 0; index < options.devices; index++) {
+    const { endpointId, token } = await anEndpoint(version)
+    const topic = `kp1/${version}/dcx/${token}/json`
+    const device: Device = { endpointId, sent: 0, attempts: new Map() }
+    running.devices.push(device)
+    const kind = index % 3
+    const send =
+      kind === 2 ? httpDevice(`${httpUrl}/${topic}`, device) : mqttDevice(mqttUrl, topic, device, kind === 0 ? 4 : 5)
+    for (let n = 0; n < (kind === 2 ? 2 : options.window); n++) running.lines.push(line(running, index, device, send))
+  }
+  atTheEnd(() => {
+    running.sending = false
+    running.ended = true
+  })
+  return {
+    acknowledged: () => running.acknowledged,
+    longestSilenceSeconds() {
+      const seconds = Math.max(running.longest, performance.now() - running.lastAt) / 1000
+      running.longest = 0
+      running.lastAt = performance.now()
+      return seconds
+    },
+    async goesOn(more = 3 * running.lines.length) {
+      const before = running.acknowledged
+      await until('an acknowledgement for everybody', () => running.acknowledged >= before + more)
+    },
+    async finish() {
+      running.sending = false
+      let waiting = true
+      void Promise.all(running.lines).then(() => {
+        waiting = false
+      })
+      await until('the acknowledgement of everything', () => !waiting)
+    },
+    verify: (database, askNow) => verify(running, database, askNow),
+  }
+}
+
+async function configureTexts(ask: Ask, app: string) {
   const values = [{ path: 's', name: 'text', type: 'string' }]
   const configuration = { 'time-series': { names: { state: { values } } } }
   const configured = await ask(`PUT /api/v1/app-configs/applications/${app}`, {
     epts: { platform: { applications: { [app]: configuration } } },
   })
   assert.equal(configured.status, 204, configured.text)
+}
 
-  const fleet: Device[] = []
-  let [sending, ended] = [true, false]
-  let [acknowledged, refused] = [0, 0]
-  let [lastAt, longest] = [performance.now(), 0]
-  const lines: Promise<void>[] = []
+const note = ({ attempts }: Device, text: string) => void attempts.set(text, (attempts.get(text) ?? 0) + 1)
 
-  function mqttDevice(topic: string, device: Device, protocolVersion: 4 | 5): Send {
-    const clientId = newShortToken(12)
-    const client = connectMqtt(mqttUrl, { reconnectPeriod: 100, connectTimeout: 3000, protocolVersion, clientId })
-    client.on('error', () => {}) // it tries again
-    client.on('packetsend', (packet) => {
-      if (packet.cmd === 'publish') note(device, packet.payload.toString())
-    })
-    atTheEnd(() => void client.end(true))
-    return async (text) => {
-      try {
-        await client.publishAsync(topic, text, { qos: 1 })
-        return 'stored' // or, with MQTT 3.1.1, refused: nothing else says so in the acknowledgement
-      } catch (error) {
-        return (error as { code?: number }).code === 0x99 ? 'refused' : 'again'
-      }
-    }
-  }
-
-  function httpDevice(topic: string, device: Device): Send {
-    return async (text) => {
-      try {
-        note(device, text)
-        const { status } = await fetch(`${httpUrl}/${topic}`, { method: 'POST', body: text })
-        return status === 200 ? 'stored' : status === 400 ? 'refused' : 'again'
-      } catch {
-        return 'again'
-      }
-    }
-  }
-
-  const note = ({ attempts }: Device, text: string) => void attempts.set(text, (attempts.get(text) ?? 0) + 1)
-
-  async function line(index: number, device: Device, send: Send) {
-    while (sending) {
-      const n = device.sent++
-      const text = payloadOf(index, n)
-      for (;;) {
-        const outcome = await send(text)
-        if (ended) return
-        if (outcome === 'again') await sleep(100)
-        else {
-          if (outcome === 'refused') assert.ok(isRefused(n), `refused: ${text}`)
-          break
-        }
-      }
-      if (isRefused(n)) refused++
-      acknowledged++
-      longest = Math.max(longest, performance.now() - lastAt)
-      lastAt = performance.now()
-    }
-  }
-
-  for (let index = 0; index < options.devices; index++) {
-    const { endpointId, token } = await anEndpoint(version)
-    const topic = `kp1/${version}/dcx/${token}/json`
-    const device: Device = { endpointId, sent: 0, attempts: new Map() }
-    fleet.push(device)
-    const kind = index % 3
-    const send = kind === 2 ? httpDevice(topic, device) : mqttDevice(topic, device, kind === 0 ? 4 : 5)
-    for (let n = 0; n < (kind === 2 ? 2 : options.window); n++) lines.push(line(index, device, send))
-  }
-  atTheEnd(() => {
-    sending = false
-    ended = true
+function mqttDevice(mqttUrl: string, topic: string, device: Device, protocolVersion: 4 | 5): Send {
+  const clientId = newShortToken(12)
+  const client = connectMqtt(mqttUrl, { reconnectPeriod: 100, connectTimeout: 3000, protocolVersion, clientId })
+  client.on('error', () => {}) // the client reconnects
+  client.on('packetsend', (packet) => {
+    if (packet.cmd === 'publish') note(device, packet.payload.toString())
   })
-
-  async function until(what: string, holds: () => boolean) {
-    const deadline = performance.now() + 90_000
-    while (!holds()) {
-      if (performance.now() > deadline) throw new Error(`${what} did not happen within 90 s`)
-      await sleep(10)
+  atTheEnd(() => void client.end(true))
+  return async (text) => {
+    try {
+      await client.publishAsync(topic, text, { qos: 1 })
+      return 'stored' // or, with MQTT 3.1.1, refused: the acknowledgement does not say so
+    } catch (error) {
+      return (error as { code?: number }).code === 0x99 ? 'refused' : 'again'
     }
   }
+}
 
-  return {
-    acknowledged: () => acknowledged,
-    longestSilenceSeconds() {
-      const seconds = Math.max(longest, performance.now() - lastAt) / 1000
-      longest = 0
-      lastAt = performance.now()
-      return seconds
-    },
-    async goesOn(more = 3 * lines.length) {
-      const before = acknowledged
-      await until('an acknowledgement for everybody', () => acknowledged >= before + more)
-    },
-    async finish() {
-      sending = false
-      let waiting = true
-      void Promise.all(lines).then(() => {
-        waiting = false
-      })
-      await until('the acknowledgement of everything', () => !waiting)
-    },
-    async verify(database, askNow) {
-      const sql = connect(database, { max: 2 })
-      const report: FleetReport = { messages: 0, refused, points: 0, sentAgain: 0 }
-      for (const [index, { endpointId, sent, attempts }] of fleet.entries()) {
-        const expected = expectedOf(index, sent)
-        const found = await readPoints(sql, endpointId)
-        assert.deepEqual(Object.keys(found).sort(), Object.keys(expected).sort())
-        for (const [series, points] of Object.entries(expected))
-          compare(`${endpointId} ${series}`, found[series]!, points)
-        for (const [series, points] of Object.entries(await answered(askNow, app, endpointId)))
-          compare(`${endpointId} ${series} over HTTP`, points, expected[series] ?? [])
-        report.messages += sent
-        report.points += Object.values(expected).reduce((sum, points) => sum + points.length, 0)
-        const logged = await sql<{ payload: string; times: number }[]>`
-          select payload, count(*)::int as times from traffic_log.records
-          where endpoint_id = ${endpointId} and not outbound group by payload`
-        assert.equal(logged.length, attempts.size, 'messages in the traffic log')
-        for (const { payload, times } of logged)
-          assert.ok(times <= attempts.get(payload)!, `logged ${times} times: ${payload}`)
-        for (const times of attempts.values()) if (times > 1) report.sentAgain++
-      }
-      await sql.end()
-      return report
-    },
+function httpDevice(url: string, device: Device): Send {
+  return async (text) => {
+    try {
+      note(device, text)
+      const { status } = await fetch(url, { method: 'POST', body: text })
+      return status === 200 ? 'stored' : status === 400 ? 'refused' : 'again'
+    } catch {
+      return 'again'
+    }
   }
+}
+
+/** Sends one message after the other, each until it is acknowledged. */
+async function line(running: Running, index: number, device: Device, send: Send) {
+  while (running.sending) {
+    const n = device.sent++
+    const text = payloadOf(index, n)
+    for (;;) {
+      const outcome = await send(text)
+      if (running.ended) return
+      if (outcome === 'again') await sleep(100)
+      else {
+        if (outcome === 'refused') assert.ok(isRefused(n), `refused: ${text}`)
+        break
+      }
+    }
+    if (isRefused(n)) running.refused++
+    running.acknowledged++
+    running.longest = Math.max(running.longest, performance.now() - running.lastAt)
+    running.lastAt = performance.now()
+  }
+}
+
+async function until(what: string, holds: () => boolean) {
+  const deadline = performance.now() + 90_000
+  while (!holds()) {
+    if (performance.now() > deadline) throw new Error(`${what} did not happen within 90 s`)
+    await sleep(10)
+  }
+}
+
+async function verify({ app, devices, refused }: Running, database: ConnectionOptions, ask: Ask): Promise<FleetReport> {
+  const sql = connect(database, { max: 2 })
+  const report: FleetReport = { messages: 0, refused, points: 0, sentAgain: 0 }
+  for (const [index, { endpointId, sent, attempts }] of devices.entries()) {
+    const expected = expectedOf(index, sent)
+    const found = await readPoints(sql, endpointId)
+    assert.deepEqual(Object.keys(found).sort(), Object.keys(expected).sort())
+    for (const [series, points] of Object.entries(expected)) compare(`${endpointId} ${series}`, found[series]!, points)
+    for (const [series, points] of Object.entries(await answered(ask, app, endpointId)))
+      compare(`${endpointId} ${series} over HTTP`, points, expected[series] ?? [])
+    report.messages += sent
+    report.points += Object.values(expected).reduce((sum, points) => sum + points.length, 0)
+    const logged = await sql<{ payload: string; times: number }[]>`
+      select payload, count(*)::int as times from traffic_log.records
+      where endpoint_id = ${endpointId} and not outbound group by payload`
+    assert.equal(logged.length, attempts.size, 'messages in the traffic log')
+    for (const { payload, times } of logged)
+      assert.ok(times <= attempts.get(payload)!, `logged ${times} times: ${payload}`)
+    for (const times of attempts.values()) if (times > 1) report.sentAgain++
+  }
+  await sql.end()
+  return report
 }
 
 type Points = [number, unknown][]

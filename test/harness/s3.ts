@@ -43,116 +43,14 @@ export function realS3(): S3Settings | undefined {
 }
 
 export async function openS3(): Promise<TestS3> {
-  const objects: TestS3['objects'] = new Map()
-  const unfinished: TestS3['unfinished'] = new Map()
   const state: TestS3 = {
     settings: { origin: '', bucket, folder: 'some folder', ...credentials },
-    objects,
-    unfinished,
+    objects: new Map(),
+    unfinished: new Map(),
     requests: [],
     trouble: () => undefined,
   }
-
-  function answer(response: ServerResponse, status: number, body = '', headers: Record<string, string> = {}) {
-    response.writeHead(status, { 'content-type': 'application/xml', ...headers }).end(body)
-  }
-  const refuse = (response: ServerResponse, status: number, code: string) =>
-    answer(response, status, `<Error><Code>${code}</Code></Error>`)
-
-  function isSigned({ method, headers }: IncomingMessage, url: URL, body: Buffer): boolean {
-    const [, names = ''] = /SignedHeaders=([^,]+)/.exec(headers.authorization ?? '') ?? []
-    const given = Object.fromEntries(names.split(';').map((name) => [name, String(headers[name] ?? '')]))
-    const { host = '', 'x-amz-date': moment = '', 'x-amz-content-sha256': bodyHash = '', ...rest } = given
-    if (createHash('sha256').update(body).digest('hex') !== bodyHash) return false
-    const at = new Date(moment.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z'))
-    const request = {
-      method: method!,
-      host,
-      path: url.pathname,
-      query: Object.fromEntries(url.searchParams),
-      headers: rest,
-    }
-    return sign({ ...request, bodyHash }, credentials, at).authorization === headers.authorization
-  }
-
-  function list(response: ServerResponse, query: URLSearchParams) {
-    const prefix = query.get('prefix') ?? ''
-    if (query.has('uploads')) {
-      const found = [...unfinished].filter(([, { path }]) => path.startsWith(prefix))
-      const items = found.map(([id, { path }]) => `<Upload><Key>${path}</Key><UploadId>${id}</UploadId></Upload>`)
-      return answer(response, 200, `<ListMultipartUploadsResult>${items.join('')}</ListMultipartUploadsResult>`)
-    }
-    const after = query.get('continuation-token') ?? ''
-    const keys = [...objects.keys()].filter((key) => key.startsWith(prefix) && key > after).sort()
-    const page = keys.slice(0, pageSize).map((key) => {
-      const { at, bytes } = objects.get(key)!
-      return `<Contents><Key>${key}</Key><LastModified>${at.toISOString()}</LastModified><Size>${bytes.length}</Size></Contents>`
-    })
-    const more = keys.length > pageSize ? `<NextContinuationToken>${keys[pageSize - 1]}</NextContinuationToken>` : ''
-    return answer(response, 200, `<ListBucketResult>${more}${page.join('')}</ListBucketResult>`)
-  }
-
-  function complete(response: ServerResponse, path: string, uploadId: string, body: string) {
-    const upload = unfinished.get(uploadId)
-    if (!upload) return refuse(response, 404, 'NoSuchUpload')
-    const named = [...body.matchAll(/<PartNumber>(\d+)<\/PartNumber><ETag>([^<]+)<\/ETag>/g)]
-    const parts = named.map(([, number, tag]) => {
-      const bytes = upload.parts.get(Number(number))
-      return bytes && etagOf(bytes) === tag ? bytes : undefined
-    })
-    if (parts.length === 0 || parts.includes(undefined)) return refuse(response, 400, 'InvalidPart')
-    if (parts.slice(0, -1).some((part) => part!.length < leastPart)) return refuse(response, 400, 'EntityTooSmall')
-    objects.set(path, { bytes: Buffer.concat(parts as Buffer[]), at: new Date() })
-    unfinished.delete(uploadId)
-    return answer(response, 200, '<CompleteMultipartUploadResult/>')
-  }
-
-  function read(response: ServerResponse, path: string, range: string | undefined) {
-    const found = objects.get(path)
-    if (!found) return refuse(response, 404, 'NoSuchKey')
-    const [, first, last] = /^bytes=(\d+)-(\d+)$/.exec(range ?? '') ?? []
-    if (first === undefined) return response.writeHead(200).end(found.bytes)
-    return response.writeHead(206).end(found.bytes.subarray(Number(first), Number(last) + 1))
-  }
-
-  async function serve(request: IncomingMessage, response: ServerResponse) {
-    const body = await buffer(request)
-    const url = new URL(request.url!, 'http://s3.test')
-    const query = url.searchParams
-    state.requests.push(`${request.method} ${request.url}`)
-    const trouble = state.trouble(`${request.method} ${request.url}`)
-    if (trouble === 'reset') return request.socket.destroy()
-    if (trouble) return refuse(response, trouble, 'InternalError')
-    if (!isSigned(request, url, body)) return refuse(response, 403, 'SignatureDoesNotMatch')
-    const [, named, ...steps] = decodeURIComponent(url.pathname).split('/')
-    if (named !== bucket) return refuse(response, 404, 'NoSuchBucket')
-    const path = steps.join('/')
-    const uploadId = query.get('uploadId')
-    switch (request.method) {
-      case 'GET':
-        return path === '' ? list(response, query) : read(response, path, request.headers.range)
-      case 'POST': {
-        if (uploadId !== null) return complete(response, path, uploadId, body.toString('utf8'))
-        const id = `${newId()}+/=&`
-        unfinished.set(id, { path, parts: new Map() })
-        return answer(response, 200, `<Result><UploadId>${id.replace('&', '&amp;')}</UploadId></Result>`)
-      }
-      case 'PUT': {
-        if (uploadId === null) objects.set(path, { bytes: body, at: new Date() })
-        else if (!unfinished.has(uploadId)) return refuse(response, 404, 'NoSuchUpload')
-        else unfinished.get(uploadId)!.parts.set(Number(query.get('partNumber')), body)
-        return answer(response, 200, '', { etag: etagOf(body) })
-      }
-      case 'DELETE':
-        if (uploadId === null) objects.delete(path)
-        else if (!unfinished.delete(uploadId)) return refuse(response, 404, 'NoSuchUpload')
-        return answer(response, 204)
-      default:
-        return refuse(response, 405, 'MethodNotAllowed')
-    }
-  }
-
-  const server = createServer((request, response) => void serve(request, response))
+  const server = createServer((request, response) => void serve(state, request, response))
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
   atTheEnd(() => {
     server.closeAllConnections()
@@ -160,4 +58,110 @@ export async function openS3(): Promise<TestS3> {
   })
   state.settings.origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   return state
+}
+
+function answer(response: ServerResponse, status: number, body = '', headers: Record<string, string> = {}) {
+  response.writeHead(status, { 'content-type': 'application/xml', ...headers }).end(body)
+}
+const refuse = (response: ServerResponse, status: number, code: string) =>
+  answer(response, status, `<Error><Code>${code}</Code></Error>`)
+
+function isSigned({ method, headers }: IncomingMessage, url: URL, body: Buffer): boolean {
+  const [, names = ''] = /SignedHeaders=([^,]+)/.exec(headers.authorization ?? '') ?? []
+  const given = Object.fromEntries(names.split(';').map((name) => [name, String(headers[name] ?? '')]))
+  const { host = '', 'x-amz-date': moment = '', 'x-amz-content-sha256': bodyHash = '', ...rest } = given
+  if (createHash('sha256').update(body).digest('hex') !== bodyHash) return false
+  const at = new Date(moment.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z'))
+  const request = {
+    method: method!,
+    host,
+    path: url.pathname,
+    query: Object.fromEntries(url.searchParams),
+    headers: rest,
+  }
+  return sign({ ...request, bodyHash }, credentials, at).authorization === headers.authorization
+}
+
+function list({ objects, unfinished }: TestS3, response: ServerResponse, query: URLSearchParams) {
+  const prefix = query.get('prefix') ?? ''
+  if (query.has('uploads')) {
+    const found = [...unfinished].filter(([, { path }]) => path.startsWith(prefix))
+    const items = found.map(([id, { path }]) => `<Upload><Key>${path}</Key><UploadId>${id}</UploadId></Upload>`)
+    return answer(response, 200, `<ListMultipartUploadsResult>${items.join('')}</ListMultipartUploadsResult>`)
+  }
+  const after = query.get('continuation-token') ?? ''
+  const keys = [...objects.keys()].filter((key) => key.startsWith(prefix) && key > after).sort()
+  const page = keys.slice(0, pageSize).map((key) => {
+    const { at, bytes } = objects.get(key)!
+    return `<Contents><Key>${key}</Key><LastModified>${at.toISOString()}</LastModified><Size>${bytes.length}</Size></Contents>`
+  })
+  const more = keys.length > pageSize ? `<NextContinuationToken>${keys[pageSize - 1]}</NextContinuationToken>` : ''
+  return answer(response, 200, `<ListBucketResult>${more}${page.join('')}</ListBucketResult>`)
+}
+
+function complete(
+  { objects, unfinished }: TestS3,
+  response: ServerResponse,
+  path: string,
+  uploadId: string,
+  body: string,
+) {
+  const upload = unfinished.get(uploadId)
+  if (!upload) return refuse(response, 404, 'NoSuchUpload')
+  const named = [...body.matchAll(/<PartNumber>(\d+)<\/PartNumber><ETag>([^<]+)<\/ETag>/g)]
+  const parts = named.map(([, number, tag]) => {
+    const bytes = upload.parts.get(Number(number))
+    return bytes && etagOf(bytes) === tag ? bytes : undefined
+  })
+  if (parts.length === 0 || parts.includes(undefined)) return refuse(response, 400, 'InvalidPart')
+  if (parts.slice(0, -1).some((part) => part!.length < leastPart)) return refuse(response, 400, 'EntityTooSmall')
+  objects.set(path, { bytes: Buffer.concat(parts as Buffer[]), at: new Date() })
+  unfinished.delete(uploadId)
+  return answer(response, 200, '<CompleteMultipartUploadResult/>')
+}
+
+function read({ objects }: TestS3, response: ServerResponse, path: string, range: string | undefined) {
+  const found = objects.get(path)
+  if (!found) return refuse(response, 404, 'NoSuchKey')
+  const [, first, last] = /^bytes=(\d+)-(\d+)$/.exec(range ?? '') ?? []
+  if (first === undefined) return response.writeHead(200).end(found.bytes)
+  return response.writeHead(206).end(found.bytes.subarray(Number(first), Number(last) + 1))
+}
+
+async function serve(state: TestS3, request: IncomingMessage, response: ServerResponse) {
+  const { objects, unfinished } = state
+  const body = await buffer(request)
+  const url = new URL(request.url!, 'http://s3.test')
+  const query = url.searchParams
+  state.requests.push(`${request.method} ${request.url}`)
+  const trouble = state.trouble(`${request.method} ${request.url}`)
+  if (trouble === 'reset') return request.socket.destroy()
+  if (trouble) return refuse(response, trouble, 'InternalError')
+  if (!isSigned(request, url, body)) return refuse(response, 403, 'SignatureDoesNotMatch')
+  const [, named, ...steps] = decodeURIComponent(url.pathname).split('/')
+  if (named !== bucket) return refuse(response, 404, 'NoSuchBucket')
+  const path = steps.join('/')
+  const uploadId = query.get('uploadId')
+  switch (request.method) {
+    case 'GET':
+      return path === '' ? list(state, response, query) : read(state, response, path, request.headers.range)
+    case 'POST': {
+      if (uploadId !== null) return complete(state, response, path, uploadId, body.toString('utf8'))
+      const id = `${newId()}+/=&`
+      unfinished.set(id, { path, parts: new Map() })
+      return answer(response, 200, `<Result><UploadId>${id.replace('&', '&amp;')}</UploadId></Result>`)
+    }
+    case 'PUT': {
+      if (uploadId === null) objects.set(path, { bytes: body, at: new Date() })
+      else if (!unfinished.has(uploadId)) return refuse(response, 404, 'NoSuchUpload')
+      else unfinished.get(uploadId)!.parts.set(Number(query.get('partNumber')), body)
+      return answer(response, 200, '', { etag: etagOf(body) })
+    }
+    case 'DELETE':
+      if (uploadId === null) objects.delete(path)
+      else if (!unfinished.delete(uploadId)) return refuse(response, 404, 'NoSuchUpload')
+      return answer(response, 204)
+    default:
+      return refuse(response, 405, 'MethodNotAllowed')
+  }
 }
