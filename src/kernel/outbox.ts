@@ -33,165 +33,192 @@ interface Task {
   kind: 'fresh' | 'failed'
 }
 
-export function createOutbox(deps: {
+interface OutboxDeps {
   db: Db
   signals: Signals
   log: Log
   metrics: Metrics
   /** Number of batches at the same time, each on a connection of its own. */
   workers: number
-}): Outbox {
-  const { db, signals, log } = deps
-  const counter = deps.metrics.counter(
-    'waypost_events_delivered_total',
-    'Events delivered to event handlers, by outcome',
-    ['outcome'],
-  )
-  const handlers = new Map<string, EventHandler>()
-  const tasks = new Map<string, Task>()
-  const workers = new Set<Promise<void>>()
-  let [running, again] = [false, false]
-  let finding: Promise<void> | undefined
-  let poll: NodeJS.Timeout | undefined
-  let retry: { timer: NodeJS.Timeout; at: number } | undefined
-  let askedForHelpAt = Number.NEGATIVE_INFINITY
+}
 
-  const delivery: Delivery = {
+/** The workers of this node and the tasks that they know of. */
+interface State extends Pick<OutboxDeps, 'db' | 'signals' | 'log'> {
+  workersMax: number
+  delivery: Delivery
+  handlers: Map<string, EventHandler>
+  tasks: Map<string, Task>
+  workers: Set<Promise<void>>
+  running: boolean
+  /** True when events may have become due since the last search. */
+  again: boolean
+  finding: Promise<void> | undefined
+  poll: NodeJS.Timeout | undefined
+  retry: { timer: NodeJS.Timeout; at: number } | undefined
+  askedForHelpAt: number
+}
+
+export function createOutbox({ db, signals, log, metrics, workers: workersMax }: OutboxDeps): Outbox {
+  const counter = metrics.counter('waypost_events_delivered_total', 'Events delivered to event handlers, by outcome', [
+    'outcome',
+  ])
+  const state: State = {
     db,
+    signals,
     log,
-    counted: (outcome, events) => counter.inc({ outcome }, events),
-    retryIn,
-    searchAgain() {
-      again = true
+    workersMax,
+    delivery: {
+      db,
+      log,
+      counted: (outcome, events) => counter.inc({ outcome }, events),
+      retryIn: (seconds) => retryIn(state, seconds),
+      searchAgain() {
+        state.again = true
+      },
     },
+    handlers: new Map(),
+    tasks: new Map(),
+    workers: new Set(),
+    running: false,
+    again: false,
+    finding: undefined,
+    poll: undefined,
+    retry: undefined,
+    askedForHelpAt: Number.NEGATIVE_INFINITY,
   }
-
-  function retryIn(seconds: number) {
-    const at = monotonicMs() + seconds * 1000
-    if (retry && retry.at <= at) return
-    clearTimeout(retry?.timer)
-    const timer = setTimeout(
-      () => {
-        retry = undefined
-        wake()
-      },
-      seconds * 1000 + 20,
-    )
-    retry = { timer: timer.unref(), at }
-  }
-
-  function wake() {
-    again = true
-    if (running && workers.size < deps.workers) startWorker()
-  }
-
-  function startWorker() {
-    const worker = work()
-      .catch((error) => deliveryFailed(log, { err: error }))
-      .finally(() => workers.delete(worker))
-    workers.add(worker)
-  }
-
-  async function work() {
-    while (running) {
-      const task = next() ?? (await find())
-      if (!task) return
-      const { subscription: name, kind } = task
-      const subscription = { name, handler: handlers.get(name)! }
-      const isMore = await (kind === 'fresh' ? deliverFresh : deliverFailed)(delivery, subscription)
-      if (!isMore) tasks.delete(keyOf(task))
-      else if (kind === 'fresh') askForHelp()
-    }
-  }
-
-  const keyOf = ({ subscription, kind }: Task) => `${kind} ${subscription}`
-
-  /** Returns the first task and moves it to the end, so that subscriptions take turns. */
-  function next(): Task | undefined {
-    const [first] = tasks
-    if (!first) return undefined
-    const [key, task] = first
-    tasks.delete(key)
-    tasks.set(key, task)
-    return task
-  }
-
-  async function find(): Promise<Task | undefined> {
-    while (again && running && tasks.size === 0) {
-      finding ??= search().finally(() => {
-        finding = undefined
-      })
-      await finding
-    }
-    return next()
-  }
-
-  async function search() {
-    again = false
-    const { due, more } = await store.findDue(db.sql, [...handlers.keys()])
-    if (more) again = true
-    for (const { subscription, fresh, failed } of due) {
-      for (const kind of ['fresh', 'failed'] as const) {
-        const task = { subscription, kind }
-        if (kind === 'fresh' ? fresh : failed) tasks.set(keyOf(task), task)
-      }
-    }
-    while (running && workers.size < Math.min(deps.workers, tasks.size)) startWorker()
-  }
-
-  /** Starts another worker and wakes the other nodes, because a batch was full. */
-  function askForHelp() {
-    if (running && workers.size < deps.workers) startWorker()
-    const at = monotonicMs()
-    if (at - askedForHelpAt < askForHelpMs) return
-    askedForHelpAt = at
-    void signals.sendNow('all', EventsWaiting, {})
-  }
-
-  function pollLater() {
-    poll = setTimeout(
-      () => {
-        wake()
-        pollLater()
-      },
-      pollMs * (0.8 + 0.4 * Math.random()),
-    ).unref()
-  }
-
-  signals.on(EventsWaiting, wake)
-
+  signals.on(EventsWaiting, () => wake(state))
   return {
     add(subscription, handler) {
-      if (handlers.has(subscription)) throw new Error(`event handler ${subscription} is registered twice`)
-      handlers.set(subscription, handler)
+      if (state.handlers.has(subscription)) throw new Error(`event handler ${subscription} is registered twice`)
+      state.handlers.set(subscription, handler)
     },
     async insert(sql, subscriptions, event, rows) {
       await store.insertEvents(sql, subscriptions, event, rows)
       db.afterCommit(sql, () => {
-        if (running) wake()
+        if (state.running) wake(state)
         else void signals.sendNow('all', EventsWaiting, {})
       })
     },
     start() {
-      running = true
-      wake()
-      pollLater()
+      state.running = true
+      wake(state)
+      pollLater(state)
     },
     async stop() {
-      running = false
-      clearTimeout(poll)
-      clearTimeout(retry?.timer)
-      await Promise.all(workers)
+      state.running = false
+      clearTimeout(state.poll)
+      clearTimeout(state.retry?.timer)
+      await Promise.all(state.workers)
     },
-    async settled() {
-      const deadline = monotonicMs() + settleMs
-      while (monotonicMs() < deadline) {
-        wake()
-        await Promise.all(workers)
-        if (!(await store.isAnyDue(db.sql, [...handlers.keys()]))) return
-        await sleep(10)
-      }
-      throw new Error(`events are still waiting after ${settleMs} ms`)
-    },
+    settled: () => settled(state),
   }
+}
+
+async function settled(state: State) {
+  const deadline = monotonicMs() + settleMs
+  while (monotonicMs() < deadline) {
+    wake(state)
+    await Promise.all(state.workers)
+    if (!(await store.isAnyDue(state.db.sql, [...state.handlers.keys()]))) return
+    await sleep(10)
+  }
+  throw new Error(`events are still waiting after ${settleMs} ms`)
+}
+
+function wake(state: State) {
+  state.again = true
+  startWorkers(state, state.workers.size + 1)
+}
+
+/** Starts workers until there are `count` of them, or as many as this node may have. */
+function startWorkers(state: State, count: number) {
+  const { workers, workersMax, log } = state
+  while (state.running && workers.size < Math.min(workersMax, count)) {
+    const worker = work(state)
+      .catch((error) => deliveryFailed(log, { err: error }))
+      .finally(() => workers.delete(worker))
+    workers.add(worker)
+  }
+}
+
+async function work(state: State) {
+  const { delivery, handlers, tasks } = state
+  while (state.running) {
+    const task = next(tasks) ?? (await find(state))
+    if (!task) return
+    const { subscription: name, kind } = task
+    const subscription = { name, handler: handlers.get(name)! }
+    const isMore = await (kind === 'fresh' ? deliverFresh : deliverFailed)(delivery, subscription)
+    if (!isMore) tasks.delete(keyOf(task))
+    else if (kind === 'fresh') askForHelp(state)
+  }
+}
+
+const keyOf = ({ subscription, kind }: Task) => `${kind} ${subscription}`
+
+/** Returns the first task and moves it to the end, so that subscriptions take turns. */
+function next(tasks: Map<string, Task>): Task | undefined {
+  const [first] = tasks
+  if (!first) return undefined
+  const [key, task] = first
+  tasks.delete(key)
+  tasks.set(key, task)
+  return task
+}
+
+async function find(state: State): Promise<Task | undefined> {
+  while (state.again && state.running && state.tasks.size === 0) {
+    state.finding ??= search(state).finally(() => {
+      state.finding = undefined
+    })
+    await state.finding
+  }
+  return next(state.tasks)
+}
+
+async function search(state: State) {
+  const { db, handlers, tasks } = state
+  state.again = false
+  const { due, more } = await store.findDue(db.sql, [...handlers.keys()])
+  if (more) state.again = true
+  for (const { subscription, fresh, failed } of due) {
+    for (const kind of ['fresh', 'failed'] as const) {
+      const task = { subscription, kind }
+      if (kind === 'fresh' ? fresh : failed) tasks.set(keyOf(task), task)
+    }
+  }
+  startWorkers(state, tasks.size)
+}
+
+/** Starts another worker and wakes the other nodes, because a batch was full. */
+function askForHelp(state: State) {
+  startWorkers(state, state.workers.size + 1)
+  const at = monotonicMs()
+  if (at - state.askedForHelpAt < askForHelpMs) return
+  state.askedForHelpAt = at
+  void state.signals.sendNow('all', EventsWaiting, {})
+}
+
+function retryIn(state: State, seconds: number) {
+  const at = monotonicMs() + seconds * 1000
+  if (state.retry && state.retry.at <= at) return
+  clearTimeout(state.retry?.timer)
+  const timer = setTimeout(
+    () => {
+      state.retry = undefined
+      wake(state)
+    },
+    seconds * 1000 + 20,
+  )
+  state.retry = { timer: timer.unref(), at }
+}
+
+function pollLater(state: State) {
+  state.poll = setTimeout(
+    () => {
+      wake(state)
+      pollLater(state)
+    },
+    pollMs * (0.8 + 0.4 * Math.random()),
+  ).unref()
 }

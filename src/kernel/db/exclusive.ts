@@ -42,15 +42,46 @@ function isHeldBy(holder: Holder | undefined, pool: ExclusiveConnections): boole
   return false
 }
 
+/** Callers that wait for a connection, in order. */
+function createWaiters() {
+  const waiters: Waiter[] = []
+  return {
+    size: () => waiters.length,
+    wait: () =>
+      new Promise<Link>((resolve, reject) => {
+        const waiter: Waiter = { resolve, reject, timer: setTimeout(giveUp, waitSeconds * 1000) }
+        function giveUp() {
+          waiters.splice(waiters.indexOf(waiter), 1)
+          reject(new ConnectionError('CONNECTION_WAIT', `No database connection was free within ${waitSeconds} s`))
+        }
+        waiters.push(waiter)
+      }),
+    /** False when no caller waits. */
+    serve(link: Link): boolean {
+      const waiter = waiters.shift()
+      if (!waiter) return false
+      clearTimeout(waiter.timer)
+      waiter.resolve(link)
+      return true
+    },
+    rejectAll(error: unknown) {
+      for (const { reject, timer } of waiters.splice(0)) {
+        clearTimeout(timer)
+        reject(error)
+      }
+    },
+  }
+}
+
 export function createExclusiveConnections(server: Server, max: number, options: LinkOptions): ExclusiveConnections {
   const idle: Link[] = []
-  const waiters: Waiter[] = []
+  const waiters = createWaiters()
   let inUse = 0
   let onAllReleased = () => {}
   const group = createGroup(server, max, options, (link) => {
     const at = idle.indexOf(link)
     if (at >= 0) idle.splice(at, 1)
-    if (waiters.length > 0) grow()
+    if (waiters.size() > 0) grow()
   })
 
   function takeIdle(): Link | undefined {
@@ -62,27 +93,14 @@ export function createExclusiveConnections(server: Server, max: number, options:
   }
 
   function serve(link: Link) {
-    const waiter = waiters.shift()
-    if (!waiter) {
-      idle.push(link)
-      return
-    }
-    clearTimeout(waiter.timer)
-    waiter.resolve(link)
+    if (!waiters.serve(link)) idle.push(link)
   }
 
   function grow() {
     if (!group.hasRoom()) return
     group.open().then(serve, (error) => {
-      if (group.size === 0) rejectAll(error)
+      if (group.size === 0) waiters.rejectAll(error)
     })
-  }
-
-  function rejectAll(error: unknown) {
-    for (const { reject, timer } of waiters.splice(0)) {
-      clearTimeout(timer)
-      reject(error)
-    }
   }
 
   function acquire(): Link | Promise<Link> {
@@ -90,15 +108,9 @@ export function createExclusiveConnections(server: Server, max: number, options:
     if (ended) throw ended
     const link = takeIdle()
     if (link) return link
-    return new Promise((resolve, reject) => {
-      const waiter: Waiter = { resolve, reject, timer: setTimeout(giveUp, waitSeconds * 1000) }
-      function giveUp() {
-        waiters.splice(waiters.indexOf(waiter), 1)
-        reject(new ConnectionError('CONNECTION_WAIT', `No database connection was free within ${waitSeconds} s`))
-      }
-      waiters.push(waiter)
-      grow()
-    })
+    const waiting = waiters.wait()
+    grow()
+    return waiting
   }
 
   function release(link: Link) {
@@ -106,7 +118,7 @@ export function createExclusiveConnections(server: Server, max: number, options:
     link.limited = options.statementSeconds > 0
     inUse--
     if (link.lost) {
-      if (waiters.length > 0) grow()
+      if (waiters.size() > 0) grow()
     } else if (!link.isIdleOutsideTransaction())
       link.destroy(new ConnectionError('CONNECTION_CLOSED', 'The connection was left in an unfinished state'))
     else if (group.isCurrent(link)) serve(link)
@@ -134,7 +146,7 @@ export function createExclusiveConnections(server: Server, max: number, options:
     },
     async end(seconds) {
       const began = monotonicMs()
-      rejectAll(group.stop())
+      waiters.rejectAll(group.stop())
       if (inUse > 0 && seconds > 0) {
         const released = new Promise<void>((resolve) => {
           onAllReleased = resolve

@@ -25,123 +25,151 @@ const describeMessage = Buffer.from([code.describe, 0, 0, 0, 6, 0x50, 0])
 const executeMessage = Buffer.from([code.execute, 0, 0, 0, 9, 0, 0, 0, 0, 0])
 const syncMessage = Buffer.from([code.sync, 0, 0, 0, 4])
 
+/** The messages that are collected for the next write. */
+interface Output {
+  chunk: Buffer
+  /** Bytes before `start` are never changed again, because the stream may still be sending them. */
+  start: number
+  end: number
+  scheduled: boolean
+  flush(): void
+}
+
 /** `streamOf` is a function, because `pg` replaces its stream when the connection becomes encrypted. */
 export function createMessages(streamOf: () => Socket): Messages {
-  let chunk = Buffer.allocUnsafe(chunkBytes)
-  /** Bytes before `start` are never changed again, because the stream may still be sending them. */
-  let start = 0
-  let end = 0
-  let scheduled = false
-
-  function ensure(bytes: number) {
-    if (chunk.length - end >= bytes) return
-    const bigger = Buffer.allocUnsafe(end - start + bytes + chunkBytes)
-    chunk.copy(bigger, 0, start, end)
-    end -= start
-    start = 0
-    chunk = bigger
-  }
-  function int16(value: number) {
-    ensure(2)
-    chunk[end++] = value >>> 8
-    chunk[end++] = value
-  }
-  function int32(value: number) {
-    ensure(4)
-    chunk[end++] = value >>> 24
-    chunk[end++] = value >>> 16
-    chunk[end++] = value >>> 8
-    chunk[end++] = value
-  }
-  function text(value: string) {
-    ensure((value.length > longText ? Buffer.byteLength(value) : value.length * 3) + 1)
-    end += chunk.write(value, end, 'utf8')
-  }
-  function cstring(value: string) {
-    text(value)
-    chunk[end++] = 0
-  }
-  function bytes(value: Buffer) {
-    ensure(value.length)
-    value.copy(chunk, end)
-    end += value.length
-  }
-  /** Reserves room for a length that is not known yet. Offsets count from `start`, because the chunk may be replaced. */
-  function openLength(): number {
-    ensure(4)
-    end += 4
-    return end - start
-  }
-  function closeLength(from: number, own: number) {
-    chunk.writeInt32BE(end - start - from + own, start + from - 4)
-  }
-  function open(kind: number): number {
-    if (!scheduled) {
-      scheduled = true
-      process.nextTick(flush)
-    }
-    ensure(1)
-    chunk[end++] = kind
-    return openLength()
-  }
-  /** The length of a message includes its own four bytes. */
-  const close = (from: number) => closeLength(from, 4)
+  const output: Output = { chunk: Buffer.allocUnsafe(chunkBytes), start: 0, end: 0, scheduled: false, flush }
 
   function flush() {
-    scheduled = false
-    if (end === start) return
+    output.scheduled = false
+    if (output.end === output.start) return
     const stream = streamOf()
-    const joined = chunk.subarray(start, end)
-    start = end
+    const joined = output.chunk.subarray(output.start, output.end)
+    output.start = output.end
     if (stream.writable) stream.write(joined)
   }
 
   return {
-    parse(name, sql, oids) {
-      const from = open(code.parse)
-      cstring(name)
-      cstring(sql)
-      int16(oids?.length ?? 0)
-      if (oids) for (const oid of oids) int32(oid)
-      close(from)
-    },
-    bind(name, values) {
-      const from = open(code.bind)
-      ensure(1)
-      chunk[end++] = 0
-      cstring(name)
-      int16(values.length)
-      for (const value of values) int16(value instanceof Buffer ? 1 : 0)
-      int16(values.length)
-      for (const value of values) {
-        if (value === null) int32(-1)
-        else if (typeof value === 'string') {
-          const at = openLength()
-          text(value)
-          closeLength(at, 0)
-        } else {
-          int32(value.length)
-          bytes(value)
-        }
-      }
-      int16(0)
-      close(from)
-    },
-    describePortal: () => bytes(describeMessage),
-    execute: () => bytes(executeMessage),
+    parse: (name, sql, oids) => parse(output, name, sql, oids),
+    bind: (name, values) => bind(output, name, values),
+    describePortal: () => bytes(output, describeMessage),
+    execute: () => bytes(output, executeMessage),
     closeStatement(name) {
-      const from = open(code.close)
-      ensure(1)
-      chunk[end++] = 0x53
-      cstring(name)
-      close(from)
+      const from = open(output, code.close)
+      byte(output, 0x53)
+      cstring(output, name)
+      close(output, from)
     },
-    sync: () => bytes(syncMessage),
+    sync: () => bytes(output, syncMessage),
     query(sql) {
-      const from = open(code.query)
-      cstring(sql)
-      close(from)
+      const from = open(output, code.query)
+      cstring(output, sql)
+      close(output, from)
     },
     flush,
   }
 }
+
+function parse(output: Output, name: string, sql: string, oids: readonly number[] | undefined) {
+  const from = open(output, code.parse)
+  cstring(output, name)
+  cstring(output, sql)
+  int16(output, oids?.length ?? 0)
+  if (oids) for (const oid of oids) int32(output, oid)
+  close(output, from)
+}
+
+function bind(output: Output, name: string, values: readonly Encoded[]) {
+  const from = open(output, code.bind)
+  byte(output, 0)
+  cstring(output, name)
+  int16(output, values.length)
+  for (const value of values) int16(output, value instanceof Buffer ? 1 : 0)
+  int16(output, values.length)
+  for (const value of values) {
+    if (value === null) int32(output, -1)
+    else if (typeof value === 'string') {
+      const at = openLength(output)
+      text(output, value)
+      closeLength(output, at, 0)
+    } else {
+      int32(output, value.length)
+      bytes(output, value)
+    }
+  }
+  int16(output, 0)
+  close(output, from)
+}
+
+function ensure(output: Output, bytes: number) {
+  const { chunk, start, end } = output
+  if (chunk.length - end >= bytes) return
+  const bigger = Buffer.allocUnsafe(end - start + bytes + chunkBytes)
+  chunk.copy(bigger, 0, start, end)
+  output.end = end - start
+  output.start = 0
+  output.chunk = bigger
+}
+
+function byte(output: Output, value: number) {
+  ensure(output, 1)
+  output.chunk[output.end++] = value
+}
+
+function int16(output: Output, value: number) {
+  ensure(output, 2)
+  const { chunk, end } = output
+  chunk[end] = value >>> 8
+  chunk[end + 1] = value
+  output.end = end + 2
+}
+
+function int32(output: Output, value: number) {
+  ensure(output, 4)
+  const { chunk, end } = output
+  chunk[end] = value >>> 24
+  chunk[end + 1] = value >>> 16
+  chunk[end + 2] = value >>> 8
+  chunk[end + 3] = value
+  output.end = end + 4
+}
+
+function text(output: Output, value: string) {
+  ensure(output, (value.length > longText ? Buffer.byteLength(value) : value.length * 3) + 1)
+  output.end += output.chunk.write(value, output.end, 'utf8')
+}
+
+/** `text` has reserved the room for the zero. */
+function cstring(output: Output, value: string) {
+  text(output, value)
+  output.chunk[output.end++] = 0
+}
+
+function bytes(output: Output, value: Buffer) {
+  ensure(output, value.length)
+  value.copy(output.chunk, output.end)
+  output.end += value.length
+}
+
+/** Reserves room for a length that is not known yet. Offsets count from `start`, because the chunk may be replaced. */
+function openLength(output: Output): number {
+  ensure(output, 4)
+  output.end += 4
+  return output.end - output.start
+}
+
+function closeLength({ chunk, start, end }: Output, from: number, own: number) {
+  chunk.writeInt32BE(end - start - from + own, start + from - 4)
+}
+
+/** Starts a message, and schedules the write of all messages of this turn. */
+function open(output: Output, kind: number): number {
+  if (!output.scheduled) {
+    output.scheduled = true
+    process.nextTick(output.flush)
+  }
+  byte(output, kind)
+  return openLength(output)
+}
+
+/** The length of a message includes its own four bytes. */
+const close = (output: Output, from: number) => closeLength(output, from, 4)

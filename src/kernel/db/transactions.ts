@@ -40,7 +40,25 @@ export async function runTransaction<T>(
     beforeLoss(error)
     lost.reject(error)
   }
+  const sql = transactionSql(link, state, createRunner(link, state, begin), toColumn)
 
+  try {
+    const result = await Promise.race([work(sql), lost.promise])
+    state.open = false
+    if (state.first) await commit(link, state)
+    return result
+  } catch (error) {
+    state.open = false
+    state.over = true
+    if (state.first && !link.lost) await runText(link, 'rollback').catch(() => {})
+    throw link.lost ?? error
+  } finally {
+    link.onLost = beforeLoss
+  }
+}
+
+/** Sends statements in the transaction, BEGIN with the first one. */
+function createRunner(link: Link, state: State, begin: Statement): Runner {
   /** Rejects if the transaction is over, because its connection may have another owner by now. */
   function guarded<R>(send: () => Promise<R>): Promise<R> {
     if (link.lost) return Promise.reject(link.lost)
@@ -79,7 +97,12 @@ export async function runTransaction<T>(
     return sent
   }
 
-  const runner: Runner = {
+  async function* copyOut(text: string) {
+    await watched(() => afterBegin(async () => {}))
+    yield* runCopyOut(link, text)
+  }
+
+  return {
     statement: (statement) =>
       watched(() => {
         if (state.begun) return guarded(() => runStatement(link, statement))
@@ -89,13 +112,11 @@ export async function runTransaction<T>(
       }),
     text: (text) => watched(() => afterBegin<Rows>(() => runText(link, text))),
     copyIn: (text, content) => watched(() => afterBegin(() => runCopyIn(link, text, content))),
-    copyOut: (text) => copyOut(text),
+    copyOut,
   }
-  async function* copyOut(text: string) {
-    await watched(() => afterBegin(async () => {}))
-    yield* runCopyOut(link, text)
-  }
+}
 
+function transactionSql(link: Link, state: State, runner: Runner, toColumn: ToColumn): TransactionSql {
   const sql: TransactionSql = Object.assign(createSql(runner, toColumn), {
     async savepoint<R>(inner: (sql: TransactionSql) => Promise<R>): Promise<R> {
       const name = `s${++state.savepoints}`
@@ -118,20 +139,7 @@ export async function runTransaction<T>(
       link.limited = false
     },
   })
-
-  try {
-    const result = await Promise.race([work(sql), lost.promise])
-    state.open = false
-    if (state.first) await commit(link, state)
-    return result
-  } catch (error) {
-    state.open = false
-    state.over = true
-    if (state.first && !link.lost) await runText(link, 'rollback').catch(() => {})
-    throw link.lost ?? error
-  } finally {
-    link.onLost = beforeLoss
-  }
+  return sql
 }
 
 /** Commits. If a statement has failed, PostgreSQL answers COMMIT with ROLLBACK and without an error. */
