@@ -132,7 +132,7 @@ describe('a platform on its own directory', () => {
       { withinMs: 20_000, everyMs: 50 },
     )
     for (const status of statuses) assert.ok(status === 200 || status === 503, `answered ${status} meanwhile`)
-    assert.match(third.output(), /ended by itself \(exit code 137\); it is started again.*is back/s)
+    assert.match(third.output(), /exited by itself \(exit code 137\); restarting it.*is running again/s)
     assert.equal(await third.kill('SIGINT'), 0)
   })
 })

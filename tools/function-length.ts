@@ -1,0 +1,45 @@
+/** Finds functions that are too long to read at once. */
+
+export const functionLinesMax = 100
+
+/**
+ * Files that may still have longer functions, and nothing else may. Make each one plain functions that take their dependencies,
+ * then remove it here.
+ */
+export const longFunctionsAllowed: readonly string[] = []
+
+const opensFunction = /=>(?: [{([]+)?$|\)(?:: .*)? \{$|\bfunction\b.*\{$/
+const opensBlock = /^\s*(?:\} )?(?:if|for|while|switch|else|try|do|catch)\b/
+const isComment = /^\s*(?:\/?\*|\/\/)/
+/** A suite only groups tests. */
+const opensSuite = /\b(?:suite|describe)(?:\.\w+)?\(/
+
+const indentOf = (line: string) => line.length - line.trimStart().length
+
+export interface LongFunction {
+  /** Number of the line that opens its body, from 1. */
+  line: number
+  lines: number
+}
+
+/** The formatter indents bodies, so a body ends at the next line that is not indented further than the one that opens it. */
+export function longFunctions(text: string): LongFunction[] {
+  const lines = text.split('\n')
+  return lines.flatMap((line, index) => {
+    if (!opensFunction.test(line) || opensBlock.test(line) || isComment.test(line) || opensSuite.test(line)) return []
+    let end = index + 1
+    while (end < lines.length && (lines[end]!.trim() === '' || indentOf(lines[end]!) > indentOf(line))) end++
+    if (/^\s*[}\])]/.test(lines[end] ?? '')) end++
+    else while (lines[end - 1]!.trim() === '') end--
+    const count = end - index
+    return count > functionLinesMax ? [{ line: index + 1, lines: count }] : []
+  })
+}
+
+/** Problems that `npm run check` reports. */
+export function lengthProblems(file: string, text: string): string[] {
+  const found = longFunctions(text)
+  if (longFunctionsAllowed.includes(file))
+    return found.length > 0 ? [] : [`${file}: has no long function any more: remove it from tools/function-length.ts`]
+  return found.map(({ line, lines }) => `${file}:${line}: a function of ${lines} lines, at most ${functionLinesMax}`)
+}
