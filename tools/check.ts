@@ -1,4 +1,4 @@
-/** `npm run check`: format, lint, types, house rules, generated files fresh. `--fix` mends what can be mended. */
+/** Runs `npm run check`: format, lint, types, architecture rules, links in documents, generated files. `--fix` repairs what it can. */
 import { spawnSync } from 'node:child_process'
 
 const fix = process.argv.includes('--fix')
@@ -6,6 +6,7 @@ const steps: [string, string[]][] = [
   ['node_modules/.bin/biome', ['check', '--error-on-warnings', ...(fix ? ['--write'] : []), '.']],
   ['node_modules/.bin/tsc', []],
   [process.execPath, ['tools/tidy.ts']],
+  [process.execPath, ['tools/documents.ts']],
   [process.execPath, ['tools/docs.ts', ...(fix ? [] : ['--check'])]],
 ]
 
