@@ -79,7 +79,7 @@ export async function binary(): Promise<Figure[]> {
   return [
     { name: 'Upload of 1 GB, durable', value: large / megabyte / uploadSeconds, unit: 'MB/s' },
     { name: 'Download of 1 GB', value: large / megabyte / downloadSeconds, unit: 'MB/s' },
-    { name: 'Memory more than before, at most (PSS)', value: most - before, unit: 'MB', limit: { most: 80 } },
-    { name: 'Uploads of 10 kB, 16 at once, each durable', value: count / smallSeconds, unit: '/s' },
+    { name: 'Highest additional memory (PSS)', value: most - before, unit: 'MB', limit: { most: 80 } },
+    { name: 'Uploads of 10 kB, 16 at the same time, each durable', value: count / smallSeconds, unit: '/s' },
   ]
 }

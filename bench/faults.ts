@@ -10,7 +10,7 @@ export async function faults(): Promise<Figure[]> {
   const report = await inRounds((options) => killRounds({ ...options, beside }))
   const series = await inRounds(seriesRounds)
   return [
-    roundsFigure('Rounds of kill -9 survived', report),
+    roundsFigure('Rounds of kill -9 without a loss', report),
     { name: 'Tenants acknowledged and found AVAILABLE', value: report.tenants, unit: '' },
     { name: 'Applications acknowledged and found', value: report.applications, unit: '' },
     { name: 'Blobs acknowledged and found', value: beside.blobs, unit: '' },

@@ -29,7 +29,7 @@ export async function register(): Promise<Figure[]> {
     const growth = few.flatMap(({ kind, aloneP50: before }, index): Figure[] => {
       const { aloneP50: now } = many[index]!
       if (before === undefined || now === undefined) return []
-      const name = `${kind.name}, asked for alone: p50`
+      const name = `${kind.name}, without other load: p50`
       return [
         { name: `${name} at ${small}`, value: before, unit: 'ms' },
         { name: `${name} at ${large}`, value: now, unit: 'ms' },
@@ -86,7 +86,7 @@ async function pages(site: Site, of: { readable: string[]; readerToken(): Promis
 
 const rates = (size: number, { inBatches, singly }: Rates): Figure[] => [
   { name: `${size}: registration in batches`, value: inBatches, unit: '/s' },
-  { name: `${size}: registration singly, eight at a time`, value: singly, unit: '/s' },
+  { name: `${size}: registration of single endpoints, eight at a time`, value: singly, unit: '/s' },
 ]
 
 /** The limits are those of the large register: where ten rows are found, the way there and back is most of the time. */

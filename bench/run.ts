@@ -7,11 +7,11 @@ import { cpus, totalmem } from 'node:os'
 import { type Figure, holds, tableOf } from './report.ts'
 
 const benches: Record<string, { title: string; load(): Promise<() => Promise<Figure[]>> }> = {
-  starting: { title: 'Starting and idling', load: async () => (await import('./starting.ts')).starting },
+  starting: { title: 'Start, idle memory and stop', load: async () => (await import('./starting.ts')).starting },
   http: { title: 'Authenticated reads', load: async () => (await import('./http.ts')).http },
-  faults: { title: 'Killed fifty times', load: async () => (await import('./faults.ts')).faults },
+  faults: { title: 'Durability under kill -9', load: async () => (await import('./faults.ts')).faults },
   'faults-devices': {
-    title: 'Devices while everything goes wrong',
+    title: 'Devices during crashes and disk failures',
     load: async () => (await import('./faults-devices.ts')).faultsDevices,
   },
   events: { title: 'Events and several nodes', load: async () => (await import('./events.ts')).events },

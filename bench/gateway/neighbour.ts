@@ -35,7 +35,12 @@ export async function neighbour(ground: Ground): Promise<Figure[]> {
     return [
       { name: 'A healthy device alone: p99', value: calm, unit: 'ms' },
       { name: 'A healthy device while others misbehave: p99', value: attacked, unit: 'ms' },
-      { name: 'The second against the first', value: attacked / calm, unit: 'times', limit: { most: 2 } },
+      {
+        name: 'A healthy device while others misbehave: against alone',
+        value: attacked / calm,
+        unit: 'times',
+        limit: { most: 2 },
+      },
     ]
   } finally {
     for (const child of [healthy, others]) if (child.connected) child.disconnect()

@@ -32,13 +32,13 @@ export async function storm(generator: Generator, site: Site): Promise<Figure[]>
   )
   return [
     {
-      name: `${devices} devices come back at once: the last is served after`,
+      name: `${devices} devices reconnect at the same time: time until the last is served`,
       value: back.seconds,
       unit: 's',
       limit: { most: 30 },
     },
-    { name: 'Connections of theirs that were refused or cut off meanwhile', value: back.again, unit: '' },
-    { name: 'Processor time of the platform for each of them', value: milliseconds, unit: 'ms' },
-    { name: 'Meanwhile GET one application: p99', value: p99Ms, unit: 'ms', limit: { most: 500 } },
+    { name: 'Connections of them that were refused or closed', value: back.again, unit: '' },
+    { name: 'Processor time of the platform for each device', value: milliseconds, unit: 'ms' },
+    { name: 'GET one application during the reconnects: p99', value: p99Ms, unit: 'ms', limit: { most: 500 } },
   ]
 }

@@ -57,12 +57,12 @@ export async function activation(site: Site, size: number): Promise<Figure[]> {
   return [
     { name: `A filter of ${exact} endpoints is active after`, value: filter.seconds, unit: 's', limit: { most: 60 } },
     {
-      name: 'Its count, its list and its members differ from the truth by',
+      name: 'Endpoints missing or wrong in its count, list and members',
       value: wrong,
       unit: '',
       limit: { most: 0 },
     },
-    { name: 'Registrations and changes of metadata meanwhile', value: written / filter.seconds, unit: '/s' },
+    { name: 'Registrations and metadata changes during the matching', value: written / filter.seconds, unit: '/s' },
   ]
 }
 

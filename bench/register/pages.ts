@@ -149,7 +149,7 @@ export function pagesOf(site: Site, of: Readable): Kind[] {
         ),
     },
     {
-      name: 'Page of one who may read 10 endpoints',
+      name: 'Page of a caller who may read 10 endpoints',
       comparable: true,
       token: of.readerToken,
       path: (round) => list({ limit: limit - (round % 50) }),
