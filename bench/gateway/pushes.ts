@@ -1,4 +1,4 @@
-/** Pushes from one node to devices that are connected to another, each waited for until it is delivered. */
+/** Two nodes: pushes from one to devices at the other, each until it is delivered; and what devices that come and go cost. */
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import type { Figure } from '../report.ts'
@@ -7,6 +7,14 @@ import { type Ground, versionName, withoutLimits } from './site.ts'
 
 const order = { atOnce: 512, seconds: 5 }
 const devices = 100
+
+interface Done {
+  perSecond: number
+  sent: number
+  received: number
+  firstSignals: number
+  signals: number
+}
 
 export async function pushes({ directory, tokens }: Ground): Promise<Figure[]> {
   const child = spawn(process.execPath, [join(import.meta.dirname, 'peers/pushes.ts')], {
@@ -21,18 +29,23 @@ export async function pushes({ directory, tokens }: Ground): Promise<Figure[]> {
     },
   })
   try {
-    const { perSecond, sent, received } = await new Promise<{ perSecond: number; sent: number; received: number }>(
-      (resolve, reject) => {
-        child.once('message', ({ done }: { done: never }) => resolve(done))
-        child.once('exit', (code) => reject(new Error(`the nodes ended with ${code}`)))
-        child.send({ ...order, devices: tokens.slice(0, devices), versionName })
-      },
-    )
+    const { perSecond, sent, received, firstSignals, signals } = await new Promise<Done>((resolve, reject) => {
+      child.once('message', ({ done }: { done: Done }) => resolve(done))
+      child.once('exit', (code) => reject(new Error(`the nodes ended with ${code}`)))
+      child.send({ ...order, devices: tokens.slice(0, devices), visitors: tokens.slice(devices), versionName })
+    })
     if (received < sent) throw new Error(`${sent - received} of ${sent} pushes did not arrive`)
     console.error(`${Math.round(perSecond)} pushes a second from one node to devices at another`)
     // Ten times the 255 a second of one message in a transaction each.
     return [
       { name: 'Pushes from one node to devices at another', value: perSecond, unit: '/s', limit: { least: 2550 } },
+      {
+        name: `Signals to another node while ${tokens.length - devices} devices connect and leave`,
+        value: signals,
+        unit: 'signals',
+        limit: { most: 50 },
+      },
+      { name: 'The same for devices that are new', value: firstSignals, unit: 'signals' },
     ]
   } finally {
     if (child.connected) child.disconnect()

@@ -1,48 +1,21 @@
-/** Two nodes on one database, devices at the second one: how many pushes of the first one reach them in a second. */
+/** Two nodes on one database, devices at the second one: pushes of the first one, and signals that it receives. */
 import { connect as connectSocket } from 'node:net'
-import { buildHouse } from '../../../src/assembly/build.ts'
-import { catalogue } from '../../../src/assembly/catalogue.ts'
-import { openDatabase } from '../../../src/assembly/database.ts'
-import { loadConfig } from '../../../src/config.ts'
 import { Gateway } from '../../../src/gateway/contract.ts'
 import { monotonicMs, sleep } from '../../../src/kernel/clock.ts'
-import { createLog } from '../../../src/kernel/log.ts'
 import { connect, publish } from '../packets.ts'
+import { database, startNode } from './nodes.ts'
+import { signalsOfVisits } from './visits.ts'
 
 interface Order {
   devices: string[]
+  /** Devices that connect and leave. */
+  visitors: string[]
   versionName: string
   atOnce: number
   seconds: number
 }
 
 const push = { extension: 'cex', resourcePath: '/command/reboot', payload: [{ id: 1, payload: 'x'.repeat(100) }] }
-const config = loadConfig(process.env)
-const log = await createLog(config.log)
-const database = await openDatabase(config, log)
-
-async function startNode() {
-  const options = { config, connection: database.connection, log, services: catalogue }
-  const house = await buildHouse({ ...options, baseUrl: () => 'http://127.0.0.1' })
-  const built = [...house.built.values()]
-  await house.kit.jobs.start({ workers: true })
-  await house.kit.bus.start({ workers: true })
-  for (const service of built) await service.start?.()
-  const extensions = built.flatMap(({ device = [] }) => device)
-  const doors = await Promise.all(built.flatMap((service) => service.open?.(extensions) ?? []))
-  const { mqttUrl } = Object.assign({}, ...doors.map(({ addresses }) => addresses)) as { mqttUrl: string }
-  return {
-    house,
-    port: Number(new URL(mqttUrl).port),
-    async stop() {
-      await Promise.all(doors.map((door) => door.close()))
-      for (const service of built) await service.stop?.()
-      await house.kit.bus.stop()
-      await house.kit.jobs.stop()
-      await house.close()
-    },
-  }
-}
 
 /** Counts the PUBLISH packets that come; each device speaks once, so that the platform knows who it is. */
 function openDevices({ devices, versionName }: Order, port: number) {
@@ -80,7 +53,11 @@ async function measure(order: Order) {
   await Promise.all(Array.from({ length: order.atOnce }, lane))
   for (let waited = 0; waited < 200 && received() - before < sent; waited++) await sleep(10)
   const perSecond = (received() - before) / ((monotonicMs() - began) / 1000)
-  process.send!({ done: { perSecond, sent, received: received() - before } })
+  const arrived = received() - before
+  const visits = () => signalsOfVisits(second, first, order.visitors, order.versionName)
+  // The first message of a token changes its state, which every node is told once in the life of the token.
+  const [firstSignals, signals] = [await visits(), await visits()]
+  process.send!({ done: { perSecond, sent, received: arrived, firstSignals, signals } })
   process.on('disconnect', () => {
     void Promise.all([first.stop(), second.stop()])
       .then(() => database.stop())

@@ -1,0 +1,45 @@
+/** Devices that connect to one node, send a message and leave: how many signals another node receives because of them. */
+import { once } from 'node:events'
+import { connect as connectSocket } from 'node:net'
+import { sleep } from '../../../src/kernel/clock.ts'
+import { connect, publish } from '../packets.ts'
+import type { Node } from './nodes.ts'
+
+const atOnce = 200
+const puback = 0x40
+
+async function visit(port: number, clientId: string, topic: string) {
+  const socket = connectSocket({ port, host: '127.0.0.1', noDelay: true })
+  socket.write(Buffer.concat([connect(clientId), publish(topic, 1, Buffer.from('{}'))]))
+  let received = Buffer.alloc(0)
+  // CONNACK has four bytes.
+  while (received[4] !== puback) {
+    const [chunk] = (await once(socket, 'data')) as [Buffer]
+    received = Buffer.concat([received, chunk])
+  }
+  socket.end(Buffer.from([0xe0, 0]))
+  socket.resume()
+  await once(socket, 'close')
+}
+
+const receivedBy = async ({ house }: Node) =>
+  Number((await house.kit.metrics.text()).match(/^waypost_signals_received_total (\d+)$/m)?.[1] ?? 0)
+
+const boundEndpoints = async ({ house }: Node) => {
+  const [row] = await house.kit.db.sql`select count(*)::int from gateway.bindings where node_id is not null`
+  return row!.count as number
+}
+
+/** All devices once. Returns the signals that `other` received until all of them are known to have left. */
+export async function signalsOfVisits(node: Node, other: Node, devices: string[], versionName: string) {
+  const [before, bound] = [await receivedBy(other), await boundEndpoints(node)]
+  const waiting = devices.entries()
+  const lane = async () => {
+    for (const [n, token] of waiting) await visit(node.port, `visitor-${n}`, `kp1/${versionName}/cex/${token}/command`)
+  }
+  await Promise.all(Array.from({ length: atOnce }, lane))
+  while ((await boundEndpoints(node)) > bound) await sleep(50)
+  // Signals leave in batches a few milliseconds after their commit.
+  await sleep(500)
+  return (await receivedBy(other)) - before
+}
