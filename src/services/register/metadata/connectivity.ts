@@ -30,7 +30,8 @@ export async function setConnectivity({ db, bus, changes, connectivityKeys }: De
           after: { versionName: row.versionName, metadata: wholeMetadata(row) },
         })),
       )
-    await bus.publishAll(sql, MetadataUpdated, rows.flatMap(updateOf))
+    // Nothing that happens per device goes to all nodes: other nodes read the metadata when they need it.
+    await bus.publishAll(sql, MetadataUpdated, rows.flatMap(updateOf), { thisNodeOnly: true })
   })
 }
 
