@@ -36,126 +36,136 @@ export interface Watch {
   visited(presence: Presence, connection: Device): void
 }
 
-export function createBindings({ bus, signals, now }: Pick<Kit, 'bus' | 'signals' | 'now'>, watch: Watch): Bindings {
-  const presences = new Map<string, Presence>()
-  /** Those that were noted already: of several last words one is enough. */
-  const visits = new WeakMap<Device, Set<string>>()
+interface State extends Pick<Kit, 'now'> {
+  watch: Watch
+  presences: Map<string, Presence>
+  /** Endpoints whose visit was reported, by connection: one report for several last messages is enough. */
+  visits: WeakMap<Device, Set<string>>
   /** By endpoint, the number of the binding on another node that replaced the one of this node. */
-  const moved = new Map<string, number>()
+  moved: Map<string, number>
+}
 
-  function unbind(presence: Presence) {
-    const { connection } = presence
-    if (!connection) return
-    presence.connection = undefined
-    part(connection.state, presence)
-    if (presences.get(presence.endpointId) === presence) presences.delete(presence.endpointId)
-    watch.unbound(presence, connection)
-  }
-
-  function expel(presence: Presence, why: string) {
-    const { connection } = presence
-    if (!connection) return
-    forgetRoutes(connection.state)
-    unbind(presence)
-    if (!connection.state.endpoints) connection.close('not_authorized', why)
-  }
-
-  function endToken(endpointId: string, endpointTokenId: string, why: string) {
-    const presence = presences.get(endpointId)
-    if (!presence) return
-    // It may have spoken with several tokens: what was decided by this one must not hold any longer.
-    if (presence.connection) forgetRoutes(presence.connection.state)
-    if (presence.endpointTokenId === endpointTokenId) expel(presence, why)
-  }
-
-  bus.hear(TokenStatusChanged, ({ endpointId, endpointTokenId, to }) => {
-    if (to === 'Suspended' || to === 'Revoked')
-      endToken(endpointId, endpointTokenId, `its token was ${to.toLowerCase()}`)
-  })
-  bus.hear(TokensDeleted, ({ tokens }) => {
-    for (const { endpointId, endpointTokenId } of tokens) endToken(endpointId, endpointTokenId, 'its token was deleted')
-  })
-  bus.hear(EndpointUnregistered, ({ endpointIds }) => {
-    for (const endpointId of endpointIds) {
-      const presence = presences.get(endpointId)
-      if (presence) expel(presence, 'its endpoint was unregistered')
-    }
-  })
-  // What was decided for the version that it had does not hold: the device's next word decides anew.
-  bus.hear(VersionUpdated, ({ endpointId, versionName }) => {
-    const presence = presences.get(endpointId)
-    if (presence) presence.versionName = versionName
-  })
-
-  function lost(presence: Presence, number: number) {
-    const { endpointId } = presence
-    if (presences.get(endpointId) !== presence) return
-    unbind(presence)
-    moved.delete(endpointId)
-    moved.set(endpointId, number)
-    if (moved.size > movedMax) moved.delete(moved.keys().next().value!)
-  }
-
-  signals.on(EndpointsMoved, ({ endpoints }) => {
+export function createBindings(kit: Pick<Kit, 'bus' | 'signals' | 'now'>, watch: Watch): Bindings {
+  const presences = new Map<string, Presence>()
+  const state: State = { now: kit.now, watch, presences, visits: new WeakMap(), moved: new Map() }
+  followEvents(kit.bus, state)
+  kit.signals.on(EndpointsMoved, ({ endpoints }) => {
     for (const [endpointId, number] of endpoints) {
       const presence = presences.get(endpointId)
       if (!presence) continue
       // While it is being written, the database decides which of the two is the later one.
       if (presence.number === 0) presence.movedBy = Math.max(presence.movedBy, number)
-      else if (presence.number < number) lost(presence, number)
+      else if (presence.number < number) lose(state, presence, number)
     }
   })
-
   return {
     find: (endpointId) => presences.get(endpointId),
     all: () => presences.values(),
     count: () => presences.size,
-
-    bind(connection, who, moves) {
-      const { endpointId, tenant, versionName, token, endpointTokenId } = who
-      const known = presences.get(endpointId)
-      if (known && known.connection === connection && known.tenant === tenant) {
-        Object.assign(known, { versionName, token, endpointTokenId })
-        return known
-      }
-      if (known && !moves) return undefined
-      if (known) unbind(known)
-      const follows = Math.max(known?.number ?? 0, known?.follows ?? 0, moved.get(endpointId) ?? 0)
-      const presence: Presence = {
-        ...absent(who, connection.claim, follows),
-        connection,
-        boundAt: now().getTime(),
-      }
-      moved.delete(endpointId)
-      presences.set(endpointId, presence)
-      join(connection.state, presence)
-      watch.bound(presence)
-      return presence
-    },
-
-    visit(connection, who) {
-      const { endpointId } = who
-      const presence: Presence = { ...absent(who, connection.claim), boundAt: now().getTime() }
-      const seen = visits.get(connection) ?? new Set()
-      const known = presences.has(endpointId) || seen.has(endpointId) || hasSpokenFor(connection.state, endpointId)
-      if (known) return presence
-      visits.set(connection, seen.add(endpointId))
-      watch.visited(presence, connection)
-      return presence
-    },
-
+    bind: (connection, who, moves) => bind(state, connection, who, moves),
+    visit: (connection, who) => visit(state, connection, who),
     release(connection) {
-      while (connection.state.endpoints) unbind(connection.state.endpoints)
+      while (connection.state.endpoints) unbind(state, connection.state.endpoints)
     },
-
-    expel,
-
+    expel: (presence, why) => expel(state, presence, why),
     numbered(presence, number) {
       if (presence.number >= number) return
       presence.number = number
-      if (presence.movedBy > number) lost(presence, presence.movedBy)
+      if (presence.movedBy > number) lose(state, presence, presence.movedBy)
     },
-
-    lost,
+    lost: (presence, number) => lose(state, presence, number),
   }
+}
+
+function followEvents(bus: Kit['bus'], state: State) {
+  const { presences } = state
+  bus.hear(TokenStatusChanged, ({ endpointId, endpointTokenId, to }) => {
+    if (to === 'Suspended' || to === 'Revoked')
+      endToken(state, endpointId, endpointTokenId, `its token was ${to.toLowerCase()}`)
+  })
+  bus.hear(TokensDeleted, ({ tokens }) => {
+    for (const { endpointId, endpointTokenId } of tokens)
+      endToken(state, endpointId, endpointTokenId, 'its token was deleted')
+  })
+  bus.hear(EndpointUnregistered, ({ endpointIds }) => {
+    for (const endpointId of endpointIds) {
+      const presence = presences.get(endpointId)
+      if (presence) expel(state, presence, 'its endpoint was unregistered')
+    }
+  })
+  // What was decided for the old version does not hold: the next message of the device decides anew.
+  bus.hear(VersionUpdated, ({ endpointId, versionName }) => {
+    const presence = presences.get(endpointId)
+    if (presence) presence.versionName = versionName
+  })
+}
+
+function bind(state: State, connection: Device, who: Identified, moves: boolean): Presence | undefined {
+  const { presences, moved } = state
+  const { endpointId, tenant, versionName, token, endpointTokenId } = who
+  const known = presences.get(endpointId)
+  if (known && known.connection === connection && known.tenant === tenant) {
+    Object.assign(known, { versionName, token, endpointTokenId })
+    return known
+  }
+  if (known && !moves) return undefined
+  if (known) unbind(state, known)
+  const follows = Math.max(known?.number ?? 0, known?.follows ?? 0, moved.get(endpointId) ?? 0)
+  const presence: Presence = {
+    ...absent(who, connection.claim, follows),
+    connection,
+    boundAt: state.now().getTime(),
+  }
+  moved.delete(endpointId)
+  presences.set(endpointId, presence)
+  join(connection.state, presence)
+  state.watch.bound(presence)
+  return presence
+}
+
+function visit({ presences, visits, watch, now }: State, connection: Device, who: Identified): Presence {
+  const { endpointId } = who
+  const presence: Presence = { ...absent(who, connection.claim), boundAt: now().getTime() }
+  const seen = visits.get(connection) ?? new Set()
+  const known = presences.has(endpointId) || seen.has(endpointId) || hasSpokenFor(connection.state, endpointId)
+  if (known) return presence
+  visits.set(connection, seen.add(endpointId))
+  watch.visited(presence, connection)
+  return presence
+}
+
+function unbind({ presences, watch }: State, presence: Presence) {
+  const { connection } = presence
+  if (!connection) return
+  presence.connection = undefined
+  part(connection.state, presence)
+  if (presences.get(presence.endpointId) === presence) presences.delete(presence.endpointId)
+  watch.unbound(presence, connection)
+}
+
+function expel(state: State, presence: Presence, why: string) {
+  const { connection } = presence
+  if (!connection) return
+  forgetRoutes(connection.state)
+  unbind(state, presence)
+  if (!connection.state.endpoints) connection.close('not_authorized', why)
+}
+
+function endToken(state: State, endpointId: string, endpointTokenId: string, why: string) {
+  const presence = state.presences.get(endpointId)
+  if (!presence) return
+  // The client may have used several tokens: routes that were decided by this one must not hold any longer.
+  if (presence.connection) forgetRoutes(presence.connection.state)
+  if (presence.endpointTokenId === endpointTokenId) expel(state, presence, why)
+}
+
+/** Another node has the endpoint now. */
+function lose(state: State, presence: Presence, number: number) {
+  const { presences, moved } = state
+  const { endpointId } = presence
+  if (presences.get(endpointId) !== presence) return
+  unbind(state, presence)
+  moved.delete(endpointId)
+  moved.set(endpointId, number)
+  if (moved.size > movedMax) moved.delete(moved.keys().next().value!)
 }

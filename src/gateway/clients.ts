@@ -37,9 +37,11 @@ const digestOf = ({ certificate, username, password }: Client) =>
     .update(JSON.stringify([certificate?.fingerprint256, username, password?.toString('base64')]))
     .digest('base64')
 
+type Verification = Pick<Credentials, 'verifyBasic' | 'verifyCertificate' | 'tenantOfCertificate'>
+
 export function createClients(deps: {
   bus: Bus
-  credentials: Pick<Credentials, 'verifyBasic' | 'verifyCertificate' | 'tenantOfCertificate'>
+  credentials: Verification
   tenants: Tenants
   guesses: Guesses
 }): Clients {
@@ -59,59 +61,6 @@ export function createClients(deps: {
   bus.hear(TenantCredentialsDeleted, ({ tenantId }) => ended({ tenantId }))
   bus.onGap(() => ended(undefined))
 
-  async function byCertificate({ certificate }: Client): Promise<Shown | Refusal | undefined> {
-    if (!certificate) return undefined
-    const found = await credentials.verifyCertificate(certificate)
-    if (!found) {
-      const signer = await credentials.tenantOfCertificate(certificate)
-      return signer === undefined
-        ? wrong('the certificate is not one of ours')
-        : wrong('the certificate was suspended or revoked, or has expired', signer)
-    }
-    const { tenantId, credentialId } = found
-    return {
-      tenantId,
-      credentialIds: [credentialId],
-      methods: ['x509'],
-      holds: async () => (await credentials.verifyCertificate(certificate)) !== undefined,
-    }
-  }
-
-  async function byPassword(client: Client): Promise<Shown | Refusal | undefined> {
-    // Some clients send an empty name where they mean none.
-    if (!client.username && !client.password?.length) return undefined
-    const at = client.username?.lastIndexOf('@') ?? -1
-    if (at < 1) return wrong('the username is not <name>@<tenantId>')
-    const login = {
-      tenantId: client.username!.slice(at + 1),
-      username: client.username!.slice(0, at),
-      password: client.password?.toString('utf8') ?? '',
-    }
-    const found = await credentials.verifyBasic(login)
-    if (!found) return wrong('wrong username or password, or the credentials were suspended or revoked')
-    return {
-      tenantId: login.tenantId,
-      credentialIds: [found.credentialId],
-      methods: ['basic'],
-      holds: async () => (await credentials.verifyBasic(login)) !== undefined,
-    }
-  }
-
-  /** Both, where both are given: they must be right and of the same tenant. */
-  async function verify(client: Client): Promise<Shown | Refusal | undefined> {
-    const certificate = await byCertificate(client)
-    if (certificate && 'accepted' in certificate) return certificate
-    const password = await byPassword(client)
-    if (!certificate || !password || 'accepted' in password) return password ?? certificate
-    if (password.tenantId !== certificate.tenantId) return wrong('certificate and username are of different tenants')
-    return {
-      tenantId: password.tenantId,
-      credentialIds: [...certificate.credentialIds, ...password.credentialIds],
-      methods: ['x509', 'basic'],
-      holds: async () => (await certificate.holds()) && (await password.holds()),
-    }
-  }
-
   return {
     async admit(client) {
       const { address } = client
@@ -129,7 +78,7 @@ export function createClients(deps: {
       const before = words
       let shown: Shown | Refusal | undefined
       try {
-        shown = await verify(client)
+        shown = await verify(credentials, client)
       } catch (error) {
         if (error instanceof PlatformError && error.status === 429)
           return { accepted: false, code: 'busy', why: 'too many passwords are being checked' }
@@ -152,5 +101,58 @@ export function createClients(deps: {
       return known !== undefined && (known.words !== words || known.generation !== known.tenant.generation)
     },
     onEnd: (listener) => void listeners.push(listener),
+  }
+}
+
+async function byCertificate(credentials: Verification, { certificate }: Client): Promise<Shown | Refusal | undefined> {
+  if (!certificate) return undefined
+  const found = await credentials.verifyCertificate(certificate)
+  if (!found) {
+    const signer = await credentials.tenantOfCertificate(certificate)
+    return signer === undefined
+      ? wrong('the certificate is not one of ours')
+      : wrong('the certificate was suspended or revoked, or has expired', signer)
+  }
+  const { tenantId, credentialId } = found
+  return {
+    tenantId,
+    credentialIds: [credentialId],
+    methods: ['x509'],
+    holds: async () => (await credentials.verifyCertificate(certificate)) !== undefined,
+  }
+}
+
+async function byPassword(credentials: Verification, client: Client): Promise<Shown | Refusal | undefined> {
+  // Some clients send an empty name where they mean none.
+  if (!client.username && !client.password?.length) return undefined
+  const at = client.username?.lastIndexOf('@') ?? -1
+  if (at < 1) return wrong('the username is not <name>@<tenantId>')
+  const login = {
+    tenantId: client.username!.slice(at + 1),
+    username: client.username!.slice(0, at),
+    password: client.password?.toString('utf8') ?? '',
+  }
+  const found = await credentials.verifyBasic(login)
+  if (!found) return wrong('wrong username or password, or the credentials were suspended or revoked')
+  return {
+    tenantId: login.tenantId,
+    credentialIds: [found.credentialId],
+    methods: ['basic'],
+    holds: async () => (await credentials.verifyBasic(login)) !== undefined,
+  }
+}
+
+/** Both, where both are given: they must be right and of the same tenant. */
+async function verify(credentials: Verification, client: Client): Promise<Shown | Refusal | undefined> {
+  const certificate = await byCertificate(credentials, client)
+  if (certificate && 'accepted' in certificate) return certificate
+  const password = await byPassword(credentials, client)
+  if (!certificate || !password || 'accepted' in password) return password ?? certificate
+  if (password.tenantId !== certificate.tenantId) return wrong('certificate and username are of different tenants')
+  return {
+    tenantId: password.tenantId,
+    credentialIds: [...certificate.credentialIds, ...password.credentialIds],
+    methods: ['x509', 'basic'],
+    holds: async () => (await certificate.holds()) && (await password.holds()),
   }
 }

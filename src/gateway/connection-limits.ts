@@ -10,7 +10,7 @@ import { networkOf } from '../kernel/client-address.ts'
 import { monotonicMs } from '../kernel/clock.ts'
 import type { ConnectionShare } from '../kernel/file-descriptors.ts'
 import type { Accepted, From, Transport } from './mqtt/host.ts'
-import { isBusy, type Peer } from './peers.ts'
+import { type Device, isBusy, type Peer } from './peers.ts'
 
 /** `closing`: evicted or gone, and never anything else again. */
 export type Standing = 'stranger' | 'idle' | 'protected' | 'closing'
@@ -151,3 +151,6 @@ export function createConnectionLimits(deps: {
     },
   }
 }
+
+/** Every connection has a slot. */
+export const slotOf = ({ from }: Device) => from as Slot

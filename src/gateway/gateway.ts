@@ -13,19 +13,19 @@ import type { TrafficLog } from '../services/traffic-log/contract.ts'
 import { type Bindings, createBindings } from './bindings.ts'
 import { createClaims } from './claims.ts'
 import { createClients } from './clients.ts'
-import { createConnectionLimits } from './connection-limits.ts'
+import { createConnectionLimits, slotOf } from './connection-limits.ts'
 import { createConnectivity } from './connectivity.ts'
 import type { Gateway } from './contract.ts'
-import { createDispatch } from './dispatch.ts'
+import { createDispatch, type Dispatch } from './dispatch.ts'
 import { type DoorDeps, openMqtt, openMqtts } from './doors.ts'
-import { createDownlink, type Downlink } from './downlink.ts'
-import { createHost, slotOf } from './host.ts'
+import { createDownlink } from './downlink.ts'
+import { createHost } from './host.ts'
 import type { BindingDeps } from './http/binding.ts'
 import type { WebSocketDeps } from './http/websocket.ts'
 import { createIdentify } from './identify.ts'
 import { createGuesses, trafficRate } from './limits.ts'
 import { createGatewayMetrics } from './metrics.ts'
-import type { Sessions } from './mqtt/host.ts'
+import type { Host, Sessions } from './mqtt/host.ts'
 import { defaultLimits } from './mqtt/limits.ts'
 import { createSessions } from './mqtt/sessions.ts'
 import { createObservation } from './observation.ts'
@@ -59,18 +59,59 @@ export interface Given {
   trafficLog: TrafficLog
 }
 
-/** A token is not a password: neighbours of a device with an old one are not locked out by it. */
+/** What exists while the MQTT ports are open. */
+interface Live {
+  named: Map<string, Extension>
+  sessions: Sessions<Peer> | undefined
+  sessionStore: GatewaySessionStore | undefined
+}
+
+/** A device with an old token must not lock out its neighbours soon: more wrong tokens than wrong passwords are allowed. */
 const wrongTokensPerAddress = 10
 
 export function createGateway(kit: Kit<GatewaySettings>, given: Given): GatewayService {
-  const { bus, log } = kit
-  const { identity, applications, register, tokens, credentials, trafficLog } = given
-  const { settings } = kit
-  const { address, windowSeconds, lockSeconds } = kit.platform.loginLockout
-  const named = new Map<string, Extension>()
-  let sessions: Sessions<Peer> | undefined
-  let sessionStore: GatewaySessionStore | undefined
+  const live: Live = { named: new Map(), sessions: undefined, sessionStore: undefined }
+  const admission = createAdmission(kit, given, live)
+  const delivery = createDelivery(kit, given, live, admission)
+  const dispatch = createDispatch(kit, given.trafficLog)
+  const open = createOpening(
+    kit,
+    given,
+    live,
+    admission,
+    createMqttHost(kit, given, live, admission, delivery, dispatch),
+  )
+  forgetWithTheirOwners(kit)
+  const { tenantRate, identify, guesses, metrics, limits, observation } = admission
+  const { bindings, downlink, welcome, connectivity } = delivery
+  return {
+    api: {
+      send: downlink.send,
+      isConnected: (endpointId) => bindings.find(endpointId) !== undefined,
+      observe: observation.set,
+    },
+    binding: { tenantRate, identify, dispatch, guesses, trafficLog: given.trafficLog, metrics },
+    webSockets: { trustProxy: kit.platform.trustProxy, sessions: () => live.sessions, limits },
+    periodic: [
+      {
+        name: 'gateway.expired-sessions',
+        everySeconds: 60,
+        run: (sql) => sweepSessions(sql, kit.now(), defaultLimits.sessionExpiryMaxSeconds),
+      },
+    ],
+    open,
+    async stop() {
+      await welcome.settled()
+      await connectivity.stop()
+    },
+  }
+}
 
+/** Who may connect and send: limits, lockouts, credentials, tokens. */
+function createAdmission(kit: Kit<GatewaySettings>, given: Given, live: Live) {
+  const { bus, settings } = kit
+  const { identity, applications, register, tokens, credentials, trafficLog } = given
+  const { address, windowSeconds, lockSeconds } = kit.platform.loginLockout
   const metrics = createGatewayMetrics(kit.metrics)
   const refused = (transport: string, from: string, reason: string, detail?: string) => {
     metrics.refused(reason)
@@ -85,18 +126,25 @@ export function createGateway(kit: Kit<GatewaySettings>, given: Given): GatewayS
   const wrongCredentials = createGuesses({ limit: address, windowSeconds, lockSeconds })
   const guesses = createGuesses({ limit: address * wrongTokensPerAddress, windowSeconds, lockSeconds })
   const observation = createObservation(kit)
-
   const tenantRate = trafficRate(settings.messagesPerTenant, settings.bytesPerTenant)
   const tenants = createTenants(bus, identity, applications, tenantRate)
-  const identify = createIdentify({ bus, tokens, register, applications, tenants, extensions: () => named })
+  const identify = createIdentify({ bus, tokens, register, applications, tenants, extensions: () => live.named })
   const clients = createClients({ bus, credentials, tenants, guesses: wrongCredentials })
-  const connectivity = createConnectivity(kit, { register, extensions: () => named, bindings: () => bindings })
-  let welcome: Welcome | undefined
+  return { metrics, refused, limits, guesses, observation, tenantRate, tenants, identify, clients }
+}
+type Admission = ReturnType<typeof createAdmission>
+
+/** Which connection has an endpoint, and how pushes get there. */
+function createDelivery(kit: Kit<GatewaySettings>, given: Given, live: Live, admission: Admission) {
+  const { register, tokens, trafficLog } = given
+  const { limits, identify, tenants, metrics, observation } = admission
+  const extensions = () => live.named
+  const connectivity = createConnectivity(kit, { register, extensions, bindings: () => bindings })
   const bindings: Bindings = createBindings(kit, {
     bound(presence) {
       limits.stands(slotOf(presence.connection!), 'protected')
       connectivity.bound(presence)
-      welcome?.(presence)
+      welcome(presence)
     },
     unbound(presence, connection) {
       const { endpoints, shown } = connection.state
@@ -105,7 +153,7 @@ export function createGateway(kit: Kit<GatewaySettings>, given: Given): GatewayS
     },
     visited: connectivity.visited,
   })
-  const downlink: Downlink = createDownlink({
+  const downlink = createDownlink({
     kit,
     bindings,
     identify,
@@ -114,28 +162,31 @@ export function createGateway(kit: Kit<GatewaySettings>, given: Given): GatewayS
     trafficLog,
     metrics,
     observation,
-    sessions: () => sessions,
-    enqueue: async (sql, key, message) => (await sessionStore?.enqueueIn(sql, key, message)) ?? 'gone',
+    sessions: () => live.sessions,
+    enqueue: async (sql, key, message) => (await live.sessionStore?.enqueueIn(sql, key, message)) ?? 'gone',
   })
-  welcome = createWelcome(log, {
-    extensions: () => named,
-    identify,
-    observation,
-    find: bindings.find,
-    push: downlink.push,
-  })
-  const recheck = createRecheck(kit, {
-    clients,
-    tenants,
-    bindings,
-    identify,
-    again: () => connectivity.again(bindings.all()),
-  })
-  const dispatch = createDispatch(kit, trafficLog)
-  const host = createHost({
-    settings,
+  const { find } = bindings
+  const welcome: Welcome = createWelcome(kit.log, { extensions, identify, observation, find, push: downlink.push })
+  return { connectivity, bindings, downlink, welcome }
+}
+type Delivery = ReturnType<typeof createDelivery>
+
+function createMqttHost(
+  kit: Kit<GatewaySettings>,
+  given: Given,
+  live: Live,
+  admission: Admission,
+  { bindings, connectivity }: Delivery,
+  dispatch: Dispatch,
+) {
+  const { applications, register, tokens, trafficLog } = given
+  const { tenantRate, clients, identify, limits, guesses, metrics, tenants } = admission
+  const again = () => connectivity.again(bindings.all())
+  const recheck = createRecheck(kit, { clients, tenants, bindings, identify, again })
+  return createHost({
+    settings: kit.settings,
     tenantRate,
-    log,
+    log: kit.log,
     clients,
     identify,
     bindings,
@@ -144,79 +195,62 @@ export function createGateway(kit: Kit<GatewaySettings>, given: Given): GatewayS
     guesses,
     trafficLog,
     metrics,
-    mayDeliver: createOwed(kit, { applications, register, tokens, tenants, clients, sessions: () => sessions }),
+    mayDeliver: createOwed(kit, { applications, register, tokens, tenants, clients, sessions: () => live.sessions }),
     opened: recheck.opened,
     closed: recheck.closed,
   })
-  const claims = createClaims(kit, () => sessions)
-  kit.members.leftovers({
+}
+
+/** Returns the function that opens the MQTT ports. */
+function createOpening(
+  kit: Kit<GatewaySettings>,
+  { credentials }: Given,
+  live: Live,
+  { limits, refused }: Admission,
+  host: Host<Peer>,
+): GatewayService['open'] {
+  const { settings, log, now } = kit
+  const claims = createClaims(kit, () => live.sessions)
+  const certificate = createServerCertificate(kit, credentials)
+  return async (extensions) => {
+    for (const extension of extensions) live.named.set(extension.name, extension)
+    const bounds = {
+      ...defaultLimits,
+      connectTimeoutSeconds: settings.connectTimeoutSeconds,
+      queuedMessagesMax: settings.queuedMessagesMax,
+    }
+    live.sessionStore = createSessionStore({ ...kit, claims }, bounds)
+    const sessions = createSessions(host, { store: live.sessionStore, log, now, limits: bounds })
+    live.sessions = sessions
+    const deps: DoorDeps = { host: kit.platform.host, sessions, limits, descriptors: kit.descriptors, refused }
+    const mqtt = await openMqtt(deps, settings.mqttPort)
+    const mqtts = await openMqtts(deps, settings.mqttsPort, certificate).catch(async (error) => {
+      await mqtt.close()
+      throw error
+    })
+    return {
+      addresses: { mqttUrl: mqtt.url, mqttsUrl: mqtts.url },
+      async close() {
+        live.sessions = undefined
+        await Promise.all([mqtt.close(), mqtts.close()])
+        await sessions.close()
+        mqtts.cut?.()
+      },
+    }
+  }
+}
+
+/** Deletes the rows of nodes, endpoints and tenants that are gone. */
+function forgetWithTheirOwners({ bus, db, members }: Kit<GatewaySettings>) {
+  members.leftovers({
     name: 'gateway.holders',
     owners: findNodesWithHolders,
-    sweep: async (node) => void (await deleteHoldersOfNode(kit.db.sql, node)),
+    sweep: async (node) => void (await deleteHoldersOfNode(db.sql, node)),
   })
-  const certificate = createServerCertificate(kit, credentials)
-
   bus.react('gateway.forget-endpoints', EndpointUnregistered, async (sql, { endpointIds }) => {
     await store.deleteBindings(sql, endpointIds)
   })
   bus.react('gateway.forget-tenant', TenantDeleted, async (sql, { tenantId }) => {
     await store.deleteBindingsOfTenant(sql, tenantId)
   })
-
-  return {
-    api: {
-      send: downlink.send,
-      isConnected: (endpointId) => bindings.find(endpointId) !== undefined,
-      observe: observation.set,
-    },
-    binding: { tenantRate, identify, dispatch, guesses, trafficLog, metrics },
-    webSockets: {
-      trustProxy: kit.platform.trustProxy,
-      sessions: () => sessions,
-      limits,
-    },
-    periodic: [
-      {
-        name: 'gateway.expired-sessions',
-        everySeconds: 60,
-        run: (sql) => sweepSessions(sql, kit.now(), defaultLimits.sessionExpiryMaxSeconds),
-      },
-    ],
-    async open(extensions) {
-      for (const extension of extensions) named.set(extension.name, extension)
-      const bounds = {
-        ...defaultLimits,
-        connectTimeoutSeconds: settings.connectTimeoutSeconds,
-        queuedMessagesMax: settings.queuedMessagesMax,
-      }
-      sessionStore = createSessionStore({ ...kit, claims }, bounds)
-      const made = createSessions(host, {
-        store: sessionStore,
-        log,
-        now: kit.now,
-        limits: bounds,
-      })
-      sessions = made
-      const deps: DoorDeps = { host: kit.platform.host, sessions: made, limits, descriptors: kit.descriptors, refused }
-      const mqtt = await openMqtt(deps, settings.mqttPort)
-      const mqtts = await openMqtts(deps, settings.mqttsPort, certificate).catch(async (error) => {
-        await mqtt.close()
-        throw error
-      })
-      return {
-        addresses: { mqttUrl: mqtt.url, mqttsUrl: mqtts.url },
-        async close() {
-          sessions = undefined
-          await Promise.all([mqtt.close(), mqtts.close()])
-          await made.close()
-          mqtts.cut?.()
-        },
-      }
-    },
-
-    async stop() {
-      await welcome?.settled()
-      await connectivity.stop()
-    },
-  }
 }
