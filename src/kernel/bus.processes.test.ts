@@ -35,7 +35,7 @@ async function aListener(connection: ConnectionOptions) {
   return { ...node, heard, reacted, tell, tellAll, gaps: () => gaps }
 }
 
-test('every node hears, whatever the size, and one node reacts', async (t) => {
+test('every node receives an event of any size, and one node handles it', async (t) => {
   const connection = await kernelDatabase(t)
   const [one, two] = [await aListener(connection), await aListener(connection)]
   const before = two.gaps()
@@ -45,7 +45,7 @@ test('every node hears, whatever the size, and one node reacts', async (t) => {
   await eventually(() => assert.equal(one.reacted.length + two.reacted.length, 10))
   await one.tell('x'.repeat(100_000))
   await eventually(() => assert.equal(two.heard.at(-1)!.length, 100_000))
-  // What is bulky stays on its node.
+  // A bulky event stays on its node.
   await one.tell('x'.repeat(10_000), Much)
   await one.tell('last')
   await eventually(() => assert.equal(two.heard.at(-1), 'last'))
@@ -60,15 +60,15 @@ test('every node hears, whatever the size, and one node reacts', async (t) => {
   await eventually(() => assert.equal(two.heard.at(-1), 'end'))
   assert.deepEqual(one.heard.slice(-many.length), many)
   assert.deepEqual(two.heard.slice(-many.length), many)
-  assert.equal(two.gaps(), before, 'nobody had to drop a cache')
+  assert.equal(two.gaps(), before, 'no node had to reset its caches')
 })
 
-test('a transaction that publishes does not notify', async (t) => {
+test('a transaction that publishes does not execute NOTIFY itself', async (t) => {
   const connection = await kernelDatabase(t)
   const [one, two] = [await aListener(connection), await aListener(connection)]
   const heard: string[] = []
   await two.db.sql.listen('waypost_all', (text) => heard.push(text))
-  // NOTIFY inside it would be delivered with this commit, before anything that runs after it.
+  // A NOTIFY inside the transaction would be delivered with this commit, before anything that runs after it.
   let atCommit = -1
   await one.db.tx(async (sql) => {
     await one.bus.publish(sql, Told, { tenantId: 't', text: 'quiet' })
@@ -80,7 +80,7 @@ test('a transaction that publishes does not notify', async (t) => {
   assert.deepEqual(two.heard, ['quiet'])
 })
 
-test('a node that lost its connection is told that it may have missed something', async (t) => {
+test('a node that lost its connection resets, because it may have missed events', async (t) => {
   const connection = await kernelDatabase(t)
   const node = await aListener(connection)
   await node.db.sql`

@@ -27,7 +27,7 @@ const aService = (build: (kit: Kit) => void) =>
 const say = (kit: Kit, thing: string, n: number) =>
   kit.db.tx((sql) => kit.bus.publish(sql, Said, { tenantId: 't', thing, n }))
 
-test('a reaction gets every event of a key in order, and nothing of a transaction that was rolled back', async () => {
+test('an event handler gets all events of a key in order, and none of a rolled back transaction', async () => {
   const got: Said[] = []
   const { kit } = await openHouse({
     services: [aService((it) => it.bus.react('test.collect', Said, async (_, event) => void got.push(event)))],
@@ -51,7 +51,7 @@ test('a reaction gets every event of a key in order, and nothing of a transactio
   }
 })
 
-test('a failing reaction holds back its own key only and is tried again', async () => {
+test('a failing event handler delays only its own key and is retried', async () => {
   const got: string[] = []
   let failures = 2
   const { kit } = await openHouse({
@@ -72,7 +72,7 @@ test('a failing reaction holds back its own key only and is tried again', async 
   await eventually(() => assert.deepEqual(got, ['good1', 'bad1', 'bad2']), { withinMs: 15_000 })
 })
 
-test('what a reaction writes and its delivery commit together', async () => {
+test('the writes of an event handler and its delivery commit together', async () => {
   let attempts = 0
   const { kit } = await openHouse({
     services: [
@@ -93,7 +93,7 @@ test('what a reaction writes and its delivery commit together', async () => {
   assert.equal((await kit.db.sql`select from kernel.outbox`).length, 0)
 })
 
-test('a listener is called after the commit and before the transaction returns', async () => {
+test('a subscriber is called after the commit and before the transaction returns', async () => {
   const heard: number[] = []
   const { kit } = await openHouse({ services: [aService((it) => it.bus.hear(Said, ({ n }) => heard.push(n)))] })
   await kit.db.tx(async (sql) => {
@@ -103,7 +103,7 @@ test('a listener is called after the commit and before the transaction returns',
   assert.deepEqual(heard, [7])
 })
 
-test('many at once are told each to all, in their order, with the commit or not at all', async () => {
+test('publishAll delivers each event to all subscribers in order, with the commit or not at all', async () => {
   const heard: number[] = []
   const reacted: Record<string, Said[]> = { one: [], two: [] }
   const { kit } = await openHouse({
@@ -115,7 +115,7 @@ test('many at once are told each to all, in their order, with the commit or not 
       }),
     ],
   })
-  // The texts that JSON and arrays of PostgreSQL write in another way.
+  // Texts that JSON and PostgreSQL arrays escape differently.
   const things = ['a', 'b,{}"\\', 'é\n', 'NULL', '']
   const all = Array.from({ length: 60 }, (_, n) => ({ tenantId: 't', thing: things[n % things.length]!, n }))
   await kit.db.tx(async (sql) => {
@@ -145,7 +145,7 @@ test('many at once are told each to all, in their order, with the commit or not 
   assert.equal(heard.length, 60)
 })
 
-test('many are told in parts that a message takes, all of them and in their order', () => {
+test('inParts splits a list into parts of limited size and keeps the order', () => {
   const ids = Array.from({ length: 1000 }, (_, n) => `${n}-${'é'.repeat(n % 40)}`)
   const parts = [...inParts(ids)]
   assert.deepEqual(parts.flat(), ids)
@@ -154,7 +154,7 @@ test('many are told in parts that a message takes, all of them and in their orde
   assert.deepEqual(
     [...inParts(['x'.repeat(7000), 'y'])].map(({ length }) => length),
     [1, 1],
-    'one alone is not cut',
+    'a single item is not split',
   )
   const changes = ids.map((id) => ({ id, at: new Date(0) }))
   assert.deepEqual(

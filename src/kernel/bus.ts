@@ -1,7 +1,6 @@
 /**
- * Events. `publish` stores them in the transaction of the change that they tell of. A durable reaction runs at least once and in
- * order for each key, in a transaction that also removes the event from the outbox (outbox.ts). `hear` is for caches: it is called
- * on every node after the commit (signals.ts), and `onGap` when something may have been missed.
+ * Events. `publish` stores them in the transaction of the change. `react` registers a durable handler: it runs at least once, in order
+ * per key (outbox.ts). `hear` is for caches: it is called on every node after the commit, and `onGap` when events may have been lost.
  */
 import type { Db, Sql } from './db.ts'
 import type { Log } from './log.ts'
@@ -14,14 +13,14 @@ export interface EventType<P> {
   name: string
   description: string
   key(payload: P): string
-  /** Too much for messages between nodes: `hear` is called on the publishing node only. */
+  /** Too large for messages between nodes: `hear` is called on the publishing node only. */
   bulky: boolean
 }
 
-/** Every declared event, for the generated reference. */
+/** All declared events, for the generated reference. */
 export const eventCatalogue = new Map<string, { name: string; description: string }>()
 
-/** Payloads carry the tenant; the key (default: the tenant) is what keeps its order. */
+/** Declares an event. Payloads have the tenant; events with the same key (default: the tenant) are delivered in order. */
 export function defineEvent<P extends { tenantId: string }>(
   name: string,
   options: { description: string; key?: (payload: P) => string; bulky?: boolean },
@@ -33,12 +32,12 @@ export function defineEvent<P extends { tenantId: string }>(
   return event
 }
 
-/** About the greatest size of a list in one event. */
+/** Approximate maximum size of a list in one event. */
 const listBytes = 6000
 
 /**
- * Cuts a long list into events of moderate size, so that a reaction does a bounded amount of work in its transaction. `toJson`: what
- * the event holds of an item.
+ * Splits a long list into events of moderate size, so that a handler does a limited amount of work in its transaction. `toJson`
+ * returns the part of an item that is in the event.
  */
 export function* inParts<T>(items: Iterable<T>, toJson: (item: T) => unknown = (item) => item): Generator<T[]> {
   let part: T[] = []
@@ -57,29 +56,27 @@ export function* inParts<T>(items: Iterable<T>, toJson: (item: T) => unknown = (
 }
 
 export interface PublishOptions {
-  /** `hear` is called on this node only: for what happens per device. Durable reactions are not affected. */
+  /** Calls `hear` on this node only, for what happens per device. Durable handlers are not affected. */
   thisNodeOnly?: boolean
 }
 
 export interface Bus {
   publish<P>(sql: Sql, event: EventType<P>, payload: P): Promise<void>
-  /**
-   * Several events in two statements, whatever their number.
-   */
+  /** Publishes several events with two statements, whatever their number. */
   publishAll<P>(sql: Sql, event: EventType<P>, payloads: P[], options?: PublishOptions): Promise<void>
   hear<P>(event: EventType<P>, listener: (payload: P) => void): void
   onGap(listener: () => void): void
-  /** Whether anybody would be told: for events that cost something to put together. */
+  /** Returns whether there are subscribers, for events that are expensive to build. */
   isHeard<P>(event: EventType<P>): boolean
   react<P>(subscription: string, event: EventType<P>, reaction: (sql: Sql, payload: P) => Promise<void>): void
-  /** `workers`: whether this process delivers to durable reactions. */
+  /** `workers` tells whether this process delivers events to durable handlers. */
   start(options: { workers: boolean }): Promise<void>
   stop(): Promise<void>
-  /** Resolves when nothing that is due waits: for tests and for a clean stop. */
+  /** Resolves when no event is due, for tests and a clean shutdown. */
   settled(): Promise<void>
 }
 
-/** Of one event, for the caches of every node. */
+/** Carries published events to the caches of every node. */
 const Published = defineSignal<{ event: string; payloads: unknown[] }>('kernel.event')
 
 export function createBus(deps: {
@@ -88,7 +85,7 @@ export function createBus(deps: {
   nodeId: string
   log: Log
   metrics: Metrics
-  /** Transactions with durable reactions at once: at most a part of the connections, since others need some too. */
+  /** Limit of concurrent transactions with durable handlers; the other connections stay free for requests. */
   workers: number
 }): Bus {
   const { signals } = deps

@@ -1,9 +1,9 @@
-/** The time as a value: whoever needs it is handed a clock, so that a test can hold another. */
+/** Returns the current time. Code that needs the time is given a clock, so that tests can replace it. */
 export type Clock = () => Date
 
 export const systemClock: Clock = () => new Date()
 
-/** Milliseconds that only ever grow: for durations, never for dates. */
+/** Returns milliseconds that never decrease: for durations, not for dates. */
 export const monotonicMs = () => performance.now()
 
 export const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))

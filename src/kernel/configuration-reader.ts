@@ -1,4 +1,4 @@
-/** Checks and reads configurations by the schemas that service instances declare. */
+/** Checks and reads configurations by the schemas of service instances. */
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import type { ConfigurationInstance, ConfigurationProblem, Level } from './configuration.ts'
 import type { TSchema } from './schema.ts'
@@ -6,7 +6,7 @@ import type { TSchema } from './schema.ts'
 type Config = Record<string, unknown>
 
 const checking = new Ajv({ strict: false, ownProperties: true })
-/** Fills in defaults, and lists every violation: each of them is a part to leave out. */
+/** Fills in defaults, and lists all violations, because each violating part is left out. */
 const reading = new Ajv({ strict: false, ownProperties: true, useDefaults: true, allErrors: true })
 
 const compiled = new Map([checking, reading].map((ajv) => [ajv, new WeakMap<object, ValidateFunction>()]))
@@ -18,7 +18,7 @@ function validatorOf(ajv: Ajv, schema: TSchema): ValidateFunction {
   return validate
 }
 
-/** The first violation; undefined when the instance accepts this configuration on this level. */
+/** Returns the first violation; undefined if the instance accepts this configuration at this level. */
 export function configurationProblem(
   instance: ConfigurationInstance,
   level: Level,
@@ -37,8 +37,8 @@ export interface ReadConfiguration<C> {
 }
 
 /**
- * A stored configuration as its service uses it: with defaults, and without what violates the schema. Configurations are checked
- * before they are stored, but a restored or older one may be anything, and must not stop the service.
+ * Reads a stored configuration: adds defaults and leaves out what violates the schema. Configurations are checked before they are
+ * stored, but a restored or older one may be invalid, and must not stop the service.
  */
 export function readConfiguration(
   instance: ConfigurationInstance,
@@ -58,7 +58,7 @@ export function readConfiguration(
     if (found.length === 0) return { config: freeze(config), problems }
     if (config === stored) config = structuredClone(stored)
     for (const problem of withoutRepeats(found)) {
-      // A version may hold null for what only its application configures.
+      // A version may have null for a value that only its application configures.
       if (at(config, problem.path) !== null) problems.push(problem)
       if (!leaveOut(config, problem.path, schema)) return { config: freeze({}), problems }
     }
@@ -72,7 +72,7 @@ function hasDefaults(schema: object): boolean {
   return known
 }
 
-/** Of several violations below one value only the first: it goes as a whole. Later items of an array first, so that indices hold. */
+/** Keeps only the first of several violations of one value, which is removed as a whole. Reversed, so that array indices stay valid. */
 function withoutRepeats(problems: ConfigurationProblem[]): ConfigurationProblem[] {
   const byPath = new Map<string, ConfigurationProblem>()
   for (const problem of problems) {
@@ -83,8 +83,8 @@ function withoutRepeats(problems: ConfigurationProblem[]): ConfigurationProblem[
 }
 
 /**
- * Removes the smallest part that can be missing: the item of an array or the entry of a map that holds the value, else the value
- * itself. False: the whole configuration would be left.
+ * Removes the smallest part that can be missing: the array item or map entry that contains the value, else the value itself.
+ * Returns false if nothing would be left.
  */
 function leaveOut(config: Config, path: string[], schema: TSchema): boolean {
   const steps = path.slice(0, unitLength(path, schema))
@@ -93,7 +93,7 @@ function leaveOut(config: Config, path: string[], schema: TSchema): boolean {
   const holder = at(config, steps)
   if (Array.isArray(holder)) holder.splice(Number(last), 1)
   else if (typeof holder === 'object' && holder !== null && Object.hasOwn(holder, last)) delete (holder as Config)[last]
-  // It is missing although it is required: then what should hold it goes.
+  // A required value is missing: remove the part that should contain it.
   else return steps.length > 0 && leaveOut(config, steps, schema)
   return true
 }
@@ -105,7 +105,7 @@ interface Shape {
   items?: Shape
 }
 
-/** How many steps of the path lead to the innermost item or entry; all of them where there is none. */
+/** Returns how many keys of the path lead to the innermost item or entry; all of them if there is none. */
 function unitLength(path: string[], schema: TSchema): number {
   let shape: Shape | undefined = schema as Shape
   let length: number | undefined
@@ -147,7 +147,7 @@ function expectation(keyword: string, params: ErrorObject['params']): string | u
   return keyword === 'enum' ? `expected one of ${params.allowedValues.join(', ')}` : undefined
 }
 
-/** Shared by all who read it. */
+/** Freezes the value, because all readers share it. */
 function freeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
   for (const inner of Object.values(value)) freeze(inner)

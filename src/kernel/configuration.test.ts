@@ -38,7 +38,7 @@ const read = (stored: object) => readConfiguration(instance, 'application', stor
 const placesOf = (stored: object) => read(stored).problems.map(({ path }) => path.join('.'))
 
 suite('a stored configuration', () => {
-  test('is read with the defaults of its schema, and other keys stay', () => {
+  test('is read with the defaults of its schema, and keeps other keys', () => {
     assert.deepEqual(read({}), { config: { on: true }, problems: [] })
     const stored = { on: false, inner: { at: 1 }, entries: { a: {}, b: { writable: true } }, other: [1] }
     assert.deepEqual(read(stored).config, {
@@ -47,10 +47,10 @@ suite('a stored configuration', () => {
       entries: { a: { writable: false }, b: { writable: true } },
       other: [1],
     })
-    assert.deepEqual(stored.inner, { at: 1 }, 'what is stored is not changed')
+    assert.deepEqual(stored.inner, { at: 1 }, 'the stored object is not changed')
   })
 
-  test('loses the part that violates the schema: a value, the whole item or the whole entry', () => {
+  test('is read without the part that violates the schema: a value, an array item or a map entry', () => {
     for (const [stored, config, place] of [
       [{ on: 'yes' }, { on: true }, 'on'],
       [{ inner: { at: 1, name: '' } }, { on: true, inner: { at: 1, name: 'x' } }, 'inner.name'],
@@ -70,22 +70,22 @@ suite('a stored configuration', () => {
     }
   })
 
-  test('loses what becomes empty by that, and null without a word', () => {
+  test('is read without parts that become empty, and without null values, which are not reported', () => {
     assert.deepEqual(read({ list: [{ path: 1 }] }).config, { on: true })
     assert.deepEqual(read({ inner: null, strict: null }), { config: { on: true }, problems: [] })
   })
 
-  test('cannot be changed by whoever reads it', () => {
+  test('cannot be changed by its readers', () => {
     const { config } = read({ inner: { at: 1 } })
     assert.throws(() => Object.assign(config.inner as object, { at: 2 }), TypeError)
   })
 
-  test('of a level without a schema is read as it is', () => {
+  test('of a level without a schema is read unchanged', () => {
     const stored = { anything: [1] }
     assert.equal(readConfiguration(instance, 'tenant', stored).config, stored)
   })
 
-  test('is valid once it is read, whatever was stored, and unchanged where it was valid', () => {
+  test('is always valid after reading, and unchanged if it was valid', () => {
     const value = fc.oneof(
       { weight: 2, arbitrary: fc.constantFrom<unknown>('a', 'b', '', 1, true, null) },
       fc.record(
@@ -123,7 +123,7 @@ suite('a stored configuration', () => {
   })
 })
 
-test('an instance without schemas takes any object; one without a name for its service has its own in capitals', () => {
+test('an instance without schemas accepts any object, and its service name defaults to its name in upper case', () => {
   const plain = defineInstance({ name: 'cmx_ota', group: 'Tests', description: 'x' })
   assert.equal(plain.serviceName, 'CMX_OTA')
   assert.equal(configurationProblem(plain, 'version', { a: 1 }), undefined)

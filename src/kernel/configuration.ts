@@ -1,42 +1,42 @@
-/** Service instances: what users can configure for applications, their versions and tenants, and by which schema. */
+/** Service instances: what users can configure for applications, versions and tenants, and the schemas for it. */
 import type { Static, TSchema } from './schema.ts'
 
 export type Level = 'tenant' | 'application' | 'version'
 
 export interface ConfigurationProblem {
-  /** Steps from the configuration down to the value. */
+  /** Keys from the configuration down to the value. */
   path: string[]
   problem: string
 }
 
-/** `C` is the configuration of applications and versions, `T` that of tenants; both as `readConfiguration` returns them. */
+/** `C` is the configuration of applications and versions, `T` that of tenants, both as `readConfiguration` returns them. */
 export interface ConfigurationInstance<C = unknown, T = unknown> {
   readonly name: string
   readonly serviceName: string
   readonly serviceGroup: string
   readonly description: string
-  /** Absent where there is no REST interface. */
+  /** Absent if there is no REST interface. */
   readonly urlPrefix?: string
   /** A level without a schema accepts any JSON object. */
   readonly schemas: { readonly [level in Level]?: TSchema }
-  /** What a JSON schema cannot say. */
+  /** Checks rules that a JSON schema cannot express. */
   check?(config: never): ConfigurationProblem | undefined
-  /** Only for the type checker. */
+  /** For the compiler only; never set. */
   readonly types?: { own: C; tenant: T }
 }
 
 type StaticOf<S> = S extends TSchema ? Static<S> : Record<string, unknown>
 
 /**
- * Declares an instance. Fields of its schemas stay optional for users; with `defaulted` their type says that the reader fills
- * them in. The effective configuration of a version is read by the schema of the application.
+ * Declares an instance. Fields with `defaulted` are optional for users, and always present for the reader, which fills them in. The
+ * effective configuration of a version is read by the schema of the application.
  */
 export const defineInstance = <
   A extends TSchema | undefined = undefined,
   T extends TSchema | undefined = undefined,
 >(definition: {
   name: string
-  /** Default: the name in capitals. */
+  /** The name in upper case by default. */
   serviceName?: string
   group: string
   description: string
@@ -48,5 +48,5 @@ export const defineInstance = <
   return { ...rest, serviceName, serviceGroup: group, schemas: schemas as ConfigurationInstance['schemas'] }
 }
 
-/** The same schema for applications and their versions. */
+/** Uses the same schema for applications and their versions. */
 export const onBoth = <S extends TSchema>(schema: S) => ({ application: schema, version: schema })

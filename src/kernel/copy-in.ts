@@ -1,8 +1,8 @@
 import { type CopyContent, copyQuery, type Pending } from './db/sql.ts'
 
 /**
- * Sends the rows of `sql.unsafe('copy … from stdin')` and resolves when the server has stored all of them. Within a transaction
- * other statements wait until it is through.
+ * Sends the rows of `sql.unsafe('copy … from stdin')` and resolves when the server has stored them. In a transaction other
+ * statements wait until it is done.
  */
 export function copyIn(query: Pending, content: () => CopyContent | Promise<CopyContent>): Promise<void> {
   const { runner, text } = copyQuery(query)

@@ -19,11 +19,11 @@ import type { Secrets } from './secrets.ts'
 import type { DeclaredSettings, PlatformSettings } from './settings.ts'
 import type { Signals } from './signals.ts'
 
-/** What every service is handed; nothing else of the outside world reaches it. */
+/** Everything that a service gets from the platform. */
 export interface Kit<S = unknown> {
   db: Db
   bus: Bus
-  /** This node and the others. */
+  /** The nodes of the platform, this one and the others. */
   members: Members
   /** Messages between nodes. */
   signals: Signals
@@ -31,44 +31,44 @@ export interface Kit<S = unknown> {
   bulk: Bulk
   secrets: Secrets
   metrics: Metrics
-  /** The budget of connections that this process may have open. */
+  /** The limits of connections of this process. */
   descriptors: FileDescriptors
   log: Log
   now: Clock
   newId: NewId
-  /** The public address, never with a slash at its end; known once the door is open, so ask when you need it. */
+  /** The public URL without a slash at its end. It is known once the listeners are open, so call it when you need it. */
   baseUrl: () => string
   /** The settings that the service declares. */
   settings: S
   /** What users can configure, of all services, by name. */
   instances: ReadonlyMap<string, ConfigurationInstance>
-  /** Every scope that a service declares, with the built-in roles that hold it. */
+  /** All declared scopes, with the built-in roles that hold them. */
   scopes: ReadonlyMap<string, readonly string[]>
-  /** Settings that are no single service's. */
+  /** Settings that do not belong to a single service. */
   platform: PlatformSettings
-  /** The platform itself as the caller, for a tenant. */
+  /** Returns a context with the platform itself as the caller, for a tenant. */
   system(tenantId: string): Ctx
 }
 
-/** One group of routes with its addresses. */
+/** One HTTP API: a group of routes with its root paths. */
 export interface HttpDoor {
-  /** As in the specification's list of operations and in WAYPOST_AUTH: `application`, `tenant-v1`. */
+  /** The name in the specification's list of operations and in WAYPOST_AUTH: `application`, `tenant-v1`. */
   name: string
-  /** What it serves, for the API reference. Without a title these are further addresses of a door that has one. */
+  /** What it serves, for the API reference. Without a title the roots are further addresses of an API that has one. */
   title?: string
-  /** The root, then the aliases that existing clients call (document 3, "Words and roots"). */
+  /** The root, then aliases that existing clients use (document 3, "Words and roots"). */
   roots: readonly string[]
   face?: Face
   routes(http: Http): void
   /**
-   * For protocols that are not JSON over our routes (OpenID Connect): registers itself on the server as it is, and
-   * records what the API reference should show.
+   * Registers routes on the server directly, for protocols other than JSON over our routes (OpenID Connect), and records
+   * what the API reference shows.
    */
   raw?(app: FastifyInstance, record: (operation: Operation) => void): void
 }
 
 export interface OpenDoors {
-  /** As they stand in bootstrap.json: `{ mqttUrl: 'mqtt://127.0.0.1:1883' }`. */
+  /** Addresses as in bootstrap.json: `{ mqttUrl: 'mqtt://127.0.0.1:1883' }`. */
   addresses: Record<string, string>
   close(): Promise<void>
 }
@@ -76,24 +76,24 @@ export interface OpenDoors {
 export interface BuiltService<T> {
   api: T
   http?: HttpDoor[]
-  /** What devices may talk to. */
+  /** The extensions that devices can use. */
   device?: Extension[]
-  /** Opens doors beside HTTP once everything is built, for the extensions of all services. They close before all else. */
+  /** Opens listeners other than HTTP once all services are built, for the extensions of all services. They are closed first. */
   open?(extensions: Extension[]): Promise<OpenDoors>
   periodic?: PeriodicTask[]
-  /** Runs once after the migrations, before the doors open. */
+  /** Runs once after the migrations, before the listeners open. */
   start?(): Promise<void>
   stop?(): Promise<void>
 }
 
-/** A table of the service and its columns, by their names in the database. */
+/** Names of a table and its columns in the database. */
 export interface ContentNames {
   table: string
   key: string
   size: string
   /** Hexadecimal. */
   sha256: string
-  /** A table of one row (id = 1, mark) that says which blob store is this database's, see blobs/mark.ts. */
+  /** A table of one row (id = 1, mark) that tells which blob store belongs to this database, see blobs/mark.ts. */
   mark: string
 }
 
@@ -107,11 +107,11 @@ export interface ServiceDefinition<T, N extends Needs, S> {
   needs?: N
   /** The folder of the numbered SQL files. */
   migrations?: URL
-  /** Rows that name contents of the blob store: a backup holds these contents too. */
+  /** The table whose rows reference contents of the blob store; backups include these contents. */
   contents?: ContentNames
   /** From the service's settings.ts, and listed in assembly/settings.ts. */
   settings?: DeclaredSettings<S>
-  /** The scopes that its operations ask for, with the built-in roles that hold each: a new one reaches every tenant at the next start. */
+  /** The scopes of its operations, with the built-in roles that hold each. A new scope reaches every tenant at the next start. */
   scopes?: Readonly<Record<string, readonly string[]>>
   /** What users can configure for applications and tenants. */
   instances?: readonly ConfigurationInstance[]

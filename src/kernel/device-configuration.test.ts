@@ -18,8 +18,8 @@ const nothing = sayTo(configurationExtension({ name, configurations: noConfigura
 
 type Report = Parameters<DeviceConfigurations['applied']>[1]
 
-/** Configurations by name, of which every `configId` is known that begins with `c`. */
-function somethingBehind(current: Record<string, Omit<DeviceConfiguration, 'name'>> = {}) {
+/** Configurations by name; each `configId` that begins with `c` is known. */
+function fakeConfigurations(current: Record<string, Omit<DeviceConfiguration, 'name'>> = {}) {
   const reports: Report[] = []
   const asked: (string | undefined)[] = []
   const named = (name: string): DeviceConfiguration => ({ ...current[name]!, ...(name !== 'default' && { name }) })
@@ -38,11 +38,11 @@ function somethingBehind(current: Record<string, Omit<DeviceConfiguration, 'name
   return { behind, reports, asked }
 }
 
-/** A device whose extension has this behind it. */
+/** Returns a device whose extension has these configurations. */
 function aDevice(current?: Record<string, Omit<DeviceConfiguration, 'name'>>) {
-  const back = somethingBehind(current)
+  const back = fakeConfigurations(current)
   const observed: unknown[] = []
-  const observe = async (...said: unknown[]) => void observed.push(said.slice(1))
+  const observe = async (...given: unknown[]) => void observed.push(given.slice(1))
   const extension = configurationExtension({ name, configurations: back.behind, none, observe })
   const endpoint = aDeviceEndpoint({ endpointId: newId() })
   return { ...back, endpoint, extension, observed, say: sayTo(extension, endpoint) }
@@ -65,7 +65,7 @@ suite('a request for a configuration', () => {
     assert.deepEqual(await say('/config/json', { configId: 'c1' }), { payload: {}, always: true })
   })
 
-  test('asks by name, where the default one may be named too', async () => {
+  test('may name the configuration, including the default one', async () => {
     const { say, asked } = aDevice({ default: c1, night })
     assert.deepEqual((await say('/config/json/night'))?.payload, full(night))
     assert.deepEqual((await say('/config/json/default'))?.payload, full(c1))
@@ -73,7 +73,7 @@ suite('a request for a configuration', () => {
     assert.deepEqual(asked, ['night', undefined, 'none'])
   })
 
-  test('says so when there is none, also when nothing is behind', async () => {
+  test('is answered with an empty configuration if there is none', async () => {
     const none = { payload: full({ configId: '', config: null }), always: true }
     assert.deepEqual(await aDevice().say('/config/json', { configId: 'c1' }), none)
     assert.deepEqual(await aDevice().say('/config/json', { configId: '' }), none)
@@ -82,7 +82,7 @@ suite('a request for a configuration', () => {
 })
 
 suite('a report', () => {
-  test('is handed on, applied unless it says otherwise, and answered with nothing', async () => {
+  test('is recorded, counts as applied unless it has another status, and is answered with an empty payload', async () => {
     const { say, reports } = aDevice({ default: c1 })
     assert.deepEqual(await say('/applied/json', { configId: 'c1' }, { requestId: 1 }), {})
     assert.deepEqual(await say('/applied/json/night', { configId: 'c2', statusCode: 400, reasonPhrase: 'no' }), {})
@@ -94,7 +94,7 @@ suite('a report', () => {
     ])
   })
 
-  test('of something unknown is an error for who gave a request id, and dropped else', async () => {
+  test('of an unknown configId is an error if it has a request id, and ignored otherwise', async () => {
     const { say, reports } = aDevice()
     const error = await refused(say('/applied/json', { configId: 'x9' }, { requestId: 0 }), 404)
     assert.match(error.message, /x9/)
@@ -104,7 +104,7 @@ suite('a report', () => {
     assert.deepEqual(await nothing('/applied/json', { configId: 'c1' }), {})
   })
 
-  test('follows those before it', async () => {
+  test('is recorded in the order of arrival', async () => {
     const { say, reports } = aDevice()
     const ids = Array.from({ length: 20 }, (_, n) => `c${n}`)
     await Promise.all(ids.map((configId) => say('/applied/json', { configId })))
@@ -115,7 +115,7 @@ suite('a report', () => {
   })
 })
 
-suite('refused', () => {
+suite('a bad message is rejected', () => {
   const bad: [path: string, payload: unknown, problem: RegExp][] = [
     ['/config/json', '{', /malformed/],
     ['/config/json', '[]', /payload: expected an object/],
@@ -152,9 +152,9 @@ suite('refused', () => {
     '/config/xml',
     '/status',
   ])
-    test(`a resource that is not there: ${path}`, async () => void (await refused(aDevice().say(path), 404)))
+    test(`unknown resource ${path}`, async () => void (await refused(aDevice().say(path), 404)))
 
-  test('or taken is every name, by its characters alone', () =>
+  test('a name is accepted if and only if all of its characters are allowed', () =>
     fc.assert(
       fc.asyncProperty(fc.string({ unit: 'binary', minLength: 1, maxLength: 12 }), async (name) => {
         const status = await aDevice({})
@@ -170,7 +170,7 @@ suite('refused', () => {
 })
 
 suite('pushes', () => {
-  test('go to the topic of the name, with the words that firmware waits for', () => {
+  test('use the path of the name, with the fields that existing firmware requires', () => {
     assert.deepEqual(configurationPush(name, c1), {
       extension: name,
       name: 'default',
@@ -186,7 +186,7 @@ suite('pushes', () => {
     assert.equal(configurationPush(name, { ...c1, name: 'default' }).resourcePath, '/config/json')
   })
 
-  test('wait for the connection of whoever is not up to date', async () => {
+  test('of outdated configurations are sent when the endpoint connects', async () => {
     const { extension, endpoint } = aDevice({ default: c1, night })
     assert.deepEqual(await extension.connected!(endpoint), [
       configurationPush(name, c1),
@@ -195,9 +195,9 @@ suite('pushes', () => {
     assert.deepEqual(await aDevice().extension.connected!(endpoint), [])
   })
 
-  test('are observed by name', async () => {
+  test('can be turned off and on by name', async () => {
     const { say, observed } = aDevice({ default: c1, night })
-    // It is an answer all the same.
+    // The request is answered as well.
     assert.deepEqual((await say('/config/json', { observe: false }))?.payload, full(c1))
     await say('/config/json/night', { observe: true })
     await say('/config/json', { configId: 'c1' })

@@ -1,4 +1,4 @@
-/** 7/CMP: the protocol by which a device gets a configuration and reports that it has applied it. Several extensions speak it. */
+/** 7/CMP: the protocol by which a device gets a configuration and reports that it has applied it. Several extensions use it. */
 import type { DeviceAnswer, DeviceEndpoint, Extension, Push } from './device.ts'
 import { checkName, optional, reasonPhrase } from './device-payloads.ts'
 import { jsonPayload, resources } from './device-resources.ts'
@@ -7,7 +7,7 @@ import { createKeyedMutex } from './keyed-mutex.ts'
 import { Type } from './schema.ts'
 
 export interface DeviceConfiguration {
-  /** Absent: the default one. */
+  /** Absent for the default configuration. */
   name?: string
   configId: string
   config: unknown
@@ -15,16 +15,16 @@ export interface DeviceConfiguration {
 
 export interface DeviceConfigurations {
   current(endpoint: DeviceEndpoint, name: string | undefined): Promise<DeviceConfiguration | undefined>
-  /** False for a `configId` that this endpoint was never to apply; it is not recorded then. */
+  /** Records a report; returns false if this endpoint was never given the `configId`. */
   applied(
     endpoint: DeviceEndpoint,
     report: { name?: string; configId: string; statusCode: number; reasonPhrase?: string },
   ): Promise<boolean>
-  /** Those whose last applied `configId` is another than the current one: pushed when the endpoint connects. */
+  /** Returns configurations whose last applied `configId` is not the current one; they are pushed when the endpoint connects. */
   outdated(endpoint: DeviceEndpoint): Promise<DeviceConfiguration[]>
 }
 
-/** For an extension behind which there is nothing yet. */
+/** For an extension without configurations. */
 export const noConfigurations: DeviceConfigurations = {
   current: async () => undefined,
   applied: async () => false,
@@ -49,14 +49,14 @@ const report = jsonPayload(
   }),
 )
 
-/** The name of the configuration that has none on the wire. */
+/** The name of the configuration that has no name in the protocol. */
 const defaultName = 'default'
 
-/** Undefined for the default one, which a device may also call by its name. */
+/** Returns undefined for the default configuration, which a device may also call by its name. */
 const nameIn = ({ name }: { name?: string | undefined }) =>
   name === undefined || name === defaultName ? undefined : checkName('name', name)
 
-/** Existing firmware ignores a configuration without these fields (document 3, 2.C). */
+/** Adds fields without which existing firmware ignores a configuration (document 3, 2.C). */
 const payloadOf = ({ configId, config }: DeviceConfiguration) => ({
   configId,
   config,
@@ -64,7 +64,7 @@ const payloadOf = ({ configId, config }: DeviceConfiguration) => ({
   reasonPhrase: 'ok',
 })
 
-/** A configuration as `Gateway.send` takes it. */
+/** Returns the push of a configuration for `Gateway.send`. */
 export const configurationPush = (extension: string, configuration: DeviceConfiguration): Push => {
   const { name = defaultName } = configuration
   return {
@@ -75,15 +75,15 @@ export const configurationPush = (extension: string, configuration: DeviceConfig
   }
 }
 
-/** "Unchanged" is exactly this. */
+/** The exact payload that means "unchanged". */
 export const unchanged = {}
-/** There is no configuration at all. */
+/** The payload that means that there is no configuration. */
 export const noConfiguration = payloadOf({ configId: '', config: null })
 
 export function configurationExtension(options: {
   name: string
   configurations: DeviceConfigurations
-  /** The answer where there is no configuration. */
+  /** The payload if there is no configuration. */
   none: object
   observe(endpoint: DeviceEndpoint, extension: string, name: string, observed: boolean): Promise<void>
 }): Extension {
@@ -113,7 +113,7 @@ export function configurationExtension(options: {
           ...(typeof reasonPhrase === 'string' && { reasonPhrase }),
         }
         const isKnown = await ordered(endpoint.endpointId, () => configurations.applied(endpoint, applied))
-        // One client of the family confirms configurations on another extension: without a request id it gets no error.
+        // One existing client confirms configurations on another extension; without a request id it gets no error.
         if (!isKnown && requestId !== undefined) throw UnknownConfiguration({ configId })
         return {}
       },

@@ -1,4 +1,4 @@
-/** Shapes that several extensions share. A field of null is a field that is not there: many clients write it so. */
+/** Shapes that several extensions share. A field with null counts as missing, because many clients send it so. */
 import { invalidField } from './errors.ts'
 import { Type } from './schema.ts'
 
@@ -11,7 +11,7 @@ export const reasonPhrase = () => optional.text(4096)
 
 const names = /^[a-zA-Z0-9_-]{1,255}$/
 
-/** A name or type in a path. */
+/** Checks a name or type in a path. */
 export function checkName(field: string, name: string): string {
   if (!names.test(name)) throw invalidField(field, 'expected up to 255 letters, digits, _ and -')
   return name

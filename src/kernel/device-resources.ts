@@ -1,4 +1,4 @@
-/** What an extension is made of: a table of its resources, and payloads that are checked before anybody uses them. */
+/** Building blocks of extensions: a table of resources, and payloads that are validated before use. */
 import type { DeviceAnswer, DeviceMessage, Extension } from './device.ts'
 import { BodyTooLarge, defineError, InvalidRequest } from './errors.ts'
 import { parseJson } from './http/body.ts'
@@ -11,15 +11,15 @@ export const NoSuchResource = defineError<{ extension: string; path: string }>(
   'There is no resource "{path}" in {extension}',
 )
 
-/** `parts`: what stands in the path for each `<name>` of the pattern; an optional one may be missing. */
+/** Handles a message. `parts` has the value of each `<name>` of the pattern; an optional one may be missing. */
 export type Resource = (
   message: DeviceMessage,
   parts: Record<string, string | undefined>,
 ) => Promise<DeviceAnswer | undefined> | DeviceAnswer | undefined
 
 /**
- * By pattern: `/config/json[/<name>]`, where `<name>` is one level that is not empty, `[…]` may be missing and `<*>` is all
- * the rest. Slashes count: `/get/` is not `/get`.
+ * Dispatches messages by patterns such as `/config/json[/<name>]`: `<name>` is one non-empty level, `[…]` is optional and `<*>`
+ * matches the rest. Slashes count: `/get/` is not `/get`.
  */
 export function resources(table: Record<string, Resource>): Extension['receive'] {
   const rows = Object.entries(table).map(([pattern, resource]) => ({ expression: compiled(pattern), resource }))
@@ -42,12 +42,12 @@ const compiled = (pattern: string) =>
     's',
   )
 
-/** Of payloads that hold a few named fields. */
+/** Enough for payloads with a few named fields. */
 const bytesMaxDefault = 64 * 1024
 
 /**
- * Reads JSON of this shape; what it does not fit is a 400 that names the field, and more than `bytesMax` (64 KiB) a 413. `empty`: what
- * no payload at all means; without it, there has to be one. `nearest`: see `parseJson`.
+ * Returns a reader of JSON payloads of this shape: 400 with the field if it does not match, 413 above `bytesMax` (64 KiB). `empty`
+ * is the value of a missing payload, which is an error otherwise. For `nearest` see `parseJson`.
  */
 export function jsonPayload<S extends TSchema>(
   schema: S,

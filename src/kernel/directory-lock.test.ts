@@ -21,7 +21,7 @@ function script(directory: string, then: string): string[] {
   ]
 }
 
-/** What another process says when it tries. */
+/** Returns whether another process gets the lock. */
 function tryFromOutside(directory: string): string {
   return spawnSync(process.execPath, script(directory, `console.log('locked')`), { encoding: 'utf8' }).stdout.trim() ===
     'locked'
@@ -29,7 +29,7 @@ function tryFromOutside(directory: string): string {
     : 'refused'
 }
 
-test('a directory that does not exist is made, closed to others', () => {
+test('a missing directory is created with access for its owner only', () => {
   const directory = join(root, 'deep', 'new ü')
   const lock = lockDirectory(directory)
   assert.equal(statSync(directory).mode & 0o777, 0o700)
@@ -45,14 +45,14 @@ test('a second lock is refused with the pid of the holder, and granted after the
       `The data directory ${directory} is in use by another Waypost process (pid ${process.pid}). ` +
       'Stop that process first, or choose another directory.',
   })
-  assert.equal(tryFromOutside(directory), 'refused', 'the refused attempt has not loosened the first lock')
+  assert.equal(tryFromOutside(directory), 'refused', 'the rejected attempt has not released the first lock')
   lock.release()
   lock.release()
   assert.equal(tryFromOutside(directory), 'locked')
   lockDirectory(directory).release()
 })
 
-test('a lock survives the garbage collector although nobody keeps it', () => {
+test('a lock survives garbage collection although no variable refers to it', () => {
   const directory = join(root, 'collected')
   const options = ['--expose-gc', ...script(directory, 'gc(); gc(); setInterval(() => gc(), 5); console.log("held")')]
   const holder = spawn(process.execPath, options, { stdio: ['ignore', 'pipe', 'inherit'] })
@@ -61,7 +61,7 @@ test('a lock survives the garbage collector although nobody keeps it', () => {
     .finally(() => holder.kill('SIGKILL'))
 })
 
-test('a killed holder leaves nothing behind, even while it is a zombie', async () => {
+test('the lock of a killed process is released, even while the process is a zombie', async () => {
   const directory = join(root, 'killed')
   // The shell does not wait for its child, which therefore stays a zombie after the kill.
   const node = [process.execPath, ...script(directory, 'console.log(process.pid); setInterval(() => {}, 1000)')]
@@ -80,7 +80,7 @@ test('a killed holder leaves nothing behind, even while it is a zombie', async (
   }
 })
 
-test('a pid file with the number of a living stranger fools nobody', () => {
+test('a stale pid file with the pid of another process does not prevent a lock', () => {
   const directory = join(root, 'stale')
   lockDirectory(directory).release()
   writeFileSync(join(directory, 'lock.pid'), '1\n')
@@ -89,18 +89,18 @@ test('a pid file with the number of a living stranger fools nobody', () => {
   lock.release()
 })
 
-test('what cannot be locked is refused with the reason', () => {
+test('a path that cannot be locked is rejected with the reason', () => {
   const file = join(root, 'file')
   writeFileSync(file, '')
   assert.throws(() => lockDirectory(file), /The data directory .*file cannot be used: EEXIST.* can write to/)
 
-  // Root may write everywhere but to /proc; for anyone else a directory without the permission will do.
+  // Root can write everywhere except /proc; for other users a directory without write permission is enough.
   const closed = process.getuid?.() === 0 ? '/proc/self' : mkdtempSync(join(root, 'closed-'))
   if (process.getuid?.() !== 0) chmodSync(closed, 0o500)
   assert.throws(() => lockDirectory(closed), /The data directory .* cannot be used: .* can write to/)
 })
 
-test('locking says nothing on stderr', () => {
+test('locking writes nothing to stderr', () => {
   const { stderr, status } = spawnSync(process.execPath, script(join(root, 'quiet'), ''), { encoding: 'utf8' })
   assert.deepEqual({ stderr, status }, { stderr: '', status: 0 })
 })

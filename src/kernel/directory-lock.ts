@@ -2,11 +2,11 @@ import { chmodSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } f
 import { dirname, join, resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 
-/** Level by level: Node's own recursive mkdir never returns for a path that cannot be, such as one below /proc. */
-function makeDirectory(path: string) {
+/** Creates a directory level by level, because Node's recursive mkdir never returns for an impossible path, such as one below /proc. */
+function createDirectory(path: string) {
   const isThere = () => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
   if (isThere()) return
-  if (dirname(path) !== path) makeDirectory(dirname(path))
+  if (dirname(path) !== path) createDirectory(dirname(path))
   try {
     mkdirSync(path, { mode: 0o700 })
   } catch (error) {
@@ -15,12 +15,8 @@ function makeDirectory(path: string) {
 }
 
 /**
- * Holds a directory for this process. The hold is an fcntl lock, so the operating system lets go of it when the process
- * dies, however it dies; a zombie holds nothing, and children do not inherit it. Node has no flock of its own; SQLite,
- * which is inside Node, takes such a lock on an empty file.
- *
- * Trap: an fcntl lock is lost as soon as ANY descriptor of that file is closed by the process. Nothing but SQLite may
- * open `lock`; the pid, which is for the message only, is therefore in a file of its own.
+ * Locks a directory for this process with SQLite's fcntl lock on an empty file; the operating system releases it when the process
+ * dies. Only SQLite may open `lock`: closing any other descriptor of it releases the lock. Hence the pid has its own file.
  */
 export function lockDirectory(directory: string): { release(): void } {
   const path = resolve(directory)
@@ -28,7 +24,7 @@ export function lockDirectory(directory: string): { release(): void } {
   const pidFile = join(path, 'lock.pid')
   let database: DatabaseSync | undefined
   try {
-    makeDirectory(path)
+    createDirectory(path)
     database = new (sqlite().DatabaseSync)(lockFile)
     chmodSync(lockFile, 0o600)
     database.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE')
@@ -38,19 +34,19 @@ export function lockDirectory(directory: string): { release(): void } {
     throw isBusy(error) ? inUse(path, pidFile) : unusable(path, error)
   }
   const hold = database
-  held.add(hold)
+  openLocks.add(hold)
   return {
     release() {
-      if (!held.delete(hold)) return
-      // While we still hold the lock: afterwards the file may already be the next holder's.
+      if (!openLocks.delete(hold)) return
+      // Remove it while we hold the lock; afterwards the file may belong to the next holder.
       rmSync(pidFile, { force: true })
       hold.close()
     },
   }
 }
 
-// A database that is only reachable through a dropped `release` would be collected, and its lock with it.
-const held = new Set<DatabaseSync>()
+// Keeps the database from being garbage collected, which would release the lock.
+const openLocks = new Set<DatabaseSync>()
 
 const SQLITE_BUSY = 5
 
@@ -78,8 +74,8 @@ function unusable(path: string, cause: unknown): Error {
 }
 
 /**
- * Loads SQLite on first use. Node before 24.15 or so announces it as experimental on stderr; that one warning is kept
- * back, by catching it during this (synchronous) load only.
+ * Loads SQLite on first use. Node before about 24.15 warns on stderr that it is experimental; that warning is suppressed during this
+ * synchronous load only.
  */
 function sqlite(): typeof import('node:sqlite') {
   const emitWarning = process.emitWarning

@@ -1,4 +1,4 @@
-/** An answer that exists as JSON text already: sent as it is, never parsed and written again. */
+/** A response that already exists as JSON text; it is sent unchanged, never parsed and serialized again. */
 import { etagOf } from './etag.ts'
 
 export interface Document {
@@ -6,7 +6,7 @@ export interface Document {
   etag: string
 }
 
-/** Node writes a short text together with the headers, in one piece; a long one is cheaper when it is bytes already. */
+/** Node sends a shorter text in one write with the headers; a longer one is cheaper as bytes. */
 const shortLength = 16 * 1024
 
 export const documentOf = (text: string): Document => ({

@@ -1,14 +1,14 @@
 /**
- * One error model inside; the face of a service chooses the wording (see faces.ts).
- * Every error of the platform is declared with `defineError`, so the catalogue is complete and documented.
+ * The error model of the platform; the error format of an API decides the shape of the response (faces.ts). Every error is declared
+ * with `defineError`, so that the catalogue is complete.
  */
 export class PlatformError extends Error {
   override readonly name = 'PlatformError'
   readonly code: string
   readonly status: number
-  /** What is wrong with which field: `{ field: [message] }`. */
+  /** Problems by field: `{ field: [message] }`. */
   readonly fields: Record<string, string[]> | undefined
-  /** Machine-readable extras that the face may show. */
+  /** Further machine-readable data that the error format may show. */
   readonly details: Record<string, unknown> | undefined
   readonly headers: Record<string, string> | undefined
 
@@ -34,12 +34,12 @@ export interface ErrorExtra {
   headers?: Record<string, string>
 }
 
-/** Every declared error, for the generated reference. */
+/** All declared errors, for the generated reference. */
 export const errorCatalogue = new Map<string, ErrorDefinition>()
 
 type Values = Record<string, string | number>
 
-/** `defineError<{ token: string }>('token_taken', 409, 'Token {token} already exists')` makes a function that makes the error. */
+/** Declares an error; returns a function that creates it: `defineError<{ token: string }>('token_taken', 409, 'Token {token} already exists')`. */
 export function defineError<V extends Values = Record<never, never>>(code: string, status: number, template: string) {
   if (errorCatalogue.has(code)) throw new Error(`error ${code} is declared twice`)
   const definition: ErrorDefinition = { code, status, template }
@@ -53,15 +53,15 @@ export function defineError<V extends Values = Record<never, never>>(code: strin
 const fill = (template: string, values: Values | undefined) =>
   template.replace(/\{(\w+)\}/g, (_, key: string) => String(values?.[key] ?? `{${key}}`))
 
-// What the kernel itself can answer.
+// Errors of the kernel itself.
 export const InvalidRequest = defineError<{ problem: string }>('invalid_request', 400, '{problem}')
-/** 400 that names the field and what was expected. */
+/** Creates a 400 that names the field and what was expected. */
 export const invalidField = (name: string, problem: string) =>
   InvalidRequest({ problem: `${name}: ${problem}` }, { fields: { [name]: [problem] } })
 export const Unauthenticated = defineError(
   'unauthenticated',
   401,
-  'A valid access token or API key is required: none came, or it is wrong or has expired',
+  'A valid access token or API key is required: none was sent, or it is invalid or expired',
 )
 export const Forbidden = defineError<{ scope: string; resource: string }>(
   'forbidden',
@@ -77,7 +77,7 @@ export const NoSuchRoute = defineError<{ method: string; path: string }>(
 export const PreconditionFailed = defineError(
   'precondition_failed',
   412,
-  'The resource has changed: If-Match does not hold its ETag',
+  'The resource has changed: If-Match does not match its ETag',
 )
 export const BodyTooLarge = defineError<{ limit: number }>(
   'body_too_large',
@@ -87,12 +87,12 @@ export const BodyTooLarge = defineError<{ limit: number }>(
 export const BodyInterrupted = defineError(
   'body_interrupted',
   400,
-  'The body ended before it was complete; nothing of it was kept',
+  'The body ended before it was complete; it was discarded',
 )
 export const BodyStalled = defineError<{ seconds: number }>(
   'body_stalled',
   408,
-  'Nothing more of the body came for {seconds} s; nothing of it was kept',
+  'No more of the body arrived for {seconds} s; it was discarded',
 )
 export const UnsupportedMediaType = defineError<{ given: string; accepted: string }>(
   'unsupported_media_type',
@@ -107,8 +107,8 @@ export const TooManyRequests = defineError<{ seconds: number }>(
 export const InternalError = defineError<{ correlationId: string }>(
   'internal',
   500,
-  'Something went wrong here; the log has it under {correlationId}',
+  'Internal error; the log has the details under {correlationId}',
 )
 export const OutOfMeans = defineError('out_of_means', 503, 'The database has no space left; nothing was changed')
-export const Overdue = defineError('overdue', 503, 'The database did not finish this in time, try again')
+export const Overdue = defineError('overdue', 503, 'The database did not finish in time, try again')
 export const Unavailable = defineError('unavailable', 503, 'The database is not reachable right now, try again')

@@ -4,26 +4,26 @@ import { checkIfMatch, etagOf, notModified } from './etag.ts'
 
 const etag = '"abc"'
 
-test('If-None-Match holds the current version in every spelling that clients use', () => {
+test('If-None-Match matches the current ETag in every spelling that clients use', () => {
   for (const header of ['"abc"', 'abc', 'W/"abc"', '"x", "abc"', '*', ' "abc" '])
     assert.equal(notModified({ 'if-none-match': header }, etag), true, header)
 })
 
-test('an empty or other If-None-Match is no match', () => {
+test('an empty or other If-None-Match does not match', () => {
   for (const header of [undefined, '', '  ', '"x"', '"ab"', 'abcd'])
     assert.equal(notModified({ 'if-none-match': header }, etag), false, String(header))
 })
 
-test('If-Match lets the current version pass and refuses every other', () => {
+test('If-Match accepts the current ETag and rejects every other', () => {
   for (const header of [undefined, '', '"abc"', 'abc', '*']) checkIfMatch(header, etag)
   for (const header of ['"x"', '"abcd"', '"x", "y"']) assert.throws(() => checkIfMatch(header, etag), { status: 412 })
 })
 
-test('If-Match on something that is not there fails, even as a star', () => {
+test('If-Match fails for a missing resource, even as a star', () => {
   for (const header of ['*', '"abc"']) assert.throws(() => checkIfMatch(header, undefined), { status: 412 })
 })
 
-test('an ETag depends on every part and on where each ends', () => {
+test('an ETag depends on every part and on the boundaries between them', () => {
   assert.equal(etagOf('a', { b: 1 }), etagOf('a', { b: 1 }))
   assert.notEqual(etagOf('ab', 'c'), etagOf('a', 'bc'))
 })

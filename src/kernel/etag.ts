@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { PreconditionFailed } from './errors.ts'
 
-/** A strong ETag of whatever decides the answer. */
+/** Returns a strong ETag of everything that determines the response. */
 export const etagOf = (...parts: unknown[]) => {
   const hash = createHash('sha1')
   for (const part of parts) hash.update(typeof part === 'string' ? part : JSON.stringify(part)).update('\0')
@@ -14,7 +14,7 @@ const opaque = (tag: string) =>
     .replace(/^W\//, '')
     .replace(/^"(.*)"$/, '$1')
 
-/** Existing clients send ETags with and without quotes, and empty headers that mean nothing (document 3, 1.14). */
+/** Existing clients send ETags with and without quotes, and empty headers that count as missing (document 3, 1.14). */
 function lists(header: string | undefined, etag: string | undefined): boolean | undefined {
   if (header === undefined || header.trim() === '') return undefined
   if (header.trim() === '*') return etag !== undefined
@@ -22,11 +22,11 @@ function lists(header: string | undefined, etag: string | undefined): boolean | 
   return header.split(',').some((tag) => opaque(tag) === opaque(etag))
 }
 
-/** True when the caller already has this version: answer 304 without a body. */
+/** Returns whether the caller already has this version: answer 304 without a body. */
 export const notModified = (headers: { 'if-none-match'?: string | undefined }, etag: string) =>
   lists(headers['if-none-match'], etag) === true
 
-/** Throws 412 when If-Match is given and does not hold the current ETag (undefined: there is no resource). */
+/** Throws 412 if If-Match is given and does not match the current ETag; undefined means that there is no resource. */
 export function checkIfMatch(ifMatch: string | undefined, etag: string | undefined) {
   if (lists(ifMatch, etag) === false) throw PreconditionFailed()
 }

@@ -31,11 +31,11 @@ function aCommit(options: Partial<GroupCommitOptions<Numbers>> & Pick<GroupCommi
   const commit = createGroupCommit<Numbers>({
     name: 'test',
     create,
-    mayPass: () => true,
+    isTemporary: () => true,
     log,
     metrics: createMetrics(),
     everyMs: 5,
-    atOnce: 2,
+    concurrentWrites: 2,
     pendingBytesMax: 100_000,
     ...options,
   })
@@ -47,7 +47,7 @@ function aCommit(options: Partial<GroupCommitOptions<Numbers>> & Pick<GroupCommi
 }
 
 suite('group commit', () => {
-  test('an idle one writes at once; who comes meanwhile shares the next write; nobody is told before the commit', async () => {
+  test('an idle writer writes at once, rows added meanwhile share the next write, and callers wait for the commit', async () => {
     const written: number[][] = []
     const end = Promise.withResolvers<void>()
     const { add, commit } = aCommit({
@@ -67,7 +67,7 @@ suite('group commit', () => {
     assert.deepEqual(written, [[1], [2, 3, 4]])
   })
 
-  test('a full one does not wait, and only so many are under way', async () => {
+  test('a full group is written without delay, and the number of concurrent writes is limited', async () => {
     let [now, most] = [0, 0]
     const sizes: number[] = []
     const { add } = aCommit({
@@ -83,18 +83,18 @@ suite('group commit', () => {
     assert.deepEqual(sizes, [50, 50, 50, 50, 30])
   })
 
-  test('it is tried again while it may pass, refused when it may not, and after too long a time', async () => {
+  test('a write is retried after a temporary error, and fails after a permanent error or its time-out', async () => {
     let attempts = 0
     const abandoned: number[][] = []
     const { add } = aCommit({
-      patienceMs: 400,
+      timeoutMs: 400,
       abandoned: ({ all }) => void abandoned.push(all),
-      mayPass: (error) => (error as Error).message === 'away',
+      isTemporary: (error) => (error as Error).message === 'unreachable',
       async write({ all }, attempt) {
         attempts++
-        if (all.includes(1) && attempt < 2) throw new Error('away')
+        if (all.includes(1) && attempt < 2) throw new Error('unreachable')
         if (all.includes(2)) throw new Error('never')
-        if (all.includes(3)) throw new Error('away')
+        if (all.includes(3)) throw new Error('unreachable')
       },
     })
     await add(1)
@@ -105,8 +105,8 @@ suite('group commit', () => {
     await add(4)
   })
 
-  test('more than the memory is for is refused', async () => {
-    const { add } = aCommit({ write: () => new Promise(() => {}), patienceMs: 100 })
+  test('rows beyond the limit of pending bytes are rejected', async () => {
+    const { add } = aCommit({ write: () => new Promise(() => {}), timeoutMs: 100 })
     const outcomes = Array.from({ length: 1001 }, (_, index) => add(index))
     assert.throws(() => add(0), { status: 503 })
     await Promise.allSettled(outcomes)

@@ -1,4 +1,4 @@
-/** The management door: health and metrics, on loopback only. */
+/** The management listener: health and metrics, on the loopback address only. */
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { noProxy } from './client-address.ts'
@@ -8,7 +8,7 @@ import type { Metrics } from './metrics.ts'
 
 export interface HealthCheck {
   name: string
-  /** Throws when it is not well. What it resolves to is shown as `detail`. */
+  /** Throws if it fails. The returned object is shown as `detail`. */
   check(): Promise<Record<string, unknown> | undefined>
 }
 
@@ -27,7 +27,7 @@ export interface HealthReport {
   checks: { name: string; ok: boolean; problem?: string; ms: number; detail?: Record<string, unknown> }[]
 }
 
-/** Connections to health and metrics, out of the reserve of file descriptors. At the limit the oldest idle one is closed. */
+/** Limit of connections to health and metrics, out of the reserve of file descriptors. At the limit the oldest idle one is closed. */
 const connectionsMax = 32
 
 export async function openManagement(port: number): Promise<Management> {

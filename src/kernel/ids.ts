@@ -9,11 +9,11 @@ const pick = (alphabet: string, length: number) =>
 export type NewId = () => string
 export const newId: NewId = () => randomUUID()
 
-/** Generated application names: 20 lower-case base32hex characters. */
+/** Generates an application name: 20 lower-case base32hex characters. */
 export const newName = () => pick(base32hex, 20)
 
-/** Generated endpoint tokens, user names: short, for people to copy. */
+/** Generates a short text for people to copy: endpoint tokens, user names. */
 export const newShortToken = (length = 10) => pick(alphanumeric, length)
 
-/** 256 bits that nobody guesses, safe in a URL. */
+/** Generates 256 random bits, safe in a URL. */
 export const newSecret = (bytes = 32) => randomBytes(bytes).toString('base64url')

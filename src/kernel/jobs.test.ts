@@ -21,7 +21,7 @@ const Fail = defineJob<Record<never, never>>('test.fail', { retries: 1 })
 const Later = defineJob<{ what: string }>('test.later')
 const Long = defineJob<Record<never, never>>('test.long')
 
-test('a job runs soon after the commit that sent it, and never after a rollback', async () => {
+test('a job runs soon after the commit that enqueued it, and never after a rollback', async () => {
   const ran: number[] = []
   const { kit } = await openHouse({
     services: [aService(({ jobs }) => jobs.handle(Count, async ({ n }) => void ran.push(n)))],
@@ -38,7 +38,7 @@ test('a job runs soon after the commit that sent it, and never after a rollback'
   assert.ok(Date.now() - started < 1500, 'it did not wait for the next poll')
 })
 
-test('a backlog is worked off without waiting between jobs', async () => {
+test('waiting jobs run one after the other without delay', async () => {
   let ran = 0
   const { kit } = await openHouse({ services: [aService(({ jobs }) => jobs.handle(Count, async () => void ran++))] })
   const started = Date.now()
@@ -49,7 +49,7 @@ test('a backlog is worked off without waiting between jobs', async () => {
   assert.ok(Date.now() - started < 10_000)
 })
 
-test('a failing job is tried again and knows its last attempt', async () => {
+test('a failing job is retried, and its handler knows the last attempt', async () => {
   const attempts: boolean[] = []
   const { kit } = await openHouse({
     services: [
@@ -66,7 +66,7 @@ test('a failing job is tried again and knows its last attempt', async () => {
   await eventually(() => assert.deepEqual(attempts, [false, true]), { withinMs: 20_000 })
 })
 
-test('a job with startAfter waits until then; one whose moment has passed runs at once', async () => {
+test('a job with startAfter waits until then, or runs at once if that time has passed', async () => {
   const ran: string[] = []
   const { kit } = await openHouse({
     services: [aService(({ jobs }) => jobs.handle(Later, async ({ what }) => void ran.push(what)))],
@@ -85,7 +85,7 @@ test('a job with startAfter waits until then; one whose moment has passed runs a
   await eventually(() => assert.deepEqual(ran, ['yesterday', 'in 2 s']), { withinMs: 15_000 })
 })
 
-test('a handler sees that the process stops', async () => {
+test('the signal of a handler aborts when the process stops', async () => {
   let reason: unknown
   let started = false
   const { kit } = await openHouse({
@@ -107,7 +107,7 @@ test('a handler sees that the process stops', async () => {
   assert.match(String(reason), /the process stops/)
 })
 
-test('a job is declared once, handled once, and sent only where it has a handler', async () => {
+test('a job is declared once, has one handler, and cannot be sent without a handler', async () => {
   assert.throws(() => defineJob('test.count'), /job test\.count is declared twice/)
   const { kit } = await openHouse({
     services: [
@@ -118,7 +118,7 @@ test('a job is declared once, handled once, and sent only where it has a handler
     ],
   })
   await assert.rejects(
-    kit.db.tx((sql) => kit.jobs.send(sql, Later, { what: 'nobody' })),
+    kit.db.tx((sql) => kit.jobs.send(sql, Later, { what: 'unhandled' })),
     /job test\.later has no handler/,
   )
   // @ts-expect-error the data must be of the job's type

@@ -1,29 +1,30 @@
-/** Durable jobs on PostgreSQL (pg-boss): enqueued in the caller's transaction, retried, taken up again after a crash. */
+/** Durable jobs on PostgreSQL (pg-boss): enqueued in the caller's transaction, retried after failures and crashes. */
 import { PgBoss } from 'pg-boss'
 import packageJson from 'pg-boss/package.json' with { type: 'json' }
 import type { Value } from './db/values.ts'
 import type { Db, Pool, Sql, TransactionSql } from './db.ts'
 import type { Log } from './log.ts'
 import { lockMigrations } from './migrate.ts'
+import { jobFailed, jobPollFailed, jobQueueFailed } from './own-log-messages.ts'
 
 export interface JobOptions {
-  /** Retries after a failure, with pauses that grow to 8 s. */
+  /** Number of retries after a failure, with delays of up to 8 s. */
   retries?: number
-  /** Longest run; a job whose node died is retried 10 s after its last heartbeat. */
+  /** Time limit of a run. A job whose node died is retried 10 s after its last heartbeat. */
   timeoutSeconds?: number
-  /** How many of them one node runs at once. */
+  /** Number of jobs of this type that one node runs at the same time. */
   parallel?: number
 }
 
 export interface JobType<T extends object> extends Required<JobOptions> {
   name: string
-  /** Ties the data of a job to its type; never set. */
+  /** Ties the data of a job to its type at compile time; never set. */
   data?: T
 }
 
 const names = new Set<string>()
 
-/** Declares a job at module level; `jobs.handle` says in `build` what it does. */
+/** Declares a job at module level; `jobs.handle` registers its handler in `build`. */
 export function defineJob<T extends object>(name: string, options: JobOptions = {}): JobType<T> {
   if (names.has(name)) throw new Error(`job ${name} is declared twice`)
   names.add(name)
@@ -32,16 +33,16 @@ export function defineJob<T extends object>(name: string, options: JobOptions = 
 }
 
 export interface Attempt {
-  /** No retry follows when this attempt fails. */
+  /** True if no retry follows when this attempt fails. */
   last: boolean
-  /** Aborts when the process stops or the job's time is over: throw then, and the next attempt continues. */
+  /** Aborts when the process stops or the job's time limit is reached: throw then, and the next attempt continues. */
   signal: AbortSignal
 }
 
 export type JobHandler<T extends object> = (data: T, attempt: Attempt) => Promise<void>
 
 export interface SendOptions {
-  /** Earliest start: a moment, or seconds from now by the database's clock. */
+  /** Earliest start: a point in time, or seconds from now by the database's clock. */
   startAfter?: Date | number
 }
 
@@ -50,17 +51,17 @@ export interface Jobs {
   /** Enqueues the job with the commit of `sql`, or not at all. */
   send<T extends object>(sql: Sql, job: JobType<T>, data: NoInfer<T>, options?: SendOptions): Promise<void>
   start(options: { workers: boolean }): Promise<void>
-  /** Makes sure of the queues once more: a restored database may come from a version that had fewer. */
+  /** Creates missing queues: a restored database may come from a version that had fewer. */
   reopen(): Promise<void>
   stop(): Promise<void>
 }
 
 export const jobsSchema = 'jobs'
 
-/** Of pg-boss's tables, those that say what is to be done; the others describe one installation of it. */
+/** Tables of pg-boss that a backup includes; the others describe the installation. */
 export const jobsTables = ['job', 'job_dependency', 'queue', 'schedule', 'subscription']
 
-/** Version of pg-boss's own tables, which it makes and migrates itself; null where it has never been. */
+/** Returns the version of the tables of pg-boss, which creates and migrates them itself; null if there are none. */
 export async function readJobsVersion(sql: Sql): Promise<number | null> {
   const [exists] = await sql`select to_regclass('jobs.version') is not null as yes`
   if (!exists?.yes) return null
@@ -69,8 +70,8 @@ export async function readJobsVersion(sql: Sql): Promise<number | null> {
 }
 
 /**
- * Makes or migrates pg-boss's tables without doing any job, under the lock of migrations: of several nodes that install at once,
- * pg-boss leaves all but one in a failed transaction. The pool must not translate names.
+ * Creates or migrates the tables of pg-boss without running jobs. It holds the lock of migrations, because of several nodes that
+ * install at the same time, all but one fail. The pool must not translate names.
  */
 export async function installJobs(
   pool: Pool,
@@ -87,7 +88,7 @@ export async function installJobs(
 }
 
 const heartbeatSeconds = 10
-/** One statement for all queues finds what is due; the workers of pg-boss do not poll, which took a transaction each. */
+/** One statement finds the due jobs of all queues. The workers of pg-boss do not poll, which would take a transaction each. */
 const pollMs = 2000
 const neverSeconds = 24 * 3600
 
@@ -95,7 +96,7 @@ const queueOptions = ({ retries, timeoutSeconds }: JobType<object>) => ({
   retryLimit: retries,
   retryDelay: 1,
   retryBackoff: true,
-  // A job that was killed with its process several times must not wait for minutes when nothing is wrong with it.
+  // Jobs that were interrupted several times by a killed process should not wait for minutes.
   retryDelayMax: 8,
   expireInSeconds: timeoutSeconds,
   heartbeatSeconds,
@@ -113,20 +114,20 @@ export function createJobs({ db, pool, log }: { db: Db; pool: Pool; log: Log }):
     schedule: false,
     superviseIntervalSeconds: heartbeatSeconds,
     monitorIntervalSeconds: heartbeatSeconds,
-    // Rebuilding indexes needs statements outside a transaction and is worth it only with millions of jobs.
+    // Rebuilding indexes needs statements outside of a transaction, and pays only with millions of jobs.
     reindex: false,
   })
   let stopped = false
   boss.on('error', (error) => {
-    // A worker that was stopped while it polled finds the connections closed.
-    if (!stopped) log.error({ err: error }, 'the job queue has a problem')
+    // A worker that was polling during the stop finds the connections closed.
+    if (!stopped) jobQueueFailed(log, { err: error })
   })
 
   const wake = (name: string) => {
     for (const id of workers.get(name) ?? []) boss.notifyWorker(id)
   }
 
-  /** Reads all queues in one statement, then makes those that are missing and changes those that differ: usually none. */
+  /** Reads all queues in one statement, then creates missing ones and updates changed ones; usually there are none. */
   async function openQueues() {
     if (handlers.size === 0) return
     const queues = new Map((await boss.getQueues([...handlers.keys()])).map((queue) => [queue.name, queue]))
@@ -154,11 +155,11 @@ export function createJobs({ db, pool, log }: { db: Db; pool: Pool; log: Log }):
           try {
             await run(job.data as never, { last, signal: AbortSignal.any([stopping.signal, job.signal]) })
           } catch (error) {
-            log.warn({ err: error, job: name, jobId: job.id, last }, 'a job failed')
+            jobFailed(log, { err: error, job: name, jobId: job.id, last })
             throw error
           } finally {
             running--
-            // Else the worker would wait for the next poll although there may be more.
+            // Wake the worker, which would otherwise wait for the next poll.
             wake(name)
           }
         },
@@ -192,7 +193,7 @@ export function createJobs({ db, pool, log }: { db: Db; pool: Pool; log: Log }):
     async stop() {
       poll.stop()
       stopping.abort(new Error('the process stops'))
-      // Graceful polls every half second whether a handler still runs; it is needless when none does.
+      // A graceful stop polls every half second for running handlers; skip it if none runs.
       await boss.stop({ graceful: running > 0, close: false, timeout: 5000 })
       stopped = true
     },
@@ -205,22 +206,22 @@ const executorOf = (sql: Sql) => ({
   },
 })
 
-/** Calls `wake` for every queue with a due job. */
+/** Polls for due jobs and calls `wake` for their queues. */
 function createPoll(db: Db, log: Log, wake: (name: string) => void) {
   let timer: NodeJS.Timeout | undefined
   let stopped = false
 
-  async function look(names: string[]) {
+  async function search(names: string[]) {
     try {
       for (const name of await findDueQueues(db.sql, names)) wake(name)
     } catch (error) {
-      if (!stopped) log.warn({ err: error }, `looking for due jobs failed; retrying in ${pollMs} ms`)
+      if (!stopped) jobPollFailed(log, { err: error })
     }
     start(names)
   }
 
   function start(names: string[]) {
-    if (!stopped && names.length > 0) timer = setTimeout(look, pollMs, names).unref()
+    if (!stopped && names.length > 0) timer = setTimeout(search, pollMs, names).unref()
   }
 
   return {

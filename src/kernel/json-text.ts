@@ -1,6 +1,6 @@
 const chunkLength = 64 * 1024
 
-/** Small pieces of text as larger ones, so that a long answer is not a million writes. */
+/** Joins small texts to chunks of 64 KiB, so that a long response does not need a million writes. */
 export async function* inChunks(pieces: AsyncIterable<string>): AsyncGenerator<string> {
   let chunk = ''
   for await (const piece of pieces) {
@@ -12,7 +12,7 @@ export async function* inChunks(pieces: AsyncIterable<string>): AsyncGenerator<s
   if (chunk !== '') yield chunk
 }
 
-/** `[a,b]` of the texts of any number of items, each of which may be several joined already. */
+/** Yields `[a,b]` from the texts of items; a text may contain several items, already joined by commas. */
 export async function* joined(texts: AsyncIterable<string>, begin = '[', end = ']'): AsyncGenerator<string> {
   let separator = begin
   for await (const text of texts) {
@@ -22,7 +22,7 @@ export async function* joined(texts: AsyncIterable<string>, begin = '[', end = '
   yield separator === begin ? begin + end : end
 }
 
-/** `{totalElements, content}`, with as many items as come. */
+/** Yields `{totalElements, content}` with any number of items. */
 export const contentOf = (total: number, texts: AsyncIterable<string>) =>
   joined(texts, `{"totalElements":${total},"content":[`, ']}')
 

@@ -1,11 +1,11 @@
-/** Opening a port in words that an operator understands. */
+/** Explains why a port cannot be opened, with the setting to change. */
 const reasons: Record<string, (port: number, setting: string) => string> = {
-  EADDRINUSE: (port, setting) => `Port ${port} (${setting}) is in use; choose another`,
+  EADDRINUSE: (port, setting) => `Port ${port} (${setting}) is in use; choose another port`,
   EACCES: (port, setting) => `Port ${port} (${setting}) needs more rights than this user has; choose one above 1023`,
   EADDRNOTAVAIL: () => 'This machine does not have the address in WAYPOST_HOST',
 }
 
-/** The system's error in words that name the setting. */
+/** Calls `listen` and translates the system's error. */
 export async function listening<T>(name: string, port: number, listen: () => Promise<T>): Promise<T> {
   try {
     return await listen()
@@ -15,7 +15,7 @@ export async function listening<T>(name: string, port: number, listen: () => Pro
   }
 }
 
-/** As it stands in an address that people use. */
+/** Returns the host as it appears in a URL for people. */
 export const hostInUrl = (host: string) => {
   if (host === '0.0.0.0' || host === '::') return 'localhost'
   return host.includes(':') ? `[${host}]` : host

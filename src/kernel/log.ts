@@ -3,10 +3,10 @@ import { type Logger, pino } from 'pino'
 
 export type Log = Logger
 
-/** Where secrets could be by accident; pino replaces them before a line is written. */
+/** Fields that could contain secrets by accident; pino censors them. */
 const secretPaths = ['password', 'secret', 'token', 'authorization', 'key'].flatMap((name) => [name, `*.${name}`])
 
-/** JSON lines, or readable ones on a terminal. Made in process: a worker for logs costs more memory than it saves time. */
+/** Creates a log of JSON lines, or of readable lines on a terminal. It writes in process: a worker thread costs more memory than it saves time. */
 export async function createLog({
   level,
   format,

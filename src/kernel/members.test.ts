@@ -5,7 +5,7 @@ import { aNode, kernelDatabase } from '../../test/harness/nodes.ts'
 
 const idsOf = (members: { id: string }[]) => members.map(({ id }) => id).sort()
 
-test('nodes that start at once know each other, and learn at once of one that stops', async (t) => {
+test('nodes that start at the same time know each other, and notice at once that one stops', async (t) => {
   const connection = await kernelDatabase(t)
   const nodes = await Promise.all([aNode(connection), aNode(connection), aNode(connection)])
   assert.equal(nodes[0]!.members.isAlone(), false, 'a process that has not joined does not know')
@@ -29,7 +29,7 @@ test('nodes that start at once know each other, and learn at once of one that st
   await eventually(() => assert.ok(nodes[0]!.members.isAlone()), { withinMs: 1000 })
 })
 
-test('what a dead node leaves is swept by one of the others, and again after a failure', async (t) => {
+test('the rows of a dead node are swept by one of the others, and again after a failure', async (t) => {
   const connection = await kernelDatabase(t)
   const timing = { beatMs: 100, silentSeconds: 0.5 }
   const [one, two] = [await aNode(connection, { timing }), await aNode(connection, { timing })]
@@ -53,7 +53,7 @@ test('what a dead node leaves is swept by one of the others, and again after a f
   assert.equal(swept.length, 1)
 })
 
-test('rows of nodes that the table does not know are found at the start', async (t) => {
+test('rows of unknown nodes are found at the start', async (t) => {
   const connection = await kernelDatabase(t)
   const node = await aNode(connection)
   const swept: string[] = []
@@ -66,13 +66,13 @@ test('rows of nodes that the table does not know are found at the start', async 
   await eventually(() => assert.deepEqual(swept, ['restored']), { withinMs: 5000 })
 })
 
-test('a node that was silent only because the database was away is not dead', async (t) => {
+test('a node without heartbeats does not count as dead if the database was unreachable', async (t) => {
   const connection = await kernelDatabase(t)
   const node = await aNode(connection)
   const swept: string[] = []
   node.members.leftovers({ name: 'test', owners: async () => [], sweep: async (dead) => void swept.push(dead) })
   await node.start()
-  // As after a pause of the database: nobody could write a heartbeat for a minute.
+  // As after an outage of the database: no node could write a heartbeat for a minute.
   await node.db.sql`
     insert into kernel.nodes (id, version, seen_at) values ('also away', '0', now() - interval '1 minute')`
   await node.db.sql`update kernel.nodes set seen_at = now() - interval '1 minute' where id = ${node.nodeId}`
@@ -84,7 +84,7 @@ test('a node that was silent only because the database was away is not dead', as
   assert.ok(node.members.isAlive('also away'))
 })
 
-test('a node that was taken for dead waits for the sweep, joins again and is told so', async (t) => {
+test('a node that was considered dead waits for the sweep, joins again and calls onReturn', async (t) => {
   const connection = await kernelDatabase(t)
   const [node, other] = [await aNode(connection), await aNode(connection)]
   let [returns, resets] = [0, 0]
@@ -92,7 +92,7 @@ test('a node that was taken for dead waits for the sweep, joins again and is tol
   node.signals.onReset(() => resets++)
   await node.start()
   await other.db.sql`
-    update kernel.nodes set swept_by = 'somebody', swept_until = now() + interval '1 minute' where id = ${node.nodeId}`
+    update kernel.nodes set swept_by = 'another', swept_until = now() + interval '1 minute' where id = ${node.nodeId}`
   await node.members.refresh()
   assert.equal(returns, 0)
   await other.db.sql`delete from kernel.nodes where id = ${node.nodeId}`

@@ -1,16 +1,16 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 
 export interface QuickHistogram {
-  /** The values of the labels in their order. */
+  /** Adds a value; `labels` are the values of the labels in their order. */
   observe(value: number, ...labels: (string | number)[]): void
-  /** For who observes the same labels again and again. */
+  /** Returns an observer for fixed labels, for repeated use. */
   of(...labels: (string | number)[]): (value: number) => void
 }
 
 export interface Metrics {
   counter(name: string, help: string, labels?: string[]): Counter
   gauge(name: string, help: string, labels?: string[], collect?: (gauge: Gauge) => void): Gauge
-  /** For what happens with every request: a string key and a few additions, where the library's takes 5 µs. */
+  /** A histogram for every request: it takes a string key and a few additions, the library's takes 5 µs. */
   quickHistogram(name: string, help: string, labels: string[], buckets: number[]): QuickHistogram
   text(): Promise<string>
   contentType: string
@@ -55,7 +55,7 @@ interface Series {
 const escaped = (value: string | number) =>
   String(value).replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')
 
-/** Prometheus' text format: buckets are cumulative and end with +Inf. */
+/** Writes Prometheus's text format: buckets are cumulative and end with +Inf. */
 function createQuickHistogram(name: string, help: string, labelNames: string[], buckets: number[]) {
   const known = new Map<string, Series>()
 

@@ -28,7 +28,7 @@ test('migrations run once, in the order of their numbers', async () => {
   rmSync(directory, { recursive: true })
 })
 
-test('many processes that start together migrate once', async () => {
+test('several nodes that start at the same time migrate once', async () => {
   const pool = connect(await freshDatabase(), { max: 5 })
   const { read, directory } = aModule({ '0001_a.sql': 'create schema m; create table m.t (a int)' })
   const results = await Promise.all(Array.from({ length: 5 }, () => migrate(pool, read())))
@@ -37,7 +37,7 @@ test('many processes that start together migrate once', async () => {
   rmSync(directory, { recursive: true })
 })
 
-test('a failing migration leaves nothing behind', async () => {
+test('a failing migration is rolled back completely', async () => {
   const pool = connect(await freshDatabase(), { max: 1 })
   const { read, directory } = aModule({
     '0001_a.sql': 'create schema m',
@@ -50,7 +50,7 @@ test('a failing migration leaves nothing behind', async () => {
   rmSync(directory, { recursive: true })
 })
 
-test('a migration that was changed after it ran is refused by name', async () => {
+test('a migration that was changed after it ran is rejected with its name', async () => {
   const pool = connect(await freshDatabase(), { max: 1 })
   const { read, directory } = aModule({ '0001_a.sql': 'create schema m' })
   await migrate(pool, read())
@@ -60,7 +60,7 @@ test('a migration that was changed after it ran is refused by name', async () =>
   rmSync(directory, { recursive: true })
 })
 
-test('a database of a newer version is refused', async () => {
+test('a database of a newer version is rejected', async () => {
   const pool = connect(await freshDatabase(), { max: 1 })
   const { read, directory } = aModule({ '0001_a.sql': 'create schema m', '0002_b.sql': 'create table m.t (a int)' })
   await migrate(pool, read())

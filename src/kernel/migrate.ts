@@ -15,7 +15,7 @@ export interface MigrationSource {
   directory: string
 }
 
-/** Numbered, forward only: the files of every module in the order in which the house is built. */
+/** Reads the numbered SQL files of all modules, in the order in which the services are built. */
 export function readMigrations(sources: MigrationSource[]): Migration[] {
   return sources.flatMap(({ module, directory }) =>
     readdirSync(directory)
@@ -30,7 +30,7 @@ export function readMigrations(sources: MigrationSource[]): Migration[] {
 
 const lockKey = 7_238_120_651
 
-/** Brings the database to the newest schema under a lock, so that any number of nodes may start together. */
+/** Applies missing migrations under a lock, so that several nodes can start at the same time. */
 export async function migrate(pool: Pool, migrations: Migration[]): Promise<string[]> {
   if (await upToDate(pool, migrations)) return []
   return await pool.begin(async (sql) => {
@@ -39,10 +39,10 @@ export async function migrate(pool: Pool, migrations: Migration[]): Promise<stri
   })
 }
 
-/** Until the end of the transaction nobody else changes tables. */
+/** Keeps other nodes from migrating until the end of the transaction. */
 export const lockMigrations = (sql: Sql) => sql`select pg_advisory_xact_lock(${lockKey})`
 
-/** Those that are missing, in the caller's transaction. */
+/** Applies the missing migrations in the caller's transaction, and returns their names. */
 export async function applyMigrations(sql: Sql, migrations: Migration[]): Promise<string[]> {
   await lockMigrations(sql)
   await sql.unsafe(`
@@ -55,16 +55,16 @@ export async function applyMigrations(sql: Sql, migrations: Migration[]): Promis
       primary key (module, name)
     )`)
   const applied = await readApplied(sql)
-  const news: string[] = []
+  const added: string[] = []
   for (const migration of migrations) {
     const known = applied.get(`${migration.module}/${migration.name}`)
     if (known !== undefined) continue
     await sql.unsafe(migration.text)
     await sql`insert into kernel.migrations (module, name, checksum)
       values (${migration.module}, ${migration.name}, ${migration.checksum})`
-    news.push(`${migration.module}/${migration.name}`)
+    added.push(`${migration.module}/${migration.name}`)
   }
-  return news
+  return added
 }
 
 async function upToDate(pool: Pool, migrations: Migration[]): Promise<boolean> {
@@ -80,7 +80,7 @@ async function upToDate(pool: Pool, migrations: Migration[]): Promise<boolean> {
   }
   const unknown = [...applied.keys()][0]
   if (unknown)
-    throw new Error(`The database has ${unknown}, which this version does not know: it was used by a newer Waypost`)
+    throw new Error(`The database has ${unknown}, which this version does not know: a newer Waypost has used it. Start that version or a newer one`)
   return complete
 }
 

@@ -3,19 +3,19 @@ import { test } from 'node:test'
 import { monotonicMs } from './clock.ts'
 import { createPace } from './pace.ts'
 
-/** Takes the thread for so long. */
+/** Blocks the thread for this long. */
 function work(ms: number) {
   for (const end = monotonicMs() + ms; monotonicMs() < end; );
 }
 
-/** Works for 200 ms in pieces of one, while others use the thread as much as this; answers how long each rest was. */
-async function restsBeside(utilization: number): Promise<number[]> {
+/** Works for 200 ms in pieces of 1 ms with this utilization by others, and returns the length of each pause. */
+async function pausesBeside(utilization: number): Promise<number[]> {
   let time = 0
-  const rests: number[] = []
+  const pauses: number[] = []
   const pace = createPace({
     now: () => time,
     async sleep(ms) {
-      rests.push(ms)
+      pauses.push(ms)
       time += ms
     },
     utilization: () => utilization,
@@ -24,21 +24,21 @@ async function restsBeside(utilization: number): Promise<number[]> {
     time++
     await pace()
   }
-  return rests
+  return pauses
 }
 
-test('work is done between short rests, which are longer the less there is to spare', async () => {
-  const alone = await restsBeside(0)
+test('pauses are longer the busier the process is', async () => {
+  const alone = await pausesBeside(0)
   assert.deepEqual(new Set(alone), new Set([1]))
   assert.equal(alone.length, 50)
-  const besideSome = (await restsBeside(0.5)).at(-1)!
-  const besideMany = (await restsBeside(1)).at(-1)!
-  // Four milliseconds of work, and with all of the time taken eight times as long for the others.
+  const besideSome = (await pausesBeside(0.5)).at(-1)!
+  const besideMany = (await pausesBeside(1)).at(-1)!
+  // A pause is eight times as long as the 4 ms of work if others use all of the time.
   assert.ok(besideSome > 8 && besideSome < 10, `${besideSome} ms`)
   assert.ok(besideMany > 32 && besideMany < 34, `${besideMany} ms`)
 })
 
-test('the others really get their turns, and are noticed', async () => {
+test('other work runs during the pauses and makes them longer', async () => {
   const pace = createPace()
   let turns = 0
   let rested = 0
@@ -57,6 +57,6 @@ test('the others really get their turns, and are noticed', async () => {
   assert.ok(rested > 200, `${rested} ms`)
 })
 
-test('whoever has hardly worked does not rest', () => {
+test('there is no pause before the first 4 ms of work', () => {
   assert.equal(createPace()(), undefined)
 })

@@ -1,40 +1,40 @@
 /**
- * Background work that gives way: after a few milliseconds it rests, and the longer, the less the process has to spare for it.
- * So devices and people who are served by the same process hardly feel it, and on an idle one it is done at once.
+ * Throttles background work: after a few milliseconds of work it pauses, the longer the busier the process is. Requests served by the
+ * same process hardly notice it, and on an idle process the work is done without delay.
  */
 import { performance } from 'node:perf_hooks'
 import { monotonicMs, sleep } from './clock.ts'
 
 const workMs = 4
-const leastRestMs = 1
-/** Of what was worked, when others have all the time. */
-const restTimes = 8
+const pauseMinMs = 1
+/** On a fully busy process a pause is this many times as long as the work before it. */
+const pauseFactor = 8
 
-/** Called often, between two pieces of work; mostly there is nothing to wait for. */
+/** Call it often, between two pieces of work; it mostly returns undefined, which means continue. */
 export type Pace = () => Promise<void> | undefined
 
 export interface PaceParts {
   now(): number
   sleep(ms: number): Promise<void>
-  /** Of the thread, since the last time: 0 idle, 1 busy. */
+  /** Returns the utilization of the thread since the last call: 0 idle, 1 busy. */
   utilization(): number
 }
 
 export function createPace({ now, sleep, utilization } = realParts()): Pace {
   let began = now()
-  /** What others took of the last rest. */
+  /** Average utilization by others during the last pauses. */
   let busy = 0
 
-  async function rest(worked: number) {
+  async function pause(worked: number) {
     utilization()
-    await sleep(leastRestMs + worked * restTimes * busy ** 2)
+    await sleep(pauseMinMs + worked * pauseFactor * busy ** 2)
     busy = (busy + utilization()) / 2
     began = now()
   }
 
   return () => {
     const worked = now() - began
-    return worked < workMs ? undefined : rest(worked)
+    return worked < workMs ? undefined : pause(worked)
   }
 }
 

@@ -1,4 +1,4 @@
-/** The three ways in which the specification pages a list; each is a query shape plus an answer shape. */
+/** The three ways in which the specification pages a list; each has a query shape and a response shape. */
 import { type TSchema, Type } from './schema.ts'
 
 const integer = (description: string, minimum: number, fallback: number, maximum = 2_147_483_647) =>
@@ -9,23 +9,23 @@ export const offsetQuery = (
   defaultLimit: number,
   { all = true, maximum }: { all?: boolean; maximum?: number } = {},
 ) => ({
-  offset: integer('How many to pass over', 0, 0),
-  limit: integer(`How many to answer with${all ? '; 0: all' : ''}`, all ? 0 : 1, defaultLimit, maximum),
+  offset: integer('Number of items to skip', 0, 0),
+  limit: integer(`Number of items to return${all ? '; 0 returns all' : ''}`, all ? 0 : 1, defaultLimit, maximum),
 })
 
 /** `page` and `size`, counted from 0 → `{totalElements, content}`. */
 export const pageQuery = (defaultSize = 100) => ({
-  page: integer('Counted from 0', 0, 0),
-  size: integer('How many on a page', 1, defaultSize, 10_000),
+  page: integer('Number of the page, from 0', 0, 0),
+  size: integer('Number of items on a page', 1, defaultSize, 10_000),
 })
 
 /** `page` and `pageSize`, counted from 1 → `{data, count, page, pageSize}`. */
 export const numberedQuery = (defaultSize = 100) => ({
-  page: integer('Counted from 1', 1, 1),
-  pageSize: integer('How many on a page', 1, defaultSize, 10_000),
+  page: integer('Number of the page, from 1', 1, 1),
+  pageSize: integer('Number of items on a page', 1, defaultSize, 10_000),
 })
 
-/** A page is named after its items: `EndpointPage`. */
+/** Names the shape of a page after its items: `EndpointPage`. */
 const pageTitle = (item: TSchema, word: string) => {
   const { title } = item as { title?: string }
   return title === undefined ? {} : { title: title + word }
@@ -48,7 +48,7 @@ export const countedPage = <T extends TSchema>(item: T) =>
     pageTitle(item, 'Page'),
   )
 
-/** What a store needs: how many rows to skip and to give; `limit` null is all. */
+/** The rows that a store returns; a `limit` of null means all. */
 export interface Window {
   offset: number
   limit: number | null

@@ -22,7 +22,7 @@ async function periodicNodes(t: TestContext, count: number) {
   return { nodes, sql: nodes[0]!.db.sql }
 }
 
-test('many nodes do the work once in a period, and again in the next', async (t) => {
+test('several nodes run a task once per period', async (t) => {
   const { nodes, sql } = await periodicNodes(t, 3)
   const runs: number[] = []
   const began = monotonicMs()
@@ -36,7 +36,7 @@ test('many nodes do the work once in a period, and again in the next', async (t)
   assert.equal(row!.recent, true)
 })
 
-test('a time that a node with a wrong clock wrote keeps nobody from the work', async (t) => {
+test('a time in the future, written with a wrong clock, does not block the task', async (t) => {
   const { nodes, sql } = await periodicNodes(t, 1)
   await sql`insert into kernel.periodic (name, ran_at) values ('sweep', now() + interval '1 hour')`
   let runs = 0
@@ -44,7 +44,7 @@ test('a time that a node with a wrong clock wrote keeps nobody from the work', a
   await eventually(() => assert.equal(runs, 1), { withinMs: 4000 })
 })
 
-test('a run that fails is tried again and leaves nothing behind', async (t) => {
+test('a failed run is rolled back and retried', async (t) => {
   const { nodes, sql } = await periodicNodes(t, 1)
   let attempts = 0
   nodes[0]!.periodic.start([
@@ -61,7 +61,7 @@ test('a run that fails is tried again and leaves nothing behind', async (t) => {
   assert.equal(attempts, 2)
 })
 
-test('a task whose node dies in the middle is done by another one', async (t) => {
+test('another node runs a task whose node died during the run', async (t) => {
   const { nodes } = await periodicNodes(t, 2)
   const [one, two] = nodes
   const runs: string[] = []

@@ -1,5 +1,6 @@
 import type { Db, TransactionSql } from './db.ts'
 import type { Log } from './log.ts'
+import { periodicTaskFailed } from './own-log-messages.ts'
 
 export interface PeriodicTask {
   name: string
@@ -7,13 +8,12 @@ export interface PeriodicTask {
   run(sql: TransactionSql): Promise<void>
 }
 
-/** Longest pause before a node looks again at a task that it could not lock or that failed. */
+/** Longest delay before a node tries again to run a task that it could not lock or that failed. */
 const retrySeconds = 60
 
 /**
- * Work that one node at a time does. Whoever locks the task's row first in a period runs it in one transaction; a node that dies
- * in the middle leaves the row unlocked and the period unused. Only the database's clock decides what is due.
- * `db` has connections of its own: a task may open transactions beside the one that it runs in.
+ * Runs each task on one node per period. The node that locks the task's row first runs it in one transaction; if it dies, the row is
+ * unlocked and another node runs the task. `db` has its own connections, because a task may open further transactions.
  */
 export function createPeriodic({ db, log }: { db: Db; log: Log }) {
   const timers = new Map<string, NodeJS.Timeout>()
@@ -25,7 +25,7 @@ export function createPeriodic({ db, log }: { db: Db; log: Log }) {
     try {
       seconds = (await runIfDue(db, task)) ?? seconds
     } catch (error) {
-      log.error({ err: error, task: task.name }, `a periodic task failed; retrying in ${seconds} s`)
+      periodicTaskFailed(log, { err: error, task: task.name, retryInSeconds: seconds })
     }
     schedule(task, seconds)
   }
@@ -51,10 +51,10 @@ export function createPeriodic({ db, log }: { db: Db; log: Log }) {
   }
 }
 
-/** Seconds until the task is due again; undefined when another node has it. */
+/** Returns the seconds until the task is due again; undefined if another node runs it. */
 function runIfDue(db: Db, { name, everySeconds, run }: PeriodicTask): Promise<number | undefined> {
   return db.tx(async (sql) => {
-    // A time in the future was written by a version that used the clocks of nodes.
+    // Older versions used the clocks of nodes and may have written a time in the future.
     const [row] = await sql<{ isDue: boolean; seconds: number }[]>`
       select ran_at > now() or ran_at <= now() - make_interval(secs => ${everySeconds}) as is_due,
         case when isfinite(ran_at) then extract(epoch from ran_at - now())::float8 + ${everySeconds}::float8 else 0 end as seconds

@@ -20,39 +20,39 @@ const holder = (tenantId: string, on: Record<string, string[]>): Holder => ({
 const application = onResource('a', 'application-one')
 const endpoint = onResource('a', 'application-one', 'endpoint-1')
 const rule = onResource('a', 'rule-1')
-const nobody = holder('a', {})
+const none = holder('a', {})
 const reader = (resource: string, scopes = ['endpoint:read']) => holder('a', { [resource]: scopes })
 
 const cases: [what: string, who: Holder, scope: string, where: Resource, may: boolean][] = [
-  ['nobody holds nothing', nobody, 'endpoint:read', endpoint, false],
+  ['no permissions', none, 'endpoint:read', endpoint, false],
   ['a permission on the resource itself', reader('endpoint-1'), 'endpoint:read', endpoint, true],
   ['another scope on the resource', reader('endpoint-1'), 'endpoint:update', endpoint, false],
   ['a scope of which the name is only a part', reader('endpoint-1', ['endpoint']), 'endpoint:read', endpoint, false],
   ['the same scope on a sibling', reader('endpoint-2'), 'endpoint:read', endpoint, false],
   ['a resource of which the name is only a part', reader('endpoint-'), 'endpoint:read', endpoint, false],
-  ['one level above covers what lies below', reader('application-one'), 'endpoint:read', endpoint, true],
+  ['a permission one level above covers the levels below', reader('application-one'), 'endpoint:read', endpoint, true],
   ['another application covers nothing here', reader('application-two'), 'endpoint:read', endpoint, false],
-  ['two levels above', reader('tenant-system'), 'endpoint:read', endpoint, true],
-  ['the root of all', reader('platform-system'), 'endpoint:read', endpoint, true],
-  ['below does not cover above', reader('endpoint-1'), 'endpoint:read', application, false],
+  ['a permission two levels above', reader('tenant-system'), 'endpoint:read', endpoint, true],
+  ['a permission on the root', reader('platform-system'), 'endpoint:read', endpoint, true],
+  ['a permission below does not cover the level above', reader('endpoint-1'), 'endpoint:read', application, false],
   ['an application does not cover the tenant', reader('application-one'), 'endpoint:read', onTenant('a'), false],
-  ['tenant-system is exactly that level', reader('tenant-system'), 'endpoint:read', onTenant('a'), true],
-  ['or above', reader('platform-system'), 'endpoint:read', onTenant('a'), true],
+  ['a permission on tenant-system covers the tenant', reader('tenant-system'), 'endpoint:read', onTenant('a'), true],
+  ['a permission on platform-system covers the tenant', reader('platform-system'), 'endpoint:read', onTenant('a'), true],
   ['a tenant does not cover the platform', reader('tenant-system'), 'endpoint:read', onPlatform, false],
-  ['platform-system is exactly that level', reader('platform-system'), 'endpoint:read', onPlatform, true],
+  ['a permission on platform-system covers the platform', reader('platform-system'), 'endpoint:read', onPlatform, true],
   ['a resource does not cover the platform', reader('endpoint-1'), 'endpoint:read', onPlatform, false],
-  ['rules lie below the tenant', reader('tenant-system', ['rule:read']), 'rule:read', rule, true],
-  ['and not below an application', reader('application-one', ['rule:read']), 'rule:read', rule, false],
+  ['rules are below the tenant', reader('tenant-system', ['rule:read']), 'rule:read', rule, true],
+  ['rules are not below an application', reader('application-one', ['rule:read']), 'rule:read', rule, false],
   ['every scope on the resource', reader('endpoint-1', [everyScope]), 'endpoint:delete', endpoint, true],
-  ['every scope there is none elsewhere', reader('endpoint-1', [everyScope]), 'rule:read', rule, false],
+  ['every scope on one resource is none on another', reader('endpoint-1', [everyScope]), 'rule:read', rule, false],
   ['every scope on the tenant', reader('tenant-system', [everyScope]), 'rule:delete', rule, true],
-  ['every scope on the tenant stays there', reader('tenant-system', [everyScope]), 'tenant:read', onPlatform, false],
+  ['every scope on the tenant is none on the platform', reader('tenant-system', [everyScope]), 'tenant:read', onPlatform, false],
   ['another tenant', reader('tenant-system'), 'endpoint:read', onTenant('b'), false],
   ['another tenant with the same names', reader('endpoint-1'), 'endpoint:read', onResource('b', 'endpoint-1'), false],
   ['every scope in another tenant', reader('tenant-system', [everyScope]), 'endpoint:read', onTenant('b'), false],
   ['the platform covers other tenants', reader('platform-system'), 'endpoint:read', onTenant('b'), true],
   [
-    'the scope from one permission and the place from another',
+    'the scope from one permission and the resource from another',
     holder('a', { 'endpoint-1': ['endpoint:update'], 'endpoint-2': ['endpoint:read'] }),
     'endpoint:read',
     endpoint,
@@ -68,23 +68,23 @@ const cases: [what: string, who: Holder, scope: string, where: Resource, may: bo
 ]
 
 for (const [what, who, scope, where, may] of cases)
-  test(`${what}: ${may ? 'may' : 'may not'}`, () => assert.equal(holds(who, scope, where), may))
+  test(`${what}: ${may ? 'allowed' : 'denied'}`, () => assert.equal(holds(who, scope, where), may))
 
-const crowd = (extra: Record<string, string[]>) =>
+const withManyPermissions = (extra: Record<string, string[]>) =>
   holder('a', {
     ...Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`endpoint-x${i}`, ['endpoint:read']])),
     ...extra,
   })
 
-test('a holder of many permissions is judged as one of few', () => {
+test('many permissions lead to the same decisions as few', () => {
   for (const [what, who, scope, where, may] of cases) {
-    const many = crowd(Object.fromEntries(who.permissions.map(({ resource, scopes }) => [resource, [...scopes]])))
+    const many = withManyPermissions(Object.fromEntries(who.permissions.map(({ resource, scopes }) => [resource, [...scopes]])))
     assert.equal(holds(many, scope, where), may, what)
   }
 })
 
-test('a permission that comes later counts at once', () => {
-  const many = crowd({})
+test('a permission added later takes effect at once', () => {
+  const many = withManyPermissions({})
   assert.equal(holds(many, 'endpoint:read', endpoint), false)
   ;(many.permissions as { resource: string; scopes: Set<string> }[]).push({
     resource: 'endpoint-1',
@@ -93,12 +93,12 @@ test('a permission that comes later counts at once', () => {
   assert.equal(holds(many, 'endpoint:read', endpoint), true)
 })
 
-test('a list shows everything to who holds the scope on the tenant or above', () => {
+test('a list shows everything to a caller with the scope on the tenant or above', () => {
   assert.equal(visible(reader('tenant-system'), 'endpoint:read', 'a', 'endpoint-'), 'all')
   assert.equal(visible(reader('platform-system'), 'endpoint:read', 'b', 'endpoint-'), 'all')
 })
 
-test('a list shows else just the resources that are named', () => {
+test('otherwise a list shows only the resources with a permission', () => {
   const some = holder('a', {
     'endpoint-1': ['endpoint:read'],
     'endpoint-2': ['endpoint:update'],

@@ -1,11 +1,11 @@
 /**
- * Who may do what (document 4, section 2): a permission is a scope on a resource; resources form a tree and a
- * permission covers all that lies below its resource. Pure: the table of cases is permissions.test.ts.
+ * Permissions (document 4, section 2): a permission is a scope on a resource; resources form a tree, and a permission covers
+ * everything below its resource. permissions.test.ts lists the cases.
  */
 export const platformSystem = 'platform-system'
 export const tenantSystem = 'tenant-system'
 
-/** Every scope: what the creator of a resource holds on it. */
+/** Stands for all scopes; the creator of a resource holds it. */
 export const everyScope = '*'
 
 export interface Permission {
@@ -19,7 +19,7 @@ export interface Holder {
   permissions: readonly Permission[]
 }
 
-/** A resource with the tenant that it belongs to and its way from the root: `['tenant-system', 'application-a', 'endpoint-1']`. */
+/** A resource with its tenant and its path from the root: `['tenant-system', 'application-a', 'endpoint-1']`. */
 export interface Resource {
   tenantId: string | undefined
   path: readonly string[]
@@ -32,9 +32,9 @@ export const onResource = (tenantId: string, ...below: string[]): Resource => ({
   path: [tenantSystem, ...below],
 })
 
-/** A permission on platform-system covers every tenant; any other stays within the holder's own tenant. */
+/** Returns whether the holder has the scope. A permission on platform-system covers all tenants, any other only the holder's own. */
 export function holds(holder: Holder, scope: string, resource: Resource): boolean {
-  if (holder.permissions.length > few) return holdsAmongMany(holder, scope, resource)
+  if (holder.permissions.length > linearSearchMax) return holdsAmongMany(holder, scope, resource)
   for (const permission of holder.permissions) {
     if (!permission.scopes.has(scope) && !permission.scopes.has(everyScope)) continue
     if (permission.resource === platformSystem) return true
@@ -43,10 +43,10 @@ export function holds(holder: Holder, scope: string, resource: Resource): boolea
   return false
 }
 
-/** Up to here looking at each is the faster way. */
-const few = 32
+/** Up to this number a linear search is faster. */
+const linearSearchMax = 32
 
-/** Who made thousands of resources holds a permission on each: found by name. A list of permissions only ever grows. */
+/** Indexes permissions by resource, for holders who created thousands of resources. A list of permissions only ever grows. */
 const byResource = new WeakMap<readonly Permission[], { seen: number; named: Map<string, ReadonlySet<string>[]> }>()
 
 function holdsAmongMany({ tenantId, permissions }: Holder, scope: string, resource: Resource): boolean {
@@ -63,13 +63,13 @@ function holdsAmongMany({ tenantId, permissions }: Holder, scope: string, resour
   return held(platformSystem) || (tenantId === resource.tenantId && resource.path.some(held))
 }
 
-/** The scope on any resource at all: whether an operation can ever succeed for this holder. */
+/** Returns whether the holder has the scope on any resource, so that the operation can succeed at all. */
 export const holdsSomewhere = (holder: Holder, scope: string) =>
   holder.permissions.some(({ scopes }) => scopes.has(scope) || scopes.has(everyScope))
 
 /**
- * What a list may show: everything of the tenant, or the named resources of one type (`application-` → names).
- * Resources above (an application's grant for an endpoint list) are asked for with their own prefix.
+ * Returns what a list may show: `all` of the tenant, or the names of resources of one type (prefix `application-`). Query
+ * permissions on resources above with their own prefix.
  */
 export function visible(holder: Holder, scope: string, tenantId: string, prefix: string): 'all' | string[] {
   if (holds(holder, scope, onTenant(tenantId))) return 'all'

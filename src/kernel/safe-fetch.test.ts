@@ -100,7 +100,7 @@ const problems: [address: string, problem: RegExp | undefined][] = [
   ['https://metadata.google.internal', /loopback or private/],
 ]
 
-test('what is wrong with an address can be said before it is called', () => {
+test('problems of an address are reported before it is called', () => {
   for (const [address, problem] of problems) {
     const found = addressProblem(address, { allowPrivate: false })
     if (problem) assert.match(found ?? '', problem, address)
@@ -120,18 +120,18 @@ async function serve(listener: RequestListener): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-test('an answer comes as it is, with what was sent', async () => {
+test('the request is sent and the response returned unchanged', async () => {
   const port = await serve(async (request, response) => {
     const body = (await request.toArray()).join('')
-    response.writeHead(201, { 'x-told': 'yes' }).end(`${request.method} ${request.headers.host} ${body}`)
+    response.writeHead(201, { 'x-received': 'yes' }).end(`${request.method} ${request.headers.host} ${body}`)
   })
   const answer = await safeFetch(`http://127.0.0.1:${port}/`, { method: 'POST', body: 'hello', allowPrivate: true })
   assert.equal(answer.status, 201)
-  assert.equal(answer.headers.get('x-told'), 'yes')
+  assert.equal(answer.headers.get('x-received'), 'yes')
   assert.equal(await answer.text(), `POST 127.0.0.1:${port} hello`)
 })
 
-test('a name is resolved once and the connection goes to the address that was judged', async () => {
+test('a name is resolved once, and the connection goes to the checked address', async () => {
   const port = await serve((request, response) => response.end(request.headers.host))
   let asked = 0
   const lookup = async () => [{ address: asked++ === 0 ? '127.0.0.1' : '192.0.2.1', family: 4 }]
@@ -140,7 +140,7 @@ test('a name is resolved once and the connection goes to the address that was ju
   assert.equal(asked, 1)
 })
 
-test('a name that resolves to a private address is refused, also when it is one of several', async () => {
+test('a name that resolves to a private address is rejected, even if it is one of several', async () => {
   const bad = { address: '169.254.169.254', family: 4 }
   const good = { address: '8.8.8.8', family: 4 }
   for (const found of [[bad], [good, bad], [{ address: '::ffff:a00:1', family: 6 }]])
@@ -150,19 +150,19 @@ test('a name that resolves to a private address is refused, also when it is one 
     )
 })
 
-test('a redirect is an answer and is not followed', async () => {
+test('a redirect is returned and not followed', async () => {
   const port = await serve((_, response) => response.writeHead(302, { location: 'http://169.254.169.254/' }).end())
   const answer = await safeFetch(`http://127.0.0.1:${port}/`, { allowPrivate: true })
   assert.equal(answer.status, 302)
 })
 
-test('an answer that is too long ends the request', async () => {
+test('a response that is too large ends the request', async () => {
   const port = await serve((_, response) => response.end('x'.repeat(5000)))
   const options = { allowPrivate: true, maxBytes: 4999 }
   await assert.rejects(safeFetch(`http://127.0.0.1:${port}/`, options), /more than 4999 bytes/)
 })
 
-test('an answer that takes too long ends the request, also when it trickles', async () => {
+test('a response that takes too long ends the request, even if it arrives byte by byte', async () => {
   const port = await serve((_, response) => {
     const timer = setInterval(() => response.write('x'), 10)
     response.on('close', () => clearInterval(timer))

@@ -1,7 +1,6 @@
 /**
- * Requests to addresses that users gave: webhooks, LoRaWAN hosts, issuers (document 4, section 4). The name is resolved
- * once, every address that it gives is judged, and the connection goes to one of those: a name that answers
- * differently a moment later leads nowhere else. No redirects, no proxies, bounded time and size.
+ * Sends requests to addresses that users entered: webhooks, LoRaWAN hosts, issuers (document 4, section 4). A name is resolved once, all of
+ * its addresses are checked, and the connection goes to one of them, so DNS rebinding has no effect. No redirects, no proxies.
  */
 import type { LookupAddress } from 'node:dns'
 import { lookup as resolve } from 'node:dns/promises'
@@ -13,25 +12,25 @@ export interface SafeFetchOptions {
   method?: string
   headers?: Record<string, string>
   body?: string | Uint8Array
-  /** From the first byte to the last, resolving included. */
+  /** Time limit of the whole request, including name resolution. */
   timeoutMs?: number
-  /** Of the answer's body. */
+  /** Limit of the response body. */
   maxBytes?: number
-  /** The operator's setting: loopback, private addresses and plain http are allowed. */
+  /** The operator's setting that allows loopback and private addresses, and plain http. */
   allowPrivate: boolean
-  /** Plain http to a public address is allowed too: some hosts of users have nothing else. */
+  /** Allows plain http to a public address too, because some hosts of users offer nothing else. */
   allowHttp?: boolean
   signal?: AbortSignal | undefined
-  /** For tests: how a name is resolved. */
+  /** Replaces name resolution in tests. */
   lookup?: (host: string) => Promise<LookupAddress[]>
 }
 
-/** The address is not one that the platform may call for a user. */
+/** The platform must not call this address on behalf of a user. */
 export class RefusedAddress extends Error {
   override readonly name = 'RefusedAddress'
 }
 
-// IANA's special-purpose registries: whatever is not globally reachable, and what leads to it by another way.
+// IANA's special-purpose registries: addresses that are not globally reachable, and those that lead to them.
 const refused = new BlockList()
 for (const [network, prefix] of [
   ['0.0.0.0', 8], // this network
@@ -78,7 +77,7 @@ carriers.addSubnet('64:ff9b::', 96, 'ipv6') // NAT64
 const sixToFour = new BlockList() // an IPv4 address in bits 16 to 47
 sixToFour.addSubnet('2002::', 16, 'ipv6')
 
-/** The eight groups of an IPv6 address. */
+/** Returns the eight groups of an IPv6 address. */
 function groupsOf(address: string): number[] {
   const hex = new URL(`http://[${address}]`).hostname.slice(1, -1) // canonical, without dotted decimals
   const [head = '', tail] = hex.split('::')
@@ -89,7 +88,7 @@ function groupsOf(address: string): number[] {
 
 const dotted = (high: number, low: number) => `${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`
 
-/** Whether an address is loopback, private, link-local, metadata or otherwise not of the public Internet. */
+/** Returns whether an address is loopback, private, link-local, metadata or otherwise not on the public Internet. */
 export function isPrivateAddress(address: string): boolean {
   const plain = address.replace(/^\[|\]$/g, '').replace(/%.*$/, '')
   const family = isIP(plain)
@@ -102,7 +101,7 @@ export function isPrivateAddress(address: string): boolean {
   return refused.check(plain, 'ipv6')
 }
 
-/** What can be said of an address before it is called: for a 400 at the door. Undefined: nothing against it. */
+/** Returns what is wrong with an address before it is called, for a 400; undefined if nothing is. */
 export function addressProblem(
   text: string,
   { allowPrivate, allowHttp = false }: { allowPrivate: boolean; allowHttp?: boolean },
@@ -110,7 +109,7 @@ export function addressProblem(
   if (!URL.canParse(text)) return 'expected an absolute http or https address'
   const url = new URL(text)
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'expected an absolute http or https address'
-  if (url.username !== '' || url.password !== '') return 'must not hold a user name or password'
+  if (url.username !== '' || url.password !== '') return 'must not contain a user name or password'
   if (allowPrivate) return undefined
   if (url.protocol === 'http:' && !allowHttp) return 'expected an https address'
   const host = url.hostname.replace(/^\[|\]$/g, '')
@@ -121,14 +120,14 @@ export function addressProblem(
 
 const systemLookup = (host: string) => resolve(host, { all: true, verbatim: true })
 
-/** An answer of any status; throws RefusedAddress, or what went wrong on the way. */
+/** Returns a response of any status; throws RefusedAddress, or the error of the connection. */
 export async function safeFetch(address: string | URL, options: SafeFetchOptions): Promise<Response> {
   const problem = addressProblem(String(address), options)
   if (problem) throw new RefusedAddress(`${originOf(address)}: ${problem}`)
   const url = new URL(address)
   const deadline = AbortSignal.timeout(options.timeoutMs ?? 5000)
   const signal = options.signal ? AbortSignal.any([deadline, options.signal]) : deadline
-  const to = await whileWaiting(signal, addressOf(url, options))
+  const to = await untilAborted(signal, addressOf(url, options))
   return await send(url, to, signal, options)
 }
 
@@ -138,7 +137,7 @@ async function addressOf(url: URL, { allowPrivate, lookup = systemLookup }: Safe
   const host = url.hostname.replace(/^\[|\]$/g, '')
   const family = isIP(host)
   const found = family === 0 ? await lookup(host) : [{ address: host, family }]
-  // One bad address among good ones is an attempt to be lucky: none is used.
+  // One private address among public ones may be an attack, so none is used.
   const bad = allowPrivate ? undefined : found.find(({ address }) => isPrivateAddress(address))
   if (bad) throw new RefusedAddress(`${url.host} is a loopback or private address`)
   const [first] = found
@@ -146,8 +145,8 @@ async function addressOf(url: URL, { allowPrivate, lookup = systemLookup }: Safe
   return first
 }
 
-/** Resolving cannot be interrupted, but nobody has to wait for it. */
-function whileWaiting<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+/** Rejects when the signal aborts, because name resolution cannot be interrupted. */
+function untilAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   return new Promise((done, fail) => {
     const stop = () => fail(signal.reason)
     if (signal.aborted) return stop()
@@ -165,7 +164,7 @@ function send(url: URL, to: LookupAddress, signal: AbortSignal, options: SafeFet
       headers: { 'accept-encoding': 'identity', 'user-agent': 'waypost', ...headers },
       signal,
       agent: false, // no connection is shared between users
-      // The name stays for TLS and Host; the connection goes to the address that was judged.
+      // The name stays for TLS and Host; the connection goes to the checked address.
       lookup: (_host, { all }, answer) =>
         all ? answer(null, [to]) : answer(null, to.address as never, to.family as never),
       maxHeaderSize: 16 * 1024,
@@ -177,7 +176,7 @@ function send(url: URL, to: LookupAddress, signal: AbortSignal, options: SafeFet
       received.on('data', (chunk: Buffer) => {
         size += chunk.length
         if (size <= maxBytes) return chunks.push(chunk)
-        // Failing comes first: a body that is already read whole ends all the same.
+        // Reject first: a body that was already received still causes 'end'.
         fail(new Error(`${url.origin} answered with more than ${maxBytes} bytes`))
         sent.destroy()
       })

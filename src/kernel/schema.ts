@@ -1,13 +1,13 @@
 /**
- * Shapes. One TypeBox shape is the type, the validator and the OpenAPI text.
- * Every text that a caller can send has a greatest length: use these instead of a bare Type.String.
+ * Shapes: one TypeBox shape is the type, the validator and the OpenAPI schema. Every text that a caller can send has a
+ * maximum length: use these functions instead of a bare Type.String.
  */
 import type { Static, TSchema } from 'typebox'
 import { Type } from './shapes.ts'
 
 export { type Static, type TSchema, Type }
 
-/** Human text; 255 characters unless told. PostgreSQL text cannot hold NUL, which the body reader refuses. */
+/** Text for people, by default up to 255 characters. The body parser rejects NUL, which PostgreSQL text cannot store. */
 export const Text = (options: { maxLength?: number; minLength?: number; description?: string } = {}) =>
   Type.String({ maxLength: 255, ...options })
 
@@ -15,39 +15,39 @@ export const Text = (options: { maxLength?: number; minLength?: number; descript
 export const Name = (options: { maxLength?: number; pattern?: string; description?: string } = {}) =>
   Type.String({ minLength: 1, maxLength: 255, ...options })
 
-/** A moment in answers: a Date inside, ISO 8601 text outside. */
+/** A point in time in responses: a Date in the code, ISO 8601 text in JSON. */
 export const DateTime = (options: { description?: string } = {}) =>
   Type.Unsafe<Date>({ type: 'string', format: 'date-time', ...options })
 
 /**
- * The format alone also takes what PostgreSQL or Date refuse or move to another era: the year 0000, leap seconds, and
- * zones further than 14 hours away.
+ * Excludes texts that the format accepts but PostgreSQL or Date reject or change: the year 0000, leap seconds, and time zones of
+ * more than 14 hours.
  */
-const keepable = '^(?!0000|0001-01-01)[^:]+:[0-9]{2}:[0-5][0-9](\\.[0-9]+)?([Zz]|[+-](0[0-9]|1[0-4])(:?[0-5][0-9])?)$'
+const storable = '^(?!0000|0001-01-01)[^:]+:[0-9]{2}:[0-5][0-9](\\.[0-9]+)?([Zz]|[+-](0[0-9]|1[0-4])(:?[0-5][0-9])?)$'
 
-/** A moment in requests: ISO 8601 text. */
+/** A point in time in requests: ISO 8601 text. */
 export const DateTimeText = (options: { description?: string } = {}) =>
-  Type.String({ format: 'date-time', pattern: keepable, maxLength: 40, ...options })
+  Type.String({ format: 'date-time', pattern: storable, maxLength: 40, ...options })
 
-/** Any JSON value, kept as it came. */
+/** Any JSON value, kept unchanged. */
 export const AnyJson = (options: { title?: string; description?: string; examples?: unknown[] } = {}) =>
   Type.Unsafe<unknown>({ ...options })
 
-/** A JSON object with keys of the caller's choosing. */
+/** A JSON object with free keys. */
 export const JsonObject = (options: { title?: string; description?: string; examples?: unknown[] } = {}) =>
   Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true, ...options })
 
-/** An identifier that PostgreSQL counts: fits `integer`. */
+/** An id from a PostgreSQL sequence that fits into `integer`. */
 export const SerialId = () => Type.Integer({ minimum: 1, maximum: 2_147_483_647 })
 
-/** `status=a,b&status=c`, with or without spaces: read with `listOf`. */
+/** A list in a query, `status=a,b&status=c`, with or without spaces; read it with `listOf`. */
 export const TextList = (options: { description?: string } = {}) =>
   Type.Union(
     [Type.String({ maxLength: 8192 }), Type.Array(Type.String({ maxLength: 8192 }), { maxItems: 1000 })],
     options,
   )
 
-/** The items of a TextList parameter; undefined when the parameter is absent. */
+/** Returns the items of a TextList parameter; undefined if it is missing. */
 export function listOf(value: string | string[] | undefined): string[] | undefined {
   if (value === undefined) return undefined
   return [value]
@@ -57,13 +57,13 @@ export function listOf(value: string | string[] | undefined): string[] | undefin
     .filter((part) => part !== '')
 }
 
-/** An optional field with a default, where the reader fills it in: its type says that it is there (kernel/configuration.ts). */
+/** An optional field with a default that the reader fills in, so that its type is not optional (configuration.ts). */
 export const defaulted = <T extends TSchema>(shape: T): T => Type.Optional(shape) as unknown as T
 
-/** Nothing in the body: 204, 304. */
+/** An empty body: 204, 304. */
 export const Empty = (description = 'No content') => Type.Null({ description })
 
-/** Bytes that stream: as the body of a request (`streamBody`) in the pieces in which they arrive, as an answer unserialized. */
+/** A stream of bytes: as a request body (`streamBody`) in the pieces in which they arrive, as a response unchanged. */
 export const Bytes = (options: { description?: string } = {}) =>
   Type.Unsafe<AsyncIterable<Uint8Array>>({ type: 'string', format: 'binary', ...options })
 
@@ -73,33 +73,33 @@ export const isBytes = (shape: TSchema) => (shape as { format?: string }).format
 export const Events = (options: { description?: string; examples?: string[] } = {}) =>
   Type.Unsafe<never>({ type: 'string', contentMediaType: 'text/event-stream', ...options })
 
-/** Of a body or answer of this shape. */
+/** Returns the media type of a body of this shape. */
 export const mediaTypeOf = (shape: TSchema): string =>
   isBytes(shape)
     ? 'application/octet-stream'
     : ((shape as { contentMediaType?: string }).contentMediaType ?? 'application/json')
 
 /**
- * The shapes of one operation. A shape with a `title` is written once into the API reference, under that name.
- * `response` is not optional: what is not declared does not leave.
+ * The shapes of one operation. A shape with a `title` is written once into the API reference, under that name. Fields that `response` does
+ * not declare are not sent.
  */
 export interface OperationSchema {
   /** `noun.verb`, unique in the platform (http/operation-names.ts): `endpoints.metadata.patch`. */
   name: string
   /** One line that starts with a verb: `List endpoints`. */
   summary: string
-  /** The name of the same operation under the address that new clients use. */
+  /** Name of the same operation under the path that new clients use. */
   aliasOf?: string
   description?: string
   params?: TSchema
   query?: TSchema
   headers?: TSchema
   body?: TSchema
-  /** For the reference, where the body is not application/json. */
+  /** Media type of the body in the reference, if it is not application/json. */
   bodyType?: string
   response: Record<number, TSchema>
-  /** For the reference: other content types of a successful answer, by `Accept`. */
+  /** Other media types of a successful response in the reference, chosen by `Accept`. */
   alsoAs?: readonly string[]
-  /** Failures of its own beside the common ones (400, 401, 403, 404, 413, 415, 429, 503): 409, 412, … */
+  /** Error statuses besides the common ones (400, 401, 403, 404, 413, 415, 429, 503): 409, 412, … */
   fails?: readonly number[]
 }

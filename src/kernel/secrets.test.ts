@@ -12,7 +12,7 @@ async function aDatabase() {
   return connect(connection, { max: 1 })
 }
 
-test('what is sealed opens again, looks different each time, and cannot be changed', async () => {
+test('a sealed text opens again, differs each time, and cannot be tampered with', async () => {
   const secrets = createSecrets(Buffer.alloc(32, 7))
   const sealed = secrets.seal('größtes Geheimnis')
   assert.equal(secrets.open(sealed), 'größtes Geheimnis')
@@ -22,7 +22,7 @@ test('what is sealed opens again, looks different each time, and cannot be chang
   assert.throws(() => createSecrets(Buffer.alloc(32, 8)).open(sealed))
 })
 
-test('the master key is made once, is private, and two directories share none', () => {
+test('the master key is created once per directory, and only its owner can read it', () => {
   const [one, two] = [throwAwayDirectory(), throwAwayDirectory()]
   const key = loadMasterKey(undefined, one)
   assert.deepEqual(loadMasterKey(undefined, one), key)
@@ -31,7 +31,7 @@ test('the master key is made once, is private, and two directories share none', 
   for (const directory of [one, two]) rmSync(directory, { recursive: true })
 })
 
-test('a short master key is refused', () => {
+test('a short master key is rejected', () => {
   assert.throws(() => loadMasterKey('short', '/nowhere'), /at least 32 characters/)
 })
 

@@ -1,7 +1,6 @@
 /**
- * Secrets at rest. A data key in the database seals them (AES-256-GCM); the master key, which never enters the
- * database, seals the data key: a copy of the database alone opens nothing, and a backup can be moved to another
- * master key by sealing one value anew.
+ * Encrypts secrets at rest with a data key in the database (AES-256-GCM), which the master key encrypts in turn. The master key is never in
+ * the database: a copy of the database alone opens nothing, and a backup moves to another master key by encrypting one value again.
  */
 import { createCipheriv, createDecipheriv, createHash, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -29,7 +28,7 @@ const openWith = (key: Buffer | KeyObject, sealed: string) => {
 
 const masterKeyFile = (directory: string) => join(directory, 'keys', 'master.key')
 
-/** From the setting (any text of enough length), or a file in the data directory made on first need. */
+/** Returns the master key from the setting (a text of at least 32 characters), or from a file in the data directory, created if missing. */
 export function loadMasterKey(setting: string | undefined, directory: string): Buffer {
   const known = findMasterKey(setting, directory)
   if (known) return known
@@ -39,14 +38,14 @@ export function loadMasterKey(setting: string | undefined, directory: string): B
   return readMasterKey(file)
 }
 
-/** From the setting or the data directory; undefined where there is none yet. */
+/** Returns the master key from the setting or the data directory; undefined if there is none yet. */
 export function findMasterKey(setting: string | undefined, directory: string): Buffer | undefined {
   if (setting !== undefined) return masterKeyOf(setting, 'WAYPOST_MASTER_KEY')
   const file = masterKeyFile(directory)
   return existsSync(file) ? readMasterKey(file) : undefined
 }
 
-/** From a file: `keys/master.key` of a data directory, or one with the text of a WAYPOST_MASTER_KEY. */
+/** Reads a master key from a file: `keys/master.key` of a data directory, or one with the text of a WAYPOST_MASTER_KEY. */
 export const readMasterKey = (file: string): Buffer => masterKeyOf(readFileSync(file, 'utf8').trim(), file)
 
 function masterKeyOf(text: string, from: string): Buffer {
@@ -60,7 +59,7 @@ export async function loadDataKey(sql: Sql, masterKey: Buffer): Promise<Buffer> 
   return (await readDataKey(sql, masterKey))!
 }
 
-/** Undefined where no platform has ever started. */
+/** Returns undefined if no platform has ever started on this database. */
 export async function readDataKey(sql: Sql, masterKey: Buffer): Promise<Buffer | undefined> {
   const [row] = await sql`select sealed from kernel.data_keys`
   if (!row) return undefined
@@ -68,20 +67,20 @@ export async function readDataKey(sql: Sql, masterKey: Buffer): Promise<Buffer |
     return Buffer.from(openWith(masterKey, row.sealed), 'base64url')
   } catch {
     throw new Error(
-      'The master key does not open this database: it was made with another WAYPOST_MASTER_KEY or data directory',
+      'The master key does not open this database, which was created with another one. Set the right WAYPOST_MASTER_KEY or WAYPOST_DATA',
     )
   }
 }
 
-/** For a restore on another machine: the same data key under this machine's master key. */
+/** Stores the data key of a restored backup, encrypted with this installation's master key. */
 export async function storeDataKey(sql: Sql, masterKey: Buffer, dataKey: Buffer) {
   const sealed = sealWith(masterKey, dataKey.toString('base64url'))
   await sql`insert into kernel.data_keys (id, sealed) values (1, ${sealed}) on conflict (id) do update set sealed = ${sealed}`
 }
 
-/** A restore may bring another data key beneath a running process: `renew` takes it up. */
+/** Creates the service for secrets. `renew` replaces the data key when a restore has changed it beneath a running process. */
 export function createSecrets(dataKey: Buffer): Secrets & { renew(dataKey: Buffer): void } {
-  // Node.js turns bytes into a key object with every call, which takes three times as long as sealing itself.
+  // A key object is created once: Node.js would create one from bytes in every call, which takes three times as long as encrypting.
   let current = createSecretKey(dataKey)
   return {
     seal: (text) => sealWith(current, text),

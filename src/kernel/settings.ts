@@ -1,4 +1,4 @@
-/** Settings of the environment as declarations: what each is called, its kind, its default and what it means. */
+/** Declares settings of the environment: name, kind, default and meaning. */
 import type { S3Settings } from './blobs/blobs.ts'
 import type { IsProxy } from './client-address.ts'
 
@@ -17,14 +17,14 @@ export interface Setting {
   kind: Kind
   default: string | undefined
   meaning: string
-  /** Masked in lists and messages; may also come from a file (`…_FILE`). */
+  /** Masked in lists and messages; can also be read from a file (`…_FILE`). */
   secret?: boolean
   choices?: readonly string[]
 }
 
 export type SettingTable = Record<string, Setting>
 
-/** The value of a setting, by its kind: a number, true or false, or text. */
+/** The value of a setting by its kind: a number, a boolean or a text. */
 type ValueOf<S extends Setting> = S['kind'] extends 'port' | 'integer'
   ? number
   : S['kind'] extends 'switch'
@@ -35,7 +35,7 @@ type ValueOf<S extends Setting> = S['kind'] extends 'port' | 'integer'
 
 export type Values<D extends SettingTable> = { [Name in keyof D]: ValueOf<D[Name]> }
 
-/** The settings of one service: the table is the documentation, `read` makes what the service finds as `kit.settings`. */
+/** The settings of one service: the table is their documentation, `read` returns what the service gets as `kit.settings`. */
 export interface DeclaredSettings<T> {
   readonly table: SettingTable
   read(values: never): T
@@ -43,27 +43,27 @@ export interface DeclaredSettings<T> {
 
 export type SettingsOf<D> = D extends DeclaredSettings<infer T> ? T : never
 
-/** Declared in a `settings.ts` of its own, which imports nothing else: `waypost config` reads all of them. */
+/** Declares settings, in a `settings.ts` that imports nothing else, because `waypost config` reads all of them. */
 export const defineSettings = <const D extends SettingTable, T>(
   table: D,
   read: (values: Values<D>) => T,
 ): DeclaredSettings<T> => ({ table, read: read as DeclaredSettings<T>['read'] })
 
-/** Settings that are no single service's. */
+/** Settings that do not belong to a single service. */
 export interface PlatformSettings {
   /** The address to listen on. */
-  host: string
+  /** Tells which addresses are our own proxies, whose X-Forwarded-For is trusted. */
   /** Which addresses are proxies of ours, whose X-Forwarded-For is believed. */
   trustProxy: IsProxy
   allowPrivateAddresses: boolean
-  /** What the check of a password takes: scrypt of people, bcrypt of devices. */
+  /** Cost of checking a password: scrypt for users, bcrypt for devices. */
   passwordCost: { scrypt: { N: number; r: number; p: number }; bcryptRounds: number }
   loginLockout: { account: number; address: number; windowSeconds: number; lockSeconds: number }
-  /** Where contents of any size are kept: in files, or in an S3-compatible store. */
+  /** Where contents of files and blobs are stored: in a directory, or in an S3-compatible store. */
   blobs: { directory: string; s3: S3Settings | undefined }
 }
 
-/** A mistake in the environment, said to the operator in one line. */
+/** A mistake in the environment, reported to the operator in one line. */
 export class ConfigurationError extends Error {
   override readonly name = 'ConfigurationError'
 }

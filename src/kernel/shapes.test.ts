@@ -25,20 +25,20 @@ const shapesOf = (type: typeof Type) => ({
   ),
   allOptional: type.Object({ a: type.Optional(type.String()) }),
   partial: type.Partial(type.Object({ a: type.String(), b: type.Optional(type.Integer()) })),
-  /** The parts of one shape in another keep what they may. */
+  /** Properties of one shape in another stay optional. */
   taken: type.Object({
     ...type.Partial(type.Object({ a: type.String() })).properties,
     ...type.Object({ b: type.Optional(type.String()), c: type.Null() }).properties,
   }),
 })
 
-test('shapes are the same JSON schemas, to the order of their keys, that TypeBox makes', () => {
+test('shapes are the same JSON schemas as those of TypeBox, including the order of keys', () => {
   const [ours, theirs] = [shapesOf(Type), shapesOf(TypeBox)]
   for (const name of Object.keys(theirs) as (keyof typeof theirs)[])
     assert.equal(JSON.stringify(ours[name]), JSON.stringify(theirs[name]), name)
 })
 
-test('what makes a shape optional is not part of it, and leaves the shape alone that it was made of', () => {
+test('the mark of an optional shape is not enumerable, and the original shape is not changed', () => {
   const text = Type.String()
   const maybe = Type.Optional(text)
   assert.deepEqual(Object.keys(maybe), ['type'])

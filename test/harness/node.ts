@@ -2,7 +2,7 @@
 import { createBus } from '../../src/kernel/bus.ts'
 import { type ConnectionOptions, createDb, type Db } from '../../src/kernel/db.ts'
 import { createLog } from '../../src/kernel/log.ts'
-import { createMembers, type usualTiming } from '../../src/kernel/members.ts'
+import { createMembers, type defaultTiming } from '../../src/kernel/members.ts'
 import { createMetrics } from '../../src/kernel/metrics.ts'
 import { createSignals, type defaultJoinTimes, postgresTransport, type Transport } from '../../src/kernel/signals.ts'
 
@@ -11,7 +11,7 @@ export interface NodeOptions {
   workers?: number
   transport?: (db: Db) => Transport
   level?: string
-  timing?: typeof usualTiming
+  timing?: typeof defaultTiming
   joining?: typeof defaultJoinTimes
 }
 

@@ -9,7 +9,7 @@ import { parseJson } from './body.ts'
 
 type Reading = Parameters<typeof parseJson>[1]
 
-/** What is read, or the text of the error. */
+/** Returns the parsed value, or the text of the error. */
 function outcome(parse: typeof parseJson, text: string | Buffer, reading?: Reading): unknown {
   try {
     return { value: parse(Buffer.from(text), reading) }
@@ -30,7 +30,7 @@ suite('no body of at most a mebibyte costs more than 60 ms of the processor', ()
       const ms = threadMs(() => read(body), 60)
       assert.ok(ms < 60, `${ms} ms`)
     })
-    test(`${name}, as many as are accepted`, () => {
+    test(`${name}, the largest that is accepted`, () => {
       const body = largestAccepted(make, isAccepted)
       const ms = threadMs(() => read(body), 60)
       assert.ok(ms < 60, `${ms} ms for ${body.length} bytes`)
@@ -38,7 +38,7 @@ suite('no body of at most a mebibyte costs more than 60 ms of the processor', ()
   }
 })
 
-suite('what is too much is refused in words', () => {
+suite('a body with too many values is rejected with a message', () => {
   const tooMuch =
     'body: holds too many values; expected at most 400000, where an array counts as 4, a text as 5, an object as 7 and each new name as 16'
   const accepted: [string, string][] = [
@@ -57,11 +57,11 @@ suite('what is too much is refused in words', () => {
     ['25,000 names', `{${Array.from({ length: 25_000 }, (_, n) => `"${n}":0`)}}`],
   ]
   for (const [name, text] of refused) test(`${name} are refused`, () => assert.equal(read(text), tooMuch))
-  test('a payload is called so', () =>
+  test('the message calls a payload a payload', () =>
     assert.match(String(read(`[${Array(400_000).fill(1)}]`, { part: 'payload' })), /^payload: holds too many values/))
 })
 
-suite('numbers that would come back as others', () => {
+suite('numbers that a double cannot represent', () => {
   const refused: [string, string][] = [
     ['9007199254740993', 'body'],
     ['-9007199254740993', 'body'],
@@ -90,12 +90,12 @@ suite('numbers that would come back as others', () => {
     '[0e999]',
   ])
     test(`${text} is kept`, () => assert.deepEqual(read(text), { value: JSON.parse(text) }))
-  test('the one that a later member of the same name hides is not seen', () =>
+  test('a number is ignored if a later member of the same name replaces it', () =>
     assert.deepEqual(read('{"a":1e400,"a":1}'), { value: { a: 1 } }))
-  test('malformed JSON is said first', () => assert.match(String(read('[1e400,')), /^body: malformed JSON/))
+  test('malformed JSON is reported first', () => assert.match(String(read('[1e400,')), /^body: malformed JSON/))
 })
 
-suite('a text or name that cannot be kept', () => {
+suite('a text or name that cannot be stored', () => {
   const cases: [string, string | undefined][] = [
     ['{"a":[{"b":"\\u0000"}]}', 'a.0.b'],
     ['{"a":"\\ud800"}', 'a'],
@@ -118,11 +118,11 @@ suite('a text or name that cannot be kept', () => {
       if (field === undefined) assert.deepEqual(read(text), { value: JSON.parse(text) })
       else assert.match(String(read(text)), new RegExp(`^${RegExp.escape(field)}: (?:expected text|this name)`))
     })
-  test('a wrong number comes before a wrong text', () =>
+  test('an invalid number is reported before an invalid text', () =>
     assert.equal(read('["\\u0000",1e400]'), '1: 1e400 is not a number that can be kept exactly'))
 })
 
-suite('the same as the slow way, on random JSON', () => {
+suite('the parser agrees with the slow reference parser on random JSON', () => {
   const plainNumber = fc.oneof(fc.integer(), fc.double({ noNaN: true, noDefaultInfinity: true })).map(String)
   const oddNumber = fc.oneof(
     fc.bigInt({ min: -(10n ** 25n), max: 10n ** 25n }).map(String),
@@ -171,7 +171,7 @@ suite('the same as the slow way, on random JSON', () => {
       .map(([gap, rows]) => `{${rows.map(([key, inner]) => `${gap}${key}${gap}:${gap}${inner}`).join(',')}${gap}}`),
   }))
 
-  /** Of several wrong numbers either may be named, where indexes are the names of members: V8 puts those first. */
+  /** With several wrong numbers the parsers may name different ones, because V8 puts members with numeric names first. */
   const isCut = (result: unknown) =>
     typeof result === 'string' && result.endsWith('is not a number that can be kept exactly')
 
@@ -193,7 +193,7 @@ suite('the same as the slow way, on random JSON', () => {
       assert.ok(wrongNumbers > 100)
     })
 
-  test('one wrong number among any others is named the same', () => {
+  test('both parsers name the same wrong number among others', () => {
     const good = fc.oneof(plainNumber, fc.constantFrom('true', '"b"', '[]', '{"c":[{}]}', '[[1],{"d":2}]'))
     fc.assert(
       fc.property(

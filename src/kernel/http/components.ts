@@ -1,9 +1,9 @@
-/** `components.schemas` of the API reference: a shape with a title is written once under it, and referred to elsewhere. */
+/** Builds `components.schemas` of the API reference: a shape with a title is written once, and referred to elsewhere. */
 import type { TSchema } from '../schema.ts'
 
 type Schema = Record<string, unknown>
 
-/** Keywords whose value is a schema, a list of schemas, or schemas by name. All others are copied as they are. */
+/** Keywords whose value is a schema, a list of schemas, or schemas by name; the values of other keywords are copied. */
 const single = new Set(['items', 'additionalProperties', 'not', 'if', 'then', 'else', 'contains', 'propertyNames'])
 const lists = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems'])
 const maps = new Set(['properties', 'patternProperties', '$defs'])
@@ -16,13 +16,14 @@ export function createComponents() {
   const schemas: Record<string, Schema> = {}
   const texts = new Map<string, string>()
 
-  /** A reference to the shape, or the shape itself where it has no title. */
+  /** Returns a reference to the shape, or the shape itself if it has no title. */
   function refer(shape: TSchema | Schema, direction: Direction): Schema {
     const schema = shape as Schema
     const { title } = schema
     const described = describe(schema, direction)
     if (typeof title !== 'string') return described
-    if (!titlePattern.test(title)) throw new Error(`the title ${title} of a shape is not of the form EndpointFilter`)
+    if (!titlePattern.test(title))
+      throw new Error(`the title ${title} of a shape does not have the form EndpointFilter`)
     const { description, ...fields } = described
     const text = JSON.stringify(fields)
     if ((texts.get(title) ?? text) !== text)
@@ -34,7 +35,7 @@ export function createComponents() {
     return { $ref: `#/components/schemas/${title}`, ...(isAnother && { description }) }
   }
 
-  /** TypeBox keeps its own marks beside the JSON Schema keywords; the document is plain. */
+  /** Returns plain JSON Schema, without the internal properties that TypeBox adds. */
   function describe(schema: Schema, direction: Direction): Schema {
     const inner = (value: unknown) => (isSchema(value) ? refer(value, direction) : value)
     const entries = Object.entries(schema).flatMap(([keyword, value]): [string, unknown][] => {
@@ -59,7 +60,7 @@ export type Components = ReturnType<typeof createComponents>
 
 const isSchema = (value: unknown): value is Schema => typeof value === 'object' && value !== null
 
-/** What a caller has to send: the server fills in the others. */
+/** Returns the fields that a caller has to send; the server fills in those with a default. */
 export function withoutDefaults(schema: Schema): string[] {
   const { properties = {}, required = [] } = schema as { properties?: Record<string, Schema>; required?: string[] }
   return required.filter((name) => properties[name]?.default === undefined)

@@ -37,7 +37,7 @@ const { http } = await openHouse({ services: [service] })
 await http.app.listen({ host: '127.0.0.1', port: 0 })
 const url = `http://127.0.0.1:${(http.app.server.address() as AddressInfo).port}/bcx/api/v1/events`
 
-test('events have names and ids, a comment comes every 15 s, and the end says why', async () => {
+test('events have names and ids, a comment is sent every 15 s, and the last event has the reason of the end', async () => {
   mock.timers.enable({ apis: ['setInterval'] })
   const source = await openEventSource(url)
   const stream = streams.at(-1)!
@@ -54,19 +54,19 @@ test('events have names and ids, a comment comes every 15 s, and the end says wh
   mock.timers.reset()
 })
 
-test('who does not read is told apart from who does, and is heard of when it goes on', async () => {
+test('a stream reports that its reader is behind, and when the reader continues', async () => {
   const source = await openEventSource(url)
   const stream = streams.at(-1)!
   let drained = 0
   stream.onDrain(() => drained++)
   source.pause()
   const data = JSON.stringify('x'.repeat(10_000))
-  let said = 0
-  while (stream.say('much', data) && said < 10_000) said++
-  assert.ok(said < 10_000, 'it never fills up')
+  let sent = 0
+  while (stream.say('much', data) && sent < 10_000) sent++
+  assert.ok(sent < 10_000, 'the buffer fills up')
   await new Promise((done) => setTimeout(done, 50))
-  // What the sockets take may be more than once full.
-  while (stream.say('much', data) && said < 10_000) said++
+  // The buffers of the sockets may take more.
+  while (stream.say('much', data) && sent < 10_000) sent++
   drained = 0
   source.resume()
   await eventually(() => assert.ok(drained > 0))
@@ -74,12 +74,12 @@ test('who does not read is told apart from who does, and is heard of when it goe
   assert.equal(await source.ended(), 'enough')
 })
 
-test('a reader that goes is noticed; the server that closes ends the rest', async () => {
+test('a stream notices that its reader has left, and a server that closes ends the other streams', async () => {
   const [gone, stays] = [await openEventSource(url), await openEventSource(url)]
   const before = closed
   gone.close()
   await eventually(() => assert.equal(closed, before + 1))
-  assert.equal(streams.at(-2)!.say('to nobody', '1'), false)
+  assert.equal(streams.at(-2)!.say('too late', '1'), false)
   const began = performance.now()
   await http.close()
   assert.equal(await stays.ended(), 'stopping')

@@ -1,25 +1,25 @@
-/** Server-sent events (HTML standard, 9.2): an answer that goes on until somebody ends it. What is unsent is bounded. */
+/** Server-sent events (HTML standard, 9.2): a response that continues until one side ends it. Unsent data is limited. */
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { monotonicMs } from '../clock.ts'
 
 export interface EventStream {
-  /** `data` without line breaks, such as JSON. False: the reader is behind, and nothing more should be said before `onDrain`. */
+  /** Sends an event; `data` has no line breaks. Returns false if the reader is behind: send no more before `onDrain`. */
   say(event: string, data: string, id?: string): boolean
   onDrain(listener: () => void): void
-  /** The reader has gone, or the stream was ended; at once where that has happened already. */
+  /** Registers a listener for the end of the stream; calls it at once if the stream has already ended. */
   onClose(listener: () => void): void
-  /** The last event, `end`, says why. */
+  /** Ends the stream with an event `end` that has the reason. */
   end(reason: string): void
 }
 
 const heartbeatMs = 15_000
-/** Who has not read anything for so long is not there any more. */
+/** A reader that has read nothing for this long is disconnected. */
 const stalledMs = 60_000
-/** So long the last words may take. */
+/** The time to deliver the last event before the connection is closed. */
 const lingerMs = 5_000
 const unsentMax = 64 * 1024
-/** How soon a browser comes again after the end. */
+/** How soon a browser reconnects after the end. */
 const retryMs = 2_000
 
 export const eventStreamType = 'text/event-stream; charset=utf-8'
@@ -27,13 +27,13 @@ export const eventStreamType = 'text/event-stream; charset=utf-8'
 const headers = {
   'content-type': eventStreamType,
   'cache-control': 'no-store',
-  // Proxies would keep events until they have a page full of them.
+  // Proxies would buffer events.
   'x-accel-buffering': 'no',
 }
 
-/** `all`: those that are open, so that a server that closes can end them. */
+/** Opens a stream. `all` has the open streams, so that a server that stops can end them. */
 export function openEventStream(request: FastifyRequest, reply: FastifyReply, all: Set<EventStream>): EventStream {
-  let [over, behindSince]: [boolean, number | undefined] = [false, undefined]
+  let [ended, behindSince]: [boolean, number | undefined] = [false, undefined]
   const drained: (() => void)[] = []
   const closed: (() => void)[] = []
   const body = new Readable({
@@ -57,16 +57,16 @@ export function openEventStream(request: FastifyRequest, reply: FastifyReply, al
 
   const stream: EventStream = {
     say(event, data, id) {
-      if (over) return false
+      if (ended) return false
       return write(`event: ${event}\n${id === undefined ? '' : `id: ${id}\n`}data: ${data}\n\n`)
     },
     onDrain: (listener) => void drained.push(listener),
     onClose(listener) {
-      if (over) listener()
+      if (ended) listener()
       else closed.push(listener)
     },
     end(reason) {
-      if (over) return
+      if (ended) return
       stream.say('end', JSON.stringify({ reason }))
       finish()
       body.push(null)
@@ -75,8 +75,8 @@ export function openEventStream(request: FastifyRequest, reply: FastifyReply, al
   }
 
   function finish() {
-    if (over) return
-    over = true
+    if (ended) return
+    ended = true
     clearInterval(heartbeat)
     all.delete(stream)
     for (const listener of closed) listener()
@@ -86,7 +86,7 @@ export function openEventStream(request: FastifyRequest, reply: FastifyReply, al
   body.on('close', finish)
   reply.headers(headers)
   reply.send(body)
-  // The headers leave with the first words.
+  // The headers are sent with the first data.
   write(`retry: ${retryMs}\n\n`)
   if (request.method === 'HEAD') stream.end('head')
   return stream

@@ -1,14 +1,14 @@
-/** Whether a double holds a number of a JSON text. Only for texts that are JSON: what it says of others has no meaning. */
+/** Decides whether a double represents a number of a JSON text exactly. The text must be valid JSON. */
 
 export type Verdict = 'kept' | 'cut' | 'unclear'
 
-/** Fewer characters, without an exponent, are kept in any case. */
+/** Numbers with fewer characters and without an exponent are always kept. */
 export const shortestCut = 16
 
 const dot = 0x2e
 const zero = 0x30
 
-/** By arithmetic on the digits. `exponentAt`: where the `e` stands, 0 for none. `nearest`: an integer may be rounded. */
+/** Judges by arithmetic on the digits. `exponentAt` is the index of the `e`, 0 for none. `nearest` allows rounded integers. */
 export function judgeNumber(
   bytes: Uint8Array,
   start: number,
@@ -27,12 +27,12 @@ export function judgeNumber(
   const middle = end - 9
   for (let i = first; i < middle; i++) high = high * 10 + bytes[i]! - zero
   for (let i = middle; i < end; i++) low = low * 10 + bytes[i]! - zero
-  // Exact up to 18 digits, as is the difference of two doubles so close: only the sum is rounded.
+  // Exact up to 18 digits. The difference of two close doubles is exact too, so only the sum is rounded.
   high *= 1e9
   return high + low - high === low ? 'kept' : 'unclear'
 }
 
-/** Decimals are rounded as always; only those beyond all doubles are cut. */
+/** Judges a decimal number, which may be rounded but not exceed the range of doubles. */
 function judgeMagnitude(bytes: Uint8Array, first: number, end: number, exponentAt: number): Verdict {
   const mantissaEnd = exponentAt || end
   let leading = -1
@@ -44,7 +44,7 @@ function judgeMagnitude(bytes: Uint8Array, first: number, end: number, exponentA
     if (leading >= 0 && point < mantissaEnd) break
   }
   if (leading < 0) return 'kept'
-  // The power of ten of the leading digit; its own place does not count for digits behind the point.
+  // The power of ten of the leading digit.
   const power = (leading < point ? point - leading - 1 : point - leading) + exponentOf(bytes, exponentAt, end)
   if (power > 308) return 'cut'
   return power < 308 ? 'kept' : 'unclear'
@@ -55,15 +55,15 @@ function exponentOf(bytes: Uint8Array, exponentAt: number, end: number): number 
   const sign = bytes[exponentAt + 1]
   let exponent = 0
   for (let i = sign === 0x2b || sign === 0x2d ? exponentAt + 2 : exponentAt + 1; i < end; i++)
-    // More than the length of any body can make up for.
+    // Far beyond what the digits of any body can compensate.
     exponent = Math.min(1e9, exponent * 10 + bytes[i]! - zero)
   return sign === 0x2d ? -exponent : exponent
 }
 
-/** The slow way for those that are not clear otherwise: half a microsecond each. */
+/** Decides the unclear cases by parsing the number; takes half a microsecond. */
 export function isCut(source: string, { isInteger, nearest }: { isInteger: boolean; nearest: boolean }): boolean {
   const value = Number(source)
   if (!Number.isFinite(value)) return true
-  // A double may be written with the same digits without being the same integer: 37866065945450410.
+  // A double may print as the same digits without being the same integer: 37866065945450410.
   return isInteger && !nearest && String(value) !== source && BigInt(source) !== BigInt(value)
 }

@@ -1,4 +1,4 @@
-/** The API reference, generated from the shapes that validate and serialize: what it says is what is served. */
+/** Generates the API reference from the shapes that validate requests and serialize responses, so that it is always accurate. */
 import { mediaTypeOf, type TSchema } from '../schema.ts'
 import { type Components, createComponents, type Direction, withoutDefaults } from './components.ts'
 import { type Operation, scopesOf } from './routes.ts'
@@ -6,7 +6,7 @@ import { type Operation, scopesOf } from './routes.ts'
 interface DocumentInfo {
   baseUrl: string
   version: string
-  /** The tags, in order. The first root of each is in the document, the others are as good. */
+  /** The tags, in order. Paths in the document start with the first root; the other roots are aliases. */
   doors: { name: string; title?: string; roots: readonly string[] }[]
 }
 
@@ -14,21 +14,21 @@ const reasons: Record<number, string> = {
   200: 'OK',
   201: 'Created',
   202: 'Accepted',
-  204: 'Done, no content',
-  206: 'The part that was asked for',
+  204: 'Done, without content',
+  206: 'The requested range',
   304: 'Not modified: the caller has the current version',
   400: 'The request is not valid',
   401: 'Not authenticated',
-  403: 'The scope is missing',
+  403: 'The caller lacks the scope',
   404: 'Not found, or not visible to the caller',
-  409: 'In conflict with what is there',
-  412: 'If-Match does not hold the current ETag',
+  409: 'Conflicts with the current state',
+  412: 'If-Match does not match the current ETag',
   413: 'The body is too large',
   415: 'The content type is not supported',
-  416: 'There is no such part',
+  416: 'The requested range does not exist',
   422: 'The content violates its schema',
   429: 'Too many requests',
-  503: 'Not available right now',
+  503: 'Temporarily unavailable; retry later',
 }
 
 export function openapi(operations: Operation[], info: DocumentInfo) {
@@ -46,8 +46,8 @@ export function openapi(operations: Operation[], info: DocumentInfo) {
       title: 'Waypost',
       version: info.version,
       description:
-        'Every operation of the platform. Bodies are JSON; unknown fields are ignored unless an operation says otherwise. ' +
-        'Errors are JSON with a message. Texts that can be one or several come with commas, repeated, or both.',
+        'All operations of the platform. Bodies are JSON; unknown fields are ignored unless an operation says otherwise. ' +
+        'Errors are JSON with a message. List parameters are separated by commas, repeated, or both.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: info.baseUrl }],
@@ -70,7 +70,7 @@ export function openapi(operations: Operation[], info: DocumentInfo) {
           type: 'apiKey',
           in: 'header',
           name: 'X-Identity-API-Key',
-          description: 'A long-lived key: POST /iam/api/v1/api-keys. The header x-iamcore-api-key is as good',
+          description: 'A long-lived key: POST /iam/api/v1/api-keys. The header x-iamcore-api-key is accepted too',
         },
         ...Object.fromEntries(
           operations.flatMap(({ access: { keyHeader: name } }) =>
@@ -124,7 +124,7 @@ const securityOf = ({ scope, keyHeader }: Operation['access'], alternatives: str
   return scope === 'none' ? [] : alternatives.flatMap((names) => [{ bearer: names }, { apiKey: names }])
 }
 
-/** What any operation of this kind can answer beside its own statuses. */
+/** Returns the error statuses that any operation of this kind can have, and those that it declares. */
 function failuresOf({ method, access, schema }: Pick<Operation, 'method' | 'access' | 'schema'>): number[] {
   const statuses = new Set([429, 503, ...(schema.fails ?? [])])
   if (access.scope !== 'none') statuses.add(401)
@@ -144,10 +144,10 @@ const contentOf = (schema: TSchema, direction: Direction, components: Components
 const answer = (status: number, shape: TSchema, alsoAs: readonly string[] = [], components: Components) => {
   const { type, description } = shape as { type?: string; description?: string }
   const others = Object.fromEntries(alsoAs.map((name) => [name, { schema: { type: 'string' } }]))
-  // The description is the answer's; the shape keeps the one of its own declaration.
+  // The description is that of the response; a shape with a title keeps its own.
   const bare = description === undefined || !('title' in shape) ? shape : { ...shape, description: undefined }
   const content = type !== 'null' && { content: { ...contentOf(bare, 'response', components), ...others } }
-  return { description: description ?? reasons[status] ?? 'Answer', ...content }
+  return { description: description ?? reasons[status] ?? 'Response', ...content }
 }
 
 function parametersOf(shape: TSchema | undefined, where: 'path' | 'query' | 'header', components: Components) {
@@ -165,7 +165,7 @@ function parametersOf(shape: TSchema | undefined, where: 'path' | 'query' | 'hea
   })
 }
 
-/** Conditional requests: `If-None-Match` where 304 is an answer, `If-Match` where 412 is. */
+/** Returns the headers of conditional requests: `If-None-Match` if 304 is possible, `If-Match` if 412 is. */
 function conditionsOf({ response, fails }: Operation['schema']) {
   const header = (name: string, description: string) => ({
     name,
@@ -175,7 +175,7 @@ function conditionsOf({ response, fails }: Operation['schema']) {
     schema: { type: 'string' },
   })
   return [
-    ...(response[304] ? [header('If-None-Match', 'The ETag that the caller has: 304 when it is current')] : []),
-    ...(fails?.includes(412) ? [header('If-Match', 'The ETag that the caller has: 412 when it is not current')] : []),
+    ...(response[304] ? [header('If-None-Match', 'The ETag that the caller has; 304 if it is current')] : []),
+    ...(fails?.includes(412) ? [header('If-Match', 'The ETag that the caller has; 412 if it is not current')] : []),
   ]
 }

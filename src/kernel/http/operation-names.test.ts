@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Type } from '../schema.ts'
 import { createComponents } from './components.ts'
-import { createNameBook, nameProblem } from './operation-names.ts'
+import { createNameCheck, nameProblem } from './operation-names.ts'
 
-test('names are nouns and a verb of the vocabulary, which fits the method', () => {
+test('a name consists of nouns and a known verb that fits the method', () => {
   for (const [name, method] of [
     ['endpoints.list', 'GET'],
     ['endpoints.metadata.patch', 'PATCH'],
@@ -18,16 +18,16 @@ test('names are nouns and a verb of the vocabulary, which fits the method', () =
     ['Endpoints.list', 'GET', /expected a name/],
     ['end-points.list', 'GET', /expected a name/],
     ['endpoints..list', 'GET', /expected a name/],
-    ['endpoints.fetch', 'GET', /none of the verbs/],
-    ['endpoints.constructor', 'GET', /none of the verbs/],
+    ['endpoints.fetch', 'GET', /not one of the verbs/],
+    ['endpoints.constructor', 'GET', /not one of the verbs/],
     ['endpoints.list', 'POST', /list is for GET/],
     ['endpoints.update', 'PATCH', /update is for PUT/],
   ] as const)
     assert.match(nameProblem(name, method) ?? 'none', problem, name)
 })
 
-test('a name is taken once; a summary has one line', () => {
-  const check = createNameBook()
+test('a name is used once, and a summary has one line', () => {
+  const check = createNameCheck()
   const place = { method: 'GET', root: '/api', path: '/things' }
   check({ ...place, schema: { name: 'things.list', summary: 'List things' } })
   assert.throws(
@@ -38,7 +38,7 @@ test('a name is taken once; a summary has one line', () => {
     assert.throws(() => check({ ...place, schema: { name: 'others.list', summary } }), /a summary of one line/)
 })
 
-test('a shape with a title is written once, without what the type library notes beside it', () => {
+test('a shape with a title is written once, without the internal properties of TypeBox', () => {
   const { refer, schemas } = createComponents()
   const Inner = Type.Object({ title: Type.Optional(Type.String()) }, { title: 'Inner' })
   const Outer = Type.Object({ one: Inner, more: Type.Array(Inner) }, { title: 'Outer' })
@@ -59,14 +59,14 @@ test('a shape with a title is written once, without what the type library notes 
   })
 })
 
-test('two shapes cannot have one title, and a title is a name for code', () => {
+test('two shapes cannot share a title, and a title must be an identifier', () => {
   const { refer } = createComponents()
   refer(Type.Object({ a: Type.String() }, { title: 'Thing' }), 'response')
   assert.throws(() => refer(Type.Object({ b: Type.String() }, { title: 'Thing' }), 'response'), /the title Thing/)
   assert.throws(() => refer(Type.Object({}, { title: 'a thing' }), 'response'), /a thing/)
 })
 
-test('fields with a default are required in answers only; examples are left alone', () => {
+test('fields with a default are required in responses only; examples are not changed', () => {
   const { refer } = createComponents()
   const shape = Type.Object(
     { limit: Type.Integer({ default: 10 }), name: Type.String() },

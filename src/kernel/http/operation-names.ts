@@ -1,6 +1,6 @@
-/** Names of operations: `noun.verb`, such as `endpoints.list` or `endpoints.metadata.patch`. Clients are generated from them. */
+/** Checks names of operations: `noun.verb`, such as `endpoints.list` or `endpoints.metadata.patch`. Clients are generated from them. */
 
-/** Every verb with the methods that it may stand for. A new verb is a decision: prefer one that is here. */
+/** The allowed verbs with their methods. Prefer an existing verb to a new one. */
 const methodsOf: Record<string, readonly string[]> = {
   list: ['GET'],
   get: ['GET'],
@@ -8,16 +8,16 @@ const methodsOf: Record<string, readonly string[]> = {
   update: ['PUT'],
   patch: ['PATCH'],
   delete: ['DELETE'],
-  /** A list whose question needs a body. */
+  /** A list whose filter needs a body. */
   search: ['POST'],
   deleteMany: ['POST'],
   /** Bytes instead of JSON. */
   download: ['GET'],
   upload: ['POST', 'PUT'],
-  /** Everything at once, for another installation. */
+  /** All data at once, for another installation. */
   export: ['GET'],
   import: ['POST'],
-  /** Answers that go on. */
+  /** A response that continues. */
   watch: ['GET'],
   preview: ['GET', 'POST'],
   link: ['PUT'],
@@ -33,18 +33,18 @@ const methodsOf: Record<string, readonly string[]> = {
 
 const form = /^[a-z][a-zA-Z0-9]*(\.[a-z][a-zA-Z0-9]*)+$/
 
-/** The problem with an operation's name, if there is any. */
+/** Returns the problem with an operation's name, if any. */
 export function nameProblem(name: unknown, method: string): string | undefined {
   if (typeof name !== 'string' || !form.test(name)) return 'expected a name such as endpoints.list'
   const verb = name.slice(name.lastIndexOf('.') + 1)
   const methods = Object.hasOwn(methodsOf, verb) ? methodsOf[verb]! : undefined
-  if (!methods) return `${verb} is none of the verbs ${Object.keys(methodsOf).join(', ')}`
+  if (!methods) return `${verb} is not one of the verbs ${Object.keys(methodsOf).join(', ')}`
   if (!methods.includes(method)) return `${verb} is for ${methods.join(' and ')}`
   return undefined
 }
 
-/** Refuses an operation without a proper name or summary, and a name that another operation has. */
-export function createNameBook() {
+/** Returns a check that rejects an operation with an invalid name or summary, or with the name of another operation. */
+export function createNameCheck() {
   const taken = new Map<string, string>()
   return (operation: { method: string; path: string; root: string; schema: { name: string; summary: string } }) => {
     const { method, path, root, schema } = operation

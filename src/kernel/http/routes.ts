@@ -1,4 +1,4 @@
-/** What a service's routes.ts is handed: Fastify with our types, and nothing to forget. */
+/** The interface by which a service's routes.ts declares operations: Fastify with our types and checks. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { authorize, type Caller, type Ctx } from '../contract.ts'
 import type { Face } from '../faces.ts'
@@ -8,28 +8,28 @@ import { bodyLimitOf } from './body.ts'
 import type { EventStream } from './event-stream.ts'
 import { abandonBody, bodyOf } from './streaming.ts'
 
-/** Who may call: `scope` on the platform or the tenant is checked here; on a resource, by the service that knows it. */
+/** Who may call an operation. `scope` on the platform or the tenant is checked here; on a resource, by its service. */
 export interface Access {
   /** A scope, several (all needed), `authenticated` or `none`. */
   scope: string | string[]
   on?: 'platform' | 'tenant' | 'resource'
-  /** Another permission that is as good. */
+  /** Another permission that is sufficient. */
   or?: { scope: string; on: 'platform' | 'tenant' }
-  /** The body, or what is inside it, is the user's own JSON: `__proto__` is a key like any other. */
+  /** The body, or what is inside it, is free-form JSON of the user: `__proto__` is an ordinary key. */
   anyJson?: boolean | 'inside'
-  /** Greatest size of a body; by default 256 KiB, and 1 MiB where it is the user's own JSON. */
+  /** Limit of the body's size; by default 256 KiB, or 1 MiB for free-form JSON. */
   bodyBytesMax?: number
-  /** No body is one without fields: where nothing has to be said, existing clients send none. */
+  /** A missing body counts as an empty object, because existing clients send none where nothing is required. */
   bodyOptional?: boolean
-  /** The body is of any type and size and is handed over unread: its shape is `Bytes`. */
+  /** The body has any type and size and is passed to the handler unread; its shape is `Bytes`. */
   streamBody?: boolean
-  /** With scope `none`: the header whose key the service checks itself, for the API reference. */
+  /** With scope `none`: the header whose key the service checks itself; shown in the API reference. */
   keyHeader?: string
 }
 
 type StaticOf<S extends TSchema | undefined> = S extends TSchema ? Static<S> : undefined
 
-/** For helpers of a routes.ts that answer. */
+/** The reply, for helper functions of a routes.ts. */
 export type Reply = FastifyReply
 
 export interface Request<S extends OperationSchema> {
@@ -39,7 +39,7 @@ export interface Request<S extends OperationSchema> {
   body: StaticOf<S['body']>
   headers: FastifyRequest['headers']
   raw: FastifyRequest
-  /** Who asks, as it is now: for answers that go on. 401 when what was shown is not valid any more. */
+  /** Authenticates the caller again, for responses that continue; throws 401 if the credentials are no longer valid. */
   callerNow(): Promise<Caller>
 }
 
@@ -56,21 +56,21 @@ export interface Http {
   put: Define
   patch: Define
   delete: Define
-  /** An address below the service's root as the caller used it, on the public address and never on Host. */
+  /** Returns the public URL of a path below the root by which the caller came; never uses the Host header. */
   link(request: { raw: FastifyRequest }, path: string): string
-  /** Answers with server-sent events, until somebody ends them. */
+  /** Responds with server-sent events until one side ends them. */
   events(request: { raw: FastifyRequest }, reply: FastifyReply): EventStream
 }
 
-/** What the server gives to all of its routes. */
-export interface Ground {
+/** Functions that the server provides to all routes. */
+export interface RouteContext {
   authenticate(request: FastifyRequest, door: string): Promise<Ctx>
   callerOf(request: FastifyRequest, door: string): Promise<Caller>
   record(operation: Operation): void
   openStream(request: FastifyRequest, reply: FastifyReply): EventStream
 }
 
-/** One operation as it was declared: the API reference is made of these. */
+/** An operation as it was declared; the API reference is generated from these. */
 export interface Operation {
   door: string
   method: string
@@ -84,9 +84,9 @@ export interface Operation {
 declare module 'fastify' {
   interface FastifyRequest {
     ctx: Ctx
-    /** Of the client, behind proxies too. */
+    /** Address of the client, also behind proxies. */
     address: string
-    /** No body came, or one without content: it arrives as null, which is also a value. */
+    /** True if there was no body, or an empty one; the body is null then, which a client can send as well. */
     emptyBody: boolean
   }
   interface FastifyContextConfig extends Partial<Access> {
@@ -98,7 +98,7 @@ declare module 'fastify' {
 export const scopesOf = ({ scope }: { scope: string | string[] }) =>
   [scope].flat().filter((name) => name !== 'authenticated' && name !== 'none')
 
-/** Where the resource is not in the path, the door itself decides: 403 before the body is even read. */
+/** Checks scopes on the platform or the tenant: 403 before the body is read. */
 function checkSystemAccess(ctx: Ctx, access: Access) {
   if (access.on === undefined || access.on === 'resource') return
   const resource = access.on === 'platform' ? onPlatform : onTenant(ctx.tenantId)
@@ -118,7 +118,7 @@ function completeBody(request: FastifyRequest, _: unknown, done: () => void) {
 export function mountRoutes(
   app: FastifyInstance,
   door: { name: string; root: string; face: Face; baseUrl: () => string },
-  { authenticate, callerOf, record, openStream }: Ground,
+  { authenticate, callerOf, record, openStream }: RouteContext,
 ): Http {
   const define =
     (method: string): Define =>
@@ -163,7 +163,7 @@ export function mountRoutes(
       if (!config.streamBody) app.route({ ...route, handler: (request, reply) => answer(request, reply, request.body) })
       else
         app.register(async (scope) => {
-          leaveBodies(scope)
+          skipBodyParsing(scope)
           scope.route({
             ...route,
             handler: (request, reply) => answer(request, reply, bodyOf(request.raw, reply.raw)),
@@ -181,23 +181,23 @@ export function mountRoutes(
   }
 }
 
-/** Whatever they are, the handler reads them. */
-function leaveBodies(scope: FastifyInstance) {
+/** Disables body parsing, because the handler reads the body itself. */
+function skipBodyParsing(scope: FastifyInstance) {
   scope.removeAllContentTypeParsers()
   scope.addContentTypeParser('*', (_request, _payload, done) => done(null))
-  // Also one that is no media type at all.
+  // Replaces any content type, including invalid ones.
   scope.addHook('onRequest', (request, _reply, done) => {
     request.headers['content-type'] = 'application/octet-stream'
     done()
   })
-  // Also for what is refused before the handler.
+  // Also runs for requests that are rejected before the handler.
   scope.addHook('onSend', (request, reply, payload, done) => {
     if (abandonBody(request.raw)) reply.header('connection', 'close')
     done(null, payload)
   })
 }
 
-/** Fastify would serialize 204's declared null as the text "null"; what is no JSON is sent as it is. */
+/** Drops schemas of 204 responses, which Fastify would serialize as the text "null", and of responses that are not JSON. */
 const withoutEmpty = (response: Record<number, TSchema>) =>
   Object.fromEntries(
     Object.entries(response).filter(

@@ -6,7 +6,7 @@ import type { Reply } from './routes.ts'
 
 const json = 'application/json; charset=utf-8'
 
-/** A long answer goes as fast as its reader takes it. */
+/** Sends JSON text; a long response is sent only as fast as its reader takes it. */
 export const sendText = (reply: Reply, answer: string | Buffer | AsyncIterable<string>) =>
   reply
     .type(json)

@@ -20,14 +20,14 @@ const body = Type.Object({
   inner: Type.Optional(Type.Object({ count: Type.Integer({ minimum: 1, maximum: 9 }) })),
 })
 
-/** The same routes at several doors: their names differ. */
-const routes = (door: string) => (http: Http) => {
+/** The same routes at several APIs; the names of the operations differ. */
+const routes = (api: string) => (http: Http) => {
   const config = { scope: 'thing:create', on: 'tenant' } as const
   http.post(
     '/things/:id',
     {
       schema: {
-        name: `${door}.things.create`,
+        name: `${api}.things.create`,
         summary: 'Create a thing',
         params: Type.Object({ id: SerialId() }),
         body,
@@ -44,7 +44,7 @@ const routes = (door: string) => (http: Http) => {
   const query = Type.Object({ limit: Type.Integer({ minimum: 0, default: 100 }), tags: Type.Optional(TextList()) })
   http.get(
     '/things',
-    { schema: { name: `${door}.things.list`, summary: 'List things', query, response: { 200: JsonObject() } }, config },
+    { schema: { name: `${api}.things.list`, summary: 'List things', query, response: { 200: JsonObject() } }, config },
     (request) => ({
       limit: request.query.limit,
       tags: listOf(request.query.tags) ?? null,
@@ -54,7 +54,7 @@ const routes = (door: string) => (http: Http) => {
     '/plain',
     {
       schema: {
-        name: `${door}.plain.update`,
+        name: `${api}.plain.update`,
         summary: 'Replace any JSON',
         body: AnyJson(),
         response: { 200: AnyJson() },
@@ -67,7 +67,7 @@ const routes = (door: string) => (http: Http) => {
   http.put(
     '/words',
     {
-      schema: { name: `${door}.words.update`, summary: 'Replace the words', body: words, response: { 204: Empty() } },
+      schema: { name: `${api}.words.update`, summary: 'Replace the words', body: words, response: { 204: Empty() } },
       config: { ...config, bodyBytesMax: 1024 * 1024 },
     },
     (_, reply) => reply.code(204).send(),
@@ -75,7 +75,7 @@ const routes = (door: string) => (http: Http) => {
   http.get(
     '/teapot',
     {
-      schema: { name: `${door}.teapot.get`, summary: 'Get a teapot', response: { 200: Empty() } },
+      schema: { name: `${api}.teapot.get`, summary: 'Get a teapot', response: { 200: Empty() } },
       config: { scope: 'none' },
     },
     () => {
@@ -85,7 +85,7 @@ const routes = (door: string) => (http: Http) => {
   http.get(
     '/broken',
     {
-      schema: { name: `${door}.broken.get`, summary: 'Get an error', response: { 200: Empty() } },
+      schema: { name: `${api}.broken.get`, summary: 'Get an error', response: { 200: Empty() } },
       config: { scope: 'none' },
     },
     () => {
@@ -107,16 +107,16 @@ const doors = defineService({
   }),
 })
 
-let house: TestHouse
+let platform: TestHouse
 before(async () => {
-  house = await openHouse({ services: [doors], environment: { WAYPOST_LOG_LEVEL: 'silent' } })
+  platform = await openHouse({ services: [doors], environment: { WAYPOST_LOG_LEVEL: 'silent' } })
 })
 
 const good = { name: 'a', kind: 'small' }
 const ask = (operation: string, payload?: unknown, headers?: Record<string, string>) =>
-  house.as(aTenantAdmin())(operation, payload, headers)
+  platform.as(aTenantAdmin())(operation, payload, headers)
 
-test('an answer holds what is declared and nothing else, and links by the root of the request', async () => {
+test('a response has only declared fields, and its links use the root of the request', async () => {
   const answer = await ask('POST /api/v1/things/1', good)
   assert.equal(answer.status, 201)
   assert.deepEqual(answer.body, { id: 1, name: 'a', at: '1970-01-01T00:00:00.000Z' })
@@ -125,7 +125,7 @@ test('an answer holds what is declared and nothing else, and links by the root o
   assert.equal(alias.headers.location, 'http://waypost.test/tekton/api/v1/things/1')
 })
 
-test('a doubled and a trailing slash are tolerated', async () => {
+test('a double slash and a trailing slash are ignored', async () => {
   assert.equal((await ask('POST /api/v1//things/1/', good)).status, 201)
 })
 
@@ -134,7 +134,7 @@ const bad: [string, unknown, number, RegExp, Record<string, string>?][] = [
   ['null', { ...good, name: null }, 400, /^name: expected a string/],
   ['a number for a string', { ...good, name: 7 }, 400, /^name: expected a string/],
   ['too long', { ...good, name: 'x'.repeat(9) }, 400, /^name: expected at most 8 characters/],
-  ['empty', { ...good, name: '' }, 400, /^name: must not be empty/],
+  ['empty text', { ...good, name: '' }, 400, /^name: must not be empty/],
   ['unknown word', { ...good, kind: 'huge' }, 400, /^kind: expected one of small, large/],
   ['no match', { ...good, code: 'X' }, 400, /^code: expected text that matches \^\[a-z\]\+\$ \(Lower-case letters\)$/],
   ['wrong inner field', { ...good, inner: { count: 'many' } }, 400, /^inner\.count: expected an integer/],
@@ -148,15 +148,15 @@ const bad: [string, unknown, number, RegExp, Record<string, string>?][] = [
   ['a lone surrogate', '{"name":"\\ud800","kind":"small"}', 400, /^name: expected text without/],
   ['a prototype', '{"name":"a","kind":"small","__proto__":{"x":1}}', 400, /^__proto__: /],
   ['an inner prototype', '{"name":"a","kind":"small","x":{"__proto__":1}}', 400, /^x\.__proto__: /],
-  ['a bomb of brackets', `{"name":${'['.repeat(200)}${']'.repeat(200)}}`, 400, /nested deeper than 64/],
+  ['deeply nested brackets', `{"name":${'['.repeat(200)}${']'.repeat(200)}}`, 400, /nested deeper than 64/],
   [
-    'a number beyond all numbers',
+    'a number beyond the range of doubles',
     '{"name":"a","kind":"small","inner":{"count":1e400}}',
     400,
     /^count: 1e400 is not a number/,
   ],
   [
-    'digits that would be lost',
+    'an integer that a double cannot represent',
     '{"name":"a","kind":"small","x":12345678901234567890}',
     400,
     /^x: 12345678901234567890 is/,
@@ -193,7 +193,7 @@ for (const [url, message] of [
     assert.ok(answer.text.length < 400)
   })
 
-test('a long list of bad items is refused as quickly as a short one, by its first mistake', async () => {
+test('a long list of invalid items is rejected as fast as a short one, with its first error', async () => {
   const began = performance.now()
   const answer = await ask(
     'PUT /api/v1/words',
@@ -204,7 +204,7 @@ test('a long list of bad items is refused as quickly as a short one, by its firs
   assert.ok(performance.now() - began < 1000)
 })
 
-test('a body may be as large as its route declares, or as the user needs for JSON of their own', async () => {
+test('the size limit of a body is the one that its route declares, or that of free-form JSON', async () => {
   const text = (kibibytes: number) => JSON.stringify('x'.repeat(kibibytes * 1024 - 2))
   for (const [operation, kibibytes, status] of [
     ['PUT /api/v1/plain', 1024, 200],
@@ -221,7 +221,7 @@ test('a body may be as large as its route declares, or as the user needs for JSO
   }
 })
 
-test('numbers that can be kept are kept, however they are written', async () => {
+test('numbers that a double can represent are accepted, however they are written', async () => {
   const text = '{"a":1e30,"b":9007199254740991,"c":0.1234567890123456789,"d":"1e400","e":1e-400}'
   assert.equal((await ask('PUT /api/v1/plain', text)).status, 200)
 })
@@ -230,7 +230,7 @@ test('unknown fields are ignored', async () => {
   assert.equal((await ask('POST /api/v1/things/1', { ...good, more: true })).status, 201)
 })
 
-test('lists in a query come separated, repeated or both; numbers are coerced and have defaults', async () => {
+test('lists in a query are separated by commas, repeated or both; numbers are coerced and have defaults', async () => {
   assert.deepEqual((await ask('GET /api/v1/things')).body, { limit: 100, tags: null })
   assert.deepEqual((await ask('GET /api/v1/things?tags=a,b&tags=c&limit=5')).body, { limit: 5, tags: ['a', 'b', 'c'] })
   assert.deepEqual((await ask('GET /api/v1/things?tags=a,%20b')).body.tags, ['a', 'b'])
@@ -238,14 +238,14 @@ test('lists in a query come separated, repeated or both; numbers are coerced and
     assert.equal((await ask(`GET /api/v1/things?limit=${limit}`)).status, 400, limit)
 })
 
-test("where the body is the user's own JSON, __proto__ is a key like any other", async () => {
+test('in free-form JSON, __proto__ is an ordinary key', async () => {
   const text = '{"__proto__":{"admin":true},"constructor":1}'
   const answer = await ask('PUT /api/v1/plain', text)
   assert.equal(answer.text, text)
   assert.equal(({} as Record<string, unknown>).admin, undefined)
 })
 
-test('each face words the same error its own way', async () => {
+test('each error format presents the same error in its own shape', async () => {
   const wrong = { ...good, name: 7 }
   assert.deepEqual((await ask('POST /vpms/api/v1/things/1', wrong)).body, {
     name: ['expected a string'],
@@ -259,13 +259,13 @@ test('each face words the same error its own way', async () => {
   assert.deepEqual((await ask('GET /am/teapot')).body, { error: 'I am Russell, a teapot' })
 })
 
-test('a failure inside says nothing of itself but where the log has it', async () => {
+test('an internal error reveals only the correlation id of its log entry', async () => {
   const answer = await ask('GET /api/v1/broken', undefined, { 'x-correlation-id': 'case-7' })
   assert.equal(answer.status, 500)
-  assert.deepEqual(answer.body, { message: 'Something went wrong here; the log has it under case-7' })
+  assert.deepEqual(answer.body, { message: 'Internal error; the log has the details under case-7' })
 })
 
-test('the correlation id of the caller comes back; a missing or malformed one is replaced', async () => {
+test('the correlation id of the caller is returned; a missing or malformed one is replaced', async () => {
   assert.equal(
     (await ask('GET /api/v1/teapot', undefined, { 'x-correlation-id': 'abc.1' })).headers['x-correlation-id'],
     'abc.1',
@@ -274,31 +274,31 @@ test('the correlation id of the caller comes back; a missing or malformed one is
   assert.match(replaced.headers['x-correlation-id']!, /^[0-9a-f-]{36}$/)
 })
 
-test('nobody is 401, somebody without the scope is 403 before the body is read', async () => {
-  const nobody = await house.as(undefined)('POST /api/v1/things/1', good)
-  assert.equal(nobody.status, 401)
-  assert.equal(nobody.headers['www-authenticate'], 'Bearer')
-  const reader = house.as(aCaller({ on: { 'tenant-system': ['thing:read'] } }))
+test('an anonymous caller gets 401; one without the scope gets 403 before the body is read', async () => {
+  const anonymous = await platform.as(undefined)('POST /api/v1/things/1', good)
+  assert.equal(anonymous.status, 401)
+  assert.equal(anonymous.headers['www-authenticate'], 'Bearer')
+  const reader = platform.as(aCaller({ on: { 'tenant-system': ['thing:read'] } }))
   const refused = await reader('POST /api/v1/things/1', '{ not even JSON')
   assert.equal(refused.status, 403)
   assert.deepEqual(refused.body, { message: 'This needs thing:create on tenant-system' })
 })
 
-test('the body of an unknown address is not parsed', async () => {
+test('a request to an unknown path gets 404 without its body being parsed', async () => {
   for (const body of ['{ not even JSON', Buffer.alloc(2 * 1024 * 1024, '[')]) {
-    const answer = await house.as(undefined)('POST /api/v1/nothing', body)
+    const answer = await platform.as(undefined)('POST /api/v1/nothing', body)
     assert.equal(answer.status, 404)
     assert.deepEqual(answer.body, { message: 'There is nothing at POST /api/v1/nothing' })
   }
 })
 
-test('an unknown address is 404 in the common wording', async () => {
+test('an unknown path is answered with 404 in the default error format', async () => {
   const answer = await ask('GET /api/v1/nothing?x=1')
   assert.equal(answer.status, 404)
   assert.deepEqual(answer.body, { message: 'There is nothing at GET /api/v1/nothing' })
 })
 
-test('a route without a scope is refused when it is declared', async () => {
+test('a route without a scope is rejected when it is declared', async () => {
   const careless = defineService({
     name: 'careless',
     provides: contract<object>('careless'),
@@ -322,7 +322,7 @@ test('a route without a scope is refused when it is declared', async () => {
   await assert.rejects(openHouse({ services: [careless] }), /GET \/x declares no scope/)
 })
 
-test('a server with an operation without a name, or with two of one name, does not start', async () => {
+test('a server does not start if an operation has no name or the name of another one', async () => {
   const opened = (...names: string[]) => {
     const service = defineService({
       name: 'nameless',

@@ -35,9 +35,9 @@ import { bodyLimitBytes, readJsonBodies } from './body.ts'
 import type { HttpConnections } from './connections.ts'
 import { type EventStream, eventStreamType, openEventStream } from './event-stream.ts'
 import { createListeners } from './listeners.ts'
-import { createNameBook } from './operation-names.ts'
+import { createNameCheck } from './operation-names.ts'
 import { mountRoutes, type Operation, scopesOf } from './routes.ts'
-import { limitBodyTime, limitReadTime, sayContinue } from './streaming.ts'
+import { limitBodyTime, limitReadTime, sendContinue } from './streaming.ts'
 import { compileLazily } from './validation.ts'
 
 export interface HttpOptions {
@@ -72,7 +72,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
   const { log, metrics } = options
   const operations: Operation[] = []
   const doors: HttpDoor[] = []
-  const checkName = createNameBook()
+  const checkName = createNameCheck()
   function checkScopes({ method, root, path, access }: Operation) {
     const asked = [...scopesOf(access), ...(access.or ? [access.or.scope] : [])]
     const unknown = options.scopes && asked.find((scope) => !options.scopes!.has(scope))
@@ -135,7 +135,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
     reply.header('x-correlation-id', request.id)
     if (!request.routeOptions.config.streamBody) {
       limitBodyTime(request.raw)
-      sayContinue(request.raw, reply.raw)
+      sendContinue(request.raw, reply.raw)
     }
     const seconds = perAddress.take(networkOf(request.address))
     if (seconds > 0) done(tooMany(seconds))

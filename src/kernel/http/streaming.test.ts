@@ -78,9 +78,9 @@ const service = defineService({
 })
 
 before(async () => {
-  const house = await openHouse({ services: [service] })
-  await house.http.app.listen({ host: '127.0.0.1', port: 0 })
-  port = (house.http.app.server.address() as AddressInfo).port
+  const platform = await openHouse({ services: [service] })
+  await platform.http.app.listen({ host: '127.0.0.1', port: 0 })
+  port = (platform.http.app.server.address() as AddressInfo).port
 })
 
 const post = (path: string, headers: Record<string, string> = {}) =>
@@ -92,7 +92,7 @@ const answered = async (outgoing: ReturnType<typeof post>) => {
   return { status: incoming.statusCode as number, body: text === '' ? undefined : JSON.parse(text) }
 }
 
-test('a sender is read as fast as the handler takes it', async () => {
+test('a body is read only as fast as the handler consumes it', async () => {
   gate = new Promise((resolve) => (open = resolve))
   const outgoing = post('/count')
   let sent = 0
@@ -115,7 +115,7 @@ test('a sender is read as fast as the handler takes it', async () => {
     },
     { withinMs: 20_000 },
   )
-  // What fits into the buffers of two sockets and of the streams.
+  // The buffers of two sockets and of the streams take this much.
   assert.ok(sent < 32 * 1024 * 1024, `${sent} bytes left the sender`)
   stopped = true
   open()
@@ -123,7 +123,7 @@ test('a sender is read as fast as the handler takes it', async () => {
   assert.deepEqual((await answered(outgoing)).body.bytes, sent)
 })
 
-test('of any content type, more than the limit of JSON bodies, and nothing at all', async () => {
+test('a streamed body may have any content type, exceed the limit of JSON bodies, or be empty', async () => {
   for (const type of ['application/json', 'text/plain', 'x/y', ';;;']) {
     const outgoing = post('/count', { 'content-type': type })
     outgoing.end(Buffer.alloc(3_000_000))
@@ -137,7 +137,7 @@ test('of any content type, more than the limit of JSON bodies, and nothing at al
   assert.equal((await answered(json)).status, 415)
 })
 
-test('an answer before the end of the body arrives, and the connection can be used again', async () => {
+test('a response before the end of the body arrives, and the connection can be reused', async () => {
   const socket = connect(port, '127.0.0.1')
   let text = ''
   socket.on('data', (data) => (text += data))
@@ -149,7 +149,7 @@ test('an answer before the end of the body arrives, and the connection can be us
   socket.destroy()
 })
 
-test('a sender that goes away in the middle is a 400 for the log, not a 500', async () => {
+test('an interrupted body is logged as a 400, not as a 500', async () => {
   const socket = connect(port, '127.0.0.1')
   socket.write('POST /bcx/api/v1/count HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\nabc')
   await sleep(50)
@@ -158,14 +158,14 @@ test('a sender that goes away in the middle is a 400 for the log, not a 500', as
   await eventually(() => assert.equal((failure as { code?: string }).code, 'body_interrupted'))
 })
 
-test('an answer that nobody reads is ended; one that is slow to come, or slowly read, is not', async () => {
+test('a response that is not read is ended; one that is sent or read slowly is not', async () => {
   const piece = Buffer.alloc(256 * 1024)
   const ended = Promise.withResolvers<string>()
   const server = createServer((incoming, response) => {
     limitReadTime(response, 100)
     const endless = Readable.from(
       (async function* () {
-        // Longer than the patience of the server: the reader has taken everything so far.
+        // Longer than the time limit, but the reader has read everything so far.
         for (let round = 0; incoming.url === '/slow' && round < 5; round++) {
           yield Buffer.from('x')
           await sleep(60)
@@ -197,7 +197,7 @@ test('an answer that nobody reads is ended; one that is slow to come, or slowly 
   server.close()
 })
 
-test('"100 Continue" comes when the body is wanted, for JSON too', async () => {
+test('"100 Continue" is sent when the body is to be read, for JSON too', async () => {
   for (const path of ['/count', '/json']) {
     const outgoing = post(path, { expect: '100-continue', 'content-type': 'application/json', 'content-length': '2' })
     outgoing.flushHeaders()
@@ -207,7 +207,7 @@ test('"100 Continue" comes when the body is wanted, for JSON too', async () => {
   }
 })
 
-test('bytes are sent as they are, and a door can stand elsewhere too', async () => {
+test('bytes are sent unchanged, and the same routes can be mounted at several roots', async () => {
   for (const root of ['/bcx/api/v1', '/elsewhere']) {
     const bytes = await (await fetch(`http://127.0.0.1:${port}${root}/bytes`)).arrayBuffer()
     assert.deepEqual([...new Uint8Array(bytes)], [0, 255])

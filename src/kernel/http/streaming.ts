@@ -1,16 +1,16 @@
-/** Bodies of any size, read as fast as they are used; how long a sender may take for a body, and a reader for an answer. */
+/** Bodies of any size with back-pressure, and time limits for senders of bodies and readers of responses. */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { monotonicMs } from '../clock.ts'
 import { BodyInterrupted, BodyStalled } from '../errors.ts'
 
-/** A megabyte takes seconds even on a slow line. */
+/** A body of a megabyte takes seconds even on a slow connection. */
 const smallBodyMs = 120_000
-const silenceMs = 60_000
+const stallMs = 60_000
 const lingerMs = 5_000
 
 const awaitsContinue = new WeakSet<IncomingMessage>()
 
-/** Node.js would say "100 Continue" to everybody: whoever is refused need not send a gigabyte first. */
+/** Delays "100 Continue" until the body is to be read, so that a rejected sender need not send a gigabyte first. */
 export function deferContinue(server: Server) {
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
     awaitsContinue.add(request)
@@ -18,13 +18,13 @@ export function deferContinue(server: Server) {
   })
 }
 
-export function sayContinue(request: IncomingMessage, response: ServerResponse) {
+export function sendContinue(request: IncomingMessage, response: ServerResponse) {
   if (request.headers.expect !== undefined && awaitsContinue.delete(request)) response.writeContinue()
 }
 
 /**
- * Nobody holds a connection by sending a body byte by byte. Node.js has one time limit for all requests
- * (`server.requestTimeout`), which would also end a long upload.
+ * Limits the time for a body, so that a slow sender cannot hold a connection. Node's `server.requestTimeout` would also end long
+ * uploads.
  */
 export function limitBodyTime(request: IncomingMessage) {
   const { 'content-length': length, 'transfer-encoding': encoding } = request.headers
@@ -33,13 +33,13 @@ export function limitBodyTime(request: IncomingMessage) {
   request.once('close', () => clearTimeout(timer))
 }
 
-/** The body in the pieces in which it arrives; the next is read when it is asked for. Can be read once. */
+/** Yields the body in the pieces in which it arrives; reads the next piece on demand. Can be read once. */
 export async function* bodyOf(request: IncomingMessage, response: ServerResponse): AsyncGenerator<Uint8Array> {
-  sayContinue(request, response)
-  const wait = () => setTimeout(() => request.destroy(BodyStalled({ seconds: silenceMs / 1000 })), silenceMs).unref()
+  sendContinue(request, response)
+  const wait = () => setTimeout(() => request.destroy(BodyStalled({ seconds: stallMs / 1000 })), stallMs).unref()
   let silence = wait()
   try {
-    // Who stops reading still wants to answer: the connection stays.
+    // A handler that stops reading still sends a response, so the connection stays open.
     for await (const piece of request.iterator({ destroyOnReturn: false })) {
       clearTimeout(silence)
       yield piece
@@ -56,12 +56,12 @@ const isInterruption = (error: unknown) =>
   ['ECONNRESET', 'ERR_STREAM_PREMATURE_CLOSE', 'EPIPE'].includes((error as { code?: string }).code ?? '')
 
 /**
- * An answer before the end of the body: what still comes is thrown away for a moment, because a closed connection could take
- * the answer with it. True when the connection has to end with the answer.
+ * Discards the rest of the body after an early response, because closing the connection at once could lose the response. Returns
+ * true if the connection has to be closed with the response.
  */
 export function abandonBody(request: IncomingMessage): boolean {
   if (request.complete || request.destroyed) return false
-  // The sender waits for our word and gets another: what it sends next could be either.
+  // The sender waits for "100 Continue" and gets a response instead: its next bytes could be the body or a new request.
   if (awaitsContinue.delete(request)) return true
   request.resume()
   const timer = setTimeout(() => request.destroy(), lingerMs).unref()
@@ -69,16 +69,16 @@ export function abandonBody(request: IncomingMessage): boolean {
   return false
 }
 
-/** Nobody holds an answer, and what stands behind it, by not reading it. */
-export function limitReadTime(response: ServerResponse, patienceMs = silenceMs) {
+/** Ends a response that its reader does not read, so that it cannot hold resources. */
+export function limitReadTime(response: ServerResponse, timeoutMs = stallMs) {
   let [sent, since] = [-1, monotonicMs()]
   const timer = setInterval(() => {
     const { bytesWritten = 0 } = response.socket ?? {}
-    // Nothing waits for the reader: it waits for us.
+    // Nothing is unsent: the reader waits for us.
     if (bytesWritten !== sent || response.writableLength === 0) {
       sent = bytesWritten
       since = monotonicMs()
-    } else if (monotonicMs() - since >= patienceMs) response.destroy()
-  }, patienceMs / 4).unref()
+    } else if (monotonicMs() - since >= timeoutMs) response.destroy()
+  }, timeoutMs / 4).unref()
   response.once('close', () => clearInterval(timer))
 }

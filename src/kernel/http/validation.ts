@@ -1,6 +1,6 @@
 /**
- * Validators and serializers, compiled when a route is first used: hundreds of routes cost nothing at start-up.
- * Bodies are strict; URL parts arrive as text and are coerced (Fastify's stock setting turns null into "" in bodies).
+ * Validates requests and serializes responses; compiles a schema on first use, so that hundreds of routes do not slow the start.
+ * Bodies are strict; parts of the URL are text and coerced (Fastify's default would turn null into "" in bodies).
  */
 import { Ajv, type AnySchemaObject, type ErrorObject, type ValidateFunction } from 'ajv'
 import formats from 'ajv-formats'
@@ -22,7 +22,7 @@ const withFormats = (ajv: Ajv) => {
 }
 const strict = withFormats(new Ajv(common))
 const coercing = withFormats(new Ajv({ ...common, coerceTypes: 'array' }))
-/** Names everything that is wrong: for the messages of small bodies, never for a million bad items. */
+/** Reports all errors; used for small bodies only, because a body could have a million of them. */
 const everything = { ...common, allErrors: true, verbose: true } as const
 const thorough = withFormats(new Ajv(everything))
 const thoroughCoercing = withFormats(new Ajv({ ...everything, coerceTypes: 'array' }))
@@ -38,14 +38,14 @@ const compiled = (choose: (part: string) => Ajv) => {
     return validate
   }
 }
-/** What arrives as JSON; all else is part of a URL. */
+/** Returns whether the part arrives as JSON; all others are parts of the URL. */
 const isJson = (part: string) => part === 'body' || part === 'payload'
 const quickOf = compiled((part) => (isJson(part) ? strict : coercing))
 const thoroughOf = compiled((part) => (isJson(part) ? thorough : thoroughCoercing))
 
 const smallNodes = 500
 
-/** Whether there is so little in it that all of its mistakes can be listed. */
+/** Returns whether the data is small enough to list all of its errors. */
 function isSmall(data: unknown): boolean {
   let left = smallNodes
   const walk = (value: unknown): boolean => {
@@ -59,8 +59,8 @@ function isSmall(data: unknown): boolean {
 
 const integersIn = new WeakMap<object, string[]>()
 
-/** `limit= ` would be coerced to 0 and mean "all", `0x10` to 16: an integer in a URL is written with digits. */
-function refuseOddIntegers(schema: TSchema, parts: Record<string, unknown>) {
+/** Requires digits for integers in a URL: coercion would turn `limit= ` into 0, which means "all", and `0x10` into 16. */
+function rejectOddIntegers(schema: TSchema, parts: Record<string, unknown>) {
   let names = integersIn.get(schema)
   if (!names) {
     const properties = (schema as { properties?: Record<string, { type?: unknown }> }).properties ?? {}
@@ -75,9 +75,9 @@ function refuseOddIntegers(schema: TSchema, parts: Record<string, unknown>) {
 
 const serializers = new WeakMap<object, (data: unknown) => string>()
 
-/** Throws a 400 that names what is wrong. Defaults are filled in, and parts of a URL become what their shape says. */
+/** Throws a 400 that names the errors. Fills in defaults, and converts parts of the URL to their types. */
 export function checkShape(schema: TSchema, data: unknown, part: string) {
-  if (!isJson(part)) refuseOddIntegers(schema, data as Record<string, unknown>)
+  if (!isJson(part)) rejectOddIntegers(schema, data as Record<string, unknown>)
   const quick = quickOf(schema, part)
   if (quick(data)) return
   if (!isSmall(data)) throw invalid(quick.errors ?? [], part)
@@ -101,7 +101,7 @@ export function compileLazily(app: FastifyInstance) {
   })
 }
 
-/** `admin.email: expected a string`: the field and what was expected, whatever the wording of the service. */
+/** Creates the error, such as `admin.email: expected a string`, from which each error format takes what it needs. */
 function invalid(errors: ErrorObject[], part: string): PlatformError {
   const fields: NonNullable<ErrorExtra['fields']> = {}
   for (const error of errors) {
@@ -136,8 +136,8 @@ const articles: Record<string, string> = {
   null: 'null',
 }
 
-/** A pattern says little to who does not read it well; its description says the same in words. */
-const inWords = (schema: AnySchemaObject | undefined) => (schema?.description ? ` (${schema.description})` : '')
+/** Adds the description of a pattern, which says the same in words. */
+const descriptionOf = (schema: AnySchemaObject | undefined) => (schema?.description ? ` (${schema.description})` : '')
 
 const dateAndTime = 'expected an ISO 8601 date and time with its zone, such as 2026-01-02T03:04:05Z'
 
@@ -169,7 +169,7 @@ function expectation({ keyword, params, parentSchema, message }: ErrorObject): s
       return `expected a number ${params.comparison} ${params.limit}`
     case 'pattern':
       if (parentSchema?.format === 'date-time') return dateAndTime
-      return `expected text that matches ${params.pattern}${inWords(parentSchema)}`
+      return `expected text that matches ${params.pattern}${descriptionOf(parentSchema)}`
     case 'format':
       return params.format === 'date-time' ? dateAndTime : `expected a valid ${params.format}`
     case 'additionalProperties':

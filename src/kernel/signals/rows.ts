@@ -1,6 +1,6 @@
 /** SQL of `kernel.signals`: committed messages that are not sent yet. */
 import type { Sql } from '../db.ts'
-import { usualTiming } from '../members.ts'
+import { defaultTiming } from '../members.ts'
 import { type Address, channelOf } from './transport.ts'
 
 export interface SignalRow {
@@ -52,6 +52,6 @@ export const claimStale = (sql: Sql, nodeId: string, pending: number[]) =>
       where s.id <> all(${pending}::bigint[]) and (s.node_id = '' or (
         s.created_at < clock_timestamp() - interval '1 s' and (s.address not like 'any/%' or not exists (
           select from kernel.nodes n where n.id = s.node_id and not n.gone
-            and n.seen_at > now() - make_interval(secs => ${usualTiming.silentSeconds})))))
+            and n.seen_at > now() - make_interval(secs => ${defaultTiming.silentSeconds})))))
       order by s.id limit ${claimLimit} for update skip locked)
     returning id, node_id, address, topic, payload`

@@ -1,0 +1,93 @@
+/** Log messages at warn and above of the files directly in src/kernel. */
+import { defineLogMessage } from './log-messages.ts'
+
+export const memberListenerFailed = defineLogMessage({
+  level: 'error',
+  text: 'a listener for changes of the node list failed; its state may be outdated',
+  cause: 'A service threw an error while it handled that a node joined, left or returned.',
+  action: 'Restart the node if it misbehaves, and report it with the error.',
+})
+
+export const nodeReturned = defineLogMessage({
+  level: 'warn',
+  text: 'other nodes considered this node dead, or its row was removed; joining again',
+  cause: 'The node wrote no heartbeat for 5 s: its process was suspended or overloaded, or it could not reach the database. A restore also removes rows.',
+  action: 'Nothing after a restore. Otherwise check the load of the machine and the connection to the database.',
+})
+
+export const sweepFailed = defineLogMessage({
+  level: 'error',
+  text: 'cleaning up after a dead node failed; retrying',
+  cause: 'Deleting rows of a dead node failed, most likely because of the database.',
+  action: 'Check the database if it happens repeatedly. Until it succeeds, endpoints of the dead node may be shown as connected.',
+})
+
+export const leaseRenewalFailed = defineLogMessage({
+  level: 'warn',
+  text: 'renewing the lease for cleaning up after a dead node failed; retrying',
+  cause: 'The database did not answer while this node cleans up after a dead one.',
+  action: 'Nothing: if the lease expires, another node continues.',
+})
+
+export const heartbeatFailed = defineLogMessage({
+  level: 'warn',
+  text: 'heartbeat write failed; retrying with the next heartbeat',
+  cause: 'The database did not answer.',
+  action: 'Check the database. After 5 s without a heartbeat the other nodes consider this node dead.',
+})
+
+export const orphanSearchFailed = defineLogMessage({
+  level: 'warn',
+  text: 'searching for rows of unknown nodes failed; retrying in 10 minutes',
+  cause: 'The database did not answer the periodic search for rows of nodes that no longer exist.',
+  action: 'Nothing if it happens once; otherwise check the database.',
+})
+
+export const leaveNoticeFailed = defineLogMessage({
+  level: 'warn',
+  text: 'marking this node as stopped failed; other nodes notice it by its missing heartbeat',
+  cause: 'The database did not answer while the node stopped.',
+  action: 'Nothing: the other nodes clean up after 5 s.',
+})
+
+export const jobQueueFailed = defineLogMessage({
+  level: 'error',
+  text: 'the job queue reported an error; it continues',
+  cause: 'pg-boss could not run one of its statements, most likely because of the database.',
+  action: 'Check the database if it happens repeatedly. Jobs are not lost.',
+})
+
+export const jobFailed = defineLogMessage({
+  level: 'warn',
+  text: 'a job failed; it is retried unless this was its last attempt',
+  cause: 'A service threw an error while it ran the job. `job` is its name; `last` tells whether it was the last attempt.',
+  action: 'Look at the error. If `last` is true, the job is not run again.',
+})
+
+export const jobPollFailed = defineLogMessage({
+  level: 'warn',
+  text: 'searching for due jobs failed; retrying in 2 s',
+  cause: 'The database did not answer.',
+  action: 'Nothing if it happens once; otherwise check the database.',
+})
+
+export const writeTimedOut = defineLogMessage({
+  level: 'error',
+  text: 'writing rows did not succeed in time; their senders get an error',
+  cause: 'The database was slow or unreachable for 30 s. `writer` is the kind of rows, `rows` their number.',
+  action: 'Check the database. Senders that wait for an acknowledgement send again.',
+})
+
+export const writeFailed = defineLogMessage({
+  level: 'error',
+  text: 'writing rows failed; retrying if the error is temporary',
+  cause: 'The database rejected a batch or did not answer. `writer` is the kind of rows; `retrying` tells whether it is tried again.',
+  action: 'Check the database. If `retrying` is false, the senders get an error; look at the error.',
+})
+
+export const periodicTaskFailed = defineLogMessage({
+  level: 'error',
+  text: 'a periodic task failed; retrying',
+  cause: 'A service threw an error in its periodic work, or the database did not answer. `retryInSeconds` is the delay.',
+  action: 'Look at the error if it happens repeatedly. The work of this period is not done until the task succeeds.',
+})
