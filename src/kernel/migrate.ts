@@ -80,7 +80,9 @@ async function upToDate(pool: Pool, migrations: Migration[]): Promise<boolean> {
   }
   const unknown = [...applied.keys()][0]
   if (unknown)
-    throw new Error(`The database has ${unknown}, which this version does not know: a newer Waypost has used it. Start that version or a newer one`)
+    throw new Error(
+      `The database has ${unknown}, which this version does not know: a newer Waypost has used it. Start that version or a newer one`,
+    )
   return complete
 }
 

@@ -11,7 +11,8 @@ export const memberListenerFailed = defineLogMessage({
 export const nodeReturned = defineLogMessage({
   level: 'warn',
   text: 'other nodes considered this node dead, or its row was removed; joining again',
-  cause: 'The node wrote no heartbeat for 5 s: its process was suspended or overloaded, or it could not reach the database. A restore also removes rows.',
+  cause:
+    'The node wrote no heartbeat for 5 s: its process was suspended or overloaded, or it could not reach the database. A restore also removes rows.',
   action: 'Nothing after a restore. Otherwise check the load of the machine and the connection to the database.',
 })
 
@@ -19,7 +20,8 @@ export const sweepFailed = defineLogMessage({
   level: 'error',
   text: 'cleaning up after a dead node failed; retrying',
   cause: 'Deleting rows of a dead node failed, most likely because of the database.',
-  action: 'Check the database if it happens repeatedly. Until it succeeds, endpoints of the dead node may be shown as connected.',
+  action:
+    'Check the database if it happens repeatedly. Until it succeeds, endpoints of the dead node may be shown as connected.',
 })
 
 export const leaseRenewalFailed = defineLogMessage({
@@ -60,7 +62,8 @@ export const jobQueueFailed = defineLogMessage({
 export const jobFailed = defineLogMessage({
   level: 'warn',
   text: 'a job failed; it is retried unless this was its last attempt',
-  cause: 'A service threw an error while it ran the job. `job` is its name; `last` tells whether it was the last attempt.',
+  cause:
+    'A service threw an error while it ran the job. `job` is its name; `last` tells whether it was the last attempt.',
   action: 'Look at the error. If `last` is true, the job is not run again.',
 })
 
@@ -81,13 +84,15 @@ export const writeTimedOut = defineLogMessage({
 export const writeFailed = defineLogMessage({
   level: 'error',
   text: 'writing rows failed; retrying if the error is temporary',
-  cause: 'The database rejected a batch or did not answer. `writer` is the kind of rows; `retrying` tells whether it is tried again.',
+  cause:
+    'The database rejected a batch or did not answer. `writer` is the kind of rows; `retrying` tells whether it is tried again.',
   action: 'Check the database. If `retrying` is false, the senders get an error; look at the error.',
 })
 
 export const periodicTaskFailed = defineLogMessage({
   level: 'error',
   text: 'a periodic task failed; retrying',
-  cause: 'A service threw an error in its periodic work, or the database did not answer. `retryInSeconds` is the delay.',
+  cause:
+    'A service threw an error in its periodic work, or the database did not answer. `retryInSeconds` is the delay.',
   action: 'Look at the error if it happens repeatedly. The work of this period is not done until the task succeeds.',
 })

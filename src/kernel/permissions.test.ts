@@ -37,7 +37,13 @@ const cases: [what: string, who: Holder, scope: string, where: Resource, may: bo
   ['a permission below does not cover the level above', reader('endpoint-1'), 'endpoint:read', application, false],
   ['an application does not cover the tenant', reader('application-one'), 'endpoint:read', onTenant('a'), false],
   ['a permission on tenant-system covers the tenant', reader('tenant-system'), 'endpoint:read', onTenant('a'), true],
-  ['a permission on platform-system covers the tenant', reader('platform-system'), 'endpoint:read', onTenant('a'), true],
+  [
+    'a permission on platform-system covers the tenant',
+    reader('platform-system'),
+    'endpoint:read',
+    onTenant('a'),
+    true,
+  ],
   ['a tenant does not cover the platform', reader('tenant-system'), 'endpoint:read', onPlatform, false],
   ['a permission on platform-system covers the platform', reader('platform-system'), 'endpoint:read', onPlatform, true],
   ['a resource does not cover the platform', reader('endpoint-1'), 'endpoint:read', onPlatform, false],
@@ -46,7 +52,13 @@ const cases: [what: string, who: Holder, scope: string, where: Resource, may: bo
   ['every scope on the resource', reader('endpoint-1', [everyScope]), 'endpoint:delete', endpoint, true],
   ['every scope on one resource is none on another', reader('endpoint-1', [everyScope]), 'rule:read', rule, false],
   ['every scope on the tenant', reader('tenant-system', [everyScope]), 'rule:delete', rule, true],
-  ['every scope on the tenant is none on the platform', reader('tenant-system', [everyScope]), 'tenant:read', onPlatform, false],
+  [
+    'every scope on the tenant is none on the platform',
+    reader('tenant-system', [everyScope]),
+    'tenant:read',
+    onPlatform,
+    false,
+  ],
   ['another tenant', reader('tenant-system'), 'endpoint:read', onTenant('b'), false],
   ['another tenant with the same names', reader('endpoint-1'), 'endpoint:read', onResource('b', 'endpoint-1'), false],
   ['every scope in another tenant', reader('tenant-system', [everyScope]), 'endpoint:read', onTenant('b'), false],
@@ -78,7 +90,9 @@ const withManyPermissions = (extra: Record<string, string[]>) =>
 
 test('many permissions lead to the same decisions as few', () => {
   for (const [what, who, scope, where, may] of cases) {
-    const many = withManyPermissions(Object.fromEntries(who.permissions.map(({ resource, scopes }) => [resource, [...scopes]])))
+    const many = withManyPermissions(
+      Object.fromEntries(who.permissions.map(({ resource, scopes }) => [resource, [...scopes]])),
+    )
     assert.equal(holds(many, scope, where), may, what)
   }
 })

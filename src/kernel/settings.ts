@@ -52,8 +52,8 @@ export const defineSettings = <const D extends SettingTable, T>(
 /** Settings that do not belong to a single service. */
 export interface PlatformSettings {
   /** The address to listen on. */
+  host: string
   /** Tells which addresses are our own proxies, whose X-Forwarded-For is trusted. */
-  /** Which addresses are proxies of ours, whose X-Forwarded-For is believed. */
   trustProxy: IsProxy
   allowPrivateAddresses: boolean
   /** Cost of checking a password: scrypt for users, bcrypt for devices. */

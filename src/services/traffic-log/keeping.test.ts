@@ -117,7 +117,7 @@ suite('a write', () => {
       log: await createLog({ level: 'silent', format: 'json' }),
       metrics: createMetrics(),
       payloadBytesMax: 1024,
-      mayPass: () => true,
+      isTemporary: () => true,
       async write(rows, again) {
         if (again && (await records.isWritten(db.sql, again, new Date(rows.from / 1000)))) return
         await records.copyRecords(db, rows)

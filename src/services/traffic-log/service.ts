@@ -121,7 +121,7 @@ function createWriting({ db, log, now, metrics, settings }: Kit<TrafficLogSettin
       const span = { from: rows.from / 1000, to: rows.to / 1000 }
       await inPartitions(partitions, span, () => records.copyRecords(connections, rows))
     },
-    mayPass: (error) => !dataTrouble.test(codeOf(error) ?? ''),
+    isTemporary: (error) => !dataTrouble.test(codeOf(error) ?? ''),
   })
   const refusals = createRefusals({
     now,

@@ -11,7 +11,7 @@ const log = await createLog({ level: 'silent', format: 'json' })
 
 const aWriter = (options: Partial<WriterOptions> & Pick<WriterOptions, 'write'>) =>
   createWriter({
-    mayPass: () => true,
+    isTemporary: () => true,
     payloadBytesMax: 1024,
     now: () => new Date(),
     log,
@@ -79,7 +79,7 @@ suite('group commit', () => {
   test('who has waited for too long is refused with 503, and it is not tried any more', async () => {
     let attempts = 0
     const writer = aWriter({
-      patienceMs: 200,
+      timeoutMs: 200,
       async write() {
         attempts++
         throw new Error('away')
@@ -93,14 +93,14 @@ suite('group commit', () => {
   })
 
   test('also when the database does not answer at all', async () => {
-    const writer = aWriter({ patienceMs: 50, write: () => new Promise(() => {}) })
+    const writer = aWriter({ timeoutMs: 50, write: () => new Promise(() => {}) })
     await assert.rejects(writer.add(aRecord()), { status: 503 })
   })
 
   test('what can never be written is refused at once, and the next is written', async () => {
     let bad = true
     const writer = aWriter({
-      mayPass: () => false,
+      isTemporary: () => false,
       async write() {
         if (bad) throw new Error('never')
       },
@@ -111,7 +111,7 @@ suite('group commit', () => {
   })
 
   test('more than the memory is for is refused', async () => {
-    const writer = aWriter({ payloadBytesMax: 1_000_000, write: () => new Promise(() => {}), patienceMs: 2000 })
+    const writer = aWriter({ payloadBytesMax: 1_000_000, write: () => new Promise(() => {}), timeoutMs: 2000 })
     const payload = Buffer.alloc(1_000_000, 'x')
     const outcomes = Array.from({ length: 140 }, () => writer.add(aRecord({ payload })))
     const began = monotonicMs()

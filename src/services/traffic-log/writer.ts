@@ -20,13 +20,13 @@ export interface WriterOptions {
   /** Stores all rows or none. `again`: the attempt before may have succeeded unheard; whether this row is there tells. */
   write(rows: Rows, again: FirstRow | undefined): Promise<void>
   /** Whether it makes sense to try once more. */
-  mayPass(error: unknown): boolean
+  isTemporary(error: unknown): boolean
   payloadBytesMax: number
   now: Clock
   log: Log
   metrics: Metrics
   /** How long a record waits for a database that is slow or away. */
-  patienceMs?: number
+  timeoutMs?: number
 }
 
 interface Records extends Group {
@@ -80,14 +80,14 @@ export function createWriter(options: WriterOptions): Writer {
       if (attempt === 0) capacity = Math.max(capacityLeast, Math.ceil((capacity + rows.bytes * 1.25) / 2))
       return options.write(rows, attempt > 0 ? first : undefined)
     },
-    mayPass: options.mayPass,
+    isTemporary: options.isTemporary,
     log,
     metrics,
     everyMs: 15,
-    atOnce: writesAtOnce,
+    concurrentWrites: writesAtOnce,
     // Callers wait for an answer before they hand in more, so this is reached only when they are far too many.
     pendingBytesMax: 128 * 1024 * 1024,
-    ...(options.patienceMs !== undefined && { patienceMs: options.patienceMs }),
+    ...(options.timeoutMs !== undefined && { timeoutMs: options.timeoutMs }),
   })
 
   return {

@@ -30,12 +30,12 @@ export function createSamplePublisher({
     name: 'samples_told',
     create: createPending,
     write: (pending) => db.tx((sql) => bus.publishAll(sql, SamplesReceived, pending.events())),
-    mayPass: (error) => !/^(22|54)/.test((error as { code?: string } | null)?.code ?? ''),
+    isTemporary: (error) => !/^(22|54)/.test((error as { code?: string } | null)?.code ?? ''),
     log,
     metrics,
     everyMs: 15,
     // One at a time, so that reactions get the samples in the order in which they were stored.
-    atOnce: 1,
+    concurrentWrites: 1,
     pendingBytesMax: 128 * mebibyte,
   })
   const publish = (message: DeviceMessage, samples: unknown[], sent: unknown[]) => {

@@ -120,7 +120,7 @@ test('a time that is taken is found in an older slot too', async () => {
 test('while the database is away too long, callers are refused, and later ones are served', async () => {
   let away = true
   const writer = aWriter({
-    patienceMs: 300,
+    timeoutMs: 300,
     storing: {
       wanted: () => true,
       async run() {

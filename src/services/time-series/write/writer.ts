@@ -33,7 +33,7 @@ export interface WriterOptions {
   storing?: { wanted(): boolean; run(sql: Sql, rows: Rows): Promise<void> }
   /** They are durable. */
   stored?(rows: Rows): void
-  patienceMs?: number
+  timeoutMs?: number
   /** For tests: how long a slot is new. */
   newSlotMs?: number
 }
@@ -122,13 +122,13 @@ export function createWriter(options: WriterOptions): Writer {
     },
     write,
     abandoned: overtaking.gaveUp,
-    mayPass: (error) => !dataTrouble.test(codeOf(error) ?? ''),
+    isTemporary: (error) => !dataTrouble.test(codeOf(error) ?? ''),
     log: options.log,
     metrics: options.metrics,
     everyMs,
-    atOnce: writesAtOnce,
+    concurrentWrites: writesAtOnce,
     pendingBytesMax,
-    ...(options.patienceMs !== undefined && { patienceMs: options.patienceMs }),
+    ...(options.timeoutMs !== undefined && { timeoutMs: options.timeoutMs }),
   })
 
   return {
