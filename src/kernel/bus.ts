@@ -69,7 +69,7 @@ export interface Bus {
   /** Returns whether there are subscribers, for events that are expensive to build. */
   isHeard<P>(event: EventType<P>): boolean
   react<P>(subscription: string, event: EventType<P>, reaction: (sql: Sql, payload: P) => Promise<void>): void
-  /** `workers` tells whether this process delivers events to durable handlers. */
+  /** `workers`: this process delivers events to durable handlers. */
   start(options: { workers: boolean }): Promise<void>
   stop(): Promise<void>
   /** Resolves when no event is due, for tests and a clean shutdown. */

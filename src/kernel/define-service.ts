@@ -40,7 +40,7 @@ export interface Kit<S = unknown> {
   baseUrl: () => string
   /** The settings that the service declares. */
   settings: S
-  /** What users can configure, of all services, by name. */
+  /** The service instances that users can configure, by name. */
   instances: ReadonlyMap<string, ConfigurationInstance>
   /** All declared scopes, with the built-in roles that hold them. */
   scopes: ReadonlyMap<string, readonly string[]>
@@ -54,7 +54,7 @@ export interface Kit<S = unknown> {
 export interface HttpDoor {
   /** The name in the specification's list of operations and in WAYPOST_AUTH: `application`, `tenant-v1`. */
   name: string
-  /** What it serves, for the API reference. Without a title the roots are further addresses of an API that has one. */
+  /** Describes the API in the API reference. Without a title the roots are further addresses of an API that has one. */
   title?: string
   /** The root, then aliases that existing clients use (document 3, "Words and roots"). */
   roots: readonly string[]
@@ -93,7 +93,7 @@ export interface ContentNames {
   size: string
   /** Hexadecimal. */
   sha256: string
-  /** A table of one row (id = 1, mark) that tells which blob store belongs to this database, see blobs/mark.ts. */
+  /** A table of one row (id = 1, mark) that identifies the blob store of this database, see blobs/mark.ts. */
   mark: string
 }
 
@@ -113,7 +113,7 @@ export interface ServiceDefinition<T, N extends Needs, S> {
   settings?: DeclaredSettings<S>
   /** The scopes of its operations, with the built-in roles that hold each. A new scope reaches every tenant at the next start. */
   scopes?: Readonly<Record<string, readonly string[]>>
-  /** What users can configure for applications and tenants. */
+  /** The service instances that users can configure for applications and tenants. */
   instances?: readonly ConfigurationInstance[]
   build(kit: Kit<S>, given: Given<N>): BuiltService<T>
 }

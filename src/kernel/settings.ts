@@ -53,7 +53,7 @@ export const defineSettings = <const D extends SettingTable, T>(
 export interface PlatformSettings {
   /** The address to listen on. */
   host: string
-  /** Tells which addresses are our own proxies, whose X-Forwarded-For is trusted. */
+  /** Returns whether an address is one of our own proxies, whose X-Forwarded-For is trusted. */
   trustProxy: IsProxy
   allowPrivateAddresses: boolean
   /** Cost of checking a password: scrypt for users, bcrypt for devices. */

@@ -56,7 +56,7 @@ describe('a platform on its own directory', () => {
       environment: { WAYPOST_PORT: port },
     })
     assert.equal(code, 1)
-    assert.match(stderr, /^waypost: Port \d+ \(WAYPOST_PORT\) is in use; choose another\n$/)
+    assert.match(stderr, /^waypost: Port \d+ \(WAYPOST_PORT\) is in use; choose another port\n$/)
   })
 
   test('a source file that cannot be read ends it, and the database with it', async () => {

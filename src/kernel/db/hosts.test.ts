@@ -125,7 +125,7 @@ async function aServer() {
 
 test('of several hosts the one that accepts writes is used, also after a failover', async () => {
   const { one, two, url } = await twoServers()
-  // Both have the same login and database; a row tells them apart.
+  // Both have the same login and database; a row distinguishes them.
   await one.admin`insert into who values ('one')`
   await two.admin.unsafe(`alter role ${two.user} password '${one.password}'`)
   await two.admin`insert into who values ('two')`

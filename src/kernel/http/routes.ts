@@ -8,7 +8,7 @@ import { bodyLimitOf } from './body.ts'
 import type { EventStream } from './event-stream.ts'
 import { abandonBody, bodyOf } from './streaming.ts'
 
-/** Who may call an operation. `scope` on the platform or the tenant is checked here; on a resource, by its service. */
+/** The permission to call an operation. `scope` on the platform or the tenant is checked here; on a resource, by its service. */
 export interface Access {
   /** A scope, several (all needed), `authenticated` or `none`. */
   scope: string | string[]

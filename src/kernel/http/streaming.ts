@@ -74,7 +74,7 @@ export function limitReadTime(response: ServerResponse, timeoutMs = stallMs) {
   let [sent, since] = [-1, monotonicMs()]
   const timer = setInterval(() => {
     const { bytesWritten = 0 } = response.socket ?? {}
-    // Nothing is unsent: the reader waits for us.
+    // All data is sent: the reader waits for us.
     if (bytesWritten !== sent || response.writableLength === 0) {
       sent = bytesWritten
       since = monotonicMs()
