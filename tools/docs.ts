@@ -1,6 +1,7 @@
 /** Writes docs/reference from the code: configuration, errors, events, log messages, OpenAPI. `--check` says what is stale instead. */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { offlineApiDocument } from '../src/assembly/offline.ts'
 import { settingTables } from '../src/config.ts'
 import { eventCatalogue } from '../src/kernel/bus.ts'
@@ -48,6 +49,9 @@ function logs() {
     .map(({ level, text, cause, action }) => [level, text, cause, action])
   return `${note}# Log messages\n\nEvery log message at level warn and above. The fields of a log line name the object (endpoint, tenant, node, job); \`err\` contains the error.\n\n${table(['Level', 'Message', 'Cause', 'What to do'], rows)}`
 }
+
+// The catalogue has only the messages of loaded modules, and the API document does not load all of them.
+for (const file of globSync('src/**/{own-,}log-messages.ts')) await import(pathToFileURL(resolve(file)).href)
 
 const document = await offlineApiDocument('http://127.0.0.1:8080')
 const files: Record<string, string> = {

@@ -1,63 +1,64 @@
 /**
- * Group commit: whoever hands in something within the same few milliseconds shares one write, one commit and one promise. An
- * idle writer writes at once; a busy one begins a write every few milliseconds, a few at a time at most.
+ * Group commit: rows added within the same few milliseconds share one write and one commit. An idle writer writes at once; a busy
+ * one starts a write every few milliseconds, with a limit of concurrent writes.
  */
 import { monotonicMs, sleep } from './clock.ts'
 import { Unavailable } from './errors.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
+import { writeFailed, writeTimedOut } from './own-log-messages.ts'
 
-/** What is written together. */
+/** The rows of one write. */
 export interface Group {
   readonly count: number
-  /** About what it takes in memory. */
+  /** Approximate size in memory. */
   readonly bytes: number
-  /** It is large enough to be written without waiting for more. */
+  /** True if it is large enough to be written without waiting for more. */
   readonly isFull: boolean
 }
 
 export interface GroupCommit<G extends Group> {
-  /** What the next write takes: add to it, all of a message at once, and ask for `committed`. 503 when too much waits already. */
+  /** Returns the group of the next write: add all rows of a message, then call `committed`. Throws 503 if too much is pending. */
   current(): G
-  /** Of what was just added to `current`: resolves when it is durable. */
+  /** Resolves when the rows just added to `current` are durable. */
   committed(): Promise<void>
-  /** When all that was handed in before now is written, or given up; unlike `drained` it ends while others go on. */
+  /** Resolves when all rows added before this call are written or given up; unlike `drained`, it does not wait for later ones. */
   settled(): Promise<void>
-  /** When everything that was handed in is written, or given up. */
+  /** Resolves when no rows are pending. */
   drained(): Promise<void>
 }
 
 export interface GroupCommitOptions<G extends Group> {
-  /** In metrics: `traffic_log` becomes `waypost_traffic_log_rows_total`. */
+  /** Prefix in metrics: `traffic_log` becomes `waypost_traffic_log_rows_total`. */
   name: string
   create(): G
-  /** Stores all or nothing. `attempt` counts from 0: one before may have succeeded unheard. */
+  /** Stores all rows or none. `attempt` counts from 0; an earlier attempt may have succeeded without an answer. */
   write(group: G, attempt: number): Promise<void>
-  /** Whether it makes sense to try once more. */
-  mayPass(error: unknown): boolean
-  /** It is not tried any more; what is on its way may still succeed. */
+  /** Returns whether a retry can succeed. */
+  isTemporary(error: unknown): boolean
+  /** Called when a group is given up; a write in progress may still succeed. */
   abandoned?(group: G): void
   log: Log
   metrics: Metrics
   everyMs: number
-  atOnce: number
+  concurrentWrites: number
   pendingBytesMax: number
-  /** How long somebody waits for a database that is slow or away. */
-  patienceMs?: number
+  /** Time limit of a write, including retries, while the database is slow or unreachable. */
+  timeoutMs?: number
 }
 
 interface Batch<G> {
   group: G
-  /** As they were counted last. */
+  /** Size when it was last counted. */
   bytes: number
   promise: Promise<void>
   settle(error?: unknown): void
-  /** The callers have their result. */
-  over: boolean
+  /** True once its callers have got a result. */
+  settled: boolean
 }
 
 const pauseMaxMs = 2000
-const waitMs = 30_000
+const defaultTimeoutMs = 30_000
 
 /** The batches of one writer. */
 interface Writer<G extends Group> extends GroupCommitOptions<G> {
@@ -75,8 +76,8 @@ export function createGroupCommit<G extends Group>(options: GroupCommitOptions<G
   const { name, metrics } = options
   const writer: Writer<G> = {
     ...options,
-    written: metrics.counter(`waypost_${name}_rows_total`, 'Rows that were stored'),
-    failed: metrics.counter(`waypost_${name}_failures_total`, 'Writes that did not succeed'),
+    written: metrics.counter(`waypost_${name}_rows_total`, 'Rows stored'),
+    failed: metrics.counter(`waypost_${name}_failures_total`, 'Failed writes'),
     open: undefined,
     sealed: [],
     flushing: new Set(),
@@ -84,7 +85,7 @@ export function createGroupCommit<G extends Group>(options: GroupCommitOptions<G
     lastBegan: Number.NEGATIVE_INFINITY,
     scheduled: false,
   }
-  metrics.gauge(`waypost_${name}_pending_bytes`, 'What waits to be stored', [], (gauge) =>
+  metrics.gauge(`waypost_${name}_pending_bytes`, 'Bytes waiting to be stored', [], (gauge) =>
     gauge.set(writer.pendingBytes),
   )
   return {
@@ -105,7 +106,7 @@ export function createGroupCommit<G extends Group>(options: GroupCommitOptions<G
 
 function current<G extends Group>(writer: Writer<G>): G {
   if (writer.pendingBytes > writer.pendingBytesMax) throw Unavailable()
-  if (writer.open?.over) {
+  if (writer.open?.settled) {
     writer.abandoned?.(writer.open.group)
     writer.open = undefined
   }
@@ -128,16 +129,16 @@ function committed<G extends Group>(writer: Writer<G>): Promise<void> {
 
 function newBatch<G extends Group>(writer: Writer<G>): Batch<G> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
-  promise.catch(() => {}) // callers that wait get the error; a batch without callers has nobody to tell
+  promise.catch(() => {}) // callers that wait get the error
   const group = writer.create()
   const batch: Batch<G> = {
     group,
     bytes: 0,
     promise,
-    over: false,
+    settled: false,
     settle(error) {
-      if (batch.over) return
-      batch.over = true
+      if (batch.settled) return
+      batch.settled = true
       clearTimeout(timeout)
       writer.pendingBytes -= batch.bytes
       if (error === undefined) resolve()
@@ -145,18 +146,15 @@ function newBatch<G extends Group>(writer: Writer<G>): Batch<G> {
     },
   }
   const timeout = setTimeout(() => {
-    writer.log.error(
-      { writer: writer.name, rows: group.count },
-      'rows could not be written for too long: their callers were refused',
-    )
+    writeTimedOut(writer.log, { writer: writer.name, rows: group.count })
     batch.settle(Unavailable())
-  }, writer.patienceMs ?? waitMs)
+  }, writer.timeoutMs ?? defaultTimeoutMs)
   return batch
 }
 
 function schedule<G extends Group>(writer: Writer<G>) {
-  const { scheduled, flushing, atOnce, sealed, open, lastBegan, everyMs } = writer
-  if (scheduled || flushing.size >= atOnce || (sealed.length === 0 && !open)) return
+  const { scheduled, flushing, concurrentWrites, sealed, open, lastBegan, everyMs } = writer
+  if (scheduled || flushing.size >= concurrentWrites || (sealed.length === 0 && !open)) return
   writer.scheduled = true
   const wait = sealed.length > 0 ? 0 : lastBegan + everyMs - monotonicMs()
   if (wait > 0) setTimeout(begin, wait, writer)
@@ -177,19 +175,19 @@ function begin<G extends Group>(writer: Writer<G>) {
   schedule(writer)
 }
 
-/** Retries until it succeeds, cannot succeed, or the callers of the batch have waited too long. */
+/** Writes a batch; retries until it succeeds, the error is permanent, or the time limit is reached. */
 async function write<G extends Group>(writer: Writer<G>, batch: Batch<G>) {
   const { name, log, written, failed } = writer
-  for (let attempt = 0; !batch.over; attempt++) {
+  for (let attempt = 0; !batch.settled; attempt++) {
     try {
       await writer.write(batch.group, attempt)
       written.inc(batch.group.count)
       return batch.settle()
     } catch (error) {
       failed.inc()
-      const again = writer.mayPass(error)
-      log.error({ err: error, writer: name, rows: batch.group.count, again }, 'rows could not be written')
-      if (!again) batch.settle(error)
+      const retrying = writer.isTemporary(error)
+      writeFailed(log, { err: error, writer: name, rows: batch.group.count, retrying })
+      if (!retrying) batch.settle(error)
       else await sleep(Math.min(pauseMaxMs, 50 * 2 ** attempt))
     }
   }

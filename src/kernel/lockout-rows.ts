@@ -1,32 +1,29 @@
 /**
- * A lockout in the rows of a service's table, for all nodes. An attempt takes a place before it is checked: however many come at
- * once, at most `limit` are checked. It counts when it is known to be wrong.
- *
- * Columns of the table: key (bytea, primary key), failures, pending and locks (integer), pending_at, window_started_at,
- * locked_until and updated_at (timestamptz); `identity.attempts` is an example.
+ * A lockout in the rows of a service's table, for all nodes; `identity.attempts` is an example of the columns. An attempt is reserved
+ * before it is checked, so at most `limit` are checked at a time. It counts once it is known to be wrong.
  */
 import type { Fragment, Sql } from './db.ts'
 import { doublingsMax, forgetLocksSeconds, type LockoutRule } from './lockout.ts'
 
-/** A check takes seconds at most. An attempt without a result after this long was lost with its process. */
+/** A check takes seconds at most; an attempt without a result after this time was lost with its process. */
 const undecidedSeconds = 60
 
 export type LockoutRows = ReturnType<typeof createLockoutRows>
 
 /** @param table the name of the table, such as sql => sql`identity.attempts` */
 export const createLockoutRows = (table: (sql: Sql) => Fragment) => ({
-  /** Takes a place for one attempt. False: the key is locked or all places are taken; nothing was changed. */
+  /** Reserves one attempt. Returns false, without a change, if the key is locked or all attempts are reserved. */
   reserve: (sql: Sql, key: Buffer, now: Date, rule: LockoutRule) => reserve(sql, table(sql), key, now, rule),
 
-  /** The attempt that had a place was wrong; the one that reaches the limit locks. Returns the number of wrong ones. */
+  /** Counts a reserved attempt as wrong; the one that reaches the limit locks. Returns the number of wrong attempts. */
   fail: (sql: Sql, key: Buffer, now: Date, rule: LockoutRule) => fail(sql, table(sql), key, now, rule),
 
-  /** Frees the place of an attempt that was right or could not be checked; nothing is counted. */
+  /** Frees the reservation of an attempt that was right or could not be checked, without counting it. */
   async release(sql: Sql, key: Buffer) {
     await sql`update ${table(sql)} set pending = greatest(pending - 1, 0) where key = ${key}`
   },
 
-  /** Frees the place of an attempt that was right, and forgets the wrong ones before it. Others keep their places. */
+  /** Frees the reservation of a right attempt and forgets earlier wrong ones. Other reservations stay. */
   async forgive(sql: Sql, key: Buffer) {
     const { count } = await sql`delete from ${table(sql)} where key = ${key} and pending <= 1`
     if (count > 0) return
@@ -39,7 +36,7 @@ export const createLockoutRows = (table: (sql: Sql) => Fragment) => ({
     await sql`delete from ${table(sql)} where key = ${key}`
   },
 
-  /** The latest end of the locks on any of these keys, and whether any of them has a row. */
+  /** Returns the latest end of the locks on these keys, and whether any of them has a row. */
   async find(sql: Sql, keys: Buffer[], now: Date): Promise<{ until?: Date; known: boolean }> {
     const [row] = await sql`
       select max(locked_until) filter (where locked_until > ${now}) as until, count(*) > 0 as known
@@ -47,7 +44,7 @@ export const createLockoutRows = (table: (sql: Sql) => Fragment) => ({
     return { known: row?.known === true, ...(row?.until && { until: row.until as Date }) }
   },
 
-  /** Deletes rows without effect, and the oldest beyond `rowsMax`, which no honest installation reaches. */
+  /** Deletes rows without effect, and the oldest beyond `rowsMax`, a number that only an attack reaches. */
   async prune(sql: Sql, now: Date, windowSeconds: number, rowsMax = 1_000_000) {
     const windowStart = secondsBefore(now, windowSeconds)
     const forgetBefore = secondsBefore(now, forgetLocksSeconds)
@@ -62,7 +59,7 @@ export const createLockoutRows = (table: (sql: Sql) => Fragment) => ({
 
 const secondsBefore = (now: Date, seconds: number) => new Date(now.getTime() - seconds * 1000)
 
-/** What still counts of a row: a new window begins after a lock and after the old window, and lost attempts are ignored. */
+/** Returns the current values of a row: a new window starts after a lock or at the end of the window; lost attempts are ignored. */
 const current = (sql: Sql, now: Date, windowSeconds: number) => {
   const isNew = sql`(a.locked_until is not null or a.window_started_at <= ${secondsBefore(now, windowSeconds)})`
   return {

@@ -1,6 +1,6 @@
 /**
- * Locks a key (an account, an address) after too many wrong attempts, each time for longer. This one counts in the memory of the
- * process; `lockout-rows.ts` counts in the database, for all nodes, by the same rule.
+ * Locks a key (an account, an address) after too many wrong attempts, each time for longer. It counts in the memory of the process;
+ * lockout-rows.ts counts in the database, for all nodes, by the same rule.
  */
 import { monotonicMs } from './clock.ts'
 
@@ -8,20 +8,20 @@ export interface LockoutRule {
   /** Wrong attempts within a window; the last of them locks. */
   limit: number
   windowSeconds: number
-  /** Of the first lock; each further one takes twice as long. */
+  /** Duration of the first lock; each further one takes twice as long. */
   lockSeconds: number
 }
 
-/** A day after the last wrong attempt the next lock is short again. */
+/** A day after the last wrong attempt, the duration of locks starts again at the first one. */
 export const forgetLocksSeconds = 86_400
 export const doublingsMax = 10
 
 export interface Lockout {
-  /** Seconds until the key is open again; 0: it is open. */
+  /** Returns the seconds until the key is unlocked; 0 if it is not locked. */
   lockedFor(key: string): number
   /**
-   * Counts a wrong attempt, also while the key is locked: many may be in flight when the lock begins.
-   * @param what was tried; the first few are remembered, and repeating them within the window does not count
+   * Counts a wrong attempt, also while the key is locked, because many may be in progress when the lock begins.
+   * @param what the attempted value; the first few are remembered, and repeating them within the window does not count
    */
   failed(key: string, what?: string): void
   /** Forgets all wrong attempts and locks of the key. */
@@ -39,7 +39,7 @@ interface Entry {
 
 const never = Number.NEGATIVE_INFINITY
 const repeatableMax = 16
-/** Longer texts are not remembered: they would take memory. */
+/** Longer values are not remembered, to save memory. */
 const repeatableLengthMax = 200
 
 export function createLockout(rule: LockoutRule, { keysMax = 20_000, nowMs = monotonicMs } = {}): Lockout {
@@ -48,7 +48,7 @@ export function createLockout(rule: LockoutRule, { keysMax = 20_000, nowMs = mon
 
   function touch(key: string, at: number): Entry {
     const entry = entries.get(key) ?? newEntry(at)
-    // Inserted anew, so that the key without an attempt for longest is evicted first.
+    // Inserted again, so that the key whose last attempt is oldest is evicted first.
     entries.delete(key)
     entries.set(key, entry)
     if (entries.size > keysMax) entries.delete(entries.keys().next().value!)

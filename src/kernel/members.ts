@@ -1,30 +1,39 @@
 /**
- * Which nodes are alive, and cleaning up after those that died. A node is a process with an id of its own and one row in
- * `kernel.nodes`, which it touches with a heartbeat. Only the database's clock decides who is alive.
+ * Tracks which nodes are alive, and cleans up after dead ones. A node is a process with an id and one row in `kernel.nodes`, which it
+ * updates with heartbeats. Only the database's clock decides which node is alive.
  */
 import type { Db } from './db.ts'
 import { newId } from './ids.ts'
 import type { Log } from './log.ts'
+import type { LogMessage } from './log-messages.ts'
 import { insertNode, type NodeRow, setGone, touchNode } from './members/rows.ts'
 import { findUnknownOwners, sweepDead } from './members/sweep.ts'
 import type { Leftovers, Member } from './members/types.ts'
 import type { Metrics } from './metrics.ts'
+import {
+  heartbeatFailed,
+  leaveNoticeFailed,
+  memberListenerFailed,
+  nodeReturned,
+  orphanSearchFailed,
+  sweepFailed,
+} from './own-log-messages.ts'
 
 export type { Leftovers, Member } from './members/types.ts'
 
 export interface Members {
-  /** Of this process. */
+  /** The id of this node. */
   nodeId: string
   /** Other nodes that were alive at the last heartbeat. */
   others(): Member[]
-  /** True when this node has joined and no other node is alive. A process that has not joined does not know, and says false. */
+  /** Returns true if this node has joined and no other node is alive. A process that has not joined returns false. */
   isAlone(): boolean
   isAlive(nodeId: string): boolean
   leftovers(leftovers: Leftovers): void
   onJoin(listener: (nodeId: string) => void): void
   /** Called on every node when another one stopped or died, before its leftovers are swept. */
   onLeave(listener: (nodeId: string) => void): void
-  /** This node was taken for dead, or its row is gone, and its leftovers may have been swept: write them again. */
+  /** Called if this node was considered dead or its row is gone; its leftovers may have been swept, so write them again. */
   onReturn(listener: () => void): void
   setAddresses(addresses: Record<string, string>): void
   /** Reads the table now instead of with the next heartbeat. */
@@ -34,7 +43,7 @@ export interface Members {
 }
 
 /** A node without a heartbeat for `silentSeconds` is dead. */
-export const usualTiming = { beatMs: 1500, silentSeconds: 5 }
+export const defaultTiming = { beatMs: 1500, silentSeconds: 5 }
 const ownersEveryMs = 600_000
 
 interface MembersDeps {
@@ -42,7 +51,7 @@ interface MembersDeps {
   version: string
   log: Log
   metrics: Metrics
-  timing?: typeof usualTiming
+  timing?: typeof defaultTiming
 }
 
 /** This node, and the other ones as of the last heartbeat. */
@@ -56,14 +65,14 @@ interface Node extends Omit<MembersDeps, 'metrics' | 'timing'> {
   addresses: Record<string, string>
   joined: boolean
   stopped: boolean
-  /** Seconds for which this node has read the table without a pause, by the database's clock. */
+  /** Seconds for which this node has read the table without a gap, by the database's clock. */
   watchedSeconds: number
   beating: Promise<void> | undefined
   sweeping: Promise<void> | undefined
   timers: NodeJS.Timeout[]
 }
 
-export function createMembers({ metrics, timing = usualTiming, ...deps }: MembersDeps): Members {
+export function createMembers({ metrics, timing = defaultTiming, ...deps }: MembersDeps): Members {
   const node: Node = {
     ...deps,
     ...timing,
@@ -107,14 +116,13 @@ export function createMembers({ metrics, timing = usualTiming, ...deps }: Member
 
 async function start(node: Node) {
   const { db, nodeId, version, addresses, beatMs } = node
-  // In this order, the later one of two nodes that start at once finds the other.
+  // In this order, the later of two nodes that start at the same time finds the other.
   await insertNode(db.sql, nodeId, version, addresses)
   await refresh(node)
   node.joined = true
   await findUnknownOwners(node)
-  const beats = () => attempt(node, () => refresh(node), `heartbeat failed; retrying in ${beatMs} ms`)
-  const owners = () =>
-    attempt(node, () => findUnknownOwners(node), 'looking for rows of nodes that are gone failed; retrying later')
+  const beats = () => attempt(node, () => refresh(node), heartbeatFailed)
+  const owners = () => attempt(node, () => findUnknownOwners(node), orphanSearchFailed)
   node.timers = [setInterval(beats, beatMs).unref(), setInterval(owners, ownersEveryMs).unref()]
 }
 
@@ -126,17 +134,13 @@ async function stop(node: Node) {
   await node.sweeping
   node.joined = false
   node.others = new Map()
-  await attempt(
-    node,
-    () => setGone(node.db.sql, node.nodeId),
-    'other nodes could not be told that this node stops; they notice by its missing heartbeat',
-  )
+  await attempt(node, () => setGone(node.db.sql, node.nodeId), leaveNoticeFailed)
 }
 
-const attempt = ({ log }: Node, work: () => Promise<void>, failure: string) =>
-  work().catch((error) => log.warn({ err: error }, failure))
+const attempt = ({ log }: Node, work: () => Promise<void>, failed: LogMessage) =>
+  work().catch((error) => failed(log, { err: error }))
 
-/** Callers that come while a heartbeat is running share it. */
+/** Runs a heartbeat; callers that come while one is running share it. */
 function refresh(node: Node): Promise<void> {
   node.beating ??= beat(node).finally(() => {
     node.beating = undefined
@@ -148,12 +152,12 @@ async function beat(node: Node) {
   const { db, nodeId, silentSeconds } = node
   const rows = await touchNode(db.sql, nodeId, node.addresses)
   const own = rows.find(({ id }) => id === nodeId)
-  // After a pause of the own heartbeats the database may have been away, for the other nodes too.
+  // After a gap in our own heartbeats, the database may have been unreachable for the others too.
   if (own?.beaten) node.watchedSeconds = own.silent > silentSeconds * 0.8 ? 0 : node.watchedSeconds + own.silent
   // While another node sweeps the rows of this one, rows that it writes again would be swept too.
   else if (!own || own.sweepEnded) await joinAgain(node)
   const dead = rows.filter((row) => row.id !== nodeId && isDead(node, row))
-  remember(
+  updateOthers(
     node,
     rows.filter((row) => row.id !== nodeId && !row.gone && row.silent < silentSeconds),
   )
@@ -163,7 +167,7 @@ async function beat(node: Node) {
 const isDead = ({ silentSeconds, watchedSeconds }: Node, { gone, silent }: NodeRow) =>
   gone || (silent > silentSeconds && watchedSeconds > silentSeconds)
 
-function remember(node: Node, alive: NodeRow[]) {
+function updateOthers(node: Node, alive: NodeRow[]) {
   const before = node.others
   const others = alive.map(({ id, version, startedAt, addresses }) => ({ id, version, startedAt, addresses }))
   node.others = new Map(others.map((member) => [member.id, member]))
@@ -176,7 +180,7 @@ function call<A extends unknown[]>({ log }: Node, listeners: ((...args: A) => vo
     try {
       listener(...args)
     } catch (error) {
-      log.error({ err: error }, 'a listener for changes of the node list failed')
+      memberListenerFailed(log, { err: error })
     }
 }
 
@@ -184,7 +188,7 @@ async function joinAgain(node: Node) {
   const { db, nodeId, version, addresses, log } = node
   await insertNode(db.sql, nodeId, version, addresses)
   node.watchedSeconds = 0
-  log.warn({ nodeId }, 'other nodes took this node for dead, or its row was removed; it joins again')
+  nodeReturned(log, { nodeId })
   call(node, node.listeners.return)
 }
 
@@ -193,7 +197,7 @@ function sweep(node: Node, dead: NodeRow[]) {
     node,
     dead.map(({ id }) => id),
   )
-    .catch((error) => node.log.error({ err: error }, 'cleaning up after a dead node failed; retrying'))
+    .catch((error) => sweepFailed(node.log, { err: error }))
     .finally(() => {
       node.sweeping = undefined
     })

@@ -10,7 +10,7 @@ export interface NodeRow extends Member {
   beaten: boolean
 }
 
-/** Touches the own row and returns all rows as they were before: `silent` of the own row is the time since its last heartbeat. */
+/** Updates the own row and returns all rows as they were before; `silent` of the own row is the time since its last heartbeat. */
 export const touchNode = (sql: Sql, nodeId: string, addresses: Record<string, string>) =>
   sql<NodeRow[]>`
     with beat as (
@@ -37,7 +37,7 @@ export interface SweepLease {
   seconds: number
 }
 
-/** False when the node is alive again, or another node has the lease. */
+/** Returns false if the node is alive again, or another node has the lease. */
 export async function claimSweep(sql: Sql, { id, by, seconds }: SweepLease, silentSeconds: number): Promise<boolean> {
   const { count } = await sql`
     update kernel.nodes set swept_by = ${by}, swept_until = now() + make_interval(secs => ${seconds})

@@ -1,6 +1,7 @@
-/** Cleans up after nodes that died: one living node at a time, under a lease that it renews. */
+/** Cleans up after dead nodes: on one living node at a time, under a lease that it renews. */
 import type { Db } from '../db.ts'
 import type { Log } from '../log.ts'
+import { leaseRenewalFailed, sweepFailed } from '../own-log-messages.ts'
 import * as rows from './rows.ts'
 import type { Leftovers } from './types.ts'
 
@@ -27,7 +28,7 @@ export async function sweepDead(deps: SweepDeps, ids: string[]) {
       }
       await rows.deleteSwept(db.sql, lease)
     } catch (error) {
-      log.error({ err: error, nodeId: id }, 'cleaning up after a dead node failed; retrying')
+      sweepFailed(log, { err: error, nodeId: id })
       await rows.extendSweep(db.sql, { ...lease, seconds: silentSeconds })
     } finally {
       clearInterval(renewing)
@@ -36,9 +37,7 @@ export async function sweepDead(deps: SweepDeps, ids: string[]) {
 }
 
 const renew = ({ db, log }: SweepDeps, lease: rows.SweepLease) =>
-  rows
-    .extendSweep(db.sql, lease)
-    .catch((error) => log.warn({ err: error, nodeId: lease.id }, 'renewing the lease on a dead node failed; retrying'))
+  rows.extendSweep(db.sql, lease).catch((error) => leaseRenewalFailed(log, { err: error, nodeId: lease.id }))
 
 /** Inserts nodes that own rows but have no row in `kernel.nodes`, so that they are swept like any dead node. */
 export async function findUnknownOwners({ db, log, nodeId, leftovers }: Omit<SweepDeps, 'silentSeconds'>) {

@@ -7,12 +7,12 @@ export interface Member {
   addresses: Record<string, string>
 }
 
-/** Rows that belong to a node and are void when it dies. */
+/** Rows that belong to a node and become void when it dies. */
 export interface Leftovers {
-  /** As in `gateway.bindings`; for logs. */
+  /** A name for logs, such as `gateway.bindings`. */
   name: string
-  /** Ids of all nodes that have such rows: finds those of nodes that have no row in `kernel.nodes`, as after a restore. */
+  /** Returns the ids of all nodes that have such rows, to find those without a row in `kernel.nodes`, as after a restore. */
   owners(sql: Sql): Promise<string[]>
-  /** Ends what the dead node left, in transactions of its own. Runs on one node at a time, and again after a failure. */
+  /** Cleans up what the dead node left, in its own transactions. Runs on one node at a time, and again after a failure. */
   sweep(nodeId: string): Promise<void>
 }
