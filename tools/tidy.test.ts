@@ -32,6 +32,11 @@ for (const [name, files, expected] of [
   ['SQL in a service', { 'src/services/a/service.ts': 'await sql`select 1`' }, /SQL stands in a store/],
   ['tables of another', { 'src/services/a/store.ts': 'sql`select * from b.things`' }, /another service's tables \(b\)/],
   ['a hook that neighbours would feel', { 'src/kernel/a.test.ts': 'after(() => close())' }, /use atTheEnd/],
+  [
+    'a long function',
+    { 'bench/a.ts': `function run() {\n${'  step()\n'.repeat(100)}}\n` },
+    /bench\/a.ts:1: a function of 102 lines, at most 100/,
+  ],
   ['a long file', { 'src/services/a/service.ts': 'x\n'.repeat(500) }, /at most 400/],
   [
     'a circle',

@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { lengthProblems } from './function-length.ts'
 
 const linesMax = 400
 const doors = /^src\/(services\/[^/]+|identity|gateway)\/(contract|events)\.ts$/
@@ -80,6 +81,8 @@ export function findProblems(files: Map<string, string>): string[] {
   const problems: string[] = []
   const graph = new Map<string, string[]>()
   for (const [file, text] of files) {
+    problems.push(...lengthProblems(file, text))
+    if (!isTest(file) && !file.startsWith('src/')) continue
     const targets = [...text.matchAll(importLine)].map((match) =>
       normalize(join(dirname(file), (match[1] ?? match[2])!)),
     )
@@ -129,7 +132,7 @@ function findCircles(graph: Map<string, string[]>): string[] {
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
-  const files = ['src', 'test']
+  const files = ['src', 'test', 'tools', 'bench']
     .flatMap((folder) => readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((file) => join(folder, file)))
     .filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts'))
   const problems = findProblems(new Map(files.map((file) => [file, readFileSync(file, 'utf8')])))
