@@ -29,8 +29,35 @@ export interface Realms extends Pick<Identity, 'reserveRealm' | 'buildRealm' | '
   changeSecret(sql: Sql, tenantId: string, clientId: string): Promise<string | undefined>
 }
 
-export function createRealms(kit: Pick<Kit, 'db' | 'bus' | 'now' | 'secrets' | 'baseUrl'>): Realms {
-  const { db, bus, now, secrets } = kit
+type RealmDeps = Pick<Kit, 'db' | 'bus' | 'now' | 'secrets' | 'baseUrl'>
+
+export function createRealms(deps: RealmDeps): Realms {
+  const { db } = deps
+  return {
+    ...createSnapshots(deps),
+    issuerOf: (tenantId) => issuerOf(deps, tenantId),
+    changed: (sql, tenantId) => changed(deps, sql, tenantId),
+    tenantOf(issuer) {
+      const prefix = deps.baseUrl() + realmsPath
+      const tenantId = issuer.startsWith(prefix) ? issuer.slice(prefix.length) : ''
+      return isRealmName(tenantId) ? tenantId : undefined
+    },
+    async reserveRealm(sql, realm) {
+      await ensure(deps, sql, realm)
+      const view = (await views(deps, sql, [realm.tenantId])).get(realm.tenantId)
+      if (!view) throw NoSuchRealm({ tenantId: realm.tenantId })
+      return view
+    },
+    buildRealm: (sql, realm) => buildRealm(deps, sql, realm),
+    setRealmStatus: (sql, tenantId, status) => setRealmStatus(deps, sql, tenantId, status),
+    realm: async (tenantId) => (await views(deps, db.sql, [tenantId])).get(tenantId),
+    realms: (tenantIds) => views(deps, db.sql, tenantIds),
+    changeSecret: (sql, tenantId, clientId) => changeSecret(deps, sql, tenantId, clientId),
+  }
+}
+
+/** Realms in memory, dropped when they change. */
+function createSnapshots({ db, bus, now }: RealmDeps): Pick<Realms, 'get' | 'refresh'> {
   const cache = createCache<{ realm: Realm; refreshedAt: number }>({ max: cachedMax, bus })
   cache.dropOn(RealmChanged, ({ tenantId }) => tenantId)
   const once = createSingleFlight<Realm | undefined>()
@@ -44,41 +71,7 @@ export function createRealms(kit: Pick<Kit, 'db' | 'bus' | 'now' | 'secrets' | '
     return known?.realm
   }
 
-  const issuerOf = (tenantId: string) => `${kit.baseUrl()}${realmsPath}${tenantId}`
-
-  const changed = async (sql: Sql, tenantId: string) => {
-    await store.bumpRevision(sql, tenantId)
-    await bus.publish(sql, RealmChanged, { tenantId })
-  }
-
-  const viewOf = ({ secretSealed, ...realm }: store.RealmSummary): RealmView => ({
-    tenantId: realm.tenantId,
-    status: realm.status,
-    issuer: issuerOf(realm.tenantId),
-    frontendClientId: realm.frontendClientId,
-    backendClientId: realm.backendClientId,
-    backendClientSecret: secrets.open(secretSealed),
-  })
-
-  async function views(sql: Sql, tenantIds: string[]) {
-    const rows = await store.findRealmSummaries(sql, tenantIds)
-    return new Map(rows.map((row) => [row.tenantId, viewOf(row)]))
-  }
-
-  /** True when the realm is new. */
-  async function ensure(sql: Sql, { tenantId, frontendClientId, backendClientId }: RealmReservation) {
-    const cookieKeySealed = secrets.seal(newSecret())
-    const realm = { tenantId, status: 'CREATING' as const, frontendClientId, backendClientId, cookieKeySealed }
-    if (!(await store.insertRealm(sql, realm))) return
-    const nothing = { redirectUris: [], webOrigins: [], roles: [] }
-    await store.upsertClient(sql, tenantId, { ...nothing, id: frontendClientId, kind: 'frontend', secretSealed: null })
-    const secretSealed = secrets.seal(newSecret())
-    await store.upsertClient(sql, tenantId, { ...nothing, id: backendClientId, kind: 'backend', secretSealed })
-  }
-
   return {
-    issuerOf,
-    changed,
     get: (tenantId) => read(tenantId),
     async refresh(tenantId) {
       const known = cache.get(tenantId)
@@ -89,57 +82,83 @@ export function createRealms(kit: Pick<Kit, 'db' | 'bus' | 'now' | 'secrets' | '
         return read(tenantId, at)
       })
     },
-    tenantOf(issuer) {
-      const prefix = kit.baseUrl() + realmsPath
-      const tenantId = issuer.startsWith(prefix) ? issuer.slice(prefix.length) : ''
-      return isRealmName(tenantId) ? tenantId : undefined
-    },
-    async reserveRealm(sql, realm) {
-      await ensure(sql, realm)
-      const view = (await views(sql, [realm.tenantId])).get(realm.tenantId)
-      if (!view) throw NoSuchRealm({ tenantId: realm.tenantId })
-      return view
-    },
-    async buildRealm(sql, realm) {
-      const { tenantId, frontendClient, backendClient } = realm
-      await ensure(sql, { tenantId, frontendClientId: frontendClient.id, backendClientId: backendClient.id })
-      await store.lockRealm(sql, tenantId)
-      await store.updateRealm(sql, fieldsOf(realm))
-      await store.upsertClient(sql, tenantId, { ...frontendClient, kind: 'frontend', roles: [], secretSealed: null })
-      await store.upsertClient(sql, tenantId, {
-        ...backendClient,
-        kind: 'backend',
-        redirectUris: [],
-        webOrigins: [],
-        secretSealed: secrets.seal(newSecret()),
-      })
-      await store.upsertBuiltInRoles(
-        sql,
-        tenantId,
-        realm.roles.flatMap((role) => roleOf(tenantId, role)),
-      )
-      await store.replaceResources(sql, tenantId, realm.resources)
-      await changed(sql, tenantId)
-    },
-    async setRealmStatus(sql, tenantId, status: RealmStatus) {
-      const before = await store.lockRealm(sql, tenantId)
-      if (before === status || (before === undefined && status === 'DELETED')) return
-      if (before === undefined) throw NoSuchRealm({ tenantId })
-      if (status === 'DELETED') await store.deleteRealm(sql, tenantId)
-      else await store.updateStatus(sql, tenantId, status)
-      await changed(sql, tenantId)
-      await bus.publish(sql, RealmStatusChanged, { tenantId, status })
-    },
-    realm: async (tenantId) => (await views(db.sql, [tenantId])).get(tenantId),
-    realms: (tenantIds) => views(db.sql, tenantIds),
-    async changeSecret(sql, tenantId, clientId) {
-      const secret = newSecret()
-      const oldUntil = new Date(now().getTime() + 3_600_000)
-      if (!(await store.replaceSecret(sql, tenantId, clientId, secrets.seal(secret), oldUntil))) return undefined
-      await changed(sql, tenantId)
-      return secret
-    },
   }
+}
+
+const issuerOf = ({ baseUrl }: RealmDeps, tenantId: string) => `${baseUrl()}${realmsPath}${tenantId}`
+
+async function changed({ bus }: RealmDeps, sql: Sql, tenantId: string) {
+  await store.bumpRevision(sql, tenantId)
+  await bus.publish(sql, RealmChanged, { tenantId })
+}
+
+const viewOf = (deps: RealmDeps, { secretSealed, ...realm }: store.RealmSummary): RealmView => ({
+  tenantId: realm.tenantId,
+  status: realm.status,
+  issuer: issuerOf(deps, realm.tenantId),
+  frontendClientId: realm.frontendClientId,
+  backendClientId: realm.backendClientId,
+  backendClientSecret: deps.secrets.open(secretSealed),
+})
+
+async function views(deps: RealmDeps, sql: Sql, tenantIds: string[]) {
+  const rows = await store.findRealmSummaries(sql, tenantIds)
+  return new Map(rows.map((row) => [row.tenantId, viewOf(deps, row)]))
+}
+
+/** Inserts the realm and its two clients, unless the realm exists. */
+async function ensure(
+  { secrets }: RealmDeps,
+  sql: Sql,
+  { tenantId, frontendClientId, backendClientId }: RealmReservation,
+) {
+  const cookieKeySealed = secrets.seal(newSecret())
+  const realm = { tenantId, status: 'CREATING' as const, frontendClientId, backendClientId, cookieKeySealed }
+  if (!(await store.insertRealm(sql, realm))) return
+  const nothing = { redirectUris: [], webOrigins: [], roles: [] }
+  await store.upsertClient(sql, tenantId, { ...nothing, id: frontendClientId, kind: 'frontend', secretSealed: null })
+  const secretSealed = secrets.seal(newSecret())
+  await store.upsertClient(sql, tenantId, { ...nothing, id: backendClientId, kind: 'backend', secretSealed })
+}
+
+async function buildRealm(deps: RealmDeps, sql: Sql, realm: RealmSpec) {
+  const { tenantId, frontendClient, backendClient } = realm
+  await ensure(deps, sql, { tenantId, frontendClientId: frontendClient.id, backendClientId: backendClient.id })
+  await store.lockRealm(sql, tenantId)
+  await store.updateRealm(sql, fieldsOf(realm))
+  await store.upsertClient(sql, tenantId, { ...frontendClient, kind: 'frontend', roles: [], secretSealed: null })
+  await store.upsertClient(sql, tenantId, {
+    ...backendClient,
+    kind: 'backend',
+    redirectUris: [],
+    webOrigins: [],
+    secretSealed: deps.secrets.seal(newSecret()),
+  })
+  await store.upsertBuiltInRoles(
+    sql,
+    tenantId,
+    realm.roles.flatMap((role) => roleOf(tenantId, role)),
+  )
+  await store.replaceResources(sql, tenantId, realm.resources)
+  await changed(deps, sql, tenantId)
+}
+
+async function setRealmStatus(deps: RealmDeps, sql: Sql, tenantId: string, status: RealmStatus) {
+  const before = await store.lockRealm(sql, tenantId)
+  if (before === status || (before === undefined && status === 'DELETED')) return
+  if (before === undefined) throw NoSuchRealm({ tenantId })
+  if (status === 'DELETED') await store.deleteRealm(sql, tenantId)
+  else await store.updateStatus(sql, tenantId, status)
+  await changed(deps, sql, tenantId)
+  await deps.bus.publish(sql, RealmStatusChanged, { tenantId, status })
+}
+
+async function changeSecret(deps: RealmDeps, sql: Sql, tenantId: string, clientId: string) {
+  const secret = newSecret()
+  const oldUntil = new Date(deps.now().getTime() + 3_600_000)
+  if (!(await store.replaceSecret(sql, tenantId, clientId, deps.secrets.seal(secret), oldUntil))) return undefined
+  await changed(deps, sql, tenantId)
+  return secret
 }
 
 /** Ids of tenants are short and plain; nothing else reaches the database. */

@@ -26,80 +26,19 @@ const present = (fields: { [K in keyof store.UserFields]: store.UserFields[K] | 
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Partial<store.UserFields>
 const missing = (id: string) => () => NotFound({ what: `User ${id}` })
 
+interface Deps extends Pick<Kit, 'db' | 'bus' | 'now' | 'newId'> {
+  passwords: Passwords
+  sessions: Sessions
+  accounts: Accounts
+}
+
 export type Users = ReturnType<typeof createUsers>
 
 export function createUsers(
   { db, bus, now, newId }: Pick<Kit, 'db' | 'bus' | 'now' | 'newId'>,
-  { passwords, sessions, accounts }: { passwords: Passwords; sessions: Sessions; accounts: Accounts },
+  parts: { passwords: Passwords; sessions: Sessions; accounts: Accounts },
 ) {
-  const may = (ctx: Ctx, verb: 'read' | 'update' | 'delete', id: string) =>
-    authorizeOn(
-      ctx,
-      { read: 'identity:user:read', scope: `identity:user:${verb}` },
-      onTenant(ctx.tenantId),
-      missing(id),
-    )
-  const find = async (sql: Sql, ctx: Ctx, id: string) => {
-    const user = await findUser(sql, ctx.tenantId, id)
-    if (!user) throw missing(id)()
-    return user
-  }
-  const tell = (sql: Sql, tenantId: string, id: string) =>
-    bus.publish(sql, AccessChanged, { tenantId, subject: { type: 'user', id } })
-
-  /** A tenant without an administrator could only be helped by its service account. */
-  async function keepAnAdministrator(sql: Sql, tenantId: string, before: User, after: Pick<User, 'enabled' | 'roles'>) {
-    if (!administers(tenantId, before) || administers(tenantId, after)) return
-    const role = administratorOf(tenantId)
-    if ((await store.countOtherHolders(sql, tenantId, role, before.id)) === 0) throw LastAdministrator({ role })
-  }
-
-  async function change(ctx: Ctx, id: string, given: UserChange) {
-    may(ctx, 'update', id)
-    // Field by field: a body may hold more than its shape says, and what is updated are columns.
-    const { password, username, email, firstName, lastName, enabled } = given
-    const { type, id: callerId } = ctx.caller.subject
-    // Before the transaction: hashing takes long, and it holds no connection meanwhile.
-    const known = await find(db.sql, ctx, id)
-    if (password !== undefined && !(type === 'user' && callerId === id))
-      await mustHoldAllOf(ctx, db.sql, { type: 'user', id })
-    const passwordHash = password === undefined ? undefined : await passwords.hash(password)
-    const roles = given.roles && unique(given.roles)
-    await db.tx(async (sql) => {
-      if (administers(ctx.tenantId, known)) await store.lockRealm(sql, ctx.tenantId)
-      await store.lockUser(sql, ctx.tenantId, id)
-      const user = await find(sql, ctx, id)
-      if (roles) {
-        const added = roles.filter((role) => !user.roles.includes(role))
-        await mustHoldRoles(ctx, sql, added)
-      }
-      const after = { enabled: enabled ?? user.enabled, roles: roles ?? user.roles }
-      await keepAnAdministrator(sql, ctx.tenantId, user, after)
-      const changes = present({ username, email, firstName, lastName, enabled, roles, passwordHash })
-      if (!(await store.updateUser(sql, ctx.tenantId, id, changes, now())))
-        throw UsernameTaken({ username: username ?? '' })
-      if (passwordHash !== undefined || !after.enabled) await sessions.endSessions(sql, ctx.tenantId, { userId: id })
-      if (passwordHash !== undefined)
-        await bus.publish(sql, PasswordChanged, { tenantId: ctx.tenantId, username: user.username })
-      await tell(sql, ctx.tenantId, id)
-    })
-  }
-
-  /** Also for other services, which have checked on their own who asks. False when there is no such user. */
-  async function remove(sql: Sql, tenantId: string, id: string): Promise<boolean> {
-    const known = await findUser(sql, tenantId, id)
-    if (!known) return false
-    if (administers(tenantId, known)) await store.lockRealm(sql, tenantId)
-    await store.lockUser(sql, tenantId, id)
-    const user = await findUser(sql, tenantId, id)
-    if (!user) return false
-    await keepAnAdministrator(sql, tenantId, user, { enabled: false, roles: [] })
-    await store.deleteKeyGrantsOf(sql, tenantId, id)
-    const removed = await accounts.deleteUser(sql, tenantId, id)
-    if (removed) await tell(sql, tenantId, id)
-    return removed
-  }
-
+  const deps: Deps = { db, bus, now, newId, ...parts }
   return {
     async list(ctx: Ctx, { search, ...page }: { search?: string; offset: number; limit: number }) {
       const window: Window = windowOf(page)
@@ -107,39 +46,106 @@ export function createUsers(
       const { count, users } = await searchUsers(db.sql, ctx.tenantId, filter)
       return { totalElements: count, content: users }
     },
-    async create(ctx: Ctx, user: NewUser): Promise<User> {
-      const roles = unique(user.roles ?? [])
-      // Who may not give these roles is told so before any work is done.
-      await mustHoldRoles(ctx, db.sql, roles)
-      const passwordHash = user.password === undefined ? null : await passwords.hash(user.password)
-      const id = newId()
-      const fields: store.UserFields = {
-        username: user.username,
-        email: user.email ?? null,
-        firstName: user.firstName ?? null,
-        lastName: user.lastName ?? null,
-        passwordHash,
-        enabled: user.enabled ?? true,
-        roles,
-      }
-      return await db.tx(async (sql) => {
-        await mustHoldRoles(ctx, sql, roles)
-        if (!(await store.insertUser(sql, { tenantId: ctx.tenantId, id, ...fields })))
-          throw UsernameTaken({ username: user.username })
-        return await find(sql, ctx, id)
-      })
-    },
+    create: (ctx: Ctx, user: NewUser) => create(deps, ctx, user),
     async read(ctx: Ctx, id: string) {
       may(ctx, 'read', id)
       return await find(db.sql, ctx, id)
     },
-    update: change,
-    setPassword: (ctx: Ctx, id: string, password: string) => change(ctx, id, { password }),
-    setRoles: (ctx: Ctx, id: string, roles: string[]) => change(ctx, id, { roles }),
+    update: (ctx: Ctx, id: string, given: UserChange) => change(deps, ctx, id, given),
+    setPassword: (ctx: Ctx, id: string, password: string) => change(deps, ctx, id, { password }),
+    setRoles: (ctx: Ctx, id: string, roles: string[]) => change(deps, ctx, id, { roles }),
     async delete(ctx: Ctx, id: string) {
       may(ctx, 'delete', id)
-      if (!(await db.tx((sql) => remove(sql, ctx.tenantId, id)))) throw missing(id)()
+      if (!(await db.tx((sql) => remove(deps, sql, ctx.tenantId, id)))) throw missing(id)()
     },
-    remove,
+    /** For other services, which have checked on their own who asks. False when there is no such user. */
+    remove: (sql: Sql, tenantId: string, id: string) => remove(deps, sql, tenantId, id),
   }
+}
+
+const may = (ctx: Ctx, verb: 'read' | 'update' | 'delete', id: string) =>
+  authorizeOn(ctx, { read: 'identity:user:read', scope: `identity:user:${verb}` }, onTenant(ctx.tenantId), missing(id))
+const find = async (sql: Sql, ctx: Ctx, id: string) => {
+  const user = await findUser(sql, ctx.tenantId, id)
+  if (!user) throw missing(id)()
+  return user
+}
+
+const tell = ({ bus }: Deps, sql: Sql, tenantId: string, id: string) =>
+  bus.publish(sql, AccessChanged, { tenantId, subject: { type: 'user', id } })
+
+/** A tenant without an administrator could only be helped by its service account. */
+async function keepAnAdministrator(sql: Sql, tenantId: string, before: User, after: Pick<User, 'enabled' | 'roles'>) {
+  if (!administers(tenantId, before) || administers(tenantId, after)) return
+  const role = administratorOf(tenantId)
+  if ((await store.countOtherHolders(sql, tenantId, role, before.id)) === 0) throw LastAdministrator({ role })
+}
+
+async function create({ db, newId, passwords }: Deps, ctx: Ctx, user: NewUser): Promise<User> {
+  const roles = unique(user.roles ?? [])
+  // Who may not give these roles is told so before any work is done.
+  await mustHoldRoles(ctx, db.sql, roles)
+  const passwordHash = user.password === undefined ? null : await passwords.hash(user.password)
+  const id = newId()
+  const fields: store.UserFields = {
+    username: user.username,
+    email: user.email ?? null,
+    firstName: user.firstName ?? null,
+    lastName: user.lastName ?? null,
+    passwordHash,
+    enabled: user.enabled ?? true,
+    roles,
+  }
+  return await db.tx(async (sql) => {
+    await mustHoldRoles(ctx, sql, roles)
+    if (!(await store.insertUser(sql, { tenantId: ctx.tenantId, id, ...fields })))
+      throw UsernameTaken({ username: user.username })
+    return await find(sql, ctx, id)
+  })
+}
+
+async function change(deps: Deps, ctx: Ctx, id: string, given: UserChange) {
+  const { db, bus, now, passwords, sessions } = deps
+  may(ctx, 'update', id)
+  // Field by field: a body may hold more than its shape says, and what is updated are columns.
+  const { password, username, email, firstName, lastName, enabled } = given
+  const { type, id: callerId } = ctx.caller.subject
+  // Before the transaction: hashing takes long, and it holds no connection meanwhile.
+  const known = await find(db.sql, ctx, id)
+  if (password !== undefined && !(type === 'user' && callerId === id))
+    await mustHoldAllOf(ctx, db.sql, { type: 'user', id })
+  const passwordHash = password === undefined ? undefined : await passwords.hash(password)
+  const roles = given.roles && unique(given.roles)
+  await db.tx(async (sql) => {
+    if (administers(ctx.tenantId, known)) await store.lockRealm(sql, ctx.tenantId)
+    await store.lockUser(sql, ctx.tenantId, id)
+    const user = await find(sql, ctx, id)
+    if (roles) {
+      const added = roles.filter((role) => !user.roles.includes(role))
+      await mustHoldRoles(ctx, sql, added)
+    }
+    const after = { enabled: enabled ?? user.enabled, roles: roles ?? user.roles }
+    await keepAnAdministrator(sql, ctx.tenantId, user, after)
+    const changes = present({ username, email, firstName, lastName, enabled, roles, passwordHash })
+    if (!(await store.updateUser(sql, ctx.tenantId, id, changes, now())))
+      throw UsernameTaken({ username: username ?? '' })
+    if (passwordHash !== undefined || !after.enabled) await sessions.endSessions(sql, ctx.tenantId, { userId: id })
+    if (passwordHash !== undefined)
+      await bus.publish(sql, PasswordChanged, { tenantId: ctx.tenantId, username: user.username })
+    await tell(deps, sql, ctx.tenantId, id)
+  })
+}
+
+async function remove(deps: Deps, sql: Sql, tenantId: string, id: string): Promise<boolean> {
+  const known = await findUser(sql, tenantId, id)
+  if (!known) return false
+  if (administers(tenantId, known)) await store.lockRealm(sql, tenantId)
+  await store.lockUser(sql, tenantId, id)
+  const user = await findUser(sql, tenantId, id)
+  if (!user) return false
+  await keepAnAdministrator(sql, tenantId, user, { enabled: false, roles: [] })
+  await store.deleteKeyGrantsOf(sql, tenantId, id)
+  const removed = await deps.accounts.deleteUser(sql, tenantId, id)
+  if (removed) await tell(deps, sql, tenantId, id)
+  return removed
 }
