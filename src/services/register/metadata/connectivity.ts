@@ -37,8 +37,9 @@ export async function setConnectivity({ db, bus, changes, connectivityKeys }: De
 
 function newestOfEach(given: Connectivity[]): Map<string, Connectivity> {
   const newest = new Map<string, Connectivity>()
+  // By number: the clocks of two nodes differ.
   for (const change of given)
-    if ((newest.get(change.endpointId)?.at ?? change.at) <= change.at) newest.set(change.endpointId, change)
+    if ((newest.get(change.endpointId)?.number ?? 0) <= change.number) newest.set(change.endpointId, change)
   return newest
 }
 

@@ -332,6 +332,12 @@ suite('connectivity', () => {
     assert.deepEqual(await metadataOf(id), { connected: false, connectivity_ts: later.toISOString() })
     await register.setConnectivity([{ endpointId: id, connected: true, at: moment, number: 5 }])
     assert.deepEqual(await metadataOf(id), { connected: true, connectivity_ts: moment.toISOString() })
+    // Within one call too, in whichever order they are given.
+    await register.setConnectivity([
+      { endpointId: id, connected: false, at: moment, number: 7 },
+      { endpointId: id, connected: true, at: later, number: 6 },
+    ])
+    assert.deepEqual(await metadataOf(id), { connected: false, connectivity_ts: moment.toISOString() })
   })
 })
 
