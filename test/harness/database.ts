@@ -100,8 +100,7 @@ export function anotherPool(connection: ConnectionOptions): Pool {
 
 /** An empty database of its own, dropped after the tests of the file. */
 export async function freshDatabase(): Promise<ConnectionOptions> {
-  const { connection, administration } = await testServer()
-  return copyOf('template1', connection, connect(administration, { max: 1 }))
+  return copyOf('template1')
 }
 
 /** As superuser, for what a test does beside the platform: roles, settings of the server. */
@@ -110,12 +109,28 @@ export async function administrationOf(connection: ConnectionOptions): Promise<C
   return { ...administration, database: (connection as TestServer['connection']).database } as ConnectionOptions
 }
 
-async function copyOf(template: string, connection: TestServer['connection'], admin: Pool): Promise<ConnectionOptions> {
+let administrator: Promise<Pool> | undefined
+
+/** One connection of each process, closed after everything that was opened later. */
+function administratorPool(): Promise<Pool> {
+  administrator ??= testServer().then(({ administration }) => {
+    const pool = connect(administration, { max: 1 })
+    atTheEnd(async () => {
+      administrator = undefined
+      await pool.end()
+    })
+    return pool
+  })
+  return administrator
+}
+
+async function copyOf(template: string): Promise<ConnectionOptions> {
+  const { connection } = await testServer()
+  const admin = await administratorPool()
   const name = `t_${newShortToken(12).toLowerCase()}`
   await admin.unsafe(`create database ${name} owner ${connection.user} template ${template} strategy file_copy`)
   atTheEnd(async () => {
     await admin.unsafe(`drop database if exists ${name} with (force)`)
-    await admin.end()
   })
   return { ...connection, database: name }
 }
@@ -139,8 +154,8 @@ export async function preparedDatabase(
   key: string,
   make: (connection: ConnectionOptions) => Promise<void>,
 ): Promise<ConnectionOptions> {
-  const { connection, administration } = await testServer()
-  const admin = connect(administration, { max: 1 })
+  const { connection } = await testServer()
+  const admin = await administratorPool()
   const template = `prepared_${key}`
   const isMade = async () => (await admin`select from pg_database where datname = ${template}`).length > 0
   await onceInARun(template, isMade, async () => {
@@ -149,7 +164,7 @@ export async function preparedDatabase(
     await make({ ...connection, database: `${template}_new` })
     await admin.unsafe(`alter database ${template}_new rename to ${template}`)
   })
-  return copyOf(template, connection, admin)
+  return copyOf(template)
 }
 
 /** The kernel's own tables, for tests of the kernel's parts. */

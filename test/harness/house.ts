@@ -6,15 +6,14 @@ import { buildHouse, type House, migrationSources } from '../../src/assembly/bui
 import { loadConfig } from '../../src/config.ts'
 import type { Clock } from '../../src/kernel/clock.ts'
 import type { Authenticate, Caller } from '../../src/kernel/contract.ts'
-import { type ConnectionOptions, connect, createDb } from '../../src/kernel/db.ts'
+import type { ConnectionOptions } from '../../src/kernel/db.ts'
 import type { AnyService } from '../../src/kernel/define-service.ts'
 import type { Extension } from '../../src/kernel/device.ts'
 import { Unauthenticated } from '../../src/kernel/errors.ts'
 import { createHttpServer, type HttpServer } from '../../src/kernel/http/server.ts'
 import { newId } from '../../src/kernel/ids.ts'
-import { createJobs } from '../../src/kernel/jobs.ts'
 import { createLog } from '../../src/kernel/log.ts'
-import { migrate, readMigrations } from '../../src/kernel/migrate.ts'
+import { readMigrations } from '../../src/kernel/migrate.ts'
 import { atTheEnd, preparedDatabase, throwAwayDirectory } from './database.ts'
 
 export interface Answer {
@@ -132,18 +131,28 @@ export async function openHouse(options: HouseOptions): Promise<TestHouse> {
   }
 }
 
-/** As after the first start of these services, but for secrets and first things. */
+/** As after a start of these services, with their queues, but without secrets and first things. */
 function migratedDatabase(services: AnyService[]): Promise<ConnectionOptions> {
   const migrations = readMigrations(migrationSources(services))
-  const key = createHash('sha256').update(JSON.stringify(migrations)).digest('hex').slice(0, 24)
+  const names = services.map(({ name }) => name).toSorted()
+  const key = createHash('sha256')
+    .update(JSON.stringify([names, migrations]))
+    .digest('hex')
+    .slice(0, 24)
   return preparedDatabase(key, async (connection) => {
-    const db = createDb(connection, { max: 2 })
-    const pool = connect(connection, { max: 1, translate: false })
-    await migrate(db.sql, migrations)
-    const jobs = createJobs({ db, pool, log: await createLog({ level: 'silent', format: 'json' }) })
-    await jobs.start({ workers: false })
-    await jobs.stop()
-    await Promise.all([db.close(), pool.end()])
+    const directory = throwAwayDirectory()
+    const house = await buildHouse({
+      config: loadConfig({ WAYPOST_DATA: directory }),
+      connection,
+      log: await createLog({ level: 'silent', format: 'json' }),
+      services,
+      declared: (await import('../../src/assembly/catalogue.ts')).catalogue,
+      baseUrl: () => 'http://waypost.test',
+    })
+    await house.kit.jobs.start({ workers: false })
+    await house.kit.jobs.stop()
+    await house.kit.db.sql`delete from kernel.data_keys`
+    await house.close()
   })
 }
 
