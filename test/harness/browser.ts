@@ -17,7 +17,7 @@ export async function openBrowser(): Promise<BrowserContext> {
       '--disable-sync',
     ],
   })
-  context.setDefaultTimeout(20_000)
+  context.setDefaultTimeout(60_000)
   atTheEnd(async () => {
     await context.close()
     rmSync(profile, { recursive: true, force: true })

