@@ -9,6 +9,7 @@ import { type Clock, systemClock } from '../kernel/clock.ts'
 import { type Contract, systemCtx } from '../kernel/contract.ts'
 import { type ConnectionOptions, connect, createDb } from '../kernel/db.ts'
 import type { AnyService, BuiltService, Kit, Needs } from '../kernel/define-service.ts'
+import { ProcessStopping } from '../kernel/errors.ts'
 import { createFileDescriptors } from '../kernel/file-descriptors.ts'
 import { newId } from '../kernel/ids.ts'
 import { createJobs } from '../kernel/jobs.ts'
@@ -18,6 +19,7 @@ import { createMetrics } from '../kernel/metrics.ts'
 import { type MigrationSource, migrate, readMigrations } from '../kernel/migrate.ts'
 import { createSecrets, loadDataKey, loadMasterKey } from '../kernel/secrets.ts'
 import { createSignals, postgresTransport } from '../kernel/signals.ts'
+import { createWaits } from '../kernel/wait.ts'
 import { instancesOf, scopesOf } from './declared.ts'
 import { forgetFirstPasswords } from './first-password.ts'
 import { inOrder } from './order.ts'
@@ -35,6 +37,8 @@ export interface House {
   onGap(listener: () => Promise<void>): void
   /** What bootstrap.json tells is no longer true. */
   onFirstThings(listener: () => void): void
+  /** Ends every wait, so that callers are answered before the doors close. */
+  beginStop(): void
   close(): Promise<void>
 }
 
@@ -74,10 +78,13 @@ export async function buildHouse(options: {
     const members = createMembers({ db, version, log, metrics })
     const signals = createSignals({ db, members, transport: postgresTransport(db), log, metrics })
     const jobs = createJobs({ db, pool: jobPool, log })
+    const stop = new AbortController()
     const kit: Kit = {
       db,
       members,
       signals,
+      waits: createWaits({ signals, stopping: stop.signal, metrics }),
+      stopping: stop.signal,
       bus: createBus({ db, signals, nodeId: members.nodeId, log, metrics, workers: outboxWorkers(config) }),
       jobs,
       bulk: createBulk({ db, jobs, log, newId }),
@@ -92,7 +99,7 @@ export async function buildHouse(options: {
       platform: config.platform,
       instances: instancesOf(options.declared ?? services),
       scopes: scopesOf(options.declared ?? services),
-      system: (tenantId) => systemCtx(tenantId, log, newId()),
+      system: (tenantId) => systemCtx(tenantId, log, newId(), stop.signal),
     }
     const gapListeners: (() => Promise<void>)[] = []
     let open = true
@@ -129,8 +136,10 @@ export async function buildHouse(options: {
       ask: <T>(contract: Contract<T>) => built.get(contract.name)?.api as T,
       onGap: (listener) => void gapListeners.push(listener),
       onFirstThings: (listener) => void firstThingsListeners.push(listener),
+      beginStop: () => stop.abort(ProcessStopping()),
       async close() {
         open = false
+        stop.abort(ProcessStopping())
         await signals.flush()
         await Promise.all([db.close(), jobPool.end({ timeout: 5 })])
       },

@@ -111,6 +111,8 @@ export async function startPlatform(
       },
       { name: 'file descriptors', check: kit.descriptors.check },
     ])
+    // First of all: requests that wait are answered while the doors are still open.
+    closers.push(async () => house.beginStop())
     closers.push(async () => management.stopping())
 
     return {
@@ -139,6 +141,7 @@ function createHttp(config: Config, log: Log, { kit, built, ask }: House, baseUr
     rateLimit: config.rateLimit,
     scopes: kit.scopes,
     trustProxy: config.trustProxy,
+    stopping: kit.stopping,
     connections: {
       share: kit.descriptors.http,
       perAddress: config.connections.httpPerAddress || kit.descriptors.http.perAddress,

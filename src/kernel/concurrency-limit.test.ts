@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { createConcurrencyLimit, createSemaphore } from './concurrency-limit.ts'
-import { TooManyRequests } from './errors.ts'
+import { CallerGone, ProcessStopping, TooManyRequests } from './errors.ts'
 
 const held = () => Promise.withResolvers<void>()
 const nothing = async () => {}
@@ -62,6 +62,27 @@ suite('a concurrency limit', () => {
     ;(await greedy)()
     for (const leave of [...leaving, other, elsewhere]) leave()
     await Promise.all(['x', 'x'].map((caller) => limit.enter('a', caller)))
+  })
+
+  test('drops waiting work whose caller hangs up, and only that', async () => {
+    const limit = createConcurrencyLimit({ inAll: 1, waitMs: Infinity })
+    const leave = await limit.enter('a')
+    const [gone, stopping] = [new AbortController(), new AbortController()]
+    const done: string[] = []
+    const dropped = limit.run('a', async () => void done.push('dropped'), gone)
+    const kept = limit.run('a', async () => void done.push('kept'), stopping)
+    const entering = limit.enter('b', 'x', gone)
+    assert.equal(limit.waiting, 3)
+    stopping.abort(ProcessStopping())
+    gone.abort(CallerGone())
+    await assert.rejects(dropped, CallerGone.is)
+    await assert.rejects(entering, CallerGone.is)
+    await assert.rejects(limit.run('a', nothing, gone), CallerGone.is)
+    assert.equal(limit.waiting, 1)
+    leave()
+    await kept
+    assert.deepEqual([done, limit.waiting], [['kept'], 0])
+    await limit.run('a', nothing, gone)
   })
 
   test('refuses at once where nobody may wait', async () => {

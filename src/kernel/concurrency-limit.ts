@@ -2,15 +2,20 @@
  * Limits concurrent work in total, per tenant and per caller. Excess work waits, a bounded number for a bounded time, then gets
  * 429. Tenants take turns, so that a flood of one does not keep the others waiting. Without a limit per tenant it is a semaphore.
  */
-import { TooManyRequests } from './errors.ts'
+import type { Ctx } from './contract.ts'
+import { CallerGone, TooManyRequests } from './errors.ts'
 
 export interface ConcurrencyLimit {
-  run<T>(tenantId: string, work: () => Promise<T>): Promise<T>
+  /** With `waitingFor`, a caller that hangs up leaves the queue: rejects with `CallerGone`. */
+  run<T>(tenantId: string, work: () => Promise<T>, waitingFor?: WaitingFor): Promise<T>
   /** For work that is not one promise: the caller calls what it resolves with, once. */
-  enter(tenantId: string, caller?: string): Promise<() => void>
+  enter(tenantId: string, caller?: string, waitingFor?: WaitingFor): Promise<() => void>
   /** How many wait. */
   readonly waiting: number
 }
+
+/** Its signal is used only if the work has to wait. */
+export type WaitingFor = Pick<Ctx, 'signal'>
 
 export interface ConcurrencyLimits {
   /** Of all tenants together. */
@@ -82,7 +87,8 @@ export function createConcurrencyLimit(limits: ConcurrencyLimits): ConcurrencyLi
     waiting--
   }
 
-  function turn(visitor: Visitor): Promise<void> {
+  function turn(visitor: Visitor, signal: AbortSignal | undefined): Promise<void> {
+    if (CallerGone.is(signal?.reason)) throw signal!.reason
     const queue = queues.get(visitor.tenantId) ?? []
     if (queue.length >= waitingPerTenant || waiting >= waitingInAll) throw refusal()
     return new Promise((done, fail) => {
@@ -90,6 +96,7 @@ export function createConcurrencyLimit(limits: ConcurrencyLimits): ConcurrencyLi
         ...visitor,
         start() {
           clearTimeout(timer)
+          signal?.removeEventListener('abort', abort)
           waiting--
           count(visitor, 1)
           done()
@@ -97,30 +104,35 @@ export function createConcurrencyLimit(limits: ConcurrencyLimits): ConcurrencyLi
       }
       const expire = () => {
         giveUp(mine)
+        signal?.removeEventListener('abort', abort)
         fail(refusal())
       }
+      // At a deadline or a stop of the process the work still gets its turn: requests in flight are answered.
+      const abort = () => {
+        if (!CallerGone.is(signal!.reason)) return
+        clearTimeout(timer)
+        giveUp(mine)
+        fail(signal!.reason)
+      }
       const timer = waitMs === unlimited ? undefined : setTimeout(expire, waitMs)
+      signal?.addEventListener('abort', abort)
       waiting++
       queue.push(mine)
       queues.set(visitor.tenantId, queue)
     })
   }
 
-  async function start(visitor: Visitor) {
-    if (mayStart(visitor)) count(visitor, 1)
-    else await turn(visitor)
-  }
-
   return {
-    async enter(tenantId, caller) {
+    async enter(tenantId, caller, waitingFor) {
       const visitor = { tenantId, caller: caller === undefined ? undefined : `${tenantId}\n${caller}` }
-      await start(visitor)
+      if (mayStart(visitor)) count(visitor, 1)
+      else await turn(visitor, waitingFor?.signal)
       return () => leave(visitor)
     },
-    async run(tenantId, work) {
+    async run(tenantId, work, waitingFor) {
       const visitor = { tenantId, caller: undefined }
       if (mayStart(visitor)) count(visitor, 1)
-      else await turn(visitor)
+      else await turn(visitor, waitingFor?.signal)
       try {
         return await work()
       } finally {

@@ -17,14 +17,17 @@ export interface Ctx {
   correlationId: string
   /** Shared by all requests: whoever logs names the correlation id. */
   log: Log
+  /** Aborts when the caller goes, the deadline passes or the process stops. `reason` is `CallerGone`, `DeadlinePassed` or `ProcessStopping`. */
+  readonly signal: AbortSignal
 }
 
 /** The platform acting for a tenant: jobs, reactions, commands. */
-export const systemCtx = (tenantId: string, log: Log, correlationId: string): Ctx => ({
+export const systemCtx = (tenantId: string, log: Log, correlationId: string, signal: AbortSignal): Ctx => ({
   tenantId,
   caller: { tenantId, subject: { type: 'system', id: 'waypost' }, roles: [], permissions: everything },
   correlationId,
   log,
+  signal,
 })
 const everything: readonly Permission[] = [{ resource: platformSystem, scopes: new Set([everyScope]) }]
 

@@ -18,6 +18,7 @@ import type { PeriodicTask } from './periodic.ts'
 import type { Secrets } from './secrets.ts'
 import type { DeclaredSettings, PlatformSettings } from './settings.ts'
 import type { Signals } from './signals.ts'
+import type { Waits } from './wait.ts'
 
 /** Everything that a service gets from the platform. */
 export interface Kit<S = unknown> {
@@ -27,6 +28,10 @@ export interface Kit<S = unknown> {
   members: Members
   /** Messages between nodes. */
   signals: Signals
+  /** Waiting for the change of a row. */
+  waits: Waits
+  /** Aborts with `ProcessStopping` when the process stops. */
+  stopping: AbortSignal
   jobs: Jobs
   bulk: Bulk
   secrets: Secrets

@@ -109,6 +109,10 @@ export const InternalError = defineError<{ correlationId: string }>(
   500,
   'Internal error; the log has the details under {correlationId}',
 )
+/** The reasons of `ctx.signal`. Status 499 is never received: the connection is closed. */
+export const CallerGone = defineError('caller_gone', 499, 'The caller closed the connection before the answer')
+export const DeadlinePassed = defineError('deadline_passed', 504, 'The operation did not finish before its deadline')
+export const ProcessStopping = defineError('process_stopping', 503, 'This node is stopping, try again')
 export const OutOfMeans = defineError('out_of_means', 503, 'The database has no space left; nothing was changed')
 export const Overdue = defineError('overdue', 503, 'The database did not finish in time, try again')
 export const Unavailable = defineError('unavailable', 503, 'The database is not reachable right now, try again')

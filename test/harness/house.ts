@@ -88,6 +88,7 @@ export async function openHouse(options: HouseOptions): Promise<TestHouse> {
     openDoor: () => undefined,
     rateLimit: { perCredential: 0, perAddress: 0 },
     trustProxy: config.trustProxy,
+    stopping: house.kit.stopping,
     connections: {
       share: house.kit.descriptors.http,
       perAddress: config.connections.httpPerAddress || house.kit.descriptors.http.perAddress,
@@ -107,6 +108,7 @@ export async function openHouse(options: HouseOptions): Promise<TestHouse> {
   const close = async () => {
     if (!open) return
     open = false
+    house.beginStop()
     await Promise.all(opened.map((door) => door?.close()))
     await http.close()
     for (const service of house.built.values()) await service.stop?.()

@@ -23,6 +23,8 @@ export interface Access {
   bodyOptional?: boolean
   /** The body has any type and size and is passed to the handler unread; its shape is `Bytes`. */
   streamBody?: boolean
+  /** `ctx.signal` aborts after this time: for operations that wait. */
+  deadlineSeconds?: number
   /** With scope `none`: the header whose key the service checks itself; shown in the API reference. */
   keyHeader?: string
 }
@@ -64,7 +66,7 @@ export interface Http {
 
 /** Functions that the server provides to all routes. */
 export interface RouteContext {
-  authenticate(request: FastifyRequest, door: string): Promise<Ctx>
+  authenticate(request: FastifyRequest, reply: FastifyReply, door: string): Promise<Ctx>
   callerOf(request: FastifyRequest, door: string): Promise<Caller>
   record(operation: Operation): void
   openStream(request: FastifyRequest, reply: FastifyReply): EventStream
@@ -153,9 +155,9 @@ export function mountRoutes(
           ...(body && { body }),
           response: withoutEmpty(response),
         },
-        onRequest: async (request: FastifyRequest) => {
+        onRequest: async (request: FastifyRequest, reply: FastifyReply) => {
           if (config.scope === 'none') return
-          request.ctx = await authenticate(request, door.name)
+          request.ctx = await authenticate(request, reply, door.name)
           checkSystemAccess(request.ctx, config)
         },
         ...(config.bodyOptional && { preValidation: completeBody }),

@@ -36,6 +36,7 @@ import type { HttpConnections } from './connections.ts'
 import { type EventStream, eventStreamType, openEventStream } from './event-stream.ts'
 import { createListeners } from './listeners.ts'
 import { createNameCheck } from './operation-names.ts'
+import { createRequestSignals } from './request-signals.ts'
 import { mountRoutes, type Operation, scopesOf } from './routes.ts'
 import { limitBodyTime, limitReadTime, sendContinue } from './streaming.ts'
 import { compileLazily } from './validation.ts'
@@ -51,6 +52,8 @@ export interface HttpOptions {
   /** Scopes that an operation may ask for; absent: any. */
   scopes?: ReadonlyMap<string, unknown>
   trustProxy: IsProxy
+  /** Aborts when the process stops: `ctx.signal` of every request aborts with it. */
+  stopping?: AbortSignal
   connections: HttpConnections & { acceptFailed(error: Error): void }
 }
 
@@ -189,11 +192,24 @@ export function createHttpServer(options: HttpOptions): HttpServer {
     return caller
   }
 
-  async function authenticate(request: FastifyRequest, door: string): Promise<Ctx> {
+  const requestSignals = createRequestSignals()
+  options.stopping?.addEventListener('abort', requestSignals.stop)
+  async function authenticate(request: FastifyRequest, reply: FastifyReply, door: string): Promise<Ctx> {
     const caller = await callerOf(request, door)
     const seconds = perCredential.take(`${caller.tenantId}\n${caller.subject.type}\n${caller.subject.id}`)
     if (seconds > 0) throw tooMany(seconds)
-    return { tenantId: caller.tenantId, caller, correlationId: request.id, log }
+    const { deadlineSeconds } = request.routeOptions.config
+    let signal: AbortSignal | undefined
+    return {
+      tenantId: caller.tenantId,
+      caller,
+      correlationId: request.id,
+      log,
+      get signal() {
+        signal ??= requestSignals.of(reply.raw, deadlineSeconds)
+        return signal
+      },
+    }
   }
 
   const streams = new Set<EventStream>()
@@ -229,6 +245,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
     listen: (at) => listeners.listen(app, at),
     async close() {
       closing = true
+      requestSignals.stop()
       for (const stream of streams) stream.end('stopping')
       const started = monotonicMs()
       const sweep = setInterval(listeners.closeIdle, 50)

@@ -166,7 +166,7 @@ async function list({ db, searches }: Searching, ctx: Ctx, { tenantId: asked, ..
   }
   const find = () => inTime(db, (sql, countedUntil) => lists.findRecords(sql, query, countedUntil))
   const first = await lists.findFirst(db.sql, query)
-  const { total, rows } = first ?? (await (isPlain(query) ? find() : searches.run(tenantId, find)))
+  const { total, rows } = first ?? (await (isPlain(query) ? find() : searches.run(tenantId, find, ctx)))
   return { totalElements: total, content: rows.map(viewOf) }
 }
 
@@ -176,7 +176,7 @@ async function listRefusals({ db, searches }: Searching, ctx: Ctx, { tenantId: a
   const withoutTenant = asked === undefined && holds(ctx.caller, readRefusals, onPlatform)
   const tenantIds = withoutTenant ? [tenantId, ''] : [tenantId]
   const find = () => inTime(db, (sql) => findRefusals(sql, { ...question, tenantIds }))
-  const { total, rows } = await searches.run(tenantId, find)
+  const { total, rows } = await searches.run(tenantId, find, ctx)
   return { totalElements: total, content: rows.map(refusalView) }
 }
 

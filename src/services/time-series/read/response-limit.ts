@@ -7,10 +7,11 @@ import type { Ctx } from '../../../kernel/contract.ts'
  */
 export async function* heldAnswer(
   gate: ConcurrencyLimit,
-  { tenantId, caller: { subject } }: Ctx,
+  ctx: Ctx,
   pieces: AsyncIterable<Buffer>,
 ): AsyncGenerator<Buffer> {
-  const leave = await gate.enter(tenantId, `${subject.type} ${subject.id}`)
+  const { subject } = ctx.caller
+  const leave = await gate.enter(ctx.tenantId, `${subject.type} ${subject.id}`, ctx)
   try {
     yield* pieces
   } finally {

@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict'
+import { type AddressInfo, connect } from 'node:net'
+import { test } from 'node:test'
+import { aTenantAdmin } from '../../../test/harness/builders.ts'
+import { eventually } from '../../../test/harness/eventually.ts'
+import { openHouse } from '../../../test/harness/house.ts'
+import { contract } from '../contract.ts'
+import { defineService } from '../define-service.ts'
+import { CallerGone, DeadlinePassed, type PlatformError, ProcessStopping } from '../errors.ts'
+import { JsonObject } from '../schema.ts'
+import type { Http } from './routes.ts'
+
+/** A server with operations that wait until their signal aborts, and then answer with the reason or throw it. */
+async function aServer() {
+  const signals: AbortSignal[] = []
+  const response = { 200: JsonObject({ title: 'Anything' }) }
+  function routes(http: Http) {
+    for (const [path, deadlineSeconds] of [
+      ['/wait', undefined],
+      ['/deadline', 0.05],
+      ['/throw', undefined],
+      ['/throw-deadline', 0.05],
+    ] as const)
+      http.get(
+        path,
+        {
+          schema: { name: `test${path.replace('/', '.')}`, summary: 'Wait', response },
+          config: { scope: 'authenticated', ...(deadlineSeconds !== undefined && { deadlineSeconds }) },
+        },
+        async ({ ctx: { signal } }) => {
+          signals.push(signal)
+          if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve))
+          if (path.startsWith('/throw')) signal.throwIfAborted()
+          return { reason: (signal.reason as PlatformError).code }
+        },
+      )
+    http.get(
+      '/quick',
+      { schema: { name: 'test.quick', summary: 'Answer', response }, config: { scope: 'authenticated' } },
+      ({ ctx }) => {
+        signals.push(ctx.signal)
+        return { same: signals.at(-1) === ctx.signal }
+      },
+    )
+  }
+  const service = defineService({
+    name: 'test',
+    provides: contract<object>('test'),
+    build: () => ({ api: {}, http: [{ name: 'test', roots: ['/api'], routes }] }),
+  })
+  const house = await openHouse({ services: [service], authenticate: () => async () => aTenantAdmin() })
+  await house.http.app.listen({ port: 0, host: '127.0.0.1' })
+  const { port } = house.http.app.server.address() as AddressInfo
+  return { house, signals, port, get: (path: string) => fetch(`http://127.0.0.1:${port}/api${path}`) }
+}
+
+test('the signal of a request aborts when its connection closes before the answer, and not after it', async () => {
+  const { house, signals, port, get } = await aServer()
+  assert.deepEqual(await (await get('/quick')).json(), { same: true })
+  const socket = connect(port, '127.0.0.1')
+  socket.write('GET /api/wait HTTP/1.1\r\nHost: x\r\n\r\n')
+  await eventually(() => assert.equal(signals.length, 2))
+  socket.destroy()
+  await eventually(() => assert.ok(signals[1]!.aborted))
+  assert.ok(CallerGone.is(signals[1]!.reason))
+  await house.close()
+  assert.equal(signals[0]!.aborted, false, 'an answered request does not abort any more')
+})
+
+test('it aborts at the deadline of the operation and when the server closes; both callers are answered', async () => {
+  const { house, signals, get } = await aServer()
+  assert.deepEqual(await (await get('/deadline')).json(), { reason: 'deadline_passed' })
+  assert.ok(DeadlinePassed.is(signals[0]!.reason))
+  const waiting = get('/wait')
+  await eventually(() => assert.equal(signals.length, 2))
+  const closing = house.http.close()
+  assert.deepEqual(await (await waiting).json(), { reason: 'process_stopping' })
+  assert.ok(ProcessStopping.is(signals[1]!.reason))
+  await closing
+})
+
+test('it aborts when the process stops, while the server is still open, and is aborted for later requests', async () => {
+  const { house, signals, get } = await aServer()
+  const waiting = get('/wait')
+  await eventually(() => assert.equal(signals.length, 1))
+  house.beginStop()
+  assert.deepEqual(await (await waiting).json(), { reason: 'process_stopping' })
+  assert.deepEqual(await (await get('/wait')).json(), { reason: 'process_stopping' })
+  assert.ok(house.kit.system('default').signal.aborted)
+})
+
+test('an operation that throws the reason answers 504 at the deadline and 503 at a stop', async () => {
+  const { house, signals, get } = await aServer()
+  assert.equal((await get('/throw-deadline')).status, 504)
+  const waiting = get('/throw')
+  await eventually(() => assert.equal(signals.length, 2))
+  house.beginStop()
+  assert.equal((await waiting).status, 503)
+})

@@ -1,0 +1,41 @@
+/** `ctx.signal` of requests: made when it is first used, since most requests never use it. */
+import type { ServerResponse } from 'node:http'
+import { CallerGone, DeadlinePassed, ProcessStopping } from '../errors.ts'
+
+export interface RequestSignals {
+  /** Aborts when the connection closes before the answer is sent, the deadline passes or the process stops. */
+  of(response: ServerResponse, deadlineSeconds?: number): AbortSignal
+  stop(): void
+}
+
+export function createRequestSignals(): RequestSignals {
+  const open = new Set<AbortController>()
+  let isStopping = false
+
+  return {
+    of(response, deadlineSeconds) {
+      const controller = new AbortController()
+      if (response.closed) controller.abort(CallerGone())
+      else if (isStopping) controller.abort(ProcessStopping())
+      else watch(controller, response, deadlineSeconds)
+      return controller.signal
+    },
+    stop() {
+      isStopping = true
+      for (const controller of open) controller.abort(ProcessStopping())
+    },
+  }
+
+  function watch(controller: AbortController, response: ServerResponse, deadlineSeconds: number | undefined) {
+    open.add(controller)
+    const deadline =
+      deadlineSeconds === undefined
+        ? undefined
+        : setTimeout(() => controller.abort(DeadlinePassed()), deadlineSeconds * 1000)
+    response.once('close', () => {
+      open.delete(controller)
+      clearTimeout(deadline)
+      if (!response.writableFinished) controller.abort(CallerGone())
+    })
+  }
+}

@@ -1,0 +1,231 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import fc from 'fast-check'
+import { eventually } from '../../test/harness/eventually.ts'
+import { monotonicMs } from './clock.ts'
+import { ConnectionError } from './db/errors.ts'
+import { CallerGone, DeadlinePassed, ProcessStopping, TooManyRequests } from './errors.ts'
+import { createWaits } from './wait.ts'
+
+/** One node whose signals are delivered when a test says so, and rows that count how often they are read. */
+function aNode(limits?: { perTenant: number; inAll: number }) {
+  const handlers: ((payload: never, from: string) => unknown)[] = []
+  const resets: (() => void)[] = []
+  const stop = new AbortController()
+  const waits = createWaits({
+    signals: {
+      on: (_, handler) => void handlers.push(handler as never),
+      onReset: (listener) => void resets.push(listener),
+      sendEach: async () => {},
+    },
+    stopping: stop.signal,
+    ...(limits && { limits }),
+  })
+  const rows = new Map<string, string>([['1', 'waiting']])
+  const reads: string[][] = []
+  const states = waits.define('test.row', async (ids) => {
+    reads.push(ids)
+    await turn()
+    return new Map(ids.flatMap((id) => (rows.has(id) ? [[id, rows.get(id)!]] : [])))
+  })
+  return {
+    waits,
+    rows,
+    reads,
+    states,
+    wait: (ctx = aCaller().ctx, limitMs = 60_000, id = '1') =>
+      states.wait(ctx, id, { until: (state) => state === 'done', limitMs }),
+    deliver: (ids: string | string[], name = 'test.row') =>
+      handlers.forEach((handler) => void handler({ name, ids: [ids].flat() } as never, 'node-2')),
+    reset: () => resets.forEach((listener) => void listener()),
+    stop: () => stop.abort(ProcessStopping()),
+  }
+}
+
+const aCaller = (tenantId = 'default') => {
+  const controller = new AbortController()
+  return { ctx: { tenantId, signal: controller.signal }, abort: (reason: Error) => controller.abort(reason) }
+}
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+
+suite('a wait for a row', () => {
+  test('ends at once if the state is as wanted, and otherwise after a signal for this row', async () => {
+    const { wait, rows, reads, deliver, waits } = aNode()
+    rows.set('2', 'done')
+    assert.equal(await wait(undefined, undefined, '2'), 'done')
+    const waiting = wait()
+    await eventually(() => assert.equal(reads.length, 2))
+    deliver('2')
+    deliver('1')
+    await eventually(() => assert.equal(reads.length, 3))
+    rows.set('1', 'done')
+    deliver(['2', '1'])
+    assert.equal(await waiting, 'done')
+    assert.deepEqual([reads, waits.size], [[['2'], ['1'], ['1'], ['1']], 0])
+  })
+
+  test('reads again after a reset, and never without a reason', async () => {
+    const { wait, rows, reads, reset } = aNode()
+    const waiting = wait()
+    await eventually(() => assert.equal(reads.length, 1))
+    rows.set('1', 'done')
+    for (let n = 0; n < 50; n++) await turn()
+    assert.equal(reads.length, 1)
+    reset()
+    assert.equal(await waiting, 'done')
+  })
+
+  test('ends with undefined when the row is gone', async () => {
+    const { wait, rows, reads, deliver } = aNode()
+    assert.equal(await wait(undefined, undefined, 'unknown'), undefined)
+    const waiting = wait()
+    await eventually(() => assert.equal(reads.length, 2))
+    rows.delete('1')
+    deliver('1')
+    assert.equal(await waiting, undefined)
+  })
+
+  test('ends at its limit and at the deadline of the request with the state at that moment', async () => {
+    const { wait, rows, reads, waits } = aNode()
+    const began = monotonicMs()
+    const waiting = wait(undefined, 150)
+    await eventually(() => assert.equal(reads.length, 1))
+    rows.set('1', 'half done')
+    assert.equal(await waiting, 'half done')
+    assert.ok(monotonicMs() - began >= 149)
+    const { ctx, abort } = aCaller()
+    const other = wait(ctx)
+    abort(DeadlinePassed())
+    assert.equal(await other, 'half done')
+    assert.equal(await wait(undefined, 0), 'half done')
+    assert.equal(await wait(ctx), 'half done', 'the deadline has passed before')
+    assert.equal(waits.size, 0)
+  })
+
+  test('rejects when the caller goes, during a read too, and leaves nothing behind', async () => {
+    const { wait, reads, deliver, waits } = aNode()
+    const { ctx, abort } = aCaller()
+    const [settled, reading] = [wait(ctx), aCaller()]
+    await eventually(() => assert.equal(reads.length, 1))
+    await turn()
+    const second = wait(reading.ctx)
+    reading.abort(CallerGone())
+    abort(CallerGone())
+    await assert.rejects(settled, CallerGone.is)
+    await assert.rejects(second, CallerGone.is)
+    await assert.rejects(wait(ctx), CallerGone.is)
+    const before = reads.length
+    deliver('1')
+    await turn()
+    assert.deepEqual([reads.length, waits.size], [before, 0])
+  })
+
+  test('is answered with the present state when the process stops, and so are later ones', async () => {
+    const { wait, reads, rows, stop, waits } = aNode()
+    const early = wait()
+    await eventually(() => assert.equal(reads.length, 1))
+    rows.set('1', 'half done')
+    const late = wait()
+    stop()
+    assert.deepEqual([await early, await late, await wait()], ['half done', 'half done', 'half done'])
+    assert.equal(waits.size, 0)
+  })
+
+  test('is bounded for each tenant and in all: 429 with Retry-After beyond', async () => {
+    const { wait, rows, deliver } = aNode({ perTenant: 2, inAll: 3 })
+    const mine = [wait(), wait()]
+    await assert.rejects(wait(), (error: { headers?: Record<string, string> }) => {
+      assert.ok(TooManyRequests.is(error))
+      return error.headers?.['retry-after'] === '1'
+    })
+    const other = wait(aCaller('other').ctx)
+    await assert.rejects(wait(aCaller('third').ctx), TooManyRequests.is)
+    rows.set('1', 'done')
+    deliver('1')
+    await Promise.all([...mine, other])
+    assert.equal(await wait(), 'done')
+  })
+
+  test('fails if a read fails, but waits for a database that is away', async () => {
+    const { waits, deliver } = aNode()
+    let [failure, reads]: [Error | undefined, number] = [new Error('a mistake'), 0]
+    const failing = waits.define('test.failing', async (ids) => {
+      reads++
+      if (failure) throw failure
+      return new Map(ids.map((id) => [id, 'done']))
+    })
+    const wait = (limitMs: number) => failing.wait(aCaller().ctx, '1', { until: (state) => state === 'done', limitMs })
+    await assert.rejects(wait(60_000), /a mistake/)
+    failure = new ConnectionError('CONNECTION_CLOSED', 'away')
+    await assert.rejects(wait(1), /away/, 'at the limit the state is still unknown')
+    const before = reads
+    const waiting = wait(60_000)
+    await eventually(() => assert.ok(reads > before + 1))
+    failure = undefined
+    deliver('1', 'test.failing')
+    assert.equal(await waiting, 'done')
+    assert.throws(() => waits.define('test.failing', async () => new Map()), /defined twice/)
+  })
+
+  test('shares its reads: a thousand waiters read in a few statements', async () => {
+    const { wait, rows, reads, reset } = aNode()
+    const all = Array.from({ length: 1000 }, (_, n) => {
+      rows.set(`row ${n}`, 'waiting')
+      return wait(undefined, undefined, `row ${n}`)
+    })
+    await eventually(() => assert.equal(reads.flat().length, 1000))
+    await turn()
+    assert.ok(reads.length <= 4, `${reads.length} reads`)
+    for (const id of rows.keys()) rows.set(id, 'done')
+    reset()
+    await Promise.all(all)
+    assert.ok(reads.length <= 8, `${reads.length} reads`)
+  })
+
+  test('takes little memory: less than 8 KB for each of ten thousand', async (t) => {
+    setFlagsFromString('--expose-gc')
+    const collect = runInNewContext('gc') as () => void
+    const { waits, states, rows, stop } = aNode({ perTenant: 20_000, inAll: 20_000 })
+    collect()
+    const before = process.memoryUsage().heapUsed
+    for (let n = 0; n < 10_000; n++) rows.set(`${n}`, 'waiting')
+    const all = Array.from({ length: 10_000 }, (_, n) =>
+      states.wait(aCaller().ctx, `${n}`, { until: () => false, limitMs: 3_600_000 }),
+    )
+    await eventually(() => assert.equal(waits.size, 10_000))
+    for (let n = 0; n < 100; n++) await turn()
+    collect()
+    const each = (process.memoryUsage().heapUsed - before) / 10_000
+    stop()
+    await Promise.all(all)
+    t.diagnostic(`${Math.round(each)} bytes each`)
+    assert.ok(each < 8192, `${each} bytes`)
+  })
+})
+
+test('no change between reading and listening is missed, in any interleaving', async () => {
+  const steps = fc.array(fc.constantFrom('write', 'deliver', 'reset', 'turn'), { maxLength: 12 })
+  await fc.assert(
+    fc.asyncProperty(steps, fc.array(fc.nat(3), { minLength: 1, maxLength: 6 }), async (before, delays) => {
+      const { waits, deliver, reset } = aNode()
+      let [version, reads] = [0, 0]
+      const versions = waits.define('test.version', async (ids) => {
+        const seen = version
+        for (let n = delays[reads++ % delays.length]!; n > 0; n--) await turn()
+        return new Map(ids.map((id) => [id, seen + 1]))
+      })
+      const last = 1000
+      const waiting = versions.wait(aCaller().ctx, 'k', { until: (seen) => seen > last, limitMs: 600_000 })
+      const does = { write: () => version++, deliver: () => deliver('k', 'test.version'), reset, turn }
+      for (const step of before) await does[step]()
+      version = last
+      if (before.length % 2 === 0) deliver('k', 'test.version')
+      else reset()
+      assert.equal(await waiting, last + 1)
+      assert.equal(waits.size, 0)
+    }),
+    { numRuns: 300 },
+  )
+})
