@@ -194,14 +194,17 @@ for (const [url, message] of [
   })
 
 test('a long list of invalid items is rejected as fast as a short one, with its first error', async () => {
-  const began = performance.now()
-  const answer = await ask(
-    'PUT /api/v1/words',
-    Array.from({ length: 250_000 }, () => 1),
-  )
-  assert.equal(answer.status, 400)
-  assert.deepEqual(answer.body, { message: 'body: expected at most 10 items' })
-  assert.ok(performance.now() - began < 1000)
+  const words = Array.from({ length: 250_000 }, () => 1)
+  const milliseconds: number[] = []
+  // The least of three counts: other test files may use the processor meanwhile.
+  for (let n = 0; n < 3; n++) {
+    const began = performance.now()
+    const answer = await ask('PUT /api/v1/words', words)
+    milliseconds.push(performance.now() - began)
+    assert.equal(answer.status, 400)
+    assert.deepEqual(answer.body, { message: 'body: expected at most 10 items' })
+  }
+  assert.ok(Math.min(...milliseconds) < 1000, `${milliseconds} ms`)
 })
 
 test('the size limit of a body is the one that its route declares, or that of free-form JSON', async () => {
