@@ -111,12 +111,14 @@ suite('group commit', () => {
   })
 
   test('more than the memory is for is refused', async () => {
-    const writer = aWriter({ payloadBytesMax: 1_000_000, write: () => new Promise(() => {}), timeoutMs: 2000 })
+    const held = Promise.withResolvers<void>()
+    const writer = aWriter({ payloadBytesMax: 1_000_000, write: () => held.promise, timeoutMs: 60_000 })
     const payload = Buffer.alloc(1_000_000, 'x')
     const outcomes = Array.from({ length: 140 }, () => writer.add(aRecord({ payload })))
     const began = monotonicMs()
     await assert.rejects(outcomes.at(-1)!, { status: 503 })
     assert.ok(monotonicMs() - began < 1000)
+    held.resolve()
     await Promise.allSettled(outcomes)
   })
 

@@ -1,21 +1,20 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { atTheEnd, freshDatabase } from '../../../../test/harness/database.ts'
+import { atTheEnd } from '../../../../test/harness/database.ts'
 import { eventually } from '../../../../test/harness/eventually.ts'
 import { openLive } from '../../../../test/harness/live.ts'
 import { openNode } from '../../../../test/harness/node.ts'
 import { aNode, kernelDatabase } from '../../../../test/harness/nodes.ts'
-import { addRealms } from '../../../../test/harness/realm-state.ts'
 import { sleep } from '../../../kernel/clock.ts'
 import { connect } from '../../../kernel/db.ts'
 import { postgresTransport } from '../../../kernel/signals.ts'
 import { createInterests } from './interests.ts'
 import { SetInterest } from './signals.ts'
 
-const connection = await freshDatabase()
-const open = () => openLive({ connection, environment: { WAYPOST_MASTER_KEY: 'm'.repeat(40) } })
-const stores = await open()
-await addRealms(stores.house, 'platform', 'default', 'other')
+const environment = { WAYPOST_MASTER_KEY: 'm'.repeat(40) }
+const stores = await openLive({ environment })
+const { connection } = stores.house
+const open = () => openLive({ connection, environment })
 const watches = await open()
 const { endpoint, registered, collect } = stores
 

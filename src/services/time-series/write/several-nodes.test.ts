@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { freshDatabase } from '../../../../test/harness/database.ts'
 import { messageOf, openTimeSeries } from '../../../../test/harness/time-series.ts'
 import { monotonicMs } from '../../../kernel/clock.ts'
 import { dayMs } from '../pack/chunk-builder.ts'
 
-const connection = await freshDatabase()
+const environment = { WAYPOST_MASTER_KEY: 'm'.repeat(40) }
+const one = await openTimeSeries({ environment })
 const open = (options: { now?: () => Date } = {}) =>
-  openTimeSeries({ ...options, connection, environment: { WAYPOST_MASTER_KEY: 'm'.repeat(40) } })
-const processes = [await open(), await open()]
+  openTimeSeries({ ...options, connection: one.house.connection, environment })
+const processes = [one, await open()]
 const endpointOf = (name: string) => ({
   tenantId: 'default',
   applicationName: 'shared',
@@ -34,8 +34,8 @@ test('two processes write, end slots and pack at the same time, and nothing is l
       const endpoint = endpointOf(`e-${process}-${index}`)
       const own = new Map<number, number>()
       model.set(endpoint.endpointId, own)
-      for (let message = 0; message < 150; message++) {
-        const time = (message % 3) * dayMs + (message % 40) * 1000
+      for (let message = 0; message < 75; message++) {
+        const time = (message % 3) * dayMs + (message % 20) * 1000
         const sent = [1, 2, 3].map((more) => collect(endpoint, [{ timestamp: time, v: message + more / 10 }]))
         own.set(time, message + 0.3)
         await Promise.all(sent)
