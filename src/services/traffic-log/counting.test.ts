@@ -69,18 +69,7 @@ suite('pages and totals', () => {
     ]
     for (const [on, sees] of sights) {
       const ask = house.as(aCaller({ on }))
-      for (let round = 0; round < 60; round++) {
-        const [from, to] = [hoursAgo + random(21_600_000), hoursAgo + random(21_700_000)].sort((a, b) => a - b) as [
-          number,
-          number,
-        ]
-        const parameters = new URLSearchParams({ size: String(1 + random(150)), page: String(random(30)) })
-        if (round % 3 > 0) parameters.set('fromCreatedAt', new Date(from).toISOString())
-        if (round % 5 > 2) parameters.set('toCreatedAt', new Date(to).toISOString())
-        if (round % 7 === 0) parameters.set('appVersionName', 'v-1')
-        if (round % 11 === 0) parameters.set('extension', 'cex')
-        if (round % 2 === 0) parameters.set('sortOrder', 'asc')
-        if (round % 13 === 0) parameters.set('endpointIds', 'ep-1,ep-3')
+      const check = async (round: number, parameters: URLSearchParams, from: number, to: number) => {
         const answer = await ask(`GET ${root}/endpoint-traffic?${parameters}`)
         assert.equal(answer.status, 200, answer.text)
         const expected = all.filter(
@@ -101,6 +90,21 @@ suite('pages and totals', () => {
           String(parameters),
         )
       }
+      const checks = Array.from({ length: 60 }, (_, round) => {
+        const [from, to] = [hoursAgo + random(21_600_000), hoursAgo + random(21_700_000)].sort((a, b) => a - b) as [
+          number,
+          number,
+        ]
+        const parameters = new URLSearchParams({ size: String(1 + random(150)), page: String(random(30)) })
+        if (round % 3 > 0) parameters.set('fromCreatedAt', new Date(from).toISOString())
+        if (round % 5 > 2) parameters.set('toCreatedAt', new Date(to).toISOString())
+        if (round % 7 === 0) parameters.set('appVersionName', 'v-1')
+        if (round % 11 === 0) parameters.set('extension', 'cex')
+        if (round % 2 === 0) parameters.set('sortOrder', 'asc')
+        if (round % 13 === 0) parameters.set('endpointIds', 'ep-1,ep-3')
+        return check(round, parameters, from, to)
+      })
+      await Promise.all(checks)
     }
   })
 
