@@ -103,7 +103,3 @@ function* byDay(data: Buffer): Generator<Uint8Array[]> {
   }
   if (same.length > 0) yield same
 }
-
-/** All points of such a list of chunks. */
-export const packedPoints = (data: Buffer): Points =>
-  merge(Array.from(byDay(data), (chunks) => merge(chunks.map(unpack))))
