@@ -1,32 +1,11 @@
 import { Readable } from 'node:stream'
-import {
-  type FastifyError,
-  type FastifyInstance,
-  type FastifyReply,
-  type FastifyRequest,
-  fastify,
-  LogController,
-} from 'fastify'
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify, LogController } from 'fastify'
 import { clientAddress, type IsProxy, networkOf } from '../client-address.ts'
 import { monotonicMs } from '../clock.ts'
 import type { Authenticate, Caller, Ctx } from '../contract.ts'
-import { isConnectionTrouble, isExhausted, isStatementTimeout } from '../db.ts'
 import type { HttpDoor } from '../define-service.ts'
-import {
-  BodyTooLarge,
-  InternalError,
-  InvalidRequest,
-  invalidField,
-  NoSuchRoute,
-  OutOfMeans,
-  Overdue,
-  PlatformError,
-  TooManyRequests,
-  Unauthenticated,
-  Unavailable,
-  UnsupportedMediaType,
-} from '../errors.ts'
-import { type Face, messageFace } from '../faces.ts'
+import { invalidField, type PlatformError, Unauthenticated } from '../errors.ts'
+import { messageFace } from '../faces.ts'
 import { newId } from '../ids.ts'
 import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
@@ -34,9 +13,10 @@ import { createRateLimit } from '../rate-limit.ts'
 import { bodyLimitBytes, readJsonBodies } from './body.ts'
 import type { HttpConnections } from './connections.ts'
 import { type EventStream, eventStreamType, openEventStream } from './event-stream.ts'
+import { answerError, createFormatsByRoot, fail, noSuchRoute, partLengthMax, tooMany } from './failures.ts'
 import { createListeners } from './listeners.ts'
 import { createNameCheck } from './operation-names.ts'
-import { createRequestSignals } from './request-signals.ts'
+import { createRequestSignals, type RequestSignals } from './request-signals.ts'
 import { mountRoutes, type Operation, scopesOf } from './routes.ts'
 import { limitBodyTime, limitReadTime, sendContinue } from './streaming.ts'
 import { compileLazily } from './validation.ts'
@@ -66,42 +46,85 @@ export interface HttpServer {
   close(): Promise<void>
 }
 
-const partLengthMax = 2048
 /** How long requests in flight may go on while the door closes; within the ten seconds of a stop. */
 const inFlightMs = 5_000
 const correlationPattern = /^[\w.:~+/=-]{1,128}$/
 
-export function createHttpServer(options: HttpOptions): HttpServer {
-  const { log, metrics } = options
-  const operations: Operation[] = []
-  const doors: HttpDoor[] = []
-  const checkName = createNameCheck()
-  function checkScopes({ method, root, path, access }: Operation) {
-    const asked = [...scopesOf(access), ...(access.or ? [access.or.scope] : [])]
-    const unknown = options.scopes && asked.find((scope) => !options.scopes!.has(scope))
-    if (unknown) throw new Error(`${method} ${root}${path} asks for the scope ${unknown}, which no service declares`)
-  }
-  const record = (operation: Operation) => {
-    checkName(operation)
-    checkScopes(operation)
-    operations.push(operation)
-  }
-  const limitOf = (perSecond: number) => createRateLimit({ perSecond, burst: 2 * perSecond })
-  const perCredential = limitOf(options.rateLimit.perCredential)
-  const perAddress = limitOf(options.rateLimit.perAddress)
-  const duration = metrics.quickHistogram(
-    'waypost_http_request_duration_seconds',
-    'Time until an answer is ready',
-    ['method', 'route', 'status'],
-    [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5],
-  )
+/** The parts of a running server. */
+interface State {
+  app: FastifyInstance
+  operations: Operation[]
+  doors: HttpDoor[]
+  streams: Set<EventStream>
+  closing: boolean
+}
 
+export function createHttpServer(options: HttpOptions): HttpServer {
+  const { log } = options
   const listeners = createListeners({
     connections: options.connections,
     isProxy: options.trustProxy,
     log,
     acceptFailed: options.connections.acceptFailed,
   })
+  const formats = createFormatsByRoot()
+  const app = createApp(options, listeners, formats)
+  const requestSignals = createRequestSignals()
+  options.stopping?.addEventListener('abort', requestSignals.stop)
+  const callers = createCallers(options, requestSignals)
+  const state: State = { app, operations: [], doors: [], streams: new Set(), closing: false }
+  addHooks(state, options)
+  const record = createRecord(options, state.operations)
+  const openStream = (request: FastifyRequest, reply: FastifyReply) => {
+    const stream = openEventStream(request, reply, state.streams)
+    if (state.closing) stream.end('stopping')
+    return stream
+  }
+  return {
+    app,
+    operations: state.operations,
+    doors: state.doors,
+    mount(door) {
+      state.doors.push(door)
+      mountDoor(app, door, { options, formats, record, hooks: { ...callers, openStream } })
+    },
+    listen: (at) => listeners.listen(app, at),
+    async close() {
+      state.closing = true
+      requestSignals.stop()
+      for (const stream of state.streams) stream.end('stopping')
+      const started = monotonicMs()
+      const sweep = setInterval(listeners.closeIdle, 50)
+      // Uploads and downloads can take hours; nothing of them was acknowledged.
+      const enough = setTimeout(listeners.closeAll, inFlightMs)
+      await Promise.all([app.close(), listeners.close()])
+      clearInterval(sweep)
+      clearTimeout(enough)
+      log.debug({ ms: monotonicMs() - started }, 'the HTTP door is closed')
+    },
+  }
+}
+
+/** Returns the function that adds an operation to the API reference, after checks of its name and scopes. */
+function createRecord(options: HttpOptions, operations: Operation[]) {
+  const checkName = createNameCheck()
+  function checkScopes({ method, root, path, access }: Operation) {
+    const asked = [...scopesOf(access), ...(access.or ? [access.or.scope] : [])]
+    const unknown = options.scopes && asked.find((scope) => !options.scopes!.has(scope))
+    if (unknown) throw new Error(`${method} ${root}${path} asks for the scope ${unknown}, which no service declares`)
+  }
+  return (operation: Operation) => {
+    checkName(operation)
+    checkScopes(operation)
+    operations.push(operation)
+  }
+}
+
+type Listeners = ReturnType<typeof createListeners>
+type Formats = ReturnType<typeof createFormatsByRoot>
+
+function createApp(options: HttpOptions, listeners: Listeners, formats: Formats): FastifyInstance {
+  const { log } = options
   const app = fastify({
     // Fastify's own lines say again what the start says.
     loggerInstance: log.child({}, { level: log.isLevelEnabled('info') ? 'warn' : log.level }),
@@ -109,7 +132,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
     childLoggerFactory: (logger) => logger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'correlationId' }),
     frameworkErrors: (error, request, reply) =>
-      answerError(error, request as never, reply as never, faceAt(request.url)),
+      answerError(log, error, request as never, reply as never, formats.at(request.url)),
     bodyLimit: bodyLimitBytes,
     forceCloseConnections: 'idle',
     serverFactory: listeners.serverFactory,
@@ -132,7 +155,24 @@ export function createHttpServer(options: HttpOptions): HttpServer {
     },
   })
   app.decorateRequest('emptyBody', true)
+  app.setNotFoundHandler((request, reply) => {
+    fail(noSuchRoute(request), messageFace, reply)
+  })
+  app.setErrorHandler((error, request, reply) => answerError(log, error, request, reply, messageFace))
+  return app
+}
 
+const limitOf = (perSecond: number) => createRateLimit({ perSecond, burst: 2 * perSecond })
+
+function addHooks(state: State, { log, metrics, rateLimit }: HttpOptions) {
+  const { app } = state
+  const perAddress = limitOf(rateLimit.perAddress)
+  const duration = metrics.quickHistogram(
+    'waypost_http_request_duration_seconds',
+    'Time until an answer is ready',
+    ['method', 'route', 'status'],
+    [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5],
+  )
   // Hooks with a callback: on the hottest path of all, four promises for each request can be measured.
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-correlation-id', request.id)
@@ -147,11 +187,10 @@ export function createHttpServer(options: HttpOptions): HttpServer {
     else if (request.is404) done(noSuchRoute(request))
     else done()
   })
-  let closing = false
   // Here and not in onResponse: without such a hook Fastify need not watch the end of every response (10 µs each).
   app.addHook('onSend', (request, reply, payload, done) => {
     // Whoever is answered while the door closes must not come again on the same connection.
-    if (closing) reply.header('connection', 'close')
+    if (state.closing) reply.header('connection', 'close')
     // Streams of events look after themselves.
     if (payload instanceof Readable && reply.getHeader('content-type') !== eventStreamType) limitReadTime(reply.raw)
     const { method, id: correlationId } = request
@@ -161,27 +200,12 @@ export function createHttpServer(options: HttpOptions): HttpServer {
       log.debug({ correlationId, method, path: request.url.split('?')[0], status, ms }, 'answered')
     done(null, payload)
   })
-  app.setNotFoundHandler((request, reply) => {
-    fail(noSuchRoute(request), messageFace, reply)
-  })
-  app.setErrorHandler((error, request, reply) => answerError(error, request, reply, messageFace))
+}
 
-  /** By root: what is refused before a route is found is worded as that root's routes do. Null: they do not agree. */
-  const faces = new Map<string, Face | null>()
-  function faceAt(url: string): Face {
-    const roots = [...faces.keys()].filter((root) => url.startsWith(`${root}/`)).sort((a, b) => b.length - a.length)
-    return faces.get(roots[0] ?? '') ?? messageFace
-  }
-
-  function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply, face: Face) {
-    const known = understand(error, request)
-    if (known.status >= 500)
-      log.error(
-        { err: error, correlationId: request.id, method: request.method, path: request.url.split('?')[0] },
-        'request failed',
-      )
-    fail(known, face, reply)
-  }
+/** Finds out who sends a request, and limits the rate of each caller. */
+function createCallers(options: HttpOptions, requestSignals: RequestSignals) {
+  const { log } = options
+  const perCredential = limitOf(options.rateLimit.perCredential)
 
   async function callerOf({ headers }: FastifyRequest, door: string): Promise<Caller> {
     const apiKey = headers['x-identity-api-key'] ?? headers['x-iamcore-api-key']
@@ -192,8 +216,6 @@ export function createHttpServer(options: HttpOptions): HttpServer {
     return caller
   }
 
-  const requestSignals = createRequestSignals()
-  options.stopping?.addEventListener('abort', requestSignals.stop)
   async function authenticate(request: FastifyRequest, reply: FastifyReply, door: string): Promise<Ctx> {
     const caller = await callerOf(request, door)
     const seconds = perCredential.take(`${caller.tenantId}\n${caller.subject.type}\n${caller.subject.id}`)
@@ -212,89 +234,39 @@ export function createHttpServer(options: HttpOptions): HttpServer {
     }
   }
 
-  const streams = new Set<EventStream>()
-  function openStream(request: FastifyRequest, reply: FastifyReply): EventStream {
-    const stream = openEventStream(request, reply, streams)
-    if (closing) stream.end('stopping')
-    return stream
-  }
-
-  return {
-    app,
-    operations,
-    doors,
-    mount(door) {
-      doors.push(door)
-      const face = door.face ?? messageFace
-      for (const [index, root] of door.roots.entries()) {
-        faces.set(root, faces.has(root) && faces.get(root) !== face ? null : face)
-        app.register(
-          async (scope) => {
-            scope.setErrorHandler((error, request, reply) => answerError(error, request, reply, face))
-            // An alias serves the same operations under the same names, so only the first root is in the reference.
-            const recordFirst = index === 0 && door.title !== undefined ? record : () => {}
-            const place = { name: door.name, root, face, baseUrl: options.baseUrl }
-            door.routes(mountRoutes(scope, place, { authenticate, callerOf, record: recordFirst, openStream }))
-          },
-          { prefix: root },
-        )
-      }
-      // A plugin of its own: its body parsers and error handler stay its own.
-      if (door.raw) app.register(async (scope) => door.raw?.(scope, record))
-    },
-    listen: (at) => listeners.listen(app, at),
-    async close() {
-      closing = true
-      requestSignals.stop()
-      for (const stream of streams) stream.end('stopping')
-      const started = monotonicMs()
-      const sweep = setInterval(listeners.closeIdle, 50)
-      // Uploads and downloads can take hours; nothing of them was acknowledged.
-      const enough = setTimeout(listeners.closeAll, inFlightMs)
-      await Promise.all([app.close(), listeners.close()])
-      clearInterval(sweep)
-      clearTimeout(enough)
-      log.debug({ ms: monotonicMs() - started }, 'the HTTP door is closed')
-    },
-  }
+  return { callerOf, authenticate }
 }
 
-const tooMany = (seconds: number) => TooManyRequests({ seconds }, { headers: { 'retry-after': String(seconds) } })
+interface Mounting {
+  options: HttpOptions
+  formats: Formats
+  record(operation: Operation): void
+  hooks: Omit<Parameters<typeof mountRoutes>[2], 'record'>
+}
 
-const noSuchRoute = ({ method, url }: FastifyRequest) => NoSuchRoute({ method, path: url.split('?')[0]! })
+function mountDoor(app: FastifyInstance, door: HttpDoor, { options, formats, record, hooks }: Mounting) {
+  const { log, baseUrl } = options
+  const face = door.face ?? messageFace
+  for (const [index, root] of door.roots.entries()) {
+    formats.add(root, face)
+    app.register(
+      async (scope) => {
+        scope.setErrorHandler((error, request, reply) => answerError(log, error, request, reply, face))
+        // An alias serves the same operations under the same names, so only the first root is in the reference.
+        const recordFirst = index === 0 && door.title !== undefined ? record : () => {}
+        const place = { name: door.name, root, face, baseUrl }
+        door.routes(mountRoutes(scope, place, { ...hooks, record: recordFirst }))
+      },
+      { prefix: root },
+    )
+  }
+  // A plugin of its own: its body parsers and error handler stay its own.
+  if (door.raw) app.register(async (scope) => door.raw?.(scope, record))
+}
 
 /** NUL reaches a URL part only as `%00`, so only such requests are looked at. */
 function nulIn(request: FastifyRequest): PlatformError | undefined {
   const parts = { ...(request.params as object), ...(request.query as object) }
   const [name] = Object.entries(parts).find(([, value]) => JSON.stringify(value).includes('\\u0000')) ?? []
   return name === undefined ? undefined : invalidField(name, 'expected text without NUL')
-}
-
-function fail(error: PlatformError, face: Face, reply: FastifyReply) {
-  if (error.headers) reply.headers(error.headers)
-  reply
-    .code(error.status)
-    .type('application/json; charset=utf-8')
-    .serializer((body: unknown) => body as string)
-    .send(JSON.stringify(face.body(error)))
-}
-
-/** Everything that can be thrown becomes one of the catalogue's errors. */
-function understand(error: unknown, request: FastifyRequest): PlatformError {
-  if (error instanceof PlatformError) return error
-  if (isStatementTimeout(error)) return Overdue({}, { headers: { 'retry-after': '2' } })
-  if (isConnectionTrouble(error)) return Unavailable({}, { headers: { 'retry-after': '2' } })
-  if (isExhausted(error)) return OutOfMeans({}, { headers: { 'retry-after': '60' } })
-  const { code, statusCode, message } = error as FastifyError
-  switch (code) {
-    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
-      return UnsupportedMediaType({ given: request.headers['content-type'] ?? 'none', accepted: 'application/json' })
-    case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return BodyTooLarge({ limit: request.routeOptions.bodyLimit ?? bodyLimitBytes })
-    case 'FST_ERR_MAX_PARAM_LENGTH':
-      return InvalidRequest({ problem: `a part of the address is longer than ${partLengthMax} characters` })
-    default:
-      if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) return InvalidRequest({ problem: message })
-      return InternalError({ correlationId: request.id })
-  }
 }

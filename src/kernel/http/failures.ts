@@ -1,0 +1,80 @@
+/** Answers requests that fail, in the error format of their root. */
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import { isConnectionTrouble, isExhausted, isStatementTimeout } from '../db.ts'
+import {
+  BodyTooLarge,
+  InternalError,
+  InvalidRequest,
+  NoSuchRoute,
+  OutOfMeans,
+  Overdue,
+  PlatformError,
+  TooManyRequests,
+  Unavailable,
+  UnsupportedMediaType,
+} from '../errors.ts'
+import { type Face, messageFace } from '../faces.ts'
+import type { Log } from '../log.ts'
+import { bodyLimitBytes } from './body.ts'
+
+export const partLengthMax = 2048
+
+export const tooMany = (seconds: number) =>
+  TooManyRequests({ seconds }, { headers: { 'retry-after': String(seconds) } })
+
+export const noSuchRoute = ({ method, url }: FastifyRequest) => NoSuchRoute({ method, path: url.split('?')[0]! })
+
+export function answerError(log: Log, error: unknown, request: FastifyRequest, reply: FastifyReply, face: Face) {
+  const known = understand(error, request)
+  if (known.status >= 500)
+    log.error(
+      { err: error, correlationId: request.id, method: request.method, path: request.url.split('?')[0] },
+      'request failed',
+    )
+  fail(known, face, reply)
+}
+
+export function fail(error: PlatformError, face: Face, reply: FastifyReply) {
+  if (error.headers) reply.headers(error.headers)
+  reply
+    .code(error.status)
+    .type('application/json; charset=utf-8')
+    .serializer((body: unknown) => body as string)
+    .send(JSON.stringify(face.body(error)))
+}
+
+/** Everything that can be thrown becomes one of the catalogue's errors. */
+function understand(error: unknown, request: FastifyRequest): PlatformError {
+  if (error instanceof PlatformError) return error
+  if (isStatementTimeout(error)) return Overdue({}, { headers: { 'retry-after': '2' } })
+  if (isConnectionTrouble(error)) return Unavailable({}, { headers: { 'retry-after': '2' } })
+  if (isExhausted(error)) return OutOfMeans({}, { headers: { 'retry-after': '60' } })
+  const { code, statusCode, message } = error as FastifyError
+  switch (code) {
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+      return UnsupportedMediaType({ given: request.headers['content-type'] ?? 'none', accepted: 'application/json' })
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return BodyTooLarge({ limit: request.routeOptions.bodyLimit ?? bodyLimitBytes })
+    case 'FST_ERR_MAX_PARAM_LENGTH':
+      return InvalidRequest({ problem: `a part of the address is longer than ${partLengthMax} characters` })
+    default:
+      if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) return InvalidRequest({ problem: message })
+      return InternalError({ correlationId: request.id })
+  }
+}
+
+/** The error formats of the roots, for requests that fail before a route is found. */
+export function createFormatsByRoot() {
+  /** Null where the APIs of a root do not agree. */
+  const formats = new Map<string, Face | null>()
+  return {
+    add(root: string, format: Face) {
+      formats.set(root, formats.has(root) && formats.get(root) !== format ? null : format)
+    },
+    at(url: string): Face {
+      const roots = [...formats.keys()].filter((root) => url.startsWith(`${root}/`))
+      const [longest] = roots.sort((a, b) => b.length - a.length)
+      return formats.get(longest ?? '') ?? messageFace
+    },
+  }
+}
