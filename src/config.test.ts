@@ -5,11 +5,11 @@ import { test } from 'node:test'
 import { throwAwayDirectory } from '../test/harness/database.ts'
 import { catalogue } from './assembly/catalogue.ts'
 import { serviceSettings } from './assembly/settings.ts'
-import { inOneTable, loadConfig, readSettings, settingTables } from './config.ts'
+import { joinTables, loadConfig, readSettings, settingTables } from './config.ts'
 import { ConfigurationError, defineSettings } from './kernel/settings.ts'
 import { applicationsSettings } from './services/applications/settings.ts'
 
-test('every setting of the specification has its default', () => {
+test('every setting of the specification has its default value', () => {
   const config = loadConfig({})
   assert.equal(config.port, 8080)
   assert.equal(config.managementPort, 9090)
@@ -29,11 +29,11 @@ test('an unknown variable is an error that names the nearest known one', () => {
     assert.throws(() => loadConfig({ [given!]: 'x' }), new RegExp(`${given} is not a setting.*${nearest}`))
 })
 
-test('variables of others are not ours to judge', () => {
+test('variables without the prefix WAYPOST_ are ignored', () => {
   loadConfig({ PATH: '/bin', WAYPOSTX: '1' })
 })
 
-test('a value of the wrong kind is refused with what was expected', () => {
+test('a value of the wrong kind is rejected with the expected kind', () => {
   for (const [name, value, expected] of [
     ['PORT', '70000', 'a port'],
     ['PORT', 'http', 'a port'],
@@ -60,7 +60,7 @@ test('a value of the wrong kind is refused with what was expected', () => {
     )
 })
 
-test('a secret comes from a file as well, and not from both', () => {
+test('a secret can be read from a file, but not be set in both ways', () => {
   const directory = throwAwayDirectory()
   const file = join(directory, 'url')
   writeFileSync(file, 'postgres://u:p@localhost/db\n')
@@ -83,17 +83,17 @@ test('a bad secret is not repeated in the message', () => {
   )
 })
 
-test('the address of the database may name several hosts, and nothing but PostgreSQL', () => {
+test('the database address may have several hosts, and must be of PostgreSQL', () => {
   const several = 'postgres://u:p@one:5432,two:5433/db?sslmode=require'
   assert.equal(loadConfig({ WAYPOST_DATABASE_URL: several }).databaseUrl, several)
   for (const wrong of ['http://one/db', 'postgres://one:0/db', 'postgres://one:port/db', 'postgres://one/db?sslmode=x'])
     assert.throws(() => loadConfig({ WAYPOST_DATABASE_URL: wrong }), /expected an address such as postgres:/)
 })
 
-test('every setting says where it came from', () => {
+test('every setting has its origin', () => {
   const all = readSettings({ WAYPOST_PORT: '1' })
   assert.deepEqual(all.get('PORT'), { name: 'WAYPOST_PORT', value: '1', from: 'environment', secret: false })
-  assert.equal(all.size, Object.keys(inOneTable(settingTables)).length)
+  assert.equal(all.size, Object.keys(joinTables(settingTables)).length)
 })
 
 test('authentication is switched off for all or for the named services', () => {
@@ -101,7 +101,7 @@ test('authentication is switched off for all or for the named services', () => {
   assert.deepEqual(loadConfig({ WAYPOST_AUTH: 'register, token' }).openDoors, ['register', 'token'])
 })
 
-test('the settings that services declare are the ones that are read', () => {
+test('the settings that services declare are those in assembly/settings.ts', () => {
   const declared = Object.fromEntries(
     catalogue.flatMap((service) => (service.settings ? [[service.name, service.settings]] : [])),
   )
@@ -109,13 +109,13 @@ test('the settings that services declare are the ones that are read', () => {
   for (const [name, settings] of Object.entries(declared)) assert.equal(settings, serviceSettings[name])
   assert.throws(
     () => loadConfig({}).of(defineSettings({ X: { kind: 'text', default: '', meaning: 'x' } }, () => ({}))),
-    /assembly\/settings\.ts does not list: X/,
+    /assembly\/settings\.ts does not list the settings X/,
   )
 })
 
-test('no two services have a setting of the same name', () => {
+test('two services cannot declare the same setting', () => {
   const table = { PORT: { kind: 'port', default: '1', meaning: 'x' } } as const
-  assert.throws(() => inOneTable({ a: table, b: table }), /WAYPOST_PORT is a setting of both a and b/)
+  assert.throws(() => joinTables({ a: table, b: table }), /WAYPOST_PORT is a setting of both a and b/)
 })
 
 test('values have the type of their kind', () => {

@@ -1,6 +1,6 @@
 /**
- * The only reader of the environment. The platform's table below and those that services declare (assembly/settings.ts) make the
- * typed tree, the printed list (`waypost config`) and the reference (docs/reference/configuration.md).
+ * The only reader of the environment. The table below and those of services (assembly/settings.ts) define the typed configuration,
+ * the output of `waypost config`, and docs/reference/configuration.md.
  */
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
@@ -148,16 +148,16 @@ const platform = {
   },
 } as const satisfies SettingTable
 
-/** Every setting by whose it is: `platform`, or the name of a service. */
+/** All settings by owner: `platform`, or the name of a service. */
 export const settingTables: Record<string, SettingTable> = {
   platform,
   ...Object.fromEntries(Object.entries(serviceSettings).map(([name, { table }]) => [name, table])),
 }
 
-const allSettings = inOneTable(settingTables)
+const allSettings = joinTables(settingTables)
 
-/** Throws when two declare the same setting. */
-export function inOneTable(tables: Record<string, SettingTable>): SettingTable {
+/** Joins the tables; throws if two declare the same setting. */
+export function joinTables(tables: Record<string, SettingTable>): SettingTable {
   const owners = new Map<string, string>()
   for (const [owner, table] of Object.entries(tables))
     for (const name of Object.keys(table)) {
@@ -176,7 +176,7 @@ export interface Effective {
 
 type Environment = Record<string, string | undefined>
 
-/** Every setting with where it came from; an unknown variable is an error that names the nearest known one. */
+/** Returns every setting with its origin; an unknown variable is an error that names the nearest known one. */
 export function readSettings(environment: Environment = process.env): Map<string, Effective> {
   const known = Object.entries(allSettings).flatMap(([name, { secret }]) => (secret ? [name, `${name}_FILE`] : [name]))
   for (const variable of Object.keys(environment)) {
@@ -187,7 +187,7 @@ export function readSettings(environment: Environment = process.env): Map<string
   return new Map(Object.entries(allSettings).map(([name, setting]) => [name, readOne(name, setting, environment)]))
 }
 
-/** A name that continues what was typed is nearer than any other. */
+/** Returns the nearest known name, preferring one that starts with the typed text. */
 function nearestOf(typed: string, known: string[]): string | undefined {
   const cost = (name: string) => distance(typed, name) - (name.startsWith(typed) ? typed.length : 0)
   return known.toSorted((a, b) => cost(a) - cost(b))[0]
@@ -277,12 +277,12 @@ function valuesOf<D extends SettingTable>(table: D, all: Map<string, Effective>)
   return Object.fromEntries(Object.entries(table).map(([name, one]) => [name, typed(name, one)])) as Values<D>
 }
 
-/** The typed tree that the program uses. */
+/** Returns the typed configuration of the program. */
 export function loadConfig(environment: Environment = process.env) {
   const all = readSettings(environment)
   const value = valuesOf(platform, all)
   const dataDirectory = resolve(value.DATA)
-  // Checked when it was read.
+  // Already validated by `readSettings`.
   const trustProxy = readTrustProxy(value.TRUST_PROXY) as IsProxy
   const ofServices = new Map(
     Object.values(serviceSettings).map((declared) => [declared, declared.read(valuesOf(declared.table, all) as never)]),
@@ -302,16 +302,16 @@ export function loadConfig(environment: Environment = process.env) {
       mqtt: value.MQTT_CONNECTIONS,
     },
     masterKey: value.MASTER_KEY,
-    /** Doors without authentication: all, or the named ones. */
+    /** APIs without authentication: all, or the named ones. */
     openDoors: openDoorsOf(value.AUTH),
     rateLimit: { perCredential: value.RATE_LIMIT_PER_CREDENTIAL, perAddress: value.RATE_LIMIT_PER_ADDRESS },
     log: { level: value.LOG_LEVEL, format: value.LOG_FORMAT as 'auto' | 'json' | 'pretty' },
-    /** What every service may know. */
+    /** Settings that every service may use. */
     platform: {
       host: value.HOST,
       trustProxy,
       allowPrivateAddresses: value.ALLOW_PRIVATE_ADDRESSES,
-      // OWASP's advice for both, and not to be set: nobody shall weaken it. Only tests of other things do.
+      // OWASP's recommendation for both. It is not a setting, so that it cannot be weakened; only tests of other things use less.
       passwordCost: { scrypt: { N: 2 ** 14, r: 8, p: 5 }, bcryptRounds: 10 },
       loginLockout: {
         account: value.LOGIN_ATTEMPTS_PER_ACCOUNT,
@@ -321,10 +321,10 @@ export function loadConfig(environment: Environment = process.env) {
       },
       blobs: { directory: resolve(dataDirectory, 'blobs'), s3: s3Of(value) },
     } as PlatformSettings,
-    /** The settings that a service declares. */
+    /** Returns the settings that a service declares. */
     of<T>(declared: DeclaredSettings<T>): T {
       if (!ofServices.has(declared))
-        throw new Error(`settings that src/assembly/settings.ts does not list: ${Object.keys(declared.table)}`)
+        throw new Error(`src/assembly/settings.ts does not list the settings ${Object.keys(declared.table)}`)
       return ofServices.get(declared) as T
     },
   }
@@ -337,7 +337,7 @@ function s3Of(value: Values<typeof platform>): PlatformSettings['blobs']['s3'] {
   if (url === undefined) return undefined
   const { origin, pathname } = new URL(url)
   const [bucket = '', ...folders] = pathname.split('/').filter((step) => step !== '')
-  if (bucket === '') throw new ConfigurationError(`${prefix}S3_URL names no bucket; expected https://host:port/bucket`)
+  if (bucket === '') throw new ConfigurationError(`${prefix}S3_URL has no bucket; expected https://host:port/bucket`)
   if (accessKey === undefined || secretKey === undefined)
     throw new ConfigurationError(`${prefix}S3_URL needs ${prefix}S3_ACCESS_KEY and ${prefix}S3_SECRET_KEY`)
   return { origin, bucket, folder: folders.join('/'), region, accessKey, secretKey }

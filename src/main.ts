@@ -1,35 +1,39 @@
-/** Entry: finds the command and hands over. Commands are loaded when they are used, so `waypost config` stays quick. */
+/** Runs the command of the first argument. A command is loaded when it is used, so that `waypost config` stays fast. */
 import { ConfigurationError } from './kernel/settings.ts'
 
 interface Command {
   summary: string
-  /** Takes arguments and options; the others refuse them instead of ignoring a mistake. */
+  /** True if the command accepts arguments and options; the others reject them. */
   takes?: true
   load(): Promise<{ run(args: string[]): Promise<number>; usage?: string }>
 }
 
 const commands: Record<string, Command> = {
   start: { summary: 'run the platform', load: () => import('./cli/start.ts') },
-  migrate: { summary: 'bring the database to this version', load: () => import('./cli/migrate.ts') },
+  migrate: { summary: 'upgrade the database to this version', load: () => import('./cli/migrate.ts') },
   backup: {
     takes: true,
-    summary: 'write everything into one file: waypost backup <file>',
+    summary: 'write a backup to a file: waypost backup <file>',
     load: () => import('./cli/backup.ts'),
   },
   restore: {
     takes: true,
-    summary: 'bring a backup back: waypost restore <file>',
+    summary: 'restore a backup: waypost restore <file>',
     load: () => import('./cli/restore.ts'),
   },
-  doctor: { summary: 'look for what is wrong and say what to do', load: () => import('./cli/doctor.ts') },
-  user: { takes: true, summary: 'people who log in: waypost user list', load: () => import('./cli/user.ts') },
-  key: { takes: true, summary: 'API keys and signing keys: waypost key list', load: () => import('./cli/key.ts') },
+  doctor: { summary: 'check the installation and say what to do', load: () => import('./cli/doctor.ts') },
+  user: { takes: true, summary: 'manage users: waypost user list', load: () => import('./cli/user.ts') },
+  key: {
+    takes: true,
+    summary: 'manage API keys and signing keys: waypost key list',
+    load: () => import('./cli/key.ts'),
+  },
   simulate: {
     takes: true,
     summary: 'run simulated devices against the platform: waypost simulate --devices 10',
     load: () => import('./cli/simulate.ts'),
   },
-  config: { summary: 'show the effective settings and where each came from', load: () => import('./cli/config.ts') },
+  config: { summary: 'show the effective settings and their origin', load: () => import('./cli/config.ts') },
   openapi: { takes: true, summary: 'print the API reference', load: () => import('./cli/openapi.ts') },
 }
 
@@ -79,11 +83,11 @@ async function main([name = 'help', ...args]: string[]): Promise<number> {
   }
 }
 
-/** What node:util's parseArgs says of an option that a command does not have. */
+/** Returns whether parseArgs of node:util rejected an option. */
 const isArgumentError = (error: unknown): error is Error =>
   String((error as { code?: unknown } | null)?.code).startsWith('ERR_PARSE_ARGS_')
 
-// `waypost config | head` closes the pipe early, which is no failure.
+// `waypost config | head` closes the pipe early, which is not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
 
 process.exitCode = await main(process.argv.slice(2))

@@ -1,4 +1,4 @@
-/** The first things of a fresh platform: two realms with an administrator each, told to the operator in bootstrap.json. */
+/** Creates the two built-in realms with an administrator each, and writes their credentials to bootstrap.json. */
 import { renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Identity } from '../identity/contract.ts'
@@ -12,7 +12,7 @@ export interface RealmSecrets {
   tenantId: string
   backendClient: { id: string; secret: string }
   frontendClient: { id: string }
-  /** Without a password once somebody has changed it: what is noted here must be true. */
+  /** Without a password once the administrator has changed it, so that the file is always right. */
   admin: { username: string; password?: string }
 }
 
@@ -33,7 +33,7 @@ async function ensureRealm(house: House, tenantId: string, adminRoles: string[])
   const identity = house.ask(Identity)
   const password = await ensureAdmin(house, tenantId, adminRoles)
   const realm = await identity.realm(tenantId)
-  if (!realm) throw new Error(`realm ${tenantId} is missing after it was made`)
+  if (!realm) throw new Error(`realm ${tenantId} is missing after it was created`)
   return {
     tenantId,
     backendClient: { id: realm.backendClientId, secret: realm.backendClientSecret },
@@ -42,14 +42,14 @@ async function ensureRealm(house: House, tenantId: string, adminRoles: string[])
   }
 }
 
-/** The password is kept sealed so that bootstrap.json can be written again at every start. */
+/** Creates the administrator if it is missing. Its password is kept encrypted, so that every start can write bootstrap.json. */
 async function ensureAdmin({ kit, ask }: House, tenantId: string, roles: string[]): Promise<string | undefined> {
   const name = vaultName(tenantId)
   const read = async (sql: Sql) => (await sql`select sealed from kernel.vault where name = ${name}`)[0]
   return await kit.db.tx(async (sql) => {
     let known = await read(sql)
     if (!known) {
-      // Nodes that start together on a fresh database: the first makes the administrator, the others read the password.
+      // Of several nodes that start on an empty database, the first creates the administrator; the others read the password.
       await sql`select pg_advisory_xact_lock(hashtextextended('waypost.bootstrap', 0))`
       known = await read(sql)
     }
@@ -61,7 +61,7 @@ async function ensureAdmin({ kit, ask }: House, tenantId: string, roles: string[
   })
 }
 
-/** Whole or not at all: a reader never sees half a file. */
+/** Writes the file atomically, so that a reader never sees a part of it. */
 export function writeBootstrapFile(dataDirectory: string, content: object): string {
   const file = join(dataDirectory, 'bootstrap.json')
   writeFileSync(`${file}.new`, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600, flush: true })

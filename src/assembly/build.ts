@@ -1,4 +1,4 @@
-/** Builds the services as plain functions over the database: for the platform itself and for commands beside it. */
+/** Builds the services over the database, for the platform itself and for commands. */
 import { fileURLToPath } from 'node:url'
 import type { Config } from '../config.ts'
 import type { ContentTable } from '../kernel/backup/contents.ts'
@@ -22,22 +22,23 @@ import { createSignals, postgresTransport } from '../kernel/signals.ts'
 import { createWaits } from '../kernel/wait.ts'
 import { instancesOf, scopesOf } from './declared.ts'
 import { forgetFirstPasswords } from './first-password.ts'
+import { reloadFailed } from './log-messages.ts'
 import { inOrder } from './order.ts'
 import { version } from './version.ts'
 
 export interface House {
   kit: Kit
-  /** How to reach its database. */
+  /** The connection to its database. */
   connection: ConnectionOptions
   built: Map<string, BuiltService<unknown>>
   services: AnyService[]
   migrated: string[]
   ask<T>(contract: Contract<T>): T
-  /** After something may have been missed, or the whole database was restored, and the kernel has taken it up. */
+  /** Called after events may have been lost or the database was restored, once the kernel has reloaded its state. */
   onGap(listener: () => Promise<void>): void
-  /** What bootstrap.json tells is no longer true. */
-  onFirstThings(listener: () => void): void
-  /** Ends every wait, so that callers are answered before the doors close. */
+  /** Called when the credentials in bootstrap.json have changed. */
+  onBootstrapChange(listener: () => void): void
+  /** Ends every wait, so that waiting requests are answered before the listeners close. */
   beginStop(): void
   close(): Promise<void>
 }
@@ -49,11 +50,11 @@ export const migrationSources = (services: AnyService[]): MigrationSource[] => [
   ),
 ]
 
-/** Tables whose rows name contents of the blob store. */
+/** Returns the tables whose rows reference contents of the blob store. */
 export const contentTables = (services: AnyService[]): ContentTable[] =>
   services.flatMap(({ name, contents }) => (contents ? [{ schema: schemaOf(name), ...contents }] : []))
 
-/** Half of the connections are for transactions (kernel/db.ts); half of those for durable reactions. */
+/** A quarter of the connections: half of them are for transactions (kernel/db.ts), and half of those for event handlers. */
 const outboxWorkers = ({ databaseConnections }: Config) => Math.max(1, Math.floor(databaseConnections / 4))
 
 export async function buildHouse(options: {
@@ -61,7 +62,7 @@ export async function buildHouse(options: {
   connection: ConnectionOptions
   log: Log
   services: AnyService[]
-  /** Whose declarations hold, where that is not just the services (tests). */
+  /** Services whose declarations apply, if they are not the built ones (tests). */
   declared?: AnyService[]
   baseUrl: () => string
   now?: Clock
@@ -103,18 +104,18 @@ export async function buildHouse(options: {
     }
     const gapListeners: (() => Promise<void>)[] = []
     let open = true
-    const takeUp = async () => {
+    const reload = async () => {
       try {
         secrets.renew(await loadDataKey(db.sql, masterKey))
         await kit.jobs.reopen()
         for (const listener of gapListeners) await listener()
       } catch (error) {
         if (!open) return
-        log.error({ err: error }, 'a change of the whole database could not be taken up; trying again')
-        setTimeout(takeUp, 1000).unref()
+        reloadFailed(log, { err: error })
+        setTimeout(reload, 1000).unref()
       }
     }
-    kit.bus.onGap(takeUp)
+    kit.bus.onGap(reload)
     const built = new Map<string, BuiltService<unknown>>()
     for (const service of services) {
       const given = Object.fromEntries(
@@ -123,9 +124,9 @@ export async function buildHouse(options: {
       const settings = service.settings && config.of(service.settings)
       built.set(service.provides.name, service.build({ ...kit, settings }, given))
     }
-    const firstThingsListeners: (() => void)[] = []
+    const bootstrapListeners: (() => void)[] = []
     forgetFirstPasswords(kit, () => {
-      for (const listener of firstThingsListeners) listener()
+      for (const listener of bootstrapListeners) listener()
     })
     return {
       kit,
@@ -135,7 +136,7 @@ export async function buildHouse(options: {
       migrated,
       ask: <T>(contract: Contract<T>) => built.get(contract.name)?.api as T,
       onGap: (listener) => void gapListeners.push(listener),
-      onFirstThings: (listener) => void firstThingsListeners.push(listener),
+      onBootstrapChange: (listener) => void bootstrapListeners.push(listener),
       beginStop: () => stop.abort(ProcessStopping()),
       async close() {
         open = false

@@ -12,7 +12,7 @@ export interface Database {
 
 const postgresDirectory = (config: Config) => join(config.dataDirectory, 'postgres')
 
-/** Holds the data directory and brings up the database; a second process on the same directory is refused. */
+/** Locks the data directory and opens the database. A second process with the same directory is rejected. */
 export async function openDatabase(config: Config, log: Log): Promise<Database> {
   const lock = lockDirectory(config.dataDirectory)
   try {
@@ -38,8 +38,8 @@ export async function openDatabase(config: Config, log: Log): Promise<Database> 
   }
 }
 
-/** For a command beside a running platform: its database; without one, the database alone for as long as the command runs. */
-export async function borrowDatabase(config: Config, log: Log): Promise<Database> {
+/** Connects a command to the database of the running platform; if none runs, starts the database for the command. */
+export async function connectDatabase(config: Config, log: Log): Promise<Database> {
   if (!config.databaseUrl) {
     const connection = await connectEmbeddedPostgres(postgresDirectory(config))
     if (connection) return { connection, stop: async () => {} }

@@ -17,7 +17,7 @@ const build = () => ({ api: {} })
 const service = (name: string, declared: object) =>
   defineService({ name, provides: contract<object>(name), build, ...declared })
 
-test('what two services declare under one name is refused', () => {
+test('two services cannot declare the same name', () => {
   const instances = [defineInstance({ name: 'x', group: 'g', description: 'd' })]
   assert.throws(
     () => instancesOf([service('a', { instances }), service('b', { instances })]),
@@ -28,12 +28,12 @@ test('what two services declare under one name is refused', () => {
   assert.throws(() => scopesOf([service('a', { scopes: { 'rule:read': [] } })]), /scope rule:read is declared twice/)
 })
 
-test('scopes are held by roles that exist', () => {
+test('all roles that hold scopes exist', () => {
   for (const [scope, holders] of scopesOf(catalogue))
     for (const role of holders) assert.ok(role in builtInRoles, `${scope}: ${role}`)
 })
 
-test('a server whose operation asks for a scope that nobody declares does not start', async () => {
+test('a server does not start if an operation requires an undeclared scope', async () => {
   const log = await createLog({ level: 'silent', format: 'json' })
   const metrics = createMetrics()
   const http = createHttpServer({

@@ -3,7 +3,7 @@ import type { ConfigurationInstance } from '../kernel/configuration.ts'
 import type { AnyService } from '../kernel/define-service.ts'
 import { reservedInstances, reservedScopes } from './reserved.ts'
 
-/** Every service instance by its name, in the order of names. */
+/** Returns all service instances by name, sorted. */
 export function instancesOf(services: AnyService[]): ReadonlyMap<string, ConfigurationInstance> {
   const all: ConfigurationInstance[] = [...services.flatMap(({ instances = [] }) => instances), ...reservedInstances]
   const byName = new Map<string, ConfigurationInstance>()
@@ -14,7 +14,7 @@ export function instancesOf(services: AnyService[]): ReadonlyMap<string, Configu
   return byName
 }
 
-/** Every scope with the built-in roles that hold it, in the order of names. */
+/** Returns all scopes with the built-in roles that hold them, sorted. */
 export function scopesOf(services: AnyService[]): ReadonlyMap<string, readonly string[]> {
   const all = [...services.flatMap(({ scopes = {} }) => Object.entries(scopes)), ...Object.entries(reservedScopes)]
   const byName = new Map<string, readonly string[]>()

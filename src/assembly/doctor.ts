@@ -1,4 +1,4 @@
-/** Looks at everything that a start needs and says what to do about what is missing. Changes no data. */
+/** Checks everything that a start needs, and says what to do about problems. Changes no data. */
 import { accessSync, constants, existsSync, readFileSync, statfsSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
@@ -13,20 +13,20 @@ import type { Log } from '../kernel/log.ts'
 import { type Migration, readMigrations } from '../kernel/migrate.ts'
 import { loadMasterKey, readDataKey } from '../kernel/secrets.ts'
 import { migrationSources } from './build.ts'
-import { borrowDatabase } from './database.ts'
+import { connectDatabase } from './database.ts'
 
 export interface Finding {
-  /** `careful`: works, but not for long or not as well. */
-  state: 'good' | 'careful' | 'bad'
+  /** `warning`: it works, but not for long or not as well. */
+  state: 'ok' | 'warning' | 'error'
   what: string
-  /** For the operator. */
+  /** The advice for the operator. */
   todo?: string
 }
 
-const good = (what: string): Finding => ({ state: 'good', what })
-const careful = (what: string, todo: string): Finding => ({ state: 'careful', what, todo })
-const bad = (what: string, todo: string): Finding => ({ state: 'bad', what, todo })
-const reasonOf = (error: unknown) => (error as Error).message || String((error as { code?: unknown }).code ?? error)
+const ok = (what: string): Finding => ({ state: 'ok', what })
+const warning = (what: string, todo: string): Finding => ({ state: 'warning', what, todo })
+const problem = (what: string, todo: string): Finding => ({ state: 'error', what, todo })
+const reasonOf = (cause: unknown) => (cause as Error).message || String((cause as { code?: unknown }).code ?? cause)
 
 const nodeMajorMin = 24
 const postgresMin = 15
@@ -45,9 +45,9 @@ export async function* examine(config: Config, log: Log): AsyncGenerator<Finding
   if (!config.databaseUrl) {
     const programs = checkPrograms(config)
     yield programs
-    if (programs.state === 'bad') return
+    if (programs.state === 'error') return
     if (!existsSync(join(config.dataDirectory, 'postgres'))) {
-      yield good('There is no database yet: the first start makes it')
+      yield ok('There is no database yet: the first start creates it')
       return
     }
   }
@@ -56,8 +56,11 @@ export async function* examine(config: Config, log: Log): AsyncGenerator<Finding
 
 function checkRuntime(): Finding {
   const { node } = process.versions
-  if (Number.parseInt(node, 10) >= nodeMajorMin) return good(`Node.js ${node}`)
-  return bad(`Node.js ${node} is too old`, `Start Waypost with bin/waypost or npm, which bring Node.js ${nodeMajorMin}`)
+  if (Number.parseInt(node, 10) >= nodeMajorMin) return ok(`Node.js ${node}`)
+  return problem(
+    `Node.js ${node} is too old`,
+    `Start Waypost with bin/waypost or npm, which include Node.js ${nodeMajorMin}`,
+  )
 }
 
 function checkDataDirectory(directory: string): Finding {
@@ -65,21 +68,24 @@ function checkDataDirectory(directory: string): Finding {
   if (!status) {
     const parent = existingParent(directory)
     return isWritable(parent)
-      ? good(`The data directory ${directory} will be made`)
-      : bad(
-          `The data directory ${directory} cannot be made`,
-          `Make it, or name one in WAYPOST_DATA: ${parent} is not writable`,
+      ? ok(`The data directory ${directory} will be created`)
+      : problem(
+          `The data directory ${directory} cannot be created`,
+          `Create it, or set WAYPOST_DATA to another one: ${parent} is not writable`,
         )
   }
-  if (!status.isDirectory()) return bad(`${directory} is not a directory`, 'Name a directory in WAYPOST_DATA')
+  if (!status.isDirectory()) return problem(`${directory} is not a directory`, 'Set WAYPOST_DATA to a directory')
   if (!isWritable(directory))
-    return bad(`The data directory ${directory} is not writable`, `Run as its owner (uid ${status.uid}), or chown it`)
+    return problem(
+      `The data directory ${directory} is not writable`,
+      `Run as its owner (uid ${status.uid}), or chown it`,
+    )
   const us = process.getuid?.()
   if (us !== undefined && us !== 0 && status.uid !== us)
-    return bad(`The data directory ${directory} belongs to uid ${status.uid}`, 'Run as that user, or chown it')
+    return problem(`The data directory ${directory} belongs to uid ${status.uid}`, 'Run as that user, or chown it')
   if (status.mode & 0o022)
-    return careful(`Others may write into the data directory ${directory}`, `chmod 700 ${directory}`)
-  return good(`The data directory ${directory} is writable and ours`)
+    return warning(`Other users can write to the data directory ${directory}`, `chmod 700 ${directory}`)
+  return ok(`The data directory ${directory} is writable and belongs to this user`)
 }
 
 function isWritable(path: string): boolean {
@@ -94,12 +100,12 @@ function isWritable(path: string): boolean {
 const existingParent = (path: string): string => (existsSync(path) ? path : existingParent(dirname(path)))
 
 function checkDisk(directory: string): Finding {
-  const place = existingParent(directory)
-  const { bavail, bsize } = statfsSync(place)
+  const path = existingParent(directory)
+  const { bavail, bsize } = statfsSync(path)
   const gigabytes = (bavail * bsize) / 1e9
-  const what = `${gigabytes.toFixed(1)} GB are free at ${place}`
-  if (gigabytes < 0.1) return bad(what, 'Free some space: PostgreSQL stops when the disk is full')
-  return gigabytes < 1 ? careful(what, 'Free some space, or move the data directory (WAYPOST_DATA)') : good(what)
+  const what = `${gigabytes.toFixed(1)} GB are free at ${path}`
+  if (gigabytes < 0.1) return problem(what, 'Free some space: PostgreSQL stops when the disk is full')
+  return gigabytes < 1 ? warning(what, 'Free some space, or move the data directory (WAYPOST_DATA)') : ok(what)
 }
 
 function* checkSecretFiles(directory: string): Generator<Finding> {
@@ -107,8 +113,8 @@ function* checkSecretFiles(directory: string): Generator<Finding> {
   for (const [name, content] of Object.entries(secrets)) {
     const file = join(directory, name)
     const mode = (statSync(file, { throwIfNoEntry: false })?.mode ?? 0) & 0o777
-    if (mode & 0o077) yield bad(`Others may read ${file}, which holds ${content}`, `chmod 600 ${file}`)
-    else if (mode) yield good(`${name} is closed to others`)
+    if (mode & 0o077) yield problem(`Other users can read ${file}, which contains ${content}`, `chmod 600 ${file}`)
+    else if (mode) yield ok(`Other users cannot read ${name}`)
   }
 }
 
@@ -120,65 +126,65 @@ interface Running {
   health: HealthReport
 }
 
-/** The platform of this data directory, if one answers where bootstrap.json says. */
+/** Returns the running platform of this data directory, if one answers at the address in bootstrap.json. */
 async function findRunning(config: Config): Promise<Running | undefined> {
   try {
-    const told = JSON.parse(readFileSync(join(config.dataDirectory, 'bootstrap.json'), 'utf8')) as Running
-    const answer = await fetch(`${told.managementUrl}/health/ready`, { signal: AbortSignal.timeout(3000) })
+    const addresses = JSON.parse(readFileSync(join(config.dataDirectory, 'bootstrap.json'), 'utf8')) as Running
+    const answer = await fetch(`${addresses.managementUrl}/health/ready`, { signal: AbortSignal.timeout(3000) })
     const health = (await answer.json()) as HealthReport
-    return Array.isArray(health.checks) ? { ...told, health } : undefined
+    return Array.isArray(health.checks) ? { ...addresses, health } : undefined
   } catch {
     return undefined
   }
 }
 
 function* reportRunning(running: Running | undefined): Generator<Finding> {
-  if (!running) yield good('No platform of this data directory is running')
-  else if (running.health.status === 'ready') yield good(`The platform runs at ${running.baseUrl} and is ready`)
+  if (!running) yield ok('No platform with this data directory is running')
+  else if (running.health.status === 'ready') yield ok(`The platform runs at ${running.baseUrl} and is ready`)
   else {
     const problems = running.health.checks.filter(({ ok }) => !ok).map(({ name, problem }) => `${name}: ${problem}`)
     const why = problems.join('; ') || running.health.status
-    yield bad(`The platform at ${running.baseUrl} is not ready (${why})`, 'Look at its log')
+    yield problem(`The platform at ${running.baseUrl} is not ready (${why})`, 'Look at its log')
   }
 }
 
 async function checkPort(setting: string, host: string, port: number, ours: string | undefined): Promise<Finding> {
-  if (port === 0) return good(`${setting} is any free port`)
-  const problem = await new Promise<NodeJS.ErrnoException | undefined>((resolve) => {
+  if (port === 0) return ok(`${setting} uses any free port`)
+  const failure = await new Promise<NodeJS.ErrnoException | undefined>((resolve) => {
     const server = createServer()
     server.once('error', resolve)
     server.listen({ port, host, exclusive: true }, () => server.close(() => resolve(undefined)))
   })
-  if (!problem) return good(`Port ${port} (${setting}) is free`)
-  if (problem.code !== 'EADDRINUSE')
-    return bad(
-      `Port ${port} at ${host} cannot be opened: ${problem.message}`,
+  if (!failure) return ok(`Port ${port} (${setting}) is free`)
+  if (failure.code !== 'EADDRINUSE')
+    return problem(
+      `Port ${port} at ${host} cannot be opened: ${failure.message}`,
       `Choose another ${setting} or WAYPOST_HOST`,
     )
-  if (ours && portOf(ours) === port) return good(`Port ${port} (${setting}) is in use by this platform`)
-  return bad(`Port ${port} is in use by another program`, `Choose another ${setting}, or stop that program`)
+  if (ours && portOf(ours) === port) return ok(`Port ${port} (${setting}) is in use by this platform`)
+  return problem(`Port ${port} is in use by another program`, `Choose another ${setting}, or stop that program`)
 }
 
 const portOf = (url: string) => Number(new URL(url).port)
 
 function checkPrograms(config: Config): Finding {
   try {
-    return good(`The embedded server can be run: ${checkBinaries(join(config.dataDirectory, 'postgres'))}`)
+    return ok(`The embedded PostgreSQL can be run: ${checkBinaries(join(config.dataDirectory, 'postgres'))}`)
   } catch (error) {
-    return bad(
+    return problem(
       `The embedded PostgreSQL cannot be run: ${reasonOf(error)}`,
-      'Run npm install again, or name a server in WAYPOST_DATABASE_URL',
+      'Run npm install again, or set WAYPOST_DATABASE_URL to a server of your own',
     )
   }
 }
 
 async function* checkDatabase(config: Config, log: Log): AsyncGenerator<Finding> {
-  const where = config.databaseUrl ? 'Look at WAYPOST_DATABASE_URL and at the server' : 'Look at the reason above'
-  let database: Awaited<ReturnType<typeof borrowDatabase>>
+  const where = config.databaseUrl ? 'Check WAYPOST_DATABASE_URL and the server' : 'Look at the reason above'
+  let database: Awaited<ReturnType<typeof connectDatabase>>
   try {
-    database = await borrowDatabase(config, log)
+    database = await connectDatabase(config, log)
   } catch (error) {
-    yield bad(`The database cannot be started: ${reasonOf(error)}`, where)
+    yield problem(`The database cannot be started: ${reasonOf(error)}`, where)
     return
   }
   const pool = connect(database.connection, { max: 1, translate: false, name: 'waypost-doctor' })
@@ -190,21 +196,21 @@ async function* checkDatabase(config: Config, log: Log): AsyncGenerator<Finding>
         (select rolsuper from pg_roles where rolname = current_user) as "isSuperuser"`
     const after = systemClock().getTime()
     if (server!.major < postgresMin)
-      yield bad(`PostgreSQL ${server!.version} is too old`, `Use PostgreSQL ${postgresMin} or newer`)
-    else yield good(`The database answers: PostgreSQL ${server!.version}`)
+      yield problem(`PostgreSQL ${server!.version} is too old`, `Use PostgreSQL ${postgresMin} or newer`)
+    else yield ok(`The database answers: PostgreSQL ${server!.version}`)
     if (server!.isSuperuser)
-      yield careful(
-        `The platform works as ${server!.role}, a superuser of the database`,
+      yield warning(
+        `The platform connects as ${server!.role}, a superuser of the database`,
         config.databaseUrl
-          ? 'Make a role without superuser that owns the database, and name it in WAYPOST_DATABASE_URL (SECURITY.md)'
-          : 'Start the platform once: it hands the database over to a role of its own',
+          ? 'Create a role without superuser that owns the database, and use it in WAYPOST_DATABASE_URL (SECURITY.md)'
+          : 'Start the platform once: it gives the database to a role of its own',
       )
     yield checkClocks(server!.ms - (before + after) / 2, (after - before) / 2)
     const { catalogue } = await import('./catalogue.ts')
     yield* checkMigrations(await readApplied(pool), readMigrations(migrationSources(catalogue)))
     yield* checkMasterKey(config, pool)
   } catch (error) {
-    yield bad(`The database does not answer: ${reasonOf(error)}`, where)
+    yield problem(`The database does not answer: ${reasonOf(error)}`, where)
   } finally {
     await pool.end({ timeout: 2 })
     await database.stop()
@@ -213,10 +219,10 @@ async function* checkDatabase(config: Config, log: Log): AsyncGenerator<Finding>
 
 function checkClocks(offMs: number, doubtMs: number): Finding {
   const off = Math.max(0, Math.abs(offMs) - doubtMs)
-  if (off < 1000) return good('The clocks of the database and of this machine agree')
-  return careful(
+  if (off < 1000) return ok('The clocks of the database and of this machine agree')
+  return warning(
     `The clocks of the database and of this machine are ${(off / 1000).toFixed(1)} s apart`,
-    'Let NTP set both',
+    'Synchronize both with NTP',
   )
 }
 
@@ -226,14 +232,14 @@ function* checkMigrations(applied: Awaited<ReturnType<typeof readApplied>>, ours
     const mine = known.get(`${module}/${name}`)
     if (mine === checksum) continue
     if (mine === undefined)
-      yield bad(`The database has ${module}/${name}, which this version does not know`, 'Use the newer Waypost again')
-    else yield bad(`${module}/${name} differs from the one that was applied`, 'Use the Waypost that applied it')
+      yield problem(`The database has ${module}/${name}, which this version does not know`, 'Use the newer Waypost')
+    else yield problem(`${module}/${name} differs from the one that was applied`, 'Use the Waypost that applied it')
     return
   }
-  if (applied.length === ours.length) yield good('The tables are those of this version')
-  else if (applied.length === 0) yield good('The database is empty: the first start makes the tables')
+  if (applied.length === ours.length) yield ok('The database schema is that of this version')
+  else if (applied.length === 0) yield ok('The database is empty: the first start creates the tables')
   else
-    yield careful(
+    yield warning(
       `${ours.length - applied.length} migrations are missing`,
       'The next start applies them, or waypost migrate; make a backup first',
     )
@@ -245,13 +251,13 @@ async function* checkMasterKey(config: Config, pool: Pool): AsyncGenerator<Findi
   if (keys.length === 0) return
   const file = join(config.dataDirectory, 'keys', 'master.key')
   if (config.masterKey === undefined && !existsSync(file)) {
-    yield bad(`The master key is missing: ${file}`, 'Bring it back, set WAYPOST_MASTER_KEY, or restore a backup')
+    yield problem(`The master key is missing: ${file}`, 'Restore the file, set WAYPOST_MASTER_KEY, or restore a backup')
     return
   }
   try {
     await readDataKey(pool, loadMasterKey(config.masterKey, config.dataDirectory))
-    yield good('The master key opens the stored secrets')
+    yield ok('The master key opens the stored secrets')
   } catch (error) {
-    yield bad(reasonOf(error), 'Use the WAYPOST_MASTER_KEY or WAYPOST_DATA of before, or restore a backup')
+    yield problem(reasonOf(error), 'Use the previous WAYPOST_MASTER_KEY or WAYPOST_DATA, or restore a backup')
   }
 }

@@ -3,10 +3,10 @@ import type { Kit } from '../kernel/define-service.ts'
 
 export const adminName = 'admin'
 
-/** Where the first administrator's password is kept, sealed. */
+/** Returns the name under which the encrypted password of the first administrator is stored. */
 export const vaultName = (tenantId: string) => `bootstrap/${tenantId}/admin`
 
-/** Whoever changes the first administrator's password makes what we have kept of it untrue. */
+/** Deletes the stored password of the first administrator when that is changed. */
 export function forgetFirstPasswords({ bus, db, secrets }: Kit, changed: () => void) {
   bus.react('bootstrap.forget-password', PasswordChanged, async (sql, { tenantId, username }) => {
     if (username !== adminName) return

@@ -1,4 +1,4 @@
-/** What a browser finds first: where to go, whether the platform is well, and the API reference, all served from here. */
+/** The pages at `/` and `/docs`: links, the health of the platform, and the API reference, without external assets. */
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
@@ -38,7 +38,7 @@ const docsPage = page(
 function frontPage({ status, checks }: HealthReport): string {
   const rows = checks.map(
     ({ name, ok, ms }) =>
-      `<tr><th scope="row">${name}</th><td class="${ok ? 'ok' : 'bad'}">${ok ? `well (${ms} ms)` : 'not answering'}</td></tr>`,
+      `<tr><th scope="row">${name}</th><td class="${ok ? 'ok' : 'bad'}">${ok ? `ok (${ms} ms)` : 'failing'}</td></tr>`,
   )
   return page(
     'Waypost',
@@ -69,7 +69,7 @@ export function mountFrontPages(http: HttpServer, platform: { baseUrl(): string;
         .header('content-security-policy', securityPolicy)
         .send(await text()),
     )
-  // Read at each request: asked for by a few people, so nothing of it stays in memory.
+  // Read from disk on each request, because few people ask for it.
   const asset = (path: string, read: () => string | Buffer) =>
     app.get(path, (_, reply) =>
       reply

@@ -1,4 +1,4 @@
-/** The declared operations without a database: services are built on a kit that is never used, only their doors are asked. */
+/** Generates the API document without a database: builds the services on a kit that is never used, and mounts their routes. */
 import { loadConfig } from '../config.ts'
 import { noProxy } from '../kernel/client-address.ts'
 import type { BuiltService, Kit, Needs } from '../kernel/define-service.ts'
@@ -11,13 +11,13 @@ import { instancesOf, scopesOf } from './declared.ts'
 import { apiDocument } from './front-pages.ts'
 import { inOrder } from './order.ts'
 
-/** Declarations may be made on it (jobs, reactions, metrics); asking it for anything at all is a mistake. */
+/** A part of the kit that only accepts declarations (jobs, event handlers, metrics); any other call throws. */
 const unused = (name: string, declared: Record<string, () => unknown> = {}) =>
   new Proxy(declared, {
     get: (_, property) =>
       declared[String(property)] ??
       (() => {
-        throw new Error(`${name} is not there without a database`)
+        throw new Error(`${name} is not available without a database`)
       }),
   })
 const declaring = (...names: string[]) => Object.fromEntries(names.map((name) => [name, () => {}]))
@@ -27,7 +27,7 @@ export async function offlineApiDocument(baseUrl: string) {
   const metrics = createMetrics()
   const config = loadConfig({})
   const kit = {
-    // Further connections are opened when they are used.
+    // Further connections would be opened on first use.
     db: unused('the database', { open: () => unused('the database') }),
     bus: { ...declaring('hear', 'react', 'onGap') },
     members: { nodeId: '', ...declaring('leftovers', 'onJoin', 'onLeave', 'onReturn') },

@@ -1,16 +1,16 @@
 import type { AnyService, Needs } from '../kernel/define-service.ts'
 
-/** Who is asked is built first; a circle is a mistake in the plan. */
+/** Sorts services so that each is built after those that it needs; throws if they need each other. */
 export function inOrder(services: AnyService[]): AnyService[] {
   const byContract = new Map(services.map((service) => [service.provides.name, service]))
   const done: AnyService[] = []
   const visit = (service: AnyService, path: string[]) => {
     if (done.includes(service)) return
     if (path.includes(service.name))
-      throw new Error(`services need each other in a circle: ${[...path, service.name].join(' → ')}`)
+      throw new Error(`services need each other in a cycle: ${[...path, service.name].join(' → ')}`)
     for (const need of Object.values((service.needs ?? {}) as Needs)) {
       const provider = byContract.get(need.name)
-      if (!provider) throw new Error(`${service.name} needs ${need.name}, which nobody provides`)
+      if (!provider) throw new Error(`${service.name} needs ${need.name}, which no service provides`)
       visit(provider, [...path, service.name])
     }
     done.push(service)

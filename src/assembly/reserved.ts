@@ -1,8 +1,8 @@
-/** What belongs to services of the specification that are not here yet. Each part moves into its service's `index.ts` with it. */
+/** Names of services in the specification that are not implemented yet. Each part moves to the service's `index.ts` with it. */
 import { heldBy, scopes } from '../identity/contract.ts'
 import { type ConfigurationInstance, defineInstance } from '../kernel/configuration.ts'
 
-/** Doors by the names that WAYPOST_AUTH knows, with their roots (document 3, "Words and roots"). Nothing answers there yet. */
+/** APIs by their names in WAYPOST_AUTH, with their roots (document 3, "Words and roots"). They do not exist yet. */
 export const reservedDoors: Record<string, string[]> = {
   configuration: ['/ecr/api/v1'],
   command: ['/cex/api/v1', '/rci/api/v1'],
@@ -17,7 +17,7 @@ export const reservedDoors: Record<string, string[]> = {
 const reserved = (name: string, group: string, description: string) =>
   defineInstance({ name, group, description, urlPrefix: `/${name}` })
 
-/** Service instances that can be configured already. */
+/** Service instances that can already be configured. */
 export const reservedInstances: ConfigurationInstance[] = [
   reserved('am', 'Identity management', 'Asset manager'),
   reserved('asf', 'Data collection', 'Ingest pipelines'),
@@ -28,7 +28,7 @@ export const reservedInstances: ConfigurationInstance[] = [
 
 const existing = ['read', 'update', 'delete']
 
-/** The kinds of document 3, 2.9: create on the tenant, the rest on the action or trigger itself. */
+/** Returns the scopes of one kind of action or trigger (document 3, 2.9): create on the tenant, the others on the object itself. */
 const library = (kind: string) => ({
   ...scopes(`tenant:${kind}`, ['create'], heldBy.tenantAdmins),
   ...scopes(kind, existing, heldBy.tenantAdmins),
@@ -54,7 +54,7 @@ const triggers = [
   'cron',
 ]
 
-/** Scopes that roles can hold already. */
+/** Scopes that roles can already hold. */
 export const reservedScopes: Record<string, readonly string[]> = {
   ...scopes('vpnclient', ['create', ...existing], heldBy.tenantAdmins),
 

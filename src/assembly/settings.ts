@@ -1,4 +1,4 @@
-/** The settings that services declare. Only these light files are read for `waypost help` and `config`, not the services. */
+/** The settings of services. Only these small files are loaded for `waypost help` and `config`, not the services. */
 import { gatewaySettings } from '../gateway/settings.ts'
 import type { DeclaredSettings } from '../kernel/settings.ts'
 import { applicationsSettings } from '../services/applications/settings.ts'
@@ -6,7 +6,7 @@ import { binaryDataSettings } from '../services/binary-data/settings.ts'
 import { timeSeriesSettings } from '../services/time-series/settings.ts'
 import { trafficLogSettings } from '../services/traffic-log/settings.ts'
 
-/** By the name of the service. `buildHouse` refuses a service whose settings are missing here. */
+/** Settings by the name of the service. `buildHouse` rejects a service whose settings are missing here. */
 export const serviceSettings: Record<string, DeclaredSettings<unknown>> = {
   gateway: gatewaySettings,
   applications: applicationsSettings,

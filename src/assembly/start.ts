@@ -1,4 +1,4 @@
-/** Opens the house: database, migrations, services, doors; stops in reverse. */
+/** Starts the platform: database, migrations, services, listeners; stops in reverse order. */
 import type { AddressInfo } from 'node:net'
 import type { Config } from '../config.ts'
 import { Identity } from '../identity/contract.ts'
@@ -12,6 +12,7 @@ import { type Bootstrap, bootstrap } from './bootstrap.ts'
 import { buildHouse, type House } from './build.ts'
 import type { Database } from './database.ts'
 import { mountFrontPages } from './front-pages.ts'
+import { stopAfterFailedStartFailed } from './log-messages.ts'
 import { openDoors } from './open-doors.ts'
 import { reservedDoors } from './reserved.ts'
 
@@ -19,17 +20,15 @@ export interface Platform {
   house: House
   baseUrl: string
   managementUrl: string
-  /** Of the doors beside HTTP, under their names in bootstrap.json. */
+  /** Addresses of listeners other than HTTP, by their names in bootstrap.json. */
   addresses: Record<string, string>
   bootstrap: Bootstrap
   stop(): Promise<void>
 }
 
 /**
- * Opens everything in order, or closes what it has opened and throws.
- * @param opening the database, which comes up while this file and the services are read from disk
- * @param signal gives the start up at the next step
- * @param services instead of the catalogue's
+ * Opens everything in order; on failure closes what it has opened and throws. `opening` is the database, which starts while the services
+ * are loaded from disk. `signal` aborts the start at the next step. `services` replace those of the catalogue.
  */
 export async function startPlatform(
   config: Config,
@@ -38,8 +37,8 @@ export async function startPlatform(
   signal?: AbortSignal,
   services?: AnyService[],
 ): Promise<Platform> {
-  const reading = import('./catalogue.ts')
-  reading.catch(() => {}) // heard below, where the database can be closed
+  const loading = import('./catalogue.ts')
+  loading.catch(() => {}) // awaited below, where the database can be closed
   const closers: (() => Promise<void>)[] = []
   const stop = async () => {
     const errors: unknown[] = []
@@ -50,7 +49,7 @@ export async function startPlatform(
     const database = await opening
     closers.push(() => database.stop())
     signal?.throwIfAborted()
-    const { catalogue } = await reading
+    const { catalogue } = await loading
     const management = await listening('MANAGEMENT_PORT', config.managementPort, () =>
       openManagement(config.managementPort),
     )
@@ -87,7 +86,7 @@ export async function startPlatform(
     const periodic = createPeriodic({ db: kit.db.open({ max: 6, name: 'waypost-periodic' }), log })
     periodic.start([...kit.bulk.periodic, ...[...built.values()].flatMap((service) => service.periodic ?? [])])
     closers.push(() => periodic.stop())
-    const firstThings = await bootstrap(house)
+    const credentials = await bootstrap(house)
     signal?.throwIfAborted()
 
     const opened: OpenDoors[] = []
@@ -98,7 +97,7 @@ export async function startPlatform(
     const addresses = Object.assign({}, ...opened.map((door) => door.addresses)) as Record<string, string>
     await listening('PORT', config.port, () => http.listen({ host: config.host, port: config.port }))
     closers.push(() => http.close())
-    // Before HTTP: a WebSocket of a device would keep that door from closing.
+    // Close them before HTTP: a device's WebSocket would keep HTTP from closing.
     closers.push(closeDoors)
     if (!config.baseUrl) baseUrl = `http://${hostInUrl(config.host)}:${(http.app.server.address() as AddressInfo).port}`
     management.ready([
@@ -120,16 +119,16 @@ export async function startPlatform(
       baseUrl,
       managementUrl: management.url,
       addresses,
-      bootstrap: firstThings,
+      bootstrap: credentials,
       stop,
     }
   } catch (error) {
-    await stop().catch((problem) => log.warn({ err: problem }, 'closing after a failed start had a problem too'))
+    await stop().catch((problem) => stopAfterFailedStartFailed(log, { err: problem }))
     throw error
   }
 }
 
-/** The HTTP server with the routes of all services; it does not listen yet. */
+/** Creates the HTTP server with the routes of all services; it does not listen yet. */
 function createHttp(config: Config, log: Log, { kit, built, ask }: House, baseUrl: () => string): HttpServer {
   const doors = [...built.values()].flatMap((service) => service.http ?? [])
   const http = createHttpServer({

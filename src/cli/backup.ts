@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { contentTables } from '../assembly/build.ts'
 import { catalogue } from '../assembly/catalogue.ts'
-import { borrowDatabase } from '../assembly/database.ts'
+import { connectDatabase } from '../assembly/database.ts'
 import { version } from '../assembly/version.ts'
 import { loadConfig } from '../config.ts'
 import type { ContentTotals } from '../kernel/backup/manifest.ts'
@@ -12,13 +12,13 @@ import { createBlobs } from '../kernel/blobs/open.ts'
 import { monotonicMs, systemClock } from '../kernel/clock.ts'
 import { createLog } from '../kernel/log.ts'
 import { loadMasterKey } from '../kernel/secrets.ts'
-import { amount, occasionally, secondsSince, sentencesAbout, size, tell } from './sentences.ts'
+import { amount, describeContents, print, progressPrinter, secondsSince, size } from './output.ts'
 
 export const usage = `usage: waypost backup <file> [--force] [--with-files | --without-files]
 
-  --force          replace a file that is there
-  --with-files     with the contents of files and blobs: the default where they lie in the data directory
-  --without-files  without them: the default where they lie in an S3 store (WAYPOST_S3_URL)
+  --force          replace an existing file
+  --with-files     include the contents of files and blobs; the default if they are in the data directory
+  --without-files  leave them out; the default if they are in an S3 store (WAYPOST_S3_URL)
 `
 
 const options = {
@@ -27,7 +27,7 @@ const options = {
   'without-files': { type: 'boolean' },
 } as const
 
-/** Everything in the database, and the contents beside it, into one file, while the platform runs or not. */
+/** Writes the database and the contents of files and blobs to one file; the platform may be running. */
 export async function run(args: string[]): Promise<number> {
   let file: string | undefined
   let flags: {
@@ -38,7 +38,7 @@ export async function run(args: string[]): Promise<number> {
   try {
     const { values, positionals } = parseArgs({ args, allowPositionals: true, options })
     const isClear = !(values['with-files'] && values['without-files'])
-    if (!isClear) process.stderr.write('waypost: --with-files or --without-files, not both\n')
+    if (!isClear) process.stderr.write('waypost: give --with-files or --without-files, not both\n')
     if (isClear && positionals.length === 1) file = positionals[0]
     flags = values
   } catch (error) {
@@ -51,16 +51,18 @@ export async function run(args: string[]): Promise<number> {
 
   const config = loadConfig()
   if (!config.databaseUrl && !existsSync(join(config.dataDirectory, 'postgres'))) {
-    process.stderr.write(`waypost: there is no database in ${config.dataDirectory}; WAYPOST_DATA names its directory\n`)
+    process.stderr.write(
+      `waypost: there is no database in ${config.dataDirectory}; set WAYPOST_DATA to the data directory of the platform\n`,
+    )
     return 1
   }
   const { blobs } = config.platform
   const withFiles = !flags['without-files'] && (flags['with-files'] === true || !blobs.s3)
   const started = monotonicMs()
-  const database = await borrowDatabase(config, await createLog({ ...config.log, level: 'error' }))
+  const database = await connectDatabase(config, await createLog({ ...config.log, level: 'error' }))
   try {
     let rows = 0
-    const sayNow = occasionally()
+    const printProgress = progressPrinter()
     const made = await writeBackup({
       connection: database.connection,
       file,
@@ -73,24 +75,24 @@ export async function run(args: string[]): Promise<number> {
           blobs: createBlobs(blobs, systemClock),
           tables: contentTables(catalogue),
           progress: (count: number, bytes: number) =>
-            sayNow(() => `${amount(count, 'content')} of files and blobs so far, ${size(bytes)}`),
+            printProgress(() => `${amount(count, 'content')} of files and blobs so far, ${size(bytes)}`),
         },
       }),
       progress(table, added) {
         rows += added
-        sayNow(() => `${amount(rows, 'row')} so far, up to ${table}`)
+        printProgress(() => `${amount(rows, 'row')} so far, up to ${table}`)
       },
     })
-    tell(
+    print(
       `Wrote ${file}: ${amount(made.tables, 'table')}, ${amount(made.rows, 'row')}, ${size(made.fileBytes)} ` +
         `(${size(made.bytes)} unpacked), in ${secondsSince(started)}.`,
     )
-    tellContents(made.contents, blobs.s3 ? 'the S3 store' : 'the data directory')
-    tell(`Read back and verified. SHA-256 ${made.sha256}`)
-    tell('It holds the key that opens the stored secrets: keep it as safe as the data directory (its mode is 0600).')
+    printContents(made.contents, blobs.s3 ? 'the S3 store' : 'the data directory')
+    print(`Read back and verified. SHA-256 ${made.sha256}`)
+    print('It contains the key of the stored secrets: keep it as safe as the data directory (its mode is 0600).')
     const source =
       config.masterKey === undefined ? join(config.dataDirectory, 'keys', 'master.key') : 'WAYPOST_MASTER_KEY'
-    tell(`To restore it elsewhere, also keep the master key that shows who made it: ${source}.`)
+    print(`To restore it on another installation, also keep the master key that authenticates it: ${source}.`)
     return 0
   } catch (error) {
     process.stderr.write(`waypost: ${(error as Error).message}\n`)
@@ -100,11 +102,11 @@ export async function run(args: string[]): Promise<number> {
   }
 }
 
-function tellContents(contents: ContentTotals | undefined, place: string) {
-  if (contents) for (const sentence of sentencesAbout(contents)) tell(sentence)
+function printContents(contents: ContentTotals | undefined, place: string) {
+  if (contents) for (const sentence of describeContents(contents)) print(sentence)
   else
-    tell(
-      `The contents of files and blobs are not in it: they lie in ${place}, which needs a backup of its own` +
-        `${place === 'the S3 store' ? '; --with-files takes them in.' : '.'}`,
+    print(
+      `The backup does not include the contents of files and blobs: they are in ${place}, which needs its own backup` +
+        `${place === 'the S3 store' ? '; --with-files includes them.' : '.'}`,
     )
 }

@@ -1,6 +1,6 @@
 import { readSettings } from '../config.ts'
 
-/** Effective settings and where each came from; secrets are masked. */
+/** Prints the effective settings and their origin; secrets are masked. */
 export async function run(): Promise<number> {
   const rows = [...readSettings().values()].map(({ name, value, from, secret }) => {
     const shown = value === undefined ? '(unset)' : secret ? '********' : value

@@ -1,18 +1,18 @@
 import { parseArgs } from 'node:util'
 import { Identity } from '../identity/contract.ts'
-import { atTheHouse, UsageError } from './at-the-house.ts'
-import { tell } from './sentences.ts'
+import { print } from './output.ts'
+import { UsageError, withServices } from './with-services.ts'
 
-export const usage = `usage: waypost key <what> [--tenant default]
+export const usage = `usage: waypost key <action> [--tenant default]
 
-  list                                                API keys
-  create <name> [--user <name>] [--scope <scope>] …   an API key of the backend client, or of a user; shown once
+  list                                                list API keys
+  create <name> [--user <name>] [--scope <scope>] …   create an API key of the backend client or a user; it is shown once
          [--expires <ISO 8601>]
-  revoke <id>
-  rotate                                              a new signing key; nobody is logged out
+  revoke <id>                                         revoke an API key
+  rotate                                              create a new signing key; sessions and tokens stay valid
 `
 
-/** API keys and signing keys of a tenant, for the operator at the machine. */
+/** Manages API keys and signing keys of a tenant, for the operator. */
 export async function run(args: string[]): Promise<number> {
   const { values, positionals } = parseArgs({
     args,
@@ -24,9 +24,9 @@ export async function run(args: string[]): Promise<number> {
       expires: { type: 'string' },
     },
   })
-  const [what, name] = positionals
-  const needsName = what === 'create' || what === 'revoke'
-  if (!what || !['list', 'create', 'revoke', 'rotate'].includes(what) || (needsName && !name)) {
+  const [action, name] = positionals
+  const needsName = action === 'create' || action === 'revoke'
+  if (!action || !['list', 'create', 'revoke', 'rotate'].includes(action) || (needsName && !name)) {
     process.stderr.write(usage)
     return 2
   }
@@ -35,14 +35,14 @@ export async function run(args: string[]): Promise<number> {
     return 2
   }
   const { tenant } = values
-  return await atTheHouse(usage, async ({ ask }) => {
+  return await withServices(usage, async ({ ask }) => {
     const identity = ask(Identity)
     const realm = await identity.realm(tenant)
     if (!realm) throw new UsageError(`there is no tenant ${tenant}`)
-    switch (what) {
+    switch (action) {
       case 'list':
         for (const { id, name, owner, expiresAt } of await identity.operator.apiKeys(tenant))
-          tell(
+          print(
             [id, name, `${owner.type} ${owner.id}`, expiresAt ? `until ${expiresAt.toISOString()}` : '']
               .filter(Boolean)
               .join('  '),
@@ -50,11 +50,11 @@ export async function run(args: string[]): Promise<number> {
         return
       case 'revoke':
         await identity.operator.revokeApiKey(tenant, name!)
-        tell('Revoked.')
+        print('Revoked.')
         return
       case 'rotate':
         await identity.operator.rotateSigningKey(tenant)
-        tell(
+        print(
           `Tokens of tenant ${tenant} are signed with a new key from now on; those signed before stay valid until they expire.`,
         )
         return
@@ -67,7 +67,7 @@ export async function run(args: string[]): Promise<number> {
       ...(values.scope && { scopes: values.scope }),
       ...(values.expires && { expiresAt: values.expires }),
     })
-    tell(`API key ${made.id} of ${owner.type} ${values.user ?? owner.id}: ${made.key}`)
+    print(`API key ${made.id} of ${owner.type} ${values.user ?? owner.id}: ${made.key}`)
   })
 }
 

@@ -1,15 +1,15 @@
 import { migrationSources } from '../assembly/build.ts'
 import { catalogue } from '../assembly/catalogue.ts'
-import { borrowDatabase } from '../assembly/database.ts'
+import { connectDatabase } from '../assembly/database.ts'
 import { loadConfig } from '../config.ts'
 import { connect } from '../kernel/db.ts'
 import { createLog } from '../kernel/log.ts'
 import { migrate, readMigrations } from '../kernel/migrate.ts'
 
-/** Brings the database to this version's schema without opening a door: for upgrades in steps. */
+/** Upgrades the database schema to this version without opening listeners, for upgrades in steps. */
 export async function run(): Promise<number> {
   const config = loadConfig()
-  const database = await borrowDatabase(config, await createLog(config.log))
+  const database = await connectDatabase(config, await createLog(config.log))
   const pool = connect(database.connection, { max: 1 })
   try {
     const applied = await migrate(pool, readMigrations(migrationSources(catalogue)))

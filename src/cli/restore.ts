@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { contentTables, migrationSources } from '../assembly/build.ts'
 import { catalogue } from '../assembly/catalogue.ts'
-import { borrowDatabase } from '../assembly/database.ts'
+import { connectDatabase } from '../assembly/database.ts'
 import { type Config, loadConfig } from '../config.ts'
 import { authenticate, backupKeyOf, keyIdOf } from '../kernel/backup/authentication.ts'
 import { BackupError } from '../kernel/backup/format.ts'
@@ -12,16 +12,16 @@ import { monotonicMs, systemClock } from '../kernel/clock.ts'
 import { createLog } from '../kernel/log.ts'
 import { readMigrations } from '../kernel/migrate.ts'
 import { findMasterKey, loadMasterKey, readMasterKey } from '../kernel/secrets.ts'
-import { amount, occasionally, secondsSince, sentencesAbout, size, tell } from './sentences.ts'
+import { amount, describeContents, print, progressPrinter, secondsSince, size } from './output.ts'
 
 export const usage = `usage: waypost restore <file> [--yes | --check] [--without-files] [--key-file <file> | --unauthenticated]
 
-  --yes              replace the data that is there
-  --check            only verify the file; no database is needed
-  --without-files    bring back the rows alone: contents of files and blobs stay as they are
+  --yes              replace the existing data
+  --check            only verify the file; needs no database
+  --without-files    restore the rows only; contents of files and blobs are not changed
   --key-file <file>  the master key of the installation that made the backup (its keys/master.key, or a file with the text of
-                     its WAYPOST_MASTER_KEY), where it is not the one of this installation
-  --unauthenticated  restore a backup without knowing who made it: one of an older Waypost, or one whose key is lost
+                     its WAYPOST_MASTER_KEY), if that is another installation
+  --unauthenticated  restore a backup without checking who made it: of an older Waypost, or whose key is lost
 `
 
 const options = {
@@ -40,14 +40,14 @@ interface Flags {
   unauthenticated?: boolean | undefined
 }
 
-/** Brings a backup back, whole or not at all, while the platform runs or not. */
+/** Restores a backup completely or not at all; the platform may be running. */
 export async function run(args: string[]): Promise<number> {
   let file: string | undefined
   let flags: Flags = {}
   try {
     const { values, positionals } = parseArgs({ args, allowPositionals: true, options })
     const isClear = !(values['key-file'] !== undefined && values.unauthenticated)
-    if (!isClear) process.stderr.write('waypost: --key-file or --unauthenticated, not both\n')
+    if (!isClear) process.stderr.write('waypost: give --key-file or --unauthenticated, not both\n')
     if (isClear && positionals.length === 1) file = positionals[0]
     flags = values
   } catch (error) {
@@ -69,17 +69,17 @@ async function check(file: string, flags: Flags): Promise<number> {
   const key = keyFor(loadConfig(), flags)
   const verified = await verifyBackup(file)
   describe(file, verified)
-  tell('Every checksum matches.')
-  if (key === 'none') tell('Who made it was not checked.')
-  else if (!key) tell('Who made it was not checked: there is no master key here. --key-file names one.')
+  print('Every checksum matches.')
+  if (key === 'none') print('Its origin was not checked.')
+  else if (!key) print('Its origin was not checked: this installation has no master key. Name one with --key-file.')
   else {
     authenticate(file, verified, key)
-    tell(`It was made with the master key ${keyIdOf(key)}.`)
+    print(`It was made with the master key ${keyIdOf(key)}.`)
   }
   return 0
 }
 
-/** Undefined where this installation has no key yet. */
+/** Returns undefined if this installation has no key yet. */
 function keyFor({ masterKey, dataDirectory }: Config, flags: Flags): Buffer | 'none' | undefined {
   if (flags.unauthenticated) return 'none'
   const file = flags['key-file']
@@ -90,20 +90,20 @@ function keyFor({ masterKey, dataDirectory }: Config, flags: Flags): Buffer | 'n
 async function restore(file: string, flags: Flags): Promise<number> {
   const config = loadConfig()
   const started = monotonicMs()
-  // Before a database is started, or even made, for a file that is of no use.
+  // Verify before a database is started or created for an unusable file.
   const authentication = keyFor(config, flags)
   const verified = await verifyBackup(file)
   describe(file, verified)
   if (!authentication)
     throw new BackupError(
-      `There is no master key in ${config.dataDirectory} that could show who made the backup: name the key of the installation ` +
+      `There is no master key in ${config.dataDirectory} to check the origin of the backup: name the key of the installation ` +
         'that made it with --key-file, or restore it with --unauthenticated',
     )
-  if (authentication === 'none') tell('Who made it is not checked, as you asked.')
+  if (authentication === 'none') print('Its origin is not checked, as requested.')
   else authenticate(file, verified, authentication)
-  const database = await borrowDatabase(config, await createLog({ ...config.log, level: 'error' }))
+  const database = await connectDatabase(config, await createLog({ ...config.log, level: 'error' }))
   try {
-    const sayNow = occasionally()
+    const printProgress = progressPrinter()
     let tables = 0
     const result = await restoreBackup({
       connection: database.connection,
@@ -118,42 +118,45 @@ async function restore(file: string, flags: Flags): Promise<number> {
           blobs: createBlobs(config.platform.blobs, systemClock),
           tables: contentTables(catalogue),
           progress: (count: number, bytes: number) =>
-            sayNow(() => `${amount(count, 'content')} of files and blobs so far, ${size(bytes)}`),
+            printProgress(() => `${amount(count, 'content')} of files and blobs so far, ${size(bytes)}`),
         },
       }),
       progress(table) {
         tables++
-        sayNow(() => `${amount(tables, 'table')} so far, up to ${table}`)
+        printProgress(() => `${amount(tables, 'table')} so far, up to ${table}`)
       },
     })
     if (result.existingData) return refuse(result.existingData)
-    tell(`Restored ${amount(result.tables, 'table')}, ${amount(result.rows, 'row')}, in ${secondsSince(started)}.`)
-    tellStored(result, config.platform.blobs.s3 ? 'the S3 store' : config.platform.blobs.directory)
-    if (result.upgraded.length > 0) tell(`Then applied ${result.upgraded.join(', ')}.`)
-    tell('A running platform takes it up now and writes bootstrap.json anew; a stopped one does at its next start.')
+    print(`Restored ${amount(result.tables, 'table')}, ${amount(result.rows, 'row')}, in ${secondsSince(started)}.`)
+    printStored(result, config.platform.blobs.s3 ? 'the S3 store' : config.platform.blobs.directory)
+    if (result.upgraded.length > 0) print(`Then applied ${result.upgraded.join(', ')}.`)
+    print(
+      'A running platform uses the restored data now and rewrites bootstrap.json; a stopped one does so at its next start.',
+    )
     return 0
   } finally {
     await database.stop()
   }
 }
 
-function tellStored({ contents, stored }: RestoreResult, place: string) {
+function printStored({ contents, stored }: RestoreResult, place: string) {
   if (stored)
-    tell(
+    print(
       `Wrote ${amount(stored.written, 'content')} of files and blobs to ${place}` +
-        `${stored.kept > 0 ? `; ${amount(stored.kept, 'content')} lay there already.` : '.'}`,
+        `${stored.kept > 0 ? `; kept ${amount(stored.kept, 'content')} that the store already had.` : '.'}`,
     )
-  else if (contents) tell('Contents of files and blobs were left out.')
-  else tell(`Contents of files and blobs were not in the backup; what lies in ${place} was left as it is.`)
+  else if (contents) print('Contents of files and blobs were left out.')
+  else print(`Contents of files and blobs were not in the backup; ${place} was not changed.`)
 }
 
 function describe(file: string, { manifest, tables, rows, fileBytes, sha256, contents }: Verified) {
-  tell(
+  print(
     `${file}: made by Waypost ${manifest.program} with PostgreSQL ${manifest.postgres} at ${manifest.createdAt}, ` +
       `${amount(tables, 'table')}, ${amount(rows, 'row')}, ${size(fileBytes)}.`,
   )
-  for (const sentence of contents ? sentencesAbout(contents) : ['Without contents of files and blobs.']) tell(sentence)
-  tell(`SHA-256 ${sha256}`)
+  for (const sentence of contents ? describeContents(contents) : ['Without contents of files and blobs.'])
+    print(sentence)
+  print(`SHA-256 ${sha256}`)
 }
 
 function refuse(existingData: NonNullable<RestoreResult['existingData']>): number {

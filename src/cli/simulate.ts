@@ -1,6 +1,6 @@
 import { loadConfig } from '../config.ts'
 import { monotonicMs, sleep } from '../kernel/clock.ts'
-import { amount, tell } from './sentences.ts'
+import { amount, print } from './output.ts'
 import { createDevice, type Device } from './simulate/device.ts'
 import { OptionError, readOptions, type SimulateOptions, usage } from './simulate/options.ts'
 import { prepare, readBootstrap, SimulationError } from './simulate/platform.ts'
@@ -10,10 +10,10 @@ import { listenForStop } from './stop-request.ts'
 export { usage }
 
 const lineEveryMs = 5000
-/** Connections begun in a tenth of a second. */
+/** Connections started in each tenth of a second. */
 const startsAtOnce = 50
 
-/** Simulated devices until a signal comes. */
+/** Runs simulated devices until a signal. */
 export async function run(args: string[]): Promise<number> {
   const stopSignal = listenForStop().received
   try {
@@ -29,15 +29,15 @@ export async function run(args: string[]): Promise<number> {
 async function simulate(options: SimulateOptions, stopSignal: Promise<unknown>) {
   const bootstrap = readBootstrap(loadConfig().dataDirectory)
   const address = options.url ?? (bootstrap.mqttUrl ? new URL(bootstrap.mqttUrl) : undefined)
-  if (!address) throw new SimulationError('bootstrap.json names no MQTT address; give one with --url')
-  const { versionName, endpoints, introduce } = await prepare(bootstrap, options.application, options.devices)
-  tell(
+  if (!address) throw new SimulationError('bootstrap.json has no MQTT address; give one with --url')
+  const { versionName, endpoints, createToken } = await prepare(bootstrap, options.application, options.devices)
+  print(
     `${amount(options.devices, 'device')} of ${versionName} connect to ${address.protocol}//${address.host}, ` +
       `${options.rate} messages/s each. Ctrl-C stops.`,
   )
 
   const statistics = createStatistics()
-  const troubles = onceEach()
+  const printError = errorPrinter()
   const devices = endpoints.map((endpoint, index) =>
     createDevice({
       number: index + 1,
@@ -47,8 +47,8 @@ async function simulate(options: SimulateOptions, stopSignal: Promise<unknown>) 
       everySeconds: 1 / options.rate,
       reconnectEverySeconds: options.reconnectEverySeconds,
       statistics,
-      onTrouble: (what) => troubles(`${endpoint.endpointId}: `, what),
-      onStranger: () => introduce(endpoint),
+      onError: (what) => printError(`${endpoint.endpointId}: `, what),
+      onUnknownToken: () => createToken(endpoint),
     }),
   )
   let running = true
@@ -58,31 +58,31 @@ async function simulate(options: SimulateOptions, stopSignal: Promise<unknown>) 
   ]).then(() => {
     running = false
   })
-  const starting = startGently(devices, () => running)
+  const starting = startInBatches(devices, () => running)
 
   const connected = () => devices.filter((device) => device.isConnected()).length
   let since = monotonicMs()
   const lines = setInterval(() => {
     const now = monotonicMs()
-    tell(statistics.line(connected(), devices.length, (now - since) / 1000))
+    print(statistics.line(connected(), devices.length, (now - since) / 1000))
     since = now
   }, lineEveryMs)
   await ended
   clearInterval(lines)
   await starting
   await Promise.all(devices.map((device) => device.stop()))
-  tell(`Stopped: ${totalsText(statistics.totals())}.`)
+  print(`Stopped: ${totalsText(statistics.totals())}.`)
 }
 
-async function startGently(devices: Device[], goOn: () => boolean) {
-  for (let from = 0; from < devices.length && goOn(); from += startsAtOnce) {
+async function startInBatches(devices: Device[], isRunning: () => boolean) {
+  for (let from = 0; from < devices.length && isRunning(); from += startsAtOnce) {
     for (const device of devices.slice(from, from + startsAtOnce)) device.start()
     if (from + startsAtOnce < devices.length) await sleep(100)
   }
 }
 
-/** The same trouble of many devices is said once, until another comes. */
-function onceEach() {
+/** Prints errors of devices; an error that many devices share is printed once, until another one occurs. */
+function errorPrinter() {
   let last = ''
   return (who: string, what: string) => {
     if (what === last) return

@@ -5,19 +5,20 @@ import { type Config, loadConfig } from '../config.ts'
 import { sleep } from '../kernel/clock.ts'
 import { collectSeldom } from '../kernel/heap.ts'
 import { createLog, type Log } from '../kernel/log.ts'
+import { bootstrapWriteFailed, stopTimedOut } from './log-messages.ts'
 import { listenForStop, type StopRequest } from './stop-request.ts'
 
 const stopLimitMs = 9_500
-/** A step of the start that waits (for a lock, for a server that does not answer) is given up after this time. */
+/** A start that waits for a lock or a server is abandoned this long after the signal. */
 const abortLimitMs = 1_000
 
-/** Runs until a signal; what was acknowledged is finished first. */
+/** Runs the platform until a signal; acknowledged work is finished first. */
 export async function run(): Promise<number> {
   const stop = listenForStop()
   const config = loadConfig()
   const log = await createLog(config.log)
-  // Exits here: a timer or connection that is left open must not keep the process, and while Node removes the signal handlers
-  // of a process that ends by itself, a repeated signal would kill it.
+  // Exit explicitly: an open timer or connection must not keep the process alive. While Node removes the signal handlers of a process
+  // that ends by itself, a repeated signal would kill it.
   process.exit(await serve(config, log, stop))
 }
 
@@ -43,7 +44,7 @@ async function serve(config: Config, log: Log, stop: StopRequest): Promise<numbe
   return 0
 }
 
-/** Reads the services from disk while the database comes up. */
+/** Loads the services from disk while the database starts. */
 async function start(config: Config, log: Log, opening: Promise<Database>, signal: AbortSignal): Promise<Platform> {
   const { startPlatform } = await import('../assembly/start.ts').catch(async (error) => {
     await (await opening).stop()
@@ -52,21 +53,21 @@ async function start(config: Config, log: Log, opening: Promise<Database>, signa
   return await startPlatform(config, log, opening, signal)
 }
 
-/** Ends a start that was interrupted. Nothing was acknowledged yet, so that closing the database is enough. */
+/** Ends an interrupted start. Nothing has been acknowledged yet, so closing the database is enough. */
 async function giveUp(log: Log, opening: Promise<Database>, stop: StopRequest): Promise<number> {
   log.info(`${await stop.received}: stopping before the start is complete`)
   const closing = opening.then(
     (database) => database.stop(),
-    () => {}, // it never opened: there is nothing to close
+    () => {}, // it was never opened
   )
   await withinLimit(log, closing)
   return 0
 }
 
-/** Ends the process with status 1 when stopping takes too long. */
+/** Exits with status 1 if stopping takes too long. */
 async function withinLimit(log: Log, stopping: Promise<void>) {
   const overdue = setTimeout(() => {
-    log.error('stopping took too long; what was not acknowledged is given up')
+    stopTimedOut(log)
     process.exit(1)
   }, stopLimitMs)
   await stopping
@@ -75,14 +76,12 @@ async function withinLimit(log: Log, stopping: Promise<void>) {
 
 /** Writes bootstrap.json, keeps it current and logs the addresses. */
 function announce(config: Config, log: Log, { baseUrl, managementUrl, addresses, house, bootstrap: first }: Platform) {
-  const write = (firstThings: Bootstrap) =>
-    writeBootstrapFile(config.dataDirectory, { baseUrl, ...addresses, managementUrl, ...firstThings })
+  const write = (credentials: Bootstrap) =>
+    writeBootstrapFile(config.dataDirectory, { baseUrl, ...addresses, managementUrl, ...credentials })
   const file = write(first)
   const writeAgain = async () => void write(await bootstrap(house))
-  house.onGap(writeAgain) // a restore beneath us brings other credentials
-  house.onFirstThings(
-    () => void writeAgain().catch((error) => log.error({ err: error }, 'bootstrap.json is not current')),
-  )
+  house.onGap(writeAgain) // a restore changes the credentials
+  house.onBootstrapChange(() => void writeAgain().catch((error) => bootstrapWriteFailed(log, { err: error })))
   log.info(`Waypost serves at ${baseUrl}  (API reference ${baseUrl}/docs, health ${managementUrl}/health/ready)`)
   const doors = Object.values(addresses)
   if (doors.length > 0) log.info(`Devices connect to ${doors.join(', ')} and ${baseUrl}/kp1/…`)

@@ -10,9 +10,8 @@ export interface StopRequest {
 const repeatMs = 1000
 
 /**
- * Listens for SIGTERM, SIGINT and SIGHUP for the rest of the process's life. One Ctrl-C arrives several times, because npm
- * forwards what the terminal has already sent to the whole group: repeats are ignored, and only a SIGINT that comes more
- * than a second after the first signal ends the process at once.
+ * Listens for SIGTERM, SIGINT and SIGHUP. One Ctrl-C arrives several times, because npm forwards what the terminal has sent to the whole
+ * group; repeats are ignored. A SIGINT more than a second after the first signal ends the process at once.
  */
 export function listenForStop(): StopRequest {
   const controller = new AbortController()

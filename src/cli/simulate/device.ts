@@ -1,4 +1,4 @@
-/** One simulated device: sends samples, answers commands, applies configurations, loses its connection now and then. */
+/** One simulated device: sends samples, answers commands, applies configurations and sometimes loses its connection. */
 import { monotonicMs, systemClock } from '../../kernel/clock.ts'
 import { type Link, openLink } from './link.ts'
 import type { Statistics } from './statistics.ts'
@@ -10,27 +10,27 @@ export interface DeviceOptions {
   versionName: string
   endpointId: string
   token: string
-  /** Between samples; a configuration with `reportEverySeconds` changes it. */
+  /** Interval of samples; a configuration with `reportEverySeconds` changes it. */
   everySeconds: number
-  /** Between reconnections on average; 0: none. */
+  /** Average interval of reconnections; 0 for none. */
   reconnectEverySeconds: number
   statistics: Statistics
-  /** The platform said no, or is not to be reached. */
-  onTrouble(what: string): void
-  /** The token is not known (any more): resolves when it is. */
-  onStranger(): Promise<void>
+  /** Called when the platform rejects something or cannot be reached. */
+  onError(what: string): void
+  /** Called when the token is unknown; resolves when it is known. */
+  onUnknownToken(): Promise<void>
 }
 
 export interface Device {
   start(): void
   isConnected(): boolean
-  /** No more samples; what was sent is acknowledged or given up after a while. */
+  /** Stops sending samples, and waits a while for acknowledgements. */
   stop(): Promise<void>
 }
 
 const backOffFirstMs = 1000
 const backOffMostMs = 30_000
-const goodbyeMs = 2000
+const drainMs = 2000
 
 /** The state of one device. */
 interface State {
@@ -42,7 +42,7 @@ interface State {
   requestId: number
   failures: number
   connectedBefore: boolean
-  introduced: boolean
+  tokenRequested: boolean
   sampling: NodeJS.Timeout | undefined
   interruption: NodeJS.Timeout | undefined
   retry: NodeJS.Timeout | undefined
@@ -58,7 +58,7 @@ export function createDevice(options: DeviceOptions): Device {
     requestId: 0,
     failures: 0,
     connectedBefore: false,
-    introduced: false,
+    tokenRequested: false,
     sampling: undefined,
     interruption: undefined,
     retry: undefined,
@@ -73,7 +73,7 @@ export function createDevice(options: DeviceOptions): Device {
 async function stop(state: State) {
   state.stopped = true
   for (const timer of [state.sampling, state.interruption, state.retry]) clearTimeout(timer)
-  const deadline = monotonicMs() + goodbyeMs
+  const deadline = monotonicMs() + drainMs
   while (state.link && state.link.pending() > 0 && monotonicMs() < deadline)
     await new Promise((done) => setTimeout(done, 10))
   state.link?.disconnect()
@@ -89,7 +89,7 @@ async function connect(state: State) {
       url: options.url,
       clientId: options.endpointId,
       onMessage: (topic, payload) =>
-        void receive(state, topic, payload).catch((error) => options.onTrouble(error.message)),
+        void receive(state, topic, payload).catch((error) => options.onError(error.message)),
       onClose: (why) => lost(state, why),
     })
     if (state.stopped) return opened.disconnect()
@@ -101,14 +101,14 @@ async function connect(state: State) {
       state.interruption = setTimeout(interrupt, options.reconnectEverySeconds * 1000 * (0.5 + Math.random()), state)
   } catch (error) {
     options.statistics.count('errors')
-    options.onTrouble((error as Error).message)
+    options.onError((error as Error).message)
     lost(state)
   }
 }
 
 function lost(state: State, why?: string) {
   const expected = why === undefined || why === 'dropped' || why === 'disconnected'
-  if (!expected && !state.stopped) state.options.onTrouble(why)
+  if (!expected && !state.stopped) state.options.onError(why)
   state.link = undefined
   clearTimeout(state.sampling)
   clearTimeout(state.interruption)
@@ -155,10 +155,10 @@ async function rejected(state: State, payload: Buffer) {
     reasonPhrase?: string
   }
   state.options.statistics.count('errors')
-  state.options.onTrouble(`${statusCode} ${reasonPhrase}`)
-  if (statusCode !== 401 || state.introduced) return
-  state.introduced = true
-  await state.options.onStranger()
+  state.options.onError(`${statusCode} ${reasonPhrase}`)
+  if (statusCode !== 401 || state.tokenRequested) return
+  state.tokenRequested = true
+  await state.options.onUnknownToken()
 }
 
 async function execute(state: State, type: string, commands: unknown) {
@@ -174,7 +174,7 @@ async function execute(state: State, type: string, commands: unknown) {
   if (type === 'reboot') state.link?.drop()
 }
 
-/** `config/json[/<name>][/<request id>]/status` is answered at `applied/json[/<name>]`. */
+/** Applies a configuration. `config/json[/<name>][/<request id>]/status` is answered at `applied/json[/<name>]`. */
 async function applyConfiguration(state: State, extension: string, path: string[], body: unknown) {
   const { configId, config } = (body ?? {}) as { configId?: string; config?: { reportEverySeconds?: unknown } | null }
   if (!configId) return

@@ -1,10 +1,10 @@
-/** A connection of a simulated device: just enough of MQTT 3.1.1 to publish with QoS 1 and to hear what comes. */
+/** An MQTT 3.1.1 connection of a simulated device: publishes with QoS 1 and receives messages. */
 import net from 'node:net'
 import tls from 'node:tls'
 import mqtt from 'mqtt-packet'
 
 export interface LinkOptions {
-  /** `mqtt://` or `mqtts://`, with user name and password where the tenant asks for them. */
+  /** `mqtt://` or `mqtts://`, with user name and password if the tenant requires them. */
   url: URL
   clientId: string
   onMessage(topic: string, payload: Buffer): void
@@ -12,13 +12,13 @@ export interface LinkOptions {
 }
 
 export interface Link {
-  /** Resolves when the platform has acknowledged it. */
+  /** Resolves when the platform has acknowledged the message. */
   publish(topic: string, payload: string): Promise<void>
-  /** Says goodbye; what is not acknowledged yet stays so. */
+  /** Sends DISCONNECT and closes the connection. */
   disconnect(): void
-  /** As a device that lost its power. */
+  /** Closes the connection without DISCONNECT, like a device that lost its power. */
   drop(): void
-  /** Sent and not acknowledged. */
+  /** Returns the number of messages that are sent and not acknowledged. */
   pending(): number
 }
 

@@ -6,25 +6,25 @@ export interface SimulateOptions {
   application: string
   url: URL | undefined
   reconnectEverySeconds: number
-  /** Undefined: until a signal. */
+  /** Undefined to run until a signal. */
   seconds: number | undefined
 }
 
 export const usage = `usage: waypost simulate [--devices 10] [options]
 
-  --devices <n>           how many devices, 1 to 10000; 10 when not given
-  --rate <n>              messages a second of each device, 0.001 to 100; 0.2 when not given
-  --application <name>    the application of their endpoints, made when it is not there; simulator when not given
-  --url <address>         mqtt://[user:password@]host[:port] or mqtts://…; the one in bootstrap.json when not given
-  --reconnect-every <s>   seconds on average until a device loses its connection and comes back; 300, 0 is never
-  --seconds <s>           stop after so long; without it Ctrl-C does
+  --devices <n>           number of devices, 1 to 10000; default 10
+  --rate <n>              messages per second of each device, 0.001 to 100; default 0.2
+  --application <name>    application of their endpoints, created if missing; default simulator
+  --url <address>         mqtt://[user:password@]host[:port] or mqtts://…; default: the one in bootstrap.json
+  --reconnect-every <s>   average seconds between reconnections of a device; default 300, 0 for none
+  --seconds <s>           stop after this time; default: run until Ctrl-C
 
 Devices send temperature, humidity, battery and location, answer commands (a "reboot" makes them reconnect), and apply
-configurations ({"reportEverySeconds": 1} changes their pace). The credentials are those of bootstrap.json in the data
+configurations ({"reportEverySeconds": 1} changes their interval). The credentials are those of bootstrap.json in the data
 directory (WAYPOST_DATA).
 `
 
-/** A mistake of whoever typed. */
+/** A mistake in the options. */
 export class OptionError extends Error {
   override readonly name = 'OptionError'
 }

@@ -1,4 +1,4 @@
-/** Makes what the simulated devices need, through the API; what is there already stays. */
+/** Creates the application and endpoints of the simulated devices through the API, unless they exist. */
 import { createHmac } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ export interface Bootstrap {
   default: { tenantId: string; backendClient: { id: string; secret: string } }
 }
 
-/** Said in one line. */
+/** An error that is printed in one line. */
 export class SimulationError extends Error {
   override readonly name = 'SimulationError'
 }
@@ -21,7 +21,7 @@ export function readBootstrap(dataDirectory: string): Bootstrap {
     return JSON.parse(readFileSync(file, 'utf8'))
   } catch (error) {
     throw new SimulationError(
-      `${file} cannot be read (${(error as NodeJS.ErrnoException).code ?? 'not JSON'}): start the platform first; WAYPOST_DATA names its data directory`,
+      `${file} cannot be read (${(error as NodeJS.ErrnoException).code ?? 'not JSON'}): start the platform first, and set WAYPOST_DATA to its data directory`,
     )
   }
 }
@@ -34,8 +34,8 @@ export interface SimulatedEndpoint {
 export interface Prepared {
   versionName: string
   endpoints: SimulatedEndpoint[]
-  /** A token that the platform does not know, though its endpoint is there. */
-  introduce(endpoint: SimulatedEndpoint): Promise<void>
+  /** Creates the token of an endpoint that exists without it. */
+  createToken(endpoint: SimulatedEndpoint): Promise<void>
 }
 
 const versionSuffix = 'v1'
@@ -62,7 +62,7 @@ export async function prepare(bootstrap: Bootstrap, application: string, devices
   return {
     versionName,
     endpoints,
-    introduce: async ({ endpointId, token }) =>
+    createToken: async ({ endpointId, token }) =>
       void (await ask(
         'POST',
         `/api/v1/endpoints/${endpointId}/tokens`,
@@ -72,7 +72,7 @@ export async function prepare(bootstrap: Bootstrap, application: string, devices
   }
 }
 
-/** The same token each time, that nobody can guess who does not know the secret of the backend client. */
+/** Returns an endpoint with a token that is the same each time, and unguessable without the secret of the backend client. */
 function endpointOf({ default: realm }: Bootstrap, application: string, number: number): SimulatedEndpoint {
   const endpointId = `${application}-${String(number).padStart(4, '0')}`
   const token = createHmac('sha256', realm.backendClient.secret).update(endpointId).digest('hex').slice(0, 24)
@@ -127,7 +127,7 @@ function createAsk({ baseUrl, default: realm }: Bootstrap): Ask {
     try {
       response = await fetch(baseUrl + path, init)
     } catch {
-      throw new SimulationError(`there is no answer from ${baseUrl}; is the platform running?`)
+      throw new SimulationError(`no answer from ${baseUrl}; is the platform running?`)
     }
     const text = await response.text()
     if (!expected.includes(response.status))

@@ -1,5 +1,5 @@
-/** What happened, for the line that is printed every few seconds. */
-import { amount } from '../sentences.ts'
+/** Counts what happened, for the line that is printed every few seconds. */
+import { amount } from '../output.ts'
 
 export interface Counts {
   acknowledged: number
@@ -11,14 +11,14 @@ export interface Counts {
 
 export interface Statistics {
   count(what: keyof Counts): void
-  /** How long a message took to be acknowledged. */
+  /** Records how long the acknowledgement of a message took. */
   took(milliseconds: number): void
-  /** Since the line before. */
+  /** Returns a line about the time since the previous line. */
   line(connected: number, devices: number, seconds: number): string
   totals(): Counts
 }
 
-/** Enough for a quantile, however many messages there are. */
+/** Limits the recorded times; enough for quantiles. */
 const keptTimes = 10_000
 
 export function createStatistics(): Statistics {

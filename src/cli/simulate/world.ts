@@ -1,4 +1,4 @@
-/** What a simulated device measures: values that look like something, and that change a little each time. */
+/** Generates the measurements of a simulated device: plausible values that change a little each time. */
 
 export interface Sample {
   timestamp: number
@@ -17,7 +17,7 @@ const dayMs = 24 * 3600 * 1000
 const rounded = (value: number, digits: number) => Number(value.toFixed(digits))
 const between = (low: number, value: number, high: number) => Math.min(high, Math.max(low, value))
 
-/** Warm in the afternoon, a walk around a town, a battery that is changed when it is empty. */
+/** Creates measurements: warm in the afternoon, moving around a town, with a battery that is replaced when it is empty. */
 export function createWorld(number: number, random: () => number = Math.random): World {
   const wander = (step: number) => (random() - 0.5) * step
   const usual = 18 + (number % 8)

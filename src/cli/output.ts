@@ -1,8 +1,8 @@
-/** How commands word amounts. */
+/** Prints output of commands, and formats numbers for it. */
 import type { ContentTotals } from '../kernel/backup/manifest.ts'
 import { monotonicMs } from '../kernel/clock.ts'
 
-export const tell = (sentence: string) => void process.stdout.write(`${sentence}\n`)
+export const print = (sentence: string) => void process.stdout.write(`${sentence}\n`)
 
 export const amount = (count: number, noun: string) => `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`
 
@@ -16,26 +16,26 @@ export function size(bytes: number): string {
 
 export const secondsSince = (startedMs: number) => `${((monotonicMs() - startedMs) / 1000).toFixed(1)} s`
 
-/** Says what it is given every few seconds, so that long work shows that it goes on. */
-export function occasionally(everyMs = 3000): (sentence: () => string) => void {
+/** Returns a function that prints its text at most every few seconds, as the progress of long work. */
+export function progressPrinter(everyMs = 3000): (sentence: () => string) => void {
   let last = monotonicMs()
   return (sentence) => {
     if (monotonicMs() - last < everyMs) return
     last = monotonicMs()
-    tell(sentence())
+    print(sentence())
   }
 }
 
-/** What a backup holds of files and blobs. */
-export function sentencesAbout({ count, bytes, missing, damaged }: ContentTotals): string[] {
+/** Describes the contents of files and blobs in a backup. */
+export function describeContents({ count, bytes, missing, damaged }: ContentTotals): string[] {
   const sentences = [`With ${amount(count, 'content')} of files and blobs, ${size(bytes)}.`]
   if (missing > 0)
     sentences.push(
-      `${amount(missing, 'content')} more could not be found in the store when the backup was made: a download of them is answered with 404, as it was then.`,
+      `Missing in the store when the backup was made: ${amount(missing, 'content')}. Downloading them fails with 404, as before the backup.`,
     )
   if (damaged > 0)
     sentences.push(
-      `${amount(damaged, 'content')} of these had other bytes than were once uploaded, and are in it as they were found.`,
+      `Different from what was uploaded: ${amount(damaged, 'content')}. The backup has them as they were found.`,
     )
   return sentences
 }

@@ -1,24 +1,24 @@
-/** For commands that need the services: builds them over the platform's database, running or not, without opening a door. */
+/** Builds the services over the platform's database for a command, without opening listeners; the platform may be running. */
 import type { House } from '../assembly/build.ts'
 import { loadConfig } from '../config.ts'
 import { PlatformError } from '../kernel/errors.ts'
 import { createLog } from '../kernel/log.ts'
 
-/** A mistake of whoever typed: said in one line, with the usage. */
+/** A mistake in the arguments; printed in one line, with the usage. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
 
-export async function atTheHouse(usage: string, work: (house: House) => Promise<void>): Promise<number> {
+export async function withServices(usage: string, work: (house: House) => Promise<void>): Promise<number> {
   const config = loadConfig()
   const log = await createLog({ ...config.log, level: 'error' })
-  // Read only now, so that a mistake in the arguments is said at once.
-  const [{ buildHouse }, { catalogue }, { borrowDatabase }] = await Promise.all([
+  // Loaded only now, so that a mistake in the arguments is reported quickly.
+  const [{ buildHouse }, { catalogue }, { connectDatabase }] = await Promise.all([
     import('../assembly/build.ts'),
     import('../assembly/catalogue.ts'),
     import('../assembly/database.ts'),
   ])
-  const database = await borrowDatabase(config, log)
+  const database = await connectDatabase(config, log)
   try {
     const baseUrl = config.baseUrl ?? `http://${config.host}:${config.port}`
     const house = await buildHouse({

@@ -1,0 +1,23 @@
+/** Log messages at warn and above of the assembly. */
+import { defineLogMessage } from '../kernel/log-messages.ts'
+
+export const reloadFailed = defineLogMessage({
+  level: 'error',
+  text: 'reload after a restore or lost signals failed; retrying in 1 s',
+  cause: 'The database did not return the data key or the job queues after a restore or a lost connection.',
+  action: 'Check the database if it happens repeatedly. Until it succeeds, secrets of restored data cannot be opened.',
+})
+
+export const authenticationOff = defineLogMessage({
+  level: 'warn',
+  text: 'AUTHENTICATION IS OFF (WAYPOST_AUTH): every caller may do everything in tenant "default"',
+  cause: 'WAYPOST_AUTH is off, or names APIs without authentication (`apis`).',
+  action: 'Set WAYPOST_AUTH to on unless only trusted callers can reach the platform.',
+})
+
+export const stopAfterFailedStartFailed = defineLogMessage({
+  level: 'warn',
+  text: 'closing after a failed start failed too; the process exits',
+  cause: 'A part that was already started could not be stopped.',
+  action: 'Look at the error of the start, which is reported as well.',
+})

@@ -1,0 +1,16 @@
+/** Log messages at warn and above of commands. */
+import { defineLogMessage } from '../kernel/log-messages.ts'
+
+export const stopTimedOut = defineLogMessage({
+  level: 'error',
+  text: 'stopping took too long; exiting without finishing requests that are not acknowledged',
+  cause: 'A request, a job or the database did not end within 9.5 s of the signal.',
+  action: 'Nothing is lost that was acknowledged. Look for slow statements if it happens at every stop.',
+})
+
+export const bootstrapWriteFailed = defineLogMessage({
+  level: 'error',
+  text: 'writing bootstrap.json failed; its credentials may be outdated',
+  cause: 'The file or the database could not be read or written after a password was changed.',
+  action: 'Check the data directory, then restart the platform, which writes the file again.',
+})
