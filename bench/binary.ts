@@ -1,4 +1,4 @@
-/** Uploads and downloads of the real program: a gigabyte with flat memory, and many small ones. */
+/** Measures uploads and downloads: 1 GB with constant memory, and many small ones. */
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { Agent, request } from 'node:http'
@@ -36,7 +36,7 @@ export async function binary(): Promise<Figure[]> {
     if (incoming.statusCode >= 300) throw new Error(`answered ${incoming.statusCode}`)
   }
 
-  // Once before, so that what is compiled and cached is not counted.
+  // Warm up, so that compiled code and caches do not count.
   const warm = post('/binary-data')
   warm.end(Buffer.alloc(100 * megabyte))
   await ended(warm)
@@ -58,7 +58,7 @@ export async function binary(): Promise<Figure[]> {
   const hash = createHash('sha256')
   for await (const bytes of answer.body!) hash.update(bytes)
   const downloadSeconds = (performance.now() - began) / 1000
-  if (answer.headers.get('etag') !== `"${hash.digest('hex')}"`) throw new Error('another content came back')
+  if (answer.headers.get('etag') !== `"${hash.digest('hex')}"`) throw new Error('the downloaded content differs')
   clearInterval(watch)
 
   let count = 0

@@ -11,7 +11,7 @@ const rounds = Number(process.env.BENCH_ROUNDS ?? 30)
 const seconds = Number(process.env.BENCH_SECONDS ?? 10)
 const seed = Number(process.env.BENCH_SEED ?? 1)
 
-/** Delivery of waiting events, what an idle platform asks of its database, writes with another node, and kill -9. */
+/** Measures the delivery of waiting events, the load of an idle platform, writes with a second node, and kill -9. */
 export async function events(): Promise<Figure[]> {
   const rate = (measure: typeof outboxRate, waiting: number) =>
     inDirectory((directory) => withDatabase(directory, (connection) => measure(connection, waiting, seconds)))

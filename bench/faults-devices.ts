@@ -1,6 +1,6 @@
 /**
- * Devices that send over MQTT 3.1.1, MQTT 5 and HTTP while everything goes wrong: in the end all that they sent and got acknowledged is
- * there once, in its series, and nothing that was refused; anything else ends the run with an error.
+ * Devices send over MQTT 3.1.1, MQTT 5 and HTTP during failures. The run ends with an error unless each acknowledged message is stored
+ * exactly once, in its series, and no rejected one is.
  */
 import { fullDisk, slowDisk } from '../test/faults/disk.ts'
 import { killDeviceRounds } from '../test/faults/kill-devices.ts'

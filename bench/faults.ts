@@ -4,7 +4,7 @@ import { uploads } from '../test/faults/uploads.ts'
 import { inRounds, roundsFigure } from './kill-rounds.ts'
 import type { Figure } from './report.ts'
 
-/** Fifty rounds of kill -9 at random moments, and fifty while time series are packed; anything acknowledged and lost ends the run with an error. */
+/** Runs fifty rounds of kill -9 at random moments, and fifty while time series are packed. A lost acknowledged row is an error. */
 export async function faults(): Promise<Figure[]> {
   const beside = uploads()
   const report = await inRounds((options) => killRounds({ ...options, beside }))

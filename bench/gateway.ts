@@ -8,6 +8,7 @@ import {
   wholePlatform,
 } from './gateway/contenders.ts'
 import { type Generator, startGenerator } from './gateway/generator.ts'
+import { healthyDevice } from './gateway/healthy-device.ts'
 import {
   atRate,
   type Connecting,
@@ -17,9 +18,8 @@ import {
   loads,
   type Measured,
   measure,
-  youngHeld,
+  smallYoungGeneration,
 } from './gateway/measure.ts'
-import { neighbour } from './gateway/neighbour.ts'
 import { pushes } from './gateway/pushes.ts'
 import { ensureMosquitto } from './gateway/servers.ts'
 import { prepareGround, startSite } from './gateway/site.ts'
@@ -27,9 +27,9 @@ import { storm } from './gateway/storm.ts'
 import { removeDirectory } from './platform.ts'
 import { type Figure, median } from './report.ts'
 
-/** Of one load; fewer for a quick look. */
+/** Duration of one load; set a shorter one for a quick run. */
 const seconds = Number(process.env.BENCH_SECONDS ?? 6)
-/** Turns at 1,000 connections, where the limits are. */
+/** Number of runs at 1,000 connections, where the limits apply. */
 const turns = 3
 const thousand = loads.find(({ connections }) => connections === 1000)!
 
@@ -39,8 +39,8 @@ interface Outcome extends Connecting {
 }
 
 /**
- * QoS 1, 200 bytes of JSON, PUBACK and one answer: the limit (an echo), what we made, and others, under the same load in the
- * same run. Each has the first core, the load the second. Rates are for a second of processor time of the server.
+ * Measures QoS 1 messages of 200 bytes of JSON with PUBACK and one answer, for an echo server (the upper limit), our layers and other
+ * brokers under the same load. The server has the first core, the load the second. Rates are per second of processor time.
  */
 export async function gateway(): Promise<Figure[]> {
   ensureMosquitto()
@@ -58,7 +58,7 @@ export async function gateway(): Promise<Figure[]> {
     const steady = await belowTheHighest(generator, core, outcomes.get(core)!)
     const site = await startSite(platform.name, ground)
     const comingBack = await storm(generator, site).finally(site.stop)
-    const disturbed = await neighbour(ground)
+    const disturbed = await healthyDevice(ground)
     const pushed = await pushes(ground)
     return [
       ...limitsOf(outcomes, core),
@@ -74,7 +74,7 @@ export async function gateway(): Promise<Figure[]> {
   }
 }
 
-/** What a message takes where the server has time left: at full load it is the time of the queue before it. */
+/** Measures latency at 70 % of the highest rate: at full load, latency is mostly the time in the queue. */
 async function belowTheHighest(generator: Generator, contender: Contender, outcome: Outcome): Promise<Figure[]> {
   const rate = Math.round(of(outcome, thousand, 'perSecond') * 0.7)
   const server = await contender.start()
@@ -87,7 +87,7 @@ async function belowTheHighest(generator: Generator, contender: Contender, outco
 }
 
 async function measureAll(generator: Generator, contender: Contender): Promise<Outcome> {
-  const still = await contender.start(youngHeld)
+  const still = await contender.start(smallYoungGeneration)
   const kilobytes = await idle(generator, still).finally(still.stop)
   const fresh = await contender.start()
   const rates = await connecting(generator, fresh).finally(fresh.stop)

@@ -7,7 +7,7 @@ import { type Figure, median } from './report.ts'
 
 const rounds = 3
 
-/** An authenticated read against a bare Fastify route that answers the same bytes, both on one core, in turns. */
+/** Compares an authenticated read with a bare Fastify route that returns the same bytes, alternately, both on one core. */
 export async function http(): Promise<Figure[]> {
   const directory = freshDirectory()
   const platform = await start(directory)
@@ -33,7 +33,7 @@ export async function http(): Promise<Figure[]> {
   return figures
 }
 
-/** The platform alone on the first core; its database joins the load on the second. */
+/** Runs the platform alone on the first core, and its database with the load on the second. */
 function pinTree({ pid }: Measured) {
   for (const process of treeOf(pid)) pin(process, nameOf(process).startsWith('postgres') ? 1 : 0)
 }

@@ -1,9 +1,9 @@
-/** What the measurements with kill -9 share: how many rounds, with which seed, and the figure that says so. */
+/** The number of rounds and the seed of benches with kill -9, and the figure for their result. */
 import { inDirectory } from './platform.ts'
 import type { Figure } from './report.ts'
 
 const wanted = 50
-/** Fewer for a quick look, which is not within the limit then. */
+/** Fewer rounds for a quick run, which then misses its limit. */
 const rounds = Number(process.env.BENCH_ROUNDS ?? wanted)
 const seed = Number(process.env.BENCH_SEED ?? 1)
 

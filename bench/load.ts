@@ -1,10 +1,10 @@
-/** Sends requests from a process of its own on the second core; the server has the first to itself. */
+/** Sends requests from a separate process on the second core, so that the server has the first one to itself. */
 import { spawn, spawnSync } from 'node:child_process'
 import { cpuSeconds } from '../test/harness/processes.ts'
 
 export interface LoadResult {
   perSecond: number
-  /** Processor time of the server for one request: holds on a noisy machine, where rates do not. */
+  /** Processor time of the server per request; on a busy machine it is more stable than the rate. */
   cpuMicroseconds: number
   p99Ms: number
 }

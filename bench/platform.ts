@@ -1,4 +1,4 @@
-/** The platform as an operator starts it, measured from outside. */
+/** Starts the platform as an operator does, and measures it from outside. */
 import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -28,7 +28,7 @@ interface Realm {
 export const freshDirectory = () => mkdtempSync(join(tmpdir(), 'waypost-bench-'))
 export const removeDirectory = (directory: string) => rmSync(directory, { recursive: true, force: true })
 
-/** One that is there for this work only. */
+/** Runs work with a temporary directory. */
 export async function inDirectory<T>(work: (directory: string) => Promise<T>): Promise<T> {
   const directory = freshDirectory()
   try {

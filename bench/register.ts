@@ -7,15 +7,14 @@ import { openWire } from './register/wire.ts'
 import type { Figure } from './report.ts'
 
 const small = 10_000
-/** A million; fewer for a quick look. */
+/** Set fewer for a quick run. */
 const large = Number(process.env.BENCH_ENDPOINTS ?? 1_000_000)
 const batches = 2
 const singles = 1000
 
 /**
- * Lists and searches over 10,000 endpoints and over a million: against the plain statement for the same rows through the
- * same driver, and against each other. A page whose number of matches grows with the register cannot cost the same in
- * both; growth is measured where it does not grow.
+ * Compares lists and searches over 10,000 and 1,000,000 endpoints with the plain statement for the same rows through the same driver, and
+ * with each other. Growth is measured only for pages whose number of matches does not grow with the register.
  */
 export async function register(): Promise<Figure[]> {
   const site = await openSite()
@@ -54,7 +53,7 @@ interface Rates {
   singly: number
 }
 
-/** The last of them through the API, which is how fast it registers with all the others there. */
+/** Fills the register; the last endpoints go through the API, to measure registration with all the others present. */
 async function grow(site: Site, from: number, to: number): Promise<Rates> {
   const byApi = batches * 1000 + singles
   await fill(site, from + 1, to - byApi)
@@ -89,7 +88,7 @@ const rates = (size: number, { inBatches, singly }: Rates): Figure[] => [
   { name: `${size}: registration of single endpoints, eight at a time`, value: singly, unit: '/s' },
 ]
 
-/** The limits are those of the large register: where ten rows are found, the way there and back is most of the time. */
+/** Limits apply to the large register: for ten rows in the small one, most of the time is the network. */
 function figuresOf({ kind, p50, p99, plainP50, ratio }: Timing, size: number): Figure[] {
   const limited = kind.limited && size === large
   return [

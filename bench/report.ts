@@ -1,4 +1,4 @@
-/** A figure with its limit, and whether it holds. */
+/** A measured figure with its limit. */
 export interface Figure {
   name: string
   value: number

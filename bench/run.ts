@@ -1,6 +1,6 @@
 /**
- * `npm run bench`, or `npm run bench -- starting http`: measures, prints, and writes bench/RESULTS.md. With any of the BENCH_…
- * variables it is a quick look, of which nothing is kept.
+ * `npm run bench`, or `npm run bench -- starting http`: measures, prints, and writes bench/RESULTS.md. With a BENCH_… variable it is a
+ * quick run, whose results are not written.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { cpus, totalmem } from 'node:os'
@@ -35,19 +35,19 @@ if (unknown) {
 
 const file = new URL('./RESULTS.md', import.meta.url)
 const machine = `${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB, Node.js ${process.version}, ${process.arch}`
-const isQuickLook = Object.keys(process.env).some((name) => name.startsWith('BENCH_'))
+const isQuickRun = Object.keys(process.env).some((name) => name.startsWith('BENCH_'))
 let failed = false
 for (const name of asked.length > 0 ? asked : Object.keys(benches)) {
   const { title, load } = benches[name]!
   const figures = await (await load())()
   const table = tableOf(figures)
   console.log(`\n## ${title}\n\n${table}`)
-  if (!isQuickLook) keep(title, `${table}\nMeasured on ${new Date().toISOString().slice(0, 10)} (${machine}).\n`)
+  if (!isQuickRun) keep(title, `${table}\nMeasured on ${new Date().toISOString().slice(0, 10)} (${machine}).\n`)
   if (!figures.every(holds)) failed = true
 }
 process.exit(failed ? 1 : 0)
 
-/** Replaces one section, leaves the others. */
+/** Replaces one section of the results. */
 function keep(title: string, text: string) {
   const sections = read().split(/^(?=## )/m)
   const fresh = `## ${title}\n\n${text}\n`

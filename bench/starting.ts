@@ -2,7 +2,7 @@ import { sleep } from '../src/kernel/clock.ts'
 import { freshDirectory, removeDirectory, start } from './platform.ts'
 import { type Figure, median } from './report.ts'
 
-/** Cold start on an empty directory, warm start, stop, idle memory: medians of five. */
+/** Measures start on an empty directory, warm start, stop and idle memory: medians of five. */
 export async function starting(): Promise<Figure[]> {
   const cold: number[] = []
   const warm: number[] = []

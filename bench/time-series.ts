@@ -9,7 +9,7 @@ import { aggregation, latest, memoryOfReading, readMillion, readOne } from './ti
 import { type Site, startSite } from './time-series/site.ts'
 import { fillOurs, storageFigures } from './time-series/storage.ts'
 
-/** Of one load; fewer for a quick look. */
+/** Duration of one load; set a shorter one for a quick run. */
 const seconds = Number(process.env.BENCH_SECONDS ?? 4)
 const devices = 1000
 
@@ -22,7 +22,7 @@ const parts: Record<string, () => Promise<Figure[]>> = {
       ...(await latest(site, fleet)),
       ...(await aggregation(site, peers, fleet)),
     ]),
-  /** Reading and averages of fewer, longer ones. */
+  /** Reading and averages of fewer, longer series. */
   plant: () =>
     compared(plant, async (site, peers) => [
       ...(await memoryOfReading(site, plant)),
@@ -33,7 +33,7 @@ const parts: Record<string, () => Promise<Figure[]>> = {
   growth: () => growth(seconds),
 }
 
-/** All of it, or the parts that BENCH_PARTS names. */
+/** Runs all parts, or those in BENCH_PARTS. */
 export async function timeSeries(): Promise<Figure[]> {
   const asked = process.env.BENCH_PARTS?.split(',') ?? Object.keys(parts)
   const unknown = asked.find((name) => !parts[name])
@@ -52,13 +52,13 @@ async function withDevices(work: (ground: Ground) => Promise<Figure[]>) {
   return await work(ground).finally(() => removeDirectory(ground.directory))
 }
 
-/** The platform beside its peers, all with the same samples. */
+/** Compares the platform with its peers on the same samples. */
 function compared(dataset: Dataset, ask: (site: Site, peers: Peers) => Promise<Figure[]>): Promise<Figure[]> {
   return withDevices(async (ground) => {
     const packing = await withSite(ground, (site) => fillOurs(site, dataset))
     return await withPeers(dataset, async (peers) => [
       ...storageFigures(dataset, packing, [peers.influx, peers.victoria]),
-      // A fresh process: what packing took of memory is not what reading takes.
+      // A new process, so that memory of packing does not count for reading.
       ...(await withSite(ground, (site) => ask(site, peers))),
     ])
   })

@@ -6,12 +6,12 @@ import { fill, settle } from './traffic-log/filling.ts'
 import { pagesOf, plainTotal } from './traffic-log/pages.ts'
 import { writing } from './traffic-log/writing.ts'
 
-/** Ten million; fewer for a quick look. */
+/** Set fewer for a quick run. */
 const records = Number(process.env.BENCH_RECORDS ?? 10_000_000)
 
 /**
- * Pages of a busy tenant's week of traffic against the plain statement for the same rows, without its total, through the same
- * driver; and what a record costs both sides, by COPY and by unnest.
+ * Compares pages of a busy tenant's week of traffic with the plain statement for the same rows, without its total, through the same
+ * driver; and measures what writing a record costs, by COPY and by unnest.
  */
 export async function trafficLog(): Promise<Figure[]> {
   const written = await writing()

@@ -1,4 +1,4 @@
-/** Runs `npm run check`: format, lint, types, architecture rules, links in documents, generated files. `--fix` repairs what it can. */
+/** `npm run check`: checks format, lint, types, architecture rules and generated files. `--fix` repairs what it can. */
 import { spawnSync } from 'node:child_process'
 
 const fix = process.argv.includes('--fix')

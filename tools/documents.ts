@@ -1,4 +1,4 @@
-/** Finds links and file names in Markdown documents that lead nowhere. Prints `document: problem`, exits 1 on any. */
+/** Finds broken links and names of missing files in Markdown documents. Prints `document: problem`, and exits with 1 if there are any. */
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -9,7 +9,7 @@ const fileName = /`([\w./*-]+\.(?:ts|mjs|md|svg)|[\w./-]+\/[\w-]+\.sql)`/g
 const commonName =
   /^(?:index|contract|events|settings|errors|configuration|log-messages|routes|schemas|service|store|device|states|reactions|event-handlers)\.ts$|^README\.md$/
 
-/** The name of a heading in links, as GitHub makes it. */
+/** Returns the anchor of a heading, as GitHub makes it. */
 const anchorOf = (heading: string) =>
   heading
     .toLowerCase()
@@ -35,7 +35,7 @@ function brokenLinks(
   })
 }
 
-/** Names are looked up beside the document, below it, and from the root, `src/` and `src/kernel/`. */
+/** Returns named files that do not exist beside the document, below it, or from the root, `src/` and `src/kernel/`. */
 function unknownFiles(document: string, text: string, files: Set<string>, exists: (path: string) => boolean) {
   const folder = dirname(document)
   const below = [...files].filter((file) => file.startsWith(`${folder}/`))
@@ -48,7 +48,7 @@ function unknownFiles(document: string, text: string, files: Set<string>, exists
     .map(([, name]) => `${document}: there is no file ${name}`)
 }
 
-/** `documents` (path → text) are checked; `files` are all files of the repository. Guides are checked for links only. */
+/** Checks `documents` (path → text); `files` are all files of the repository. In guides only links are checked. */
 export function documentProblems(documents: Map<string, string>, files: Set<string>): string[] {
   const folders = new Set<string>()
   for (const file of files)

@@ -2,7 +2,7 @@
 
 export const functionLinesMax = 100
 
-/** Files that still have longer functions. Turn these into plain functions that take their dependencies, then remove the file here. */
+/** Files that may still have longer functions. Split them into plain functions that take their dependencies, then remove the file here. */
 export const longFunctionsAllowed: readonly string[] = [
   'src/services/register/document-query/operators.ts',
   'src/services/register/endpoints/service.ts',
@@ -14,7 +14,7 @@ export const longFunctionsAllowed: readonly string[] = [
 const opensFunction = /=>(?: [{([]+)?$|\)(?:: .*)? \{$|\bfunction\b.*\{$/
 const opensBlock = /^\s*(?:\} )?(?:if|for|while|switch|else|try|do|catch)\b/
 const isComment = /^\s*(?:\/?\*|\/\/)/
-/** A suite only groups tests. */
+/** A suite only groups tests, so its length does not count. */
 const opensSuite = /\b(?:suite|describe)(?:\.\w+)?\(/
 
 const indentOf = (line: string) => line.length - line.trimStart().length
@@ -25,7 +25,7 @@ export interface LongFunction {
   lines: number
 }
 
-/** The formatter indents bodies, so a body ends at the next line that is not indented further than the one that opens it. */
+/** Finds long functions. The formatter indents bodies, so a body ends at the next line that is indented no further than its start. */
 export function longFunctions(text: string): LongFunction[] {
   const lines = text.split('\n')
   return lines.flatMap((line, index) => {
@@ -39,7 +39,7 @@ export function longFunctions(text: string): LongFunction[] {
   })
 }
 
-/** Problems that `npm run check` reports. */
+/** Returns the problems that `npm run check` reports. */
 export function lengthProblems(file: string, text: string): string[] {
   if (longFunctionsAllowed.includes(file)) return []
   return longFunctions(text).map(

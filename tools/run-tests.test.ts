@@ -1,4 +1,4 @@
-/** The runner must fail, and name the file, for everything that can go wrong with one. */
+/** Checks that the runner fails, and names the file, for every way in which a test file can fail. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
@@ -9,7 +9,7 @@ import { throwAwayDirectory } from '../test/harness/database.ts'
 
 const tests = (body: string) => `import { test } from 'node:test'\n${body}\n`
 
-/** A file of each kind, and the words that the output must have for it. */
+/** Broken files of each kind, with the expected output. */
 const broken: Record<string, [text: string, output: RegExp]> = {
   'fails.test.ts': [
     tests("test('two is three', () => { throw new Error('not three') })"),
@@ -36,7 +36,7 @@ const broken: Record<string, [text: string, output: RegExp]> = {
   ],
 }
 
-/** Runs the files in a runner of their own; its processes must not take it for a part of this run. */
+/** Runs the files in a separate runner, whose processes do not belong to this run. */
 async function runFiles(names: string[], alone: boolean) {
   const directory = throwAwayDirectory()
   const shared = join(directory, 'shared')

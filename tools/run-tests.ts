@@ -1,4 +1,4 @@
-/** Runs test files, the longest first, in as many processes as the machine has cores and one more; names those that fail. */
+/** Runs test files, the longest first, in one process more than the machine has cores; names those that fail. */
 import { writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -10,11 +10,11 @@ import { filesIn, readRunning, readTimings, sharedDirectoryVariable, type Timing
 export interface TestRun {
   /** Absolute paths. */
   files: string[]
-  /** Holds what the processes of the run share. */
+  /** Directory for what the processes of the run share. */
   directory: string
-  /** Files that have a process each; the others share a few. */
+  /** Returns true for files that need a process of their own; the others share a few. */
   alone(file: string): boolean
-  /** How long a file takes, as far as it is known. */
+  /** Returns how long a file takes, if known. */
   seconds(file: string): number
   /** A process whose file takes longer is killed. */
   fileSecondsMax: number
@@ -25,12 +25,12 @@ export interface TestRun {
 
 export interface TestRunResult {
   failed: boolean
-  /** Files that did not come to their end: crashed, killed or never begun. */
+  /** Files that did not finish: crashed, killed or never started. */
   unfinished: string[]
   timings: Timing[]
 }
 
-/** One more than there are cores: most tests wait for a database or a timer now and then. */
+/** One more than the cores, because most tests sometimes wait for a database or a timer. */
 const concurrency = availableParallelism() + 1
 
 const harness = (file: string) => pathToFileURL(resolve(import.meta.dirname, '../test/harness', file)).href
@@ -58,8 +58,8 @@ export async function runTests(options: TestRun): Promise<TestRunResult> {
 }
 
 /**
- * Files of the second kind share a few processes, because what they import takes a second to read: each process takes the
- * next file from one list until none is left.
+ * Returns the scripts to run. Files that need no process of their own share a few, because loading their imports takes a second: each
+ * process takes the next file from a list until none is left.
  */
 function processesFor({ files, directory, alone, seconds }: TestRun): string[] {
   const longestFirst = files.toSorted((a, b) => seconds(b) - seconds(a))
@@ -74,7 +74,7 @@ function processesFor({ files, directory, alone, seconds }: TestRun): string[] {
   return [...workers, ...single]
 }
 
-/** The limit of a test ends no file that blocks its event loop, waits while it is loaded or leaves a handle open. */
+/** Kills files that the time limit of tests cannot end: blocked event loop, waiting while loading, or an open handle. */
 function killOverdue(directory: string, secondsMax: number) {
   for (const { pid, file, since } of readRunning(directory)) {
     if (Date.now() - since < secondsMax * 1000) continue

@@ -1,6 +1,6 @@
 /**
- * The test command: makes sure of the tools that npm lacks, starts one PostgreSQL for all files, runs them, stops it.
- * `npm test` runs everything; `npm test -- src/kernel` what lies below a path. At the end it names the slowest files.
+ * The test command: checks the tools that npm does not install, starts one PostgreSQL for all files, and runs them. `npm test` runs
+ * all tests, `npm test -- src/kernel` those below a path. At the end it lists the slowest files.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -12,7 +12,7 @@ import { pythonWith } from '../test/harness/python.ts'
 import type { Timing } from '../test/harness/timings.ts'
 import { runTests } from './run-tests.ts'
 
-/** What comes from Debian: package → how to see that it is there. */
+/** Debian packages that the tests need, with the command that checks each. */
 const tools = {
   bsdutils: 'command -v script',
   chromium: 'command -v chromium',
@@ -40,10 +40,10 @@ function ensureTools() {
 
 const holds = (check: string) => spawnSync('sh', ['-c', check]).status === 0
 
-/** Tests that measure the memory of their process. */
+/** Tests that measure the memory of their process and need one of their own. */
 const alone = ['src/kernel/backup/load.test.ts']
 
-/** How long the long files take on two cores; `npm test -- --keep-seconds` writes it. It decides the order only. */
+/** Durations of long files on two cores, used for their order only; written by `npm test -- --keep-seconds`. */
 const secondsFile = 'tools/test-seconds.json'
 const longSeconds = 2
 
@@ -79,7 +79,7 @@ const files = globSync('{src,test,tools}/**/*.test.ts')
   .filter((file) => places.length === 0 || places.some((place) => file.startsWith(place.replace(/^\.\//, ''))))
   .map((file) => resolve(file))
 if (files.length === 0) {
-  console.error(`No tests below ${places.join(', ')}`)
+  console.error(`There are no tests below ${places.join(', ')}`)
   process.exit(1)
 }
 
@@ -97,7 +97,7 @@ const { failed, unfinished, timings } = await runTests({
   fileSecondsMax: 300,
   testSecondsMax: 240,
   environment: {
-    // What one process has compiled the others need not.
+    // Processes share compiled code.
     NODE_COMPILE_CACHE: resolve('node_modules/.cache/waypost-tests'),
     [sharedServerVariable]: JSON.stringify({ connection, administration }),
   },

@@ -6,49 +6,57 @@ const problemsOf = (files: Record<string, string>) => findProblems(new Map(Objec
 
 for (const [name, files, expected] of [
   [
-    'kernel looking up',
+    'an import from the kernel to a service',
     { 'src/kernel/a.ts': "import { x } from '../services/t/contract.ts'" },
-    /kernel imports nothing above it/,
+    /the kernel imports only itself/,
   ],
   [
-    'a service reaching into another',
+    'an import of an internal file of another service',
     { 'src/services/a/service.ts': "import { x } from '../b/store.ts'" },
-    /knock at contract/,
+    /only contract\.ts and events\.ts/,
   ],
-  ['a store looking up', { 'src/services/a/store.ts': "import { x } from './service.ts'" }, /a store does not look up/],
   [
-    'a service that knows its edge',
+    'an import from a store to its service',
+    { 'src/services/a/store.ts': "import { x } from './service.ts'" },
+    /a store imports no service/,
+  ],
+  [
+    'an import from a service to its routes',
     { 'src/services/a/service.ts': "import { x } from './routes.ts'" },
-    /does not know its edges/,
+    /a service imports no routes/,
   ],
   [
-    'an edge that skips the service',
+    'an import from routes to a store',
     { 'src/services/a/routes/b.ts': "import { x } from '../store.ts'" },
-    /goes through the service/,
+    /go through the service/,
   ],
-  ['the environment', { 'src/services/a/service.ts': 'process.env.X' }, /reads process\.env/],
-  ['the time', { 'src/services/a/service.ts': 'const t = Date.now()' }, /reads the time/],
+  ['reading the environment', { 'src/services/a/service.ts': 'process.env.X' }, /reads process\.env/],
+  ['reading the time', { 'src/services/a/service.ts': 'const t = Date.now()' }, /reads the time/],
   ['a class', { 'src/services/a/service.ts': 'export class Thing {}' }, /no classes/],
-  ['SQL in a service', { 'src/services/a/service.ts': 'await sql`select 1`' }, /SQL stands in a store/],
-  ['tables of another', { 'src/services/a/store.ts': 'sql`select * from b.things`' }, /another service's tables \(b\)/],
-  ['a hook that neighbours would feel', { 'src/kernel/a.test.ts': 'after(() => close())' }, /use atTheEnd/],
   [
     'a long function',
     { 'bench/a.ts': `function run() {\n${'  step()\n'.repeat(100)}}\n` },
     /bench\/a.ts:1: a function of 102 lines, at most 100/,
   ],
+  ['SQL in a service', { 'src/services/a/service.ts': 'await sql`select 1`' }, /SQL belongs in a store/],
+  [
+    'a table of another service',
+    { 'src/services/a/store.ts': 'sql`select * from b.things`' },
+    /another service's tables \(b\)/,
+  ],
+  ['a global hook in a test file', { 'src/kernel/a.test.ts': 'after(() => close())' }, /use atTheEnd/],
   ['a long file', { 'src/services/a/service.ts': 'x\n'.repeat(500) }, /at most 400/],
   [
-    'a circle',
+    'circular imports',
     { 'src/services/a/x.ts': "import { y } from './y.ts'", 'src/services/a/y.ts': "import { x } from './x.ts'" },
-    /circle: /,
+    /circular import: /,
   ],
 ] as [string, Record<string, string>, RegExp][])
-  test(`the house refuses ${name}`, () => {
+  test(`tidy rejects ${name}`, () => {
     assert.match(problemsOf(files).join('\n'), expected)
   })
 
-test('the house accepts its own way', () => {
+test('tidy accepts files that follow the rules', () => {
   assert.deepEqual(
     problemsOf({
       'src/services/a/routes.ts': "import { x } from './schemas.ts'\nimport type { A } from './contract.ts'",

@@ -1,41 +1,43 @@
-/** House rules that a machine can keep. Prints `file: rule`, exits 1 on any. */
+/** Checks the architecture rules. Prints `file: rule`, and exits with 1 if a rule is violated. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { lengthProblems } from './function-length.ts'
 
 const linesMax = 400
-const doors = /^src\/(services\/[^/]+|identity|gateway)\/(contract|events)\.ts$/
+const publicFiles = /^src\/(services\/[^/]+|identity|gateway)\/(contract|events)\.ts$/
 const importLine = /^\s*(?:import|export)\b[^'"]*?\bfrom\s+['"](\.[^'"]+)['"]|^\s*import\s+['"](\.[^'"]+)['"]/gm
 
-/** The module a file belongs to: a service folder, or the second path segment. */
+/** Returns the module of a file: a service folder, or the second path segment. */
 const moduleOf = (file: string) => file.match(/^src\/services\/[^/]+/)?.[0] ?? file.split('/').slice(0, 2).join('/')
 
 const isTest = (file: string) => file.endsWith('.test.ts') || file.startsWith('test/')
-/** `store.ts` or a file in a folder `store/`. */
+/** Returns whether the file is `store.ts` or in a folder `store/`, for one of these roles. */
 const isRole = (file: string, ...roles: string[]) => roles.some((role) => new RegExp(`/${role}(\\.ts$|/)`).test(file))
 
-/** Each rule says what is wrong with one import, or nothing. */
+/** Each rule returns what is wrong with an import, or undefined. */
 export const importRules: ((from: string, to: string) => string | undefined)[] = [
   (from, to) =>
-    from.startsWith('src/kernel/') && !to.startsWith('src/kernel/') ? 'kernel imports nothing above it' : undefined,
+    from.startsWith('src/kernel/') && !to.startsWith('src/kernel/') ? 'the kernel imports only itself' : undefined,
   (from, to) =>
     moduleOf(from) !== moduleOf(to) &&
     /^src\/(services|identity|gateway)\//.test(to) &&
-    !doors.test(to) &&
+    !publicFiles.test(to) &&
     !/^src\/assembly\//.test(from)
-      ? 'knock at contract.ts or events.ts'
+      ? 'of another service only contract.ts and events.ts can be imported'
       : undefined,
   (from, to) =>
-    isRole(from, 'store') && isRole(to, 'service', 'routes', 'device') ? 'a store does not look up' : undefined,
+    isRole(from, 'store') && isRole(to, 'service', 'routes', 'device')
+      ? 'a store imports no service, routes or device file'
+      : undefined,
   (from, to) =>
     isRole(from, 'service') &&
     (to.startsWith('src/kernel/') ? to.startsWith('src/kernel/http/') : isRole(to, 'routes', 'device'))
-      ? 'a service does not know its edges'
+      ? 'a service imports no routes or device file'
       : undefined,
   (from, to) =>
     isRole(from, 'routes', 'device') && (isRole(to, 'store') || to === 'src/kernel/db.ts')
-      ? 'an edge goes through the service'
+      ? 'routes and device files go through the service'
       : undefined,
 ]
 
@@ -60,23 +62,23 @@ const textRules: TextRule[] = [
   },
   { rule: 'no barrel files', forbidden: /^export \* from/m, allowed: /^$/ },
   {
-    rule: 'SQL stands in a store',
+    rule: 'SQL belongs in a store',
     forbidden: /sql(?:<[^>]*>)?`\s*(?:select|insert|update|delete|with)\b/i,
     allowed: /\/store(?:\.ts$|\/)|^src\/(?:kernel|assembly|cli)\//,
   },
   {
-    rule: 'an edge does not know Fastify',
+    rule: 'only kernel/http imports Fastify',
     forbidden: /from 'fastify'/,
-    // Protocols that are not JSON over our routes: OpenID Connect, and devices, whose paths are topics.
+    // Exceptions: OpenID Connect, and the HTTP protocol of devices, whose paths are topics.
     allowed: /^src\/kernel\/|^src\/identity\/provider\/|^src\/gateway\/http\//,
   },
 ]
 
-/** Has the hook of a process whose file is alone in it; other test files share processes (test/harness/together.ts). */
+/** The file with the hook of a test file that runs alone in its process; others share processes (test/harness/together.ts). */
 const hookOwner = 'test/harness/database.ts'
 const hookOfAll = /^(?:after|afterEach|beforeEach)\(/m
 
-/** What is wrong with these files (path → text). */
+/** Returns the violations in these files (path → text). */
 export function findProblems(files: Map<string, string>): string[] {
   const problems: string[] = []
   const graph = new Map<string, string[]>()
@@ -88,7 +90,7 @@ export function findProblems(files: Map<string, string>): string[] {
     )
     if (isTest(file)) {
       if (hookOfAll.test(text) && file !== hookOwner)
-        problems.push(`${file}: hooks of a file would be those of its neighbours: use atTheEnd`)
+        problems.push(`${file}: a hook would run for all files of the process; use atTheEnd`)
       continue
     }
     graph.set(file, targets)
@@ -103,24 +105,24 @@ export function findProblems(files: Map<string, string>): string[] {
       if (!allowed.test(file) && forbidden.test(text)) problems.push(`${file}: ${rule}`)
     problems.push(...foreignTables(file, text))
   }
-  return [...new Set([...problems, ...findCircles(graph)])]
+  return [...new Set([...problems, ...findCircularImports(graph)])]
 }
 
-/** A store names only its own PostgreSQL schema. */
+/** Checks that a store uses only its own PostgreSQL schema. */
 function foreignTables(file: string, text: string): string[] {
   const own = file.match(/^src\/(?:services\/)?([^/]+)\/(?:.*\/)?store(?:\.ts|\/)/)?.[1]?.replaceAll('-', '_')
   if (!own) return []
   return [...text.replace(/\/\*.*?\*\/|\/\/.*$/gms, '').matchAll(/\b(?:from|join|into|update)\s+([a-z_]+)\.[a-z_]+/g)]
     .filter(([, schema]) => schema !== own && schema !== 'excluded')
-    .map(([, schema]) => `${file}: reads another service's tables (${schema})`)
+    .map(([, schema]) => `${file}: uses another service's tables (${schema})`)
 }
 
-function findCircles(graph: Map<string, string[]>): string[] {
+function findCircularImports(graph: Map<string, string[]>): string[] {
   const problems: string[] = []
   const finished = new Set<string>()
   const visit = (file: string, path: string[]) => {
     if (path.includes(file)) {
-      problems.push(`circle: ${[...path.slice(path.indexOf(file)), file].join(' → ')}`)
+      problems.push(`circular import: ${[...path.slice(path.indexOf(file)), file].join(' → ')}`)
       return
     }
     if (finished.has(file)) return

@@ -1,4 +1,4 @@
-/** How fast waiting events are delivered: the outbox, and beside it the way that needs no heads table, in the same database. */
+/** Measures how fast waiting events are delivered: by the outbox, and by the algorithm of version 0.1 without a heads table. */
 import { join } from 'node:path'
 import { defineEvent } from '../../src/kernel/bus.ts'
 import { sleep } from '../../src/kernel/clock.ts'
@@ -15,11 +15,11 @@ interface Bench {
 const Measured = defineEvent<Bench>('bench.events.measured', { description: 'for measurements', key: ({ key }) => key })
 
 const subscription = 'bench.events'
-const reaction = async (sql: Sql, { key, n }: Bench) => {
+const handler = async (sql: Sql, { key, n }: Bench) => {
   await sql`insert into bench.delivered (key, n) values (${key}, ${n})`
 }
 
-/** With a database of its own, made anew for each measurement: what waits is what the measurement put there. */
+/** Runs work with a new database, so that only the events of this measurement wait. */
 export async function withDatabase<T>(directory: string, work: (connection: ConnectionOptions) => Promise<T>) {
   const server = await startEmbeddedPostgres({ directory: join(directory, 'postgres'), log: () => {} })
   try {
@@ -33,21 +33,21 @@ export async function withDatabase<T>(directory: string, work: (connection: Conn
   }
 }
 
-/** Events a second, of the first `seconds`, while so many wait. */
+/** Returns the events per second during the first `seconds`, with this many waiting. */
 export async function outboxRate(connection: ConnectionOptions, waiting: number, seconds: number): Promise<number> {
   const node = await openNode(connection, { connections: 8, workers: 2 })
   let delivered = 0
   node.bus.react(subscription, Measured, async (sql, event) => {
-    await reaction(sql, event)
+    await handler(sql, event)
     delivered++
   })
-  const atOnce = 5000
-  for (let from = 0; from < waiting; from += atOnce)
+  const batch = 5000
+  for (let from = 0; from < waiting; from += batch)
     await node.db.tx((sql) =>
       node.bus.publishAll(
         sql,
         Measured,
-        Array.from({ length: Math.min(atOnce, waiting - from) }, (_, n) => ({
+        Array.from({ length: Math.min(batch, waiting - from) }, (_, n) => ({
           tenantId: 't',
           key: `key ${from + n}`,
           n: from + n,
@@ -67,8 +67,8 @@ async function until(holds: () => boolean, seconds: number): Promise<number> {
 }
 
 /**
- * The way that it was until version 0.1: the oldest event of each key is found among all that wait, eight at a time, and each is
- * delivered in a transaction of its own under an advisory lock.
+ * The algorithm of version 0.1: finds the oldest event of each key among all waiting ones, eight at a time, and delivers each in its own
+ * transaction under an advisory lock.
  */
 export async function oneByOneRate(connection: ConnectionOptions, waiting: number, seconds: number): Promise<number> {
   const db = createDb(connection, { max: 8 })
@@ -95,7 +95,7 @@ export async function oneByOneRate(connection: ConnectionOptions, waiting: numbe
     await db.tx(async (sql) => {
       await sql`select pg_try_advisory_xact_lock(hashtextextended(${`${subscription}\n${key}`}, 0))`
       const [row] = await sql<{ payload: Bench }[]>`delete from kernel.outbox where id = ${id} returning payload`
-      if (row) await reaction(sql, row.payload)
+      if (row) await handler(sql, row.payload)
     })
   }
 }

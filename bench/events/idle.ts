@@ -1,11 +1,11 @@
-/** Transactions of a platform that nobody uses, as the database counts them. */
+/** Counts the transactions of an idle platform, by the statistics of the database. */
 import { join } from 'node:path'
 import { sleep } from '../../src/kernel/clock.ts'
 import { connect } from '../../src/kernel/db.ts'
 import { connectEmbeddedPostgres } from '../../src/kernel/embedded-postgres.ts'
 import { start } from '../platform.ts'
 
-/** Until the first periodic work of the start is over. */
+/** Time until the first periodic tasks after the start are done. */
 const settleMs = 10_000
 
 export async function idleTransactions(directory: string, seconds: number): Promise<number> {
@@ -21,7 +21,7 @@ export async function idleTransactions(directory: string, seconds: number): Prom
   await sleep(settleMs)
   const before = await count()
   await sleep(seconds * 1000)
-  // One of them is the question itself.
+  // One of them is this query itself.
   const transactions = (await count()) - before - 1
   await pool.end()
   await platform.stop()

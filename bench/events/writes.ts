@@ -1,4 +1,4 @@
-/** Writes over the API with 32 callers: a node alone, and a node with another one that listens, in turns. */
+/** Compares API writes of 32 callers on a single node with those on a node beside another one, alternately. */
 import { join } from 'node:path'
 import { startEmbeddedPostgres } from '../../src/kernel/embedded-postgres.ts'
 import { type Ask, bearer, client } from '../../test/harness/client.ts'
@@ -23,7 +23,7 @@ export async function writesRatio(directory: string, seconds: number) {
     const node = await start(one, environment)
     try {
       const ask = client(node.baseUrl, bearer(await serviceToken(node, node.bootstrap.default)))
-      return await inTurns(ask, seconds, () => start(two, environment))
+      return await alternate(ask, seconds, () => start(two, environment))
     } finally {
       await node.stop()
     }
@@ -33,23 +33,23 @@ export async function writesRatio(directory: string, seconds: number) {
   }
 }
 
-async function inTurns(ask: Ask, seconds: number, startOther: () => Promise<Measured>) {
+async function alternate(ask: Ask, seconds: number, startOther: () => Promise<Measured>) {
   for (let n = 0; n < callers; n++) await ask('POST /api/v1/applications', { name: `written-${n}` })
   await write(ask, seconds) // warm up
-  const [alone, heard]: [number[], number[]] = [[], []]
+  const [alone, withOther]: [number[], number[]] = [[], []]
   for (let round = 0; round < rounds; round++) {
     alone.push(await write(ask, seconds))
     const other = await startOther()
     try {
-      heard.push(await write(ask, seconds))
+      withOther.push(await write(ask, seconds))
     } finally {
       await other.stop()
     }
   }
-  return { ratio: median(heard) / median(alone), perSecond: median(heard) }
+  return { ratio: median(withOther) / median(alone), perSecond: median(withOther) }
 }
 
-/** Each caller changes its own application again and again: an event for the caches of every node with each. */
+/** Each caller repeatedly changes its own application; each change publishes an event for the caches of all nodes. */
 async function write(ask: Ask, seconds: number): Promise<number> {
   const end = performance.now() + seconds * 1000
   let written = 0

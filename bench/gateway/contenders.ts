@@ -1,4 +1,4 @@
-/** Everybody who is measured, from the limit down to what others made. */
+/** The servers that are compared: an echo as the upper limit, our layers, and other brokers. */
 import { type Server, startMosquitto, startPeer } from './servers.ts'
 import { type Ground, startSite, versionName, withoutLimits } from './site.ts'
 
@@ -17,7 +17,7 @@ export const sessionLayer = peer('Session layer', 'sessions.ts', 'answered')
 export const aedes = peer('Aedes 1.2', 'aedes.ts', 'answered')
 export const mosquitto: Contender = { name: 'Mosquitto with a Node.js consumer', start: startMosquitto }
 
-/** Publish → dispatch → an extension that does nothing → PUBACK and the answer; no database on the way. */
+/** PUBLISH, dispatch, an extension that does nothing, PUBACK and the answer; without database access. */
 export const gatewayCore = (ground: Ground): Contender => ({
   name: 'Gateway',
   start: (environment) => startCore(ground, 'answered', { environment }),
@@ -25,7 +25,7 @@ export const gatewayCore = (ground: Ground): Contender => ({
 
 interface CoreOptions {
   core?: number | 'any'
-  /** With those that a platform has unless told otherwise. */
+  /** Keeps the default limits of the platform. */
   limits?: boolean
   environment?: Record<string, string> | undefined
 }
@@ -39,7 +39,7 @@ export async function startCore(
   return { ...(await startPeer('Gateway', 'core.ts', expecting, settings, core)), versionName, tokens }
 }
 
-/** With the traffic log, as it is used. */
+/** The whole platform, including the traffic log. */
 export const wholePlatform = (ground: Ground): Contender => ({
   name: 'Platform',
   start: (environment) => startSite('Platform', ground, environment),

@@ -1,14 +1,14 @@
 /**
- * Many connections that cost as little as they can: bytes built beforehand, one read buffer for all, one write for all that
- * a read has set free. Packet identifiers and request ids are those of the place in the window, so the bytes never change.
+ * Many connections with minimal cost: packets built in advance, one read buffer for all, and one write for all messages that a read
+ * allows. Packet ids and request ids are those of the slot in the window, so packets never change.
  */
 import net from 'node:net'
 import { connect, publish, subscribe } from './packets.ts'
 import type { Payload } from './payloads.ts'
 
 /**
- * `echo`: the packet itself comes back. `acknowledged`: PUBACK. `answered`: PUBACK and one PUBLISH, because the topic has a
- * request id; it is acknowledged together with the next message.
+ * The expected reply. `echo`: the packet itself. `acknowledged`: PUBACK. `answered`: PUBACK and one PUBLISH, because the topic has a
+ * request id; its PUBACK is sent with the next message.
  */
 export type Expecting = 'echo' | 'acknowledged' | 'answered'
 
@@ -17,35 +17,35 @@ export interface FleetOptions {
   host?: string
   count: number
   expecting: Expecting
-  /** Most messages in flight on a connection. */
+  /** Maximum number of messages in flight on a connection. */
   window: number
-  /** Of connection n, without the request id. */
+  /** Returns the topic of connection n, without the request id. */
   topic(n: number): string
   clientId(n: number): string
   payload: Payload
-  /** To where answers come, for brokers that send nothing otherwise. */
+  /** Subscribes to the topic of answers, for brokers that send nothing otherwise. */
   subscribes?: boolean
 }
 
 export interface Device {
   number: number
   socket: net.Socket
-  /** What was expected has come `done` times of `sent`. */
+  /** `done` of `sent` messages have got the expected reply. */
   sent: number
   done: number
   acknowledged: number
   answered: number
-  /** When the messages in flight were sent (or should have been), by their place in the window. */
+  /** When the messages in flight were sent, or should have been, by slot in the window. */
   since: Float64Array
-  /** Twice the window, so that any run of messages is one slice. */
+  /** Packets of twice the window, so that any run of messages is one slice. */
   bytes: Buffer
   size: number
-  /** Of a message, before its payload. */
+  /** Length of a packet before its payload. */
   head: number
-  owed: Buffer[]
+  pubacks: Buffer[]
   rest: Buffer | undefined
   ready(): void
-  /** Whoever minds that the connection ends; nobody: it counts as lost. */
+  /** Called when the connection ends; without it the connection counts as lost. */
   onLost: (() => void) | undefined
 }
 
@@ -56,14 +56,14 @@ export interface Fleet {
   /** Called when messages of a device were answered. */
   onDone: (device: Device, count: number) => void
   lost(): number
-  /** Answers that were errors. */
+  /** Returns the number of answers that were errors. */
   refused(): number
   close(): Promise<void>
 }
 
 /** A loopback address has fewer ports than this. */
 const perAddress = 20_000
-/** Of the topic of an answer that is no error. */
+/** Last letter of the topic of an answer that is not an error. */
 const lastOfStatus = 's'.charCodeAt(0)
 const readBuffer = Buffer.allocUnsafe(64 * 1024)
 
@@ -97,7 +97,7 @@ async function close(running: Running) {
   await Promise.all(closed)
 }
 
-/** Resolves when the connection may be used. */
+/** Opens a connection; resolves when it is ready. */
 function open(running: Running, n: number): Promise<Device> {
   const { fleet } = running
   return new Promise((resolve, reject) => {
@@ -159,7 +159,7 @@ function newDevice({ expecting, payload, window, ...options }: FleetOptions, n: 
     bytes: Buffer.concat([...each, ...each]),
     size: each[0]!.length,
     head: each[0]!.length - payload.of(n, 0).length,
-    owed: [],
+    pubacks: [],
     rest: undefined,
     ready: () => {},
     onLost: undefined,
@@ -177,11 +177,11 @@ function send({ window, payload }: FleetOptions, device: Device, count: number, 
     for (let n = place; n < place + room; n++)
       payload.renew(device.bytes.subarray(n * size + head, (n + 1) * size), device.number)
   const bytes = device.bytes.subarray(place * size, (place + room) * size)
-  device.socket.write(device.owed.length === 0 ? bytes : Buffer.concat([...device.owed, bytes]))
-  if (device.owed.length > 0) device.owed = []
+  device.socket.write(device.pubacks.length === 0 ? bytes : Buffer.concat([...device.pubacks, bytes]))
+  if (device.pubacks.length > 0) device.pubacks = []
 }
 
-/** Reads the packets in the read buffer, after the part of a packet that came before. */
+/** Reads the packets in the read buffer, together with an incomplete packet of the last read. */
 function take(running: Running, device: Device, length: number) {
   let bytes = readBuffer
   let end = length
@@ -210,7 +210,7 @@ function take(running: Running, device: Device, length: number) {
   if (count > 0) {
     device.done = done
     running.fleet.onDone(device, count)
-    if (device.owed.length > 0) device.socket.write(Buffer.concat(device.owed.splice(0)))
+    if (device.pubacks.length > 0) device.socket.write(Buffer.concat(device.pubacks.splice(0)))
   }
 }
 
@@ -225,7 +225,7 @@ function receive(running: Running, device: Device, bytes: Buffer, at: number, he
       if ((first & 6) === 0 || running.expecting === 'echo') return
       const id = at + head + 2 + bytes.readUInt16BE(at + head)
       if (bytes[id - 1] !== lastOfStatus) running.refused++
-      device.owed.push(Buffer.from([0x40, 2, bytes[id]!, bytes[id + 1]!]))
+      device.pubacks.push(Buffer.from([0x40, 2, bytes[id]!, bytes[id + 1]!]))
       return
     }
     case 4:

@@ -1,4 +1,4 @@
-/** The load as a process of its own, so that its processor time is apart from the server's. */
+/** Runs the load in a separate process, so that its processor time is measured apart from the server's. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
@@ -14,13 +14,13 @@ export interface Generator {
 export const serverCore = 0
 export const loadCore = 1
 
-/** On one core, with as many files as it may have at most. */
+/** Returns a command that runs on one core, with the maximum number of open files. */
 export const onCore = (core: number | 'any', command: string[]) => {
   const cores = core === 'any' ? `0-${availableParallelism() - 1}` : String(core)
   return ['sh', '-c', 'ulimit -n "$(ulimit -Hn)"; exec taskset -c "$0" "$@"', cores, ...command] as const
 }
 
-/** `core`: where it has to stay; by default apart from the servers. */
+/** Starts the load; by default on another core than the servers. */
 export function startGenerator(core: number | 'any' = loadCore): Generator {
   const [command, ...args] = onCore(core, [process.execPath, join(import.meta.dirname, 'load.ts')])
   const child = spawn(command, args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
@@ -33,7 +33,7 @@ export function startGenerator(core: number | 'any' = loadCore): Generator {
   }
 }
 
-/** One message there, one back. */
+/** Sends a message to a child and waits for its answer. */
 export function asked(child: ChildProcess, message: object): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const ended = (code: number | null) => reject(new Error(`a process of the bench ended with ${code}`))

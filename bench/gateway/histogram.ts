@@ -1,10 +1,10 @@
-/** Microseconds in buckets of at most 3 % width, in one small array: counting costs nothing beside a system call. */
+/** Counts microseconds in buckets of at most 3 % width; its cost is negligible beside a system call. */
 const stepsOfDoubling = 32
 const doublings = 32
 
 export interface Histogram {
   add(microseconds: number): void
-  /** The upper end of the bucket, in milliseconds. */
+  /** Returns the upper end of the bucket, in milliseconds. */
   quantileMs(share: number): number
   clear(): void
 }

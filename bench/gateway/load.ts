@@ -1,4 +1,4 @@
-/** The process that loads a server; it is told what to do by messages from its parent (generator.ts). */
+/** The process that loads a server; its parent sends it orders (generator.ts). */
 import { sleep } from '../../src/kernel/clock.ts'
 import { cpuSeconds } from '../../test/harness/processes.ts'
 import { createFleet, type Device, type Expecting, type Fleet } from './fleet.ts'
@@ -10,15 +10,15 @@ export interface ConnectOrder {
   count: number
   expecting: Expecting
   window: number
-  /** Connections being made at a time. */
+  /** Number of connections that are opened at a time. */
   atOnce: number
   versionName: string
   payload: PayloadName
-  /** Of the endpoints; made up where the server does not ask. */
+  /** Tokens of the endpoints; invented ones if the server does not check them. */
   tokens?: string[]
   subscribes?: boolean
-  /** Each sends its first message at once and counts as served when that is answered. */
-  greets?: boolean
+  /** Each connection sends a first message at once, and counts as connected when that is answered. */
+  firstMessage?: boolean
 }
 
 export interface Connected {
@@ -26,16 +26,16 @@ export interface Connected {
   p50Ms: number
   p99Ms: number
   slowestMs: number
-  /** Devices that were refused or cut off before their first message was answered, and came again a moment later. */
-  again: number
+  /** Number of connections that were refused or closed before their first answer, and opened again. */
+  retries: number
 }
 
 export interface RunOrder {
   seconds: number
   warmUpSeconds: number
-  /** Messages a second over all connections; without it every connection sends as soon as it may. */
+  /** Messages per second over all connections; without it every connection sends as soon as possible. */
   rate?: number
-  /** Whose processor time is measured meanwhile, each apart. */
+  /** Processes whose processor time is measured, each separately. */
   pids: number[]
 }
 
@@ -45,7 +45,7 @@ export interface Ran {
   p50Ms: number
   p99Ms: number
   cpuSeconds: number[]
-  /** Of this process, to see which of both was the bottleneck. */
+  /** Processor time of this process, to see which side was the bottleneck. */
   loadCpuSeconds: number
   lost: number
   refused: number
@@ -70,21 +70,21 @@ async function connect(order: ConnectOrder): Promise<Connected> {
   times.clear()
   let slowestMs = 0
   let next = 0
-  let again = 0
+  let retries = 0
   const began = performance.now()
-  const greeted = new Map<object, () => void>()
-  fleet.onDone = (device) => greeted.get(device)?.()
-  /** False: the connection ended before the answer. */
-  const greet = (device: Device, started: number) =>
+  const answered = new Map<object, () => void>()
+  fleet.onDone = (device) => answered.get(device)?.()
+  /** Sends the first message; returns false if the connection ends before the answer. */
+  const sendFirst = (device: Device, started: number) =>
     new Promise<boolean>((done) => {
       device.onLost = () => done(false)
-      greeted.set(device, () => done(true))
+      answered.set(device, () => done(true))
       fleet!.send(device, 1, started)
     })
   const served = async (n: number, started: number): Promise<boolean> => {
-    if (!order.greets) return Boolean(await made.open(n))
+    if (!order.firstMessage) return Boolean(await made.open(n))
     const device = await made.open(n).catch(() => undefined)
-    if (!device || !(await greet(device, started))) return false
+    if (!device || !(await sendFirst(device, started))) return false
     device.onLost = undefined
     return true
   }
@@ -93,7 +93,7 @@ async function connect(order: ConnectOrder): Promise<Connected> {
       const n = next++
       const started = performance.now()
       while (!(await served(n, started))) {
-        if (again++ > order.count) throw new Error('devices are refused or cut off again and again')
+        if (retries++ > order.count) throw new Error('too many connections are refused or closed')
         await sleep(200 + Math.random() * 800)
       }
       const taken = performance.now() - started
@@ -104,7 +104,7 @@ async function connect(order: ConnectOrder): Promise<Connected> {
   await Promise.all(Array.from({ length: order.atOnce }, one))
   const seconds = (performance.now() - began) / 1000
   if (fleet.refused() > 0) throw new Error(`${fleet.refused()} first messages were refused`)
-  return { seconds, p50Ms: times.quantileMs(0.5), p99Ms: times.quantileMs(0.99), slowestMs, again }
+  return { seconds, p50Ms: times.quantileMs(0.5), p99Ms: times.quantileMs(0.99), slowestMs, retries }
 }
 
 async function run({ seconds, warmUpSeconds, rate, pids }: RunOrder): Promise<Ran> {
@@ -118,7 +118,7 @@ async function run({ seconds, warmUpSeconds, rate, pids }: RunOrder): Promise<Ra
     messages += count
     if (running && rate === undefined) fleet!.send(device, count, now)
   }
-  const pace = rate === undefined ? startAll() : steadily(rate)
+  const pace = rate === undefined ? startAll() : sendSteadily(rate)
   await sleep(warmUpSeconds * 1000)
   times.clear()
   messages = 0
@@ -150,8 +150,8 @@ function startAll(): undefined {
   for (const device of fleet!.devices) fleet!.send(device, windowSize, performance.now())
 }
 
-/** Late answers do not slow it down: a message counts from when it was due. */
-function steadily(rate: number): NodeJS.Timeout {
+/** Sends at a steady rate; late answers do not slow it down, and latency counts from when a message was due. */
+function sendSteadily(rate: number): NodeJS.Timeout {
   const devices = fleet!.devices
   const began = performance.now()
   let sent = 0
@@ -172,7 +172,7 @@ function steadily(rate: number): NodeJS.Timeout {
   }, 1)
 }
 
-async function obey(order: Order): Promise<unknown> {
+async function execute(order: Order): Promise<unknown> {
   if ('connect' in order) return await connect(order.connect)
   if ('run' in order) return await run(order.run)
   await fleet?.close()
@@ -181,7 +181,7 @@ async function obey(order: Order): Promise<unknown> {
 }
 
 process.on('message', (order: Order) => {
-  obey(order).then(
+  execute(order).then(
     (done) => process.send!({ done }),
     (error: Error) => process.send!({ failed: error.message }),
   )

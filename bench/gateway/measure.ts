@@ -1,4 +1,4 @@
-/** The same three loads and the same idle fleet for every server. */
+/** Applies the same three loads and the same idle connections to every server. */
 import { sleep } from '../../src/kernel/clock.ts'
 import { memoryMb } from '../../test/harness/processes.ts'
 import type { Generator } from './generator.ts'
@@ -20,12 +20,12 @@ export const loads: Load[] = [
 ]
 
 const connectingAtOnce = 200
-/** Until what the first messages left to be done in the background is done. */
+/** Time until the background work of first messages is done. */
 const settlingMs = 3000
 
 export interface Measured {
   load: Load
-  /** Messages for a second of processor time: on a noisy machine this holds, the rate does not. */
+  /** Messages per second of processor time; on a busy machine it is more stable than the rate. */
   perCore: number
   perSecond: number
   p50Ms: number
@@ -48,8 +48,8 @@ export const orderOf = (
   atOnce: connectingAtOnce,
   versionName: versionName ?? 'bench-v1',
   payload: payload ?? ('note' as const),
-  // Who an endpoint is and that it is connected now is found out and written at its first message: not what is measured here.
-  ...(tokens && { tokens, greets: true }),
+  // An endpoint is identified and its connection recorded with its first message, which is not measured here.
+  ...(tokens && { tokens, firstMessage: true }),
   ...(subscribes && { subscribes }),
 })
 
@@ -81,7 +81,7 @@ function check({ name }: Server, load: Load, { lost, refused, messages }: Ran) {
   if (messages === 0) throw new Error(`${name}, ${load.name}: no message was answered`)
 }
 
-/** At a steady rate, where the time of an answer is not that of the queue before it. */
+/** Measures at a steady rate, so that latency is not the time in the queue. */
 export async function atRate(generator: Generator, server: Server, rate: number, seconds: number): Promise<Ran> {
   const load = { name: `${rate} messages/s`, connections: 1000, window: 8 }
   await generator.connect(orderOf(server, load))
@@ -93,12 +93,12 @@ export async function atRate(generator: Generator, server: Server, rate: number,
 }
 
 /**
- * What 10,000 connections that say nothing any more cost, in kilobytes for each. In a process whose young generation is held
- * small (`youngHeld`): once a burst has enlarged it, it stays, however few connections there are.
+ * Returns the memory of 10,000 idle connections, in kilobytes each. The server runs with a small young generation (`smallYoungGeneration`):
+ * once a burst has enlarged it, it stays large.
  */
 export async function idle(generator: Generator, server: Server, connections = 10_000): Promise<number> {
   const order = orderOf(server, { name: 'idle', connections, window: 1 })
-  // So that compiled code does not count as theirs.
+  // Warm up, so that compiled code does not count.
   await generator.connect({ ...order, count: Math.min(200, connections) })
   await generator.close()
   const before = await settled(server)
@@ -110,19 +110,19 @@ export async function idle(generator: Generator, server: Server, connections = 1
   return kilobytes
 }
 
-export const youngHeld = { NODE_OPTIONS: '--max-semi-space-size=2' }
+export const smallYoungGeneration = { NODE_OPTIONS: '--max-semi-space-size=2' }
 
-/** How fast connections are made: CONNECT alone, and with the first message where that is when it is found out who it is. */
+/** Measures how fast connections are opened: CONNECT alone, and with the first message if that identifies the endpoint. */
 export async function connecting(generator: Generator, server: Server, connections = 10_000): Promise<Connecting> {
   const order = orderOf(server, { name: 'connecting', connections, window: 1 })
-  const rate = async (greets: boolean) => {
-    const { seconds } = await generator.connect({ ...order, greets })
+  const rate = async (firstMessage: boolean) => {
+    const { seconds } = await generator.connect({ ...order, firstMessage })
     await generator.close()
-    if (greets) await sleep(settlingMs)
+    if (firstMessage) await sleep(settlingMs)
     return connections / seconds
   }
   const result: Connecting = { connectsPerSecond: await rate(false) }
-  if (order.greets) result.firstMessagesPerSecond = await rate(true)
+  if (order.firstMessage) result.firstMessagesPerSecond = await rate(true)
   console.error(
     `${server.name}: ${Object.values(result).map(Math.round).join('/s, with the first message ')}/s connects`,
   )

@@ -1,4 +1,4 @@
-/** The bytes of MQTT 3.1.1 packets, built before the clock runs. */
+/** Builds MQTT 3.1.1 packets in advance. */
 
 const text = (value: string) => {
   const bytes = Buffer.from(value)
@@ -17,11 +17,11 @@ const number = (value: number) => Buffer.from([value >> 8, value & 255])
 
 const keepAliveSeconds = 900
 
-/** Clean session, no user name. */
+/** CONNECT with a clean session and without a user name. */
 export const connect = (clientId: string) =>
   packet(0x10, text('MQTT'), Buffer.from([4, 2]), number(keepAliveSeconds), text(clientId))
 
 export const subscribe = (filter: string) => packet(0x82, number(1), text(filter), Buffer.from([1]))
 
-/** QoS 1. */
+/** PUBLISH with QoS 1. */
 export const publish = (topic: string, id: number, payload: Buffer) => packet(0x32, text(topic), number(id), payload)

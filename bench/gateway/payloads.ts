@@ -1,9 +1,9 @@
-/** What devices send. All messages of a kind are equally long, so that their bytes can be built before the clock runs. */
+/** Payloads of devices. All messages of a kind have the same length, so that packets can be built in advance. */
 
 export interface Payload {
-  /** Of the message at this place of the window of this device. */
+  /** Returns the payload for a slot in the window of a device. */
   of(device: number, place: number): Buffer
-  /** Before it is sent again: what differs from message to message. */
+  /** Updates what differs from message to message, before the payload is sent again. */
   renew?(bytes: Buffer, device: number): void
 }
 
@@ -12,7 +12,7 @@ export type PayloadName = 'note' | 'sample' | 'batch'
 export const valuesOfSample = 5
 export const samplesOfBatch = 100
 
-/** One that the gateway is measured with: 200 bytes, with a text. */
+/** The payload of the gateway bench: 200 bytes, with a text. */
 function note(): Payload {
   const values = {
     timestamp: 1_760_000_000_000,
@@ -27,7 +27,7 @@ function note(): Payload {
   return { of: () => bytes }
 }
 
-/** Two decimals, as a thermometer has them, and as many digits whatever the value is. */
+/** Formats two decimals; the length is the same for all values in the range. */
 const decimals = (from: number, to: number, seed: number) =>
   (from + (to - from) * ((Math.imul(seed, 2_654_435_761) >>> 0) / 2 ** 32)).toFixed(2)
 
@@ -35,14 +35,14 @@ const valuesText = (seed: number) =>
   `"temperature":${decimals(11, 40, seed)},"humidity":${decimals(20, 90, seed + 1)},` +
   `"pressure":${decimals(1001, 1099, seed + 2)},"voltage":${decimals(3, 4, seed + 3)},"level":${decimals(10, 99, seed + 4)}`
 
-/** One sample of five values; its time is that of its arrival. */
+/** One sample of five values, without a timestamp. */
 const sample = (): Payload => ({ of: (device, place) => Buffer.from(`{${valuesText(device * 31 + place)}}`) })
 
 const stepMs = 1000
 const timeHead = '{"timestamp":'
 const timeDigits = 13
 
-/** A hundred samples, one for each second; every message goes on where the one before ended. */
+/** A hundred samples, one per second; each message continues where the last one ended. */
 function batch(): Payload {
   const clocks = new Map<number, number>()
   const began = Date.now() - 3_600_000

@@ -1,17 +1,17 @@
-/** Asks the API at a steady pace, as people do while devices come back. */
+/** Sends requests to the API at a steady rate while devices reconnect. */
 import { sleep } from '../../src/kernel/clock.ts'
 import { quantile } from '../register/measure.ts'
 import { openWire } from '../register/wire.ts'
 
 export interface Probe {
-  /** Ends it. */
+  /** Stops the probe and returns its result. */
   stop(): Promise<{ asked: number; p99Ms: number; slowestMs: number }>
 }
 
 const everyMs = 20
 const wires = 16
 
-/** A request counts from when it was due: one that could not be sent because the others wait is late all the same. */
+/** Starts the probe. Latency counts from when a request was due, even if it could not be sent because others wait. */
 export async function startProbe(baseUrl: string, path: string, token: string): Promise<Probe> {
   const free = await Promise.all(Array.from({ length: wires }, () => openWire(baseUrl)))
   const all = [...free]

@@ -1,4 +1,4 @@
-/** Two nodes: pushes from one to devices at the other, each until it is delivered; and what devices that come and go cost. */
+/** Measures two nodes: pushes from one to devices at the other, each awaited, and signals caused by devices that connect and leave. */
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import type { Figure } from '../report.ts'
@@ -36,7 +36,7 @@ export async function pushes({ directory, tokens }: Ground): Promise<Figure[]> {
     })
     if (received < sent) throw new Error(`${sent - received} of ${sent} pushes did not arrive`)
     console.error(`${Math.round(perSecond)} pushes a second from one node to devices at another`)
-    // Ten times the 255 a second of one message in a transaction each.
+    // Ten times the 255 per second that one transaction per message reached.
     return [
       { name: 'Pushes from one node to devices at another', value: perSecond, unit: '/s', limit: { least: 2550 } },
       {

@@ -1,4 +1,4 @@
-/** What is measured, each as a process (or two) of its own on the first core. */
+/** Starts the measured servers, each in its own process (or two) on the first core. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import net from 'node:net'
@@ -11,13 +11,13 @@ import { asked, onCore, serverCore } from './generator.ts'
 export interface Server {
   name: string
   port: number
-  /** Whose processor time and memory count. */
+  /** Processes whose processor time and memory are measured. */
   pids: number[]
   expecting: Expecting
   subscribes?: boolean
   versionName?: string
   tokens?: string[]
-  /** Collects garbage, where it can be asked to. */
+  /** Collects garbage, if the server can be asked to. */
   collect(): Promise<void>
   stop(): Promise<void>
 }
@@ -25,7 +25,7 @@ export interface Server {
 export const ended = (child: ChildProcess) =>
   child.exitCode !== null ? Promise.resolve() : new Promise<void>((done) => void child.once('exit', () => done()))
 
-/** A file of peers/ on a Node.js of its own. */
+/** Starts a file of peers/ in its own Node.js process. */
 export async function startPeer(
   name: string,
   file: string,
@@ -58,7 +58,7 @@ export async function startPeer(
 
 export const onPath = (command: string) => spawnSync('sh', ['-c', `command -v ${command}`]).status === 0
 
-/** From Debian; as root it is installed like the tools of the tests. */
+/** Checks that Mosquitto is installed; installs it from Debian when run as root. */
 export function ensureMosquitto() {
   if (onPath('mosquitto')) return
   const install = 'apt-get update && apt-get install -y --no-install-recommends mosquitto'
@@ -73,7 +73,7 @@ export function ensureMosquitto() {
   throw new Error(`the bench needs mosquitto; on Debian, run as root: ${install}`)
 }
 
-/** Mosquitto and, since it answers nothing by itself, a Node.js process that takes each message and answers it. */
+/** Starts Mosquitto, and a Node.js process that answers each message, because Mosquitto does not answer by itself. */
 export async function startMosquitto(): Promise<Server> {
   ensureMosquitto()
   const directory = mkdtempSync(join(tmpdir(), 'waypost-mosquitto-'))

@@ -1,4 +1,4 @@
-/** A data directory with an application and the endpoints of 10,000 devices, made through the API, and the platform on it. */
+/** Prepares a data directory with an application and the endpoints of 10,000 devices, and starts the platform on it. */
 import { sleep } from '../../src/kernel/clock.ts'
 import { type Ask, bearer, client } from '../../test/harness/client.ts'
 import { nameOf, treeOf } from '../../test/harness/processes.ts'
@@ -20,7 +20,7 @@ export interface Site extends Server {
   token(): Promise<string>
 }
 
-/** What is measured is how fast it can be: one connection and one tenant are not held back. */
+/** Settings without rate limits, because the maximum speed is measured. */
 export const withoutLimits = {
   WAYPOST_DEVICE_MESSAGES_PER_CONNECTION: '0',
   WAYPOST_DEVICE_MESSAGES_PER_TENANT: '0',
@@ -44,7 +44,7 @@ export async function prepareGround(devices = 10_000): Promise<Ground> {
   return { directory, tokens }
 }
 
-/** The platform alone on the first core; its database joins the load on the second. */
+/** Starts the platform alone on the first core, and its database with the load on the second. */
 export async function startSite(name: string, { directory, tokens }: Ground, environment = {}): Promise<Site> {
   const platform = await start(directory, { ...withoutLimits, ...environment })
   const isDatabase = (pid: number) => nameOf(pid).startsWith('postgres')

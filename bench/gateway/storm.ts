@@ -1,4 +1,4 @@
-/** All devices lose their connection at once and come back at once, each with a message, while people use the API. */
+/** Measures the reconnect of all devices at the same time, each with a message, while the API is used. */
 import { cpuSeconds } from '../../test/harness/processes.ts'
 import type { Figure } from '../report.ts'
 import type { Generator } from './generator.ts'
@@ -16,7 +16,7 @@ export async function storm(generator: Generator, site: Site): Promise<Figure[]>
     versionName: site.versionName!,
     payload: 'note' as const,
     tokens: site.tokens!,
-    greets: true,
+    firstMessage: true,
   }
   await generator.connect({ ...order, atOnce: 200 })
   const probe = await startProbe(site.platform.baseUrl, `/api/v1/applications/${applicationName}`, await site.token())
@@ -27,7 +27,7 @@ export async function storm(generator: Generator, site: Site): Promise<Figure[]>
   const { asked, p99Ms, slowestMs } = await probe.stop()
   await generator.close()
   console.error(
-    `${devices} came back in ${back.seconds.toFixed(1)} s (p50 ${Math.round(back.p50Ms)} ms, slowest ${Math.round(back.slowestMs)} ms, ${back.again} tried again); ` +
+    `${devices} reconnected in ${back.seconds.toFixed(1)} s (p50 ${Math.round(back.p50Ms)} ms, slowest ${Math.round(back.slowestMs)} ms, ${back.retries} retries); ` +
       `${asked} requests meanwhile, p99 ${p99Ms.toFixed(1)} ms, slowest ${slowestMs.toFixed(1)} ms`,
   )
   return [
@@ -37,7 +37,7 @@ export async function storm(generator: Generator, site: Site): Promise<Figure[]>
       unit: 's',
       limit: { most: 30 },
     },
-    { name: 'Connections of them that were refused or closed', value: back.again, unit: '' },
+    { name: 'Connections of them that were refused or closed', value: back.retries, unit: '' },
     { name: 'Processor time of the platform for each device', value: milliseconds, unit: 'ms' },
     { name: 'GET one application during the reconnects: p99', value: p99Ms, unit: 'ms', limit: { most: 500 } },
   ]

@@ -1,6 +1,6 @@
 /**
- * Endpoint number n, the same whether the API or a statement makes it. Ten keys: a city is one of 1,000 (0.1 % of all
- * endpoints), a model one of 5, each date has 100 endpoints however many there are, spread over 10,000 neighbours.
+ * Defines endpoint number n, the same whether the API or SQL creates it. A city has 0.1 % of all endpoints, a model a fifth; each date has
+ * 100 endpoints however many there are, spread over 10,000 numbers.
  */
 import { sleep } from '../../src/kernel/clock.ts'
 import type { Sql } from '../../src/kernel/db.ts'
@@ -36,18 +36,18 @@ const metadataSql = (sql: Sql) => sql`jsonb_build_object(
     'alt', n % 200),
   'installed', (date '2000-01-01' + n / 10000 * 100 + n % 100)::text)`
 
-const atOnce = 100_000
+const batchSize = 100_000
 
-/** All but the constraints: an index is built faster than it is filled. */
+/** All indexes except constraints: building an index is faster than filling it. */
 const indexes = ['endpoints_of_application', 'endpoints_of_version', 'endpoints_of_tenant', 'endpoints_metadata']
 
-/** The endpoints from one number to another, with a token each and the counts that they change, past the API. */
+/** Inserts endpoints with a token each and their counts by SQL, bypassing the API. */
 export async function fill({ sql, tenantId }: Site, from: number, to: number) {
   const definitions = await sql<{ indexdef: string }[]>`
     select indexdef from pg_indexes where schemaname = 'register' and indexname = any(${indexes})`
   for (const name of indexes) await sql`drop index ${sql(`register.${name}`)}`
-  for (let first = from; first <= to; first += atOnce) {
-    const last = Math.min(first + atOnce - 1, to)
+  for (let first = from; first <= to; first += batchSize) {
+    const last = Math.min(first + batchSize - 1, to)
     await sql`
       insert into register.endpoints (endpoint_id, tenant_id, application_name, version_name, version_registered_date,
         created_date, metadata, metadata_updated_date)
@@ -74,7 +74,7 @@ export async function fill({ sql, tenantId }: Site, from: number, to: number) {
       do update set count = known.count + excluded.count`
 }
 
-/** What registrations left to be done in the background is done: pages are measured on their own. */
+/** Waits until the background work of registrations is done, so that it does not disturb the measurement of pages. */
 export async function settle({ sql }: Site) {
   for (let left = 1; left > 0; await sleep(100))
     left = (await sql`select count(*) from register.count_differences`)[0]?.count
@@ -91,7 +91,7 @@ export async function settle({ sql }: Site) {
 
 const versionOf = (n: number) => versionNames[n % 3]!
 
-/** Endpoints a second, in batches of a thousand; each batch is of one version. */
+/** Returns the endpoints per second in batches of a thousand, each of one version. */
 export async function registerInBatches(site: Site, from: number, batches: number): Promise<number> {
   const began = performance.now()
   const tasks = await Promise.all(
@@ -118,7 +118,7 @@ export async function registerInBatches(site: Site, from: number, batches: numbe
   return (batches * 1000) / seconds
 }
 
-/** Endpoints a second, one in a request, eight requests at a time. */
+/** Returns the endpoints per second with one endpoint per request and eight requests at a time. */
 export async function registerSingly(site: Site, from: number, count: number): Promise<number> {
   const token = await site.token()
   let next = from

@@ -12,7 +12,7 @@ export interface Filter {
 
 const filters = `${root}/applications/${applicationName}/filters`
 
-/** Made, and waited for until it is active. */
+/** Creates a filter and waits until it is active. */
 export async function aFilter({ ask, sql, tenantId }: Site, name: string, documentQuery: object): Promise<Filter> {
   const began = performance.now()
   const made = await ask(`POST ${filters}`, { name, documentQuery })
@@ -38,7 +38,7 @@ export async function removeFilter({ ask }: Site, { filterId }: Filter) {
   if (status !== 204) throw new Error(`${status} ${text}`)
 }
 
-/** Half of all endpoints, while some come and others change sides. */
+/** Measures the activation of a filter that matches half of all endpoints, while endpoints are added and changed. */
 export async function activation(site: Site, size: number): Promise<Figure[]> {
   const writer = keepWriting(site, size)
   const filter = await aFilter(site, 'Half of all', { 'metadata.online': true })
@@ -74,7 +74,7 @@ function keepWriting({ ask }: Site, size: number) {
   const write = async () => {
     const turn = Math.floor(written / 2)
     if (written % 2 === 0) return await ask(`POST ${root}/endpoints`, registrationOf(size + 1 + turn))
-    // The same few hundred again and again, all over the register: they match, they do not, they match.
+    // The same few hundred endpoints, spread over the register, alternately match and do not match.
     const n = 1 + ((turn * 7919) % 300) * Math.floor(size / 300)
     const side = !(sides.get(n) ?? isOnline(n))
     sides.set(n, side)

@@ -1,8 +1,8 @@
-/** A page of the API and the plain statement for the same rows, in turns over one connection each. */
+/** Measures a page of the API and the plain statement for the same rows, alternately, over one connection each. */
 import type { Site } from './site.ts'
 import type { Wire } from './wire.ts'
 
-/** What both must agree on. */
+/** The result on which both must agree. */
 export interface Found {
   total?: number | undefined
   ids: string[]
@@ -10,12 +10,12 @@ export interface Found {
 
 export interface Kind {
   name: string
-  /** Each round asks for something else. */
+  /** Returns the path; each round requests another one. */
   path(round: number): string
   plain(round: number): Promise<Found>
-  /** Who asks; by default somebody who may read everything. */
+  /** Token of the caller; by default one that may read everything. */
   token?: (() => Promise<string>) | undefined
-  /** `limited`: held to the limits of ratio and p99. `comparable`: as many rows at every size, so that its growth counts. */
+  /** `limited`: the limits of ratio and p99 apply. `comparable`: it has the same number of rows at every size, so growth is measured. */
   limited?: boolean
   comparable?: boolean
 }
@@ -27,8 +27,8 @@ export interface Timing {
   plainP50: number
   ratio: number
   /**
-   * Of the API alone, where growth counts: over a million endpoints the plain statement counts for a tenth of a second, and
-   * leaves neither processor's caches to whoever comes next.
+   * p50 of the API without the plain statement in between, for growth: over a million endpoints, the plain statement counts for a
+   * tenth of a second and evicts the processor's caches.
    */
   aloneP50?: number
 }
@@ -37,7 +37,7 @@ const warmUps = 15
 const roundsMost = 200
 const roundsLeast = 8
 const roundsAlone = 400
-/** Scans of a million rows are not repeated two hundred times. */
+/** Time limit, because scans of a million rows cannot be repeated two hundred times. */
 const budgetMilliseconds = 15_000
 
 export async function measure({ token }: Site, wire: Wire, kind: Kind): Promise<Timing> {
@@ -52,7 +52,7 @@ export async function measure({ token }: Site, wire: Wire, kind: Kind): Promise<
     let expected: Found = { ids: [] }
     const api = () => timed(async () => (text = await wire.ask('GET', path, asking)))
     const plain = () => timed(async () => (expected = await kind.plain(round + warmUps)))
-    // Whoever comes second finds the rows warm.
+    // Alternate the order: the second one finds the rows in cache.
     const times = round % 2 === 0 ? [await api(), await plain()] : [await plain(), await api()].reverse()
     compare(kind.name, foundIn(text), expected)
     if (round < 0 && inTime()) continue
@@ -60,11 +60,11 @@ export async function measure({ token }: Site, wire: Wire, kind: Kind): Promise<
     theirs.push(times[1]!)
   }
   const [p50, plainP50] = [quantile(ours, 0.5), quantile(theirs, 0.5)]
-  const aloneP50 = kind.comparable ? { aloneP50: await alone(wire, kind, kind.token ?? token) } : {}
+  const aloneP50 = kind.comparable ? { aloneP50: await measureAlone(wire, kind, kind.token ?? token) } : {}
   return { kind, p50, p99: quantile(ours, 0.99), plainP50, ratio: p50 / plainP50, ...aloneP50 }
 }
 
-async function alone(wire: Wire, kind: Kind, token: () => Promise<string>): Promise<number> {
+async function measureAlone(wire: Wire, kind: Kind, token: () => Promise<string>): Promise<number> {
   const times: number[] = []
   for (let round = 0; round < warmUps + roundsAlone; round++) {
     const asking = await token()
@@ -91,7 +91,7 @@ function foundIn(text: string): Found {
 function compare(name: string, found: Found, expected: Found) {
   const problem =
     expected.ids.length === 0
-      ? 'nothing was found'
+      ? 'the statement found no endpoints'
       : found.total !== expected.total
         ? `a total of ${found.total} instead of ${expected.total}`
         : found.ids.join() !== expected.ids.join()

@@ -1,4 +1,4 @@
-/** The pages that are measured, each with the statement that somebody would write for it by hand. */
+/** The measured pages, each with the plain SQL statement for the same rows. */
 import type { Fragment } from '../../src/kernel/db.ts'
 import { cityOf, dayOf, idOf, modelOf } from './endpoints.ts'
 import type { Filter } from './filters.ts'
@@ -16,10 +16,10 @@ const shared = [
 ]
 const withMetadata = [...shared, 'metadata', 'metadata_updated_date']
 
-/** Numbers far from each other, below the size of the smaller register. */
+/** Returns numbers far apart, below the size of the smaller register. */
 const numberOf = (round: number) => 1 + ((round * 6151) % 5000)
 
-/** A number of the version that the round asks for. */
+/** Returns a number of the version that the round requests. */
 const inVersion = (round: number) => numberOf(round) - (numberOf(round) % 3) + 3 + (round % 3)
 
 interface Readable {
@@ -36,7 +36,7 @@ function list(parameters: Record<string, unknown>): string {
   return `${root}/endpoints?${new URLSearchParams(texts)}`
 }
 
-/** Both statements go out at once, as the driver can. */
+/** Sends both statements at once. */
 async function readPage({ sql, tenantId }: Site, columns: string[], where: Fragment, offset = 0): Promise<Found> {
   const [rows, [counted]] = await Promise.all([
     sql<{ endpointId: string }[]>`
@@ -139,7 +139,7 @@ export function pagesOf(site: Site, of: Readable): Kind[] {
       plain: (round) => readMembers(site, of.filter, round % 10),
     },
     {
-      // It looks at every endpoint for at most 10 s: a third of a million is enough to see what one costs.
+      // It scans endpoints for at most 10 s; a third of a million is enough to measure the cost of one.
       name: 'Regular expression in a version',
       path: (round) => list({ applicationVersionName: versionNames[round % 3], regex: `^SN-0*${inVersion(round)}$` }),
       plain: (round) =>

@@ -1,4 +1,4 @@
-/** The platform under measurement: an application with three versions, and the way to its database. */
+/** Starts the platform for a measurement: an application with three versions, and a connection to its database. */
 import { join } from 'node:path'
 import { connect, type Pool } from '../../src/kernel/db.ts'
 import { connectEmbeddedPostgres } from '../../src/kernel/embedded-postgres.ts'
@@ -12,9 +12,9 @@ export const versionNames = ['bench-v1', 'bench-v2', 'bench-v3']
 export interface Site {
   platform: Measured
   tenantId: string
-  /** One connection, as one request of the platform has. */
+  /** One connection, like one request of the platform. */
   sql: Pool
-  /** May do everything in the tenant. */
+  /** Token with all permissions in the tenant. */
   token(): Promise<string>
   ask: Ask
   close(): Promise<void>
@@ -24,9 +24,9 @@ export async function openSite(): Promise<Site> {
   const directory = freshDirectory()
   const platform = await start(directory)
   const connection = await connectEmbeddedPostgres(join(directory, 'postgres'), 'superuser')
-  if (!connection) throw new Error('the database of the platform is not to be found')
+  if (!connection) throw new Error('the database of the platform was not found')
   const sql = connect(connection, { max: 1, name: 'bench' })
-  const token = kept(() => serviceToken(platform, platform.bootstrap.default))
+  const token = cached(() => serviceToken(platform, platform.bootstrap.default))
   const ask: Ask = async (operation, body, headers) =>
     client(platform.baseUrl, bearer(await token()))(operation, body, headers)
   const create = async (path: string, body: object) => {
@@ -50,7 +50,7 @@ export async function openSite(): Promise<Site> {
   }
 }
 
-/** Somebody who may read these endpoints and nothing else. */
+/** Creates a user who may read only these endpoints, and returns the function for their token. */
 export async function aReaderOf({ platform, tenantId, ask }: Site, endpointIds: string[]) {
   const iam = '/iam/api/v1'
   const login = { username: 'reader', password: 'correct horse battery staple' }
@@ -63,18 +63,18 @@ export async function aReaderOf({ platform, tenantId, ask }: Site, endpointIds: 
     if (granted.status !== 201) throw new Error(`${granted.status} ${granted.text}`)
   }
   const { frontendClient } = platform.bootstrap.default
-  return kept(() =>
+  return cached(() =>
     tokenOf(platform.baseUrl, tenantId, { grant_type: 'password', client_id: frontendClient.id, ...login }),
   )
 }
 
-const keptMilliseconds = 120_000
+const cacheMilliseconds = 120_000
 
-/** A token lives for minutes, a measurement for longer. */
-function kept(make: () => Promise<string>): () => Promise<string> {
+/** Caches a token and renews it, because a measurement takes longer than a token is valid. */
+function cached(make: () => Promise<string>): () => Promise<string> {
   let [token, since] = ['', Number.NEGATIVE_INFINITY]
   return async () => {
-    if (performance.now() - since > keptMilliseconds) [token, since] = [await make(), performance.now()]
+    if (performance.now() - since > cacheMilliseconds) [token, since] = [await make(), performance.now()]
     return token
   }
 }

@@ -1,8 +1,8 @@
-/** One keep-alive connection and nothing that costs time of its own: what is measured is the server. */
+/** A minimal HTTP client on one keep-alive connection, so that the server is measured and not the client. */
 import net from 'node:net'
 
 export interface Wire {
-  /** The answer's text; anything but the expected status is an error. */
+  /** Returns the text of the response; throws unless it has the expected status. */
   ask(method: string, path: string, token: string, body?: unknown, expected?: number): Promise<string>
   close(): void
 }
@@ -51,13 +51,13 @@ export async function openWire(baseUrl: string): Promise<Wire> {
   }
 }
 
-/** Head and body together; -1 while the head is not whole. */
+/** Returns the length of head and body; -1 while the head is incomplete. */
 function lengthOf(parts: Buffer[]): number {
   const text = Buffer.concat(parts).toString('latin1')
   const end = text.indexOf('\r\n\r\n')
   if (end < 0) return -1
   if (text.startsWith('HTTP/1.1 204') || text.startsWith('HTTP/1.1 304')) return end + 4
   const length = /^content-length: (\d+)/im.exec(text.slice(0, end))
-  if (!length) throw new Error('an answer without its length')
+  if (!length) throw new Error('a response has no content-length')
   return end + 4 + Number(length[1])
 }

@@ -1,4 +1,4 @@
-/** The same questions to everybody: points of series as JSON over HTTP, and their hourly averages. */
+/** The same queries for the platform and its peers: points of series as JSON over HTTP, and their hourly averages. */
 import { applicationName } from '../gateway/site.ts'
 import { began, type Dataset, endpointIdOf, fields, timeOf } from './dataset.ts'
 import { seriesNameOf } from './filling.ts'
@@ -9,7 +9,7 @@ import type { Site } from './site.ts'
 export interface Contender {
   name: string
   ask(whole: boolean): Promise<Taken>
-  /** How many points its answer has, and the sum of their values. */
+  /** Returns the number of points in the response, and the sum of their values. */
   found(text: string): Found
 }
 
@@ -22,7 +22,7 @@ const iso = (time: number) => new Date(time).toISOString()
 
 type Answer = Record<string, Record<string, { timestamp: string; values: Record<string, number> }[]>>
 
-/** A question to us; the token is kept for a minute. */
+/** Returns a function that queries the platform; it renews its token every minute. */
 export function asker(site: Site) {
   const root = `${site.platform.baseUrl}/epts/api/v1/applications/${applicationName}/time-series`
   let [token, since] = [site.token(), performance.now()]
@@ -36,7 +36,7 @@ export function asker(site: Site) {
 export const idsOf = ({ endpoints }: Dataset) =>
   Array.from({ length: endpoints }, (_, endpoint) => endpointIdOf(endpoint))
 
-/** The first `points` of every series. */
+/** Queries the first `points` of every series. */
 export function ours(site: Site, dataset: Dataset, points: number, more: object = {}): Contender {
   const ask = asker(site)
   const body = {
@@ -70,7 +70,7 @@ interface InfluxAnswer {
 
 function rowsOf(text: string): Found {
   let [count, sum] = [0, 0]
-  // Chunked answers are a document on each line.
+  // A chunked response has a document on each line.
   for (const line of text.trim().split('\n'))
     for (const { series = [] } of (JSON.parse(line) as InfluxAnswer).results)
       for (const { values } of series)
@@ -89,7 +89,7 @@ const influx = (name: string, { url }: Peer, statement: string, options = ''): C
   found: rowsOf,
 })
 
-/** Every point with its time, by series, as we give them; chunked, as it may be asked to; and, with fewer times, as columns. */
+/** Queries every point with its time: by series as the platform returns them, the same chunked, and as columns with fewer times. */
 export function influxReading(peer: Peer, dataset: Dataset, points: number): Contender[] {
   const within = `from bench where time < ${timeOf(dataset, points)}ms group by endpoint`
   const bySeries = fields.map((field) => `select ${field} ${within}`).join(';')
@@ -117,7 +117,7 @@ interface Matrix {
 
 const hourSeconds = 3600
 
-/** Each of its averages is of the hour before its time. What it answered before is not to be used again. */
+/** Queries hourly averages, each of the hour before its time, without the response cache. */
 export function victoriaHourly(peer: Peer, dataset: Dataset): Contender {
   const query = encodeURIComponent('avg_over_time({__name__=~"bench_.*"}[1h])')
   const last = Math.ceil((endOf(dataset) - began) / 1000 / hourSeconds) * hourSeconds

@@ -1,4 +1,4 @@
-/** Whose processor time a message takes: the load, the platform, and the processes of its database by what they are for. */
+/** Splits the processor time of a message: the load, the platform, and the processes of its database by purpose. */
 import type { Ran } from '../gateway/load.ts'
 import { ownName, type Site } from './site.ts'
 
@@ -7,7 +7,7 @@ export interface Process {
   kind: string
 }
 
-/** What a connection is for is in its name; the other processes of PostgreSQL say it themselves. */
+/** Lists processes. The purpose of a connection is its application name; other processes of PostgreSQL report their type. */
 export async function processesOf({ platform, db: { sql } }: Site): Promise<Process[]> {
   const rows = await sql`
     select pid, case backend_type when 'client backend' then application_name else backend_type end::text as kind
@@ -24,11 +24,11 @@ export interface Cost {
   load: number
   node: number
   database: number
-  /** Of the database, by kind. */
+  /** Processor time of the database by kind of process. */
   kinds: [kind: string, microseconds: number][]
 }
 
-/** Microseconds for each message. */
+/** Returns the microseconds per message. */
 export function costOf(processes: Process[], { messages, cpuSeconds, loadCpuSeconds }: Ran): Cost {
   const each = (seconds: number) => (seconds * 1e6) / messages
   const byKind = new Map<string, number>()

@@ -1,27 +1,27 @@
-/** The same samples for everybody: five values with two decimals, sampled regularly, as thermometers and their like have them. */
+/** The samples for the platform and its peers: five values with two decimals at regular intervals, like those of sensors. */
 
 export interface Dataset {
   endpoints: number
   points: number
   stepMs: number
-  /** Of the first step; `began` by default. */
+  /** Time of the first step; `began` by default. */
   from?: number
 }
 
 export const fields = ['temperature', 'humidity', 'pressure', 'voltage', 'level']
 
-/** A fleet, each endpoint with a bit of everything. */
+/** A fleet of many endpoints with short series. */
 export const fleet: Dataset = { endpoints: 1000, points: 1000, stepMs: 60_000 }
 /** 100 series of a few days. */
 export const plant: Dataset = { endpoints: 20, points: 50_000, stepMs: 10_000 }
 
 export const valuesOf = ({ endpoints, points }: Dataset) => endpoints * points * fields.length
 
-/** The begin of a day, so far back that everything is in the past. */
+/** The start of a day, far enough back that all samples are in the past. */
 export const began = Math.floor(Date.now() / 86_400_000 - 30) * 86_400_000
 export const timeOf = ({ stepMs, from = began }: Dataset, step: number) => from + step * stepMs
 
-/** From -0.5 to 0.5, of each value apart: what repeats would be packed to nothing. */
+/** Returns noise from -0.5 to 0.5 that differs for each value, because repeated values would compress too well. */
 function noise(endpoint: number, step: number, place: number): number {
   let mixed = Math.imul(endpoint * 8 + place + 1, 0x9e3779b1) ^ Math.imul(step + 1, 0x85ebca6b)
   mixed = Math.imul(mixed ^ (mixed >>> 15), 0x2c1b3c6d)
@@ -31,7 +31,7 @@ function noise(endpoint: number, step: number, place: number): number {
 
 const rounded = (value: number) => Math.round(value * 100) / 100
 
-/** What `fields` are at that step: slow waves with some noise, a voltage that hardly moves, a level that falls and is filled up. */
+/** Returns the values of `fields` at a step: slow waves with noise, a nearly constant voltage, a level that falls and is refilled. */
 export function valuesAt(endpoint: number, step: number): number[] {
   const wave = Math.sin(step / 300 + endpoint)
   return [
@@ -47,7 +47,7 @@ export const endpointIdOf = (endpoint: number) => `bench-device${String(endpoint
 
 const linesOfWrite = 5000
 
-/** As line protocol, in the order in which a fleet sends: all endpoints at a step, then the next step. */
+/** Yields line protocol in the order in which a fleet sends: all endpoints at a step, then the next step. */
 export function* linesOf(dataset: Dataset): Generator<string> {
   let lines: string[] = []
   for (let step = 0; step < dataset.points; step++)

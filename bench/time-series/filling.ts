@@ -1,4 +1,4 @@
-/** Samples and chunks past the doors, as the platform itself writes them. */
+/** Writes samples and chunks directly into the store, as the platform does. */
 import { sleep, systemClock } from '../../src/kernel/clock.ts'
 import { createBuilder, type PackedChunk, packed } from '../../src/services/time-series/pack/chunk-builder.ts'
 import { monthsFor } from '../../src/services/time-series/pack/months.ts'
@@ -20,7 +20,7 @@ import { type Dataset, endpointIdOf, fields, timeOf, valuesAt } from './dataset.
 import type { Site } from './site.ts'
 
 export interface Names {
-  /** Of endpoint n. */
+  /** Number of endpoint n. */
   numbers: number[]
   /** The series of `fields`, in their order. */
   set: SeriesSet
@@ -50,7 +50,7 @@ export async function nameAll({ db: { sql }, tenantId }: Site, endpoints: number
 const rowsOfWrite = 2000
 const writers = 3
 
-/** As samples that came just now, in the order in which a fleet sends. */
+/** Writes samples as if they had just arrived, in the order in which a fleet sends. */
 export async function fillHot({ db, tenantId }: Site, { numbers, set }: Names, dataset: Dataset) {
   const slot = (await findOpenSlot(db.sql))!
   const origin = { tenantId, applicationName, versionName, endpointId: '' }
@@ -70,12 +70,12 @@ export async function fillHot({ db, tenantId }: Site, { numbers, set }: Names, d
   await Promise.all(Array.from({ length: writers }, writer))
 }
 
-const patienceMs = 120_000
+const timeoutMs = 120_000
 
 /** Closes the slot, as the platform does when it is old or large, and waits until the platform has packed it. */
 export async function packAll({ db }: Site) {
   await createSlots({ db, now: systemClock }).rotate(true)
-  const deadline = performance.now() + patienceMs
+  const deadline = performance.now() + timeoutMs
   while ((await findSlots(db.sql)).some(({ state }) => state === 'closed' || state === 'packed')) {
     if (performance.now() > deadline) throw new Error('the platform did not pack its samples')
     await sleep(200)
@@ -84,7 +84,7 @@ export async function packAll({ db }: Site) {
 
 const chunksOfWrite = 1500
 
-/** Packed already, as nearly everything is kept. */
+/** Writes packed chunks, the form in which nearly all samples are stored. */
 export async function fillPacked({ db }: Site, { numbers, set }: Names, dataset: Dataset) {
   const days = Array.from({ length: dataset.points }, (_, step) => Math.floor(timeOf(dataset, step) / 86_400_000))
   const there = await findMonths(db.sql)

@@ -1,4 +1,4 @@
-/** Whether what is stored makes anything slower: two platforms in turns, one with a million values, one with a hundred million. */
+/** Checks that stored data does not slow the platform down: compares one million with a hundred million values, alternately. */
 import { type Generator, startGenerator } from '../gateway/generator.ts'
 import type { Load } from '../gateway/measure.ts'
 import { type Ground, prepareGround } from '../gateway/site.ts'
@@ -26,7 +26,7 @@ const small: Size = {
   packed: { endpoints, points: 180, stepMs },
   hot: { endpoints, points: 20, stepMs },
 }
-/** A slot holds at most 2,000,000 samples before it is packed. */
+/** A slot has at most 2,000,000 samples before it is packed. */
 const large: Size = {
   name: '100,000,000 values',
   packed: { endpoints, points: 19_000, stepMs },

@@ -1,4 +1,4 @@
-/** HTTP as a client that wants the bytes and nothing else: what is measured is the server. */
+/** A minimal HTTP client, so that the server is measured and not the client. */
 import { Agent, request } from 'node:http'
 
 export interface Taken {
@@ -11,13 +11,13 @@ export interface Asked {
   method?: 'GET' | 'POST'
   body?: string
   headers?: Record<string, string>
-  /** The answer's text is wanted; otherwise its bytes are only counted. */
+  /** Returns the text of the response; otherwise its bytes are only counted. */
   whole?: boolean
 }
 
 const agent = new Agent({ keepAlive: true })
 
-/** Anything but 2xx is an error. */
+/** Sends a request; throws unless the status is 2xx. */
 export function take(url: string, { method = 'GET', body, headers = {}, whole = false }: Asked = {}): Promise<Taken> {
   return new Promise((resolve, reject) => {
     const began = performance.now()

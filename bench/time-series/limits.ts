@@ -1,4 +1,4 @@
-/** What there is to reach in the same run: sockets alone, the gateway with nothing behind it, the database with nothing before it. */
+/** Upper limits of the same run: sockets alone, the gateway without an extension, and COPY into the database alone. */
 import { partitionOf } from '../../src/services/time-series/store/slots.ts'
 import { columns, createRows, numbersOfGroup } from '../../src/services/time-series/write/rows.ts'
 import { startCore } from '../gateway/contenders.ts'
@@ -34,7 +34,7 @@ const rowsOfWrite = 1000
 const writers = 4
 const differentWrites = 16
 
-/** Values a second by COPY, each thousand samples committed, into a table like that of the samples. */
+/** Returns values per second by COPY into a table like that of the samples, with a commit for each thousand samples. */
 export async function copyAlone({ db }: Site, seconds: number): Promise<number> {
   const table = partitionOf(0)
   await db.sql.unsafe(`drop table if exists ${table}`)

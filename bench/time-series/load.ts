@@ -1,4 +1,4 @@
-/** Loads a server with samples and tells what it took. */
+/** Loads a server with samples and measures the cost. */
 import { sleep } from '../../src/kernel/clock.ts'
 import type { Generator } from '../gateway/generator.ts'
 import type { Ran } from '../gateway/load.ts'
@@ -13,7 +13,7 @@ export interface Loaded extends Ran {
 
 const settlingMs = 1500
 
-/** Connections, and who is behind each, are made before anything is measured. */
+/** Opens and identifies all connections before the measurement. */
 export async function connected<T>(generator: Generator, server: Server, load: Load, work: () => Promise<T>) {
   await generator.connect(orderOf(server, load))
   if (server.tokens) await sleep(settlingMs)
@@ -26,7 +26,7 @@ export async function connected<T>(generator: Generator, server: Server, load: L
 
 export interface Pace {
   seconds: number
-  /** Messages a second; without it, as fast as it goes. */
+  /** Messages per second; without it as fast as possible. */
   rate?: number
 }
 
@@ -39,7 +39,7 @@ export async function run(generator: Generator, server: Server, pace: Pace, proc
   return { ...ran, perSecond: ran.messages / ran.seconds } satisfies Loaded
 }
 
-/** The same with what every process took; the platform says so on the way. */
+/** Runs the load and measures the processor time of every process. */
 export async function costed(generator: Generator, site: Site, name: string, pace: Pace) {
   const processes = await processesOf(site)
   const ran = await run(generator, site, pace, processes)

@@ -1,4 +1,4 @@
-/** InfluxDB 1.x and VictoriaMetrics as Debian has them, each with a directory of its own that goes with it. */
+/** Starts InfluxDB 1.x and VictoriaMetrics from Debian, each with a temporary directory. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -12,9 +12,9 @@ export interface Peer {
   name: string
   url: string
   pid: number
-  /** All of it, then merged as far as the peer ever does. */
+  /** Writes the samples and waits until the peer has merged them. */
   fill(dataset: Dataset): Promise<void>
-  /** What it holds on the disk. */
+  /** Returns the size on disk. */
   bytes(): number
   stop(): Promise<void>
 }
@@ -24,7 +24,7 @@ export interface Peers {
   victoria: Peer
 }
 
-/** Both with these samples. */
+/** Runs work with both peers, filled with these samples. */
 export async function withPeers<T>(dataset: Dataset, work: (peers: Peers) => Promise<T>): Promise<T> {
   ensurePeers()
   const influx = await startInflux()
@@ -65,7 +65,7 @@ async function startInflux(): Promise<Peer> {
     pid: child.pid!,
     async fill(dataset) {
       await write(`${url}/write?db=bench&precision=ms`, dataset)
-      // It merges when nothing was written for a second (see the settings); the log before it is then empty.
+      // It merges when nothing was written for a second (see the settings); its log is empty then.
       await settled(
         () => size(places[0]!),
         () => size(places[1]!) < 1_000_000,
@@ -140,21 +140,21 @@ async function write(url: string, dataset: Dataset) {
 }
 
 const quietMs = 3000
-const patienceMs = 60_000
+const timeoutMs = 60_000
 
-/** The size has not changed for a while. */
+/** Waits until the size has not changed for a while. */
 async function settled(bytes: () => number, also = () => true) {
-  const deadline = performance.now() + patienceMs
+  const deadline = performance.now() + timeoutMs
   let [last, since] = [bytes(), performance.now()]
   while (!also() || performance.now() - since < quietMs) {
-    if (performance.now() > deadline) throw new Error('a peer did not come to rest')
+    if (performance.now() > deadline) throw new Error('a peer did not finish merging in time')
     await sleep(250)
     const now = bytes()
     if (now !== last) [last, since] = [now, performance.now()]
   }
 }
 
-/** What all files below take on the disk: some have room ahead that is not there. What goes while we look is nothing. */
+/** Returns the disk usage of all files: some files are sparse, and some may disappear meanwhile. */
 function size(directory: string): number {
   let sum = 0
   for (const entry of readdirSync(directory, { withFileTypes: true, recursive: true })) {

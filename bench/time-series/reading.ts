@@ -1,4 +1,4 @@
-/** Points as JSON over HTTP, against the peers on the same data. */
+/** Measures reading points as JSON over HTTP, against the peers with the same data. */
 import { type Figure, median } from '../report.ts'
 import {
   asker,
@@ -34,14 +34,14 @@ export async function readMillion(site: Site, peers: Peers, dataset: Dataset): P
         name: `${name}: faster than ${peer.name}`,
         value: others[index]!.ms / own!.ms,
         unit: 'times',
-        // Of the same answer, as it gives it by itself.
+        // Applies to the peer's default response.
         ...(index === 0 && { limit: { least: 4 } }),
       },
     ]),
   ]
 }
 
-/** However much is asked for, the server needs the same. Asked of a fresh process, before it has done anything else. */
+/** Checks that memory does not grow with the number of points. Run it on a new process, before anything else. */
 export async function memoryOfReading(site: Site, dataset: Dataset): Promise<Figure[]> {
   const reading = async (points: number) => {
     const { ask } = ours(site, dataset, points)
@@ -69,7 +69,7 @@ export async function memoryOfReading(site: Site, dataset: Dataset): Promise<Fig
 
 const long: Dataset = { endpoints: 1, points: 100_000, stepMs: 10_000 }
 
-/** Of endpoints that nobody else uses, one packed and one not. */
+/** Reads one series of an otherwise unused endpoint, packed and not packed yet. */
 export async function readOne(site: Site, firstFree: number): Promise<Figure[]> {
   const { numbers, set } = await nameAll(site, firstFree + 2)
   const only = (endpoint: number): Names => ({ numbers: [numbers[endpoint]!], set })
@@ -104,7 +104,7 @@ export async function readOne(site: Site, firstFree: number): Promise<Figure[]> 
 const asks = 60
 const warmUps = 20
 
-/** Milliseconds, the median of many. */
+/** Returns the median in milliseconds. */
 export async function latestOf(site: Site, dataset: Dataset, timeSeriesNames?: string[]): Promise<number> {
   const ask = asker(site)
   const body = { endpointIDs: idsOf(dataset), ...(timeSeriesNames && { timeSeriesNames }) }
@@ -142,7 +142,7 @@ export async function aggregation(site: Site, peers: Peers, dataset: Dataset): P
     victoriaHourly(peers.victoria, dataset),
     influxHourly(peers.influx, dataset),
   ]
-  // The hours of one begin where those of another end, so a point at the border counts elsewhere.
+  // The hours of the databases have different boundaries, so a point at the boundary counts elsewhere.
   const [own, victoria, influx] = await inTurns(all, rounds, hours * series, 1e-3)
   const name = `${valuesOf(dataset)} points of ${series} series by hour`
   return [

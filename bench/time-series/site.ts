@@ -1,4 +1,4 @@
-/** The platform as an operator starts it, on no core in particular: load, platform and database share the machine. */
+/** Starts the platform as an operator does; load, platform and database share all cores. */
 import { join } from 'node:path'
 import { createDb, type Db } from '../../src/kernel/db.ts'
 import { connectEmbeddedPostgres } from '../../src/kernel/embedded-postgres.ts'
@@ -8,7 +8,7 @@ import { type Measured, serviceToken, start } from '../platform.ts'
 
 export interface Site extends Server {
   platform: Measured
-  /** Connections of the bench to its database. */
+  /** Connections of the bench to the platform's database. */
   db: Db
   tenantId: string
   token(): Promise<string>
@@ -17,11 +17,11 @@ export interface Site extends Server {
 export const ownName = 'bench'
 const connections = 4
 
-/** Of the acknowledgement alone: the topics have no request id. */
+/** Starts the platform; its devices expect PUBACK only, because the topics have no request id. */
 export async function startSite({ directory, tokens }: Ground, environment: Record<string, string> = {}) {
   const platform = await start(directory, { ...withoutLimits, ...environment })
   const connection = await connectEmbeddedPostgres(join(directory, 'postgres'), 'superuser')
-  if (!connection) throw new Error('the database of the platform is not to be found')
+  if (!connection) throw new Error('the database of the platform was not found')
   const db = createDb(connection, { max: connections, name: ownName })
   const site: Site = {
     name: 'Platform',

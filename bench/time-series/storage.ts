@@ -1,4 +1,4 @@
-/** What a packed value takes on the disk, here and at the peers, for the same samples. */
+/** Compares the size of a packed value on disk with that of the peers, for the same samples. */
 import { cpuSeconds, nameOf, treeOf } from '../../test/harness/processes.ts'
 import type { Figure } from '../report.ts'
 import { type Dataset, fields, valuesOf } from './dataset.ts'
@@ -13,7 +13,7 @@ interface Packing {
   databaseMicroseconds: number
 }
 
-/** Through hot rows and the packer of the platform. */
+/** Writes samples and lets the platform pack them. */
 export async function fillOurs(site: Site, dataset: Dataset): Promise<Packing> {
   const { sql } = site.db
   await fillHot(site, await nameAll(site, dataset.endpoints), dataset)

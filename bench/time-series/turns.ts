@@ -1,4 +1,4 @@
-/** Contenders in turns, so that what disturbs the machine disturbs all of them. */
+/** Measures contenders alternately, so that disturbances of the machine affect all of them. */
 import { readFileSync } from 'node:fs'
 import { median } from '../report.ts'
 import type { Contender, Found } from './asking.ts'
@@ -9,7 +9,7 @@ export interface Timing {
   slowest: number
 }
 
-/** Their answers are compared first, which warms them up too. Within: by how much the sums may differ. */
+/** Compares the answers first, which also warms up, then measures. `within` is the tolerated difference of sums. */
 export async function inTurns(contenders: Contender[], rounds: number, expected: number, within = 1e-9) {
   let agreed: Found | undefined
   for (const { name, ask, found } of contenders) {
@@ -17,7 +17,7 @@ export async function inTurns(contenders: Contender[], rounds: number, expected:
     if (answer.count !== expected) throw new Error(`${name} answered ${answer.count} instead of ${expected} points`)
     agreed ??= answer
     if (Math.abs(answer.sum / agreed.sum - 1) > within)
-      throw new Error(`the values of ${name} come to ${answer.sum} instead of ${agreed.sum}`)
+      throw new Error(`the values of ${name} have the sum ${answer.sum} instead of ${agreed.sum}`)
   }
   const times = contenders.map((): number[] => [])
   for (let round = 0; round < rounds; round++)
@@ -40,19 +40,19 @@ export interface Memory {
   afterMb: number
 }
 
-const lookEveryMs = 10
+const sampleEveryMs = 10
 
-/** Of a process while something is done. */
+/** Measures the memory of a process while the work runs. */
 export async function watched(pid: number, work: () => Promise<unknown>): Promise<Memory> {
   const beforeMb = rssMb(pid)
   let peakMb = beforeMb
-  const look = setInterval(() => {
+  const sampling = setInterval(() => {
     peakMb = Math.max(peakMb, rssMb(pid))
-  }, lookEveryMs)
+  }, sampleEveryMs)
   try {
     await work()
   } finally {
-    clearInterval(look)
+    clearInterval(sampling)
   }
   const afterMb = rssMb(pid)
   return { beforeMb, peakMb: Math.max(peakMb, afterMb), afterMb }

@@ -13,7 +13,7 @@ export function pagesOf({ sql, tenantId }: Site, until: Date): Kind[] {
     ids: [...rows].map(({ endpointId }) => endpointId),
   })
   const counted = new Map<string, number>()
-  /** The total is not what is timed: it is asked for once. */
+  /** Counts once, because the total is not what is measured. */
   async function totalOf(key: string, ask: () => Promise<readonly { count?: number }[]>) {
     const known = counted.get(key) ?? (await ask())[0]?.count
     counted.set(key, known!)
@@ -83,7 +83,7 @@ export function pagesOf({ sql, tenantId }: Site, until: Date): Kind[] {
   ]
 }
 
-/** What the total alone would cost without the counting. */
+/** Measures what the total would cost without the counts. */
 export async function plainTotal({ sql, tenantId }: Site): Promise<Figure> {
   const began = performance.now()
   await sql`select count(*) from traffic_log.records where tenant_id = ${tenantId}`

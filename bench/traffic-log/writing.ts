@@ -1,4 +1,4 @@
-/** What a record costs Node.js and PostgreSQL, as the log writes it and by one insert of arrays. */
+/** Measures the processor time of Node.js and PostgreSQL per record, by COPY as the log does, and by inserting arrays. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createDb, type Db } from '../../src/kernel/db.ts'
@@ -89,7 +89,7 @@ interface Cost {
   postgres: number
 }
 
-/** Two writes at a time, as the log does it. */
+/** Writes two batches at a time, as the log does. */
 async function costOf(db: Db, server: number, write: Write): Promise<Cost> {
   const batches = Array.from({ length: writes }, () => Array.from({ length: perWrite }, (_, n) => aRecord(n)))
   await Promise.all(batches.splice(0, 2).map((batch) => write(db, batch)))

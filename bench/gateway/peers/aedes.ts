@@ -1,4 +1,4 @@
-/** Aedes with its memory persistence; the answer goes straight to the client, which it need not have subscribed to. */
+/** Aedes with its memory persistence; the answer is sent directly to the client, which needs no subscription. */
 import { Aedes } from 'aedes'
 import { serve } from './serve.ts'
 

@@ -1,11 +1,11 @@
-/** What has to stand beside a broker written in C: takes every message from it and publishes the answer. */
+/** The consumer beside a broker written in C: receives every message and publishes the answer. */
 import net from 'node:net'
 import { connect, publish, subscribe } from '../packets.ts'
 
 const [port] = process.argv.slice(2)
 const socket = net.connect({ host: '127.0.0.1', port: Number(port), noDelay: true })
 socket.write(connect('consumer'))
-// `+` in place of version and token; answers do not match.
+// `+` matches the version and the token; answers do not match.
 socket.write(subscribe('kp1/+/dcx/+/json/+'))
 
 const nothing = Buffer.alloc(0)

@@ -1,6 +1,6 @@
 /**
- * The gateway itself on a data directory that is ready: sessions, topics, tokens, dispatch; behind it an extension that does
- * nothing and a traffic log that keeps nothing, so that once a token is known no message touches the database.
+ * The gateway itself: sessions, topics, tokens, dispatch, with an extension that does nothing and a traffic log that stores nothing. Once
+ * a token is known, no message touches the database.
  */
 import { buildHouse } from '../../../src/assembly/build.ts'
 import { catalogue } from '../../../src/assembly/catalogue.ts'

@@ -1,4 +1,4 @@
-/** Two nodes on one database, devices at the second one: pushes of the first one, and signals that it receives. */
+/** Runs two nodes on one database, with devices at the second one, and measures pushes from the first one and its signals. */
 import { connect as connectSocket } from 'node:net'
 import { Gateway } from '../../../src/gateway/contract.ts'
 import { monotonicMs, sleep } from '../../../src/kernel/clock.ts'
@@ -17,7 +17,7 @@ interface Order {
 
 const push = { extension: 'cex', resourcePath: '/command/reboot', payload: [{ id: 1, payload: 'x'.repeat(100) }] }
 
-/** Counts the PUBLISH packets that come; each device speaks once, so that the platform knows who it is. */
+/** Opens devices and counts the PUBLISH packets that they receive. Each device sends one message, which identifies it. */
 function openDevices({ devices, versionName }: Order, port: number) {
   let received = 0
   const name = Buffer.from(push.resourcePath)
@@ -55,7 +55,7 @@ async function measure(order: Order) {
   const perSecond = (received() - before) / ((monotonicMs() - began) / 1000)
   const arrived = received() - before
   const visits = () => signalsOfVisits(second, first, order.visitors, order.versionName)
-  // The first message of a token changes its state, which every node is told once in the life of the token.
+  // The first message with a token changes its state, which causes one signal to every node in the life of the token.
   const [firstSignals, signals] = [await visits(), await visits()]
   process.send!({ done: { perSecond, sent, received: arrived, firstSignals, signals } })
   process.on('disconnect', () => {

@@ -1,7 +1,7 @@
-/** What every server of the bench does: listen, tell its port, collect garbage when asked, end with its parent. */
+/** Common part of all servers of the bench: listens, reports its port, collects garbage on request, exits with its parent. */
 import net from 'node:net'
 
-/** Runs with --expose-gc. */
+/** Available because of --expose-gc. */
 const collect = (globalThis as { gc?: () => void }).gc
 
 export function serve(accept: (socket: net.Socket) => void) {

@@ -1,4 +1,4 @@
-/** Our session layer with nothing behind it but the answer. */
+/** Our session layer with only an answer behind it. */
 import type { Host } from '../../../src/gateway/mqtt/host.ts'
 import { defaultLimits } from '../../../src/gateway/mqtt/limits.ts'
 import { createMemoryStore } from '../../../src/gateway/mqtt/memory-store.ts'

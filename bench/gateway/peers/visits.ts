@@ -1,4 +1,4 @@
-/** Devices that connect to one node, send a message and leave: how many signals another node receives because of them. */
+/** Counts the signals that a node receives because of devices that connect to another node, send a message and disconnect. */
 import { once } from 'node:events'
 import { connect as connectSocket } from 'node:net'
 import { sleep } from '../../../src/kernel/clock.ts'
@@ -30,7 +30,7 @@ const boundEndpoints = async ({ house }: Node) => {
   return row!.count as number
 }
 
-/** All devices once. Returns the signals that `other` received until all of them are known to have left. */
+/** Lets all devices connect once. Returns the signals that `other` received until all of them are recorded as disconnected. */
 export async function signalsOfVisits(node: Node, other: Node, devices: string[], versionName: string) {
   const [before, bound] = [await receivedBy(other), await boundEndpoints(node)]
   const waiting = devices.entries()
@@ -39,7 +39,7 @@ export async function signalsOfVisits(node: Node, other: Node, devices: string[]
   }
   await Promise.all(Array.from({ length: atOnce }, lane))
   while ((await boundEndpoints(node)) > bound) await sleep(50)
-  // Signals leave in batches a few milliseconds after their commit.
+  // Signals are sent in batches a few milliseconds after their commit.
   await sleep(500)
   return (await receivedBy(other)) - before
 }

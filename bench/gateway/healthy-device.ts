@@ -1,4 +1,4 @@
-/** How long a well-behaved client waits while others misbehave, against how long it waits while nobody does. */
+/** Compares the latency of a well-behaved client while others misbehave with its latency alone. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { sleep } from '../../src/kernel/clock.ts'
@@ -14,24 +14,24 @@ const harness = join(import.meta.dirname, '../../test/harness')
 const startChild = ([command, ...args]: readonly string[]) =>
   spawn(command!, args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
 
-/** Of the gateway with an extension that does nothing; those who misbehave have a valid token too. */
-export async function neighbour(ground: Ground): Promise<Figure[]> {
+/** Measures the gateway with an extension that does nothing; misbehaving clients have a valid token too. */
+export async function healthyDevice(ground: Ground): Promise<Figure[]> {
   const server = await startCore(ground, 'acknowledged', { core: 'any', limits: true })
   const [own, theirs] = ground.tokens.map((token) => `kp1/${versionName}/dcx/${token}/json`)
   const { execPath } = process
   const port = String(server.port)
   const healthy = startChild(onCore(loadCore, [execPath, join(harness, 'mqtt-neighbour.ts'), port, own!]))
-  // What they do on this machine is not what is asked: who measures and who is measured go first.
+  // Misbehaving clients get the lowest priority, so that they do not take processor time from the measurement.
   const others = startChild(['nice', '-n', '19', execPath, join(harness, 'mqtt-nuisance-maker.ts'), port, theirs!])
   try {
-    await heard(healthy)
+    await nextMessage(healthy)
     await sleep(1000)
     const calm = await p99(healthy)
     others.send('begin')
     const attacked = await p99(healthy)
-    if (healthy.exitCode !== null) throw new Error('the neighbour lost its connection')
-    if (others.exitCode !== null) throw new Error('nobody misbehaved')
-    console.error(`a neighbour's p99: ${calm.toFixed(2)} ms, under attack ${attacked.toFixed(2)} ms`)
+    if (healthy.exitCode !== null) throw new Error('the healthy device lost its connection')
+    if (others.exitCode !== null) throw new Error('the misbehaving clients have exited')
+    console.error(`p99 of a healthy device: ${calm.toFixed(2)} ms, under attack ${attacked.toFixed(2)} ms`)
     return [
       { name: 'A healthy device alone: p99', value: calm, unit: 'ms' },
       { name: 'A healthy device while others misbehave: p99', value: attacked, unit: 'ms' },
@@ -48,22 +48,22 @@ export async function neighbour(ground: Ground): Promise<Figure[]> {
   }
 }
 
-/** Of the answers of the next seconds. */
+/** Returns the p99 of the answers of the next seconds. */
 async function p99(child: ChildProcess): Promise<number> {
   await times(child)
   await sleep(seconds * 1000)
   return quantile(await times(child), 0.99)
 }
 
-/** Since the last question. */
+/** Returns the times since the last call. */
 function times(child: ChildProcess): Promise<number[]> {
   child.send('how long?')
-  return heard(child) as Promise<number[]>
+  return nextMessage(child) as Promise<number[]>
 }
 
-const heard = (child: ChildProcess) =>
+const nextMessage = (child: ChildProcess) =>
   new Promise<unknown>((resolve, reject) => {
-    const lost = () => reject(new Error('the neighbour lost its connection'))
+    const lost = () => reject(new Error('the healthy device lost its connection'))
     child.once('exit', lost)
     child.once('message', (message) => {
       child.off('exit', lost)
