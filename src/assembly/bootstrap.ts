@@ -49,7 +49,7 @@ async function ensureAdmin({ kit, ask }: House, tenantId: string, roles: string[
   return await kit.db.tx(async (sql) => {
     let known = await read(sql)
     if (!known) {
-      // Of several nodes that start on an empty database, the first creates the administrator; the others read the password.
+      // If several nodes start on an empty database, the first creates the administrator; the others read the password.
       await sql`select pg_advisory_xact_lock(hashtextextended('waypost.bootstrap', 0))`
       known = await read(sql)
     }
