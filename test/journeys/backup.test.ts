@@ -215,14 +215,21 @@ test('the commands: doctor, backup and restore beside a running platform', async
   s3.trouble = () => undefined
   const resumed = await command(['restore', file, '--yes'], inS3)
   assert.equal(resumed.code, 0, resumed.stderr)
-  assert.match(resumed.stdout, /Wrote 1 content of files and blobs to the S3 store; kept 1 content that the store already had/)
+  assert.match(
+    resumed.stdout,
+    /Wrote 1 content of files and blobs to the S3 store; kept 1 content that the store already had/,
+  )
   assert.equal(s3.objects.size, 2)
   const [without, withThem, unclear] = await Promise.all([
     command(['backup', `${file}-2`], inS3),
     command(['backup', `${file}-3`, '--with-files'], inS3),
     run('backup', `${file}-4`, '--with-files', '--without-files'),
   ])
-  assert.match(without.stdout, /does not include .*: they are in the S3 store, .*; --with-files includes them/, without.stderr)
+  assert.match(
+    without.stdout,
+    /does not include .*: they are in the S3 store, .*; --with-files includes them/,
+    without.stderr,
+  )
   assert.match(withThem.stdout, /With 2 contents of files and blobs, 300 kB/, withThem.stderr)
   assert.equal(unclear.code, 2, unclear.stderr)
   // The platform has its contents in files, and this one has gone there: as the rows of a backup without contents come back.
@@ -236,7 +243,10 @@ test('the commands: doctor, backup and restore beside a running platform', async
   assert.equal(restored.code, 0, restored.stderr)
   await eventually(() => assert.ok(statSync(bootstrapFile).mtimeMs > before))
   assert.equal(readFileSync(bootstrapFile, 'utf8'), first)
-  assert.match(restored.stdout, /Wrote 1 content of files and blobs to .*blobs; kept 1 content that the store already had/)
+  assert.match(
+    restored.stdout,
+    /Wrote 1 content of files and blobs to .*blobs; kept 1 content that the store already had/,
+  )
   await eventually(async () => assert.equal((await download('kept')).text, 'in the backup'))
 
   // With the addresses of the platform, which an operator would have set for both.
