@@ -153,6 +153,23 @@ async function elsewhere(command: Command, file: string, keyFile: string) {
   assert.match(unknown.stdout, /Its origin is not checked/)
 }
 
+/** Runs `doctor` with the addresses of the platform, which an operator would have set for both. */
+async function examine(platform: RunningPlatform, command: ReturnType<typeof openCommands>) {
+  const [{ port }, management] = [new URL(platform.baseUrl), new URL(platform.managementUrl)]
+  const environment = { WAYPOST_PORT: port, WAYPOST_MANAGEMENT_PORT: management.port }
+  const doctor = (more = {}) =>
+    command(['doctor'], { directory: platform.directory, environment: { ...environment, ...more } })
+  const health = await doctor()
+  assert.equal(health.code, 0, health.stdout)
+  assert.match(health.stdout, /✓ The platform runs at .* and is ready/)
+  const wrong = await doctor({ WAYPOST_PORTT: '1' })
+  assert.equal(wrong.code, 1)
+  assert.match(wrong.stdout, /✗ WAYPOST_PORTT is not a setting.*WAYPOST_PORT/)
+  const otherKey = await doctor({ WAYPOST_MASTER_KEY: 'x'.repeat(32) })
+  assert.equal(otherKey.code, 1, otherKey.stdout)
+  assert.match(otherKey.stdout, /✗ The master key does not open this database/)
+}
+
 test('the commands: doctor, backup and restore beside a running platform', async () => {
   const platform = await startPlatform()
   const { directory } = platform
@@ -249,17 +266,5 @@ test('the commands: doctor, backup and restore beside a running platform', async
   )
   await eventually(async () => assert.equal((await download('kept')).text, 'in the backup'))
 
-  // With the addresses of the platform, which an operator would have set for both.
-  const [{ port }, management] = [new URL(platform.baseUrl), new URL(platform.managementUrl)]
-  const environment = { WAYPOST_PORT: port, WAYPOST_MANAGEMENT_PORT: management.port }
-  const doctor = (more = {}) => command(['doctor'], { directory, environment: { ...environment, ...more } })
-  const health = await doctor()
-  assert.equal(health.code, 0, health.stdout)
-  assert.match(health.stdout, /✓ The platform runs at .* and is ready/)
-  const wrong = await doctor({ WAYPOST_PORTT: '1' })
-  assert.equal(wrong.code, 1)
-  assert.match(wrong.stdout, /✗ WAYPOST_PORTT is not a setting.*WAYPOST_PORT/)
-  const otherKey = await doctor({ WAYPOST_MASTER_KEY: 'x'.repeat(32) })
-  assert.equal(otherKey.code, 1, otherKey.stdout)
-  assert.match(otherKey.stdout, /✗ The master key does not open this database/)
+  await examine(platform, command)
 })
