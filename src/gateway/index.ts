@@ -33,7 +33,7 @@ export default defineService({
       http: [
         {
           name: 'device',
-          title: 'Messages of devices',
+          title: 'Messages that devices send over HTTP',
           roots: deviceRoots,
           face: deviceFace,
           routes() {},

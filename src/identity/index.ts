@@ -29,7 +29,7 @@ export default defineService({
       http: [
         {
           name: 'identity',
-          title: 'Tokens, users, roles, grants, keys, clients and issuers of a tenant',
+          title: 'Logins, users, roles, grants, API keys, clients and external issuers of a tenant',
           roots: ['/iam/api/v1'],
           routes,
           raw(app, record) {

@@ -1,5 +1,5 @@
 import type { PlatformError } from './errors.ts'
-import { Type } from './schema.ts'
+import { describedAs, Type } from './schema.ts'
 
 /** How a service words its errors. The model inside is the same for all. */
 export interface Face {
@@ -12,11 +12,18 @@ export interface Face {
 export const messageFace: Face = {
   name: 'message',
   body: (error) => ({ message: error.message, ...error.details }),
-  schema: Type.Object({ message: Type.String() }, { title: 'Error', additionalProperties: true }),
+  schema: Type.Object(
+    { message: Type.String({ description: 'What is wrong, of which field or object.' }) },
+    {
+      title: 'Error',
+      additionalProperties: true,
+      description: 'An error. Some operations add fields of their own, which their description names.',
+    },
+  ),
 }
 
 /** A failure of an operation with a text of its own in the API reference, where the common one says too little. */
-export const failure = (description: string) => ({ ...messageFace.schema, description })
+export const failure = (description: string) => describedAs(messageFace.schema, description)
 
 /** `{error, details?}`: tenant manager v2. */
 export const errorFace: Face = {
@@ -26,8 +33,13 @@ export const errorFace: Face = {
     return Object.keys(details).length > 0 ? { error: error.message, details } : { error: error.message }
   },
   schema: Type.Object(
-    { error: Type.String(), details: Type.Optional(Type.Object({}, { additionalProperties: true })) },
-    { title: 'ErrorWithDetails' },
+    {
+      error: Type.String({ description: 'What is wrong, of which field or object.' }),
+      details: Type.Optional(
+        Type.Object({}, { additionalProperties: true, description: 'Problems by field, each an array of texts.' }),
+      ),
+    },
+    { title: 'ErrorWithDetails', description: 'An error of tenant manager v2.' },
   ),
 }
 
@@ -40,7 +52,14 @@ export const detailFace: Face = {
     message: error.message,
   }),
   schema: Type.Object(
-    { detail: Type.String(), message: Type.String() },
-    { title: 'ErrorWithFields', additionalProperties: true },
+    {
+      detail: Type.String({ description: 'What is wrong, of which field or object.' }),
+      message: Type.String({ description: 'The same text as `detail`.' }),
+    },
+    {
+      title: 'ErrorWithFields',
+      additionalProperties: true,
+      description: 'An error of tenant manager v1. With status 400, every wrong field is a key with an array of texts.',
+    },
   ),
 }

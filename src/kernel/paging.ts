@@ -9,20 +9,25 @@ export const offsetQuery = (
   defaultLimit: number,
   { all = true, maximum }: { all?: boolean; maximum?: number } = {},
 ) => ({
-  offset: integer('Number of items to skip', 0, 0),
-  limit: integer(`Number of items to return${all ? '; 0 returns all' : ''}`, all ? 0 : 1, defaultLimit, maximum),
+  offset: integer('Number of items to skip. Default: 0.', 0, 0),
+  limit: integer(
+    `Greatest number of items to return${all ? '; 0 returns all' : ''}. Default: ${defaultLimit}.`,
+    all ? 0 : 1,
+    defaultLimit,
+    maximum,
+  ),
 })
 
 /** `page` and `size`, counted from 0 → `{totalElements, content}`. */
-export const pageQuery = (defaultSize = 100) => ({
-  page: integer('Number of the page, from 0', 0, 0),
-  size: integer('Number of items on a page', 1, defaultSize, 10_000),
+export const pageQuery = (defaultSize = 100, maximum = 10_000) => ({
+  page: integer('Number of the page, counted from 0. Default: 0.', 0, 0),
+  size: integer(`Greatest number of items on a page. Default: ${defaultSize}.`, 1, defaultSize, maximum),
 })
 
 /** `page` and `pageSize`, counted from 1 → `{data, count, page, pageSize}`. */
 export const numberedQuery = (defaultSize = 100) => ({
-  page: integer('Number of the page, from 1', 1, 1),
-  pageSize: integer('Number of items on a page', 1, defaultSize, 10_000),
+  page: integer('Number of the page, counted from 1. Default: 1.', 1, 1),
+  pageSize: integer(`Greatest number of items on a page. Default: ${defaultSize}.`, 1, defaultSize, 10_000),
 })
 
 /** Names the shape of a page after its items: `EndpointPage`. */
@@ -31,21 +36,38 @@ const pageTitle = (item: TSchema, word: string) => {
   return title === undefined ? {} : { title: title + word }
 }
 
+const total = () =>
+  Type.Integer({ description: 'Number of all matching items that the caller may read, on all pages.' })
+const itemsOf = <T extends TSchema>(item: T) => Type.Array(item, { description: 'The items of this page.' })
+const pageText = { description: 'One page of a list, with the number of all matching items.' }
+
 export const contentPage = <T extends TSchema>(item: T) =>
-  Type.Object({ totalElements: Type.Integer(), content: Type.Array(item) }, pageTitle(item, 'Page'))
+  Type.Object({ totalElements: total(), content: itemsOf(item) }, { ...pageTitle(item, 'Page'), ...pageText })
+
+const always = (description: string) => Type.Null({ description })
 
 /** `{count, next, previous, results}`: tenant manager v1; next and previous are always null (document 3, 2.6). */
 export const resultsPage = <T extends TSchema>(item: T) =>
   Type.Object(
-    { count: Type.Integer(), next: Type.Null(), previous: Type.Null(), results: Type.Array(item) },
-    pageTitle(item, 'Results'),
+    {
+      count: total(),
+      next: always('Always null: page with `offset` and `limit`.'),
+      previous: always('Always null: page with `offset` and `limit`.'),
+      results: itemsOf(item),
+    },
+    { ...pageTitle(item, 'Results'), ...pageText },
   )
 
 /** `{count, results, limit, offset}`: tenant manager v2. */
 export const countedPage = <T extends TSchema>(item: T) =>
   Type.Object(
-    { count: Type.Integer(), results: Type.Array(item), limit: Type.Integer(), offset: Type.Integer() },
-    pageTitle(item, 'Page'),
+    {
+      count: total(),
+      results: itemsOf(item),
+      limit: Type.Integer({ description: 'The `limit` of the request: greatest number of items in `results`.' }),
+      offset: Type.Integer({ description: 'The `offset` of the request: number of items that were skipped.' }),
+    },
+    { ...pageTitle(item, 'Page'), ...pageText },
   )
 
 /** The rows that a store returns; a `limit` of null means all. */

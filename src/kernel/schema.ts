@@ -38,7 +38,8 @@ export const JsonObject = (options: { title?: string; description?: string; exam
   Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true, ...options })
 
 /** An id from a PostgreSQL sequence that fits into `integer`. */
-export const SerialId = () => Type.Integer({ minimum: 1, maximum: 2_147_483_647 })
+export const SerialId = (options: { description?: string } = {}) =>
+  Type.Integer({ minimum: 1, maximum: 2_147_483_647, ...options })
 
 /** A list in a query, `status=a,b&status=c`, with or without spaces; read it with `listOf`. */
 export const TextList = (options: { description?: string } = {}) =>
@@ -60,8 +61,26 @@ export function listOf(value: string | string[] | undefined): string[] | undefin
 /** An optional field with a default that the reader fills in, so that its type is not optional (configuration.ts). */
 export const defaulted = <T extends TSchema>(shape: T): T => Type.Optional(shape) as unknown as T
 
-/** An empty body: 204, 304. */
-export const Empty = (description = 'No content') => Type.Null({ description })
+/** A response without a body: 204, 304. */
+export const Empty = (description?: string) => Type.Null(description === undefined ? {} : { description })
+
+const declared = '~declared'
+
+/** Returns the shape with the description of one use: a field, a parameter or a response. Its declaration keeps its own. */
+export const describedAs = <T extends object>(shape: T, description: string): T => ({
+  ...shape,
+  description,
+  [declared]: (asDeclared(shape) as { description?: string }).description ?? '',
+})
+
+export const isDescribedAs = (shape: object) => declared in shape
+
+/** Returns the shape with the description of its declaration. */
+export function asDeclared<T extends object>(shape: T): T {
+  if (!isDescribedAs(shape)) return shape
+  const { [declared]: description, ...rest } = shape as T & { [declared]: string }
+  return { ...rest, description: description === '' ? undefined : description } as unknown as T
+}
 
 /** A stream of bytes: as a request body (`streamBody`) in the pieces in which they arrive, as a response unchanged. */
 export const Bytes = (options: { description?: string } = {}) =>
@@ -79,6 +98,11 @@ export const mediaTypeOf = (shape: TSchema): string =>
     ? 'application/octet-stream'
     : ((shape as { contentMediaType?: string }).contentMediaType ?? 'application/json')
 
+/** The cause of 412, for operations that honour `If-Match`. */
+export const ifMatchFails = {
+  412: 'The object has changed since the caller read it: `If-Match` does not hold its current ETag. Nothing was changed.',
+}
+
 /**
  * The shapes of one operation. A shape with a `title` is written once into the API reference, under that name. Fields that `response` does
  * not declare are not sent.
@@ -86,7 +110,7 @@ export const mediaTypeOf = (shape: TSchema): string =>
 export interface OperationSchema {
   /** `noun.verb`, unique in the platform (http/operation-names.ts): `endpoints.metadata.patch`. */
   name: string
-  /** One line that starts with a verb: `List endpoints`. */
+  /** One line that starts with a verb in the imperative: `List endpoints`. */
   summary: string
   /** Name of the same operation under the path that new clients use. */
   aliasOf?: string
@@ -100,6 +124,6 @@ export interface OperationSchema {
   response: Record<number, TSchema>
   /** Other media types of a successful response in the reference, chosen by `Accept`. */
   alsoAs?: readonly string[]
-  /** Error statuses besides the common ones (400, 401, 403, 404, 413, 415, 429, 503): 409, 412, … */
-  fails?: readonly number[]
+  /** Error statuses with their causes, for the reference. Statuses that most operations share have a common cause. */
+  fails?: Readonly<Record<number, string>>
 }

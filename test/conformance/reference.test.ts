@@ -1,4 +1,4 @@
-/** The API reference says something of everything, and its examples are true. */
+/** The API reference is a valid document, its names are unique and its examples are valid. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
@@ -66,21 +66,6 @@ test('every operation has a name of its own, in the form noun.verb', () => {
   for (const { 'x-alias-of': original } of operations) assert.ok(original === undefined || names.includes(original))
 })
 
-/** Verbs that a summary may start with; a new one is welcome here if none of these says it. */
-const verbs = new Set(
-  (
-    'List Get Create Change Replace Set Delete Register Unregister Move Search Merge Load Export Import Grant Take Make Revoke ' +
-    'Remove Suspend Give Issue Download Upload Link Unlink Send Store Watch Preview Discover Sign Introspect'
-  ).split(' '),
-)
-
-test('every summary is one line that starts with a verb', () => {
-  assert.deepEqual(
-    operations.filter(({ summary }) => !verbs.has(summary.split(' ')[0]!.replace(/,$/, '')) || summary.includes('\n')),
-    [],
-  )
-})
-
 test('no two operations of a service have the same summary', () => {
   const seen = new Map<string, string>()
   for (const { name, tags, summary } of operations) {
@@ -141,15 +126,11 @@ test('every service of the specification is served or reserved, and none is both
   )
 })
 
-/** Whoever writes scripts for devices reads these first. */
+/** The services that authors of device scripts use first. */
 const first = ['application', 'token', 'register', 'credentials', 'certificates', 'timeseries']
 
-for (const { name, tags, parameters, requestBody } of operations.filter(({ tags }) => first.includes(tags[0])))
-  test(`${tags[0]}: ${name} says what its parameters mean and has an example that is valid`, () => {
-    assert.deepEqual(
-      parameters.filter(({ description }) => !description).map((one) => one.name),
-      [],
-    )
+for (const { name, tags, requestBody } of operations.filter(({ tags }) => first.includes(tags[0])))
+  test(`${tags[0]}: ${name} has a valid example of its body`, () => {
     for (const { schema } of Object.values(requestBody?.content ?? {})) {
       const { examples = [] } = resolve(schema)
       if (!name.includes('-configs')) assert.ok(examples.length, 'no example')

@@ -9,7 +9,7 @@ import { PlatformError, TooManyRequests } from '../../kernel/errors.ts'
 import type { Face } from '../../kernel/faces.ts'
 import { bodyLimitBytes } from '../../kernel/http/body.ts'
 import type { Operation } from '../../kernel/http/routes.ts'
-import { Text, Type } from '../../kernel/schema.ts'
+import { describedAs, Text, Type } from '../../kernel/schema.ts'
 import type { TrafficLog } from '../../services/traffic-log/contract.ts'
 import { type Arrival, type Dispatch, empty, errorPayload, type Reply, understand } from '../dispatch.ts'
 import { MethodNotAllowed, TopicMalformed } from '../errors.ts'
@@ -166,10 +166,27 @@ function topicOf(url: string): string {
 export const deviceFace: Face = {
   name: 'device',
   body: (error) => ({ statusCode: error.status, reasonPhrase: error.message }),
-  schema: Type.Object({ statusCode: Type.Integer(), reasonPhrase: Type.String() }, { title: 'DeviceError' }),
+  schema: Type.Object(
+    {
+      statusCode: Type.Integer({ description: 'HTTP status of the response.' }),
+      reasonPhrase: Type.String({ description: 'What is wrong, in words.' }),
+    },
+    { title: 'DeviceError', description: 'An error as devices get it, over HTTP and MQTT alike.' },
+  ),
 }
 
 const level = (description: string) => Text({ description })
+
+const causes: Record<number, string> = {
+  400: 'The path or the payload is malformed; the text says what is wrong.',
+  401: 'The token is unknown, suspended or revoked, or the tenant does not accept this device.',
+  403: 'The extension does not allow this to the device.',
+  404: 'There is no such application version, extension or resource.',
+  405: 'The method is not POST, the only one that devices use.',
+  413: `The payload is larger than ${bodyLimitBytes} bytes.`,
+  429: 'The devices of the tenant exceed a rate limit, or the address has presented too many wrong tokens. `Retry-After` holds the seconds to wait.',
+  503: 'The message could not be stored; send it again after the seconds in `Retry-After`.',
+}
 
 /** For the API reference. */
 export const deviceOperation: Operation = {
@@ -182,16 +199,18 @@ export const deviceOperation: Operation = {
   schema: {
     name: 'devices.messages.send',
     summary: 'Send a message as a device',
+    description: 'The same messages travel over MQTT, where this path is the topic.',
     params: Type.Object({
-      appVersionName: level('The application version'),
-      extension: level('The extension that the message is for'),
-      token: level('The endpoint token'),
-      resource: level('The resource path of the extension, of one or several levels'),
+      appVersionName: level('Name of the application version that the endpoint belongs to.'),
+      extension: level('Extension of the device protocol that the message is for, such as `dcx` for data samples.'),
+      token: level('Token of the endpoint.'),
+      resource: level('Resource path of the extension, of one or several segments, such as `json` for data samples.'),
     }),
-    body: Type.Unknown({ description: 'The payload of the extension; the Content-Type does not matter' }),
+    body: Type.Unknown({ description: 'The payload; the extension defines it. The `Content-Type` does not matter.' }),
     response: Object.fromEntries([
-      [200, Type.Unknown({ description: 'The payload of the answer; often empty' })],
-      ...[400, 401, 403, 404, 405, 413, 429, 503].map((status) => [status, deviceFace.schema]),
+      [200, Type.Unknown({ description: 'The payload of the response; often empty.' })],
+      ...Object.entries(causes).map(([status, cause]) => [status, describedAs(deviceFace.schema, cause)]),
     ]),
+    fails: { 415: 'Reserved: every `Content-Type` is accepted.' },
   },
 }

@@ -3,14 +3,39 @@ import { offsetQuery } from '../../kernel/paging.ts'
 import { Type } from '../../kernel/schema.ts'
 import { scopePattern } from '../scopes.ts'
 
-/** As long as an address may be: what is too long for an id is just not there. */
-export const ById = Type.Object({ id: Type.String({ maxLength: 2048 }) })
-/** Who a key belongs to, a grant is for, or a request comes from. */
-export const SubjectName = Type.Object({ type: Type.String(), id: Type.String() }, { title: 'Subject' })
-export const ScopeName = () => Type.String({ minLength: 1, maxLength: 128, pattern: scopePattern })
-export const Scopes = (options: { minItems?: number } = {}) => Type.Array(ScopeName(), { maxItems: 1000, ...options })
-export const RoleName = () => Type.String({ maxLength: 100, pattern: '^[A-Za-z0-9][A-Za-z0-9 ._:-]*$' })
-export const RoleNames = () => Type.Array(RoleName(), { maxItems: 100 })
+/** Accepts any id that fits into a URL: one that is too long answers 404 like an unknown one. */
+export const byId = (what: string) =>
+  Type.Object({ id: Type.String({ maxLength: 2048, description: `Id of the ${what}.` }) })
+/** The owner of a key, the holder of a grant, or the caller of a request. */
+export const SubjectName = Type.Object(
+  {
+    type: Type.String({ description: 'Kind of the subject: user, role, client or api-key.' }),
+    id: Type.String({ description: 'Id of the user, client or API key, or name of the role.' }),
+  },
+  { title: 'Subject', description: 'A user, role, client or API key of the tenant.' },
+)
+export const ScopeName = () =>
+  Type.String({
+    minLength: 1,
+    maxLength: 128,
+    pattern: scopePattern,
+    description: 'Name of a scope, such as `endpoint:read`; `*` is every scope.',
+  })
+export const Scopes = (description: string, options: { minItems?: number } = {}) =>
+  Type.Array(ScopeName(), { maxItems: 1000, description, ...options })
+export const RoleName = () =>
+  Type.String({
+    maxLength: 100,
+    pattern: '^[A-Za-z0-9][A-Za-z0-9 ._:-]*$',
+    description:
+      'Name of the role: 1 to 100 letters, digits, spaces and `.` `_` `:` `-`, beginning with a letter or digit.',
+  })
+export const RoleNames = (description: string) => Type.Array(RoleName(), { maxItems: 100, description })
+/** Lists of names in responses. */
+export const scopeNames = (description: string) =>
+  Type.Array(Type.String({ description: 'Name of a scope.' }), { description })
+export const roleNames = (description: string) =>
+  Type.Array(Type.String({ description: 'Name of a role.' }), { description })
 export const Page = Type.Object(offsetQuery(100))
-/** Seen by people: no line breaks, no invisible characters, no space at either end. */
+/** For texts that people read: no line breaks, no invisible characters, no space at either end. */
 export const visibleText = '^[^\\s\\p{Cc}\\p{Cf}]([^\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}]*[^\\s\\p{Cc}\\p{Cf}])?$'

@@ -1,49 +1,73 @@
-/** What the API reference shows of the realms: the protocol itself is described by its standards. */
+/** Describes the OpenID Connect operations of a realm in the API reference; the standards define the protocol. */
 import type { Face } from '../../kernel/faces.ts'
 import type { Operation } from '../../kernel/http/routes.ts'
-import { JsonObject, Text, Type } from '../../kernel/schema.ts'
+import { describedAs, JsonObject, Text, Type } from '../../kernel/schema.ts'
 
 /** RFC 6749, 5.2. */
 export const oauthFace: Face = {
   name: 'oauth',
   body: (error) => ({ error: error.code, error_description: error.message }),
-  schema: Type.Object({ error: Type.String(), error_description: Type.String() }, { title: 'OAuthError' }),
+  schema: Type.Object(
+    {
+      error: Type.String({ description: 'Error code of OAuth 2.0, such as `invalid_grant`.' }),
+      error_description: Type.String({ description: 'What is wrong, in words.' }),
+    },
+    { title: 'OAuthError', description: 'An error of OAuth 2.0 (RFC 6749, 5.2).' },
+  ),
 }
 
-const params = Type.Object({ tenant_id: Text({ description: 'The tenant, which is the name of the realm' }) })
+const params = Type.Object({ tenant_id: Text({ description: 'Id of the tenant, which is the name of its realm.' }) })
 const optional = (description: string) => Type.Optional(Text({ description, maxLength: 8192 }))
-const failure = oauthFace.schema
+const failure = (description: string) => describedAs(oauthFace.schema, description)
+const noRealm = failure('There is no tenant with this id.')
+const notAvailable = failure('The tenant is not AVAILABLE.')
+const badRequest = failure('A parameter is missing or malformed, or the client may not use it.')
 
 const tokenForm = Type.Object(
   {
-    grant_type: Type.Enum(['client_credentials', 'password', 'refresh_token', 'authorization_code']),
-    client_id: optional('The client, unless HTTP Basic names it'),
-    client_secret: optional('Of the backend client, unless HTTP Basic carries it'),
-    username: optional('For grant password'),
-    password: optional('For grant password'),
-    refresh_token: optional('For grant refresh_token'),
-    code: optional('For grant authorization_code'),
-    redirect_uri: optional('For grant authorization_code'),
-    code_verifier: optional('For grant authorization_code: PKCE, method S256'),
-    scope: optional('openid adds an id_token'),
+    grant_type: Type.Enum(['client_credentials', 'password', 'refresh_token', 'authorization_code'], {
+      description:
+        'client_credentials: a service account. password: username and password of a user. refresh_token: a new access token. ' +
+        'authorization_code: the end of a login with a browser.',
+    }),
+    client_id: optional('Id of the client. Not needed with HTTP Basic authentication.'),
+    client_secret: optional('Secret of a confidential client. Not needed with HTTP Basic authentication.'),
+    username: optional('Username; required with grant_type password.'),
+    password: optional('Password; required with grant_type password.'),
+    refresh_token: optional('Refresh token; required with grant_type refresh_token. It can be used once.'),
+    code: optional('Authorization code from the login; required with grant_type authorization_code.'),
+    redirect_uri: optional('Address that the login returned to; required with grant_type authorization_code.'),
+    code_verifier: optional(
+      'Text whose SHA-256 was sent as `code_challenge` (PKCE); required with grant_type authorization_code.',
+    ),
+    scope: optional('Scopes separated by spaces; `openid` adds an ID token. Default: none.'),
   },
-  { title: 'TokenForm', description: 'What the grant needs' },
+  { title: 'TokenForm', description: 'The parameters of a token request; which are required depends on `grant_type`.' },
 )
 const tokens = Type.Object(
   {
-    access_token: Type.String({ description: 'A JWT for Authorization: Bearer' }),
-    expires_in: Type.Integer(),
-    refresh_token: Type.Optional(Type.String()),
-    refresh_expires_in: Type.Integer(),
-    token_type: Type.String(),
-    scope: Type.String(),
-    id_token: Type.Optional(Type.String()),
+    access_token: Type.String({ description: 'Access token (JWT), for the header `Authorization: Bearer <token>`.' }),
+    expires_in: Type.Integer({
+      description: 'Lifetime of the access token in seconds; 300 unless the realm says otherwise.',
+    }),
+    refresh_token: Type.Optional(
+      Type.String({ description: 'Token for the next token request. Absent with grant_type client_credentials.' }),
+    ),
+    refresh_expires_in: Type.Integer({ description: 'Lifetime of the refresh token in seconds; 0 without one.' }),
+    token_type: Type.String({ description: 'Always `Bearer`.' }),
+    scope: Type.String({ description: 'Granted scopes, separated by spaces.' }),
+    id_token: Type.Optional(
+      Type.String({ description: 'ID token (JWT) that says who has logged in. Only with scope `openid`.' }),
+    ),
   },
-  { title: 'Tokens' },
+  { title: 'Tokens', description: 'The tokens of a login.' },
 )
 const tokenParameter = Type.Object(
-  { token: Text({ maxLength: 8192 }), token_type_hint: optional('Which kind it is') },
-  { title: 'TokenParameter' },
+  {
+    token: Text({ maxLength: 8192, description: 'Access token or refresh token.' }),
+    token_type_hint: optional('Kind of the token: `access_token` or `refresh_token`. Default: both are tried.'),
+  },
+  { title: 'TokenParameter', description: 'A token.' },
 )
 
 type Row = Pick<Operation, 'method' | 'path' | 'schema'>
@@ -55,11 +79,20 @@ const rows: Row[] = [
     path: `${connect}/token`,
     schema: {
       name: 'openid.tokens.create',
-      summary: 'Get tokens',
+      summary: 'Get an access token',
+      description: 'Repeated wrong passwords or secrets lock the account or the address for a while (429).',
       params,
       body: tokenForm,
       bodyType: 'application/x-www-form-urlencoded',
-      response: { 200: tokens, 400: failure, 401: failure, 404: failure, 429: failure },
+      response: {
+        200: tokens,
+        400: failure(
+          'A parameter is missing or malformed, or the username, password, code or refresh token is not valid.',
+        ),
+        401: failure('The client is unknown, its secret is wrong, or the tenant is not AVAILABLE.'),
+        404: noRealm,
+        429: failure('Too many wrong attempts for this account or address. `Retry-After` holds the seconds to wait.'),
+      },
     },
   },
   {
@@ -67,9 +100,16 @@ const rows: Row[] = [
     path: '/:tenant_id/.well-known/openid-configuration',
     schema: {
       name: 'openid.configuration.get',
-      summary: 'Discover the realm',
+      summary: 'Discover the OpenID Connect endpoints of a tenant',
       params,
-      response: { 200: JsonObject({ title: 'OpenIdConfiguration' }), 401: failure, 404: failure },
+      response: {
+        200: JsonObject({
+          title: 'OpenIdConfiguration',
+          description: 'Metadata of the OpenID Connect provider (OpenID Connect Discovery 1.0).',
+        }),
+        401: notAvailable,
+        404: noRealm,
+      },
     },
   },
   {
@@ -77,9 +117,13 @@ const rows: Row[] = [
     path: `${connect}/certs`,
     schema: {
       name: 'openid.keys.get',
-      summary: 'Get the public keys',
+      summary: 'Get the public keys that verify access tokens',
       params,
-      response: { 200: JsonObject({ title: 'JsonWebKeySet' }), 401: failure, 404: failure },
+      response: {
+        200: JsonObject({ title: 'JsonWebKeySet', description: 'The public keys of the tenant (RFC 7517).' }),
+        401: notAvailable,
+        404: noRealm,
+      },
     },
   },
   {
@@ -90,17 +134,24 @@ const rows: Row[] = [
       summary: 'Sign in with a browser',
       params,
       query: Type.Object({
-        client_id: Text(),
-        response_type: Type.Enum(['code']),
-        redirect_uri: Text({ maxLength: 2048 }),
-        scope: optional('openid profile email'),
-        state: optional('Comes back unchanged'),
-        nonce: optional('Comes back in the id_token'),
-        code_challenge: Text(),
-        code_challenge_method: Type.Enum(['S256']),
-        response_mode: Type.Optional(Type.Enum(['query', 'fragment', 'form_post'])),
+        client_id: Text({ description: 'Id of the client.' }),
+        response_type: Type.Enum(['code'], { description: 'Always `code`.' }),
+        redirect_uri: Text({ maxLength: 2048, description: 'Address that the browser returns to after the login.' }),
+        scope: optional('Scopes separated by spaces, such as `openid profile email`. Default: none.'),
+        state: optional('Text that comes back unchanged in the redirect.'),
+        nonce: optional('Text that comes back in the ID token.'),
+        code_challenge: Text({ description: 'SHA-256 of the `code_verifier`, base64url-encoded (PKCE).' }),
+        code_challenge_method: Type.Enum(['S256'], { description: 'Always `S256`.' }),
+        response_mode: Type.Optional(
+          Type.Enum(['query', 'fragment', 'form_post'], {
+            description: 'How the code comes back: in the query, in the fragment, or in a form. Default: query.',
+          }),
+        ),
       }),
-      response: { 303: Type.Null({ description: 'To the sign-in page, or back to the application' }), 400: failure },
+      response: {
+        303: Type.Null({ description: 'Redirect to the login page, or back to the application.' }),
+        400: badRequest,
+      },
     },
   },
   {
@@ -108,9 +159,15 @@ const rows: Row[] = [
     path: `${connect}/userinfo`,
     schema: {
       name: 'openid.userinfo.get',
-      summary: 'Get the claims of the user',
+      summary: 'Get the claims of the user who owns the access token',
       params,
-      response: { 200: JsonObject({ title: 'UserInfo' }), 401: failure },
+      response: {
+        200: JsonObject({
+          title: 'UserInfo',
+          description: 'Claims of the user, such as `sub` and `preferred_username`.',
+        }),
+        401: failure('The access token is missing, invalid, expired or revoked.'),
+      },
     },
   },
   {
@@ -121,11 +178,13 @@ const rows: Row[] = [
       summary: 'Sign out with a browser',
       params,
       query: Type.Object({
-        id_token_hint: optional('Whose login ends; without it a page asks'),
-        post_logout_redirect_uri: optional('Where to go afterwards'),
-        state: optional('Comes back unchanged'),
+        id_token_hint: optional('ID token of the login to end. Without it a page asks the user.'),
+        post_logout_redirect_uri: optional(
+          'Address that the browser goes to afterwards. Default: a page of the platform.',
+        ),
+        state: optional('Text that comes back unchanged in the redirect.'),
       }),
-      response: { 302: Type.Null({ description: 'Signed out' }), 400: failure },
+      response: { 302: Type.Null({ description: 'The user is logged out; redirect.' }), 400: badRequest },
     },
   },
   {
@@ -133,11 +192,11 @@ const rows: Row[] = [
     path: `${connect}/revoke`,
     schema: {
       name: 'openid.tokens.revoke',
-      summary: 'Revoke a token',
+      summary: 'Revoke an access token or refresh token',
       params,
       body: tokenParameter,
       bodyType: 'application/x-www-form-urlencoded',
-      response: { 200: Type.Null(), 400: failure },
+      response: { 200: Type.Null({ description: 'The token is revoked, or was not valid.' }), 400: badRequest },
     },
   },
   {
@@ -146,10 +205,18 @@ const rows: Row[] = [
     schema: {
       name: 'openid.tokens.introspect',
       summary: 'Introspect a token',
+      description: 'Says whether a token is valid and whose it is (RFC 7662).',
       params,
       body: tokenParameter,
       bodyType: 'application/x-www-form-urlencoded',
-      response: { 200: JsonObject({ title: 'TokenIntrospection' }), 400: failure, 401: failure },
+      response: {
+        200: JsonObject({
+          title: 'TokenIntrospection',
+          description: '`active` says whether the token is valid; the claims of a valid one are beside it.',
+        }),
+        400: badRequest,
+        401: failure('The client is unknown, or its secret is wrong.'),
+      },
     },
   },
 ]

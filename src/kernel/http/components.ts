@@ -1,5 +1,5 @@
 /** Builds `components.schemas` of the API reference: a shape with a title is written once, and referred to elsewhere. */
-import type { TSchema } from '../schema.ts'
+import { asDeclared, type TSchema } from '../schema.ts'
 
 type Schema = Record<string, unknown>
 
@@ -29,8 +29,10 @@ export function createComponents() {
     if ((texts.get(title) ?? text) !== text)
       throw new Error(`two different shapes have the title ${title}:\n${texts.get(title)}\n${text}`)
     texts.set(title, text)
-    const known = schemas[title] ?? { ...fields, ...(description !== undefined && { description }) }
+    const declared = (asDeclared(schema) as Schema).description
+    const known = schemas[title] ?? fields
     schemas[title] = known
+    if (declared !== undefined) known.description ??= declared
     const isAnother = description !== undefined && description !== known.description
     return { $ref: `#/components/schemas/${title}`, ...(isAnother && { description }) }
   }

@@ -1,6 +1,7 @@
-/** Generates the API reference from the shapes that validate requests and serialize responses, so that it is always accurate. */
-import { mediaTypeOf, type TSchema } from '../schema.ts'
+/** Generates the API reference from the shapes that validate requests and serialize responses. */
+import { asDeclared, isDescribedAs, mediaTypeOf, type TSchema } from '../schema.ts'
 import { type Components, createComponents, type Direction, withoutDefaults } from './components.ts'
+import { causeOf } from './failure-causes.ts'
 import { type Operation, scopesOf } from './routes.ts'
 
 interface DocumentInfo {
@@ -10,25 +11,14 @@ interface DocumentInfo {
   doors: { name: string; title?: string; roots: readonly string[] }[]
 }
 
-const reasons: Record<number, string> = {
-  200: 'OK',
-  201: 'Created',
-  202: 'Accepted',
-  204: 'Done, without content',
-  206: 'The requested range',
-  304: 'Not modified: the caller has the current version',
-  400: 'The request is not valid',
-  401: 'Not authenticated',
-  403: 'The caller lacks the scope',
-  404: 'Not found, or not visible to the caller',
-  409: 'Conflicts with the current state',
-  412: 'If-Match does not match the current ETag',
-  413: 'The body is too large',
-  415: 'The content type is not supported',
-  416: 'The requested range does not exist',
-  422: 'The content violates its schema',
-  429: 'Too many requests',
-  503: 'Temporarily unavailable; retry later',
+/** Responses whose shape has no description of its own. */
+const successes: Record<number, string> = {
+  200: 'The request succeeded.',
+  201: 'The object was created.',
+  202: 'The request was accepted; the work continues in the background.',
+  204: 'The request succeeded; the response has no body.',
+  206: 'The part of the content that `Range` asks for.',
+  304: 'Not modified: the caller already has the current version. The response has no body.',
 }
 
 export function openapi(operations: Operation[], info: DocumentInfo) {
@@ -46,14 +36,15 @@ export function openapi(operations: Operation[], info: DocumentInfo) {
       title: 'Waypost',
       version: info.version,
       description:
-        'All operations of the platform. Bodies are JSON; unknown fields are ignored unless an operation says otherwise. ' +
-        'Errors are JSON with a message. List parameters are separated by commas, repeated, or both.',
+        'Every operation of the platform. Bodies are JSON; unknown fields are ignored unless an operation says otherwise. ' +
+        'Errors are JSON with a text that says what is wrong. A parameter that takes several values accepts them separated ' +
+        'by commas, as a repeated parameter, or both.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: info.baseUrl }],
     tags: info.doors.flatMap(({ name, title, roots: [, ...aliases] }) => {
       if (title === undefined) return []
-      const alsoAt = aliases.length > 0 ? `; also at ${aliases.join(' and ')}` : ''
+      const alsoAt = aliases.length > 0 ? `. Also served at ${aliases.join(' and ')}` : ''
       return [{ name, description: title + alsoAt, ...(aliases.length > 0 && { 'x-also-at': aliases }) }]
     }),
     paths,
@@ -64,17 +55,26 @@ export function openapi(operations: Operation[], info: DocumentInfo) {
           type: 'http',
           scheme: 'bearer',
           bearerFormat: 'JWT',
-          description: 'An access token of a tenant realm: POST /auth/realms/{tenant_id}/protocol/openid-connect/token',
+          description:
+            'An access token of the tenant, from `POST /auth/realms/{tenant_id}/protocol/openid-connect/token`.',
         },
         apiKey: {
           type: 'apiKey',
           in: 'header',
           name: 'X-Identity-API-Key',
-          description: 'A long-lived key: POST /iam/api/v1/api-keys. The header x-iamcore-api-key is accepted too',
+          description:
+            'A long-lived API key, from `POST /iam/api/v1/api-keys`. The header `x-iamcore-api-key` is accepted too.',
         },
         ...Object.fromEntries(
           operations.flatMap(({ access: { keyHeader: name } }) =>
-            name === undefined ? [] : [[name, { type: 'apiKey', in: 'header', name }]],
+            name === undefined
+              ? []
+              : [
+                  [
+                    name,
+                    { type: 'apiKey', in: 'header', name, description: 'A short-lived upload token of an endpoint.' },
+                  ],
+                ],
           ),
         ),
       },
@@ -82,17 +82,18 @@ export function openapi(operations: Operation[], info: DocumentInfo) {
   }
 }
 
-function describe({ door, method, schema, access, face }: Operation, components: Components) {
-  const success = Object.entries(schema.response).map(([status, shape]) => [
+function describe(operation: Operation, components: Components) {
+  const { door, method, schema, access, face } = operation
+  const answers = Object.entries(schema.response).map(([status, shape]) => [
     status,
-    answer(Number(status), shape, schema.alsoAs, components),
+    answer(Number(status), shape, operation, components),
   ])
   const declared = new Set(Object.keys(schema.response).map(Number))
   const failures = failuresOf({ method, access, schema })
     .filter((status) => !declared.has(status))
     .map((status) => [
       status,
-      { description: reasons[status], content: contentOf(face.schema, 'response', components) },
+      { description: causeOf(status, operation), content: contentOf(face.schema, 'response', components) },
     ])
   const scopes = scopesOf(access)
   const alternatives = access.or ? [[access.or.scope], scopes] : [scopes]
@@ -114,7 +115,7 @@ function describe({ door, method, schema, access, face }: Operation, components:
         content: contentOf(schema.body, 'request', components, schema.bodyType),
       },
     }),
-    responses: Object.fromEntries([...success, ...failures]),
+    responses: Object.fromEntries([...answers, ...failures]),
     security: securityOf(access, alternatives),
   }
 }
@@ -124,9 +125,9 @@ const securityOf = ({ scope, keyHeader }: Operation['access'], alternatives: str
   return scope === 'none' ? [] : alternatives.flatMap((names) => [{ bearer: names }, { apiKey: names }])
 }
 
-/** Returns the error statuses that any operation of this kind can have, and those that it declares. */
+/** Returns the error statuses that an operation of this kind can answer beside those in its `response`. */
 function failuresOf({ method, access, schema }: Pick<Operation, 'method' | 'access' | 'schema'>): number[] {
-  const statuses = new Set([429, 503, ...(schema.fails ?? [])])
+  const statuses = new Set([429, 503, ...Object.keys(schema.fails ?? {}).map(Number)])
   if (access.scope !== 'none') statuses.add(401)
   if (scopesOf(access).length > 0) statuses.add(403)
   if (schema.params) statuses.add(404)
@@ -141,13 +142,21 @@ const contentOf = (schema: TSchema, direction: Direction, components: Components
   [type]: { schema: components.refer(schema, direction) },
 })
 
-const answer = (status: number, shape: TSchema, alsoAs: readonly string[] = [], components: Components) => {
-  const { type, description } = shape as { type?: string; description?: string }
-  const others = Object.fromEntries(alsoAs.map((name) => [name, { schema: { type: 'string' } }]))
-  // The description is that of the response; a shape with a title keeps its own.
-  const bare = description === undefined || !('title' in shape) ? shape : { ...shape, description: undefined }
-  const content = type !== 'null' && { content: { ...contentOf(bare, 'response', components), ...others } }
-  return { description: description ?? reasons[status] ?? 'Response', ...content }
+function answer(status: number, shape: TSchema, operation: Operation, components: Components) {
+  const { type } = shape as { type?: string }
+  const others = Object.fromEntries(
+    (operation.schema.alsoAs ?? []).map((name) => [name, { schema: { type: 'string' } }]),
+  )
+  // The response has the description of this use; the shape keeps the one of its declaration.
+  const content = type !== 'null' && { content: { ...contentOf(asDeclared(shape), 'response', components), ...others } }
+  return { description: descriptionOf(status, shape, operation), ...content }
+}
+
+function descriptionOf(status: number, shape: TSchema, operation: Operation): string {
+  const { title, description } = shape as { title?: string; description?: string }
+  const saysNoCause = title === (operation.face.schema as { title?: string }).title && !isDescribedAs(shape)
+  if (status >= 400 && (saysNoCause || description === undefined)) return causeOf(status, operation)
+  return description ?? successes[status] ?? 'The response.'
 }
 
 function parametersOf(shape: TSchema | undefined, where: 'path' | 'query' | 'header', components: Components) {
@@ -165,7 +174,7 @@ function parametersOf(shape: TSchema | undefined, where: 'path' | 'query' | 'hea
   })
 }
 
-/** Returns the headers of conditional requests: `If-None-Match` if 304 is possible, `If-Match` if 412 is. */
+/** Returns the headers of conditional requests: `If-None-Match` where 304 is an answer, `If-Match` where 412 is. */
 function conditionsOf({ response, fails }: Operation['schema']) {
   const header = (name: string, description: string) => ({
     name,
@@ -175,7 +184,21 @@ function conditionsOf({ response, fails }: Operation['schema']) {
     schema: { type: 'string' },
   })
   return [
-    ...(response[304] ? [header('If-None-Match', 'The ETag that the caller has; 304 if it is current')] : []),
-    ...(fails?.includes(412) ? [header('If-Match', 'The ETag that the caller has; 412 if it is not current')] : []),
+    ...(response[304]
+      ? [
+          header(
+            'If-None-Match',
+            'ETag of the version that the caller has. While it is current, the answer is 304 without a body.',
+          ),
+        ]
+      : []),
+    ...(fails?.[412]
+      ? [
+          header(
+            'If-Match',
+            'ETag of the version that the caller has read. If it is not current, the answer is 412 and nothing changes.',
+          ),
+        ]
+      : []),
   ]
 }

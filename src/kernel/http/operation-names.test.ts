@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Type } from '../schema.ts'
+import { describedAs, Type } from '../schema.ts'
 import { createComponents } from './components.ts'
+import { causeOf } from './failure-causes.ts'
 import { createNameCheck, nameProblem } from './operation-names.ts'
 
 test('a name consists of nouns and a known verb that fits the method', () => {
@@ -43,7 +44,7 @@ test('a shape with a title is written once, without the internal properties of T
   const Inner = Type.Object({ title: Type.Optional(Type.String()) }, { title: 'Inner' })
   const Outer = Type.Object({ one: Inner, more: Type.Array(Inner) }, { title: 'Outer' })
   assert.deepEqual(refer(Outer, 'response'), { $ref: '#/components/schemas/Outer' })
-  assert.deepEqual(refer({ ...Outer, description: 'here' }, 'response'), {
+  assert.deepEqual(refer(describedAs(Outer, 'here'), 'response'), {
     $ref: '#/components/schemas/Outer',
     description: 'here',
   })
@@ -59,7 +60,27 @@ test('a shape with a title is written once, without the internal properties of T
   })
 })
 
-test('two shapes cannot share a title, and a title must be an identifier', () => {
+test('a shape keeps the description of its declaration, whichever use comes first', () => {
+  const { refer, schemas } = createComponents()
+  const Thing = Type.Object({}, { title: 'Thing', description: 'A thing.' })
+  const reference = { $ref: '#/components/schemas/Thing' }
+  assert.deepEqual(refer(describedAs(describedAs(Thing, 'Another use.'), 'This use.'), 'response'), {
+    ...reference,
+    description: 'This use.',
+  })
+  assert.deepEqual(refer(Thing, 'response'), reference)
+  assert.equal(schemas().Thing?.description, 'A thing.')
+})
+
+test('a status without a common cause has to be explained', () => {
+  const schema = { name: 'things.get', summary: 'Get a thing', response: {} }
+  assert.throws(() => causeOf(409, { access: { scope: 'none' }, schema }), /things\.get answers 409/)
+  const explained = { ...schema, fails: { 409: 'The thing is in use.', 404: 'There is no such thing.' } }
+  assert.equal(causeOf(409, { access: { scope: 'none' }, schema: explained }), 'The thing is in use.')
+  assert.equal(causeOf(404, { access: { scope: 'none' }, schema: explained }), 'There is no such thing.')
+})
+
+test('two shapes cannot have one title, and a title is a name for code', () => {
   const { refer } = createComponents()
   refer(Type.Object({ a: Type.String() }, { title: 'Thing' }), 'response')
   assert.throws(() => refer(Type.Object({ b: Type.String() }, { title: 'Thing' }), 'response'), /the title Thing/)

@@ -136,8 +136,14 @@ const articles: Record<string, string> = {
   null: 'null',
 }
 
-/** Adds the description of a pattern, which says the same in words. */
+/** Adds the description of a field, which says in words what its pattern means. */
 const descriptionOf = (schema: AnySchemaObject | undefined) => (schema?.description ? ` (${schema.description})` : '')
+
+/** `expected a string or null`. Undefined where an alternative is more than a type: then its own problems say enough. */
+function alternatives(schema: AnySchemaObject | undefined): string | undefined {
+  const types: unknown[] = (schema?.anyOf ?? schema?.oneOf ?? []).map(({ type }: AnySchemaObject) => articles[type])
+  return types.length > 0 && !types.includes(undefined) ? `expected ${types.join(' or ')}` : undefined
+}
 
 const dateAndTime = 'expected an ISO 8601 date and time with its zone, such as 2026-01-02T03:04:05Z'
 
@@ -176,7 +182,7 @@ function expectation({ keyword, params, parentSchema, message }: ErrorObject): s
       return 'is not known here'
     case 'anyOf':
     case 'oneOf':
-      return parentSchema?.description ? `expected ${parentSchema.description}` : undefined
+      return alternatives(parentSchema)
     default:
       return message ?? keyword
   }

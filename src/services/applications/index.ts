@@ -31,13 +31,13 @@ export default defineService({
       http: [
         {
           name: 'application',
-          title: 'Applications, versions and their configuration',
+          title: 'Applications, their versions and configurations',
           roots: ['/api/v1', '/tekton/api/v1'],
           routes: (http) => routes(http, service),
         },
         {
           name: 'adx',
-          title: 'The attribute dictionary of a version',
+          title: 'Attributes that devices of an application version look up',
           roots: ['/adx/api/v1'],
           routes: (http) => attributeRoutes(http, service),
         },

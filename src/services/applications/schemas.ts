@@ -1,69 +1,118 @@
-import { AnyJson, DateTime, Empty, JsonObject, Name, Text, TextList, Type } from '../../kernel/schema.ts'
+import {
+  AnyJson,
+  DateTime,
+  describedAs,
+  Empty,
+  ifMatchFails,
+  JsonObject,
+  Name,
+  Text,
+  TextList,
+  Type,
+} from '../../kernel/schema.ts'
 
 // ── resources
 
 const naming = {
-  displayName: Type.Optional(Text()),
-  description: Type.Optional(Text({ maxLength: 4096 })),
+  displayName: Type.Optional(Text({ description: 'Name for people. Default: none.' })),
+  description: Type.Optional(Text({ maxLength: 4096, description: 'Free text. Default: none.' })),
 }
-const dates = { createdDate: DateTime(), updatedDate: DateTime() }
+const dates = {
+  createdDate: DateTime({ description: 'When it was created, in UTC.' }),
+  updatedDate: DateTime({ description: 'When its display name or description last changed, in UTC.' }),
+}
 
-const Version = Type.Object({ name: Name(), ...naming, ...dates }, { title: 'ApplicationVersion' })
-const Application = Type.Object(
-  { name: Name(), tenantId: Name(), ...naming, ...dates, versions: Type.Array(Version) },
-  { title: 'Application' },
+const Version = Type.Object(
+  { name: Name({ description: 'Name of the version: `<application>-<suffix>`.' }), ...naming, ...dates },
+  { title: 'ApplicationVersion', description: 'A version of an application; every endpoint belongs to one.' },
 )
+const Application = Type.Object(
+  {
+    name: Name({ description: 'Name of the application, unique on the platform.' }),
+    tenantId: Name({ description: 'Id of the tenant that owns the application.' }),
+    ...naming,
+    ...dates,
+    versions: Type.Array(Version, { description: 'All versions of the application.' }),
+  },
+  { title: 'Application', description: 'An application: a kind of device, with its versions.' },
+)
+const schemaText = (level: string) =>
+  `JSON schema of the configuration of ${level}. Present only if \`include\` asks for it and the instance has one.`
 const ServiceInstance = Type.Object(
   {
-    name: Name(),
-    serviceName: Name(),
-    serviceGroup: Name(),
-    description: Type.Optional(Text()),
-    urlPrefix: Type.Optional(Text()),
-    appConfigurationSchemaPresent: Type.Boolean(),
-    appConfigurationSchema: Type.Optional(JsonObject()),
-    appVersionConfigurationSchemaPresent: Type.Boolean(),
-    appVersionConfigurationSchema: Type.Optional(JsonObject()),
+    name: Name({ description: 'Name of the instance, such as `epts`; configurations are addressed by it.' }),
+    serviceName: Name({ description: 'Name of the service that the instance belongs to, such as `EPTS`.' }),
+    serviceGroup: Name({ description: 'Group that a user interface shows the instance in.' }),
+    description: Type.Optional(Text({ description: 'What the instance does.' })),
+    urlPrefix: Type.Optional(Text({ description: 'First part of the paths of the service, such as `/epts`.' })),
+    appConfigurationSchemaPresent: Type.Boolean({
+      description: 'true: configurations of applications are checked against a JSON schema.',
+    }),
+    appConfigurationSchema: Type.Optional(JsonObject({ description: schemaText('an application') })),
+    appVersionConfigurationSchemaPresent: Type.Boolean({
+      description: 'true: configurations of application versions are checked against a JSON schema.',
+    }),
+    appVersionConfigurationSchema: Type.Optional(JsonObject({ description: schemaText('an application version') })),
   },
-  { title: 'ServiceInstance' },
+  { title: 'ServiceInstance', description: 'A service that can be configured for applications, versions and tenants.' },
 )
 const Envelope = JsonObject({
   title: 'Configurations',
-  description: '{<instance>: {platform: {applications: {<application>: {…}}}}}',
+  description:
+    'Configurations of applications by service instance: `{<instance>: {platform: {applications: {<application>: ' +
+    '{…, versions: {<version>: {…}}}}}}}`. `kaa` is accepted in place of `platform`.',
 })
 const TenantEnvelope = JsonObject({
   title: 'TenantConfigurations',
-  description: '{<instance>: {platform: {tenants: {<tenant>: {config: {…}}}}}}',
+  description:
+    'Configurations of a tenant by service instance: `{<instance>: {platform: {tenants: {<tenant id>: {config: {…}}}}}}`. ' +
+    '`kaa` is accepted in place of `platform`.',
 })
 
 // ── parts
 
 const nameLengthMax = 128
-const appName = Name({ description: 'The name of an application' })
+const appName = Name({ description: 'Name of the application.' })
 const ofApplication = Type.Object({ appName })
-const ofVersion = Type.Object({ appName, appVersionName: Name({ description: '<application>-<suffix>' }) })
-const tenantId = Type.Optional(Name({ description: "Default: the caller's tenant" }))
-const serviceInstanceName = Type.Optional(TextList({ description: 'One or several service instances' }))
+const ofVersion = Type.Object({
+  appName,
+  appVersionName: Name({ description: 'Name of the application version: `<application>-<suffix>`.' }),
+})
+const tenantId = Type.Optional(
+  Name({
+    description:
+      "Id of the tenant; another one than the caller's needs the scope on platform-system. Default: the caller's tenant.",
+  }),
+)
+const serviceInstanceName = Type.Optional(
+  TextList({ description: 'Only configurations of these service instances. Default: all.' }),
+)
 const include = Type.Optional(
-  TextList({ description: 'appConfigurationSchema, appVersionConfigurationSchema, or both' }),
+  TextList({
+    description:
+      'JSON schemas to include: appConfigurationSchema, appVersionConfigurationSchema, or both. Default: neither.',
+  }),
 )
 const none = { 204: Empty() }
+const noApplication = 'The application does not exist, or the caller may not read it.'
+const noVersion = 'The application or the version does not exist, or the caller may not read it.'
 
 // ── service instances
 
 export const listInstances = {
   name: 'serviceInstances.list',
   summary: 'List service instances',
-  description: 'What can be configured for applications, with the schemas when asked for.',
+  description: 'Service instances are the services that can be configured for applications, versions and tenants.',
   query: Type.Object({ include }),
-  response: { 200: Type.Array(ServiceInstance) },
+  response: { 200: Type.Array(ServiceInstance, { description: 'All service instances.' }) },
 }
 export const readInstance = {
   name: 'serviceInstances.get',
   summary: 'Get a service instance',
-  params: Type.Object({ serviceInstanceName: Name({ description: 'The name of a service instance' }) }),
+  params: Type.Object({ serviceInstanceName: Name({ description: 'Name of the service instance, such as `epts`.' }) }),
   query: Type.Object({ include }),
   response: { 200: ServiceInstance },
+  fails: { 404: 'There is no service instance with this name.' },
 }
 
 // ── applications
@@ -74,27 +123,35 @@ export const createApplication = {
   query: Type.Object({ tenantId }),
   body: Type.Object(
     {
-      // Empty where names are generated, which is a setting.
+      // Empty if WAYPOST_GENERATE_APPLICATION_NAMES is on.
       name: Type.Optional(
         Type.String({
           pattern: '^[a-z0-9_-]*$',
           maxLength: nameLengthMax,
           description:
-            'Lower-case letters, digits, _ and -, unique on the platform; empty or absent where names are generated',
+            'Name: 1 to 128 lower-case letters, digits, `_` and `-`; unique on the platform. Required, unless the platform ' +
+            'generates names (WAYPOST_GENERATE_APPLICATION_NAMES): then it must be empty or absent.',
         }),
       ),
       ...naming,
     },
-    { title: 'NewApplication', examples: [{ name: 'greenhouse', displayName: 'Greenhouse' }] },
+    {
+      title: 'NewApplication',
+      description: 'An application to create.',
+      examples: [{ name: 'greenhouse', displayName: 'Greenhouse' }],
+    },
   ),
-  response: { 201: Empty('Created, see Location') },
-  fails: [409],
+  response: { 201: Empty('The application was created; `Location` holds its address.') },
+  fails: { 409: 'Another application on the platform has this name.' },
 }
 export const listApplications = {
   name: 'applications.list',
   summary: 'List applications with their versions',
   query: Type.Object({ tenantId }),
-  response: { 200: Type.Array(Application), 304: Empty() },
+  response: {
+    200: Type.Array(Application, { description: 'All applications that the caller may read.' }),
+    304: Empty(),
+  },
 }
 export const readApplication = {
   name: 'applications.get',
@@ -102,22 +159,32 @@ export const readApplication = {
   params: ofApplication,
   query: Type.Object({ tenantId }),
   response: { 200: Application, 304: Empty() },
+  fails: { 404: noApplication },
 }
-const renaming = Type.Object(naming, { title: 'Naming', examples: [{ displayName: 'Greenhouse north' }] })
+const renaming = Type.Object(naming, {
+  title: 'Naming',
+  description: 'The fields to change. An absent field keeps its value.',
+  examples: [{ displayName: 'Greenhouse north' }],
+})
 export const updateApplication = {
   name: 'applications.patch',
   summary: 'Change the display name and the description of an application',
   params: ofApplication,
   body: renaming,
   response: none,
-  fails: [412],
+  fails: { 404: noApplication, ...ifMatchFails },
 }
 export const deleteApplication = {
   name: 'applications.delete',
-  summary: 'Delete an application that nothing uses any more',
+  summary: 'Delete an application',
+  description: 'Also deletes its versions and configurations. An application with endpoints cannot be deleted.',
   params: ofApplication,
   response: none,
-  fails: [409, 412],
+  fails: {
+    404: noApplication,
+    409: 'The application is still in use, for example by endpoints; the text names what uses it.',
+    ...ifMatchFails,
+  },
 }
 
 // ── versions
@@ -131,26 +198,32 @@ export const createVersion = {
       nameSuffix: Name({
         pattern: '^[a-z0-9]+$',
         maxLength: 64,
-        description: 'Lower-case letters and digits; the name is <application>-<suffix>',
+        description:
+          'Suffix: 1 to 64 lower-case letters and digits. The name of the version is `<application>-<suffix>`.',
       }),
       ...naming,
     },
-    { title: 'NewApplicationVersion', examples: [{ nameSuffix: 'v1' }] },
+    { title: 'NewApplicationVersion', description: 'A version to create.', examples: [{ nameSuffix: 'v1' }] },
   ),
-  response: { 201: Empty('Created, see Location') },
-  fails: [409],
+  response: { 201: Empty('The version was created; `Location` holds its address.') },
+  fails: {
+    404: noApplication,
+    409: 'The application already has a version with this name, or as many versions as it may have.',
+  },
 }
 export const listVersions = {
   name: 'applications.versions.list',
   summary: 'List the versions of an application',
   params: ofApplication,
-  response: { 200: Type.Array(Version), 304: Empty() },
+  response: { 200: Type.Array(Version, { description: 'All versions of the application.' }), 304: Empty() },
+  fails: { 404: noApplication },
 }
 export const readVersion = {
   name: 'applications.versions.get',
   summary: 'Get a version of an application',
   params: ofVersion,
   response: { 200: Version, 304: Empty() },
+  fails: { 404: noVersion },
 }
 export const updateVersion = {
   name: 'applications.versions.patch',
@@ -158,27 +231,35 @@ export const updateVersion = {
   params: ofVersion,
   body: renaming,
   response: none,
-  fails: [412],
+  fails: { 404: noVersion, ...ifMatchFails },
 }
 export const deleteVersion = {
   name: 'applications.versions.delete',
-  summary: 'Delete a version that nothing uses any more',
+  summary: 'Delete a version of an application',
+  description: 'Also deletes its configurations. A version with endpoints cannot be deleted.',
   params: ofVersion,
   response: none,
-  fails: [409, 412],
+  fails: {
+    404: noVersion,
+    409: 'The version is still in use, for example by endpoints; the text names what uses it.',
+    ...ifMatchFails,
+  },
 }
 
 // ── configurations
 
 const byInstance = Type.Object({ serviceInstanceName })
-const patch = AnyJson({ description: 'The bare configuration, merged as RFC 7396 says' })
+const patch = AnyJson({
+  description: 'A JSON merge patch (RFC 7396) of the configuration itself, without the envelope; null deletes a key.',
+})
 
 export const loadConfigurations = {
   name: 'applications.configurations.import',
   summary: 'Load configurations into a platform that has none',
+  description: 'For the initial load only. Use PUT and PATCH of an application afterwards.',
   body: Envelope,
-  response: { 201: Envelope },
-  fails: [409],
+  response: { 201: describedAs(Envelope, 'The configurations that were stored.') },
+  fails: { 409: 'At least one application already has a configuration.' },
 }
 export const readAllConfigurations = {
   name: 'applications.configurations.list',
@@ -191,13 +272,19 @@ const configurationsOf = <P extends typeof ofApplication | typeof ofVersion>(
   params: P,
   noun: string,
   whose: string,
+  missing: string,
 ) => ({
   replace: {
     name: `${noun}.update`,
     summary: `Replace the configurations of ${whose}`,
+    description: 'Replaces the configurations of the service instances in the body; others stay as they are.',
     params,
     body: Envelope,
     response: none,
+    fails: {
+      400: 'The envelope is malformed, names an unknown instance or something else than the path, or violates a schema.',
+      404: missing,
+    },
   },
   read: {
     name: `${noun}.get`,
@@ -205,36 +292,54 @@ const configurationsOf = <P extends typeof ofApplication | typeof ofVersion>(
     params,
     query: byInstance,
     response: { 200: Envelope, 304: Empty() },
+    fails: { 404: missing },
   },
   merge: {
     name: `${noun}.patch`,
-    summary: `Merge into a configuration of ${whose}`,
+    summary: `Change a configuration of ${whose} by a merge patch`,
+    description:
+      'Changes the configuration of the one service instance in `serviceInstanceName`, which is required here.',
     params,
     query: byInstance,
     body: patch,
     response: none,
+    fails: {
+      400: '`serviceInstanceName` is missing or unknown, or the changed configuration violates its schema.',
+      404: missing,
+    },
   },
 })
 export const applicationConfigurations = configurationsOf(
   ofApplication,
   'applications.configurations',
   'an application',
+  noApplication,
 )
-export const versionConfigurations = configurationsOf(ofVersion, 'applications.versions.configurations', 'a version')
+export const versionConfigurations = configurationsOf(
+  ofVersion,
+  'applications.versions.configurations',
+  'a version',
+  noVersion,
+)
 
-const Attributes = JsonObject({ title: 'Attributes', description: 'What devices look up with adx; any object' })
+const Attributes = JsonObject({
+  title: 'Attributes',
+  description: 'Attributes that devices of the version look up with the extension `adx`: any JSON object.',
+})
 export const replaceAttributes = {
   name: 'applications.versions.attributes.update',
   summary: 'Replace the attributes of a version',
   params: ofVersion,
   body: Attributes,
   response: none,
+  fails: { 404: noVersion },
 }
 export const readAttributes = {
   name: 'applications.versions.attributes.get',
   summary: 'Get the attributes of a version',
   params: ofVersion,
   response: { 200: Attributes, 304: Empty() },
+  fails: { 404: noVersion },
 }
 
 const ofTenant = Type.Object({ serviceInstanceName, tenantId })
@@ -260,16 +365,16 @@ export const readBulk = {
   query: Type.Object({
     serviceInstanceName,
     include,
-    appName: Type.Optional(TextList({ description: 'One or several applications' })),
+    appName: Type.Optional(TextList({ description: 'Only these applications. Default: all.' })),
   }),
   response: {
     200: Type.Object(
       {
-        serviceInstances: Type.Array(ServiceInstance),
-        applications: Type.Array(Application),
-        appConfigs: Envelope,
+        serviceInstances: Type.Array(ServiceInstance, { description: 'The service instances.' }),
+        applications: Type.Array(Application, { description: 'The applications with their versions.' }),
+        appConfigs: describedAs(Envelope, 'The configurations of the applications and versions.'),
       },
-      { title: 'Everything' },
+      { title: 'Everything', description: 'Everything that the application manager knows.' },
     ),
   },
 }

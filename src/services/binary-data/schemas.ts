@@ -1,36 +1,59 @@
 import { contentPage, offsetQuery } from '../../kernel/paging.ts'
 import { Bytes, DateTime, DateTimeText, Empty, Name, Text, TextList, Type } from '../../kernel/schema.ts'
 
+const url = { description: 'Address to download the content from.' }
+const size = { description: 'Size of the content in bytes.' }
+const ofEndpointText = 'Id of the endpoint that uploaded it.'
+
 const FileDescriptor = Type.Object(
   {
-    name: Name(),
-    endpointId: Name(),
-    url: Type.Optional(Type.String({ description: 'Where its content is' })),
-    size: Type.Optional(Type.Integer({ description: 'In bytes' })),
-    createdDate: DateTime(),
-    updatedDate: DateTime({ description: 'When it was uploaded last' }),
+    name: Name({ description: 'Name of the file, unique for the endpoint.' }),
+    endpointId: Name({ description: ofEndpointText }),
+    url: Type.Optional(Type.String(url)),
+    size: Type.Optional(Type.Integer(size)),
+    createdDate: DateTime({ description: 'When the file was first uploaded, in UTC.' }),
+    updatedDate: DateTime({ description: 'When the file was last uploaded, in UTC.' }),
   },
-  { title: 'File' },
+  { title: 'File', description: 'A file of an endpoint. Uploading the same name again replaces it.' },
 )
 const described = {
-  id: Name(),
-  name: Type.String(),
-  url: Type.String({ description: 'Where its content is' }),
-  size: Type.Integer({ description: 'In bytes' }),
-  createdDate: DateTime(),
+  id: Name({ description: 'Id of the blob.' }),
+  name: Type.String({ description: 'Name that was given with the upload; the id of the blob if none was given.' }),
+  url: Type.String(url),
+  size: Type.Integer(size),
+  createdDate: DateTime({ description: 'When the upload was complete, in UTC.' }),
 }
-const Blob = Type.Object(described, { title: 'Blob' })
-const ListedBlob = Type.Object({ ...described, endpointId: Name() }, { title: 'ListedBlob' })
+const Blob = Type.Object(described, {
+  title: 'Blob',
+  description: 'A blob of an endpoint; every upload makes a new one.',
+})
+const ListedBlob = Type.Object(
+  { ...described, endpointId: Name({ description: ofEndpointText }) },
+  { title: 'ListedBlob', description: 'A blob in a list, with its endpoint.' },
+)
 
-const sort = Type.Enum(['ASC', 'DESC'], { default: 'ASC', description: 'By createdDate; DESC: the newest first' })
-const endpointId = Type.Optional(TextList({ description: 'Of these endpoints; default: all that the caller may read' }))
+const sort = Type.Enum(['ASC', 'DESC'], {
+  default: 'ASC',
+  description: 'Order by `createdDate`. ASC: oldest first. DESC: newest first. Default: ASC.',
+})
+const endpointIds = Type.Optional(
+  TextList({ description: 'Only items of these endpoints (ids). Default: all that the caller may read.' }),
+)
+const fromDate = DateTimeText({ description: 'Only items created at this date and time or later (ISO 8601).' })
+const toDate = DateTimeText({ description: 'Only items created at this date and time or earlier (ISO 8601).' })
 
-const ofApplication = Type.Object({ appName: Name() })
+const appName = Name({ description: 'Name of the application.' })
+const endpointId = Name({ description: 'Id of the endpoint.' })
+const blobId = Name({ description: 'Id of the blob.' })
+const ofApplication = Type.Object({ appName })
+const noApplication = {
+  404: 'The application does not exist, or the caller may read neither it nor an endpoint of it.',
+}
 const listQuery = Type.Object({
-  endpointId,
-  name: Type.Optional(Text({ description: 'Part of the name' })),
-  fromDate: Type.Optional(DateTimeText({ description: 'Created then or later' })),
-  toDate: Type.Optional(DateTimeText({ description: 'Created then or earlier' })),
+  endpointId: endpointIds,
+  name: Type.Optional(Text({ description: 'Only items whose name contains this text. Default: all.' })),
+  fromDate: Type.Optional(fromDate),
+  toDate: Type.Optional(toDate),
   ...offsetQuery(20),
   sort,
 })
@@ -41,6 +64,7 @@ export const listFiles = {
   params: ofApplication,
   query: listQuery,
   response: { 200: contentPage(FileDescriptor) },
+  fails: noApplication,
 }
 export const listBlobs = {
   name: 'blobs.list',
@@ -48,101 +72,147 @@ export const listBlobs = {
   params: ofApplication,
   query: listQuery,
   response: { 200: contentPage(ListedBlob) },
+  fails: noApplication,
 }
 export const groupBlobs = {
   name: 'blobs.byEndpoint.list',
-  summary: 'List blobs of a time, by endpoint',
-  description:
-    'All blobs of a time, in one object for each endpoint; the same endpoint may come again in a later object.',
+  summary: 'List blobs of a period, grouped by endpoint',
+  description: 'Each object of the array has blobs of one endpoint. The same endpoint may occur in several objects.',
   params: ofApplication,
   query: Type.Object({
-    endpointId,
-    fromDate: DateTimeText({ description: 'Created then or later' }),
-    toDate: DateTimeText({ description: 'Created then or earlier' }),
+    endpointId: endpointIds,
+    fromDate,
+    toDate,
     sort,
   }),
-  response: { 200: Type.Array(Type.Record(Type.String(), Type.Array(Blob), { title: 'BlobsByEndpoint' })) },
+  response: {
+    200: Type.Array(
+      Type.Record(Type.String(), Type.Array(Blob), {
+        title: 'BlobsByEndpoint',
+        description: 'Blobs by id of the endpoint.',
+      }),
+      { description: 'The blobs of the period.' },
+    ),
+  },
+  fails: noApplication,
 }
 
 // ── single ones
 
-const ofFile = Type.Object({ appName: Name(), endpointId: Name(), filename: Name() })
-const ofBlob = Type.Object({ appName: Name(), endpointId: Name(), blobId: Name() })
-const ofEndpoint = Type.Object({ appName: Name(), endpointId: Name() })
+const filename = Name({
+  description: 'Name of the file: 1 to 255 characters without slashes, backslashes and control characters.',
+})
+const ofFile = Type.Object({ appName, endpointId, filename })
+const ofBlob = Type.Object({ appName, endpointId, blobId })
+const ofEndpoint = Type.Object({ appName, endpointId })
+const noFile = { 404: 'There is no such file of this endpoint in this application, or the caller may not read it.' }
+const noBlob = { 404: 'There is no such blob of this endpoint in this application, or the caller may not read it.' }
 const content = {
   headers: Type.Object({
-    range: Type.Optional(Type.String({ description: '`bytes=0-99`: one part of the content' })),
-    'if-range': Type.Optional(Type.String({ description: 'The part only while this is the ETag, else the whole' })),
+    range: Type.Optional(
+      Type.String({
+        description: 'Part of the content to return, in bytes, such as `bytes=0-99`. Default: all of it.',
+      }),
+    ),
+    'if-range': Type.Optional(
+      Type.String({
+        description: 'ETag: `Range` counts only while the content has this ETag, else all of it is returned.',
+      }),
+    ),
   }),
-  response: { 200: Bytes({ description: 'The content' }), 206: Bytes(), 304: Empty() },
-  fails: [416],
+  response: {
+    200: Bytes({ description: 'The content. `ETag` and `Repr-Digest` hold its SHA-256.' }),
+    206: Bytes({ description: 'The part of the content that `Range` asks for.' }),
+    304: Empty(),
+  },
 }
+const noRange = { 416: 'The content has no bytes in the requested `Range`.' }
 
 export const readFile = {
   name: 'files.download',
   summary: 'Download a file',
   params: ofFile,
   ...content,
+  fails: { ...noFile, ...noRange },
 }
 export const deleteFile = {
   name: 'files.delete',
   summary: 'Delete a file',
   params: ofFile,
   response: { 204: Empty() },
+  fails: noFile,
 }
 export const readBlob = {
   name: 'blobs.get',
-  summary: 'Get what is known of a blob',
+  summary: 'Get the descriptor of a blob',
   params: ofBlob,
   response: { 200: Blob },
+  fails: noBlob,
 }
 export const readBlobContent = {
   name: 'blobs.download',
   summary: 'Download a blob',
   params: ofBlob,
   ...content,
+  fails: { ...noBlob, ...noRange },
 }
 export const readLastBlob = {
   name: 'blobs.latest.download',
   summary: 'Download the newest blob of an endpoint',
   params: ofEndpoint,
   ...content,
+  fails: { 404: 'The endpoint has no blob in this application, or the caller may not read it.', ...noRange },
 }
 export const deleteBlob = {
   name: 'blobs.delete',
   summary: 'Delete a blob',
   params: ofBlob,
   response: { 204: Empty() },
+  fails: noBlob,
 }
 
 // ── uploads
 
-const body = Bytes({ description: 'The content, of any size' })
+const body = Bytes({ description: 'The content, of any size and type.' })
 const bodyType = 'application/octet-stream'
-const digest = (what: string) =>
-  Type.Optional(Type.String({ description: `\`sha-256=:…:\` (RFC 9530) of the ${what}` }))
+const digest = (description: string) => Type.Optional(Type.String({ description }))
 const headers = Type.Object({
-  'content-digest': digest('content: 400 when another one arrives'),
-  'repr-digest': digest('content, as Content-Digest'),
+  'content-digest': digest(
+    'Checksum of the content as `sha-256=:<base64>:` (RFC 9530). If it does not match, the answer is 400 and nothing is stored.',
+  ),
+  'repr-digest': digest('The same as `Content-Digest`.'),
 })
+const uploadFails = {
+  400: 'A parameter is malformed, the content does not match its digest, or it ended before it was complete.',
+  413: "The content exceeds what is left of the tenant's storage quota.",
+  429: 'The endpoint has too many uploads at the same time. `Retry-After` holds the seconds to wait.',
+  503: 'The database or the blob store does not work at the moment; nothing was stored. Try again later.',
+}
 
 export const uploadBlob = {
   name: 'blobs.upload',
   summary: 'Upload a blob as an endpoint',
-  description: 'Stores a blob of the endpoint to which the upload token belongs.',
-  query: Type.Object({ name: Type.Optional(Text({ description: 'Stored with it; default: its id' })) }),
+  description:
+    'Stores a new blob of the endpoint that the upload token belongs to. The device gets the token from the extension `bcx`.',
+  query: Type.Object({
+    name: Type.Optional(Text({ description: 'Name to store with the blob. Default: the id of the blob.' })),
+  }),
   headers,
   body,
   bodyType,
-  response: { 201: Empty('Stored; Location names it') },
+  response: { 201: Empty('The blob was stored; `Location` holds its address.') },
+  fails: uploadFails,
 }
 export const uploadFile = {
   name: 'files.upload',
-  summary: 'Upload a file as an endpoint, or replace it',
-  description: 'Stores a file of the endpoint to which the upload token belongs, or overwrites it as a whole.',
-  params: Type.Object({ filename: Name() }),
+  summary: 'Upload a file as an endpoint',
+  description:
+    'Stores a file of the endpoint that the upload token belongs to, or replaces it as a whole. The device gets the token from ' +
+    'the extension `bcx`.',
+  params: Type.Object({ filename }),
   headers,
   body,
   bodyType,
-  response: { 204: Empty('Uploaded or overwritten') },
+  response: { 204: Empty('The file was stored or replaced.') },
+  fails: { ...uploadFails, 404: 'There is nothing at this path.' },
 }

@@ -26,13 +26,13 @@ export default defineService({
       http: [
         {
           name: 'credentials',
-          title: 'Basic and X.509 credentials of clients',
+          title: 'Usernames with passwords and X.509 certificates of MQTT clients',
           roots: ['/api/v1', '/ccm/api/v1'],
           routes: (http) => routes(http, service),
         },
         {
           name: 'certificates',
-          title: 'The root certificate and revocation lists',
+          title: 'Root certificate and certificate revocation lists',
           roots: [certificatesRoot],
           routes: (http) => certificateRoutes(http, service),
         },

@@ -4,95 +4,141 @@ import { credentialStates, targetStates } from './states.ts'
 // ── texts
 
 // Printable ASCII: MQTT advises against control characters in texts, and receivers may refuse them.
-export const usernamePattern = '^[ -9;-?A-~]{1,255}$' // all but `:`, which ends it in HTTP Basic, and `@`, which ends it in MQTT
-export const passwordPattern = '^[ -~]{1,72}$' // bcrypt looks at no more than 72 bytes
+export const usernamePattern = '^[ -9;-?A-~]{1,255}$' // without `:`, which ends it in HTTP Basic, and `@`, which ends it in MQTT
+export const passwordPattern = '^[ -~]{1,72}$' // bcrypt ignores everything after 72 bytes
 const printable = '^[ -~]+$'
 
 const username = Name({
   pattern: usernamePattern,
-  description: 'Up to 255 printable ASCII characters without `:` and `@`; generated when absent',
+  description:
+    'Username: 1 to 255 printable ASCII characters without `:` and `@`; unique in the tenant. Default: generated.',
 })
 const password = Name({
   pattern: passwordPattern,
   maxLength: 72,
-  description: 'Up to 72 printable ASCII characters; generated when absent',
+  description: 'Password: 1 to 72 printable ASCII characters. Default: generated.',
 })
 
 // ── resources
 
 const state = Type.Enum([...credentialStates], {
-  description: 'Inactive: never used; the first use makes it Active. Suspended: refused for now. Revoked: for ever',
+  description:
+    'Inactive: valid and never used; the first successful use makes it Active. Active: valid and in use. ' +
+    'Suspended: rejected until it is Active again. Revoked: rejected for ever.',
 })
 const dates = {
-  createdDate: DateTime(),
-  updatedDate: DateTime(),
-  lastUseDate: Type.Optional(DateTime({ description: 'Last successful authentication, to the minute' })),
+  createdDate: DateTime({ description: 'When the credentials were created, in UTC.' }),
+  updatedDate: DateTime({ description: 'When the state or the password last changed, in UTC.' }),
+  lastUseDate: Type.Optional(
+    DateTime({
+      description:
+        'Last successful authentication, in UTC, exact to the minute. Absent: the credentials were never used.',
+    }),
+  ),
 }
-const basic = { id: Name(), username: Name(), state, ...dates }
-const certificate = {
-  id: Name(),
+const id = Name({ description: 'Id of the credentials.' })
+const basic = {
+  id,
+  username: Name({ description: 'Username; an MQTT client sends `<username>@<tenant id>`.' }),
   state,
-  serialNumber: Name({ description: 'Base 10' }),
-  commonName: Name(),
-  invalidAfter: DateTime(),
   ...dates,
 }
-const pem = (description: string) => Type.String({ description: `PEM: ${description}` })
+const certificate = {
+  id,
+  state,
+  serialNumber: Name({ description: 'Serial number of the certificate as a decimal number.' }),
+  commonName: Name({ description: 'Common name in the subject of the certificate.' }),
+  invalidAfter: DateTime({ description: 'When the certificate expires, in UTC.' }),
+  ...dates,
+}
+const pem = (description: string) => Type.String({ description: `${description}, as PEM.` })
 
-export const BasicCredential = Type.Object(basic, { title: 'BasicCredential' })
+export const BasicCredential = Type.Object(basic, {
+  title: 'BasicCredential',
+  description: 'Username and password of clients, without the password.',
+})
 export type BasicCredential = Static<typeof BasicCredential>
+const shownPassword = Type.String({ description: 'The password. Only this response shows it.' })
 const NewBasicCredential = Type.Object(
-  { ...basic, password: Type.String({ description: 'Shown here only' }) },
-  { title: 'CreatedBasicCredential' },
+  { ...basic, password: shownPassword },
+  { title: 'CreatedBasicCredential', description: 'New basic credentials with their password.' },
 )
 export type NewBasicCredential = Static<typeof NewBasicCredential>
-export const CertificateCredential = Type.Object(certificate, { title: 'X509Credential' })
+export const CertificateCredential = Type.Object(certificate, {
+  title: 'X509Credential',
+  description: 'A client certificate, without the certificate itself.',
+})
 export type CertificateCredential = Static<typeof CertificateCredential>
 const IssuedCertificate = Type.Object(
   {
     ...certificate,
-    certificate: pem('the client certificate'),
-    certificateChain: pem("the client certificate, the tenant's authority and the platform's, one after the other"),
-    caChain: Type.Array(pem("the tenant's authority, then the platform's")),
-    issuingCa: pem("the tenant's authority"),
-    privateKey: pem('PKCS #8, shown only here and not kept'),
+    certificate: pem('The client certificate'),
+    certificateChain: pem(
+      'The client certificate, the certificate authority of the tenant and that of the platform, one after the other',
+    ),
+    caChain: Type.Array(pem('A certificate authority'), {
+      description: 'Certificate authority of the tenant, then that of the platform.',
+    }),
+    issuingCa: pem('Certificate authority of the tenant, which issued the certificate'),
+    privateKey: pem('Private key (PKCS #8). Only this response shows it and the platform does not keep it'),
   },
-  { title: 'IssuedX509Credential' },
+  { title: 'IssuedX509Credential', description: 'A new client certificate with its private key.' },
 )
 export type IssuedCertificate = Static<typeof IssuedCertificate>
 
 // ── operations
 
-const one = Type.Object({ id: Name({ description: 'The id of the credentials' }) })
+const one = Type.Object({ id })
 const none = { 204: Empty() }
+const noCredentials = 'The tenant has no credentials with this id, or the caller may not read them.'
 const moveTo = Type.Object(
-  { state: Type.Enum([...targetStates]) },
-  { title: 'CredentialState', examples: [{ state: 'Revoked' }] },
+  {
+    state: Type.Enum([...targetStates], {
+      description:
+        'The new state: Active resumes suspended credentials, Suspended pauses them, Revoked ends them for ever.',
+    }),
+  },
+  {
+    title: 'CredentialState',
+    description: 'The state that credentials get.',
+    examples: [{ state: 'Revoked' }],
+  },
 )
 const moves =
-  'Active ⇄ Suspended, and anything → Revoked, which is the end. Any other move is 400; the state that they have is no move.'
+  'Allowed transitions: Active to Suspended, Suspended to Active, and any state to Revoked, which is final. Setting the state ' +
+  'that the credentials already have changes nothing. Connections that used suspended or revoked credentials are closed.'
+const moveFails = {
+  400: 'The state is missing or unknown, or the credentials cannot go from their present state to this one.',
+  404: noCredentials,
+}
 
 export const listBasic = {
   name: 'basicCredentials.list',
   summary: 'List the basic credentials of the tenant',
-  response: { 200: Type.Array(BasicCredential) },
+  response: { 200: Type.Array(BasicCredential, { description: 'All basic credentials of the tenant.' }) },
 }
 export const readBasic = {
   name: 'basicCredentials.get',
   summary: 'Get basic credentials',
   params: one,
   response: { 200: BasicCredential },
+  fails: { 404: noCredentials },
 }
 export const createBasic = {
   name: 'basicCredentials.create',
   summary: 'Create basic credentials',
-  description: 'With an empty object both are generated. An MQTT client sends <username>@<tenant> as its username.',
+  description:
+    'What is absent is generated; an empty body is accepted. An MQTT client sends `<username>@<tenant id>` as its username.',
   body: Type.Object(
     { username: Type.Optional(username), password: Type.Optional(password) },
-    { title: 'NewBasicCredential', examples: [{ username: 'gateway-1' }] },
+    {
+      title: 'NewBasicCredential',
+      description: 'Basic credentials to create.',
+      examples: [{ username: 'gateway-1' }],
+    },
   ),
   response: { 201: NewBasicCredential },
-  fails: [409],
+  fails: { 409: 'Another credential of the tenant has this username.' },
 }
 export const moveBasic = {
   name: 'basicCredentials.state.patch',
@@ -101,80 +147,101 @@ export const moveBasic = {
   params: one,
   body: moveTo,
   response: none,
+  fails: moveFails,
 }
 export const changePassword = {
   name: 'basicCredentials.password.patch',
   summary: 'Change the password of basic credentials',
-  description: 'With an empty object it is generated.',
+  description: 'Without `password` a new one is generated; an empty body is accepted. Open connections stay open.',
   params: one,
-  body: Type.Object({ password: Type.Optional(password) }, { title: 'BasicCredentialPasswordChange', examples: [{}] }),
+  body: Type.Object(
+    { password: Type.Optional(password) },
+    {
+      title: 'BasicCredentialPasswordChange',
+      description: 'The password that credentials get.',
+      examples: [{}],
+    },
+  ),
   response: {
     200: Type.Object(
-      { password: Type.String({ description: 'Shown here only' }) },
-      { title: 'BasicCredentialPassword' },
+      { password: shownPassword },
+      { title: 'BasicCredentialPassword', description: 'The new password.' },
     ),
   },
+  fails: { 404: noCredentials },
 }
 export const deleteBasic = {
   name: 'basicCredentials.delete',
   summary: 'Delete basic credentials',
+  description: 'Connections that used them are closed.',
   params: one,
   response: none,
+  fails: { 404: noCredentials },
 }
 
-/** X.509 cannot say a date after the year 9999. */
+/** X.509 has no dates after the year 9999. */
 const ttlMax = 250_000_000_000
 
 export const listCertificates = {
   name: 'x509Credentials.list',
   summary: 'List the X.509 credentials of the tenant',
-  response: { 200: Type.Array(CertificateCredential) },
+  response: { 200: Type.Array(CertificateCredential, { description: 'All X.509 credentials of the tenant.' }) },
 }
 export const readCertificate = {
   name: 'x509Credentials.get',
   summary: 'Get X.509 credentials',
   params: one,
   response: { 200: CertificateCredential },
+  fails: { 404: noCredentials },
 }
 export const issueCertificate = {
   name: 'x509Credentials.create',
   summary: 'Issue a client certificate with its private key',
-  description: 'The key is shown here only and not kept. The certificate names the address of its revocation list.',
+  description:
+    'The private key is shown only in this response. The certificate holds the address of its revocation list. An empty body is accepted.',
   body: Type.Object(
     {
       commonName: Type.Optional(
-        Name({ pattern: printable, description: 'Up to 255 printable ASCII characters; a UUID when absent' }),
+        Name({
+          pattern: printable,
+          description: 'Common name: 1 to 255 printable ASCII characters. Default: a random UUID.',
+        }),
       ),
       ttl: Type.Optional(
         Type.Integer({
           minimum: 1,
           maximum: ttlMax,
           default: 31_536_000,
-          description: 'Seconds from now until the certificate expires',
+          description: 'Lifetime of the certificate in seconds. Default: 31536000 (one year).',
         }),
       ),
     },
-    { title: 'NewX509Credential', examples: [{ commonName: 'gateway-1', ttl: 31_536_000 }] },
+    {
+      title: 'NewX509Credential',
+      description: 'A client certificate to issue.',
+      examples: [{ commonName: 'gateway-1', ttl: 31_536_000 }],
+    },
   ),
   response: { 201: IssuedCertificate },
 }
 export const moveCertificate = {
   name: 'x509Credentials.state.patch',
   summary: 'Suspend, resume or revoke X.509 credentials',
-  description: `${moves} Revoked and suspended certificates are on the revocation list.`,
+  description: `${moves} The revocation list names suspended and revoked certificates.`,
   params: one,
   body: moveTo,
   response: none,
+  fails: moveFails,
 }
 
-// ── for whoever verifies our certificates
+// ── for clients that verify certificates of the platform
 
 export const readRoot = {
   name: 'certificates.root.download',
   summary: "Download the platform's root certificate",
-  response: { 200: Type.String({ description: 'PEM, as application/x-pem-file' }) },
+  response: { 200: Type.String({ description: 'The certificate as PEM (`application/x-pem-file`).' }) },
 }
-const list = Type.String({ description: 'A certificate revocation list in DER, as application/pkix-crl' })
+const list = Type.String({ description: 'The certificate revocation list in DER (`application/pkix-crl`).' })
 export const readRootList = {
   name: 'certificates.revocationList.download',
   summary: "Download the revocation list of the platform's certificate authority",
@@ -183,6 +250,9 @@ export const readRootList = {
 export const readTenantList = {
   name: 'certificates.authorities.revocationList.download',
   summary: "Download the revocation list of a tenant's certificate authority",
-  params: Type.Object({ authorityId: Name({ description: 'As the certificate names it' }) }),
+  params: Type.Object({
+    authorityId: Name({ description: 'Id of the certificate authority, from the address in the certificate.' }),
+  }),
   response: { 200: list, 304: Empty() },
+  fails: { 404: 'There is no certificate authority with this id.' },
 }

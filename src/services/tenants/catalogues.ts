@@ -3,7 +3,7 @@
  * is one resource with list, create, read, update and delete (routes/catalogues.ts); a new one is an entry and a table.
  */
 import { DateTimeText, JsonObject, Name, SerialId, Text, type TSchema, Type } from '../../kernel/schema.ts'
-import { TenantId, Username } from './schemas/common.ts'
+import { SubscriptionTypeV2, TenantId, Username } from './schemas/common.ts'
 
 export interface Catalogue {
   path: string
@@ -11,8 +11,10 @@ export interface Catalogue {
   alias?: string
   /** `platform:tenant:<entity>:create|read|update|delete` on the platform. */
   entity: string
-  /** What one entry is called in an error. */
+  /** The name of one entry in error texts. */
   title: string
+  /** What an entry is for, in the API reference. */
+  meaning: string
   /** In schema `tenants`; a constraint there ends in `_<field>_key` or `_<field>_fkey`, which names the field of a 400. */
   table: string
   /** The body of create and update; the answer has `id` beside them. */
@@ -23,14 +25,17 @@ export interface Catalogue {
   mappings?: string
 }
 
-const description = () => Type.Optional(Text({ maxLength: 2000 }))
-const names = () => Type.Array(Name(), { maxItems: 1000 })
-const amount = (options: { description?: string } = {}) =>
-  Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0, ...options }))
+const description = () => Type.Optional(Text({ maxLength: 2000, description: 'Free text. Default: none.' }))
+const name = (text: string) => Name({ description: text })
+const scopes = (text: string) =>
+  Type.Array(name('Name of a scope, such as `endpoint:read`.'), { maxItems: 1000, description: text })
+const version = () => SerialId({ description: 'Id of the version.' })
+const amount = (text: string) =>
+  Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0, description: text }))
 
 const template = (what: string) => ({
-  template: JsonObject({ description: `representation of ${what}` }),
-  description: Text({ maxLength: 2000 }),
+  template: JsonObject({ description: `Representation of ${what}, with the field names of Keycloak.` }),
+  description: Text({ maxLength: 2000, description: 'Free text.' }),
 })
 
 export const catalogues = [
@@ -38,6 +43,7 @@ export const catalogues = [
     path: '/templates/realms',
     entity: 'realm-template',
     title: 'Realm template',
+    meaning: 'Settings that the realm of a tenant is built with, such as the lifetime of tokens.',
     table: 'realm_templates',
     fields: template('a realm'),
     usedAs: 'realm_template_version',
@@ -46,6 +52,7 @@ export const catalogues = [
     path: '/templates/realm-frontend-clients',
     entity: 'realm-frontend-client-template',
     title: 'Realm frontend client template',
+    meaning: 'Settings of the public client of a realm, for logins of users.',
     table: 'realm_frontend_client_templates',
     fields: template('a public client'),
     usedAs: 'client_frontend_version',
@@ -54,6 +61,7 @@ export const catalogues = [
     path: '/templates/realm-backend-clients',
     entity: 'realm-backend-client-template',
     title: 'Realm backend client template',
+    meaning: 'Settings of the confidential client of a realm, for service accounts.',
     table: 'realm_backend_client_templates',
     fields: template('a confidential client'),
     usedAs: 'client_backend_version',
@@ -62,14 +70,16 @@ export const catalogues = [
     path: '/roles',
     entity: 'role',
     title: 'Role',
+    meaning: 'A role that realms can be built with.',
     table: 'roles',
-    fields: { name: Name(), description: description() },
+    fields: { name: name('Name of the role, unique.'), description: description() },
     usedAs: 'user_roles',
   },
   {
     path: '/roles/versions',
     entity: 'role-version',
     title: 'Role version',
+    meaning: 'A set of roles that a realm is built with; the role-version mappings name the roles.',
     table: 'role_versions',
     fields: { description: description() },
     usedAs: 'roles_version',
@@ -79,21 +89,31 @@ export const catalogues = [
     path: '/roles/versions-mappings',
     entity: 'idp-roles-versions-mappings',
     title: 'Role-version mapping',
+    meaning: 'Puts a role into a role version.',
     table: 'role_version_mappings',
-    fields: { version: SerialId(), role: Name() },
+    fields: { version: version(), role: name('Name of the role that the version contains.') },
   },
   {
     path: '/roles/scopes-mappings',
     entity: 'idp-roles-scopes-mappings',
     title: 'Role-scope mapping',
+    meaning: 'Gives a scope to a role.',
     table: 'role_scope_mappings',
-    fields: { role: Name(), scope: Name() },
+    fields: { role: name('Name of the role.'), scope: name('Name of the scope that the role holds.') },
   },
-  { path: '/scopes', entity: 'scope', title: 'Scope', table: 'scopes', fields: { name: Name() } },
+  {
+    path: '/scopes',
+    entity: 'scope',
+    title: 'Scope',
+    meaning: 'A scope that realms can be built with.',
+    table: 'scopes',
+    fields: { name: name('Name of the scope, such as `endpoint:read`; unique.') },
+  },
   {
     path: '/scopes/versions',
     entity: 'scope-version',
     title: 'Scope version',
+    meaning: 'A set of scopes that a realm knows; the scope-version mappings name the scopes.',
     table: 'scope_versions',
     fields: { description: description() },
     usedAs: 'realm_scopes_version',
@@ -103,20 +123,28 @@ export const catalogues = [
     path: '/scopes/versions-mappings',
     entity: 'scope-version-mapping',
     title: 'Scope-version mapping',
+    meaning: 'Puts a scope into a scope version.',
     table: 'scope_version_mappings',
-    fields: { version: SerialId(), scope: Name() },
+    fields: { version: version(), scope: name('Name of the scope that the version contains.') },
   },
   {
     path: '/default-resources',
     entity: 'default-resource',
     title: 'Default resource',
+    meaning: 'A resource that a new realm begins with.',
     table: 'default_resources',
-    fields: { resource_name: Name(), resource_type: Name(), display_name: Text(), scopes: names() },
+    fields: {
+      resource_name: name('Name of the resource, unique.'),
+      resource_type: name('Kind of the resource.'),
+      display_name: Text({ description: 'Name of the resource for people.' }),
+      scopes: scopes('Scopes that can be held on the resource.'),
+    },
   },
   {
     path: '/default-resources/versions',
     entity: 'default-resource-version',
     title: 'Default resource version',
+    meaning: 'A set of default resources that a realm is built with.',
     table: 'default_resource_versions',
     fields: { description: description() },
     usedAs: 'resources_version',
@@ -126,22 +154,25 @@ export const catalogues = [
     path: '/default-resources/versions-mappings',
     entity: 'default-resource-version-mapping',
     title: 'Default resource version mapping',
+    meaning: 'Puts a default resource into a default resource version.',
     table: 'default_resource_version_mappings',
-    fields: { version: SerialId(), resource: Name() },
+    fields: { version: version(), resource: name('Name of the resource that the version contains.') },
   },
   {
     path: '/default-resources/scopes-mappings',
     entity: 'default-resource-scope-mapping',
     title: 'Default resource scope mapping',
+    meaning: 'Allows a scope on a default resource.',
     table: 'default_resource_scope_mappings',
-    fields: { resource: Name(), scope: Name() },
+    fields: { resource: name('Name of the resource.'), scope: name('Name of the scope that can be held on it.') },
   },
   {
     path: '/idps',
     entity: 'idp',
     title: 'Identity provider',
+    meaning: 'An identity provider that a tenant can name.',
     table: 'idps',
-    fields: { name: Name(), description: description() },
+    fields: { name: name('Name of the identity provider, unique.'), description: description() },
     usedAs: 'idp_version',
   },
   {
@@ -149,24 +180,25 @@ export const catalogues = [
     alias: '/keycloak-servers',
     entity: 'idp-server',
     title: 'Identity provider server',
+    meaning: 'A server of an identity provider that a tenant can name.',
     table: 'idp_servers',
-    fields: { url: Type.String({ format: 'uri', maxLength: 2000 }) },
+    fields: { url: Type.String({ format: 'uri', maxLength: 2000, description: 'Address of the server, unique.' }) },
     usedAs: 'idp_server',
   },
   {
     path: '/packages-types',
     entity: 'package-type',
     title: 'Package type',
+    meaning: 'The package that a tenant has booked, with its limits.',
     table: 'package_types',
     fields: {
-      name: Name(),
-      devices: amount(),
-      applications: amount(),
-      disk_size: amount({
-        description:
-          'bytes of files and blobs that the endpoints of a tenant may keep; 0 leaves it to WAYPOST_BLOB_QUOTA_MB',
-      }),
-      traffic: amount(),
+      name: name('Name of the package type, unique.'),
+      devices: amount('Number of devices. The platform records it only. Default: 0.'),
+      applications: amount('Number of applications. The platform records it only. Default: 0.'),
+      disk_size: amount(
+        'Storage for files and blobs of the endpoints of a tenant, in bytes; 0: the quota of WAYPOST_BLOB_QUOTA_MB applies. Default: 0.',
+      ),
+      traffic: amount('Traffic. The platform records it only. Default: 0.'),
       description: description(),
     },
     usedAs: 'package_type',
@@ -175,24 +207,30 @@ export const catalogues = [
     path: '/tenants-subscriptions',
     entity: 'tenant-subscription',
     title: 'Tenant subscription',
+    meaning: 'A period in which a tenant has a subscription.',
     table: 'tenants_subscriptions',
     fields: {
       tenant_id: TenantId(),
-      subscription_type: Type.Enum(['PERMANENT', 'RENEWAL', 'TRIAL']),
-      starts_at: Type.Optional(DateTimeText()),
-      ends_at: Type.Optional(DateTimeText()),
+      subscription_type: SubscriptionTypeV2('Kind of the subscription; the platform records it only.'),
+      starts_at: Type.Optional(
+        DateTimeText({ description: 'When the subscription begins (ISO 8601). Default: none.' }),
+      ),
+      ends_at: Type.Optional(DateTimeText({ description: 'When the subscription ends (ISO 8601). Default: none.' })),
     },
   },
   {
     path: '/users',
     entity: 'tenant-user',
     title: 'User template',
+    meaning: 'Data of the first administrator of a tenant that is registered with tenant manager v1.',
     table: 'users',
     fields: {
       username: Username(),
-      email: Type.Optional(Type.String({ format: 'email', maxLength: 255 })),
-      first_name: Type.Optional(Text()),
-      last_name: Type.Optional(Text()),
+      email: Type.Optional(
+        Type.String({ format: 'email', maxLength: 255, description: 'E-mail address. Default: none.' }),
+      ),
+      first_name: Type.Optional(Text({ description: 'First name. Default: none.' })),
+      last_name: Type.Optional(Text({ description: 'Last name. Default: none.' })),
     },
     usedAs: 'user_template',
   },
@@ -200,15 +238,22 @@ export const catalogues = [
     path: '/js-policies',
     entity: 'js-policy',
     title: 'Policy',
+    meaning: 'A policy that can be mapped to tenants. The platform records it only.',
     table: 'js_policies',
-    fields: { name: Name(), type: Name(), scope: names(), description: description() },
+    fields: {
+      name: name('Name of the policy, unique.'),
+      type: name('Kind of the policy.'),
+      scope: scopes('Scopes that the policy is about.'),
+      description: description(),
+    },
   },
   {
     path: '/tenants-policies-mappings',
     entity: 'tenant-policy-mapping',
     title: 'Tenant-policy mapping',
+    meaning: 'Maps a policy to a tenant.',
     table: 'tenants_policies_mappings',
-    fields: { tenant_id: TenantId(), policy_id: SerialId() },
+    fields: { tenant_id: TenantId(), policy_id: SerialId({ description: 'Id of the policy.' }) },
   },
 ] as const satisfies readonly Catalogue[]
 
@@ -225,9 +270,15 @@ const shapeTitle = ({ title }: Catalogue) => {
 }
 
 export const bodyShape = (catalogue: Catalogue) =>
-  Type.Object(catalogue.fields, { title: `New${shapeTitle(catalogue)}` })
+  Type.Object(catalogue.fields, {
+    title: `New${shapeTitle(catalogue)}`,
+    description: `${catalogue.title} to create, or to replace one with.`,
+  })
 export const itemShape = (catalogue: Catalogue) =>
-  Type.Object({ id: Type.Integer(), ...catalogue.fields }, { title: shapeTitle(catalogue) })
+  Type.Object(
+    { id: Type.Integer({ description: 'Id of the entry.' }), ...catalogue.fields },
+    { title: shapeTitle(catalogue), description: catalogue.meaning },
+  )
 
 /** `roleVersions`, from the table `role_versions`: the noun of its operations. */
 export const nounOf = (table: string) => table.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())

@@ -50,14 +50,14 @@ export default defineService({
       http: [
         {
           name: 'tenant-v1',
-          title: 'Tenant manager v1',
+          title: 'Tenant manager v1: tenants and the templates that they are built from',
           roots: ['/api/v1', '/tenant-manager/api/v1'],
           face: detailFace,
           routes: routesV1,
         },
         {
           name: 'tenant-v2',
-          title: 'Tenant manager v2',
+          title: 'Tenant manager v2: tenants and their users',
           roots: ['/tenant-manager/api/v2', '/api/v2'],
           face: errorFace,
           routes: routesV2,

@@ -40,7 +40,7 @@ export default defineService({
       http: [
         {
           name: 'timeseries',
-          title: 'Time series of what endpoints measure',
+          title: 'Time series of the values that endpoints report',
           roots: ['/epts'],
           routes: (http) => routes(http, service),
         },

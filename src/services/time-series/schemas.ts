@@ -1,85 +1,98 @@
-import { DateTime, Empty, Events, JsonObject, Name, Text, TextList, Type } from '../../kernel/schema.ts'
+import { DateTime, describedAs, Empty, Events, JsonObject, Name, Text, TextList, Type } from '../../kernel/schema.ts'
 
 const SeriesConfig = Type.Object(
   {
-    name: Type.String({ description: 'Name of the series; `auto~<field>` where it was made of a field by itself' }),
-    values: Type.Array(Type.String(), { description: 'Names of its values' }),
+    name: Type.String({
+      description:
+        'Name of the series. `auto~<field>` is a series that was extracted automatically from a field of samples.',
+    }),
+    values: Type.Array(Type.String({ description: 'Name of a value.' }), { description: 'Names of its values.' }),
   },
-  { title: 'SeriesConfig' },
+  { title: 'SeriesConfig', description: 'A time series with the names of its values.' },
 )
 
 export const readConfig = {
   name: 'timeSeries.list',
-  summary: 'List the series of applications',
-  description:
-    'The series that are configured, for the application or one of its versions, and those that points were stored of.',
+  summary: 'List the time series of applications',
+  description: 'Series that are configured for an application or one of its versions, and series that have points.',
   query: Type.Object({
     applicationNames: Type.Optional(
-      TextList({ description: 'Of these applications; default: all whose configuration the caller may read' }),
+      TextList({ description: 'Only these applications. Default: all whose configuration the caller may read.' }),
     ),
   }),
   response: {
     200: Type.Record(Type.String(), Type.Array(SeriesConfig), {
       title: 'SeriesByApplication',
       description:
-        'By the name of the application. One that does not exist or that the caller may not read is not there',
+        'Series by name of the application. Applications that do not exist or that the caller may not read are left out.',
     }),
   },
 }
 
 // ── reading
 
-const application = Type.Object({ applicationName: Name({ description: 'Name of the application' }) })
+const noApplication = { 404: 'The application does not exist, or the caller may not read it.' }
+const application = Type.Object({ applicationName: Name({ description: 'Name of the application.' }) })
 
 const dateText =
-  'ISO 8601, in UTC where it names no zone; or `now`, or `now-<n>` with a unit: s, m, h, d, w, M (months), y'
+  'ISO 8601 (UTC if it has no time zone), `now`, or `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y.'
 const dateOptions = {
   maxLength: 40,
   pattern: '^(now(-[0-9]{1,9}[smhdwMy])?|[0-9]{4}-[0-9]{2}-[0-9]{2}.*)$',
 }
-const date = (what: string) => Type.String({ ...dateOptions, description: `${what}: ${dateText}` })
+const date = (what: string) => Type.String({ ...dateOptions, description: `${what} ${dateText}` })
 
 const endpointsText =
-  'Of these endpoints; default: all that the caller may read. One that does not exist or that the caller may not read is as one ' +
-  'without points'
+  'Only points of these endpoints (ids). Default: all that the caller may read. Endpoints that do not exist or that the caller may ' +
+  'not read have no points.'
 const endpointId = Type.Optional(TextList({ description: endpointsText }))
 const endpointIDs = Type.Optional(
-  Type.Array(Text({ maxLength: 255 }), { maxItems: 10_000, description: endpointsText }),
+  Type.Array(Text({ maxLength: 255, description: 'Id of an endpoint.' }), {
+    maxItems: 10_000,
+    description: endpointsText,
+  }),
 )
+const seriesText = 'Names of the series to return, such as `auto~temperature`.'
+const anySeriesText = 'Only these series (names). Default: all.'
 const seriesNames = (description: string, minItems: number) =>
-  Type.Array(Text({ maxLength: 300 }), { minItems, maxItems: 10_000, description })
+  Type.Array(Text({ maxLength: 300, description: 'Name of a series.' }), { minItems, maxItems: 10_000, description })
 
 const Point = Type.Object(
   {
-    timestamp: DateTime(),
-    values: JsonObject({ description: 'By their names: numbers, texts, true, false or null' }),
+    timestamp: DateTime({ description: 'Time of the point, in UTC.' }),
+    values: JsonObject({ description: 'Values by name: numbers, texts, true, false or null.' }),
   },
-  { title: 'Point' },
+  { title: 'Point', description: 'The values of a series at one time.' },
 )
 const SeriesOfEndpoint = Type.Record(Type.String(), Type.Array(Point), {
   title: 'PointsBySeries',
-  description: 'Points by the name of their series',
+  description: 'Points by name of the series.',
 })
 
 const span = {
-  fromDate: date('Points after it'),
-  toDate: date('Points before it'),
+  fromDate: date('Only points after this time.'),
+  toDate: date('Only points before this time.'),
   includeTime: Type.Optional(
     Type.Enum(['from', 'to', 'both', 'none'], {
       default: 'none',
-      description: 'Which of the two dates is within: a point at that very time is part of the answer',
+      description:
+        'Which bounds are inclusive, so that a point at exactly that time is returned: `from`, `to`, `both` or `none`. Default: none.',
     }),
   ),
   sort: Type.Optional(
-    Type.Enum(['ASC', 'DESC'], { default: 'ASC', description: 'ASC: of each series the oldest point first' }),
+    Type.Enum(['ASC', 'DESC'], {
+      default: 'ASC',
+      description: 'Order of the points of each series. ASC: oldest first. DESC: newest first. Default: ASC.',
+    }),
   ),
 }
 const reduction = {
   aggregate: Type.Optional(
     Type.Enum(['avg', 'min', 'max', 'sum', 'count', 'first', 'last'], {
       description:
-        'One point for each `interval` that has any, at the time when it begins. `avg`, `min`, `max` and `sum` are of the numbers, ' +
-        'and null where there are none; `count` is of all values but null; `first` and `last` are of whatever there is',
+        'Returns one point for each `interval` that has points, with the time at which the interval begins. `avg`, `min`, `max` and ' +
+        '`sum` use numbers only and are null without any; `count` counts all values but null; `first` and `last` take any value. ' +
+        'Default: none, all points are returned.',
     }),
   ),
   interval: Type.Optional(
@@ -87,8 +100,8 @@ const reduction = {
       maxLength: 6,
       pattern: '^[1-9][0-9]{0,4}[smhdwMy]$',
       description:
-        'With `aggregate`: a number and a unit, such as `15m` or `1d`. Intervals are of UTC; weeks begin on Monday, months (`M`) and ' +
-        'years with the calendar',
+        'Length of the intervals of `aggregate`: a number and a unit (s, m, h, d, w, M, y), such as `15m` or `1d`. Intervals are in ' +
+        'UTC; weeks begin on Monday, months (`M`) and years follow the calendar. Required with `aggregate`.',
     }),
   ),
   points: Type.Optional(
@@ -96,24 +109,26 @@ const reduction = {
       minimum: 3,
       maximum: 20_000,
       description:
-        'At most so many points of each value, chosen so that a chart of them looks the same (largest triangle three buckets); ' +
-        'only numbers. Not with `aggregate`',
+        'Greatest number of points of each value. They are chosen so that a chart keeps its shape (largest triangle three ' +
+        'buckets); only numbers. Not together with `aggregate`. Default: all points.',
     }),
   ),
 }
 const dataText =
-  'An array of objects that is sent while it is read, each of them whole in one chunk of the answer. An endpoint or a series may ' +
-  'come again in a later object; its points go on there, in the order of `sort`. Values that a point lacks are left out. What has ' +
-  'no points is not there.\n\n' +
-  'With `Accept: text/csv` the answer is CSV (RFC 4180): the columns timestamp, endpointId, series, and one for each name of a ' +
-  'value. Texts that a spreadsheet would take for a formula have an apostrophe before them; a missing value and null are empty, ' +
-  'a text without characters is `""`.'
+  'The response is streamed: an array of objects, each of them whole in one chunk. An endpoint or a series may occur again in a ' +
+  'later object; its points continue there in the order of `sort`. Values that a point does not have are left out, as are ' +
+  'endpoints and series without points.\n\n' +
+  'With `Accept: text/csv` the response is CSV (RFC 4180) with the columns timestamp, endpointId, series, and one for each name ' +
+  'of a value. A text that a spreadsheet would read as a formula gets an apostrophe in front; a missing value and null are ' +
+  'empty, an empty text is `""`.'
+const pointsText = 'Points by id of the endpoint, then by name of the series.'
 const dataAnswer = {
   200: Type.Array(
     Type.Record(Type.String(), SeriesOfEndpoint, {
       title: 'PointsByEndpoint',
-      description: 'By the id of the endpoint',
+      description: pointsText,
     }),
+    { description: 'The points, in one or several objects for each endpoint.' },
   ),
 }
 
@@ -123,29 +138,31 @@ export const readData = {
   description: dataText,
   params: application,
   query: Type.Object({
-    timeSeriesName: TextList({ description: 'Names of the series, such as `auto~temperature`' }),
+    timeSeriesName: TextList({ description: seriesText }),
     endpointId,
     ...span,
     ...reduction,
   }),
   response: dataAnswer,
   alsoAs: ['text/csv'],
+  fails: noApplication,
 }
 
 export const searchData = {
   name: 'timeSeries.data.search',
-  summary: 'Get historical points, asked for with a body',
+  summary: 'Get historical points with the query in the body',
   description: dataText,
   params: application,
   body: Type.Object(
     {
-      timeSeriesNames: seriesNames('Names of the series, such as `auto~temperature`', 1),
+      timeSeriesNames: seriesNames(seriesText, 1),
       endpointIDs,
       ...span,
       ...reduction,
     },
     {
       title: 'DataSearch',
+      description: 'Which historical points to return.',
       examples: [
         { timeSeriesNames: ['auto~temperature'], fromDate: 'now-1d', toDate: 'now', endpointIDs: ['thermo-1'] },
         { timeSeriesNames: ['auto~temperature'], fromDate: 'now-1y', toDate: 'now', aggregate: 'avg', interval: '1d' },
@@ -154,31 +171,32 @@ export const searchData = {
   ),
   response: dataAnswer,
   alsoAs: ['text/csv'],
+  fails: noApplication,
 }
 
 const lastText =
-  'Of each series of each endpoint the points with the greatest times. What has no points is not there. A series with several ' +
-  'values has a point for each time at which there is any of them.'
+  'Returns the newest points of each series of each endpoint. Endpoints and series without points are left out. A series with ' +
+  'several values has a point for each time at which any of them has a value.'
 const window = {
   offset: Type.Integer({
     minimum: 0,
     maximum: 2_147_483_647,
     default: 0,
-    description: 'How many of the newest points of each series to pass over',
+    description: 'Number of the newest points of each series to skip. Default: 0.',
   }),
   limit: Type.Integer({
     minimum: 1,
     maximum: 10_000,
     default: 1,
-    description: 'How many points of each series to answer with',
+    description: 'Greatest number of points of each series to return. Default: 1.',
   }),
 }
-const beforeDate = Type.Optional(date('Only points before it'))
+const beforeDate = Type.Optional(date('Only points before this time.'))
 const lastAnswer = {
-  200: Type.Record(Type.String(), SeriesOfEndpoint, {
-    title: 'PointsByEndpoint',
-    description: 'By the id of the endpoint; of each series the newest point first',
-  }),
+  200: describedAs(
+    Type.Record(Type.String(), SeriesOfEndpoint, { title: 'PointsByEndpoint', description: pointsText }),
+    'Points by id of the endpoint, then by name of the series; the newest point of each series first.',
+  ),
 }
 
 export const readLast = {
@@ -187,53 +205,61 @@ export const readLast = {
   description: lastText,
   params: application,
   query: Type.Object({
-    timeSeriesName: Type.Optional(TextList({ description: 'Names of the series; default: all' })),
+    timeSeriesName: Type.Optional(TextList({ description: anySeriesText })),
     endpointId,
     beforeDate,
     ...window,
   }),
   response: lastAnswer,
+  fails: noApplication,
 }
 
 export const searchLast = {
   name: 'timeSeries.last.search',
-  summary: 'Get the last points, asked for with a body',
-  description: `${lastText} No body is one without fields.`,
+  summary: 'Get the last points with the query in the body',
+  description: `${lastText} An empty body is accepted.`,
   params: application,
   body: Type.Object(
     {
-      timeSeriesNames: Type.Optional(seriesNames('Names of the series; default: all', 0)),
+      timeSeriesNames: Type.Optional(seriesNames(anySeriesText, 0)),
       endpointIDs,
       beforeDate,
       ...Type.Partial(Type.Object(window)).properties,
     },
     {
       title: 'LastSearch',
+      description: 'Which of the last points to return.',
       examples: [{ timeSeriesNames: ['auto~temperature'], endpointIDs: ['thermo-1'], limit: 10 }],
     },
   ),
   response: lastAnswer,
+  fails: noApplication,
 }
 
 // ── writing
 
-const version = Type.Object({ appVersionName: Name({ description: 'Name of the application version' }) })
+const version = Type.Object({ appVersionName: Name({ description: 'Name of the application version.' }) })
 
 export const putPoints = {
   name: 'timeSeries.data.update',
   summary: 'Store points of endpoints',
   description:
-    'All of them, or none. A point with the time of one that is there replaces the values that it names. Every endpoint has to be of ' +
-    'the version. `timestamp` is ISO 8601, in UTC where it names no zone, or milliseconds since 1970.',
+    'Stores all points, or none. A point with the time of an existing point replaces the values that it names. Every endpoint must ' +
+    'belong to the version. `timestamp` is ISO 8601 (UTC if it has no time zone), or milliseconds since 1970.',
   params: version,
   body: JsonObject({
     title: 'NewPoints',
-    description: 'Endpoint id → name of the series → points',
+    description:
+      'Points by id of the endpoint, then by name of the series: `{<endpoint id>: {<series>: [{timestamp, values}]}}`.',
     examples: [
       { 'thermo-1': { temperature: [{ timestamp: '2026-01-02T03:04:05.678Z', values: { value: 21.5, ok: true } }] } },
     ],
   }),
-  response: { 204: Empty('Stored') },
+  response: { 204: Empty('All points were stored.') },
+  fails: {
+    400: 'A point or a name is malformed, an endpoint belongs to another version, or the application has too many series. Nothing was stored.',
+    404: 'The application version or an endpoint does not exist, or the caller may not read it. Nothing was stored.',
+  },
 }
 
 // ── watching
@@ -242,25 +268,27 @@ export const watch = {
   name: 'timeSeries.live.watch',
   summary: 'Watch points as they are stored',
   description:
-    'Server-sent events, for as long as the token or key is valid. `open`: from here on. `points`: what was stored, by endpoint and ' +
-    'series as in the answers of `data`; a point may come more than once, and has to be taken as a replacement. `gap`: points may be ' +
-    'missing; read them with `data`. Its `reason` is `missed` (the processes of the platform lost sight of each other), `too_old` or ' +
+    'Sends server-sent events until the token or key expires. `open`: the stream begins. `points`: stored points, by endpoint and ' +
+    'series as in `data`; a point may come more than once and replaces the one with the same time. `gap`: points may be missing; ' +
+    'read them with `data`. Its `reason` is `missed` (the nodes of the platform lost contact with each other), `too_old` or ' +
     '`too_many` (see Last-Event-ID). `end`: the last event; its `reason` is `unauthenticated` (the token has expired or was ' +
-    'revoked), `forbidden`, `too_slow` (more than 4 MiB waited for the reader, or it read nothing for a minute) or `stopping`. A ' +
-    'comment comes every 15 s.',
+    'revoked), `forbidden`, `too_slow` (more than 4 MiB waited for the client, or it read nothing for a minute) or `stopping` (the ' +
+    'platform shuts down). A comment is sent every 15 s.',
   params: application,
   query: Type.Object({
     endpointId: Type.Optional(
       TextList({
-        description: 'Of these endpoints, at most 1000; default: all that the caller may read, also later ones',
+        description:
+          'Only points of these endpoints (ids), at most 1000. Default: all that the caller may read, also endpoints that come later.',
       }),
     ),
-    timeSeriesName: Type.Optional(TextList({ description: 'Of these series; default: all' })),
+    timeSeriesName: Type.Optional(TextList({ description: anySeriesText })),
     initial: Type.Optional(
       Type.Boolean({
         default: false,
         description:
-          'Begin with the newest point of each series. Only with named endpoints, or in an application of at most 1000',
+          'true: begin with the newest point of each series. Only with `endpointId`, or in an application of at most 1000 endpoints. ' +
+          'Default: false.',
       }),
     ),
   }),
@@ -269,14 +297,15 @@ export const watch = {
       Type.String({
         maxLength: 64,
         description:
-          'The id of the last event that came, as browsers send it by themselves: begin with what was stored since. Only up to 15 ' +
-          'minutes, 10,000 samples and 1000 endpoints; beyond, the first event is a `gap`',
+          'Id of the last event that the client received; browsers send it by themselves. The stream then begins with the points that ' +
+          'were stored since, up to 15 minutes, 10,000 samples and 1000 endpoints; beyond, the first event is a `gap`. Default: new ' +
+          'points only.',
       }),
     ),
   }),
   response: {
     200: Events({
-      description: 'Events until one of both ends',
+      description: 'Server-sent events until the client or the platform ends the stream.',
       examples: [
         'event: points\nid: 1784112000123456\ndata: {"thermo-1":{"auto~temperature":[{"timestamp":"2026-01-02T03:04:05.678Z","values":{"value":21.5}}]}}\n\n',
       ],
@@ -290,47 +319,64 @@ const days = (description: string) => Type.Integer({ minimum: 1, maximum: 36_500
 
 const Retention = Type.Object(
   {
-    days: Type.Optional(days('How many days points are kept of series that are not named; without it, for ever')),
+    days: Type.Optional(
+      days('Days for which points of series that `series` does not name are kept. Default: for ever.'),
+    ),
     series: Type.Optional(
-      Type.Record(Type.String({ maxLength: 300 }), days('How many days points of this series are kept'), {
-        description: 'By the name of the series, such as `auto~temperature`',
+      Type.Record(Type.String({ maxLength: 300 }), days('Days for which points of this series are kept.'), {
+        description:
+          'Days for which points are kept, by name of the series, such as `auto~temperature`. Default: none.',
       }),
     ),
   },
-  { title: 'Retention', additionalProperties: false, examples: [{ days: 365, series: { 'auto~vibration': 30 } }] },
+  {
+    title: 'Retention',
+    description: 'How long points are kept.',
+    additionalProperties: false,
+    examples: [{ days: 365, series: { 'auto~vibration': 30 } }],
+  },
 )
 
 const RetentionPreview = Type.Object(
   {
-    points: Type.Integer({ description: 'How many would go' }),
-    bytes: Type.Integer({ description: 'What they take where they are packed' }),
+    points: Type.Integer({ description: 'Number of points that would be deleted.' }),
+    bytes: Type.Integer({ description: 'Size of the packed ones among them in bytes.' }),
     series: Type.Array(
       Type.Object(
         {
-          name: Type.String({ description: 'Name of the series' }),
-          valueName: Type.String({ description: 'Name of its value' }),
-          days: Type.Integer({ description: 'How long it is kept' }),
-          before: DateTime({ description: 'What is older would go; days of UTC go as a whole' }),
-          points: Type.Integer({ description: 'One that was written again before it was packed counts each time' }),
-          unpacked: Type.Integer({ description: 'Of them, those that came late and are not packed yet' }),
-          bytes: Type.Integer(),
+          name: Type.String({ description: 'Name of the series.' }),
+          valueName: Type.String({ description: 'Name of the value.' }),
+          days: Type.Integer({ description: 'Days for which points are kept.' }),
+          before: DateTime({ description: 'Points before this time would be deleted; whole days, in UTC.' }),
+          points: Type.Integer({
+            description:
+              'Number of points that would be deleted. A point that was overwritten before it was packed counts each time.',
+          }),
+          unpacked: Type.Integer({
+            description: 'Number of points among them that arrived late and are not packed yet.',
+          }),
+          bytes: Type.Integer({ description: 'Size of the packed points among them in bytes.' }),
         },
-        { title: 'SeriesRetentionPreview' },
+        { title: 'SeriesRetentionPreview', description: 'What a retention would delete of one value of a series.' },
       ),
-      { description: 'Every value of a series that is not kept for ever' },
+      { description: 'Every value of a series that is not kept for ever.' },
     ),
     problems: Type.Array(
-      Type.Object({ place: Type.String(), problem: Type.String() }, { title: 'ConfigurationProblem' }),
-      {
-        description: 'What of the configured retention cannot be understood; such parts delete nothing',
-      },
+      Type.Object(
+        {
+          place: Type.String({ description: 'Path of the wrong part in the configuration.' }),
+          problem: Type.String({ description: 'What is wrong with it.' }),
+        },
+        { title: 'ConfigurationProblem', description: 'A part of a configuration that is not valid.' },
+      ),
+      { description: 'Parts of the configured retention that are not valid; they delete nothing.' },
     ),
   },
-  { title: 'RetentionPreview' },
+  { title: 'RetentionPreview', description: 'What a retention would delete now.' },
 )
 
 const previewText =
-  'Nothing is deleted by asking. Retention is `retention` in the configuration of instance `epts` of an application.'
+  'Deletes nothing. The retention of an application is `retention` in its configuration of the instance `epts`.'
 
 export const previewRetention = {
   name: 'timeSeries.retention.preview',
@@ -338,13 +384,15 @@ export const previewRetention = {
   description: previewText,
   params: application,
   response: { 200: RetentionPreview },
+  fails: noApplication,
 }
 
 export const previewProposedRetention = {
   name: 'timeSeries.proposedRetention.preview',
-  summary: 'Preview what another retention would delete now',
+  summary: 'Preview what a proposed retention would delete now',
   description: previewText,
   params: application,
   body: Retention,
   response: { 200: RetentionPreview },
+  fails: noApplication,
 }

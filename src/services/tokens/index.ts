@@ -22,7 +22,7 @@ export default defineService({
       http: [
         {
           name: 'token',
-          title: 'Tokens of endpoints',
+          title: 'Tokens that endpoints authenticate with',
           roots: ['/api/v1', '/cm/api/v1'],
           routes: (http) => routes(http, service),
         },

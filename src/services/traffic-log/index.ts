@@ -25,7 +25,7 @@ export default defineService({
       http: [
         {
           name: 'traffic',
-          title: 'What endpoints sent and received, and what was refused',
+          title: 'Messages that endpoints sent and received, and refused connections',
           roots: ['/api/v1/al', '/al/api/v1'],
           routes: (http) => routes(http, service),
         },

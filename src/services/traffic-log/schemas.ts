@@ -3,79 +3,125 @@ import { DateTime, DateTimeText, JsonObject, Name, Text, TextList, Type } from '
 
 export const extensions = ['dcx', 'cmx', 'cmx_ota', 'cex', 'epmx', 'rsx', 'bcx', 'adx'] as const
 
-/** Payloads are long: more of them do not belong into one answer. */
+/** Limits a page: payloads are long. */
 const sizeMax = 1000
 
-const page = { ...pageQuery(100), size: Type.Integer({ minimum: 1, maximum: sizeMax, default: 100 }) }
+const page = pageQuery(100, sizeMax)
 const ofTenant = Type.Optional(
-  Name({ description: 'Another tenant than the own one: only with the scope on the platform' }),
+  Name({
+    description: "Id of another tenant; needs the scope on platform-system. Default: the caller's tenant.",
+  }),
 )
-const from = Type.Optional(DateTimeText({ description: 'Records of this moment or later' }))
-const to = Type.Optional(DateTimeText({ description: 'Records of this moment or earlier' }))
+const from = Type.Optional(
+  DateTimeText({ description: 'Only records from this date and time on (ISO 8601, inclusive). Default: the oldest.' }),
+)
+const to = Type.Optional(
+  DateTimeText({ description: 'Only records up to this date and time (ISO 8601, inclusive). Default: the newest.' }),
+)
 
 const TrafficRecord = Type.Object(
   {
-    correlationId: Type.String({ description: 'The same for a message and its answer' }),
-    direction: Type.Enum(['INBOUND', 'OUTBOUND'], { description: 'INBOUND: from the endpoint' }),
-    tenantId: Type.String(),
-    appVersionName: Type.String(),
-    endpointId: Type.String(),
-    extension: Type.String(),
-    resourcePath: Type.String({ description: 'What follows the token, without the request id' }),
-    requestId: Type.Optional(Type.Integer()),
-    payload: Type.String({ description: 'Base64 where `additionalMetadata.encoding` says so' }),
+    correlationId: Type.String({ description: 'The same text for a message and the response to it.' }),
+    direction: Type.Enum(['INBOUND', 'OUTBOUND'], {
+      description: 'INBOUND: from the device to the platform. OUTBOUND: from the platform to the device.',
+    }),
+    tenantId: Type.String({ description: 'Id of the tenant of the endpoint.' }),
+    appVersionName: Type.String({ description: 'Name of the application version in the topic or path.' }),
+    endpointId: Type.String({ description: 'Id of the endpoint.' }),
+    extension: Type.String({ description: 'Extension of the device protocol, such as `dcx` for data samples.' }),
+    resourcePath: Type.String({
+      description: 'Part of the topic or path after the token, without the request id, such as `/json`.',
+    }),
+    requestId: Type.Optional(
+      Type.Integer({ description: 'Request id that the device put at the end of the topic. Absent: there was none.' }),
+    ),
+    payload: Type.String({
+      description:
+        'Payload as text. It is base64 if `additionalMetadata.encoding` says so, and cut if `additionalMetadata.payloadTruncated` is true.',
+    }),
     additionalMetadata: Type.Optional(
       JsonObject({
-        description: 'Such as the transport, the statusCode of an answer, payloadTruncated with payloadBytes',
+        description:
+          'More about the message, such as `transport`, `statusCode` of a response, `encoding` of the payload, and ' +
+          '`payloadBytes` (its full size in bytes) where it was cut.',
       }),
     ),
-    createdAt: DateTime(),
+    createdAt: DateTime({ description: 'When the platform received or sent the message, in UTC.' }),
   },
-  { title: 'TrafficRecord' },
+  { title: 'TrafficRecord', description: 'A message that a device sent or received.' },
 )
 
 export const listTraffic = {
   name: 'traffic.list',
-  summary: 'List what endpoints sent and received',
+  summary: 'List messages that endpoints sent and received',
+  description:
+    'Only messages of endpoints that the caller may read. A search by payload, path, endpoint or request id stops after a few ' +
+    'seconds with 400: ask for a shorter time then.',
   query: Type.Object({
-    sort: Type.Enum(['createdAt'], { default: 'createdAt' }),
-    sortOrder: Type.Enum(['asc', 'desc'], { default: 'desc' }),
-    endpointIds: Type.Optional(TextList({ description: 'One or several' })),
-    appVersionName: Type.Optional(Text()),
-    extension: Type.Optional(Type.Enum([...extensions])),
-    payload: Type.Optional(Text({ maxLength: 1024, description: 'A part of it' })),
-    resourcePath: Type.Optional(Text({ maxLength: 1024, description: 'A part of it' })),
-    requestId: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
+    sort: Type.Enum(['createdAt'], { default: 'createdAt', description: 'Field to sort by. Default: createdAt.' }),
+    sortOrder: Type.Enum(['asc', 'desc'], {
+      default: 'desc',
+      description: 'asc: oldest first. desc: newest first. Default: desc.',
+    }),
+    endpointIds: Type.Optional(TextList({ description: 'Only messages of these endpoints (ids). Default: all.' })),
+    appVersionName: Type.Optional(Text({ description: 'Only messages of this application version. Default: all.' })),
+    extension: Type.Optional(
+      Type.Enum([...extensions], {
+        description: 'Only messages of this extension of the device protocol. Default: all.',
+      }),
+    ),
+    payload: Type.Optional(
+      Text({ maxLength: 1024, description: 'Only messages whose payload contains this text; case matters.' }),
+    ),
+    resourcePath: Type.Optional(
+      Text({ maxLength: 1024, description: 'Only messages whose resource path contains this text; case matters.' }),
+    ),
+    requestId: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: Number.MAX_SAFE_INTEGER,
+        description: 'Only messages with this request id.',
+      }),
+    ),
     fromCreatedAt: from,
     toCreatedAt: to,
     ...page,
     tenantId: ofTenant,
   }),
   response: { 200: contentPage(TrafficRecord) },
+  fails: {
+    400: 'A query parameter is malformed or out of range, or the search takes too long: ask for a shorter time.',
+  },
 }
 
 const Refusal = Type.Object(
   {
-    createdAt: DateTime({ description: 'The first of them' }),
-    count: Type.Integer({ description: 'How many of the same kind within about a second' }),
-    tenantId: Type.Optional(Type.String({ description: 'Absent where nobody could say whose it was' })),
-    reason: Type.String(),
-    detail: Type.Optional(Type.String()),
-    transport: Type.String(),
-    address: Type.Optional(Type.String()),
-    clientId: Type.Optional(Type.String()),
-    username: Type.Optional(Type.String()),
-    appVersionName: Type.Optional(Type.String()),
-    endpointId: Type.Optional(Type.String()),
+    createdAt: DateTime({ description: 'When the first of them was refused, in UTC.' }),
+    count: Type.Integer({
+      description: 'Number of refusals with the same reason and origin within about one second.',
+    }),
+    tenantId: Type.Optional(Type.String({ description: 'Id of the tenant. Absent: the tenant is not known.' })),
+    reason: Type.String({ description: 'Code of the reason, such as `token_unknown` or `too_many_messages`.' }),
+    detail: Type.Optional(Type.String({ description: 'More about the reason, in words.' })),
+    transport: Type.String({ description: 'How the client connected: `mqtt`, `mqtts`, `websocket` or `http`.' }),
+    address: Type.Optional(Type.String({ description: 'IP address of the client.' })),
+    clientId: Type.Optional(Type.String({ description: 'MQTT client id.' })),
+    username: Type.Optional(Type.String({ description: 'MQTT username.' })),
+    appVersionName: Type.Optional(
+      Type.String({ description: 'Name of the application version in the topic or path.' }),
+    ),
+    endpointId: Type.Optional(Type.String({ description: 'Id of the endpoint, where it is known.' })),
   },
-  { title: 'Refusal' },
+  { title: 'Refusal', description: 'Connections or messages of devices that the platform refused.' },
 )
 
 export const listRefusals = {
   name: 'refusals.list',
-  summary: 'List the connections and messages that were refused, and why',
+  summary: 'List refused connections and messages of devices',
+  description:
+    'The newest first. Refusals that belong to no tenant are shown to callers with the scope on platform-system.',
   query: Type.Object({
-    reason: Type.Optional(Text({ maxLength: 64 })),
+    reason: Type.Optional(Text({ maxLength: 64, description: 'Only refusals with this reason code. Default: all.' })),
     fromCreatedAt: from,
     toCreatedAt: to,
     ...page,

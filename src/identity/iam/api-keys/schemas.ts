@@ -1,26 +1,33 @@
 import { contentPage } from '../../../kernel/paging.ts'
-import { DateTime, DateTimeText, Empty, Name, type Static, Type } from '../../../kernel/schema.ts'
-import { ById, Page, Scopes, SubjectName } from '../shapes.ts'
+import { DateTime, DateTimeText, describedAs, Empty, Name, type Static, Type } from '../../../kernel/schema.ts'
+import { byId, Page, Scopes, SubjectName, scopeNames } from '../shapes.ts'
 
 const fields = {
-  id: Type.String(),
-  name: Type.String(),
-  owner: SubjectName,
-  scopes: Type.Optional(Type.Array(Type.String(), { description: 'Absent: all that the owner holds' })),
-  expiresAt: Type.Optional(DateTime()),
-  lastUsedAt: Type.Optional(DateTime({ description: 'To the minute' })),
-  createdAt: DateTime(),
+  id: Type.String({ description: 'Id of the API key; it is not the key itself.' }),
+  name: Type.String({ description: 'Name of the API key for people.' }),
+  owner: describedAs(SubjectName, 'User or client that the key belongs to. The key never holds more than its owner.'),
+  scopes: Type.Optional(scopeNames('Scopes that the key is limited to. Absent: all that its owner holds.')),
+  expiresAt: Type.Optional(DateTime({ description: 'When the key expires, in UTC. Absent: never.' })),
+  lastUsedAt: Type.Optional(
+    DateTime({ description: 'When the key was last used, in UTC, exact to the minute. Absent: never.' }),
+  ),
+  createdAt: DateTime({ description: 'When the key was created, in UTC.' }),
 }
-export const ApiKey = Type.Object(fields, { title: 'ApiKey' })
+export const ApiKey = Type.Object(fields, {
+  title: 'ApiKey',
+  description: 'An API key, without the secret text.',
+})
 export type ApiKey = Static<typeof ApiKey>
 
 export const NewApiKey = Type.Object(
   {
-    name: Name(),
-    scopes: Type.Optional(Scopes()),
-    expiresAt: Type.Optional(DateTimeText()),
+    name: Name({ description: 'Name of the API key for people: 1 to 255 characters.' }),
+    scopes: Type.Optional(Scopes('Scopes that the key is limited to. Default: all that the caller holds.')),
+    expiresAt: Type.Optional(
+      DateTimeText({ description: 'When the key expires: ISO 8601, in the future. Default: never.' }),
+    ),
   },
-  { title: 'NewApiKey' },
+  { title: 'NewApiKey', description: 'An API key to create for the caller.' },
 )
 export type NewApiKey = Static<typeof NewApiKey>
 
@@ -32,13 +39,27 @@ export const listApiKeys = {
 }
 export const createApiKey = {
   name: 'apiKeys.create',
-  summary: 'Create an API key of the caller; the key is shown this once',
+  summary: 'Create an API key for the caller',
+  description: 'The key is shown only in this response. A key made with a key is not wider and does not live longer.',
   body: NewApiKey,
-  response: { 201: Type.Object({ ...fields, key: Type.String() }, { title: 'CreatedApiKey' }) },
+  response: {
+    201: Type.Object(
+      {
+        ...fields,
+        key: Type.String({ description: 'The key, for the header `X-Identity-API-Key`. Only this response shows it.' }),
+      },
+      { title: 'CreatedApiKey', description: 'A new API key with its secret text.' },
+    ),
+  },
+  fails: {
+    403: 'The caller does not hold `identity:api-key:create` or a requested scope, or is a user of an external issuer.',
+  },
 }
 export const deleteApiKey = {
   name: 'apiKeys.delete',
   summary: 'Revoke an API key',
-  params: ById,
+  description: 'Within a second the key is rejected.',
+  params: byId('API key'),
   response: { 204: Empty() },
+  fails: { 404: 'The tenant has no API key with this id, or the caller may not read it.' },
 }

@@ -1,17 +1,23 @@
 import { contentPage } from '../../../kernel/paging.ts'
 import { type Static, Type } from '../../../kernel/schema.ts'
-import { ById, Page } from '../shapes.ts'
+import { byId, Page, roleNames } from '../shapes.ts'
 
 export const Client = Type.Object(
   {
-    id: Type.String(),
-    kind: Type.Enum(['frontend', 'backend']),
-    public: Type.Boolean(),
-    redirectUris: Type.Array(Type.String()),
-    webOrigins: Type.Array(Type.String()),
-    roles: Type.Array(Type.String()),
+    id: Type.String({ description: 'Id of the client.' }),
+    kind: Type.Enum(['frontend', 'backend'], {
+      description: 'frontend: for logins of users. backend: for service accounts.',
+    }),
+    public: Type.Boolean({ description: 'true: the client has no secret.' }),
+    redirectUris: Type.Array(Type.String({ description: 'Address, or a prefix that ends in `*`.' }), {
+      description: 'Addresses that a login may return to.',
+    }),
+    webOrigins: Type.Array(Type.String({ description: 'Origin, such as `https://app.example.com`.' }), {
+      description: 'Origins of web pages that may call the platform (CORS).',
+    }),
+    roles: roleNames('Roles of the service account of the client.'),
   },
-  { title: 'Client' },
+  { title: 'Client', description: 'An OAuth 2.0 client of the tenant.' },
 )
 export type Client = Static<typeof Client>
 
@@ -23,7 +29,17 @@ export const listClients = {
 }
 export const changeSecret = {
   name: 'clients.secret.rotate',
-  summary: 'Make a new secret of a client; the old one stays valid for an hour',
-  params: ById,
-  response: { 200: Type.Object({ secret: Type.String() }, { title: 'ClientSecret' }) },
+  summary: 'Create a new secret for a client',
+  description: 'The old secret stays valid for an hour. The caller must hold all permissions that the client holds.',
+  params: byId('client'),
+  response: {
+    200: Type.Object(
+      { secret: Type.String({ description: 'The new secret. Only this response shows it.' }) },
+      { title: 'ClientSecret', description: 'The new secret of a client.' },
+    ),
+  },
+  fails: {
+    403: 'The caller does not hold `identity:client:update`, or a permission that the client holds.',
+    404: 'The tenant has no client with this id, the client is public and has no secret, or the caller may not read it.',
+  },
 }

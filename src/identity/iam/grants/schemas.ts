@@ -1,36 +1,42 @@
 import { contentPage, offsetQuery } from '../../../kernel/paging.ts'
-import { DateTime, Empty, Name, type Static, Text, Type } from '../../../kernel/schema.ts'
-import { ById, Scopes, SubjectName } from '../shapes.ts'
+import { DateTime, describedAs, Empty, Name, type Static, Text, Type } from '../../../kernel/schema.ts'
+import { byId, Scopes, SubjectName, scopeNames } from '../shapes.ts'
 
 export const subjectTypes = ['user', 'role', 'client', 'api-key'] as const
 export type SubjectType = (typeof subjectTypes)[number]
 
 const Subject = Type.Object(
-  { type: Type.Enum([...subjectTypes]), id: Name({ maxLength: 300 }) },
-  { title: 'GrantSubject' },
+  {
+    type: Type.Enum([...subjectTypes], { description: 'Kind of the subject: user, role, client or api-key.' }),
+    id: Name({ maxLength: 300, description: 'Id of the user, client or API key, or name of the role.' }),
+  },
+  { title: 'GrantSubject', description: 'The user, role, client or API key that gets a grant.' },
 )
 /** `platform-system`, `tenant-system`, `application-<name>`, `endpoint-<id>`, … */
-const ResourceName = () => Type.String({ maxLength: 400, pattern: '^[a-z][a-z0-9]*-[^\\p{Cc}]+$' })
+const resourceText =
+  'Resource: `tenant-system`, `platform-system`, `application-<name>`, `endpoint-<id>` or that of another object.'
+const ResourceName = () =>
+  Type.String({ maxLength: 400, pattern: '^[a-z][a-z0-9]*-[^\\p{Cc}]+$', description: resourceText })
 
 export const Grant = Type.Object(
   {
-    id: Type.String(),
-    subject: SubjectName,
-    resource: Type.String(),
-    scopes: Type.Array(Type.String()),
-    createdAt: DateTime(),
+    id: Type.String({ description: 'Id of the grant.' }),
+    subject: describedAs(SubjectName, 'The user, role, client or API key that holds the grant.'),
+    resource: Type.String({ description: resourceText }),
+    scopes: scopeNames('Scopes that the subject holds on the resource and everything below it.'),
+    createdAt: DateTime({ description: 'When the grant was made, in UTC.' }),
   },
-  { title: 'Grant' },
+  { title: 'Grant', description: 'Scopes on a resource that a subject holds.' },
 )
 export type Grant = Static<typeof Grant>
 
 export const NewGrant = Type.Object(
   {
-    subject: Subject,
+    subject: describedAs(Subject, 'The user, role, client or API key that gets the grant.'),
     resource: ResourceName(),
-    scopes: Scopes({ minItems: 1 }),
+    scopes: Scopes('Scopes to grant on the resource and everything below it.', { minItems: 1 }),
   },
-  { title: 'NewGrant' },
+  { title: 'NewGrant', description: 'A grant to make.' },
 )
 export type NewGrant = Static<typeof NewGrant>
 
@@ -39,21 +45,38 @@ export const listGrants = {
   summary: 'List grants',
   query: Type.Object({
     ...offsetQuery(100),
-    subjectType: Type.Optional(Type.Enum([...subjectTypes])),
-    subjectId: Type.Optional(Text({ maxLength: 300 })),
-    resource: Type.Optional(Text({ maxLength: 400 })),
+    subjectType: Type.Optional(
+      Type.Enum([...subjectTypes], { description: 'Only grants to subjects of this kind. Default: all.' }),
+    ),
+    subjectId: Type.Optional(
+      Text({
+        maxLength: 300,
+        description:
+          'Only grants to the user, client or API key with this id, or the role with this name. Default: all.',
+      }),
+    ),
+    resource: Type.Optional(
+      Text({ maxLength: 400, description: 'Only grants on this resource, such as `endpoint-<id>`. Default: all.' }),
+    ),
   }),
   response: { 200: contentPage(Grant) },
 }
 export const createGrant = {
   name: 'grants.create',
   summary: 'Grant scopes on a resource to a user, role, client or API key',
+  description: 'Nobody can grant a scope that they do not hold on the resource themselves.',
   body: NewGrant,
   response: { 201: Grant },
+  fails: {
+    400: 'A field is missing or malformed, or the subject does not exist.',
+    403: 'The caller does not hold `identity:grant:create` on tenant-system, or one of the scopes on the resource.',
+  },
 }
 export const deleteGrant = {
   name: 'grants.delete',
-  summary: 'Take a grant back',
-  params: ById,
+  summary: 'Delete a grant',
+  description: 'Takes effect within a second, for open connections too.',
+  params: byId('grant'),
   response: { 204: Empty() },
+  fails: { 404: 'The tenant has no grant with this id, or the caller may not read it.' },
 }

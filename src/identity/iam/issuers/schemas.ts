@@ -1,31 +1,42 @@
 import { contentPage } from '../../../kernel/paging.ts'
 import { DateTime, Empty, Name, type Static, Type } from '../../../kernel/schema.ts'
 import { issuerLengthMax } from '../../external-issuers.ts'
-import { ById, Page } from '../shapes.ts'
+import { byId, Page } from '../shapes.ts'
 
 export const Issuer = Type.Object(
   {
-    id: Type.String(),
-    issuer: Type.String(),
-    audience: Type.Optional(Type.String()),
-    rolesClaim: Type.Optional(Type.String()),
-    createdAt: DateTime(),
+    id: Type.String({ description: 'Id of the registration.' }),
+    issuer: Type.String({ description: 'Address of the issuer: the claim `iss` of its tokens.' }),
+    audience: Type.Optional(Type.String({ description: 'Text that the claim `aud` of its tokens must contain.' })),
+    rolesClaim: Type.Optional(
+      Type.String({ description: 'Path with dots to the claim with the names of roles. Absent: the default.' }),
+    ),
+    createdAt: DateTime({ description: 'When the issuer was registered, in UTC.' }),
   },
-  { title: 'Issuer' },
+  { title: 'Issuer', description: 'An external OpenID Connect provider whose tokens the tenant accepts.' },
 )
 export type Issuer = Static<typeof Issuer>
 
 export const NewIssuer = Type.Object(
   {
-    issuer: Name({ maxLength: issuerLengthMax, description: 'As the claim `iss` has it' }),
+    issuer: Name({
+      maxLength: issuerLengthMax,
+      description: 'Address of the issuer: the claim `iss` of its tokens, beginning with `https://`.',
+    }),
     audience: Type.Optional(
-      Name({ description: 'Required in the claim `aud`; tells tenants apart that use the same issuer' }),
+      Name({
+        description:
+          'Text that the claim `aud` of its tokens must contain; it distinguishes tenants that use the same issuer. Default: none.',
+      }),
     ),
     rolesClaim: Type.Optional(
-      Name({ description: 'Path with dots to the names of roles; default: realm_access.roles, then roles' }),
+      Name({
+        description:
+          'Path with dots to the claim with the names of roles. Default: `realm_access.roles`, else `roles`.',
+      }),
     ),
   },
-  { title: 'NewIssuer' },
+  { title: 'NewIssuer', description: 'An external OpenID Connect provider to register.' },
 )
 export type NewIssuer = Static<typeof NewIssuer>
 
@@ -37,14 +48,19 @@ export const listIssuers = {
 }
 export const createIssuer = {
   name: 'issuers.create',
-  summary: "Register another OpenID Connect provider, whose tokens are the tenant's",
+  summary: 'Register an external issuer',
+  description:
+    'The tenant then accepts access tokens of this OpenID Connect provider. The caller must hold all permissions that the ' +
+    'roles of the tenant hold.',
   body: NewIssuer,
   response: { 201: Issuer },
-  fails: [409],
+  fails: { 409: 'The tenant has already registered this issuer.' },
 }
 export const deleteIssuer = {
   name: 'issuers.delete',
   summary: 'Remove an external issuer',
-  params: ById,
+  description: 'Its access tokens are rejected within a second.',
+  params: byId('registration of the issuer'),
   response: { 204: Empty() },
+  fails: { 404: 'The tenant has no issuer with this id, or the caller may not read it.' },
 }

@@ -1,20 +1,22 @@
 import { contentPage } from '../../../kernel/paging.ts'
 import { Empty, type Static, Text, Type } from '../../../kernel/schema.ts'
-import { Page, RoleName, Scopes } from '../shapes.ts'
+import { Page, RoleName, Scopes, scopeNames } from '../shapes.ts'
 
 export const Role = Type.Object(
   {
-    name: Type.String(),
-    description: Type.Optional(Type.String()),
-    scopes: Type.Array(Type.String()),
-    builtIn: Type.Boolean(),
+    name: Type.String({ description: 'Name of the role.' }),
+    description: Type.Optional(Type.String({ description: 'Free text.' })),
+    scopes: scopeNames('Scopes that the role holds on the whole tenant.'),
+    builtIn: Type.Boolean({ description: 'true: the role belongs to the platform and cannot be changed.' }),
   },
-  { title: 'Role' },
+  { title: 'Role', description: 'A role: scopes that users and clients can be given together.' },
 )
 export type Role = Static<typeof Role>
 
-const ByName = Type.Object({ name: Type.String({ maxLength: 2048 }) })
-const description = Type.Optional(Text({ maxLength: 1000 }))
+const ByName = Type.Object({ name: Type.String({ maxLength: 2048, description: 'Name of the role.' }) })
+const description = Type.Optional(Text({ maxLength: 1000, description: 'Free text. Default: none.' }))
+const scopes = Scopes('Scopes that the role holds on the whole tenant.')
+const noRole = 'The tenant has no role with this name, or the caller may not read it.'
 
 export const listRoles = {
   name: 'roles.list',
@@ -26,24 +28,35 @@ export const createRole = {
   name: 'roles.create',
   summary: 'Create a role',
   description:
-    'Scopes are held on tenant-system; those that start with `platform:` on platform-system, in realm platform only.',
-  body: Type.Object({ name: RoleName(), description, scopes: Scopes() }, { title: 'NewRole' }),
+    'The scopes are held on tenant-system. Scopes that start with `platform:` are held on platform-system, and only roles of ' +
+    'tenant `platform` can have them. Nobody can give a scope that they do not hold themselves.',
+  body: Type.Object({ name: RoleName(), description, scopes }, { title: 'NewRole', description: 'A role to create.' }),
   response: { 201: Role },
-  fails: [409],
+  fails: { 409: 'The tenant already has a role with this name.' },
 }
-export const readRole = { name: 'roles.get', summary: 'Get a role', params: ByName, response: { 200: Role } }
+export const readRole = {
+  name: 'roles.get',
+  summary: 'Get a role',
+  params: ByName,
+  response: { 200: Role },
+  fails: { 404: noRole },
+}
 export const updateRole = {
   name: 'roles.update',
   summary: 'Replace the description and the scopes of a role',
   params: ByName,
-  body: Type.Object({ description, scopes: Scopes() }, { title: 'RoleChange' }),
+  body: Type.Object(
+    { description, scopes },
+    { title: 'RoleChange', description: 'The new description and scopes of a role.' },
+  ),
   response: { 204: Empty() },
-  fails: [409],
+  fails: { 404: noRole, 409: 'The role is built in and cannot be changed.' },
 }
 export const deleteRole = {
   name: 'roles.delete',
-  summary: 'Delete a role, take it from all who have it, and delete the grants to it',
+  summary: 'Delete a role',
+  description: 'Users and clients lose the role, and the grants to it are deleted.',
   params: ByName,
   response: { 204: Empty() },
-  fails: [409],
+  fails: { 404: noRole, 409: 'The role is built in and cannot be deleted.' },
 }

@@ -1,25 +1,31 @@
 import { contentPage, offsetQuery } from '../../../kernel/paging.ts'
 import { Empty, Name, type Static, Text, Type } from '../../../kernel/schema.ts'
-import { ById, RoleNames, visibleText } from '../shapes.ts'
+import { byId, RoleNames, roleNames, visibleText } from '../shapes.ts'
 
-const Username = () => Name({ pattern: visibleText })
-const Email = () => Type.String({ format: 'email', maxLength: 255 })
-const Password = () => Type.String({ minLength: 8, maxLength: 256 })
-/** null takes the value away. */
-const orNull = <T extends ReturnType<typeof Type.String>>(shape: T) =>
-  Type.Union([shape, Type.Null()], { description: 'a text, or null for none' })
+const Username = () =>
+  Name({
+    pattern: visibleText,
+    description:
+      'Username: 1 to 255 characters without line breaks, invisible characters and spaces at either end; unique in the tenant, ' +
+      'whatever the case of its letters.',
+  })
+const Email = () => Type.String({ format: 'email', maxLength: 255, description: 'E-mail address. Default: none.' })
+const Password = (description: string) => Type.String({ minLength: 8, maxLength: 256, description })
+/** null removes the value. */
+const orNull = <T extends ReturnType<typeof Type.String>>(shape: T, description: string) =>
+  Type.Union([shape, Type.Null()], { description: `${description} null removes it.` })
 
 export const User = Type.Object(
   {
-    id: Type.String(),
-    username: Type.String(),
-    email: Type.Optional(Type.String()),
-    firstName: Type.Optional(Type.String()),
-    lastName: Type.Optional(Type.String()),
-    enabled: Type.Boolean(),
-    roles: Type.Array(Type.String()),
+    id: Type.String({ description: 'Id of the user.' }),
+    username: Type.String({ description: 'Username, unique in the tenant.' }),
+    email: Type.Optional(Type.String({ description: 'E-mail address.' })),
+    firstName: Type.Optional(Type.String({ description: 'First name.' })),
+    lastName: Type.Optional(Type.String({ description: 'Last name.' })),
+    enabled: Type.Boolean({ description: 'true: the user can log in.' }),
+    roles: roleNames('Roles of the user.'),
   },
-  { title: 'User' },
+  { title: 'User', description: 'A user of the tenant.' },
 )
 export type User = Static<typeof User>
 
@@ -27,36 +33,47 @@ export const NewUser = Type.Object(
   {
     username: Username(),
     email: Type.Optional(Email()),
-    firstName: Type.Optional(Text()),
-    lastName: Type.Optional(Text()),
-    password: Type.Optional(Password()),
-    enabled: Type.Optional(Type.Boolean()),
-    roles: Type.Optional(RoleNames()),
+    firstName: Type.Optional(Text({ description: 'First name. Default: none.' })),
+    lastName: Type.Optional(Text({ description: 'Last name. Default: none.' })),
+    password: Type.Optional(
+      Password('Password: 8 to 256 characters. Default: none; the user cannot log in until one is set.'),
+    ),
+    enabled: Type.Optional(Type.Boolean({ description: 'true: the user can log in. Default: true.' })),
+    roles: Type.Optional(RoleNames('Names of the roles of the user. Default: none.')),
   },
-  { title: 'NewUser' },
+  { title: 'NewUser', description: 'A user to create.' },
 )
 export type NewUser = Static<typeof NewUser>
 
 export const UserChange = Type.Object(
   {
     username: Type.Optional(Username()),
-    email: Type.Optional(orNull(Email())),
-    firstName: Type.Optional(orNull(Text())),
-    lastName: Type.Optional(orNull(Text())),
-    password: Type.Optional(Password()),
-    enabled: Type.Optional(Type.Boolean()),
-    roles: Type.Optional(RoleNames()),
+    email: Type.Optional(orNull(Email(), 'E-mail address.')),
+    firstName: Type.Optional(orNull(Text(), 'First name.')),
+    lastName: Type.Optional(orNull(Text(), 'Last name.')),
+    password: Type.Optional(Password('New password: 8 to 256 characters. It ends the logins of the user.')),
+    enabled: Type.Optional(
+      Type.Boolean({ description: 'true: the user can log in. false ends the logins of the user.' }),
+    ),
+    roles: Type.Optional(RoleNames('Names of all roles that the user has from now on.')),
   },
-  { title: 'UserChange' },
+  { title: 'UserChange', description: 'The fields of a user to change. Absent fields keep their values.' },
 )
 export type UserChange = Static<typeof UserChange>
+
+const byUser = byId('user')
+const noUser = 'The tenant has no user with this id, or the caller may not read it.'
+const roleFails = 'The caller lacks the scope on tenant-system, or a permission that one of the roles holds.'
+const lastAdministrator = 'The user is the last enabled administrator of the tenant.'
 
 export const listUsers = {
   name: 'users.list',
   summary: 'List users',
   query: Type.Object({
     ...offsetQuery(100),
-    search: Type.Optional(Text({ description: 'Part of username, e-mail or a name' })),
+    search: Type.Optional(
+      Text({ description: 'Only users with this text in the username, the e-mail address or a name. Default: all.' }),
+    ),
   }),
   response: { 200: contentPage(User) },
 }
@@ -66,37 +83,57 @@ export const createUser = {
   description: 'Without a password the user cannot log in until one is set.',
   body: NewUser,
   response: { 201: User },
-  fails: [409],
+  fails: { 403: roleFails, 409: 'Another user of the tenant has this username.' },
 }
-export const readUser = { name: 'users.get', summary: 'Get a user', params: ById, response: { 200: User } }
+export const readUser = {
+  name: 'users.get',
+  summary: 'Get a user',
+  params: byUser,
+  response: { 200: User },
+  fails: { 404: noUser },
+}
 export const updateUser = {
   name: 'users.update',
   summary: 'Change a user',
-  description: 'Replaces the fields that are given, leaves the others; null takes a value away.',
-  params: ById,
+  description: 'Changes the fields in the body; the others keep their values.',
+  params: byUser,
   body: UserChange,
   response: { 204: Empty() },
-  fails: [409],
+  fails: {
+    403: roleFails,
+    404: noUser,
+    409: 'Another user of the tenant has this username, or the change would disable the last enabled administrator.',
+  },
 }
 export const deleteUser = {
   name: 'users.delete',
-  summary: 'Delete a user with its logins, grants and API keys',
-  params: ById,
+  summary: 'Delete a user',
+  description: 'Also ends the logins of the user and deletes its grants and API keys.',
+  params: byUser,
   response: { 204: Empty() },
-  fails: [409],
+  fails: { 404: noUser, 409: lastAdministrator },
 }
 export const setPassword = {
   name: 'users.password.update',
-  summary: "Set a user's password and end the user's logins",
-  params: ById,
-  body: Type.Object({ password: Password() }, { title: 'NewPassword' }),
+  summary: 'Set the password of a user',
+  description: 'Ends the logins of the user. The caller must hold all permissions that the user holds.',
+  params: byUser,
+  body: Type.Object(
+    { password: Password('New password: 8 to 256 characters.') },
+    { title: 'NewPassword', description: 'The password that a user gets.' },
+  ),
   response: { 204: Empty() },
+  fails: {
+    403: 'The caller does not hold `identity:user:update`, or a permission that the user holds.',
+    404: noUser,
+  },
 }
 export const setRoles = {
   name: 'users.roles.update',
-  summary: "Replace a user's roles",
-  params: ById,
-  body: RoleNames(),
+  summary: 'Replace the roles of a user',
+  description: 'Takes effect within a second. The caller must hold all permissions that the new roles hold.',
+  params: byUser,
+  body: RoleNames('Names of all roles that the user has from now on.'),
   response: { 204: Empty() },
-  fails: [409],
+  fails: { 403: roleFails, 404: noUser, 409: lastAdministrator },
 }

@@ -1,36 +1,47 @@
 import { contentPage, offsetQuery } from '../../../kernel/paging.ts'
-import { DateTime, Empty, JsonObject, Name, Text, Type } from '../../../kernel/schema.ts'
+import { DateTime, Empty, ifMatchFails, JsonObject, Name, Text, Type } from '../../../kernel/schema.ts'
 import { applicationName, none } from '../schemas.ts'
 
 const inApplication = Type.Object({ applicationName })
-const ofFilter = Type.Object({ applicationName, filterId: Name({ description: 'The id of a filter' }) })
+const ofFilter = Type.Object({ applicationName, filterId: Name({ description: 'Id of the filter.' }) })
 
 const Filter = Type.Object(
   {
-    id: Name(),
-    name: Name(),
-    description: Type.String(),
-    documentQuery: JsonObject({ description: 'A MongoDB find filter over application_version and metadata' }),
-    createdDate: DateTime(),
-    updatedDate: DateTime(),
-    matchedEndpointsCount: Type.Integer({ description: 'While pending: those that were found so far' }),
-    status: Type.Enum(['pending', 'active'], { description: 'pending: the endpoints are being found' }),
+    id: Name({ description: 'Id of the filter.' }),
+    name: Name({ description: 'Name of the filter, unique in the application.' }),
+    description: Type.String({ description: 'Free text; empty if none was given.' }),
+    documentQuery: JsonObject({
+      description: 'MongoDB find filter over `application_version` and `metadata` of an endpoint.',
+    }),
+    createdDate: DateTime({ description: 'When the filter was created, in UTC.' }),
+    updatedDate: DateTime({ description: 'When the filter was last changed, in UTC.' }),
+    matchedEndpointsCount: Type.Integer({
+      description: 'Number of endpoints that match. While the status is pending: the number found so far.',
+    }),
+    status: Type.Enum(['pending', 'active'], {
+      description:
+        'pending: matching endpoints are being searched. active: the search is complete and the filter can be used.',
+    }),
   },
-  { title: 'EndpointFilter' },
+  { title: 'EndpointFilter', description: 'A named query that selects endpoints of an application.' },
 )
 
 const Query = (description: string) =>
   Type.Optional(Type.Union([JsonObject(), Type.String({ maxLength: 100_000 })], { description }))
-/** Existing clients have three words for it (document 3, 1.1). */
+/** Existing clients use three names for the query (document 3, 1.1). */
 const queries = {
   documentQuery: Query(
-    'A MongoDB find filter over application_version and metadata, as an object or a text that holds one; ' +
-      'metadata.city is short for the value of the key city. Exactly one of the three words is needed to create a filter',
+    'MongoDB find filter over `application_version` and `metadata` of an endpoint, as a JSON object or as text that holds one. ' +
+      '`metadata.city` means the value of the metadata key `city`. To create a filter, exactly one of `documentQuery`, ' +
+      '`mongoQuery` and `query` is required.',
   ),
-  mongoQuery: Query('Another word for documentQuery'),
-  query: Query('Another word for documentQuery'),
+  mongoQuery: Query('The same as `documentQuery`, for existing clients.'),
+  query: Query('The same as `documentQuery`, for existing clients.'),
 }
-const description = Type.Optional(Text({ maxLength: 4096 }))
+const description = Type.Optional(Text({ maxLength: 4096, description: 'Free text. Default: none.' }))
+const name = Name({ description: 'Name of the filter, unique in the application.' })
+const noApplication = 'The application does not exist, or the caller may not read it.'
+const noFilter = 'The application or the filter does not exist, or the caller may not read it.'
 
 const example = { name: 'upstairs', documentQuery: { 'metadata.city': 'Kyiv', 'metadata.floor': { $gte: 1 } } }
 export const createFilter = {
@@ -38,43 +49,54 @@ export const createFilter = {
   summary: 'Create an endpoint filter',
   params: inApplication,
   description:
-    'It is pending until its endpoints are found, then active; from then on every change of an endpoint keeps it.',
-  body: Type.Object({ name: Name(), description, ...queries }, { title: 'NewEndpointFilter', examples: [example] }),
+    'The filter is pending until the platform has searched all endpoints of the application, then active. From then on every ' +
+    'change of an endpoint updates its match.',
+  body: Type.Object(
+    { name, description, ...queries },
+    { title: 'NewEndpointFilter', description: 'A filter to create.', examples: [example] },
+  ),
   response: { 201: Filter },
-  fails: [409],
+  fails: { 404: noApplication, 409: 'Another filter of the application has this name.' },
 }
 export const listFilters = {
   name: 'endpointFilters.list',
   summary: 'List the endpoint filters of an application',
   params: inApplication,
   query: Type.Object({
-    name: Type.Optional(Text({ description: 'A part of the name' })),
+    name: Type.Optional(Text({ description: 'Only filters whose name contains this text. Default: all.' })),
     ...offsetQuery(100),
   }),
   response: { 200: contentPage(Filter), 304: Empty() },
+  fails: { 404: noApplication },
 }
 export const readFilter = {
   name: 'endpointFilters.get',
   summary: 'Get an endpoint filter',
   params: ofFilter,
   response: { 200: Filter, 304: Empty() },
+  fails: { 404: noFilter },
 }
 export const updateFilter = {
   name: 'endpointFilters.patch',
   summary: 'Change an endpoint filter',
-  description: 'With another query it is pending again.',
+  description:
+    'Absent fields keep their values. A new query makes the filter pending again until all endpoints are searched.',
   params: ofFilter,
   body: Type.Object(
-    { name: Type.Optional(Name()), description, ...queries },
-    { title: 'EndpointFilterChange', examples: [{ name: 'ground floor' }] },
+    { name: Type.Optional(name), description, ...queries },
+    {
+      title: 'EndpointFilterChange',
+      description: 'The fields of a filter to change.',
+      examples: [{ name: 'ground floor' }],
+    },
   ),
   response: { 200: Filter },
-  fails: [409, 412],
+  fails: { 404: noFilter, 409: 'Another filter of the application has this name.', ...ifMatchFails },
 }
 export const deleteFilter = {
   name: 'endpointFilters.delete',
   summary: 'Delete an endpoint filter',
   params: ofFilter,
   response: none,
-  fails: [412],
+  fails: { 404: noFilter, ...ifMatchFails },
 }

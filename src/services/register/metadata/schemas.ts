@@ -1,71 +1,82 @@
 import { failure } from '../../../kernel/faces.ts'
-import { AnyJson, Empty, Name, TextList, Type } from '../../../kernel/schema.ts'
-import { applicationName, endpointId, Metadata, none, ofEndpoint } from '../schemas.ts'
+import { AnyJson, Empty, ifMatchFails, Name, TextList, Type } from '../../../kernel/schema.ts'
+import { applicationName, endpointId, Metadata, noEndpoint, none, ofEndpoint } from '../schemas.ts'
 
-const ofKey = Type.Object({ endpointId, key: Name({ description: 'A metadata key: letters, digits and _' }) })
-const conflict = failure('A test of the patch failed')
+const ofKey = Type.Object({ endpointId, key: Name({ description: 'Metadata key: letters, digits and `_`.' }) })
+const conflict = failure('A `test` operation of the patch failed. Nothing was changed.')
+const noKey = 'The endpoint does not exist or has no such metadata key, or the caller may not read it.'
+const changeFails = { 404: noEndpoint, ...ifMatchFails }
 
 export const readMetadata = {
   name: 'endpoints.metadata.get',
   summary: 'Get the metadata of an endpoint',
   params: ofEndpoint,
-  query: Type.Object({ include: Type.Optional(TextList({ description: 'Only these keys' })) }),
+  query: Type.Object({
+    include: Type.Optional(TextList({ description: 'Return only these metadata keys. Default: all.' })),
+  }),
   response: { 200: Metadata, 304: Empty() },
+  fails: { 404: noEndpoint },
 }
 export const replaceMetadata = {
   name: 'endpoints.metadata.update',
   summary: 'Replace the metadata of an endpoint',
-  description: 'connected and connectivity_ts, or what the instance epl calls them, belong to the platform and stay.',
+  description:
+    'Keys that are not in the body are deleted. `connected` and `connectivity_ts`, or the keys that the instance `epl` ' +
+    'configures for them, belong to the platform and stay.',
   params: ofEndpoint,
   query: Type.Object({
-    inheritedMetadata: Type.Optional(Type.String({ maxLength: 255, description: 'Has no effect' })),
+    inheritedMetadata: Type.Optional(
+      Type.String({ maxLength: 255, description: 'Accepted for existing clients; has no effect.' }),
+    ),
   }),
   body: Metadata,
   response: none,
-  fails: [412],
+  fails: changeFails,
 }
 export const patchType = 'application/json-patch+json'
 export const patchMetadata = {
   name: 'endpoints.metadata.patch',
   summary: 'Change the metadata of an endpoint by a JSON Patch',
-  description: 'All operations are applied, or none.',
+  description: 'Applies all operations of the patch (RFC 6902), or none.',
   params: ofEndpoint,
-  // Without a type: to another content type the answer is 415, whatever its body.
+  // Without a type, so that another Content-Type is answered with 415 whatever its body is.
   body: Type.Unsafe<unknown>({
-    items: { description: 'An operation of RFC 6902: add, remove, replace, move, copy or test' },
+    items: { description: 'An operation of RFC 6902: add, remove, replace, move, copy or test.' },
     maxItems: 1000,
     examples: [[{ op: 'replace', path: '/city', value: 'Lviv' }]],
   }),
   bodyType: patchType,
   response: { ...none, 409: conflict },
-  fails: [412],
+  fails: changeFails,
 }
 export const readKey = {
   name: 'endpoints.metadata.values.get',
   summary: 'Get the value of a metadata key',
   params: ofKey,
-  response: { 200: AnyJson({ description: 'The value' }) },
+  response: { 200: AnyJson({ description: 'The value of the key: any JSON.' }) },
+  fails: { 404: noKey },
 }
 export const setKey = {
   name: 'endpoints.metadata.values.update',
   summary: 'Set the value of a metadata key',
   params: ofKey,
-  body: AnyJson({ description: 'Any JSON value; a text is in quotes', examples: ['Kyiv'] }),
+  body: AnyJson({ description: 'The new value: any JSON. A text is in double quotes.', examples: ['Kyiv'] }),
   response: none,
-  fails: [412],
+  fails: changeFails,
 }
 export const deleteKey = {
   name: 'endpoints.metadata.values.delete',
   summary: 'Delete a metadata key',
   params: ofKey,
   response: none,
-  fails: [412],
+  fails: { 404: noKey, ...ifMatchFails },
 }
 export const listKeys = {
   name: 'endpoints.metadata.keys.list',
   summary: 'List the metadata keys of an endpoint',
   params: ofEndpoint,
-  response: { 200: Type.Array(Type.String()) },
+  response: { 200: Type.Array(Type.String(), { description: 'The metadata keys of the endpoint.' }) },
+  fails: { 404: noEndpoint },
 }
 export const listApplicationKeys = {
   name: 'applications.metadataKeys.list',
@@ -76,7 +87,8 @@ export const listApplicationKeys = {
       title: 'MetadataKeysByVersion',
       type: 'object',
       additionalProperties: { type: 'array', items: { type: 'string' } },
-      description: 'Application version name → metadata keys that its endpoints have',
+      description: 'By name of the application version: the metadata keys that its endpoints have.',
     }),
   },
+  fails: { 404: 'The application does not exist, or the caller may not read it.' },
 }

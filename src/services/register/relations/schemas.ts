@@ -1,27 +1,36 @@
 import { failure } from '../../../kernel/faces.ts'
-import { contentPage } from '../../../kernel/paging.ts'
+import { contentPage, offsetQuery } from '../../../kernel/paging.ts'
 import { Name, Type } from '../../../kernel/schema.ts'
-import { FailedRelation, none, ofEndpoint, Relation } from '../schemas.ts'
+import { FailedRelation, noEndpoint, none, ofEndpoint, Relation } from '../schemas.ts'
 
 const body = Type.Array(Relation, {
   maxItems: 1000,
+  description: 'The relations, at most 1000.',
   examples: [[{ type: 'contains', from: 'gateway-1', to: 'thermo-1' }]],
 })
-const missing = failure('An endpoint was not found')
+const missing = failure('An endpoint does not exist, or the caller may not read it. Nothing was changed.')
 
 export const link = {
   name: 'endpoints.relations.link',
-  summary: 'Link endpoints: one contains another',
+  summary: 'Link endpoints',
+  description:
+    'Each relation says that one endpoint contains another, such as a gateway its sensors. Cycles are not allowed.',
   body,
   response: {
     ...none,
     400: Type.Object(
       {
-        message: Type.Optional(Type.String()),
-        successful: Type.Optional(Type.Array(Relation)),
-        failed: Type.Optional(Type.Array(FailedRelation)),
+        message: Type.Optional(Type.String({ description: 'What is wrong with the request as a whole.' })),
+        successful: Type.Optional(Type.Array(Relation, { description: 'Relations that were made.' })),
+        failed: Type.Optional(
+          Type.Array(FailedRelation, { description: 'Relations that were not made, each with its reason.' }),
+        ),
       },
-      { title: 'LinkFailure', description: 'Some relations could not be made; those in successful were' },
+      {
+        title: 'LinkFailure',
+        description:
+          'The body is malformed (`message`), or some relations could not be made (`failed`) while the others were (`successful`).',
+      },
     ),
     404: missing,
   },
@@ -29,22 +38,21 @@ export const link = {
 export const unlink = {
   name: 'endpoints.relations.unlink',
   summary: 'Unlink endpoints',
+  description: 'Deletes the relations in the body.',
   body,
   response: { ...none, 404: missing },
 }
 export const listRelations = {
   name: 'endpoints.relations.list',
-  summary: 'List the endpoints that an endpoint contains, or that contain it',
+  summary: 'List the relations of an endpoint',
   params: ofEndpoint,
   query: Type.Object({
-    relation: Name({ maxLength: 32, description: 'contains (children) or is_contained_by (parents)' }),
-    offset: Type.Integer({ minimum: 0, maximum: 2_147_483_647, default: 0, description: 'How many to pass over' }),
-    limit: Type.Integer({
-      minimum: 0,
-      maximum: 2_147_483_647,
-      default: 0,
-      description: 'How many to answer with; 0: all',
+    relation: Name({
+      maxLength: 32,
+      description: '`contains`: endpoints that this one contains. `is_contained_by`: endpoints that contain this one.',
     }),
+    ...offsetQuery(0),
   }),
   response: { 200: contentPage(Relation) },
+  fails: { 404: noEndpoint },
 }

@@ -23,7 +23,9 @@ function mount(http: Http, service: CatalogueService, catalogue: Catalogue, path
   })
   const body = bodyShape(catalogue)
   const item = itemShape(catalogue)
-  const params = Type.Object({ id: SerialId() })
+  const params = Type.Object({ id: SerialId({ description: 'Id of the entry.' }) })
+  const missing = { 404: `There is no ${lower(catalogue.title)} with this id.` }
+  const wrong = { 400: 'A field is missing or malformed, is taken by another entry, or names one that does not exist.' }
   const named = namesOf(catalogue, path)
 
   http.get(
@@ -36,7 +38,7 @@ function mount(http: Http, service: CatalogueService, catalogue: Catalogue, path
   )
   http.post(
     path,
-    { schema: { ...named('create'), body, response: { 201: item } }, config: access('create') },
+    { schema: { ...named('create'), body, response: { 201: item }, fails: wrong }, config: access('create') },
     async (request, reply) => {
       const created = await service.create(catalogue, checked(request.body))
       return reply
@@ -47,17 +49,28 @@ function mount(http: Http, service: CatalogueService, catalogue: Catalogue, path
   )
   http.get(
     `${path}/:id`,
-    { schema: { ...named('get'), params, response: { 200: item } }, config: access('read') },
+    { schema: { ...named('get'), params, response: { 200: item }, fails: missing }, config: access('read') },
     (request) => service.find(catalogue, request.params.id),
   )
   http.put(
     `${path}/:id`,
-    { schema: { ...named('update'), params, body, response: { 200: item } }, config: access('update') },
+    {
+      schema: { ...named('update'), params, body, response: { 200: item }, fails: { ...wrong, ...missing } },
+      config: access('update'),
+    },
     (request) => service.update(catalogue, request.params.id, checked(request.body)),
   )
   http.delete(
     `${path}/:id`,
-    { schema: { ...named('delete'), params, response: { 204: Empty() } }, config: access('delete') },
+    {
+      schema: {
+        ...named('delete'),
+        params,
+        response: { 204: Empty() },
+        fails: { 400: 'The id is not a positive integer, or a tenant was built with this entry.', ...missing },
+      },
+      config: access('delete'),
+    },
     async (request, reply) => {
       await service.remove(catalogue, request.params.id)
       return reply.code(204).send()
@@ -78,8 +91,10 @@ function namesOf({ table, title, alias }: Catalogue, path: string) {
   })
 }
 
+const lower = (title: string) => title[0]!.toLowerCase() + title.slice(1)
+
 function thing(title: string, several: boolean): string {
-  const name = title[0]!.toLowerCase() + title.slice(1)
+  const name = lower(title)
   if (several) return name.endsWith('policy') ? name.replace(/policy$/, 'policies') : `${name}s`
   return `${/^[aeiou]/.test(name) && !name.startsWith('user') ? 'an' : 'a'} ${name}`
 }

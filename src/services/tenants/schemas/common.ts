@@ -1,19 +1,33 @@
 import { Name, Type } from '../../../kernel/schema.ts'
 
 /**
- * A tenant ID is the realm's name: part of URLs, of index names and, after `@`, of MQTT user names. Lower case, so that
- * no two tenants differ in case only.
+ * A tenant id is the name of the realm: a part of URLs, of index names and, after `@`, of MQTT usernames.
+ * It is in lower case, so that no two tenants differ in case only.
  */
 export const tenantIdPattern = '^[a-z0-9][a-z0-9_-]{0,62}$'
-export const TenantId = () => Name({ maxLength: 63, pattern: tenantIdPattern })
+export const TenantId = (
+  description = 'Id of the tenant: 1 to 63 lower-case letters, digits, `_` and `-`, beginning with a letter or digit.',
+) => Name({ maxLength: 63, pattern: tenantIdPattern, description })
 
-/** As the identity service has it: no line breaks, no invisible characters, no space at either end. */
+/** The rule of the identity service: no line breaks, no invisible characters, no space at either end. */
 export const Username = () =>
-  Name({ pattern: '^[^\\s\\p{Cc}\\p{Cf}]([^\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}]*[^\\s\\p{Cc}\\p{Cf}])?$' })
+  Name({
+    pattern: '^[^\\s\\p{Cc}\\p{Cf}]([^\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}]*[^\\s\\p{Cc}\\p{Cf}])?$',
+    description: 'Username: 1 to 255 characters without line breaks, invisible characters and spaces at either end.',
+  })
 
 export const subscriptionTypes = ['PERMANENT', 'RENEWAL', 'TRIAL'] as const
 export type SubscriptionType = (typeof subscriptionTypes)[number]
 
-export const SubscriptionTypeV2 = () => Type.Enum([...subscriptionTypes])
-/** v1 has no word for a trial and shows it as RENEWAL. */
-export const SubscriptionTypeV1 = () => Type.Enum(['PERMANENT', 'RENEWAL'])
+export const SubscriptionTypeV2 = (
+  description = 'Subscription of the tenant: PERMANENT, RENEWAL or TRIAL. The platform records it only.',
+) => Type.Enum([...subscriptionTypes], { description })
+/** v1 has no value for a trial and shows it as RENEWAL. */
+export const SubscriptionTypeV1 = (
+  description = 'Subscription of the tenant: PERMANENT or RENEWAL. A trial of tenant manager v2 is shown as RENEWAL.',
+) => Type.Enum(['PERMANENT', 'RENEWAL'], { description })
+
+export const statusReason = () =>
+  Type.String({ description: 'Why the tenant is FAILED. Absent with any other status.' })
+/** The second name of a field, for existing clients. */
+export const sameAs = (field: string) => `The same as \`${field}\`, for existing clients.`

@@ -1,148 +1,260 @@
 /** Tenant manager v2: document 2, "Tenant (manager v2)", and document 3, 2.7. */
 import { countedPage, offsetQuery } from '../../../kernel/paging.ts'
-import { DateTime, Empty, Name, SerialId, type Static, Text, type TSchema, Type } from '../../../kernel/schema.ts'
+import {
+  DateTime,
+  describedAs,
+  Empty,
+  Name,
+  SerialId,
+  type Static,
+  Text,
+  type TSchema,
+  Type,
+} from '../../../kernel/schema.ts'
 import { catalogueOf, itemShape } from '../catalogues.ts'
-import { SubscriptionTypeV2, TenantId, Username } from './common.ts'
+import { SubscriptionTypeV2, sameAs, statusReason, TenantId, Username } from './common.ts'
 
 const statusesV2 = ['CREATING', 'UPDATING', 'FAILED', 'SUSPENDED', 'AVAILABLE', 'DELETED'] as const
 
+const statusText =
+  'AVAILABLE: in service. CREATING, UPDATING: its realm is being built. FAILED: that did not succeed. SUSPENDED: nobody can ' +
+  'log in and devices are refused. DELETED: gone.'
+const analyticsText = 'true: analytics are on for the tenant. The platform records it only.'
+const themeText = 'Theme of the login page. The platform records it only.'
+const packageText = 'Name of the package type, which limits the storage of the tenant.'
+
 const person = {
-  id: Type.String(),
-  irn: Type.String(),
-  email: Type.String(),
-  username: Type.String(),
-  first_name: Type.String(),
-  last_name: Type.String(),
+  id: Type.String({ description: 'Id of the user (UUID).' }),
+  irn: Type.String({ description: 'Resource name of the user: `irn:<tenant id>:identity::user/<username>`.' }),
+  email: Type.String({ description: 'E-mail address; empty if there is none.' }),
+  username: Type.String({ description: 'Username, unique in the tenant.' }),
+  first_name: Type.String({ description: 'First name; empty if there is none.' }),
+  last_name: Type.String({ description: 'Last name; empty if there is none.' }),
 }
-const password = { password: Type.Optional(Type.String({ description: 'generated; shown only here' })) }
+const password = {
+  password: Type.Optional(
+    Type.String({ description: 'Generated password, if the request had none. Only this response shows it.' }),
+  ),
+}
 
 const tenant = {
-  id: Type.String(),
-  name: Type.String(),
-  tenant_id: Type.String(),
-  login_theme: Type.Optional(Type.String()),
-  status: Type.Enum([...statusesV2]),
-  status_reason: Type.Optional(Type.String({ description: 'why it is FAILED' })),
-  analytics_enabled: Type.Boolean(),
+  id: Type.String({ description: 'Internal id of the tenant (UUID), for the paths of this API.' }),
+  name: Type.String({ description: 'Name of the tenant for people.' }),
+  tenant_id: Type.String({ description: 'Id of the tenant, which is the name of its realm.' }),
+  login_theme: Type.Optional(Type.String({ description: themeText })),
+  status: Type.Enum([...statusesV2], { description: statusText }),
+  status_reason: Type.Optional(statusReason()),
+  analytics_enabled: Type.Boolean({ description: analyticsText }),
   subscription_type: SubscriptionTypeV2(),
-  package_type: Type.Optional(Type.String()),
-  objectstore: Type.Object({ key: Type.String(), status: Type.String() }, { title: 'TenantObjectStore' }),
-  analytics: Type.Object(
-    { key: Type.String(), uuid: Type.String(), status: Type.String() },
-    { title: 'TenantAnalytics' },
+  package_type: Type.Optional(Type.String({ description: packageText })),
+  objectstore: Type.Object(
+    {
+      key: Type.String({ description: 'Name of the tenant in the object store: its tenant id.' }),
+      status: Type.String({ description: 'Status of the tenant.' }),
+    },
+    { title: 'TenantObjectStore', description: 'The object store of the tenant; reserved.' },
   ),
-  created: DateTime(),
-  modified: DateTime(),
+  analytics: Type.Object(
+    {
+      key: Type.String({ description: 'Name of the tenant in analytics: its tenant id.' }),
+      uuid: Type.String({ description: 'Internal id of the tenant (UUID).' }),
+      status: Type.String({ description: 'ENABLED or DISABLED.' }),
+    },
+    { title: 'TenantAnalytics', description: 'Analytics of the tenant; reserved.' },
+  ),
+  created: DateTime({ description: 'When the tenant was created, in UTC.' }),
+  modified: DateTime({ description: 'When the tenant last changed, in UTC.' }),
 }
+const Administrator = Type.Object(person, {
+  title: 'TenantAdministrator',
+  description: 'The first administrator of a tenant.',
+})
 export const TenantV2 = Type.Object(
-  { ...tenant, admin: Type.Optional(Type.Object(person, { title: 'TenantAdministrator' })) },
-  { title: 'Tenant' },
+  {
+    ...tenant,
+    admin: Type.Optional(
+      describedAs(Administrator, 'The first administrator. Absent: the tenant was made without one.'),
+    ),
+  },
+  { title: 'Tenant', description: 'A tenant, as tenant manager v2 shows it.' },
 )
 export type TenantV2 = Static<typeof TenantV2>
 
 const paging = offsetQuery(100, { all: false, maximum: 100 })
 
-const NewPerson = {
-  email: Type.String({ format: 'email', maxLength: 255 }),
-  username: Username(),
-  first_name: Text(),
-  last_name: Text(),
-  password: Type.Optional(Text({ minLength: 8, maxLength: 256 })),
-}
+const NewPerson = Type.Object(
+  {
+    email: Type.String({ format: 'email', maxLength: 255, description: 'E-mail address.' }),
+    username: Username(),
+    first_name: Text({ description: 'First name.' }),
+    last_name: Text({ description: 'Last name.' }),
+    password: Type.Optional(
+      Text({ minLength: 8, maxLength: 256, description: 'Password: 8 to 256 characters. Default: generated.' }),
+    ),
+  },
+  { title: 'NewTenantUser', description: 'A user to create.' },
+)
 
-/** Any text: what is no UUID is no tenant either, 404. */
-const params = Type.Object({ tenant_pk: Text() })
+/** Any text: one that is no UUID answers 404 like an unknown one. */
+const params = Type.Object({ tenant_pk: Text({ description: 'Internal id of the tenant (UUID): its `id`.' }) })
+const noTenant = 'There is no tenant with this internal id, or the caller may not read it.'
 
 export const listTenants = {
   name: 'tenants.list',
-  summary: 'List tenants: all where the caller reads them on the platform, else its own',
+  summary: 'List tenants',
+  description: "All tenants for callers with the scope on platform-system, else only the caller's own.",
   query: Type.Object({
     ...paging,
-    tenant_id: Type.Optional(Text()),
-    name: Type.Optional(Text({ description: 'part of the name' })),
-    admin: Type.Optional(Text({ description: "part of the administrator's username or e-mail" })),
-    search: Type.Optional(Text({ description: 'part of name, tenant_id, or the administrator' })),
-    sort_by: Type.Enum(['name', 'created', 'modified'], { default: 'created' }),
-    sort_order: Type.Enum(['asc', 'desc'], { default: 'desc' }),
+    tenant_id: Type.Optional(Text({ description: 'Only the tenant with this id. Default: all.' })),
+    name: Type.Optional(Text({ description: 'Only tenants whose name contains this text. Default: all.' })),
+    admin: Type.Optional(
+      Text({
+        description: 'Only tenants whose administrator has this text in the username or e-mail address. Default: all.',
+      }),
+    ),
+    search: Type.Optional(
+      Text({
+        description: 'Only tenants with this text in the name, the tenant id or the administrator. Default: all.',
+      }),
+    ),
+    sort_by: Type.Enum(['name', 'created', 'modified'], {
+      default: 'created',
+      description: 'Field to sort by: name, created or modified. Default: created.',
+    }),
+    sort_order: Type.Enum(['asc', 'desc'], {
+      default: 'desc',
+      description: 'asc: ascending. desc: descending. Default: desc.',
+    }),
   }),
   response: { 200: countedPage(TenantV2) },
 }
 
 export const createTenant = {
   name: 'tenants.create',
-  summary: 'Create a tenant; poll its Location until it is AVAILABLE',
+  summary: 'Create a tenant',
+  description: 'The realm is built in the background. Poll `Location` until the status is AVAILABLE or FAILED.',
   body: Type.Object(
     {
-      name: Name(),
-      tenant_id: Type.Optional(TenantId()),
-      login_theme: Type.Optional(Text()),
-      package_type: Type.Optional(Name({ description: 'name of a package type' })),
-      subscription_type: Type.Optional(SubscriptionTypeV2()),
-      analytics_enabled: Type.Optional(Type.Boolean()),
-      opendistro_enabled: Type.Optional(Type.Boolean()),
-      idp_server: Type.Optional(SerialId()),
-      keycloak_server: Type.Optional(SerialId()),
-      admin: Type.Object(NewPerson, { title: 'NewTenantUser' }),
+      name: Name({ description: 'Name of the tenant for people.' }),
+      tenant_id: Type.Optional(
+        TenantId(
+          'Id of the tenant: 1 to 63 lower-case letters, digits, `_` and `-`, beginning with a letter or digit; unique on ' +
+            'the platform. Default: made from the name.',
+        ),
+      ),
+      login_theme: Type.Optional(Text({ description: themeText })),
+      package_type: Type.Optional(Name({ description: `${packageText} Default: the first one.` })),
+      subscription_type: Type.Optional(
+        SubscriptionTypeV2('Subscription of the tenant; the platform records it only. Default: TRIAL.'),
+      ),
+      analytics_enabled: Type.Optional(Type.Boolean({ description: `${analyticsText} Default: false.` })),
+      opendistro_enabled: Type.Optional(Type.Boolean({ description: sameAs('analytics_enabled') })),
+      idp_server: Type.Optional(
+        SerialId({ description: 'Id of the identity provider server; the platform records it only. Default: 1.' }),
+      ),
+      keycloak_server: Type.Optional(SerialId({ description: sameAs('idp_server') })),
+      admin: describedAs(NewPerson, 'The first administrator of the tenant.'),
     },
-    { title: 'NewTenant' },
+    { title: 'NewTenant', description: 'A tenant to create.' },
   ),
   response: {
     202: Type.Object(
-      { ...tenant, admin: Type.Object({ ...person, ...password }, { title: 'CreatedTenantAdministrator' }) },
-      { title: 'CreatedTenant' },
+      {
+        ...tenant,
+        admin: Type.Object(
+          { ...person, ...password },
+          {
+            title: 'CreatedTenantAdministrator',
+            description: 'The first administrator, with the password if it was generated.',
+          },
+        ),
+      },
+      { title: 'CreatedTenant', description: 'The new tenant; its realm is built in the background.' },
     ),
   },
-  fails: [409],
+  fails: { 409: 'Another tenant has, or once had, this `tenant_id`.' },
 }
 
-export const readTenant = { name: 'tenants.get', summary: 'Get a tenant', params, response: { 200: TenantV2 } }
+export const readTenant = {
+  name: 'tenants.get',
+  summary: 'Get a tenant',
+  params,
+  response: { 200: TenantV2 },
+  fails: { 404: noTenant },
+}
 
 export const changeTenant = {
   name: 'tenants.update',
   summary: 'Change a tenant',
+  description:
+    'Absent fields keep their values. Fields other than `name` and `login_theme` need the scope on platform-system.',
   params,
   body: Type.Object(
     {
-      name: Type.Optional(Name()),
-      login_theme: Type.Optional(Text()),
-      package_type: Type.Optional(Name()),
+      name: Type.Optional(Name({ description: 'Name of the tenant for people.' })),
+      login_theme: Type.Optional(Text({ description: themeText })),
+      package_type: Type.Optional(Name({ description: packageText })),
       subscription_type: Type.Optional(SubscriptionTypeV2()),
-      status: Type.Optional(Type.Enum([...statusesV2])),
+      status: Type.Optional(
+        Type.Enum([...statusesV2], { description: 'New status; AVAILABLE, SUSPENDED and DELETED can be set.' }),
+      ),
     },
-    { title: 'TenantChange' },
+    { title: 'TenantChange', description: 'The fields of a tenant to change.' },
   ),
   response: { 200: TenantV2 },
+  fails: {
+    400: 'A field is malformed, the package type does not exist, or the tenant cannot get this status.',
+    404: noTenant,
+  },
 }
 
-export const removeTenant = { name: 'tenants.delete', summary: 'Delete a tenant', params, response: { 204: Empty() } }
+export const removeTenant = {
+  name: 'tenants.delete',
+  summary: 'Delete a tenant',
+  description: 'Deletes everything that belongs to the tenant. Its id is never given to another tenant.',
+  params,
+  response: { 204: Empty() },
+  fails: { 400: 'The tenant is built in and cannot be deleted.', 404: noTenant },
+}
 
 export const readCredentials = {
   name: 'tenants.credentials.get',
-  summary: "Get a tenant's clients and secrets",
+  summary: 'Get the clients and secrets of a tenant',
   params,
   response: {
     200: Type.Object(
       {
-        id: Type.String(),
-        client_backend_id: Type.String(),
-        client_backend_secret: Type.String(),
-        client_frontend_id: Type.String(),
-        issuer: Type.String(),
-        objectstore_secret: Type.String(),
-        // The words that existing clients read, the first with the original's slip.
-        client_frontentd_id: Type.String(),
-        minio_secret: Type.String(),
+        id: Type.String({ description: 'Internal id of the tenant (UUID).' }),
+        client_backend_id: Type.String({ description: 'Id of the confidential client, for service accounts.' }),
+        client_backend_secret: Type.String({ description: 'Secret of the backend client.' }),
+        client_frontend_id: Type.String({ description: 'Id of the public client, for logins of users.' }),
+        issuer: Type.String({ description: 'Issuer of the access tokens of the tenant: the address of its realm.' }),
+        objectstore_secret: Type.String({
+          description: 'Secret of the object store; reserved, nothing accepts it yet.',
+        }),
+        // The names that existing clients read; the first has the spelling mistake of the original.
+        client_frontentd_id: Type.String({ description: sameAs('client_frontend_id') }),
+        minio_secret: Type.String({ description: sameAs('objectstore_secret') }),
       },
-      { title: 'TenantCredentials' },
+      { title: 'TenantCredentials', description: 'The clients of a tenant with their secrets.' },
     ),
+  },
+  fails: {
+    403: 'The caller does not hold all permissions that the backend client holds, so it may not see its secret.',
+    404: noTenant,
   },
 }
 
-const pk = Type.Object({ pk: SerialId() })
-const resultsOf = <T extends TSchema>(item: T, title: string) => Type.Object({ results: Type.Array(item) }, { title })
+const pk = Type.Object({ pk: SerialId({ description: 'Id of the entry.' }) })
+const noEntry = { 404: 'There is no entry with this id.' }
+const resultsOf = <T extends TSchema>(item: T, title: string) =>
+  Type.Object(
+    { results: Type.Array(item, { description: 'All entries.' }) },
+    { title, description: 'All entries of a list.' },
+  )
 
 const IdpServer = itemShape(catalogueOf('idp_servers'))
-/** `keycloak-servers` is what existing clients call them (document 3, "Words and roots"). */
+/** Existing clients use the path `keycloak-servers` (document 3, "Words and roots"). */
 export const idpServers = [
   { path: '/idp-servers', noun: 'idpServers', title: 'identity provider servers' },
   { path: '/keycloak-servers', noun: 'keycloakServers', title: 'identity provider servers under their older name' },
@@ -162,6 +274,7 @@ export const idpServers = [
       summary: `Get one of the ${title}`,
       params: pk,
       response: { 200: IdpServer },
+      fails: noEntry,
     },
   }
 })
@@ -177,41 +290,63 @@ export const readPackageType = {
   summary: 'Get a package type',
   params: pk,
   response: { 200: PackageType },
+  fails: noEntry,
 }
 
 export const listSubscriptions = {
   name: 'tenants.subscriptions.list',
-  summary: "List a tenant's subscriptions, oldest first",
-  query: Type.Object({ ...paging, tenant_id: Text() }),
+  summary: 'List the subscriptions of a tenant',
+  description: 'The oldest first.',
+  query: Type.Object({ ...paging, tenant_id: Text({ description: 'Id of the tenant.' }) }),
   response: { 200: countedPage(itemShape(catalogueOf('tenants_subscriptions'))) },
 }
 
-const User = Type.Object({ ...person, enabled: Type.Boolean() }, { title: 'TenantUser' })
-const ofTenant = { tenant_id: Type.Optional(Text({ description: "another tenant's, for who may on the platform" })) }
+const User = Type.Object(
+  { ...person, enabled: Type.Boolean({ description: 'true: the user can log in.' }) },
+  { title: 'TenantUser', description: 'A user of a tenant.' },
+)
+const ofTenant = {
+  tenant_id: Type.Optional(
+    Text({ description: "Id of another tenant; needs the scope on platform-system. Default: the caller's tenant." }),
+  ),
+}
 export const listUsers = {
   name: 'tenants.users.list',
   summary: 'List the users of a tenant',
   query: Type.Object({
     ...paging,
     ...ofTenant,
-    search: Type.Optional(Text()),
-    enabled: Type.Optional(Type.Boolean()),
+    search: Type.Optional(
+      Text({ description: 'Only users with this text in the username, the e-mail address or a name. Default: all.' }),
+    ),
+    enabled: Type.Optional(
+      Type.Boolean({ description: 'true: only users who can log in. false: only those who cannot. Default: all.' }),
+    ),
   }),
   response: { 200: countedPage(User) },
 }
 export const createUser = {
   name: 'tenants.users.create',
-  summary: 'Create a user without roles; roles are given by the identity service',
+  summary: 'Create a user without roles',
+  description: 'Give roles with `PUT /iam/api/v1/users/{id}/roles`.',
   query: Type.Object(ofTenant),
-  body: Type.Object(NewPerson, { title: 'NewTenantUser' }),
-  response: { 201: Type.Object({ ...User.properties, ...password }, { title: 'CreatedTenantUser' }) },
-  fails: [409],
+  body: NewPerson,
+  response: {
+    201: Type.Object(
+      { ...User.properties, ...password },
+      { title: 'CreatedTenantUser', description: 'The new user, with the password if it was generated.' },
+    ),
+  },
+  fails: { 409: 'Another user of the tenant has this username.' },
 }
 export const removeUser = {
   name: 'tenants.users.delete',
-  summary: 'Delete a user; the last enabled administrator stays (409)',
-  params: Type.Object({ pk: Text() }),
+  summary: 'Delete a user',
+  params: Type.Object({ pk: Text({ description: 'Id of the user (UUID).' }) }),
   query: Type.Object(ofTenant),
   response: { 204: Empty() },
-  fails: [409],
+  fails: {
+    404: 'The tenant has no user with this id.',
+    409: 'The user is the last enabled administrator of the tenant.',
+  },
 }
