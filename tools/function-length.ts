@@ -7,7 +7,6 @@ export const longFunctionsAllowed: readonly string[] = [
   'src/services/register/document-query/operators.ts',
   'src/services/register/endpoints/service.ts',
   'src/services/register/filters/service.ts',
-  'src/services/register/lists/service.ts',
   'src/services/register/regex/syntax.ts',
 ]
 

@@ -1,6 +1,6 @@
-import { createConcurrencyLimit } from '../../../kernel/concurrency-limit.ts'
+import { type ConcurrencyLimit, createConcurrencyLimit } from '../../../kernel/concurrency-limit.ts'
 import type { Ctx } from '../../../kernel/contract.ts'
-import type { Sql } from '../../../kernel/db.ts'
+import type { Db, Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { type Document, documentOf } from '../../../kernel/document.ts'
 import { InvalidRequest, invalidField } from '../../../kernel/errors.ts'
@@ -8,7 +8,7 @@ import { contentOf, contentText } from '../../../kernel/json-text.ts'
 import { sightOf, tenantToRead } from '../access.ts'
 import type { FilterIndex, KnownFilter } from '../filters/filter-index.ts'
 import type { Condition, EndpointQuery, Key } from './query.ts'
-import { createReading } from './reading.ts'
+import { createReading, type Reading } from './reading.ts'
 import { type FieldNames, scanningField } from './scanning.ts'
 import type { View } from './store/endpoint-json.ts'
 import * as store from './store/list.ts'
@@ -37,136 +37,159 @@ export interface ListRules {
 /** Longer answers are not held in memory. */
 const pageMax = 1000
 const scanMilliseconds = 10_000
-const scans = { perTenant: 2, inAll: 4, waitingPerTenant: 20 }
+const scanLimits = { perTenant: 2, inAll: 4, waitingPerTenant: 20 }
+
+interface Deps {
+  db: Db
+  reading: Reading
+  scans: ConcurrencyLimit
+  filters: FilterIndex
+}
 
 export function createListRules({ db, log }: Kit, filters: FilterIndex): ListRules {
-  const reading = createReading(db, log)
-  const gate = createConcurrencyLimit(scans)
-  const viewOf = ({ view }: Question): View => ({ ...view, filters: view.filters ? filters : undefined })
+  const deps: Deps = { db, reading: createReading(db, log), scans: createConcurrencyLimit(scanLimits), filters }
+  return { list: (ctx, question) => list(deps, ctx, question) }
+}
 
-  /** What looks at every endpoint does so for a limited time, and few at once. */
-  async function limited<T>(query: EndpointQuery, { fields }: Question, work: (sql: Sql) => Promise<T>): Promise<T> {
-    const field = scanningField(query, fields)
-    if (!field) return await work(reading.searching(query))
-    return await gate.run(query.tenantId, async () => {
-      try {
-        return await db.tx(async (sql) => {
-          await store.limitTime(sql, scanMilliseconds)
-          return await work(sql)
-        })
-      } catch (error) {
-        const { code } = error as { code?: unknown }
-        if (code === refusedPattern) throw invalidField(field, 'a pattern is too complex: its repetitions multiply')
-        if (code !== canceled) throw error
-        throw invalidField(
-          field,
-          `the search took longer than ${scanMilliseconds / 1000} s and was given up; narrow it`,
-        )
-      }
-    })
+async function list(deps: Deps, ctx: Ctx, question: Question): Promise<Document | AsyncIterable<string>> {
+  const tenantId = tenantToRead(ctx, question.tenantId)
+  const query: EndpointQuery = {
+    tenantId,
+    sight: sightOf(ctx, tenantId),
+    applicationNames: unique(question.applicationNames),
+    versionNames: unique(question.versionNames),
+    endpointIds: unique(question.endpointIds),
+    filterIds: unique(question.filterIds),
+    conditions: question.conditions,
+    regex: question.regex,
+    sort: question.sort,
   }
+  const short = question.limit !== 0 && question.limit <= pageMax
+  if (short && query.sight === 'all' && query.filterIds?.length === 1 && isFilterOnly(query, [])) {
+    const found = await pageOfFilter(deps, query, question)
+    return documentOf(contentText(found.total, [found.content ?? '']))
+  }
+  const known = await checkFilters(deps, query)
+  // The members of the first filter are read, the others are only checked.
+  known.sort(bySize)
+  if (known.length > 0) query.filterIds = known.map(({ filterId }) => filterId)
+  query.membersOfFirst = known[0]?.matchedEndpointsCount
+  if (!short) return await streamOf(deps, ctx, query, question)
+  const found = await pageOf(deps, ctx, query, known, question)
+  return documentOf(contentText(found.total, [found.content ?? '']))
+}
 
-  async function checkFilters({ tenantId, filterIds }: EndpointQuery): Promise<KnownFilter[]> {
-    if (!filterIds) return []
-    const known = await filters.find(db.sql, tenantId, filterIds)
-    for (const filterId of filterIds) {
-      const filter = known.find((one) => one.filterId === filterId)
-      if (!filter) throw invalidField('filterId', `there is no filter ${filterId}`)
-      if (filter.status !== 'active')
-        throw invalidField('filterId', `filter ${filterId} is still being matched, ask again when its status is active`)
+const viewOf = ({ filters }: Deps, { view }: Question): View => ({
+  ...view,
+  filters: view.filters ? filters : undefined,
+})
+
+/** A search that reads every endpoint has a time limit, and few run at once. */
+async function limited<T>(
+  { db, reading, scans }: Deps,
+  ctx: Ctx,
+  query: EndpointQuery,
+  { fields }: Question,
+  work: (sql: Sql) => Promise<T>,
+): Promise<T> {
+  const field = scanningField(query, fields)
+  if (!field) return await work(reading.searching(query))
+  const search = async () => {
+    try {
+      return await db.tx(async (sql) => {
+        await store.limitTime(sql, scanMilliseconds)
+        return await work(sql)
+      })
+    } catch (error) {
+      const { code } = error as { code?: unknown }
+      if (code === refusedPattern) throw invalidField(field, 'a pattern is too complex: its repetitions multiply')
+      if (code !== canceled) throw error
+      throw invalidField(field, `the search took longer than ${scanMilliseconds / 1000} s and was given up; narrow it`)
     }
-    return known
   }
+  return await scans.run(query.tenantId, search, ctx)
+}
 
-  /** The filter is looked at while its members are; those of one that is not active are none. */
-  async function pageOfFilter(query: EndpointQuery, question: Question) {
-    const [[filter], found] = await Promise.all([
-      checkFilters(query),
-      store.findMembers(reading.walking, query, filters, question, viewOf(question)),
+async function checkFilters({ db, filters }: Deps, { tenantId, filterIds }: EndpointQuery): Promise<KnownFilter[]> {
+  if (!filterIds) return []
+  const known = await filters.find(db.sql, tenantId, filterIds)
+  for (const filterId of filterIds) {
+    const filter = known.find((one) => one.filterId === filterId)
+    if (!filter) throw invalidField('filterId', `there is no filter ${filterId}`)
+    if (filter.status !== 'active')
+      throw invalidField('filterId', `filter ${filterId} is still being matched, ask again when its status is active`)
+  }
+  return known
+}
+
+/** Reads the filter and its members at the same time; a filter that is not active has no members. */
+async function pageOfFilter(deps: Deps, query: EndpointQuery, question: Question) {
+  const [[filter], found] = await Promise.all([
+    checkFilters(deps, query),
+    store.findMembers(deps.reading.walking, query, deps.filters, question, viewOf(deps, question)),
+  ])
+  return { ...found, total: filter?.matchedEndpointsCount ?? 0 }
+}
+
+async function pageOf(deps: Deps, ctx: Ctx, query: EndpointQuery, known: KnownFilter[], question: Question) {
+  const { db, reading, filters } = deps
+  const view = viewOf(deps, question)
+  if (store.isPlain(query)) return await store.findPlain(reading.walking, query, question, view)
+  if (isFilterOnly(query, known)) {
+    const [total, found] = await Promise.all([
+      known.length === 1 ? known[0]!.matchedEndpointsCount : store.countMembers(db.sql, query, filters),
+      store.findMembers(reading.walking, query, filters, question, view),
     ])
-    return { ...found, total: filter?.matchedEndpointsCount ?? 0 }
+    return { ...found, total }
   }
+  return await limited(deps, ctx, query, question, (sql) => store.findMatching(sql, query, filters, question, view))
+}
 
-  async function pageOf(query: EndpointQuery, known: KnownFilter[], question: Question) {
-    const view = viewOf(question)
-    if (store.isPlain(query)) return await store.findPlain(reading.walking, query, question, view)
-    if (isFilterOnly(query, known)) {
-      const [total, found] = await Promise.all([
-        known.length === 1 ? known[0]!.matchedEndpointsCount : store.countMembers(db.sql, query, filters),
-        store.findMembers(reading.walking, query, filters, question, view),
-      ])
-      return { ...found, total }
+async function streamOf(
+  deps: Deps,
+  ctx: Ctx,
+  query: EndpointQuery,
+  question: Question,
+): Promise<AsyncIterable<string>> {
+  const { reading, filters } = deps
+  if (store.isPlain(query))
+    return contentOf(await store.countPlain(reading.walking, query), walk(deps, query, question))
+  const { total, numbers } = await limited(deps, ctx, query, question, (sql) =>
+    store.findNumbers(sql, query, filters, question.offset),
+  )
+  return contentOf(total, byNumbers(deps, query.tenantId, numbers, question))
+}
+
+/** Reads page by page: no connection is held while a slow caller reads. */
+async function* walk(deps: Deps, query: EndpointQuery, question: Question) {
+  const view = viewOf(deps, question)
+  let left = question.limit || Number.POSITIVE_INFINITY
+  let [after, offset] = [-1, question.offset]
+  while (left > 0) {
+    const limit = Math.min(pageMax, left)
+    const found = await store.findNext(deps.reading.walking, query, { after, offset, limit }, view)
+    if (found.count > 0) yield found.content ?? ''
+    if (found.count < limit) return
+    left -= found.count
+    after = found.last!
+    offset = 0
+  }
+}
+
+async function* byNumbers(deps: Deps, tenantId: string, numbers: string, question: Question) {
+  const view = viewOf(deps, question)
+  let left = question.limit || Number.POSITIVE_INFINITY
+  for (let at = 0; at < numbers.length && left > 0; ) {
+    const page: number[] = []
+    while (page.length < Math.min(pageMax, left) && at < numbers.length) {
+      const comma = numbers.indexOf(',', at)
+      const end = comma < 0 ? numbers.length : comma
+      page.push(Number(numbers.slice(at, end)))
+      at = end + 1
     }
-    return await limited(query, question, (sql) => store.findMatching(sql, query, filters, question, view))
-  }
-
-  async function streamOf(query: EndpointQuery, question: Question): Promise<AsyncIterable<string>> {
-    if (store.isPlain(query)) return contentOf(await store.countPlain(reading.walking, query), walk(query, question))
-    const { total, numbers } = await limited(query, question, (sql) =>
-      store.findNumbers(sql, query, filters, question.offset),
-    )
-    return contentOf(total, byNumbers(query.tenantId, numbers, question))
-  }
-
-  /** Page after page: no connection is held while a slow reader takes its time. */
-  async function* walk(query: EndpointQuery, question: Question) {
-    let left = question.limit || Number.POSITIVE_INFINITY
-    let [after, offset] = [-1, question.offset]
-    while (left > 0) {
-      const limit = Math.min(pageMax, left)
-      const found = await store.findNext(reading.walking, query, { after, offset, limit }, viewOf(question))
-      if (found.count > 0) yield found.content ?? ''
-      if (found.count < limit) return
-      left -= found.count
-      after = found.last!
-      offset = 0
-    }
-  }
-
-  async function* byNumbers(tenantId: string, numbers: string, question: Question) {
-    let left = question.limit || Number.POSITIVE_INFINITY
-    for (let at = 0; at < numbers.length && left > 0; ) {
-      const page: number[] = []
-      while (page.length < Math.min(pageMax, left) && at < numbers.length) {
-        const comma = numbers.indexOf(',', at)
-        const end = comma < 0 ? numbers.length : comma
-        page.push(Number(numbers.slice(at, end)))
-        at = end + 1
-      }
-      const found = await store.findByNumbers(reading.walking, tenantId, page, viewOf(question))
-      if (found.count > 0) yield found.content ?? ''
-      left -= page.length
-    }
-  }
-
-  return {
-    async list(ctx, question) {
-      const tenantId = tenantToRead(ctx, question.tenantId)
-      const query: EndpointQuery = {
-        tenantId,
-        sight: sightOf(ctx, tenantId),
-        applicationNames: unique(question.applicationNames),
-        versionNames: unique(question.versionNames),
-        endpointIds: unique(question.endpointIds),
-        filterIds: unique(question.filterIds),
-        conditions: question.conditions,
-        regex: question.regex,
-        sort: question.sort,
-      }
-      const short = question.limit !== 0 && question.limit <= pageMax
-      if (short && query.sight === 'all' && query.filterIds?.length === 1 && isFilterOnly(query, [])) {
-        const found = await pageOfFilter(query, question)
-        return documentOf(contentText(found.total, [found.content ?? '']))
-      }
-      const known = await checkFilters(query)
-      // The first is walked, the others are only asked.
-      known.sort(bySize)
-      if (known.length > 0) query.filterIds = known.map(({ filterId }) => filterId)
-      query.membersOfFirst = known[0]?.matchedEndpointsCount
-      if (!short) return await streamOf(query, question)
-      const found = await pageOf(query, known, question)
-      return documentOf(contentText(found.total, [found.content ?? '']))
-    },
+    const found = await store.findByNumbers(deps.reading.walking, tenantId, page, view)
+    if (found.count > 0) yield found.content ?? ''
+    left -= page.length
   }
 }
 
