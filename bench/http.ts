@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { bearer, client } from '../test/harness/client.ts'
-import { nameOf, treeOf } from '../test/harness/processes.ts'
+import { nameOf, processTree } from '../test/harness/processes.ts'
 import { type LoadResult, load, pin } from './load.ts'
 import { freshDirectory, type Measured, removeDirectory, serviceToken, start } from './platform.ts'
 import { type Figure, median } from './report.ts'
@@ -35,7 +35,7 @@ export async function http(): Promise<Figure[]> {
 
 /** Runs the platform alone on the first core, and its database with the load on the second. */
 function pinTree({ pid }: Measured) {
-  for (const process of treeOf(pid)) pin(process, nameOf(process).startsWith('postgres') ? 1 : 0)
+  for (const process of processTree(pid)) pin(process, nameOf(process).startsWith('postgres') ? 1 : 0)
 }
 
 async function compare(

@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { sleep } from '../src/kernel/clock.ts'
-import { memoryMb, treeOf } from '../test/harness/processes.ts'
+import { memoryMb, processTree } from '../test/harness/processes.ts'
 
 const program = resolve(import.meta.dirname, '../bin/waypost')
 
@@ -72,7 +72,7 @@ export async function start(directory: string, environment: Record<string, strin
     mqttsUrl,
     readySeconds: (performance.now() - started) / 1000,
     bootstrap,
-    memoryMb: () => memoryMb(treeOf(child.pid!)),
+    memoryMb: () => memoryMb(processTree(child.pid!)),
     async stop() {
       const asked = performance.now()
       child.kill('SIGTERM')

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { throwAwayDirectory } from '../test/harness/database.ts'
+import { temporaryDirectory } from '../test/harness/database.ts'
 import { catalogue } from './assembly/catalogue.ts'
 import { serviceSettings } from './assembly/settings.ts'
 import { joinTables, loadConfig, readSettings, settingTables } from './config.ts'
@@ -61,7 +61,7 @@ test('a value of the wrong kind is rejected with the expected kind', () => {
 })
 
 test('a secret can be read from a file, but not be set in both ways', () => {
-  const directory = throwAwayDirectory()
+  const directory = temporaryDirectory()
   const file = join(directory, 'url')
   writeFileSync(file, 'postgres://u:p@localhost/db\n')
   assert.equal(loadConfig({ WAYPOST_DATABASE_URL_FILE: file }).databaseUrl, 'postgres://u:p@localhost/db')

@@ -5,7 +5,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { describe, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
-import { throwAwayDirectory } from '../test/harness/database.ts'
+import { temporaryDirectory } from '../test/harness/database.ts'
 
 const tests = (body: string) => `import { test } from 'node:test'\n${body}\n`
 
@@ -38,7 +38,7 @@ const broken: Record<string, [text: string, output: RegExp]> = {
 
 /** Runs the files in a separate runner, whose processes do not belong to this run. */
 async function runFiles(names: string[], alone: boolean) {
-  const directory = throwAwayDirectory()
+  const directory = temporaryDirectory()
   const shared = join(directory, 'shared')
   mkdirSync(shared)
   const files = names.map((name) => join(directory, name))

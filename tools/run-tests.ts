@@ -5,7 +5,13 @@ import { join, resolve } from 'node:path'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
 import { pathToFileURL } from 'node:url'
-import { filesIn, readRunning, readTimings, sharedDirectoryVariable, type Timing } from '../test/harness/timings.ts'
+import {
+  readRunning,
+  readTimings,
+  sharedDirectoryVariable,
+  sharedFilesPath,
+  type Timing,
+} from '../test/harness/timings.ts'
 
 export interface TestRun {
   /** Absolute paths. */
@@ -65,10 +71,10 @@ function processesFor({ files, directory, alone, seconds }: TestRun): string[] {
   const longestFirst = files.toSorted((a, b) => seconds(b) - seconds(a))
   const single = longestFirst.filter(alone)
   const shared = longestFirst.filter((file) => !alone(file))
-  writeFileSync(filesIn(directory), JSON.stringify(shared))
+  writeFileSync(sharedFilesPath(directory), JSON.stringify(shared))
   const workers = Array.from({ length: Math.min(concurrency - 1, shared.length) }, (_, n) => {
-    const path = join(directory, `together-${n}.mjs`)
-    writeFileSync(path, `import { together } from '${harness('together.ts')}'\nawait together()\n`)
+    const path = join(directory, `shared-${n}.mjs`)
+    writeFileSync(path, `import { runSharedFiles } from '${harness('shared-process.ts')}'\nawait runSharedFiles()\n`)
     return path
   })
   return [...workers, ...single]

@@ -6,7 +6,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { loadavg } from 'node:os'
 import { join, relative, resolve } from 'node:path'
-import { sharedServerVariable, startTestServer, throwAwayDirectory } from '../test/harness/database.ts'
+import { sharedServerVariable, startTestServer, temporaryDirectory } from '../test/harness/database.ts'
 import { treeCpuSeconds } from '../test/harness/processes.ts'
 import { pythonWith } from '../test/harness/python.ts'
 import type { Timing } from '../test/harness/timings.ts'
@@ -84,7 +84,7 @@ if (files.length === 0) {
 }
 
 ensureTools()
-const directory = throwAwayDirectory('waypost-tests-')
+const directory = temporaryDirectory('waypost-tests-')
 const postgres = await startTestServer(join(directory, 'postgres'))
 const { connection, administration } = postgres
 const stopped = new AbortController()

@@ -74,7 +74,7 @@ const textRules: TextRule[] = [
   },
 ]
 
-/** The file with the hook of a test file that runs alone in its process; others share processes (test/harness/together.ts). */
+/** The file with the hook of a test file that runs alone in its process; others share processes (test/harness/shared-process.ts). */
 const hookOwner = 'test/harness/database.ts'
 const hookOfAll = /^(?:after|afterEach|beforeEach)\(/m
 

@@ -4,7 +4,7 @@ import { defineEvent } from '../../src/kernel/bus.ts'
 import { sleep } from '../../src/kernel/clock.ts'
 import { type ConnectionOptions, connect, createDb, type Sql } from '../../src/kernel/db.ts'
 import { startEmbeddedPostgres } from '../../src/kernel/embedded-postgres.ts'
-import { kernelMigrated } from '../../test/harness/database.ts'
+import { migrateKernel } from '../../test/harness/database.ts'
 import { openNode } from '../../test/harness/node.ts'
 
 interface Bench {
@@ -23,7 +23,7 @@ const handler = async (sql: Sql, { key, n }: Bench) => {
 export async function withDatabase<T>(directory: string, work: (connection: ConnectionOptions) => Promise<T>) {
   const server = await startEmbeddedPostgres({ directory: join(directory, 'postgres'), log: () => {} })
   try {
-    await kernelMigrated(server.connection)
+    await migrateKernel(server.connection)
     const pool = connect(server.connection, { max: 1 })
     await pool.unsafe('create schema bench; create table bench.delivered (key text, n int)')
     await pool.end()

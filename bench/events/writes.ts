@@ -2,8 +2,8 @@
 import { join } from 'node:path'
 import { startEmbeddedPostgres } from '../../src/kernel/embedded-postgres.ts'
 import { type Ask, bearer, client } from '../../test/harness/client.ts'
-import { tcpDoor } from '../../test/harness/own-database.ts'
 import { nodeDirectories } from '../../test/harness/platform.ts'
+import { tcpProxy } from '../../test/harness/postgres-server.ts'
 import { type Measured, serviceToken, start } from '../platform.ts'
 import { median } from '../report.ts'
 
@@ -13,7 +13,7 @@ const rounds = 3
 export async function writesRatio(directory: string, seconds: number) {
   const server = await startEmbeddedPostgres({ directory: join(directory, 'postgres'), log: () => {} })
   const { host, port, user, password, database } = server.connection
-  const door = await tcpDoor(() => ({ host, port }))
+  const door = await tcpProxy(() => ({ host, port }))
   const environment = {
     WAYPOST_DATABASE_URL: `postgres://${user}:${password}@127.0.0.1:${door.port}/${database}`,
     WAYPOST_MASTER_KEY: 'the same for both of these nodes, of course',

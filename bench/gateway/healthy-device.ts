@@ -20,9 +20,9 @@ export async function healthyDevice(ground: Ground): Promise<Figure[]> {
   const [own, theirs] = ground.tokens.map((token) => `kp1/${versionName}/dcx/${token}/json`)
   const { execPath } = process
   const port = String(server.port)
-  const healthy = startChild(onCore(loadCore, [execPath, join(harness, 'mqtt-neighbour.ts'), port, own!]))
+  const healthy = startChild(onCore(loadCore, [execPath, join(harness, 'mqtt-latency-probe.ts'), port, own!]))
   // Misbehaving clients get the lowest priority, so that they do not take processor time from the measurement.
-  const others = startChild(['nice', '-n', '19', execPath, join(harness, 'mqtt-nuisance-maker.ts'), port, theirs!])
+  const others = startChild(['nice', '-n', '19', execPath, join(harness, 'mqtt-abuse-process.ts'), port, theirs!])
   try {
     await nextMessage(healthy)
     await sleep(1000)

@@ -1,7 +1,7 @@
 /** Prepares a data directory with an application and the endpoints of 10,000 devices, and starts the platform on it. */
 import { sleep } from '../../src/kernel/clock.ts'
 import { type Ask, bearer, client } from '../../test/harness/client.ts'
-import { nameOf, treeOf } from '../../test/harness/processes.ts'
+import { nameOf, processTree } from '../../test/harness/processes.ts'
 import { pin } from '../load.ts'
 import { freshDirectory, type Measured, serviceToken, start } from '../platform.ts'
 import { loadCore, serverCore } from './generator.ts'
@@ -48,7 +48,7 @@ export async function prepareGround(devices = 10_000): Promise<Ground> {
 export async function startSite(name: string, { directory, tokens }: Ground, environment = {}): Promise<Site> {
   const platform = await start(directory, { ...withoutLimits, ...environment })
   const isDatabase = (pid: number) => nameOf(pid).startsWith('postgres')
-  for (const pid of treeOf(platform.pid)) pin(pid, isDatabase(pid) ? loadCore : serverCore)
+  for (const pid of processTree(platform.pid)) pin(pid, isDatabase(pid) ? loadCore : serverCore)
   return {
     name,
     port: Number(new URL(platform.mqttUrl).port),

@@ -1,5 +1,5 @@
 /** Compares the size of a packed value on disk with that of the peers, for the same samples. */
-import { cpuSeconds, nameOf, treeOf } from '../../test/harness/processes.ts'
+import { cpuSeconds, nameOf, processTree } from '../../test/harness/processes.ts'
 import type { Figure } from '../report.ts'
 import { type Dataset, fields, valuesOf } from './dataset.ts'
 import { fillHot, nameAll, packAll } from './filling.ts'
@@ -38,7 +38,7 @@ export async function fillOurs(site: Site, dataset: Dataset): Promise<Packing> {
 
 const nodeSeconds = ({ platform }: Site) => cpuSeconds(platform.pid)
 const databaseSeconds = ({ platform }: Site) =>
-  treeOf(platform.pid)
+  processTree(platform.pid)
     .filter((pid) => nameOf(pid).startsWith('postgres'))
     .reduce((sum, pid) => sum + cpuSeconds(pid), 0)
 

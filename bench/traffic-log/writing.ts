@@ -8,7 +8,7 @@ import type { TrafficRecord } from '../../src/services/traffic-log/contract.ts'
 import { createRows } from '../../src/services/traffic-log/rows.ts'
 import { dayMs, makeDays } from '../../src/services/traffic-log/store/partitions.ts'
 import { copyRecords } from '../../src/services/traffic-log/store/records.ts'
-import { cpuSeconds, treeOf } from '../../test/harness/processes.ts'
+import { cpuSeconds, processTree } from '../../test/harness/processes.ts'
 import { freshDirectory, removeDirectory } from '../platform.ts'
 import { type Figure, median } from '../report.ts'
 
@@ -94,7 +94,7 @@ async function costOf(db: Db, server: number, write: Write): Promise<Cost> {
   const batches = Array.from({ length: writes }, () => Array.from({ length: perWrite }, (_, n) => aRecord(n)))
   await Promise.all(batches.splice(0, 2).map((batch) => write(db, batch)))
   const number = batches.length * perWrite
-  const serverTime = () => treeOf(server).reduce((sum, pid) => sum + cpuSeconds(pid), 0)
+  const serverTime = () => processTree(server).reduce((sum, pid) => sum + cpuSeconds(pid), 0)
   const [ours, theirs] = [process.cpuUsage(), serverTime()]
   const writer = async () => {
     for (let batch = batches.shift(); batch; batch = batches.shift()) await write(db, batch)

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { administrationOf, freshDatabase, throwAwayDirectory } from '../../test/harness/database.ts'
-import { databaseUrl } from '../../test/harness/own-database.ts'
+import { administrationOf, freshDatabase, temporaryDirectory } from '../../test/harness/database.ts'
+import { databaseUrl } from '../../test/harness/postgres-server.ts'
 import { loadConfig } from '../config.ts'
 import type { ConnectionOptions } from '../kernel/db.ts'
 import { createLog } from '../kernel/log.ts'
 import { examine } from './doctor.ts'
 
 async function findingsWith(connection: ConnectionOptions) {
-  const config = loadConfig({ WAYPOST_DATA: throwAwayDirectory(), WAYPOST_DATABASE_URL: await databaseUrl(connection) })
+  const config = loadConfig({ WAYPOST_DATA: temporaryDirectory(), WAYPOST_DATABASE_URL: await databaseUrl(connection) })
   const log = await createLog({ level: 'silent', format: 'json' })
   return await Array.fromAsync(examine(config, log))
 }

@@ -29,7 +29,7 @@ const version5 = (clientId: string): IClientOptions => ({
   properties: { sessionExpiryInterval: 3600 },
 })
 
-type Place = Awaited<ReturnType<typeof one.aPlace>>
+type Place = Awaited<ReturnType<typeof one.aProvisionedEndpoint>>
 const topicOf = ({ prefix }: Place) => `${prefix}/command/reboot/status`
 const payloadOf = (payload: unknown) => ({ ...push, payload })
 
@@ -49,7 +49,7 @@ async function leave(device: TestDevice, { endpointId }: Place, { db } = one.hou
 
 /** A place whose device is away, with a message in its session. */
 async function aSleeper(open: () => Promise<TestDevice>) {
-  const place = await one.aPlace()
+  const place = await one.aProvisionedEndpoint()
   const device = await open()
   await subscribeTo(device, place)
   await leave(device, place)
@@ -73,29 +73,29 @@ for (const [protocol, open] of protocols)
       const place = await aSleeper(() => open(clientId))
       const intruder = await open(clientId)
       assert.ok(intruder.sessionPresent)
-      await intruder.hearsNothing()
+      await intruder.receivesNothing()
       assert.ok(!one.gateway.isConnected(place.endpointId))
       // It presents an endpoint of its own, and subscribes to everything.
-      const own = await one.aPlace()
+      const own = await one.aProvisionedEndpoint()
       await intruder.publish(`${own.prefix}/json`, '1')
       await intruder.client.subscribeAsync('#', { qos: 1 })
-      await intruder.hearsNothing()
+      await intruder.receivesNothing()
       await leave(intruder, own)
 
       const victim = await open(clientId)
-      await victim.hearsNothing(50)
+      await victim.receivesNothing(50)
       await presentTo(victim, place)
-      assert.deepEqual((await victim.hears(topicOf(place))).json, push.payload)
+      assert.deepEqual((await victim.receives(topicOf(place))).json, push.payload)
       await eventually(() => assert.ok(one.gateway.isConnected(place.endpointId)))
       assert.equal(await one.gateway.send(place.endpointId, payloadOf('live')), 'delivered')
-      assert.equal((await victim.hears(topicOf(place))).json, 'live')
-      await victim.hearsNothing(50)
+      assert.equal((await victim.receives(topicOf(place))).json, 'live')
+      await victim.receivesNothing(50)
       await victim.end()
     })
 
 test('of several endpoints in a session only those are served whose tokens were presented', async () => {
   const clientId = aName()
-  const places = [await one.aPlace(), await one.aPlace(), await one.aPlace()]
+  const places = [await one.aProvisionedEndpoint(), await one.aProvisionedEndpoint(), await one.aProvisionedEndpoint()]
   const hub = await one.device(version4(clientId))
   for (const place of places) await subscribeTo(hub, place)
   await leave(hub, places[0]!)
@@ -105,8 +105,8 @@ test('of several endpoints in a session only those are served whose tokens were 
   const again = await one.device(version4(clientId))
   for (const place of places.slice(0, 2)) {
     await again.publish(`${place.prefix}/json`, '1')
-    for (const n of [1, 2]) assert.equal((await again.hears(topicOf(place))).json, n)
-    await again.hearsNothing(50)
+    for (const n of [1, 2]) assert.equal((await again.receives(topicOf(place))).json, n)
+    await again.receivesNothing(50)
   }
   assert.ok(!one.gateway.isConnected(places[2]!.endpointId))
   await again.end()
@@ -118,12 +118,12 @@ test('pushes to an endpoint that was not presented wait, although the session th
   const intruder = await one.device(version4(clientId))
   await intruder.client.subscribeAsync('#', { qos: 1 })
   for (const from of [one, two]) assert.equal(await from.gateway.send(place.endpointId, payloadOf('next')), 'queued')
-  await intruder.hearsNothing()
+  await intruder.receivesNothing()
   // The intruder wants nothing of the session, but its name is the same.
   const clean = await one.device({ ...version4(clientId), clean: true })
   await clean.client.subscribeAsync('#', { qos: 1 })
   for (const from of [one, two]) assert.equal(await from.gateway.send(place.endpointId, push), 'offline')
-  await clean.hearsNothing()
+  await clean.receivesNothing()
   await clean.end()
 })
 
@@ -136,12 +136,12 @@ const request = (topic: string, messageId: number, qos: 1 | 2 = 2) =>
 
 test('messages in flight are sent again, under their packet ids, only to who presents the token', async () => {
   const clientId = aName()
-  const { prefix, endpointId } = await one.aPlace()
+  const { prefix, endpointId } = await one.aProvisionedEndpoint()
   const mine = { clientId, clean: false }
   const victim = await connected(port, mine)
   await subscribe(victim, `${prefix}/#`, 1)
   await eventually(() => assert.ok(one.gateway.isConnected(endpointId)))
-  await one.gateway.handOver(endpointId, push)
+  await one.gateway.startSend(endpointId, push)
   const unacknowledged = await victim.next('publish')
   victim.send(request(`${prefix}/json/7`, 1), request(`${prefix}/json/8`, 2))
   const answers: { messageId?: number | undefined; topic: string }[] = []
@@ -162,10 +162,10 @@ test('messages in flight are sent again, under their packet ids, only to who pre
     assert.equal((await intruder.next('pubrel')).messageId, messageId)
     intruder.send({ cmd: 'pubcomp', messageId })
   }
-  const own = await one.aPlace()
+  const own = await one.aProvisionedEndpoint()
   await subscribe(intruder, `${own.prefix}/#`, 1)
   await eventually(() => assert.ok(one.gateway.isConnected(own.endpointId)))
-  await one.gateway.handOver(own.endpointId, push)
+  await one.gateway.startSend(own.endpointId, push)
   const fresh = await intruder.next('publish')
   assert.equal(fresh.topic, topicOf(own))
   const taken = [unacknowledged, half!, unseen!].map(({ messageId }) => messageId)
@@ -197,12 +197,12 @@ test('messages in flight are sent again, under their packet ids, only to who pre
 
 test('a session that an intruder takes to another process tells it nothing there either', async () => {
   const clientId = aName()
-  const place = await one.aPlace()
+  const place = await one.aProvisionedEndpoint()
   const victim = await one.device(version5(clientId))
   await subscribeTo(victim, place)
   victim.client.handleMessage = () => {}
-  await one.gateway.handOver(place.endpointId, payloadOf('in flight'))
-  await victim.hears(topicOf(place))
+  await one.gateway.startSend(place.endpointId, payloadOf('in flight'))
+  await victim.receives(topicOf(place))
 
   const intruder = await two.device(version5(clientId))
   assert.ok(intruder.sessionPresent)
@@ -212,15 +212,15 @@ test('a session that an intruder takes to another process tells it nothing there
     assert.equal(row?.nodeId, null)
   })
   for (const from of [one, two]) assert.equal(await from.gateway.send(place.endpointId, payloadOf('later')), 'queued')
-  await intruder.hearsNothing()
+  await intruder.receivesNothing()
   assert.ok(!two.gateway.isConnected(place.endpointId))
 
   const back = await one.device(version5(clientId))
   await intruder.closed()
-  await back.hearsNothing(50)
+  await back.receivesNothing(50)
   await back.publish(`${place.prefix}/json`, '1')
   for (const expected of ['in flight', 'later', 'later'])
-    assert.equal((await back.hears(topicOf(place))).json, expected)
+    assert.equal((await back.receives(topicOf(place))).json, expected)
   await back.end()
 })
 
@@ -232,14 +232,14 @@ test('a client with credentials gets what waits at once, as its credentials are 
   const anonymous = await one.device(version4(clientId))
   assert.ok(!anonymous.sessionPresent)
   const again = await open()
-  assert.deepEqual((await again.hears(topicOf(place))).json, push.payload)
+  assert.deepEqual((await again.receives(topicOf(place))).json, push.payload)
   await eventually(() => assert.ok(one.gateway.isConnected(place.endpointId)))
   await again.end()
 })
 
 test('an error about a token that nobody knows is not sent to the next connection', async () => {
   const clientId = aName()
-  const { version, prefix } = await one.aPlace()
+  const { version, prefix } = await one.aProvisionedEndpoint()
   const victim = await connected(port, { clientId, clean: false })
   victim.send(request(`kp1/${version}/test/mistyped/json`, 1, 1), request(`${prefix}/nothing/1`, 2, 1))
   while ((await victim.next('publish').catch(() => undefined))?.topic !== `${prefix}/nothing/1/status`);
@@ -264,7 +264,7 @@ test('UNSUBSCRIBE does not tell an anonymous client which tokens a session has s
 
 test('packet ids of QoS 2 that one client has used on a session do not swallow the messages of another', async () => {
   const clientId = aName()
-  const [theirs, mine] = [await one.aPlace(), await one.aPlace()]
+  const [theirs, mine] = [await one.aProvisionedEndpoint(), await one.aProvisionedEndpoint()]
   const intruder = await connected(port, { clientId, clean: false })
   for (const topic of [`${theirs.prefix}/json`, `kp1/${theirs.version}/test/guess/json`, 'elsewhere'])
     for (const messageId of [1, 2]) {
@@ -274,12 +274,12 @@ test('packet ids of QoS 2 that one client has used on a session do not swallow t
   intruder.cut()
   const victim = await connected(port, { clientId, clean: false })
   assert.equal(victim.connack.sessionPresent, true)
-  const before = one.test.notes.length
+  const before = one.test.messages.length
   for (const dup of [false, true]) {
     victim.send({ ...request(`${mine.prefix}/json`, 1), dup })
     while ((await victim.next()).cmd !== 'pubrec');
   }
-  const noted = one.test.notes.slice(before).map(({ endpoint }) => endpoint.endpointId)
+  const noted = one.test.messages.slice(before).map(({ endpoint }) => endpoint.endpointId)
   assert.deepEqual(noted, [mine.endpointId])
   victim.cut()
 })
@@ -287,7 +287,7 @@ test('packet ids of QoS 2 that one client has used on a session do not swallow t
 test('messages that wait for a token count in the bound of the session and do not wait for ever', async () => {
   const gate = await openGateway({ environment: { ...environment, WAYPOST_MQTT_QUEUED_MESSAGES: '3' } })
   const clientId = aName()
-  const [place, own] = [await gate.aPlace(), await gate.aPlace()]
+  const [place, own] = [await gate.aProvisionedEndpoint(), await gate.aProvisionedEndpoint()]
   const victim = await gate.device(version4(clientId))
   for (const { prefix } of [place, own]) await victim.client.subscribeAsync(`${prefix}/#`, { qos: 1 })
   for (const { endpointId } of [place, own]) await eventually(() => assert.ok(gate.gateway.isConnected(endpointId)))
@@ -299,7 +299,7 @@ test('messages that wait for a token count in the bound of the session and do no
   // The rest of the session is full with them, whatever else the connection represents.
   await intruder.publish(`${own.prefix}/json`, '1')
   assert.equal(await gate.gateway.send(own.endpointId, push), 'offline')
-  await intruder.hearsNothing(50)
+  await intruder.receivesNothing(50)
   await intruder.end()
 
   const { db, now } = gate.house.kit

@@ -144,7 +144,7 @@ describe('over sockets', async () => {
 
   test('strangers make room for new devices, and are told why', async () => {
     const [raw, silent] = [await rawClient(port), await connected(port, { clientId: 'silent', protocolVersion: 5 })]
-    const [first, second] = [await gate.aPlace(), await gate.aPlace()]
+    const [first, second] = [await gate.aProvisionedEndpoint(), await gate.aProvisionedEndpoint()]
     const devices = [await gate.device(), await gate.device(login)]
     await devices[0]!.publish(`${first.prefix}/json`, '1')
     for (const gone of [raw, silent]) {

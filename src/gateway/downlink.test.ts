@@ -7,7 +7,7 @@ import { Register } from '../services/register/contract.ts'
 import { EndpointsConnected, EndpointsDisconnected } from './events.ts'
 
 const gate = await openGateway()
-const { house, device, aPlace, gateway, metadataOf, test: extension } = gate
+const { house, device, aProvisionedEndpoint, gateway, metadataOf, test: extension } = gate
 const told: string[] = []
 house.kit.bus.hear(EndpointsConnected, ({ endpointIds }) => told.push(...endpointIds.map((id) => `${id} connected`)))
 house.kit.bus.hear(EndpointsDisconnected, ({ endpointIds }) => told.push(...endpointIds.map((id) => `${id} gone`)))
@@ -17,41 +17,41 @@ const toldOf = (endpointId: string) =>
 const push = { extension: 'test', resourcePath: '/command/reboot', payload: [{ id: 1 }] }
 
 test('a push needs no subscription, comes once, and with the QoS that was granted', async () => {
-  const { prefix, endpointId } = await aPlace()
+  const { prefix, endpointId } = await aProvisionedEndpoint()
   assert.equal(await gateway.send(endpointId, push), 'offline')
   const sensor = await device()
   await sensor.publish(`${prefix}/json`, '1')
   assert.equal(await gateway.send(endpointId, push), 'delivered')
-  const first = await sensor.hears(`${prefix}/command/reboot/status`)
+  const first = await sensor.receives(`${prefix}/command/reboot/status`)
   assert.deepEqual([first.json, first.qos], [[{ id: 1 }], 0])
   for (const filter of [`${prefix}/#`, '#', `${prefix}/command/+/status`])
     await sensor.client.subscribeAsync(filter, { qos: 2 })
   assert.equal(await gateway.send(endpointId, push), 'delivered')
-  assert.equal((await sensor.hears(`${prefix}/command/reboot/status`)).qos, 1)
-  await sensor.hearsNothing()
+  assert.equal((await sensor.receives(`${prefix}/command/reboot/status`)).qos, 1)
+  await sensor.receivesNothing()
   await sensor.client.unsubscribeAsync([`${prefix}/#`, '#', `${prefix}/command/+/status`])
   await gateway.send(endpointId, push)
-  assert.equal((await sensor.hears(`${prefix}/command/reboot/status`)).qos, 0)
+  assert.equal((await sensor.receives(`${prefix}/command/reboot/status`)).qos, 0)
   await sensor.end()
   await eventually(async () => assert.equal(await gateway.send(endpointId, push), 'offline'))
 })
 
 test('a subscription binds an endpoint that has no connection, a message moves it', async () => {
-  const { prefix, endpointId } = await aPlace()
+  const { prefix, endpointId } = await aProvisionedEndpoint()
   const listener = await device()
   await listener.client.subscribeAsync(`${prefix}/command/+/status`)
   await eventually(() => assert.ok(gateway.isConnected(endpointId)))
   const second = await device()
   await second.client.subscribeAsync(`${prefix}/command/+/status`)
   await gateway.send(endpointId, push)
-  await listener.hears(`${prefix}/command/reboot/status`)
-  await second.hearsNothing(50)
+  await listener.receives(`${prefix}/command/reboot/status`)
+  await second.receivesNothing(50)
 
   await second.publish(`${prefix}/json/1`, '1')
-  await second.hears(`${prefix}/json/1/status`)
+  await second.receives(`${prefix}/json/1/status`)
   await gateway.send(endpointId, push)
-  await second.hears(`${prefix}/command/reboot/status`)
-  await listener.hearsNothing(50)
+  await second.receives(`${prefix}/command/reboot/status`)
+  await listener.receivesNothing(50)
   assert.ok(listener.client.connected)
   await listener.end()
   assert.ok(gateway.isConnected(endpointId))
@@ -61,13 +61,13 @@ test('a subscription binds an endpoint that has no connection, a message moves i
 })
 
 test('what waits is sent when an endpoint connects', async () => {
-  const { prefix } = await aPlace()
+  const { prefix } = await aProvisionedEndpoint()
   extension.pushes = [push]
   try {
     for (let i = 0; i < 2; i++) {
       const sensor = await device()
       await sensor.publish(`${prefix}/json`, '1')
-      await sensor.hears(`${prefix}/command/reboot/status`)
+      await sensor.receives(`${prefix}/command/reboot/status`)
       await sensor.end()
     }
   } finally {
@@ -76,7 +76,7 @@ test('what waits is sent when an endpoint connects', async () => {
 })
 
 test('the register knows who is connected, and since when', async () => {
-  const { prefix, endpointId } = await aPlace()
+  const { prefix, endpointId } = await aProvisionedEndpoint()
   assert.deepEqual(await metadataOf(endpointId), {})
   const sensor = await device()
   await sensor.publish(`${prefix}/json`, '1')
@@ -96,7 +96,7 @@ test('the register knows who is connected, and since when', async () => {
 test('a persistent session is kept for its client over a restart of the platform, and pushes wait in it', async () => {
   const options = { connection: await freshDatabase(), environment: { WAYPOST_MASTER_KEY: 'k'.repeat(40) } }
   const before = await openGateway(options)
-  const { prefix, endpointId } = await before.aPlace()
+  const { prefix, endpointId } = await before.aProvisionedEndpoint()
   const session = { clientId: 'keeper', clean: false }
   const sensor = await before.device(session)
   await sensor.client.subscribeAsync(`${prefix}/command/+/status`, { qos: 1 })
@@ -114,18 +114,18 @@ test('a persistent session is kept for its client over a restart of the platform
   const again = await after.device(session)
   // Over MQTT nobody knows who an anonymous client is before it presents a token again (document 5, 10.2).
   await again.client.subscribeAsync(`${prefix}/command/+/status`, { qos: 1 })
-  assert.deepEqual((await again.hears(`${prefix}/command/reboot/status`)).json, [{ id: 1 }])
-  assert.equal((await again.hears(`${prefix}/command/reboot/status`)).json, 'second')
+  assert.deepEqual((await again.receives(`${prefix}/command/reboot/status`)).json, [{ id: 1 }])
+  assert.equal((await again.receives(`${prefix}/command/reboot/status`)).json, 'second')
   await eventually(() => assert.ok(after.gateway.isConnected(endpointId)))
   assert.equal(await after.gateway.send(endpointId, push), 'delivered')
-  assert.equal((await again.hears(`${prefix}/command/reboot/status`)).qos, 1)
+  assert.equal((await again.receives(`${prefix}/command/reboot/status`)).qos, 1)
   await again.end()
   await after.setTokenStatus(endpointId, 'Revoked')
   await eventually(async () => assert.equal(await after.gateway.send(endpointId, push), 'offline'))
 })
 
 test('endpoints that a dead node left behind are reported as disconnected', async () => {
-  const { endpointId, app, version } = await aPlace()
+  const { endpointId, app, version } = await aProvisionedEndpoint()
   const { db } = house.kit
   await house
     .ask(Register)

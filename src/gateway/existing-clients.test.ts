@@ -6,7 +6,7 @@ import { openGateway } from '../../test/harness/gateway.ts'
 import { connected, connectPacket, rawClient } from '../../test/harness/mqtt-raw.ts'
 
 const gate = await openGateway()
-const { aPlace, gateway, test: extension } = gate
+const { aProvisionedEndpoint, gateway, test: extension } = gate
 const port = Number(new URL(gate.mqttUrl).port)
 const publish = (topic: string, payload = '{}', messageId = 1) => ({
   cmd: 'publish' as const,
@@ -20,7 +20,7 @@ const publish = (topic: string, payload = '{}', messageId = 1) => ({
 const push = (text: string) => ({ extension: 'test', resourcePath: '/command/blink', payload: [text] })
 
 test('without a client id, with a message before CONNACK, and never a subscription: it is answered and pushed to', async () => {
-  const { prefix, endpointId } = await aPlace()
+  const { prefix, endpointId } = await aProvisionedEndpoint()
   const device = await rawClient(port)
   device.send(connectPacket({ clientId: '' }), publish(`${prefix}/json/0`))
   assert.equal((await device.next('connack')).returnCode, 0)
@@ -33,19 +33,19 @@ test('without a client id, with a message before CONNACK, and never a subscripti
 })
 
 test('all in one breath, and gone: what was said is stored', async () => {
-  const { prefix, endpointId } = await aPlace()
+  const { prefix, endpointId } = await aProvisionedEndpoint()
   const device = await rawClient(port)
   device.send(connectPacket({ clientId: '' }), publish(`${prefix}/json`, 'last words'), { cmd: 'disconnect' })
   await device.closed()
   await eventually(() =>
     assert.ok(
-      extension.notes.some(({ endpoint, text }) => endpoint.endpointId === endpointId && text === 'last words'),
+      extension.messages.some(({ endpoint, text }) => endpoint.endpointId === endpointId && text === 'last words'),
     ),
   )
 })
 
 test('many with the client id "counter": the last one has the session, and each endpoint its last connection', async () => {
-  const [one, two] = [await aPlace(), await aPlace()]
+  const [one, two] = [await aProvisionedEndpoint(), await aProvisionedEndpoint()]
   const first = await connected(port, { clientId: 'counter' })
   first.send(publish(`${one.prefix}/json`))
   await first.next('puback')

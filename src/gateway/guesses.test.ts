@@ -17,7 +17,9 @@ const post = async ({ httpUrl }: Gate, topic: string) =>
 
 test('who speaks for an endpoint cannot try out tokens of others, and locks nobody out who was right before', async () => {
   const gate = await open()
-  const [own, neighbour, overHttp, late] = await Promise.all(Array.from({ length: 4 }, () => gate.aPlace()))
+  const [own, neighbour, overHttp, late] = await Promise.all(
+    Array.from({ length: 4 }, () => gate.aProvisionedEndpoint()),
+  )
   const sensor = await gate.device()
   await sensor.publish(`${own!.prefix}/json`)
   const other = await gate.device()
@@ -27,23 +29,23 @@ test('who speaks for an endpoint cannot try out tokens of others, and locks nobo
 
   await Promise.all(Array.from({ length: 120 }, (_, index) => sensor.publish(`${own!.prefix}${index}/json`)))
   await sensor.publish(`${late!.prefix}/json/1`)
-  assert.equal((await sensor.hears(`${late!.prefix}/json/1/error`)).json.statusCode, 429)
+  assert.equal((await sensor.receives(`${late!.prefix}/json/1/error`)).json.statusCode, 429)
   assert.equal(await post(gate, `${late!.prefix}/json`), 429)
   const stranger = await gate.device()
   stranger.publish(`${late!.prefix}/json`).catch(() => {})
   await stranger.closed()
 
   await sensor.publish(`${own!.prefix}/json/2`)
-  await sensor.hears(`${own!.prefix}/json/2/status`)
+  await sensor.receives(`${own!.prefix}/json/2/status`)
   assert.equal(await post(gate, `${overHttp!.prefix}/json`), 200)
   const again = await gate.device()
   await again.publish(`${neighbour!.prefix}/json/3`)
-  await again.hears(`${neighbour!.prefix}/json/3/status`)
+  await again.receives(`${neighbour!.prefix}/json/3/status`)
 })
 
 test('subscriptions are guesses too', async () => {
   const gate = await open()
-  const { prefix } = await gate.aPlace()
+  const { prefix } = await gate.aProvisionedEndpoint()
   const client = await connected(portOf(gate.mqttUrl))
   const subscriptions = Array.from({ length: 120 }, (_, index) => ({
     topic: `${prefix}${index}/json`,
@@ -56,7 +58,7 @@ test('subscriptions are guesses too', async () => {
 
 test('a device that repeats an old token or password does not lock its neighbours out', async () => {
   const gate = await open()
-  const { prefix } = await gate.aPlace()
+  const { prefix } = await gate.aProvisionedEndpoint()
   for (let i = 0; i < 120; i++) assert.equal(await post(gate, `${prefix}old/json`), 401)
   assert.equal(await post(gate, `${prefix}/json`), 200)
 
@@ -72,7 +74,7 @@ test('a device that repeats an old token or password does not lock its neighbour
 
 test('who subscribes faster than endpoints can be looked up is read more slowly', async () => {
   const gate = await open()
-  const { prefix } = await gate.aPlace()
+  const { prefix } = await gate.aProvisionedEndpoint()
   const packets = Array.from({ length: 40 }, (_, packet) =>
     Array.from({ length: 100 }, (_, index) => `${prefix}${packet}-${index}/json`),
   ).flatMap((filters, packet) => [
@@ -97,7 +99,7 @@ test('who subscribes faster than endpoints can be looked up is read more slowly'
 
 test('a refusal never shows a token, also where the topic only slipped', async () => {
   const gate = await open()
-  const { version, token } = await gate.aPlace()
+  const { version, token } = await gate.aProvisionedEndpoint()
   const sensor = await gate.device({ clientId: 'slipped' })
   for (const topic of [`${token}/json`, `/kp1/${version}/test/${token}/json`, `KP1/${version}/test/${token}/json`])
     await sensor.publish(topic)
@@ -129,7 +131,7 @@ const [attacker, victim] = ['198.51.100.66', '192.0.2.1']
 
 test('HTTP behind a proxy: forged entries neither evade the lock of an address nor lock another', async () => {
   const gate = await behindAProxy()
-  const { prefix } = await gate.aPlace()
+  const { prefix } = await gate.aProvisionedEndpoint()
   const send = async (topic: string, forwarded: string) =>
     (
       await fetch(`${gate.httpUrl}/${topic}`, {

@@ -4,10 +4,10 @@ import { METHODS, request } from 'node:http'
 import { connect } from 'node:net'
 import { test } from 'node:test'
 import { aDevice } from '../../test/harness/device.ts'
-import { aNotingExtension, openGateway } from '../../test/harness/gateway.ts'
+import { openGateway, recordingExtension } from '../../test/harness/gateway.ts'
 import { Forbidden, InvalidRequest, Unavailable } from '../kernel/errors.ts'
 
-const replying = aNotingExtension('replying')
+const replying = recordingExtension('replying')
 replying.receive = async ({ resourcePath, payload, requestId }) => {
   if (resourcePath === '/fails-400') throw InvalidRequest({ problem: 'not like this' })
   if (resourcePath === '/fails-403') throw Forbidden({ scope: 'write', resource: 'a key' })
@@ -15,14 +15,14 @@ replying.receive = async ({ resourcePath, payload, requestId }) => {
   if (resourcePath === '/fails-503') throw Unavailable()
   return { payload: { echo: payload.toString(), requestId } }
 }
-const reading = aNotingExtension('reading')
+const reading = recordingExtension('reading')
 reading.receive = replying.receive
 reading.readsRequestId = true
 const gate = await openGateway({
   doors: [replying, reading],
   environment: { WAYPOST_LOG_LEVEL: 'fatal', WAYPOST_LOGIN_ATTEMPTS_PER_ADDRESS: '10' },
 })
-const { httpUrl, aPlace, admin, test: extension } = gate
+const { httpUrl, aProvisionedEndpoint, admin, test: extension } = gate
 
 async function post(path: string, body: string | Buffer = '', headers: Record<string, string> = {}) {
   const response = await fetch(`${httpUrl}/${path}`, { method: 'POST', body: body as never, headers })
@@ -31,18 +31,18 @@ async function post(path: string, body: string | Buffer = '', headers: Record<st
 }
 
 test('POST is a message, whatever its Content-Type says, and the answer is exactly 200', async () => {
-  const { prefix, version, token, endpointId } = await aPlace()
+  const { prefix, version, token, endpointId } = await aProvisionedEndpoint()
   for (const root of ['', 'kpc/'])
     for (const contentType of ['application/json', 'application/x-www-form-urlencoded', 'text/plain', 'nonsense', ''])
       for (const rest of ['/json', '/json/42']) {
         const answer = await post(`${root}${prefix}${rest}`, '{"a":1}', { 'content-type': contentType })
         assert.deepEqual([answer.status, answer.text], [200, ''])
-        const { endpoint, ...note } = extension.notes.at(-1)!
+        const { endpoint, ...note } = extension.messages.at(-1)!
         assert.deepEqual(note, { resourcePath: '/json', requestId: undefined, text: '{"a":1}' })
         assert.equal(endpoint.endpointId, endpointId)
       }
   assert.equal((await post(`${prefix}/json`)).status, 200)
-  assert.equal(extension.notes.at(-1)!.text, '')
+  assert.equal(extension.messages.at(-1)!.text, '')
   const answer = await post(`kp1/${version}/replying/${token}/get/7?ignored=1`, 'x')
   assert.deepEqual(answer.json, { echo: 'x' })
   assert.match(answer.headers.get('content-type')!, /^application\/json/)
@@ -50,7 +50,7 @@ test('POST is a message, whatever its Content-Type says, and the answer is exact
 })
 
 test('slashes are significant, escapes are not', async () => {
-  const { prefix } = await aPlace()
+  const { prefix } = await aProvisionedEndpoint()
   for (const [rest, path] of [
     ['/json/', '/json/'],
     ['/json//a', '/json//a'],
@@ -59,12 +59,12 @@ test('slashes are significant, escapes are not', async () => {
     ['/a%20b', '/a b'],
   ]) {
     assert.equal((await post(`${prefix}${rest}`)).status, 200, rest)
-    assert.equal(extension.notes.at(-1)!.resourcePath, path)
+    assert.equal(extension.messages.at(-1)!.resourcePath, path)
   }
 })
 
 test('errors have the status and say why in the words of the protocol', async () => {
-  const { prefix, version, token, app } = await aPlace()
+  const { prefix, version, token, app } = await aProvisionedEndpoint()
   const speaks = `kp1/${version}/replying/${token}`
   const cases: [string, number][] = [
     [`${speaks}/fails-400`, 400],
@@ -93,7 +93,7 @@ test('errors have the status and say why in the words of the protocol', async ()
 })
 
 test('control characters are refused, as over MQTT', async () => {
-  const { prefix, endpointId } = await aPlace()
+  const { prefix, endpointId } = await aProvisionedEndpoint()
   for (const code of ['%00', '%01', '%09', '%0a', '%0D', '%1f', '%7F', '%C2%80', '%c2%9f']) {
     for (const path of [`${prefix}/a${code}b`, `kpc/${prefix}${code}/json`, `${prefix}/json/1${code}`]) {
       const answer = await post(path, '{}')
@@ -101,12 +101,12 @@ test('control characters are refused, as over MQTT', async () => {
       assert.equal(answer.json.statusCode, 400)
     }
   }
-  assert.equal(extension.notes.filter(({ endpoint }) => endpoint.endpointId === endpointId).length, 0)
+  assert.equal(extension.messages.filter(({ endpoint }) => endpoint.endpointId === endpointId).length, 0)
   for (const fine of ['%20', '%C2%A0', '%e2%82%ac']) assert.equal((await post(`${prefix}/a${fine}b`)).status, 200, fine)
 })
 
 test('other methods are 405', async () => {
-  const { prefix, endpointId } = await aPlace()
+  const { prefix, endpointId } = await aProvisionedEndpoint()
   const ask = (path: string, method: string, body = '') =>
     new Promise<{ status: number | undefined; allow: string | undefined; text: string }>((resolve, reject) => {
       const sent = request(`${httpUrl}/${path}`, { method }, (response) => {
@@ -125,7 +125,7 @@ test('other methods are 405', async () => {
       assert.deepEqual([status, allow], [405, 'POST'], `${method} ${path}`)
       if (method !== 'HEAD') assert.equal(JSON.parse(text).statusCode, 405, method)
     }
-  assert.equal(extension.notes.filter(({ endpoint }) => endpoint.endpointId === endpointId).length, 0)
+  assert.equal(extension.messages.filter(({ endpoint }) => endpoint.endpointId === endpointId).length, 0)
   // Nowhere else does anybody hear of methods that nobody has.
   assert.equal((await ask('api/v1/applications', 'PROPFIND')).status, 404)
   assert.equal((await ask('elsewhere', 'MKCOL')).status, 404)
@@ -144,7 +144,7 @@ test('a version may not use every extension, and an endpoint follows its version
 
 test('more bytes than a tenant may send are refused with the time to wait, and other tenants are not concerned', async () => {
   const slow = await openGateway({ environment: { WAYPOST_DEVICE_BYTES_PER_TENANT: '10000' } })
-  const [mine, others] = [await slow.aPlace(), await slow.aPlace(slow.other)]
+  const [mine, others] = [await slow.aProvisionedEndpoint(), await slow.aProvisionedEndpoint(slow.other)]
   const post = (prefix: string, bytes: number) =>
     fetch(`${slow.httpUrl}/${prefix}/json`, { method: 'POST', body: 'x'.repeat(bytes) })
   assert.equal((await post(mine.prefix, 100_000)).status, 200, 'one may be larger than a second of bytes')
@@ -152,12 +152,12 @@ test('more bytes than a tenant may send are refused with the time to wait, and o
   assert.equal(refused.status, 429)
   assert.ok(Number(refused.headers.get('retry-after')) >= 5, 'nine seconds are owed')
   assert.equal((await post(others.prefix, 1000)).status, 200)
-  assert.equal(slow.test.notes.length, 2)
+  assert.equal(slow.test.messages.length, 2)
 })
 
 test('too many messages of a tenant are told to come later', async () => {
   const slow = await openGateway({ environment: { WAYPOST_DEVICE_MESSAGES_PER_TENANT: '5' } })
-  const { prefix } = await slow.aPlace()
+  const { prefix } = await slow.aProvisionedEndpoint()
   const post = () => fetch(`${slow.httpUrl}/${prefix}/json`, { method: 'POST' })
   const statuses = [(await post()).status]
   // At once, so that they are there within a second on a slow machine too.
@@ -169,7 +169,7 @@ test('too many messages of a tenant are told to come later', async () => {
 })
 
 test('MQTT over WebSocket at /mqtt and /ws; any other upgrade is 404', async () => {
-  const { prefix } = await aPlace()
+  const { prefix } = await aProvisionedEndpoint()
   for (const [path, options] of [
     ['/mqtt', {}],
     ['/ws', { protocolVersion: 5 }],
@@ -177,8 +177,8 @@ test('MQTT over WebSocket at /mqtt and /ws; any other upgrade is 404', async () 
   ] as const) {
     const sensor = await aDevice(gate.wsUrl + path, options)
     await sensor.publish(`${prefix}/json/1`, Buffer.alloc(200_000, 0x31))
-    await sensor.hears(`${prefix}/json/1/status`)
-    assert.equal(extension.notes.at(-1)!.text.length, 200_000)
+    await sensor.receives(`${prefix}/json/1/status`)
+    assert.equal(extension.messages.at(-1)!.text.length, 200_000)
     await sensor.end()
   }
   const upgrade = (path: string, protocol: string) =>
@@ -224,7 +224,7 @@ test('pings over WebSocket are answered, but not piled up for who does not read'
 })
 
 test('who tries out tokens is not listened to for a while', async () => {
-  const { prefix } = await aPlace()
+  const { prefix } = await aProvisionedEndpoint()
   const statuses = new Set<number>()
   for (let i = 0; i < 110; i++) statuses.add((await post(`${prefix}${i}/json`)).status)
   assert.deepEqual([...statuses], [401, 429])

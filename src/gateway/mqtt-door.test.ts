@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { connect as connectSocket } from 'node:net'
 import { test } from 'node:test'
 import { eventually } from '../../test/harness/eventually.ts'
-import { aNotingExtension, openGateway } from '../../test/harness/gateway.ts'
+import { openGateway, recordingExtension } from '../../test/harness/gateway.ts'
 import type { Extension } from '../kernel/device.ts'
 import { InvalidRequest } from '../kernel/errors.ts'
 
-const second = aNotingExtension('second')
-const replying = aNotingExtension('replying')
+const second = recordingExtension('second')
+const replying = recordingExtension('replying')
 replying.receive = async ({ resourcePath, payload }) => {
   if (resourcePath === '/fails') throw InvalidRequest({ problem: 'not like this' })
   if (resourcePath === '/breaks') throw new Error('a secret detail')
@@ -23,17 +23,17 @@ const atOnce = (name: string, unrecorded: boolean): Extension => ({
   },
 })
 const gate = await openGateway({
-  doors: [second, aNotingExtension('dcx'), replying, atOnce('at-once', false), atOnce('at-once-unrecorded', true)],
+  doors: [second, recordingExtension('dcx'), replying, atOnce('at-once', false), atOnce('at-once-unrecorded', true)],
 })
-const { house, device, admin, other, aPlace, anApplication, anEndpoint, test: extension } = gate
+const { house, device, admin, other, aProvisionedEndpoint, anApplication, anEndpoint, test: extension } = gate
 
 test('a first message reaches its extension and is answered', async () => {
-  const { prefix, endpointId, version, app } = await aPlace()
+  const { prefix, endpointId, version, app } = await aProvisionedEndpoint()
   const sensor = await device()
   await sensor.publish(`${prefix}/json/42`, { temperature: 21 })
-  const answer = await sensor.hears(`${prefix}/json/42/status`)
+  const answer = await sensor.receives(`${prefix}/json/42/status`)
   assert.equal(answer.text, '')
-  assert.deepEqual(extension.notes.at(-1), {
+  assert.deepEqual(extension.messages.at(-1), {
     endpoint: { tenantId: 'default', applicationName: app, versionName: version, endpointId },
     resourcePath: '/json',
     requestId: 42,
@@ -42,38 +42,38 @@ test('a first message reaches its extension and is answered', async () => {
 })
 
 test('request id 0 is answered, no request id is not, unless the resource always answers; errors always', async () => {
-  const { version, token, prefix } = await aPlace()
+  const { version, token, prefix } = await aProvisionedEndpoint()
   const sensor = await device()
   await sensor.publish(`${prefix}/json/0`, '1')
-  await sensor.hears(`${prefix}/json/0/status`)
+  await sensor.receives(`${prefix}/json/0/status`)
   await sensor.publish(`${prefix}/json`, '1')
   const speaks = `kp1/${version}/replying/${token}`
   await sensor.publish(`${speaks}/other`, 'x')
-  await sensor.hearsNothing()
+  await sensor.receivesNothing()
   await sensor.publish(`${speaks}/get`, 'x')
-  assert.deepEqual((await sensor.hears(`${speaks}/get/status`)).json, { echo: 'x' })
+  assert.deepEqual((await sensor.receives(`${speaks}/get/status`)).json, { echo: 'x' })
   await sensor.publish(`${speaks}/fails`, 'x')
-  assert.deepEqual((await sensor.hears(`${speaks}/fails/error`)).json, {
+  assert.deepEqual((await sensor.receives(`${speaks}/fails/error`)).json, {
     statusCode: 400,
     reasonPhrase: 'not like this',
   })
   await sensor.publish(`${speaks}/fails/7`, 'x')
-  assert.equal((await sensor.hears(`${speaks}/fails/7/error`)).json.statusCode, 400)
+  assert.equal((await sensor.receives(`${speaks}/fails/7/error`)).json.statusCode, 400)
   await sensor.publish(`${speaks}/breaks`, 'x')
-  const { text } = await sensor.hears(`${speaks}/breaks/error`)
+  const { text } = await sensor.receives(`${speaks}/breaks/error`)
   assert.match(text, /"statusCode":500/)
   assert.doesNotMatch(text, /secret/)
 })
 
 test('an extension that answers without a promise is answered, its errors too', async () => {
-  const { version, token, endpointId } = await aPlace()
+  const { version, token, endpointId } = await aProvisionedEndpoint()
   const sensor = await device({ protocolVersion: 5 })
   for (const name of ['at-once', 'at-once-unrecorded']) {
     const speaks = `kp1/${version}/${name}/${token}`
     await sensor.publish(`${speaks}/get/1`, 'x')
-    assert.deepEqual((await sensor.hears(`${speaks}/get/1/status`)).json, { echo: 'x' })
+    assert.deepEqual((await sensor.receives(`${speaks}/get/1/status`)).json, { echo: 'x' })
     await assert.rejects(sensor.publish(`${speaks}/fails/2`, 'x'), { code: 0x99 })
-    assert.equal((await sensor.hears(`${speaks}/fails/2/error`)).json.statusCode, 400)
+    assert.equal((await sensor.receives(`${speaks}/fails/2/error`)).json.statusCode, 400)
   }
   await eventually(async () => {
     const rows = await house.kit.db.sql`
@@ -88,26 +88,26 @@ test('an extension that answers without a promise is answered, its errors too', 
 
 for (const qos of [0, 1, 2] as const)
   test(`an answer has the QoS of its request: ${qos}`, async () => {
-    const { prefix, endpointId } = await aPlace()
+    const { prefix, endpointId } = await aProvisionedEndpoint()
     const sensor = await device()
     await sensor.publish(`${prefix}/json/1`, '1', { qos })
-    assert.equal((await sensor.hears(`${prefix}/json/1/status`)).qos, qos)
-    assert.equal(extension.notes.filter(({ endpoint }) => endpoint.endpointId === endpointId).length, 1)
+    assert.equal((await sensor.receives(`${prefix}/json/1/status`)).qos, qos)
+    assert.equal(extension.messages.filter(({ endpoint }) => endpoint.endpointId === endpointId).length, 1)
   })
 
 test('messages keep their order, also those that come before anybody knows who speaks', async () => {
-  const { prefix } = await aPlace()
+  const { prefix } = await aProvisionedEndpoint()
   const sensor = await device({ clientId: 'counter' })
-  const before = extension.notes.length
+  const before = extension.messages.length
   await Promise.all(Array.from({ length: 200 }, (_, index) => sensor.publish(`${prefix}/json/${index}`, String(index))))
   assert.deepEqual(
-    extension.notes.slice(before).map(({ text }) => Number(text)),
+    extension.messages.slice(before).map(({ text }) => Number(text)),
     Array.from({ length: 200 }, (_, index) => index),
   )
 })
 
 test('what nobody knows is refused on its error topic and tells nothing', async () => {
-  const { prefix, version, token } = await aPlace()
+  const { prefix, version, token } = await aProvisionedEndpoint()
   const sensor = await device()
   const cases: [string, number][] = [
     [`kp1/nowhere-v1/test/${token}/json/1`, 404],
@@ -121,12 +121,12 @@ test('what nobody knows is refused on its error topic and tells nothing', async 
   ]
   for (const [topic, statusCode] of cases) {
     await sensor.publish(topic, '{}')
-    const { json } = await sensor.hears(`${topic}/error`)
+    const { json } = await sensor.receives(`${topic}/error`)
     assert.equal(json.statusCode, statusCode, topic)
     assert.equal(typeof json.reasonPhrase, 'string')
   }
   await sensor.publish(`${prefix}/json/1`, '1')
-  await sensor.hears(`${prefix}/json/1/status`)
+  await sensor.receives(`${prefix}/json/1/status`)
 })
 
 test('it is no broker: other topics are acknowledged and go nowhere', async () => {
@@ -138,39 +138,42 @@ test('it is no broker: other topics are acknowledged and go nowhere', async () =
   talker.client.on('packetreceive', (packet) => codes.push(packet.cmd === 'puback' && packet.reasonCode))
   await talker.publish('home/kitchen', 'hello')
   assert.deepEqual(codes, [0x10])
-  const { prefix } = await aPlace()
+  const { prefix } = await aProvisionedEndpoint()
   await talker.publish(`${prefix}/json/1`, '1')
-  await talker.hears(`${prefix}/json/1/status`)
-  await talker.hearsNothing()
-  await listener.hearsNothing(0)
+  await talker.receives(`${prefix}/json/1/status`)
+  await talker.receivesNothing()
+  await listener.receivesNothing(0)
 })
 
 test('subscriptions never show what belongs to others, and never double', async () => {
-  const { prefix, version } = await aPlace()
+  const { prefix, version } = await aProvisionedEndpoint()
   const sensor = await device()
   for (const filter of ['#', 'kp1/#', `${prefix}/#`, `kp1/${version}/+/+/json/+/status`])
     await sensor.client.subscribeAsync(filter, { qos: 1 })
   const spy = await device()
   await spy.client.subscribeAsync({ '#': { qos: 1 }, [`kp1/${version}/+/+/#`]: { qos: 1 } })
   await sensor.publish(`${prefix}/json/1`, '1')
-  await sensor.hears(`${prefix}/json/1/status`)
-  await sensor.hearsNothing()
-  await spy.hearsNothing(0)
+  await sensor.receives(`${prefix}/json/1/status`)
+  await sensor.receivesNothing()
+  await spy.receivesNothing(0)
 })
 
 test('MQTT 5: answers carry the correlation data and go to a response topic of the endpoint itself only', async () => {
-  const { prefix } = await aPlace()
-  const foreign = await aPlace()
+  const { prefix } = await aProvisionedEndpoint()
+  const foreign = await aProvisionedEndpoint()
   const sensor = await device({ protocolVersion: 5 })
   const correlationData = Buffer.from('c-1')
   const ask = (responseTopic: string, topic = `${prefix}/json/1`) =>
     sensor.publish(topic, '1', { qos: 1, properties: { responseTopic, correlationData } })
   await ask(`${prefix}/replies`)
-  assert.deepEqual((await sensor.hears(`${prefix}/replies`)).packet.properties?.correlationData, correlationData)
+  assert.deepEqual((await sensor.receives(`${prefix}/replies`)).packet.properties?.correlationData, correlationData)
   await ask(`${prefix}/replies`, `${prefix}/json`)
-  await sensor.hears(`${prefix}/replies`)
+  await sensor.receives(`${prefix}/replies`)
   await ask(`${foreign.prefix}/replies`)
-  assert.deepEqual((await sensor.hears(`${prefix}/json/1/status`)).packet.properties?.correlationData, correlationData)
+  assert.deepEqual(
+    (await sensor.receives(`${prefix}/json/1/status`)).packet.properties?.correlationData,
+    correlationData,
+  )
   await assert.rejects(sensor.publish(`kp1/nowhere/test/x/json`, '1'), { code: 0x90 })
 })
 
@@ -182,8 +185,8 @@ test('an application says which extensions its versions may use', async () => {
     const topic = `kp1/${versionName}/${extensionName}/${token}/json/5`
     await sensor.publish(topic, '1')
     return Promise.race([
-      sensor.hears(`${topic}/status`).then(() => 200),
-      sensor.hears(`${topic}/error`).then(({ json }) => json.statusCode as number),
+      sensor.receives(`${topic}/status`).then(() => 200),
+      sensor.receives(`${topic}/error`).then(({ json }) => json.statusCode as number),
     ])
   }
   assert.equal(await say('second'), 200)
@@ -202,9 +205,9 @@ test('an endpoint follows the version that its device names', async () => {
   const versionOf = async () => (await admin(`GET /epr/api/v1/endpoints/${endpointId}/app-version`)).body.name
   for (const versionName of [`${app}-v1`, `${app}-v2`, `${app}-v2`, `${app}-v1`]) {
     await sensor.publish(`kp1/${versionName}/test/${token}/json/1`, '1')
-    await sensor.hears(`kp1/${versionName}/test/${token}/json/1/status`)
+    await sensor.receives(`kp1/${versionName}/test/${token}/json/1/status`)
     assert.equal(await versionOf(), versionName)
-    assert.equal(extension.notes.at(-1)!.endpoint.versionName, versionName)
+    assert.equal(extension.messages.at(-1)!.endpoint.versionName, versionName)
   }
   await admin(`PUT /epr/api/v1/endpoints/${endpointId}/app-version`, { name: `${app}-v2` })
   assert.equal(await versionOf(), `${app}-v2`)
@@ -218,8 +221,8 @@ test('one connection speaks for fifty endpoints', async () => {
   const hub = await device()
   await Promise.all(endpoints.map(({ token }) => hub.publish(`kp1/${version}/test/${token}/json/1`, token)))
   for (const { token, endpointId } of endpoints) {
-    await hub.hears(`kp1/${version}/test/${token}/json/1/status`)
-    assert.equal(extension.notes.find(({ text }) => text === token)?.endpoint.endpointId, endpointId)
+    await hub.receives(`kp1/${version}/test/${token}/json/1/status`)
+    assert.equal(extension.messages.find(({ text }) => text === token)?.endpoint.endpointId, endpointId)
     assert.ok(gate.gateway.isConnected(endpointId))
   }
   await hub.end()
@@ -234,7 +237,7 @@ test('clients with the same id and different owners leave each other alone', asy
   const first = await as(mine, 'default')
   const stranger = await device({ clientId: 'counter-2' })
   const foreigner = await as(theirs, 'other')
-  await first.hearsNothing(50)
+  await first.receivesNothing(50)
   assert.ok(first.client.connected && stranger.client.connected && foreigner.client.connected)
   const again = await as(mine, 'default')
   await first.closed()
@@ -243,10 +246,10 @@ test('clients with the same id and different owners leave each other alone', asy
 
 test('a client of one tenant does not speak for endpoints of another', async () => {
   const theirs = await gate.aBasicCredential(other)
-  const { prefix } = await aPlace()
+  const { prefix } = await aProvisionedEndpoint()
   const client = await device({ username: `${theirs.username}@other`, password: theirs.password })
   await client.publish(`${prefix}/json/1`, '1')
-  assert.equal((await client.hears(`${prefix}/json/1/error`)).json.statusCode, 401)
+  assert.equal((await client.receives(`${prefix}/json/1/error`)).json.statusCode, 401)
   assert.ok(client.client.connected)
 })
 
@@ -263,15 +266,15 @@ test('wrong credentials are refused', async () => {
 })
 
 test('a last word is heard, also of who has gone before anybody knew who it was', async () => {
-  const { prefix, endpointId } = await aPlace()
+  const { prefix, endpointId } = await aProvisionedEndpoint()
   const sensor = await device()
   await Promise.all([sensor.publish(`${prefix}/json`, 'farewell', { qos: 0 }), sensor.client.endAsync()])
-  await eventually(() => assert.ok(extension.notes.some(({ text }) => text === 'farewell')))
+  await eventually(() => assert.ok(extension.messages.some(({ text }) => text === 'farewell')))
   await eventually(() => assert.ok(!gate.gateway.isConnected(endpointId)))
 })
 
 test('garbage ends a connection and nothing else', async () => {
-  const { prefix } = await aPlace()
+  const { prefix } = await aProvisionedEndpoint()
   const sensor = await device()
   for (const bytes of [
     Buffer.alloc(300, 0xff),
@@ -284,12 +287,12 @@ test('garbage ends a connection and nothing else', async () => {
       socket.on('close', () => resolve())
     })
   await sensor.publish(`${prefix}/json/1`, '1')
-  await sensor.hears(`${prefix}/json/1/status`)
+  await sensor.receives(`${prefix}/json/1/status`)
 })
 
 test('a connection that sends more bytes than it may is read more slowly, and others are not', async () => {
   const slow = await openGateway({ environment: { WAYPOST_DEVICE_BYTES_PER_CONNECTION: '200000' } })
-  const { prefix } = await slow.aPlace()
+  const { prefix } = await slow.aProvisionedEndpoint()
   const [sender, other] = [await slow.device(), await slow.device()]
   const began = performance.now()
   const sent = Array.from({ length: 5 }, () => sender.publish(`${prefix}/json`, Buffer.alloc(100_000, 'x')))
@@ -299,22 +302,22 @@ test('a connection that sends more bytes than it may is read more slowly, and ot
   await Promise.all(sent)
   const seconds = (performance.now() - began) / 1000
   assert.ok(seconds > 0.95, `500,000 bytes in ${seconds} s`)
-  assert.equal(slow.test.notes.length, 6)
+  assert.equal(slow.test.messages.length, 6)
 })
 
 test('who sends more than the rate is read later and loses nothing', async () => {
   const slow = await openGateway({ environment: { WAYPOST_DEVICE_MESSAGES_PER_CONNECTION: '200' } })
-  const { prefix } = await slow.aPlace()
+  const { prefix } = await slow.aProvisionedEndpoint()
   const sensor = await slow.device()
   const started = performance.now()
   await Promise.all(Array.from({ length: 500 }, (_, index) => sensor.publish(`${prefix}/json`, String(index))))
   assert.ok(performance.now() - started > 1200, `${performance.now() - started} ms`)
-  assert.equal(slow.test.notes.length, 500)
+  assert.equal(slow.test.messages.length, 500)
 })
 
 test('who shows neither credentials nor a token that holds is not kept for ever', async () => {
   const strict = await openGateway({ environment: { WAYPOST_MQTT_STRANGER_SECONDS: '1' } })
-  const { prefix } = await strict.aPlace()
+  const { prefix } = await strict.aProvisionedEndpoint()
   const { username, password } = await strict.aBasicCredential()
   const known = await strict.device({ username: `${username}@default`, password })
   const speaker = await strict.device()
@@ -346,14 +349,14 @@ test('who shows neither credentials nor a token that holds is not kept for ever'
   const moved = await strict.device()
   await moved.publish(`${prefix}/json`, '1')
   await speaker.publish(`${prefix}/json/1`, '1')
-  await speaker.hears(`${prefix}/json/1/status`)
+  await speaker.receives(`${prefix}/json/1/status`)
 })
 
 test('traffic and refusals are written down', async () => {
-  const { prefix, endpointId } = await aPlace()
+  const { prefix, endpointId } = await aProvisionedEndpoint()
   const sensor = await device({ clientId: 'written-down' })
   await sensor.publish(`${prefix}/json/3`, 'payload')
-  await sensor.hears(`${prefix}/json/3/status`)
+  await sensor.receives(`${prefix}/json/3/status`)
   await sensor.publish(`${prefix}x/json/3`, 'payload')
   await eventually(async () => {
     const records = await house.kit.db.sql`

@@ -25,7 +25,7 @@ const isAt = (endpointId: string, { house }: typeof one) =>
   eventually(async () => assert.equal(await nodeOf(endpointId), house.kit.members.nodeId))
 
 test('an endpoint that moved to a node whose clock is behind gets its pushes there', async () => {
-  const { prefix, endpointId } = await one.aPlace()
+  const { prefix, endpointId } = await one.aProvisionedEndpoint()
   // The old socket stays open: its node does not know yet that nobody is there any more.
   const old = await one.device()
   await old.publish(`${prefix}/json`, '1')
@@ -36,9 +36,9 @@ test('an endpoint that moved to a node whose clock is behind gets its pushes the
   await eventually(() => assert.ok(!one.gateway.isConnected(endpointId)))
   for (const from of [one, two, one]) {
     assert.equal(await from.gateway.send(endpointId, push), 'delivered')
-    await moved.hears(`${prefix}/command/reboot/status`)
+    await moved.receives(`${prefix}/command/reboot/status`)
   }
-  await old.hearsNothing(50)
+  await old.receivesNothing(50)
   // And the end of the connection is known, although by the clocks it was before it began.
   await eventually(async () => assert.equal((await one.metadataOf(endpointId)).connected, true))
   await moved.end()
@@ -47,12 +47,12 @@ test('an endpoint that moved to a node whose clock is behind gets its pushes the
   await old.publish(`${prefix}/json`, '1')
   await isAt(endpointId, one)
   assert.equal(await two.gateway.send(endpointId, push), 'delivered')
-  await old.hears(`${prefix}/command/reboot/status`)
+  await old.receives(`${prefix}/command/reboot/status`)
   await old.end()
 })
 
 test('an endpoint that hops between two connections is where it spoke last', async () => {
-  const { prefix, endpointId } = await one.aPlace()
+  const { prefix, endpointId } = await one.aProvisionedEndpoint()
   const [first, second] = [await one.device(), await two.device()]
   for (let n = 0; n < 6; n++) {
     const [device, at] = n % 2 ? ([second, two] as const) : ([first, one] as const)
@@ -62,14 +62,14 @@ test('an endpoint that hops between two connections is where it spoke last', asy
     await eventually(() => assert.ok(!other.gateway.isConnected(endpointId)))
     for (const from of [one, two]) {
       assert.equal(await from.gateway.send(endpointId, push), 'delivered')
-      await device.hears(`${prefix}/command/reboot/status`)
+      await device.receives(`${prefix}/command/reboot/status`)
     }
   }
   await Promise.all([first.end(), second.end()])
 })
 
 test('a binding that is written late does not take the endpoint from a later connection', async () => {
-  const { prefix, endpointId, app, version } = await one.aPlace()
+  const { prefix, endpointId, app, version } = await one.aProvisionedEndpoint()
   const device = await two.device()
   await device.publish(`${prefix}/json`, '1')
   await isAt(endpointId, two)
@@ -118,7 +118,7 @@ test('devices that connect and leave at one node cost the other nothing', async 
 })
 
 test('clients that move between nodes tell the one node that had them', async () => {
-  const place = await one.aPlace()
+  const place = await one.aProvisionedEndpoint()
   const first = await one.device({ clientId: 'traveller' })
   const codes: (number | undefined)[] = []
   first.client.on('disconnect', ({ reasonCode }) => codes.push(reasonCode))

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
-import { aDeviceEndpoint, refused } from '../../test/harness/device-messages.ts'
+import { aDeviceEndpoint, rejectsWith } from '../../test/harness/device-messages.ts'
 import { eventually } from '../../test/harness/eventually.ts'
 import { openGateway } from '../../test/harness/gateway.ts'
 import { newId } from '../kernel/ids.ts'
@@ -9,7 +9,7 @@ import { TenantDeleted } from '../services/tenants/events.ts'
 import { everyName } from './contract.ts'
 import { createObservation } from './observation.ts'
 
-const { house, gateway, admin, aPlace, device, test: extension } = await openGateway()
+const { house, gateway, admin, aProvisionedEndpoint, device, test: extension } = await openGateway()
 const { sql } = house.kit.db
 const observation = createObservation({
   ...house.kit,
@@ -59,7 +59,7 @@ suite('what a device does not want to be pushed', () => {
   test('is not more than some hundred names', async () => {
     const endpoint = aDeviceEndpoint({ endpointId: newId() })
     for (let n = 0; n < 200; n++) await observation.set(endpoint, 'two', `t${n}`, false)
-    const error = await refused(observation.set(endpoint, 'two', 'more', false), 400)
+    const error = await rejectsWith(observation.set(endpoint, 'two', 'more', false), 400)
     assert.match(error.message, /at most 200/)
     await observation.set(endpoint, 'two', 't5', true)
     await observation.set(endpoint, 'one', 'more', false)
@@ -68,7 +68,7 @@ suite('what a device does not want to be pushed', () => {
   })
 
   test('is not sent, neither at once nor on connect; all else is', async () => {
-    const { prefix, endpointId } = await aPlace()
+    const { prefix, endpointId } = await aProvisionedEndpoint()
     const named = (name?: string) => ({
       extension: 'test',
       resourcePath: `/news/${name}`,
@@ -81,19 +81,19 @@ suite('what a device does not want to be pushed', () => {
     extension.pushes = names.map(named)
     const sensor = await device()
     await sensor.publish(`${prefix}/json`, '1')
-    for (const name of ['b', undefined]) await sensor.hears(`${prefix}/news/${name}/status`)
+    for (const name of ['b', undefined]) await sensor.receives(`${prefix}/news/${name}/status`)
     extension.pushes = []
     const outcomes = await Promise.all(names.map((name) => gateway.send(endpointId, named(name))))
     assert.deepEqual(outcomes, ['offline', 'delivered', 'delivered'])
-    for (const name of ['b', undefined]) await sensor.hears(`${prefix}/news/${name}/status`)
+    for (const name of ['b', undefined]) await sensor.receives(`${prefix}/news/${name}/status`)
     await gateway.observe(aDeviceEndpoint({ endpointId }), 'test', everyName, true)
     assert.equal(await gateway.send(endpointId, named('a')), 'delivered')
-    await sensor.hears(`${prefix}/news/a/status`)
-    await sensor.hearsNothing(20)
+    await sensor.receives(`${prefix}/news/a/status`)
+    await sensor.receivesNothing(20)
   })
 
   test('goes with the endpoint and with the tenant', async () => {
-    const { endpointId } = await aPlace()
+    const { endpointId } = await aProvisionedEndpoint()
     await observation.set(aDeviceEndpoint({ endpointId }), 'one', 'default', false)
     await admin(`DELETE /epr/api/v1/endpoints/${endpointId}`)
     await eventually(async () => assert.deepEqual(await rows(endpointId), []))

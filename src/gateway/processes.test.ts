@@ -35,11 +35,11 @@ const session = (clientId: string) => ({
 })
 
 test('a push reaches an endpoint that is connected to another process', async () => {
-  const { prefix, endpointId } = await one.aPlace()
+  const { prefix, endpointId } = await one.aProvisionedEndpoint()
   const sensor = await one.device()
   await sensor.publish(`${prefix}/json`, '1')
   await eventually(async () => assert.equal(await two.gateway.send(endpointId, push), 'delivered'))
-  await sensor.hears(`${prefix}/command/reboot/status`)
+  await sensor.receives(`${prefix}/command/reboot/status`)
   // Roaming from process to process: the last one that spoke is the one.
   const moved = await two.device()
   await moved.publish(`${prefix}/json`, '1')
@@ -47,14 +47,14 @@ test('a push reaches an endpoint that is connected to another process', async ()
   await eventually(() => assert.ok(!one.gateway.isConnected(endpointId)))
   for (const from of [one, two]) {
     await eventually(async () => assert.equal(await from.gateway.send(endpointId, push), 'delivered'))
-    await moved.hears(`${prefix}/command/reboot/status`)
+    await moved.receives(`${prefix}/command/reboot/status`)
   }
-  await sensor.hearsNothing(0)
+  await sensor.receivesNothing(0)
   assert.ok(sensor.client.connected)
 })
 
 test('a push of any size reaches another process, in its order', async () => {
-  const { prefix, endpointId } = await one.aPlace()
+  const { prefix, endpointId } = await one.aProvisionedEndpoint()
   const there = await two.device()
   await there.publish(`${prefix}/json`, '1')
   await eventually(async () => assert.equal(await one.gateway.send(endpointId, push), 'delivered'))
@@ -62,18 +62,18 @@ test('a push of any size reaches another process, in its order', async () => {
   for (const size of sizes)
     assert.equal(await one.gateway.send(endpointId, { ...push, payload: 'ü'.repeat(size) }), 'delivered')
   const topic = `${prefix}/command/reboot/status`
-  await there.hears(topic)
-  for (const size of sizes) assert.equal((await there.hears(topic)).json.length, size)
+  await there.receives(topic)
+  for (const size of sizes) assert.equal((await there.receives(topic)).json.length, size)
   await there.end()
 })
 
 test('last words that come after their connection has gone do not take an endpoint from another process', async () => {
-  const { prefix, endpointId } = await one.aPlace()
+  const { prefix, endpointId } = await one.aProvisionedEndpoint()
   const there = await two.device()
   await there.publish(`${prefix}/json`, '1')
   await eventually(async () => assert.equal(await one.gateway.send(endpointId, push), 'delivered'))
-  await there.hears(`${prefix}/command/reboot/status`)
-  const notes = one.test.notes.length
+  await there.receives(`${prefix}/command/reboot/status`)
+  const notes = one.test.messages.length
   const { hostname, port } = new URL(one.mqttUrl)
   const text = (value: string) => Buffer.concat([Buffer.from([0, value.length]), Buffer.from(value)])
   const packet = (header: number, ...parts: Buffer[]) =>
@@ -83,13 +83,13 @@ test('last words that come after their connection has gone do not take an endpoi
   connectSocket(Number(port), hostname)
     .on('error', () => {})
     .end(Buffer.concat([hello, word, packet(0xe0)]))
-  await eventually(() => assert.equal(one.test.notes.length, notes + 1))
+  await eventually(() => assert.equal(one.test.messages.length, notes + 1))
   // A batch later.
   await sleep(120)
   assert.ok(two.gateway.isConnected(endpointId))
   assert.equal((await two.metadataOf(endpointId)).connected, true)
   assert.equal(await one.gateway.send(endpointId, push), 'delivered')
-  await there.hears(`${prefix}/command/reboot/status`)
+  await there.receives(`${prefix}/command/reboot/status`)
   await there.end()
 })
 
@@ -110,22 +110,22 @@ test('a client that connects to another process loses its connection to the firs
   const third = await one.device({ ...mine, clean: true })
   await second.closed()
   assert.deepEqual(back, [0x8e])
-  await third.hearsNothing(60)
+  await third.receivesNothing(60)
   for (const { client } of [anonymous, foreigner, neighbour, third]) assert.ok(client.connected)
 })
 
 test('the session moves along: subscriptions, what was not acknowledged, and what waits', async () => {
-  const { prefix, endpointId } = await one.aPlace()
+  const { prefix, endpointId } = await one.aProvisionedEndpoint()
   const first = await one.device(session('mover'))
   await first.client.subscribeAsync(`${prefix}/#`, { qos: 1 })
   await eventually(() => assert.ok(one.gateway.isConnected(endpointId)))
   // It gets this one and does not acknowledge it: its process has it in memory only.
   first.client.handleMessage = () => {}
-  const { delivery } = await one.gateway.handOver(endpointId, push)
-  await first.hears(`${prefix}/command/reboot/status`)
+  const { delivery } = await one.gateway.startSend(endpointId, push)
+  await first.receives(`${prefix}/command/reboot/status`)
   const second = await two.device(session('mover'))
   assert.equal(second.sessionPresent, true)
-  assert.deepEqual((await second.hears(`${prefix}/command/reboot/status`)).json, [{ id: 1 }])
+  assert.deepEqual((await second.receives(`${prefix}/command/reboot/status`)).json, [{ id: 1 }])
   await first.closed()
   assert.equal(await delivery, 'queued')
   await eventually(() => assert.ok(two.gateway.isConnected(endpointId) && !one.gateway.isConnected(endpointId)))
@@ -133,7 +133,7 @@ test('the session moves along: subscriptions, what was not acknowledged, and wha
   // Into the session or to the connection, by what the first process knows by now: it is heard either way.
   for (const n of [2, 3, 4]) {
     assert.notEqual(await one.gateway.send(endpointId, { ...push, payload: n }), 'offline')
-    assert.equal((await second.hears(`${prefix}/command/reboot/status`)).json, n)
+    assert.equal((await second.receives(`${prefix}/command/reboot/status`)).json, n)
   }
   await second.end()
   await eventually(async () => {
@@ -142,14 +142,14 @@ test('the session moves along: subscriptions, what was not acknowledged, and wha
   })
   assert.equal(await one.gateway.send(endpointId, { ...push, payload: 'later' }), 'queued')
   const third = await one.device(session('mover'))
-  assert.equal((await third.hears(`${prefix}/command/reboot/status`)).json, 'later')
-  await third.hearsNothing(50)
+  assert.equal((await third.receives(`${prefix}/command/reboot/status`)).json, 'later')
+  await third.receivesNothing(50)
   await third.end()
 })
 
 /** A place whose device has a session that asks for all, connected to the second process. */
 async function aMovedDevice(clientId: string) {
-  const { prefix, endpointId } = await one.aPlace()
+  const { prefix, endpointId } = await one.aProvisionedEndpoint()
   const device = await two.device(session(clientId))
   await device.client.subscribeAsync(`${prefix}/#`, { qos: 1 })
   await eventually(async () => {
@@ -166,12 +166,12 @@ test('what a process queues that does not know of the connection elsewhere is se
   const outcomes = await Promise.all(payloads.map((payload) => one.gateway.send(endpointId, { ...push, payload })))
   assert.deepEqual(new Set(outcomes), new Set(['queued']))
   const heard: unknown[] = []
-  for (const _ of payloads) heard.push((await device.hears(topic)).json)
+  for (const _ of payloads) heard.push((await device.receives(topic)).json)
   assert.deepEqual(
     heard.sort((a, b) => Number(a) - Number(b)),
     payloads,
   )
-  await device.hearsNothing(50)
+  await device.receivesNothing(50)
   // Acknowledged, and so forgotten.
   await eventually(async () => {
     assert.deepEqual([...(await sql`select from gateway.session_messages where session_key like '%late-word'`)], [])
@@ -194,8 +194,8 @@ test('what is forwarded to a process that the client has left waits in its sessi
     assert.equal(rows.length, 1)
   })
   const again = await one.device(session('just-left'))
-  assert.deepEqual((await again.hears(topic)).json, push.payload)
-  await again.hearsNothing(50)
+  assert.deepEqual((await again.receives(topic)).json, push.payload)
+  await again.receivesNothing(50)
   await again.end()
 })
 
@@ -209,9 +209,9 @@ test('what was missed while nothing was heard of the others is made up for: who 
   const { topic } = stayed
   const key = (await sql`select session_key from gateway.sessions where session_key like '%stayed'`)[0]!.sessionKey
   assert.equal(await store.enqueue(key, { topic, payload: Buffer.from('"missed"'), qos: 1 }), 'queued')
-  await stayed.device.hearsNothing(50)
+  await stayed.device.receivesNothing(50)
   await tellGap(sql)
-  assert.equal((await stayed.device.hears(topic)).json, 'missed')
+  assert.equal((await stayed.device.receives(topic)).json, 'missed')
   await taken.device.closed()
   await wiped.device.closed()
   assert.ok(stayed.device.client.connected)
@@ -219,7 +219,7 @@ test('what was missed while nothing was heard of the others is made up for: who 
 })
 
 test('a clean start in another process leaves nothing of the session, also when the first one ends later', async () => {
-  const { prefix } = await one.aPlace()
+  const { prefix } = await one.aProvisionedEndpoint()
   const first = await one.device(session('cleaner'))
   await first.client.subscribeAsync(`${prefix}/#`, { qos: 1 })
   const second = await two.device({ ...session('cleaner'), clean: true })
@@ -232,7 +232,7 @@ test('a clean start in another process leaves nothing of the session, also when 
 })
 
 test('one that comes to both processes at once, again and again, ends up with one connection and its session', async () => {
-  const { prefix } = await one.aPlace()
+  const { prefix } = await one.aProvisionedEndpoint()
   const first = await one.device(session('twins'))
   await first.client.subscribeAsync(`${prefix}/#`, { qos: 1 })
   const comings = Array.from({ length: 8 }, (_, n) => (n % 2 ? one : two).device(session('twins')))
@@ -252,7 +252,7 @@ test('one that comes to both processes at once, again and again, ends up with on
 })
 
 test('a process that does not answer is not waited for for long', async () => {
-  const { prefix } = await one.aPlace()
+  const { prefix } = await one.aProvisionedEndpoint()
   const waiting = await one.device(session('stuck'))
   await waiting.client.subscribeAsync(`${prefix}/#`, { qos: 1 })
   await waiting.end()

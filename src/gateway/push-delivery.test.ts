@@ -32,24 +32,24 @@ for (const [where, from] of nodes) {
   const gateway = from.house.ask(Gateway)
 
   test(`a push from ${where} leaves with the commit`, async () => {
-    const { prefix, endpointId } = await one.aPlace()
+    const { prefix, endpointId } = await one.aProvisionedEndpoint()
     const device = await one.device()
     await device.publish(`${prefix}/json`, '1')
     await boundAt(endpointId)
     const sending = await db.tx(async (sql) => {
       const sending = await gateway.send(sql, endpointId, push)
-      await device.hearsNothing(50)
+      await device.receivesNothing(50)
       assert.ok(await isPending(sending))
       return sending
     })
-    assert.deepEqual((await device.hears(`${prefix}/command/reboot/status`)).json, push.payload)
+    assert.deepEqual((await device.receives(`${prefix}/command/reboot/status`)).json, push.payload)
     assert.equal(await sending.delivery, 'delivered')
-    await device.hearsNothing(20)
+    await device.receivesNothing(20)
     await device.end()
   })
 
   test(`a push from ${where} does not leave when the transaction is rolled back`, async () => {
-    const { prefix, endpointId } = await one.aPlace()
+    const { prefix, endpointId } = await one.aProvisionedEndpoint()
     const device = await one.device()
     await device.publish(`${prefix}/json`, '1')
     await boundAt(endpointId)
@@ -59,13 +59,13 @@ for (const [where, from] of nodes) {
       throw new Error('no')
     })
     await assert.rejects(failing, /no/)
-    await device.hearsNothing(100)
+    await device.receivesNothing(100)
     assert.ok(await isPending(sending!))
     await device.end()
   })
 
   test(`a push from ${where} at QoS 1 is delivered when PUBACK came, and not before`, async () => {
-    const { prefix, endpointId } = await one.aPlace()
+    const { prefix, endpointId } = await one.aProvisionedEndpoint()
     const device = await connected(Number(new URL(one.mqttUrl).port), { clientId: `slow of ${where}` })
     device.send({ cmd: 'subscribe', messageId: 1, subscriptions: [{ topic: `${prefix}/#`, qos: 1 }] })
     await device.next('suback')
@@ -83,7 +83,7 @@ for (const [where, from] of nodes) {
   })
 
   test(`a push from ${where} waits in the session of a client that is away, or leaves in flight`, async () => {
-    const { prefix, endpointId } = await one.aPlace()
+    const { prefix, endpointId } = await one.aProvisionedEndpoint()
     const { username, password } = await one.aBasicCredential()
     const session = { clientId: `keeper of ${where}`, clean: false, username: `${username}@default`, password }
     const device = await one.device(session)
@@ -91,7 +91,7 @@ for (const [where, from] of nodes) {
     await boundAt(endpointId)
     device.client.handleMessage = () => {}
     const kept = await gateway.send(db.sql, endpointId, push)
-    await device.hears(`${prefix}/command/reboot/status`)
+    await device.receives(`${prefix}/command/reboot/status`)
     device.client.stream.destroy()
     assert.equal(await kept.delivery, 'queued')
     await eventually(async () => {
@@ -108,15 +108,15 @@ for (const [where, from] of nodes) {
     assert.equal(await from.gateway.send(endpointId, { ...push, payload: 'last' }), 'queued')
     const again = await from.device(session)
     const heard: unknown[] = []
-    for (let n = 0; n < 3; n++) heard.push((await again.hears(`${prefix}/command/reboot/status`)).json)
+    for (let n = 0; n < 3; n++) heard.push((await again.receives(`${prefix}/command/reboot/status`)).json)
     assert.deepEqual(heard, [push.payload, 'committed', 'last'])
-    await again.hearsNothing(20)
+    await again.receivesNothing(20)
     await again.end()
   })
 }
 
 test('an endpoint without a connection is offline, with the commit too', async () => {
-  const { endpointId } = await one.aPlace()
+  const { endpointId } = await one.aProvisionedEndpoint()
   const { db } = one.house.kit
   const gateway = one.house.ask(Gateway)
   assert.equal(await one.gateway.send(endpointId, push), 'offline')
@@ -127,7 +127,7 @@ test('an endpoint without a connection is offline, with the commit too', async (
 
 test('a push that a signal brings twice is sent once', async () => {
   const { PushForwarded } = await import('./signals.ts')
-  const { prefix, endpointId } = await one.aPlace()
+  const { prefix, endpointId } = await one.aProvisionedEndpoint()
   const device = await one.device()
   await device.publish(`${prefix}/json`, '1')
   const { signals, members, secrets, newId } = two.house.kit
@@ -139,7 +139,7 @@ test('a push that a signal brings twice is sent once', async () => {
     hops: 0,
   }
   for (let n = 0; n < 3; n++) await signals.sendNow(`node/${one.house.kit.members.nodeId}`, PushForwarded, parcel)
-  await device.hears(`${prefix}/command/reboot/status`)
-  await device.hearsNothing(100)
+  await device.receives(`${prefix}/command/reboot/status`)
+  await device.receivesNothing(100)
   await device.end()
 })

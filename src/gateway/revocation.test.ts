@@ -7,7 +7,7 @@ import { openGateway } from '../../test/harness/gateway.ts'
 import { tellGap } from '../kernel/bus.ts'
 
 const gate = await openGateway()
-const { house, device, admin, aPlace, anApplication, anEndpoint, setTokenStatus, test: extension } = gate
+const { house, device, admin, aProvisionedEndpoint, anApplication, anEndpoint, setTokenStatus, test: extension } = gate
 const quick = 1000
 
 /** A connection that represents two endpoints. */
@@ -19,8 +19,8 @@ async function aHub() {
     const topic = `kp1/${version}/test/${token}/json/1`
     await hub.publish(topic, '1')
     return Promise.race([
-      hub.hears(`${topic}/status`).then(() => 200),
-      hub.hears(`${topic}/error`).then(({ json }) => json.statusCode as number),
+      hub.receives(`${topic}/status`).then(() => 200),
+      hub.receives(`${topic}/error`).then(({ json }) => json.statusCode as number),
     ])
   }
   assert.deepEqual([await say(first), await say(second)], [200, 200])
@@ -54,21 +54,21 @@ test('a connection that represents nobody else is closed', async () => {
     async (endpointId) => assert.equal((await admin(`DELETE /epr/api/v1/endpoints/${endpointId}`)).status, 204),
   ]
   for (const end of endings) {
-    const { prefix, endpointId } = await aPlace()
+    const { prefix, endpointId } = await aProvisionedEndpoint()
     const sensor = await device()
     await sensor.publish(`${prefix}/json`, '1')
-    const before = extension.notes.length
+    const before = extension.messages.length
     await end(endpointId)
     await sensor.closed(quick)
     const again = await device()
     await again.publish(`${prefix}/json`, '1')
-    assert.equal((await again.hears(`${prefix}/json/error`)).json.statusCode, 401)
-    assert.equal(extension.notes.length, before)
+    assert.equal((await again.receives(`${prefix}/json/error`)).json.statusCode, 401)
+    assert.equal(extension.messages.length, before)
   }
 })
 
 test('a second token of an endpoint goes on when the first is revoked', async () => {
-  const { version, prefix, endpointId, app } = await aPlace()
+  const { version, prefix, endpointId, app } = await aProvisionedEndpoint()
   const made = await admin(`POST /api/v1/endpoints/${endpointId}/tokens`, { applicationName: app, token: `t2-${app}` })
   assert.equal(made.status, 201, made.text)
   const second = `kp1/${version}/test/t2-${app}`
@@ -76,15 +76,15 @@ test('a second token of an endpoint goes on when the first is revoked', async ()
   const sensor = await device()
   for (const place of [prefix, second]) {
     await sensor.publish(`${place}/json/1`, '1')
-    await sensor.hears(`${place}/json/1/status`)
+    await sensor.receives(`${place}/json/1/status`)
   }
   const tokens = (await admin(`GET /api/v1/endpoints/${endpointId}/tokens?order=ASC`)).body.content
   assert.notEqual(tokens[0].endpointTokenId, first)
   await admin(`PUT /api/v1/endpoints/${endpointId}/tokens/${tokens[0].endpointTokenId}/status`, { status: 'Revoked' })
   await sensor.publish(`${prefix}/json/1`, '1')
-  assert.equal((await sensor.hears(`${prefix}/json/1/error`)).json.statusCode, 401)
+  assert.equal((await sensor.receives(`${prefix}/json/1/error`)).json.statusCode, 401)
   await sensor.publish(`${second}/json/1`, '1')
-  await sensor.hears(`${second}/json/1/status`)
+  await sensor.receives(`${second}/json/1/status`)
 })
 
 const aLogin = async () => {
@@ -140,8 +140,8 @@ for (const [index, [name, end]] of endings.entries())
     const { first, second, version, topicOf, wake } = await aSleepingHub(`sleeper-${index}`, await aLogin())
     await end({ ...first, version })
     const hub = await wake()
-    await hub.hears(topicOf(second))
-    await hub.hearsNothing()
+    await hub.receives(topicOf(second))
+    await hub.receivesNothing()
   })
 
 test('what waited for the endpoints of a suspended tenant is not delivered', async () => {
@@ -149,15 +149,15 @@ test('what waited for the endpoints of a suspended tenant is not delivered', asy
   await gate.setTenantStatus('other', 'SUSPENDED')
   const hub = await wake()
   for (const endpoint of [first, second]) await hub.client.subscribeAsync(topicOf(endpoint), { qos: 1 })
-  await hub.hearsNothing()
+  await hub.receivesNothing()
   await gate.setTenantStatus('other', 'AVAILABLE')
   await hub.end()
   for (const { endpointId } of [first, second])
     await eventually(async () => assert.notEqual(await gate.gateway.send(endpointId, push), 'offline'))
   const later = await wake()
   for (const endpoint of [first, second]) await later.client.subscribeAsync(topicOf(endpoint), { qos: 1 })
-  for (const endpoint of [first, second, first, second]) await later.hears(topicOf(endpoint))
-  await later.hearsNothing()
+  for (const endpoint of [first, second, first, second]) await later.receives(topicOf(endpoint))
+  await later.receivesNothing()
 })
 
 test('suspended, revoked or deleted credentials end their connections, and only theirs', async () => {
@@ -179,12 +179,12 @@ test('suspended, revoked or deleted credentials end their connections, and only 
 test('X.509: a certificate of ours opens the TLS door, and its suspension closes it', async () => {
   const issued = (await admin('POST /api/v1/x509-credentials', { commonName: 'sensor', ttl: 3600 })).body
   const root = (await admin('GET /kpc/api/v1/certificates/root')).text
-  const { prefix } = await aPlace()
+  const { prefix } = await aProvisionedEndpoint()
   const tls = { ca: root, rejectUnauthorized: true, servername: 'localhost' }
   const open = () => aDevice(gate.mqttsUrl, { ...tls, cert: issued.certificateChain, key: issued.privateKey })
   const sensor = await open()
   await sensor.publish(`${prefix}/json/1`, '1')
-  await sensor.hears(`${prefix}/json/1/status`)
+  await sensor.receives(`${prefix}/json/1/status`)
   assert.equal((await admin(`GET /api/v1/x509-credentials/${issued.id}`)).body.state, 'Active')
   // The certificate alone, without the chain, does too.
   const alone = await aDevice(gate.mqttsUrl, { ...tls, cert: issued.certificate, key: issued.privateKey })
@@ -209,8 +209,8 @@ test('X.509: a certificate of ours opens the TLS door, and its suspension closes
 
 test('a suspended tenant: connections end, nobody connects, messages are refused', async () => {
   const { username, password } = await gate.aBasicCredential(gate.other)
-  const { prefix, endpointId } = await gate.aPlace(gate.other)
-  const ours = await aPlace()
+  const { prefix, endpointId } = await gate.aProvisionedEndpoint(gate.other)
+  const ours = await aProvisionedEndpoint()
   const known = await device({ username: `${username}@other`, password })
   const anonymous = await device()
   await anonymous.publish(`${prefix}/json`, '1')
@@ -222,17 +222,17 @@ test('a suspended tenant: connections end, nobody connects, messages are refused
   await assert.rejects(device({ username: `${username}@other`, password }), { code: 4 })
   const again = await device()
   await again.publish(`${prefix}/json`, '1')
-  assert.equal((await again.hears(`${prefix}/json/error`)).json.statusCode, 401)
+  assert.equal((await again.receives(`${prefix}/json/error`)).json.statusCode, 401)
   const overHttp = await fetch(`${gate.httpUrl}/${prefix}/json`, { method: 'POST' })
   assert.equal(overHttp.status, 401)
   assert.ok(neighbour.client.connected)
   await gate.setTenantStatus('other', 'AVAILABLE')
   await again.publish(`${prefix}/json/1`, '1')
-  await again.hears(`${prefix}/json/1/status`)
+  await again.receives(`${prefix}/json/1/status`)
 })
 
 test('a tenant may require its clients to show who they are, for each transport', async () => {
-  const { prefix } = await aPlace()
+  const { prefix } = await aProvisionedEndpoint()
   const { username, password } = await gate.aBasicCredential()
   const login = { username: `${username}@default`, password }
   const [anonymous, known] = [await device(), await device(login)]
@@ -254,10 +254,10 @@ test('a tenant may require its clients to show who they are, for each transport'
   subscriber.client.subscribe(`${prefix}/#`)
   await subscriber.closed(quick)
   await known.publish(`${prefix}/json/1`, '1')
-  await known.hears(`${prefix}/json/1/status`)
+  await known.receives(`${prefix}/json/1/status`)
   const overWebSocket = await aDevice(`${gate.wsUrl}/mqtt`)
   await overWebSocket.publish(`${prefix}/json/1`, '1')
-  await overWebSocket.hears(`${prefix}/json/1/status`)
+  await overWebSocket.receives(`${prefix}/json/1/status`)
   const post = async () => (await fetch(`${gate.httpUrl}/${prefix}/json`, { method: 'POST' })).status
   assert.equal(await post(), 200)
 
@@ -288,8 +288,8 @@ test('a requirement that the gateway would not understand is refused, instead of
 
 test('after a gap everything that let a connection in is asked again', async () => {
   const { db } = house.kit
-  const lost = await aPlace()
-  const kept = await aPlace()
+  const lost = await aProvisionedEndpoint()
+  const kept = await aProvisionedEndpoint()
   const { id, username, password } = await gate.aBasicCredential()
   const [one, two] = [await device(), await device()]
   const three = await device({ username: `${username}@default`, password })
@@ -301,5 +301,5 @@ test('after a gap everything that let a connection in is asked again', async () 
   await tellGap(db.sql)
   await Promise.all([one.closed(quick), three.closed(quick)])
   await two.publish(`${kept.prefix}/json/1`, '1')
-  await two.hears(`${kept.prefix}/json/1/status`)
+  await two.receives(`${kept.prefix}/json/1/status`)
 })

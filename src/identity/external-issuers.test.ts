@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { before, describe, test } from 'node:test'
 import { type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose'
 import { aTenantAdmin } from '../../test/harness/builders.ts'
-import { atTheEnd } from '../../test/harness/database.ts'
+import { afterAllTests } from '../../test/harness/database.ts'
 import { openRealms, type Realms } from '../../test/harness/iam.ts'
 import { Unauthenticated } from '../kernel/errors.ts'
 import { createExternalIssuers, rolesOf } from './external-issuers.ts'
@@ -25,7 +25,7 @@ async function aProvider() {
     else response.setHeader('content-type', 'application/json').end(JSON.stringify(answer))
   })
   await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready))
-  atTheEnd(async () => {
+  afterAllTests(async () => {
     server.closeAllConnections()
     server.close()
   })

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import net from 'node:net'
 import { suite, test } from 'node:test'
 import { freshDatabase } from '../../test/harness/database.ts'
-import { tcpDoor } from '../../test/harness/own-database.ts'
+import { tcpProxy } from '../../test/harness/postgres-server.ts'
 import { sleep } from './clock.ts'
 import { copyIn } from './copy-in.ts'
 import { type ConnectionOptions, createDb, isConnectionTrouble, isUniqueViolation, likePart, type Sql } from './db.ts'
@@ -254,7 +254,7 @@ async function aProxy(connection: ConnectionOptions) {
 
 test("over TCP a copy is not delayed by Nagle's algorithm", async () => {
   const connection = await freshDatabase()
-  const door = await tcpDoor(() => connection as { host: string; port: number })
+  const door = await tcpProxy(() => connection as { host: string; port: number })
   const db = await aDb({ ...connection, host: '127.0.0.1', port: door.port })
   const took: number[] = []
   for (let time = 0; time < 9; time++)
@@ -276,7 +276,7 @@ test("over TCP a copy is not delayed by Nagle's algorithm", async () => {
 test('a connection that breaks while it is opened fails only the statement that waits for it', async () => {
   const connection = (await freshDatabase()) as { host: string; port: number }
   let cuts = 0
-  const door = await tcpDoor(
+  const door = await tcpProxy(
     () => connection,
     (text) => text.includes('application_name') && ++cuts < 3,
   )

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
-import { aDeviceEndpoint, refused, sayTo } from '../../test/harness/device-messages.ts'
+import { aDeviceEndpoint, rejectsWith, sendTo } from '../../test/harness/device-messages.ts'
 import {
   configurationExtension,
   configurationPush,
@@ -14,7 +14,9 @@ import { newId } from './ids.ts'
 
 const name = 'ext'
 const none = noConfiguration
-const nothing = sayTo(configurationExtension({ name, configurations: noConfigurations, none, observe: async () => {} }))
+const nothing = sendTo(
+  configurationExtension({ name, configurations: noConfigurations, none, observe: async () => {} }),
+)
 
 type Report = Parameters<DeviceConfigurations['applied']>[1]
 
@@ -45,7 +47,7 @@ function aDevice(current?: Record<string, Omit<DeviceConfiguration, 'name'>>) {
   const observe = async (...given: unknown[]) => void observed.push(given.slice(1))
   const extension = configurationExtension({ name, configurations: back.behind, none, observe })
   const endpoint = aDeviceEndpoint({ endpointId: newId() })
-  return { ...back, endpoint, extension, observed, say: sayTo(extension, endpoint) }
+  return { ...back, endpoint, extension, observed, say: sendTo(extension, endpoint) }
 }
 
 const c1 = { configId: 'c1', config: { interval: 5 } }
@@ -96,11 +98,11 @@ suite('a report', () => {
 
   test('of an unknown configId is an error if it has a request id, and ignored otherwise', async () => {
     const { say, reports } = aDevice()
-    const error = await refused(say('/applied/json', { configId: 'x9' }, { requestId: 0 }), 404)
+    const error = await rejectsWith(say('/applied/json', { configId: 'x9' }, { requestId: 0 }), 404)
     assert.match(error.message, /x9/)
     assert.deepEqual(await say('/applied/json', { configId: 'x9' }), {})
     assert.deepEqual(reports, [])
-    await refused(nothing('/applied/json', { configId: 'c1' }, { requestId: 0 }), 404)
+    await rejectsWith(nothing('/applied/json', { configId: 'c1' }, { requestId: 0 }), 404)
     assert.deepEqual(await nothing('/applied/json', { configId: 'c1' }), {})
   })
 
@@ -137,7 +139,7 @@ suite('a bad message is rejected', () => {
   for (const [path, payload, problem] of bad)
     test(`${path.slice(0, 40)} ${JSON.stringify(payload).slice(0, 40)}`, async () => {
       const { say, reports } = aDevice({ default: c1 })
-      const error = await refused(say(path, payload), 400)
+      const error = await rejectsWith(say(path, payload), 400)
       assert.match(error.message, problem)
       assert.deepEqual(reports, [])
     })
@@ -152,7 +154,7 @@ suite('a bad message is rejected', () => {
     '/config/xml',
     '/status',
   ])
-    test(`unknown resource ${path}`, async () => void (await refused(aDevice().say(path), 404)))
+    test(`unknown resource ${path}`, async () => void (await rejectsWith(aDevice().say(path), 404)))
 
   test('a name is accepted if and only if all of its characters are allowed', () =>
     fc.assert(

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
-import { aMessage, refused } from '../../test/harness/device-messages.ts'
+import { aMessage, rejectsWith } from '../../test/harness/device-messages.ts'
 import { jsonPayload, resources } from './device-resources.ts'
 import { AnyJson, JsonObject, Type } from './schema.ts'
 
@@ -41,14 +41,14 @@ suite('a table of resources', () => {
   ]
   for (const path of [...missing, '/command/', '/command//', '/dataset', '/update/', '/update/key', '/update/keys/x'])
     test(`has no resource at ${JSON.stringify(path)}`, async () => {
-      const error = await refused(at(path), 404)
+      const error = await rejectsWith(at(path), 404)
       assert.match(error.message, /no resource/)
     })
 
   test('accepts any non-empty level as a name', () =>
     fc.assert(
       fc.asyncProperty(fc.string({ unit: 'grapheme', minLength: 1 }), async (name) => {
-        if (name.includes('/')) await refused(at(`/config/json/${name}`), 404)
+        if (name.includes('/')) await rejectsWith(at(`/config/json/${name}`), 404)
         else assert.deepEqual(await at(`/config/json/${name}`), ['config', name])
       }),
     ))
@@ -90,13 +90,13 @@ suite('a JSON payload', () => {
   ]
   for (const [payload, problem] of bad)
     test(`is rejected: ${JSON.stringify(payload.toString().slice(0, 60))}`, async () => {
-      const error = await refused(reading(payload), 400)
+      const error = await rejectsWith(reading(payload), 400)
       assert.match(error.message, problem)
     })
 
   test('has at most the declared size, 64 KiB by default', async () => {
     const text = JSON.stringify('x'.repeat(64 * 1024))
-    assert.match((await refused(reading(text), 413)).message, /larger than 65536 bytes/)
+    assert.match((await rejectsWith(reading(text), 413)).message, /larger than 65536 bytes/)
     assert.equal(await reading(text, jsonPayload(AnyJson(), { bytesMax: 65 * 1024 })), JSON.parse(text))
   })
 

@@ -5,11 +5,11 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { atTheEnd } from '../../test/harness/database.ts'
+import { afterAllTests } from '../../test/harness/database.ts'
 import { lockDirectory } from './directory-lock.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'waypost-lock-test-'))
-atTheEnd(() => rmSync(root, { recursive: true, force: true }))
+afterAllTests(() => rmSync(root, { recursive: true, force: true }))
 
 const module = JSON.stringify(new URL('./directory-lock.ts', import.meta.url).href)
 

@@ -23,7 +23,7 @@ import { createInterface } from 'node:readline'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
-import { atTheEnd } from '../../test/harness/database.ts'
+import { afterAllTests } from '../../test/harness/database.ts'
 import { layout } from './embedded-postgres/cluster.ts'
 import type { PostgresConnection } from './embedded-postgres/connection.ts'
 import { processTree } from './embedded-postgres/orphan.ts'
@@ -37,7 +37,7 @@ const nobody = { uid: 65534, gid: 65534 }
 const root = mkdtempSync(join(tmpdir(), 'waypost-postgres-test-'))
 const directory = join(root, 'my däta', 'postgres')
 const children: ChildProcess[] = []
-atTheEnd(() => {
+afterAllTests(() => {
   for (const child of children) child.kill('SIGKILL')
   rmSync(root, { recursive: true, force: true })
 })
@@ -358,7 +358,7 @@ function withDependencies(name: string, found = new Set<string>()): Set<string> 
 /** Creates a clone with only what an embedded server needs, without the library links, as npm leaves it. */
 function createClone(name: string): { home: string; source: string; node: string; library: string } {
   const home = mkdtempSync(join(tmpdir(), `waypost-clone-${name}-`))
-  atTheEnd(() => {
+  afterAllTests(() => {
     chmodSync(library, 0o755)
     rmSync(home, { recursive: true, force: true })
   })

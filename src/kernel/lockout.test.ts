@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, test } from 'node:test'
-import { anotherPool, freshDatabase } from '../../test/harness/database.ts'
+import { freshDatabase, independentPool } from '../../test/harness/database.ts'
 import { createLockout, type LockoutRule } from './lockout.ts'
 import { createLockoutRows } from './lockout-rows.ts'
 
@@ -16,7 +16,7 @@ interface Subject {
   later(seconds: number): void
 }
 
-const sql = anotherPool(await freshDatabase())
+const sql = independentPool(await freshDatabase())
 await sql.unsafe(`create table lockouts (key bytea primary key, failures integer not null, pending integer not null default 0,
   pending_at timestamptz, window_started_at timestamptz not null, locked_until timestamptz, locks integer not null default 0,
   updated_at timestamptz not null)`)

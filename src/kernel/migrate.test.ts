@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { freshDatabase, throwAwayDirectory } from '../../test/harness/database.ts'
+import { freshDatabase, temporaryDirectory } from '../../test/harness/database.ts'
 import { connect } from './db.ts'
 import { migrate, readMigrations } from './migrate.ts'
 
 function aModule(files: Record<string, string>) {
-  const directory = throwAwayDirectory()
+  const directory = temporaryDirectory()
   mkdirSync(directory, { recursive: true })
   for (const [name, text] of Object.entries(files)) writeFileSync(join(directory, name), text)
   return { read: () => readMigrations([{ module: 'm', directory }]), directory }

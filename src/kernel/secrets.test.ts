@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { freshDatabase, kernelMigrated, throwAwayDirectory } from '../../test/harness/database.ts'
+import { freshDatabase, migrateKernel, temporaryDirectory } from '../../test/harness/database.ts'
 import { connect } from './db.ts'
 import { createSecrets, loadDataKey, loadMasterKey, storeDataKey } from './secrets.ts'
 
 async function aDatabase() {
   const connection = await freshDatabase()
-  await kernelMigrated(connection)
+  await migrateKernel(connection)
   return connect(connection, { max: 1 })
 }
 
@@ -23,7 +23,7 @@ test('a sealed text opens again, differs each time, and cannot be tampered with'
 })
 
 test('the master key is created once per directory, and only its owner can read it', () => {
-  const [one, two] = [throwAwayDirectory(), throwAwayDirectory()]
+  const [one, two] = [temporaryDirectory(), temporaryDirectory()]
   const key = loadMasterKey(undefined, one)
   assert.deepEqual(loadMasterKey(undefined, one), key)
   assert.notDeepEqual(loadMasterKey(undefined, two), key)

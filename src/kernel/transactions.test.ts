@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { atTheEnd, freshDatabase } from '../../test/harness/database.ts'
+import { afterAllTests, freshDatabase } from '../../test/harness/database.ts'
 import { eventually } from '../../test/harness/eventually.ts'
 import { createDb, isConnectionTrouble } from './db.ts'
 
@@ -8,8 +8,8 @@ test('a transaction that has lost its connection fails, and its later statements
   const connection = await freshDatabase()
   const db = createDb(connection, { max: 1 })
   const other = createDb(connection, { max: 1 })
-  atTheEnd(() => db.close())
-  atTheEnd(() => other.close())
+  afterAllTests(() => db.close())
+  afterAllTests(() => other.close())
   await other.sql`create table notes (text text)`
 
   const [begun, goOn] = [Promise.withResolvers<number>(), Promise.withResolvers<void>()]

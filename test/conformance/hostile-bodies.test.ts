@@ -8,7 +8,7 @@ import { catalogue } from '../../src/assembly/catalogue.ts'
 import { bodyLimitOf, parseJson } from '../../src/kernel/http/body.ts'
 import type { TestDevice } from '../harness/device.ts'
 import { openGateway } from '../harness/gateway.ts'
-import { hostile, largestAccepted, mebibyte } from '../harness/hostile-json.ts'
+import { hostileBodies, largestAccepted, mebibyte } from '../harness/hostile-json.ts'
 import { longestStallMs } from '../harness/thread-time.ts'
 
 const names = [
@@ -37,11 +37,11 @@ function isAccepted(body: Buffer) {
 }
 
 /** The most that gets past the parser, and the most of it that is no longer than `bytesMax`. */
-const bodies = names.map((name) => ({ name, body: largestAccepted(hostile[name]!, isAccepted) }))
+const bodies = names.map((name) => ({ name, body: largestAccepted(hostileBodies[name]!, isAccepted) }))
 const within = (bytesMax: number) =>
   names.map((name) => ({
     name,
-    body: largestAccepted(hostile[name]!, (body) => body.length < bytesMax - wrapped && isAccepted(body)),
+    body: largestAccepted(hostileBodies[name]!, (body) => body.length < bytesMax - wrapped && isAccepted(body)),
   }))
 const small = within(256 * 1024)
 

@@ -8,8 +8,8 @@ import { sleep } from '../../src/kernel/clock.ts'
 import { type ConnectionOptions, connect } from '../../src/kernel/db.ts'
 import { newShortToken } from '../../src/kernel/ids.ts'
 import type { Ask } from '../harness/client.ts'
-import { atTheEnd } from '../harness/database.ts'
-import { furnish } from '../harness/gateway.ts'
+import { afterAllTests } from '../harness/database.ts'
+import { createFixtures } from '../harness/gateway.ts'
 import { readPoints } from '../harness/series-reader.ts'
 
 export interface Fleet {
@@ -85,7 +85,7 @@ interface Running {
 
 export async function aFleet(options: FleetOptions): Promise<Fleet> {
   const { ask, mqttUrl, httpUrl } = options
-  const { anApplication, anEndpoint } = furnish(ask)
+  const { anApplication, anEndpoint } = createFixtures(ask)
   const { app, version } = await anApplication()
   await configureTexts(ask, app)
   const counts = { acknowledged: 0, refused: 0, lastAt: performance.now(), longest: 0 }
@@ -100,7 +100,7 @@ export async function aFleet(options: FleetOptions): Promise<Fleet> {
       kind === 2 ? httpDevice(`${httpUrl}/${topic}`, device) : mqttDevice(mqttUrl, topic, device, kind === 0 ? 4 : 5)
     for (let n = 0; n < (kind === 2 ? 2 : options.window); n++) running.lines.push(line(running, index, device, send))
   }
-  atTheEnd(() => {
+  afterAllTests(() => {
     running.sending = false
     running.ended = true
   })
@@ -146,7 +146,7 @@ function mqttDevice(mqttUrl: string, topic: string, device: Device, protocolVers
   client.on('packetsend', (packet) => {
     if (packet.cmd === 'publish') note(device, packet.payload.toString())
   })
-  atTheEnd(() => void client.end(true))
+  afterAllTests(() => void client.end(true))
   return async (text) => {
     try {
       await client.publishAsync(topic, text, { qos: 1 })

@@ -6,9 +6,9 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { join, resolve } from 'node:path'
 import { sleep } from '../../src/kernel/clock.ts'
-import { atTheEnd } from '../harness/database.ts'
-import { aDatabase, freePort, type OwnDatabase } from '../harness/own-database.ts'
+import { afterAllTests } from '../harness/database.ts'
 import { startPlatform } from '../harness/platform.ts'
+import { freePort, type PostgresServer, startPostgresServer } from '../harness/postgres-server.ts'
 import { aFleet, type FleetReport } from './fleet.ts'
 import { killAll, randomOf } from './kill.ts'
 
@@ -23,7 +23,7 @@ export interface DeviceKillReport extends FleetReport {
 
 /** The platform on a database of its own, at the same addresses whenever it is started. */
 export async function aSite(directory: string, environment: Record<string, string> = {}) {
-  const database = await aDatabase(join(directory, 'database'))
+  const database = await startPostgresServer(join(directory, 'database'))
   const ports = { WAYPOST_MQTT_PORT: String(await freePort()), WAYPOST_PORT: String(await freePort()) }
   const start = () =>
     startPlatform({
@@ -82,13 +82,13 @@ const kinds: [server: boolean, database: boolean][] = [
   [true, false],
 ]
 
-function startPacker({ url }: OwnDatabase, packed: () => void): ChildProcess {
+function startPacker({ url }: PostgresServer, packed: () => void): ChildProcess {
   const child = spawn(process.execPath, [program, url], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('NODE_'))),
   })
   child.stdout!.on('data', packed)
-  atTheEnd(() => void child.kill('SIGKILL'))
+  afterAllTests(() => void child.kill('SIGKILL'))
   return child
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { usedDirectory } from '../harness/platform.ts'
+import { initializedDirectory } from '../harness/platform.ts'
 import { killRounds } from './kill.ts'
 import { uploads } from './uploads.ts'
 
@@ -9,7 +9,7 @@ test('what was acknowledged survives kill -9 of every process, no tenant is stuc
   const report = await killRounds({
     rounds: 2,
     seed: 20261115,
-    directory: await usedDirectory(),
+    directory: await initializedDirectory(),
     withinMs: 150,
     beside,
   })

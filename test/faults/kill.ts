@@ -7,7 +7,7 @@ import { sleep } from '../../src/kernel/clock.ts'
 import { type Ask, tokenOf } from '../harness/client.ts'
 import { eventually } from '../harness/eventually.ts'
 import { type RunningPlatform, startPlatform } from '../harness/platform.ts'
-import { treeOf } from '../harness/processes.ts'
+import { processTree } from '../harness/processes.ts'
 
 interface Acknowledged {
   tenants: { tenantId: string; pk: string }[]
@@ -87,7 +87,7 @@ export async function killRounds(options: KillOptions): Promise<KillReport> {
 
 export async function killAll(platform: RunningPlatform) {
   const ended = new Promise((done) => platform.process.once('close', done))
-  for (const pid of treeOf(platform.process.pid!)) process.kill(pid, 'SIGKILL')
+  for (const pid of processTree(platform.process.pid!)) process.kill(pid, 'SIGKILL')
   await ended
 }
 

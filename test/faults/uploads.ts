@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { type Ask, client } from '../harness/client.ts'
 import { eventually } from '../harness/eventually.ts'
-import { furnish } from '../harness/gateway.ts'
+import { createFixtures } from '../harness/gateway.ts'
 import type { RunningPlatform } from '../harness/platform.ts'
 import { uploadTokenOf } from '../harness/upload-token.ts'
 import type { Load } from './kill.ts'
@@ -11,7 +11,7 @@ import type { Load } from './kill.ts'
 export const root = '/bcx/api/v1'
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 
-export const aCamera = (ask: Ask) => furnish(ask).aPlace()
+export const aCamera = (ask: Ask) => createFixtures(ask).aProvisionedEndpoint()
 
 export function uploads(): Load & { blobs: number } {
   let camera: Awaited<ReturnType<typeof aCamera>> | undefined

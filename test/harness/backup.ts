@@ -10,13 +10,13 @@ import { systemClock } from '../../src/kernel/clock.ts'
 import { type ConnectionOptions, connect, type Pool } from '../../src/kernel/db.ts'
 import { installJobs } from '../../src/kernel/jobs.ts'
 import { type Migration, migrate, readMigrations } from '../../src/kernel/migrate.ts'
-import { atTheEnd, freshDatabase, throwAwayDirectory } from './database.ts'
+import { afterAllTests, freshDatabase, temporaryDirectory } from './database.ts'
 
 const kernel = { module: 'kernel', directory: fileURLToPath(new URL('../../src/kernel/migrations/', import.meta.url)) }
 
 /** The kernel's migrations and those of one module `sample`. */
 export function migrationsWith(files: Record<string, string>): Migration[] {
-  const directory = throwAwayDirectory()
+  const directory = temporaryDirectory()
   mkdirSync(directory, { recursive: true })
   for (const [name, text] of Object.entries(files)) writeFileSync(join(directory, name), text)
   return readMigrations([kernel, { module: 'sample', directory }])
@@ -24,10 +24,10 @@ export function migrationsWith(files: Record<string, string>): Migration[] {
 
 export const masterKey = Buffer.alloc(32, 7)
 
-export async function aDatabase(migrations?: Migration[]): Promise<{ connection: ConnectionOptions; pool: Pool }> {
+export async function backupDatabase(migrations?: Migration[]): Promise<{ connection: ConnectionOptions; pool: Pool }> {
   const connection = await freshDatabase()
   const pool = connect(connection, { max: 4, translate: false })
-  atTheEnd(() => pool.end())
+  afterAllTests(() => pool.end())
   if (migrations) {
     await migrate(pool, migrations)
     const jobs = connect(connection, { max: 1, translate: false })
@@ -56,14 +56,14 @@ export const connectionOf = (house: House): ConnectionOptions => house.connectio
 
 /** Every row of every table as text, sorted: two databases with the same answer hold the same. */
 /** They say something about running nodes: no backup has them. */
-const ofTheNodes = ['kernel.nodes', 'kernel.signals', 'kernel.signal_key']
+const nodeTables = ['kernel.nodes', 'kernel.signals', 'kernel.signal_key']
 
 export async function contentOf(pool: Pool, schemas = ['kernel', 'sample', 'jobs']): Promise<Record<string, string[]>> {
   const tables = await pool`
     select n.nspname || '.' || c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
     where n.nspname = any(${schemas}) and c.relkind in ('r', 'p') and not c.relispartition
       and c.relname not in ('data_keys', 'version', 'bam', 'warning', 'queue_stats')
-      and c.oid <> all(array(select to_regclass(name) from unnest(${ofTheNodes}::text[]) as name where to_regclass(name) is not null))
+      and c.oid <> all(array(select to_regclass(name) from unnest(${nodeTables}::text[]) as name where to_regclass(name) is not null))
     order by 1`
   const content: Record<string, string[]> = {}
   for (const { name } of tables) {

@@ -1,10 +1,10 @@
 /** A real browser. */
 import { rmSync } from 'node:fs'
 import { type BrowserContext, chromium } from 'playwright-core'
-import { atTheEnd, throwAwayDirectory } from './database.ts'
+import { afterAllTests, temporaryDirectory } from './database.ts'
 
 export async function openBrowser(): Promise<BrowserContext> {
-  const profile = throwAwayDirectory('waypost-browser-')
+  const profile = temporaryDirectory('waypost-browser-')
   const context = await chromium.launchPersistentContext(profile, {
     executablePath: '/usr/bin/chromium',
     args: [
@@ -18,7 +18,7 @@ export async function openBrowser(): Promise<BrowserContext> {
     ],
   })
   context.setDefaultTimeout(60_000)
-  atTheEnd(async () => {
+  afterAllTests(async () => {
     await context.close()
     rmSync(profile, { recursive: true, force: true })
   })

@@ -3,12 +3,12 @@ import { newId } from '../../src/kernel/ids.ts'
 import { everyScope, platformSystem, tenantSystem } from '../../src/kernel/permissions.ts'
 
 /** Somebody with these scopes: `aCaller({ tenantId: 'a', on: { 'tenant-system': ['application:read'] } })`. */
-export function aCaller(who: { tenantId?: string; id?: string; on?: Record<string, string[]> } = {}): Caller {
+export function aCaller(options: { tenantId?: string; id?: string; on?: Record<string, string[]> } = {}): Caller {
   return {
-    tenantId: who.tenantId ?? 'default',
-    subject: { type: 'user', id: who.id ?? newId() },
+    tenantId: options.tenantId ?? 'default',
+    subject: { type: 'user', id: options.id ?? newId() },
     roles: [],
-    permissions: Object.entries(who.on ?? {}).map(([resource, scopes]) => ({ resource, scopes: new Set(scopes) })),
+    permissions: Object.entries(options.on ?? {}).map(([resource, scopes]) => ({ resource, scopes: new Set(scopes) })),
   }
 }
 

@@ -10,14 +10,18 @@ export interface Answer {
 export type Ask = (operation: string, body?: unknown, headers?: Record<string, string>) => Promise<Answer>
 
 /** `const ask = client(baseUrl, { authorization: … })`, then `ask('POST /api/v1/applications', { name: 'a' })`. */
-export function client(baseUrl: string, standing: Record<string, string> = {}): Ask {
+export function client(baseUrl: string, defaultHeaders: Record<string, string> = {}): Ask {
   return async (operation, body, headers = {}) => {
     const space = operation.indexOf(' ')
     const raw = typeof body === 'string' || body instanceof Uint8Array || body instanceof URLSearchParams
     const response = await fetch(baseUrl + operation.slice(space + 1), {
       method: operation.slice(0, space),
       redirect: 'manual',
-      headers: { ...(body !== undefined && !raw && { 'content-type': 'application/json' }), ...standing, ...headers },
+      headers: {
+        ...(body !== undefined && !raw && { 'content-type': 'application/json' }),
+        ...defaultHeaders,
+        ...headers,
+      },
       ...(body !== undefined && { body: raw ? (body as never) : JSON.stringify(body) }),
     })
     const text = await response.text()

@@ -5,7 +5,7 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { resolve } from 'node:path'
-import { atTheEnd } from './database.ts'
+import { afterAllTests } from './database.ts'
 import { environmentOf } from './platform.ts'
 
 export interface CommandRequest {
@@ -26,7 +26,7 @@ export function openCommands() {
     throw new Error(`the process of commands ended: ${code ?? signal}`)
   })
   ended.catch(() => {})
-  atTheEnd(() => void host.disconnect())
+  afterAllTests(() => void host.disconnect())
   let last: Promise<unknown> = Promise.resolve()
 
   async function run(request: CommandRequest): Promise<CommandResult> {

@@ -12,9 +12,9 @@ export const root = '/api/v1'
 export async function openCredentials(options: Partial<HouseOptions> = {}) {
   const house = await openHouse({ ...options, services: [credentials] })
   const admin = house.as(aTenantAdmin())
-  const heard: { event: string; payload: Record<string, unknown> }[] = []
+  const publishedEvents: { event: string; payload: Record<string, unknown> }[] = []
   for (const event of Object.values(events) as EventType<Record<string, unknown>>[])
-    house.kit.bus.hear(event, (payload) => heard.push({ event: event.name, payload }))
+    house.kit.bus.hear(event, (payload) => publishedEvents.push({ event: event.name, payload }))
 
   const made = (collection: string) => async (body: object, ask: Ask) => {
     const answer = await ask(`POST ${root}/${collection}`, body)
@@ -28,10 +28,10 @@ export async function openCredentials(options: Partial<HouseOptions> = {}) {
     house,
     admin,
     api,
-    heard,
+    publishedEvents,
     aBasicCredential: (body: object = {}, ask: Ask = admin) => basic(body, ask),
     aCertificate: (body: object = {}, ask: Ask = admin) => certificate(body, ask),
-    async move(collection: 'basic-credentials' | 'x509-credentials', id: string, state: string, status = 204) {
+    async setState(collection: 'basic-credentials' | 'x509-credentials', id: string, state: string, status = 204) {
       const answer = await admin(`PATCH ${root}/${collection}/${id}/state`, { state })
       assert.equal(answer.status, status, answer.text)
       return answer

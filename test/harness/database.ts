@@ -16,7 +16,7 @@ export const sharedServerVariable = 'TEST_POSTGRES'
  * Only a power failure would show the difference; making and dropping databases takes a tenth of the time. The connections
  * are for several test files at once, with several nodes each. Checking a password 4,096 times took most of a connect.
  */
-const hasty = {
+const fastSettings = {
   fsync: 'off',
   full_page_writes: 'off',
   max_wal_size: '1GB',
@@ -25,7 +25,7 @@ const hasty = {
 }
 
 export async function startTestServer(directory: string): Promise<EmbeddedPostgres> {
-  const server = await startEmbeddedPostgres({ directory, log: () => {}, settings: hasty })
+  const server = await startEmbeddedPostgres({ directory, log: () => {}, settings: fastSettings })
   const { user, password } = server.administration
   const admin = connect(server.administration, { max: 1 })
   await admin.unsafe(`alter role ${user} password '${password}'`) // initdb made it with the usual iterations
@@ -41,22 +41,22 @@ let server: Promise<TestServer> | undefined
 const cleanups: (() => Promise<void> | void)[] = []
 
 /** Runs when all tests of the file are over, the newest first: what was opened last is closed first. */
-export const atTheEnd = (cleanup: () => Promise<void> | void) => void cleanups.push(cleanup)
+export const afterAllTests = (cleanup: () => Promise<void> | void) => void cleanups.push(cleanup)
 
-export async function putAway(): Promise<void> {
+export async function runCleanups(): Promise<void> {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
 }
 
-export const sharing = { aProcess: false }
+export const sharedProcess = { enabled: false }
 
 // Registered while the file is loaded: within a test, `after` would mean after that test. Where files share a process, it would
-// mean whenever nothing is left to run, and each file has its own end (together.ts).
+// mean whenever nothing is left to run, and each file has its own end (shared-process.ts).
 after(async () => {
-  if (!sharing.aProcess) await putAway()
+  if (!sharedProcess.enabled) await runCleanups()
 })
 
 /** In memory where there is plenty of it: a new database is there in a tenth of the time, and a kill -9 spares it as it does a disk. */
-function roomyPlace(): string {
+function temporaryRoot(): string {
   const memory = '/dev/shm'
   try {
     const { bavail, bsize } = statfsSync(memory)
@@ -68,23 +68,23 @@ function roomyPlace(): string {
 }
 
 /** Removed at the end, whatever becomes of the test. */
-export function throwAwayDirectory(name = 'waypost-test-') {
-  const directory = mkdtempSync(join(roomyPlace(), name))
-  atTheEnd(() => rmSync(directory, { recursive: true, force: true }))
+export function temporaryDirectory(name = 'waypost-test-') {
+  const directory = mkdtempSync(join(temporaryRoot(), name))
+  afterAllTests(() => rmSync(directory, { recursive: true, force: true }))
   return directory
 }
 
 function testServer(): Promise<TestServer> {
   const shared = process.env[sharedServerVariable]
   if (shared) return Promise.resolve(JSON.parse(shared) as TestServer)
-  server ??= startOwn()
+  server ??= startOwnServer()
   return server
 }
 
-async function startOwn(): Promise<TestServer> {
-  const directory = throwAwayDirectory()
+async function startOwnServer(): Promise<TestServer> {
+  const directory = temporaryDirectory()
   const postgres = await startTestServer(join(directory, 'postgres'))
-  atTheEnd(async () => {
+  afterAllTests(async () => {
     await postgres.stop()
     rmSync(directory, { recursive: true, force: true })
   })
@@ -92,15 +92,15 @@ async function startOwn(): Promise<TestServer> {
 }
 
 /** Connections beside those of the code under test, as another program has them: for locks and open transactions. */
-export function anotherPool(connection: ConnectionOptions): Pool {
+export function independentPool(connection: ConnectionOptions): Pool {
   const pool = connect(connection, { max: 2 })
-  atTheEnd(() => pool.end())
+  afterAllTests(() => pool.end())
   return pool
 }
 
 /** An empty database of its own, dropped after the tests of the file. */
 export async function freshDatabase(): Promise<ConnectionOptions> {
-  return copyOf('template1')
+  return cloneDatabase('template1')
 }
 
 /** As superuser, for what a test does beside the platform: roles, settings of the server. */
@@ -115,7 +115,7 @@ let administrator: Promise<Pool> | undefined
 function administratorPool(): Promise<Pool> {
   administrator ??= testServer().then(({ administration }) => {
     const pool = connect(administration, { max: 1 })
-    atTheEnd(async () => {
+    afterAllTests(async () => {
       administrator = undefined
       await pool.end()
     })
@@ -124,19 +124,19 @@ function administratorPool(): Promise<Pool> {
   return administrator
 }
 
-async function copyOf(template: string): Promise<ConnectionOptions> {
+async function cloneDatabase(template: string): Promise<ConnectionOptions> {
   const { connection } = await testServer()
   const admin = await administratorPool()
   const name = `t_${newShortToken(12).toLowerCase()}`
   await admin.unsafe(`create database ${name} owner ${connection.user} template ${template} strategy file_copy`)
-  atTheEnd(async () => {
+  afterAllTests(async () => {
     await admin.unsafe(`drop database if exists ${name} with (force)`)
   })
   return { ...connection, database: name }
 }
 
 /** Makes what the files of a run share, which run side by side, unless another has made it. */
-export async function onceInARun(name: string, isMade: () => Promise<boolean>, make: () => Promise<void>) {
+export async function oncePerRun(name: string, isMade: () => Promise<boolean>, make: () => Promise<void>) {
   if (await isMade()) return
   const admin = connect((await testServer()).administration, { max: 1 })
   await admin.begin(async (sql) => {
@@ -158,17 +158,17 @@ export async function preparedDatabase(
   const admin = await administratorPool()
   const template = `prepared_${key}`
   const isMade = async () => (await admin`select from pg_database where datname = ${template}`).length > 0
-  await onceInARun(template, isMade, async () => {
+  await oncePerRun(template, isMade, async () => {
     await admin.unsafe(`drop database if exists ${template}_new`)
     await admin.unsafe(`create database ${template}_new owner ${connection.user}`)
     await make({ ...connection, database: `${template}_new` })
     await admin.unsafe(`alter database ${template}_new rename to ${template}`)
   })
-  return copyOf(template)
+  return cloneDatabase(template)
 }
 
 /** The kernel's own tables, for tests of the kernel's parts. */
-export async function kernelMigrated(connection: ConnectionOptions) {
+export async function migrateKernel(connection: ConnectionOptions) {
   const pool = connect(connection, { max: 1 })
   const directory = fileURLToPath(new URL('../../src/kernel/migrations/', import.meta.url))
   await migrate(pool, readMigrations([{ module: 'kernel', directory }]))

@@ -30,13 +30,13 @@ export function aMessage({ payload = '', ...message }: AMessage = {}): DeviceMes
 }
 
 /** `say('/get', { keys: [] }, { requestId: 5 })` */
-export const sayTo =
+export const sendTo =
   (extension: Extension, from: DeviceEndpoint = aDeviceEndpoint()) =>
   async (resourcePath: string, payload: unknown = '', message: Omit<AMessage, 'payload' | 'resourcePath'> = {}) =>
     extension.receive(aMessage({ endpoint: from, extension: extension.name, resourcePath, payload, ...message }))
 
 /** The error that a promise fails with, which must have this status. */
-export async function refused(work: Promise<unknown>, status: number): Promise<PlatformError> {
+export async function rejectsWith(work: Promise<unknown>, status: number): Promise<PlatformError> {
   const outcome = await work.then(
     (value) => assert.fail(`expected a ${status}, got ${JSON.stringify(value)}`),
     (error: unknown) => error,

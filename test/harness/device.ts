@@ -1,10 +1,10 @@
 /** Devices for tests: real MQTT clients over real sockets, and POST. */
 import assert from 'node:assert/strict'
 import { connect, type IClientOptions, type IPublishPacket, type MqttClient } from 'mqtt'
-import { atTheEnd } from './database.ts'
+import { afterAllTests } from './database.ts'
 import { eventually } from './eventually.ts'
 
-export interface Heard {
+export interface ReceivedMessage {
   topic: string
   payload: Buffer
   text: string
@@ -16,27 +16,27 @@ export interface Heard {
 
 export interface TestDevice {
   client: MqttClient
-  heard: Heard[]
+  received: ReceivedMessage[]
   sessionPresent: boolean
   /** Publishes and waits for the acknowledgement; anything but text and bytes is sent as JSON. */
   publish(topic: string, payload?: unknown, options?: Parameters<MqttClient['publish']>[2]): Promise<unknown>
   /** The next message on this topic that nobody has taken yet. */
-  hears(topic: string, withinMs?: number): Promise<Heard>
+  receives(topic: string, withinMs?: number): Promise<ReceivedMessage>
   /** Whatever comes next. */
-  hearsNothing(forMs?: number): Promise<void>
+  receivesNothing(forMs?: number): Promise<void>
   closed(withinMs?: number): Promise<void>
   end(): Promise<void>
 }
 
 export async function aDevice(url: string, options: IClientOptions = {}): Promise<TestDevice> {
-  const heard: Heard[] = []
+  const received: ReceivedMessage[] = []
   let open = true
   let sessionPresent = false
   const client = connect(url, { reconnectPeriod: 0, connectTimeout: 5000, ...options })
   // What was queued comes right behind CONNACK.
   client.on('message', (topic, payload, packet) => {
     const text = payload.toString()
-    heard.push({ topic, payload, text, json: parsed(text), qos: packet.qos, packet })
+    received.push({ topic, payload, text, json: parsed(text), qos: packet.qos, packet })
   })
   client.on('close', () => {
     open = false
@@ -52,26 +52,29 @@ export async function aDevice(url: string, options: IClientOptions = {}): Promis
   const end = async () => {
     if (open) await client.endAsync(true)
   }
-  atTheEnd(end)
+  afterAllTests(end)
   return {
     client,
-    heard,
+    received,
     sessionPresent,
     publish: (topic, payload = '', settings = { qos: 1 }) =>
       client.publishAsync(topic, textOf(payload), settings as Parameters<MqttClient['publishAsync']>[2]),
-    hears: (topic, withinMs = 5000) =>
+    receives: (topic, withinMs = 5000) =>
       eventually(
         () => {
-          const at = heard.findIndex((message) => message.topic === topic)
-          assert.ok(at >= 0, `nothing on ${topic}; heard ${heard.map((message) => `${message.topic} ${message.text}`)}`)
-          return heard.splice(at, 1)[0]!
+          const at = received.findIndex((message) => message.topic === topic)
+          assert.ok(
+            at >= 0,
+            `nothing on ${topic}; received ${received.map((message) => `${message.topic} ${message.text}`)}`,
+          )
+          return received.splice(at, 1)[0]!
         },
         { withinMs, everyMs: 5 },
       ),
-    async hearsNothing(forMs = 150) {
+    async receivesNothing(forMs = 150) {
       await new Promise((resolve) => setTimeout(resolve, forMs))
       assert.deepEqual(
-        heard.map(({ topic, text }) => `${topic} ${text}`),
+        received.map(({ topic, text }) => `${topic} ${text}`),
         [],
       )
     },

@@ -1,7 +1,7 @@
 /** A reader of server-sent events over a real socket, which can stop reading. */
 import assert from 'node:assert/strict'
 import { type IncomingMessage, request } from 'node:http'
-import { atTheEnd } from './database.ts'
+import { afterAllTests } from './database.ts'
 import { eventually } from './eventually.ts'
 
 export interface SentEvent {
@@ -22,7 +22,7 @@ export interface EventSource {
   /** The next event, which must be of this name. */
   next(event: string, withinMs?: number): Promise<SentEvent>
   /** The last event before the end. */
-  ended(withinMs?: number): Promise<string>
+  endReason(withinMs?: number): Promise<string>
   /** Stops reading, until `resume`. */
   pause(): void
   resume(): void
@@ -57,7 +57,7 @@ export async function openEventSource(url: string, headers: Record<string, strin
         },
         { withinMs, everyMs: 5 },
       ),
-    ended: (withinMs = 5000) =>
+    endReason: (withinMs = 5000) =>
       eventually(
         () => {
           assert.ok(isOver, 'it goes on')
@@ -90,7 +90,7 @@ export async function openEventSource(url: string, headers: Record<string, strin
   answer.on('close', () => {
     isOver = true
   })
-  atTheEnd(source.close)
+  afterAllTests(source.close)
   return source
 }
 

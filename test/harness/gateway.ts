@@ -18,7 +18,7 @@ import { addRealms } from './realm-state.ts'
 
 export const services = [identity, applications, credentials, tokens, register, trafficLog, gateway]
 
-export interface Note {
+export interface RecordedMessage {
   endpoint: DeviceEndpoint
   resourcePath: string
   requestId: number | undefined
@@ -26,15 +26,15 @@ export interface Note {
 }
 
 /** An extension that notes what it gets. `receive` may be replaced. */
-export function aNotingExtension(name = 'test') {
-  const notes: Note[] = []
-  const extension: Extension & { notes: Note[]; pushes: Push[] } = {
+export function recordingExtension(name = 'test') {
+  const messages: RecordedMessage[] = []
+  const extension: Extension & { messages: RecordedMessage[]; pushes: Push[] } = {
     name,
-    notes,
+    messages,
     /** For whoever connects. */
     pushes: [],
     async receive({ endpoint, resourcePath, requestId, payload }: DeviceMessage) {
-      notes.push({ endpoint, resourcePath, requestId, text: payload.toString() })
+      messages.push({ endpoint, resourcePath, requestId, text: payload.toString() })
       return undefined
     },
     async connected() {
@@ -45,7 +45,7 @@ export function aNotingExtension(name = 'test') {
 }
 
 export async function openGateway(options: Partial<HouseOptions> = {}) {
-  const test = aNotingExtension()
+  const test = recordingExtension()
   const house = await openHouse({ services, ...options, doors: [test, ...(options.doors ?? [])] })
   await addRealms(house, 'platform', 'default', 'other')
   const { port } = await listen(house)
@@ -56,12 +56,12 @@ export async function openGateway(options: Partial<HouseOptions> = {}) {
     test,
     admin,
     other,
-    gateway: deliveringAtOnce(house),
+    gateway: gatewayWithoutTransactions(house),
     mqttUrl: house.addresses.mqttUrl!,
     mqttsUrl: house.addresses.mqttsUrl!,
     httpUrl: `http://127.0.0.1:${port}`,
     wsUrl: `ws://127.0.0.1:${port}`,
-    ...furnish(admin),
+    ...createFixtures(admin),
     device: (settings?: Parameters<typeof aDevice>[1]) => aDevice(house.addresses.mqttUrl!, settings),
     async setTenantStatus(tenantId: string, status: 'AVAILABLE' | 'SUSPENDED') {
       await house.kit.db.tx((sql) => house.ask(Identity).setRealmStatus(sql, tenantId, status))
@@ -70,12 +70,12 @@ export async function openGateway(options: Partial<HouseOptions> = {}) {
 }
 
 /** The contract, but `send` needs no transaction and resolves with the outcome; `handOver` does not wait for it. */
-export function deliveringAtOnce(house: Pick<TestHouse, 'ask' | 'kit'>) {
+export function gatewayWithoutTransactions(house: Pick<TestHouse, 'ask' | 'kit'>) {
   const { sql } = house.kit.db
   const api = house.ask(Gateway)
   return {
     ...api,
-    handOver: (endpointId: string, push: Push) => api.send(sql, endpointId, push),
+    startSend: (endpointId: string, push: Push) => api.send(sql, endpointId, push),
     send: async (endpointId: string, push: Push) => (await api.send(sql, endpointId, push)).delivery,
   }
 }
@@ -92,7 +92,7 @@ let count = 0
 type Ask = (operation: string, body?: unknown) => Promise<{ status: number; text: string; body: any }>
 
 /** Applications and endpoints by the interfaces of people. */
-export function furnish(admin: Ask) {
+export function createFixtures(admin: Ask) {
   const must = async (status: number, operation: string, body?: unknown, ask: Ask = admin) => {
     const answer = await ask(operation, body)
     assert.equal(answer.status, status, `${operation}: ${answer.text}`)
@@ -111,7 +111,7 @@ export function furnish(admin: Ask) {
       return { endpointId: body.endpointId as string, token: body.token as string }
     },
     /** `kp1/<version>/test/<token>`, and what stands behind it. */
-    async aPlace(ask: Ask = admin) {
+    async aProvisionedEndpoint(ask: Ask = admin) {
       const { app, version } = await made.anApplication(['v1'], ask)
       const endpoint = await made.anEndpoint(version, ask)
       return { app, version, ...endpoint, prefix: `kp1/${version}/test/${endpoint.token}` }

@@ -22,12 +22,12 @@ export function writeFiles(directory: string, files: GuideFile[]) {
   for (const { path, language, text } of files) {
     const place = join(directory, path)
     mkdirSync(dirname(place), { recursive: true })
-    writeFileSync(place, language === 'diff' ? applied(readFileSync(place, 'utf8'), text, path) : text)
+    writeFileSync(place, language === 'diff' ? applyDiff(readFileSync(place, 'utf8'), text, path) : text)
   }
 }
 
 /** Applies hunks of unchanged lines (` `) and added ones (`+`), separated by `@@`. */
-export function applied(original: string, diff: string, path = 'the file'): string {
+export function applyDiff(original: string, diff: string, path = 'the file'): string {
   let text = original
   for (const hunk of diff.split(/^@@.*\n/m)) {
     const lines = hunk.split('\n').filter((line) => line !== '')

@@ -6,7 +6,7 @@ export const mebibyte = 1024 * 1024
 type Make = (itemsMax?: number) => Buffer
 
 /** The largest body is made once; a smaller one is its beginning. */
-function filled(item: (n: number) => string, open = '[', close = ']'): Make {
+function listOf(item: (n: number) => string, open = '[', close = ']'): Make {
   let whole: { content: Buffer; ends: number[] } | undefined
   const fill = () => {
     const parts: string[] = []
@@ -26,7 +26,7 @@ function filled(item: (n: number) => string, open = '[', close = ']'): Make {
     return Buffer.concat([whole.content.subarray(0, end), Buffer.from(close)])
   }
 }
-const members = (item: (n: number) => string) => filled(item, '{', '}')
+const objectOf = (item: (n: number) => string) => listOf(item, '{', '}')
 const name = (n: number) => n.toString(36)
 
 /** One value that is as long as fits, or has so many parts. */
@@ -39,7 +39,7 @@ const repeated =
   }
 
 /** The last item, behind as many plain ones as fit. */
-const atTheEnd =
+const withLastItem =
   (make: Make, wrong: string): Make =>
   (itemsMax) => {
     const body = make(itemsMax)
@@ -50,56 +50,56 @@ const atTheEnd =
     return Buffer.concat([kept.subarray(0, end), Buffer.from(`${separator}${wrong}]`)])
   }
 
-const numbers = filled(() => '1')
-const texts = filled((n) => `"${name(n)}"`)
+const numbers = listOf(() => '1')
+const texts = listOf((n) => `"${name(n)}"`)
 
-export const hostile: Record<string, Make> = {
-  'numbers of 15 digits': filled(() => '0.12345678901234'),
-  'integers of 16 digits': filled(() => '9007199254740991'),
-  'integers of 16 digits above 2^53': filled(() => '9007199254740994'),
-  'integers of 17 digits that only look exact': filled(() => '37866065945450410'),
-  'integers of 23 digits': filled(() => '10000000000000000000000'),
-  'one integer of 16 digits and many of one': filled((n) => (n === 0 ? '9007199254740991' : '1')),
+export const hostileBodies: Record<string, Make> = {
+  'numbers of 15 digits': listOf(() => '0.12345678901234'),
+  'integers of 16 digits': listOf(() => '9007199254740991'),
+  'integers of 16 digits above 2^53': listOf(() => '9007199254740994'),
+  'integers of 17 digits that only look exact': listOf(() => '37866065945450410'),
+  'integers of 23 digits': listOf(() => '10000000000000000000000'),
+  'one integer of 16 digits and many of one': listOf((n) => (n === 0 ? '9007199254740991' : '1')),
   'numbers of one digit': numbers,
-  'numbers just below infinity': filled(() => '1e308'),
-  'numbers beyond infinity': filled(() => '1e400'),
-  'numbers with long fractions': filled(() => '0.1234567890123456789'),
-  'numbers between two doubles': filled(() => `9007199254740993.${'0'.repeat(750)}1`),
+  'numbers just below infinity': listOf(() => '1e308'),
+  'numbers beyond infinity': listOf(() => '1e400'),
+  'numbers with long fractions': listOf(() => '0.1234567890123456789'),
+  'numbers between two doubles': listOf(() => `9007199254740993.${'0'.repeat(750)}1`),
   'a number of a million digits': repeated('[', '9', ']'),
-  'true and false': filled((n) => (n % 2 ? 'true' : 'false')),
+  'true and false': listOf((n) => (n % 2 ? 'true' : 'false')),
   'one text of escapes': repeated('"', '\\u0041', '"'),
-  'texts of one escape': filled(() => '"\\u0041"'),
-  'surrogate pairs': filled(() => '"\\ud83d\\ude00"'),
+  'texts of one escape': listOf(() => '"\\u0041"'),
+  'surrogate pairs': listOf(() => '"\\ud83d\\ude00"'),
   'a long text': repeated('"', 'x', '"'),
   'a long text of quotes': repeated('"', '\\"', '"'),
   'a long text of two-byte characters': repeated('"', 'é', '"'),
-  'empty texts': filled(() => '""'),
+  'empty texts': listOf(() => '""'),
   'short texts': texts,
-  'long texts': filled((n) => `"a text of some length ${name(n)}"`),
-  'empty arrays': filled(() => '[]'),
-  'empty objects': filled(() => '{}'),
-  'deep arrays': filled(() => '['.repeat(60) + ']'.repeat(60)),
-  'deep objects': filled(() => `${'{"a":'.repeat(60)}1${'}'.repeat(60)}`),
-  'deep objects of new names': filled((n) => `${`{"${name(n)}":`.repeat(50)}1${'}'.repeat(50)}`),
-  'an object of short names': members((n) => `"${name(n)}":1`),
-  'an object of long names': members((n) => `"a-name-number-${n}":1`),
-  'an object of indexes': members((n) => `"${n}":1`),
-  'an object of scattered indexes': members((n) => `"${(n * 7919) % 4294967295}":1`),
-  'an object of one name': members(() => '"a":1'),
-  'objects of the same shape': filled(() => '{"a":1}'),
-  'objects of a new name each': filled((n) => `{"${name(n)}":1}`),
-  'objects of few names in many orders': filled((n) => `{"${name(n % 264)}":1,"${name((n / 264) | 0)}z":2}`),
-  'names with escapes': members((n) => `"\\u0041${name(n)}":1`),
-  samples: filled((n) => `{"timestamp":${1_700_000_000_000 + n},"values":{"temperature":${n % 50},"humidity":40.5}}`),
+  'long texts': listOf((n) => `"a text of some length ${name(n)}"`),
+  'empty arrays': listOf(() => '[]'),
+  'empty objects': listOf(() => '{}'),
+  'deep arrays': listOf(() => '['.repeat(60) + ']'.repeat(60)),
+  'deep objects': listOf(() => `${'{"a":'.repeat(60)}1${'}'.repeat(60)}`),
+  'deep objects of new names': listOf((n) => `${`{"${name(n)}":`.repeat(50)}1${'}'.repeat(50)}`),
+  'an object of short names': objectOf((n) => `"${name(n)}":1`),
+  'an object of long names': objectOf((n) => `"a-name-number-${n}":1`),
+  'an object of indexes': objectOf((n) => `"${n}":1`),
+  'an object of scattered indexes': objectOf((n) => `"${(n * 7919) % 4294967295}":1`),
+  'an object of one name': objectOf(() => '"a":1'),
+  'objects of the same shape': listOf(() => '{"a":1}'),
+  'objects of a new name each': listOf((n) => `{"${name(n)}":1}`),
+  'objects of few names in many orders': listOf((n) => `{"${name(n % 264)}":1,"${name((n / 264) | 0)}z":2}`),
+  'names with escapes': objectOf((n) => `"\\u0041${name(n)}":1`),
+  samples: listOf((n) => `{"timestamp":${1_700_000_000_000 + n},"values":{"temperature":${n % 50},"humidity":40.5}}`),
   spaces: repeated('[', ' ', '1]'),
-  'a wrong number at the end': atTheEnd(numbers, '1e400'),
-  'NUL at the end': atTheEnd(texts, '"\\u0000"'),
-  'a lone surrogate at the end': atTheEnd(numbers, '"\\ud800"'),
-  'a prototype at the end': atTheEnd(
-    filled(() => '[]'),
+  'a wrong number at the end': withLastItem(numbers, '1e400'),
+  'NUL at the end': withLastItem(texts, '"\\u0000"'),
+  'a lone surrogate at the end': withLastItem(numbers, '"\\ud800"'),
+  'a prototype at the end': withLastItem(
+    listOf(() => '[]'),
     '{"__proto__":1}',
   ),
-  'malformed at the end': atTheEnd(numbers, 'x'),
+  'malformed at the end': withLastItem(numbers, 'x'),
   'invalid UTF-8': () =>
     Buffer.concat([Buffer.from(`["${'x'.repeat(mebibyte - 6)}`), Buffer.from([0xff]), Buffer.from('"]')]),
   'a wrong integer and a bracket too few': repeated('[12345678901234567890', ',1', ''),

@@ -14,7 +14,7 @@ import { createHttpServer, type HttpServer } from '../../src/kernel/http/server.
 import { newId } from '../../src/kernel/ids.ts'
 import { createLog } from '../../src/kernel/log.ts'
 import { readMigrations } from '../../src/kernel/migrate.ts'
-import { atTheEnd, preparedDatabase, throwAwayDirectory } from './database.ts'
+import { afterAllTests, preparedDatabase, temporaryDirectory } from './database.ts'
 
 export interface Answer {
   status: number
@@ -51,7 +51,7 @@ export interface HouseOptions {
 }
 
 export async function openHouse(options: HouseOptions): Promise<TestHouse> {
-  const directory = throwAwayDirectory()
+  const directory = temporaryDirectory()
   const config = loadConfig({
     WAYPOST_DATA: directory,
     WAYPOST_LOG_LEVEL: 'error',
@@ -117,7 +117,7 @@ export async function openHouse(options: HouseOptions): Promise<TestHouse> {
     await house.close()
     rmSync(directory, { recursive: true, force: true })
   }
-  atTheEnd(close)
+  afterAllTests(close)
   return {
     ...house,
     http,
@@ -142,7 +142,7 @@ function migratedDatabase(services: AnyService[]): Promise<ConnectionOptions> {
     .digest('hex')
     .slice(0, 24)
   return preparedDatabase(key, async (connection) => {
-    const directory = throwAwayDirectory()
+    const directory = temporaryDirectory()
     const house = await buildHouse({
       config: loadConfig({ WAYPOST_DATA: directory }),
       connection,

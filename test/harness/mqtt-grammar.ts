@@ -136,7 +136,7 @@ export const attack: Arbitrary<Attack> = fc.constantFrom(0, 3, 4, 5).chain((vers
 )
 
 /** CONNECT of the version, for a client id of its own or one that others use too. */
-export function greeting(version: number, clientId: string): Buffer {
+export function connectBytes(version: number, clientId: string): Buffer {
   const name = version === 3 ? '\0\x06MQIsdp' : '\0\x04MQTT'
   const head = Buffer.concat([Buffer.from(name), Buffer.from([version, clientId.length % 2 ? 2 : 0, 0, 60])])
   const extra = version === 5 ? Buffer.from([5, 0x11, 0, 0, 0, 60]) : Buffer.alloc(0)
@@ -144,7 +144,7 @@ export function greeting(version: number, clientId: string): Buffer {
   return Buffer.concat([Buffer.from([0x10]), variable(body.length), body])
 }
 
-export const inPieces = ({ bytes, pieces }: Attack): Buffer[] => {
+export const splitIntoWrites = ({ bytes, pieces }: Attack): Buffer[] => {
   const size = Math.max(1, Math.ceil(bytes.length / pieces))
   return Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) =>
     bytes.subarray(index * size, (index + 1) * size),

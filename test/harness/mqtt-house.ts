@@ -8,7 +8,7 @@ import type { SessionStore } from '../../src/gateway/mqtt/session-store.ts'
 import { createSessions, readIntoOneBuffer } from '../../src/gateway/mqtt/sessions.ts'
 import type { Offers } from '../../src/gateway/mqtt/state.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
-import { atTheEnd } from './database.ts'
+import { afterAllTests } from './database.ts'
 
 export interface House {
   port: number
@@ -78,6 +78,6 @@ export async function openHouse({ host = {}, limits = {}, offers = {}, store }: 
     closing ??= Promise.all([sessions.close(), new Promise((resolve) => server.close(resolve))]).then(() => {})
     return closing
   }
-  atTheEnd(close)
+  afterAllTests(close)
   return { ...house, sessions, port: (server.address() as { port: number }).port, close }
 }

@@ -2,7 +2,7 @@
 import type { TestContext } from 'node:test'
 import { type ConnectionOptions, connect } from '../../src/kernel/db.ts'
 import { createAssembler, openFrame } from '../../src/kernel/signals/frames.ts'
-import { atTheEnd, kernelMigrated, preparedDatabase } from './database.ts'
+import { afterAllTests, migrateKernel, preparedDatabase } from './database.ts'
 import { type NodeOptions, openNode } from './node.ts'
 
 const stops = new Map<ConnectionOptions, (() => Promise<void>)[]>()
@@ -10,7 +10,7 @@ const stops = new Map<ConnectionOptions, (() => Promise<void>)[]>()
 /** A database with the kernel's tables; nodes on it stop with the test. */
 export async function kernelDatabase(
   test: TestContext,
-  make = () => preparedDatabase('kernel', kernelMigrated),
+  make = () => preparedDatabase('kernel', migrateKernel),
 ): Promise<ConnectionOptions> {
   const connection = await make()
   stops.set(connection, [])
@@ -43,6 +43,6 @@ export async function overheardEvents(connection: ConnectionOptions) {
       events.push(...payloads.map((one) => ({ event, payload: one })))
     }
   })
-  atTheEnd(() => pool.end())
+  afterAllTests(() => pool.end())
   return events
 }

@@ -30,9 +30,9 @@ export function createOpenHost(deliver: Sessions['deliver']): Host {
   const tree = createTopicTree()
   const retained = new Map<string, { message: Message; at: number }>()
   const wills = new Map<string, { timer: NodeJS.Timeout; message: Message }>()
-  const turns = new Map<string, number>()
+  const nextMember = new Map<string, number>()
 
-  const handOver = async (key: string, message: Message) => {
+  const deliverTo = async (key: string, message: Message) => {
     const outcome = await deliver(key, message)
     // QoS 0 is not kept for anybody who is away; only a session that could not be found is over.
     if (outcome === 'gone' && message.qos > 0) tree.removeAll(key)
@@ -47,12 +47,12 @@ export function createOpenHost(deliver: Sessions['deliver']): Host {
     for (const { key, subscription } of tree.find(message.topic))
       if (isShared(subscription.filter)) into(groups, subscription.filter, { key, subscription })
       else if (!(subscription.noLocal && publisher === key)) into(plain, key, subscription)
-    for (const [key, subscriptions] of plain) handed.push(handOver(key, copyFor(message, subscriptions)))
+    for (const [key, subscriptions] of plain) handed.push(deliverTo(key, copyFor(message, subscriptions)))
     for (const [filter, members] of groups) {
-      const turn = turns.get(filter) ?? 0
-      turns.set(filter, turn + 1)
+      const turn = nextMember.get(filter) ?? 0
+      nextMember.set(filter, turn + 1)
       const { key, subscription } = members[turn % members.length]!
-      handed.push(handOver(key, copyFor(message, [subscription])))
+      handed.push(deliverTo(key, copyFor(message, [subscription])))
     }
     return handed
   }

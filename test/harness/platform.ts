@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path'
 import type { Bootstrap, RealmSecrets } from '../../src/assembly/bootstrap.ts'
 import { sleep } from '../../src/kernel/clock.ts'
 import { type Ask, bearer, client, tokenOf } from './client.ts'
-import { atTheEnd, onceInARun, throwAwayDirectory } from './database.ts'
+import { afterAllTests, oncePerRun, temporaryDirectory } from './database.ts'
 import { sharedDirectoryVariable } from './timings.ts'
 
 const main = resolve(import.meta.dirname, '../../bin/main.mjs')
@@ -53,16 +53,16 @@ export const environmentOf = (directory: string, extra: Record<string, string> =
 /** Runs a command to its end, or until whoever is given its process ends it. */
 export async function runCommand(
   args: string[],
-  options: PlatformOptions & { begun?: (child: ChildProcess) => void } = {},
+  options: PlatformOptions & { onSpawn?: (child: ChildProcess) => void } = {},
 ) {
   const child = spawn(process.execPath, [main, ...args], {
-    env: environmentOf(options.directory ?? throwAwayDirectory(), options.environment),
+    env: environmentOf(options.directory ?? temporaryDirectory(), options.environment),
   })
   let stdout = ''
   let stderr = ''
   child.stdout.on('data', (text) => (stdout += text))
   child.stderr.on('data', (text) => (stderr += text))
-  options.begun?.(child)
+  options.onSpawn?.(child)
   const code = await new Promise<number | null>((done) => child.on('close', done))
   return { code, stdout, stderr }
 }
@@ -72,12 +72,12 @@ export async function runCommand(
  * a run of the tests. Outside of a run it is empty. Copies know the same secrets.
  * @param withBootstrap false: without bootstrap.json, whose presence then says that the platform has started
  */
-export async function usedDirectory({ withBootstrap = true } = {}): Promise<string> {
-  const directory = throwAwayDirectory()
+export async function initializedDirectory({ withBootstrap = true } = {}): Promise<string> {
+  const directory = temporaryDirectory()
   const shared = process.env[sharedDirectoryVariable]
   if (!shared) return directory
   const made = join(shared, 'used-platform')
-  await onceInARun(
+  await oncePerRun(
     made,
     async () => existsSync(made),
     async () => {
@@ -96,16 +96,16 @@ export async function usedDirectory({ withBootstrap = true } = {}): Promise<stri
 
 /** Data directories of several nodes on one database, with one folder for their blobs. */
 export function nodeDirectories(count: number): string[] {
-  const shared = throwAwayDirectory()
+  const shared = temporaryDirectory()
   return Array.from({ length: count }, () => {
-    const directory = throwAwayDirectory()
+    const directory = temporaryDirectory()
     symlinkSync(shared, join(directory, 'blobs'))
     return directory
   })
 }
 
 export async function startPlatform(options: PlatformOptions = {}): Promise<RunningPlatform> {
-  const directory = options.directory ?? (await usedDirectory())
+  const directory = options.directory ?? (await initializedDirectory())
   const file = join(directory, 'bootstrap.json')
   rmSync(file, { force: true })
   const limited =
@@ -120,7 +120,7 @@ export async function startPlatform(options: PlatformOptions = {}): Promise<Runn
     child.kill(signal)
     return closed
   }
-  atTheEnd(async () => {
+  afterAllTests(async () => {
     if (child.exitCode === null && child.signalCode === null) await kill('SIGTERM')
   })
   const deadline = Date.now() + 120_000

@@ -11,7 +11,7 @@ const read = (path: string) => {
 
 const parentOf = (pid: number) => Number(read(`/proc/${pid}/stat`).match(/\) \S (\d+)/)?.[1])
 
-export function treeOf(root: number): number[] {
+export function processTree(root: number): number[] {
   const parents = readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .map((name) => ({ pid: Number(name), parent: parentOf(Number(name)) }))
@@ -38,7 +38,7 @@ export const nameOf = (pid: number) => read(`/proc/${pid}/comm`).trim()
 
 /** Of a process, its children that are there, and all that have ended. */
 export const treeCpuSeconds = (root: number) =>
-  treeOf(root).reduce((sum, pid) => {
+  processTree(root).reduce((sum, pid) => {
     const fields = read(`/proc/${pid}/stat`).split(') ')[1]?.split(' ') ?? []
     return sum + fields.slice(11, 15).reduce((ticks, field) => ticks + Number(field), 0) / ticksPerSecond
   }, 0)

@@ -9,14 +9,14 @@ import { createReader, type ReaderLimits } from '../../src/services/time-series/
 import { findEndpointNumbers, findSeries } from '../../src/services/time-series/store/numbers.ts'
 import { timeMax, timeMin } from '../../src/services/time-series/times.ts'
 
-export interface Asked {
+export interface ReadRequest {
   endpoints: { tenantId: string; applicationName: string; endpointId: string }[]
   from?: number
   to?: number
   descending?: boolean
   limits?: ReaderLimits
   /** Called after each part. */
-  between?: (part: number) => Promise<void>
+  afterPart?: (part: number) => Promise<void>
 }
 
 export const oneAtATime = () =>
@@ -25,8 +25,11 @@ export const oneAtATime = () =>
 type OfEndpoint = Record<string, [number, Value][]>
 
 /** Endpoint → `series/value` → [time, value][]; endpoints are of one application. */
-export async function readSeries(db: Db, asked: Asked): Promise<{ points: Record<string, OfEndpoint>; parts: number }> {
-  const { endpoints, from = timeMin, to = timeMax, descending = false, limits, between } = asked
+export async function readSeries(
+  db: Db,
+  asked: ReadRequest,
+): Promise<{ points: Record<string, OfEndpoint>; parts: number }> {
+  const { endpoints, from = timeMin, to = timeMax, descending = false, limits, afterPart } = asked
   const { tenantId, applicationName } = endpoints[0]!
   const stored = await findSeries(db.sql, { tenantId, applicationName })
   const series: AskedSeries[] = [...Map.groupBy(stored, ({ name }) => name)].map(([name, values]) => ({
@@ -71,7 +74,7 @@ export async function readSeries(db: Db, asked: Asked): Promise<{ points: Record
           : [...(ofEndpoint[field] ?? []), ...list]
       }
     }
-    await between?.(parts)
+    await afterPart?.(parts)
   }
   return { points, parts }
 }

@@ -19,15 +19,15 @@ export async function openRegister(options: Partial<HouseOptions> = {}) {
   await addRealms(house, 'platform', 'default', 'other', 'doomed')
   const admin = house.as(aTenantAdmin())
   // biome-ignore lint/suspicious/noExplicitAny: tests look at payloads of every event
-  const heard: { event: string; payload: any }[] = []
+  const publishedEvents: { event: string; payload: any }[] = []
   for (const event of Object.values(events) as EventType<object>[])
-    house.kit.bus.hear(event, (payload) => heard.push({ event: event.name, payload }))
+    house.kit.bus.hear(event, (payload) => publishedEvents.push({ event: event.name, payload }))
 
   let count = 0
   return {
     house,
     admin,
-    heard,
+    publishedEvents,
     /** An application with its first version: `{ app: 'app-1', version: 'app-1-v1' }`. */
     async anApplication(ask: Ask = admin, versions = ['v1']) {
       const app = `app-${++count}-${newShortToken(4).toLowerCase()}`

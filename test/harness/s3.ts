@@ -9,27 +9,27 @@ import { buffer } from 'node:stream/consumers'
 import type { S3Settings } from '../../src/kernel/blobs/blobs.ts'
 import { sign } from '../../src/kernel/blobs/signature.ts'
 import { newId } from '../../src/kernel/ids.ts'
-import { atTheEnd } from './database.ts'
+import { afterAllTests } from './database.ts'
 
-interface Kept {
+interface StoredObject {
   bytes: Buffer
   at: Date
 }
 
 export interface TestS3 {
   settings: S3Settings
-  objects: Map<string, Kept>
+  objects: Map<string, StoredObject>
   /** Multipart uploads that are neither completed nor aborted. */
   unfinished: Map<string, { path: string; parts: Map<number, Buffer> }>
   requests: string[]
   /** Called for each request before it is looked at: `500`, or `reset` for a connection that breaks. */
-  trouble: (request: string) => number | 'reset' | undefined
+  injectFailure: (request: string) => number | 'reset' | undefined
 }
 
 const credentials = { accessKey: 'test-access', secretKey: 'test-secret', region: 'us-east-1' }
 const bucket = 'waypost'
 const pageSize = 100
-const leastPart = 5 * 1024 * 1024
+const partSizeMin = 5 * 1024 * 1024
 
 const etagOf = (bytes: Buffer) => `"${createHash('md5').update(bytes).digest('hex')}"`
 
@@ -48,11 +48,11 @@ export async function openS3(): Promise<TestS3> {
     objects: new Map(),
     unfinished: new Map(),
     requests: [],
-    trouble: () => undefined,
+    injectFailure: () => undefined,
   }
   const server = createServer((request, response) => void serve(state, request, response))
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
-  atTheEnd(() => {
+  afterAllTests(() => {
     server.closeAllConnections()
     server.close()
   })
@@ -114,7 +114,7 @@ function complete(
     return bytes && etagOf(bytes) === tag ? bytes : undefined
   })
   if (parts.length === 0 || parts.includes(undefined)) return refuse(response, 400, 'InvalidPart')
-  if (parts.slice(0, -1).some((part) => part!.length < leastPart)) return refuse(response, 400, 'EntityTooSmall')
+  if (parts.slice(0, -1).some((part) => part!.length < partSizeMin)) return refuse(response, 400, 'EntityTooSmall')
   objects.set(path, { bytes: Buffer.concat(parts as Buffer[]), at: new Date() })
   unfinished.delete(uploadId)
   return answer(response, 200, '<CompleteMultipartUploadResult/>')
@@ -134,7 +134,7 @@ async function serve(state: TestS3, request: IncomingMessage, response: ServerRe
   const url = new URL(request.url!, 'http://s3.test')
   const query = url.searchParams
   state.requests.push(`${request.method} ${request.url}`)
-  const trouble = state.trouble(`${request.method} ${request.url}`)
+  const trouble = state.injectFailure(`${request.method} ${request.url}`)
   if (trouble === 'reset') return request.socket.destroy()
   if (trouble) return refuse(response, trouble, 'InternalError')
   if (!isSigned(request, url, body)) return refuse(response, 403, 'SignatureDoesNotMatch')

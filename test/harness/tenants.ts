@@ -3,18 +3,18 @@ import assert from 'node:assert/strict'
 import tenants from '../../src/services/tenants/index.ts'
 import { aPlatformAdmin } from './builders.ts'
 import { eventually } from './eventually.ts'
+import { failingIdentity } from './failing-identity.ts'
 import { type HouseOptions, openHouse } from './house.ts'
-import { anInterruptedIdentity } from './interrupted-identity.ts'
 import { realmState } from './realm-state.ts'
 import { aRegistration } from './registration.ts'
 
 export async function openTenants(options: Partial<HouseOptions> = {}) {
-  const identity = anInterruptedIdentity()
+  const identity = failingIdentity()
   const house = await openHouse({ ...options, services: [identity.service, tenants] })
   const { sql } = house.kit.db
   const admin = house.as(aPlatformAdmin())
 
-  const reaches = (tenantId: string, status: string) =>
+  const waitForStatus = (tenantId: string, status: string) =>
     eventually(async () => {
       const { body } = await admin(`GET /api/v1/tenants/${tenantId}`)
       assert.equal(body.status, status)
@@ -33,7 +33,7 @@ export async function openTenants(options: Partial<HouseOptions> = {}) {
     },
     hasRealm: async (tenantId: string) => (await realmState(sql, tenantId)) !== undefined,
     /** The status of a login by password. */
-    async logsIn(tenantId: string, username: string, password: string) {
+    async loginStatus(tenantId: string, username: string, password: string) {
       const form = { grant_type: 'password', client_id: 'waypost-frontend', username, password }
       const answer = await house.as(undefined)(
         `POST /auth/realms/${tenantId}/protocol/openid-connect/token`,
@@ -43,11 +43,11 @@ export async function openTenants(options: Partial<HouseOptions> = {}) {
       return answer.status
     },
     /** The tenant in v1's words once it has this status. */
-    reaches,
-    async available(tenantId: string, body: object = {}) {
+    waitForStatus,
+    async createAvailable(tenantId: string, body: object = {}) {
       const answer = await admin('POST /api/v1/tenants', aRegistration({ realm_name: tenantId, ...body }))
       assert.equal(answer.status, 201, answer.text)
-      return await reaches(tenantId, 'AVAILABLE')
+      return await waitForStatus(tenantId, 'AVAILABLE')
     },
   }
 }

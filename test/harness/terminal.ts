@@ -1,6 +1,6 @@
 /** A command at a pseudo-terminal, as a person runs it: keys such as Ctrl-C reach its whole process group. */
 import { spawn } from 'node:child_process'
-import { atTheEnd } from './database.ts'
+import { afterAllTests } from './database.ts'
 
 export const ctrlC = '\x03'
 
@@ -22,6 +22,6 @@ export function atTerminal(command: string, environment: NodeJS.ProcessEnv): Ter
   child.stdout.on('data', (text) => (output += text))
   child.stderr.on('data', (text) => (output += text))
   const exit = new Promise<number | null>((done) => child.on('close', done))
-  atTheEnd(() => void child.kill('SIGKILL'))
+  afterAllTests(() => void child.kill('SIGKILL'))
   return { type: (keys) => void child.stdin.write(keys), output: () => output, exit }
 }

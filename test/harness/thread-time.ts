@@ -6,7 +6,7 @@ const cpuMs = () => {
 }
 
 /** The least of several runs, until it is below `enoughMs`: the first ones compile, and any may meet a garbage collection. */
-export function threadMs(work: () => void, enoughMs = 0, runs = 3): number {
+export function threadCpuMs(work: () => void, enoughMs = 0, runs = 3): number {
   let least = Number.POSITIVE_INFINITY
   for (let run = 0; run < runs && least >= enoughMs; run++) {
     const began = cpuMs()

@@ -37,7 +37,7 @@ export const messageOf = (endpoint: DeviceEndpoint, receivedAt = new Date()): De
 export async function openTimeSeries(options: Partial<HouseOptions> = {}) {
   let service!: TimeSeriesService
   /** The service itself, but slots end and are packed only when a test says so. */
-  const quiet = defineService({
+  const withoutBackgroundWork = defineService({
     ...timeSeries,
     build(kit, { applications: asked, register: registered }) {
       service = createTimeSeries(kit, { applications: asked, register: registered })
@@ -56,7 +56,7 @@ export async function openTimeSeries(options: Partial<HouseOptions> = {}) {
   })
   const house = await openHouse({
     ...options,
-    services: [identity, applications, tokens, register, credentials, trafficLog, gateway, quiet],
+    services: [identity, applications, tokens, register, credentials, trafficLog, gateway, withoutBackgroundWork],
   })
   if (!options.connection) await addRealms(house, 'platform', 'default', 'other')
   const admin = house.as(aTenantAdmin())
@@ -95,7 +95,7 @@ export async function openTimeSeries(options: Partial<HouseOptions> = {}) {
       return { tenantId: 'default', applicationName, versionName: `${applicationName}-v1`, endpointId: newId() }
     },
     /** One that the register knows, of the same version. */
-    async registered(of: DeviceEndpoint, endpointId: string = newId()): Promise<DeviceEndpoint> {
+    async registerEndpoint(of: DeviceEndpoint, endpointId: string = newId()): Promise<DeviceEndpoint> {
       const body = { endpointId, appVersion: { name: of.versionName } }
       const answer = await admin('POST /epr/api/v1/endpoints', body)
       assert.equal(answer.status, 201, answer.text)

@@ -43,25 +43,25 @@ type Moment = ReturnType<typeof now>
 let since: Moment = { seconds: 0, cpu: 0, children: 0 }
 let running: { directory: string; file: string } | undefined
 
-/** The list of the files that share processes (together.ts). */
-export const filesIn = (directory: string) => join(directory, 'files.json')
+/** The list of the files that share processes (shared-process.ts). */
+export const sharedFilesPath = (directory: string) => join(directory, 'files.json')
 const timingsIn = (directory: string) => join(directory, 'timings.jsonl')
 const runningIn = (directory: string) => join(directory, 'running')
 const entryIn = (directory: string) => join(runningIn(directory), `${process.pid}.json`)
 
-export function fileBegins(directory: string, file: string) {
+export function fileStarted(directory: string, file: string) {
   running = { directory, file }
-  noteRunning(directory, file)
+  writeRunning(directory, file)
 }
 
-function noteRunning(directory: string, file: string) {
+function writeRunning(directory: string, file: string) {
   mkdirSync(runningIn(directory), { recursive: true })
   const entry: Running = { pid: process.pid, file, since: Date.now() }
   writeFileSync(entryIn(directory), JSON.stringify(entry))
 }
 
 /** Only a finished file has a timing; the runner fails when one is missing. */
-export function fileEnds() {
+export function fileFinished() {
   if (!running) return
   const until = now()
   const timing: Timing = {
@@ -72,7 +72,7 @@ export function fileEnds() {
   }
   appendFileSync(timingsIn(running.directory), `${JSON.stringify(timing)}\n`)
   since = until
-  noteRunning(running.directory, `process that goes on after ${running.file}`)
+  writeRunning(running.directory, `process that goes on after ${running.file}`)
 }
 
 export function readTimings(directory: string): Timing[] {
@@ -97,13 +97,13 @@ export function readRunning(directory: string): Running[] {
 
 /** A process of its own for one test file: the file ends with the process, if its tests ended before. */
 function watchSingleFile(directory: string, file: string) {
-  fileBegins(directory, file)
+  fileStarted(directory, file)
   let complete = false
   after(() => {
     complete = true
   })
   process.on('exit', () => {
-    if (complete) fileEnds()
+    if (complete) fileFinished()
   })
 }
 

@@ -23,17 +23,17 @@ export async function openTokens(options: Partial<HouseOptions> = {}) {
       await realms.buildRealm(sql, aRealm(tenantId))
       await realms.setRealmStatus(sql, tenantId, 'AVAILABLE')
     })
-  return furnish(house)
+  return tokenFixtures(house)
 }
 
-export function furnish(house: TestHouse) {
+export function tokenFixtures(house: TestHouse) {
   const { db, bus, newId } = house.kit
   const admin = house.as(aTenantAdmin())
   const api = house.ask(Tokens)
   // biome-ignore lint/suspicious/noExplicitAny: tests look at payloads of every event
-  const heard: { event: string; payload: any }[] = []
+  const publishedEvents: { event: string; payload: any }[] = []
   for (const event of Object.values(events) as EventType<object>[])
-    bus.hear(event, (payload) => heard.push({ event: event.name, payload }))
+    bus.hear(event, (payload) => publishedEvents.push({ event: event.name, payload }))
 
   let count = 0
   const provision = async (endpointId: string, body: object, ask: Ask = admin) => {
@@ -46,7 +46,7 @@ export function furnish(house: TestHouse) {
     house,
     admin,
     api,
-    heard,
+    publishedEvents,
     provision,
     async anApplication(ask: Ask = admin) {
       const app = `app-${++count}`
@@ -66,7 +66,7 @@ export function furnish(house: TestHouse) {
       return { endpointId, token }
     },
     /** A second token of an endpoint, brought into a status by the moves that lead there. */
-    async aTokenThatIs(status: TokenStatus, { endpointId = '', app = '', version = '' }) {
+    async aTokenWithStatus(status: TokenStatus, { endpointId = '', app = '', version = '' }) {
       const made = await provision(endpointId, { applicationName: app })
       if (status === 'Active' || status === 'Suspended')
         assert.ok(await api.validate({ token: made.token, versionName: version }))

@@ -14,9 +14,9 @@ import { readMigrations } from '../../src/kernel/migrate.ts'
 import { backUp, connectionOf, masterKey, restore } from '../harness/backup.ts'
 import { client } from '../harness/client.ts'
 import { openCommands } from '../harness/commands.ts'
-import { throwAwayDirectory } from '../harness/database.ts'
+import { temporaryDirectory } from '../harness/database.ts'
 import { eventually } from '../harness/eventually.ts'
-import { furnish } from '../harness/gateway.ts'
+import { createFixtures } from '../harness/gateway.ts'
 import { openHouse } from '../harness/house.ts'
 import { type RunningPlatform, runCommand, startPlatform } from '../harness/platform.ts'
 import { openS3 } from '../harness/s3.ts'
@@ -61,7 +61,7 @@ function notesService(directory: string) {
 }
 
 test('a running house takes up what was restored beneath it, even from another installation', async () => {
-  const directory = throwAwayDirectory()
+  const directory = temporaryDirectory()
   mkdirSync(directory, { recursive: true })
   writeFileSync(join(directory, '0001_a.sql'), 'create schema sample; create table sample.notes (id int, sealed text)')
   const service = notesService(directory)
@@ -74,7 +74,7 @@ test('a running house takes up what was restored beneath it, even from another i
   })
   const keyOf = (text: string) => createHash('sha256').update(text).digest()
   const migrations = readMigrations(migrationSources([service]))
-  const path = join(throwAwayDirectory(), 'a.backup')
+  const path = join(temporaryDirectory(), 'a.backup')
 
   await one.kit.bus.stop() // so that the event and the job are still to be done when the backup is made
   await one.kit.jobs.stop()
@@ -107,7 +107,7 @@ test('a running house takes up what was restored beneath it, even from another i
 /** An endpoint that uploads, and what its tenant sees of it. */
 async function aCameraAt(platform: RunningPlatform) {
   const admin = await platform.asService(platform.bootstrap.default)
-  const place = await furnish(admin).aPlace()
+  const place = await createFixtures(admin).aProvisionedEndpoint()
   const device = client(platform.baseUrl, { 'x-auth-token': await uploadTokenOf(platform.baseUrl, place) })
   const camera = `/bcx/api/v1/applications/${place.app}/endpoints/${place.endpointId}`
   return {
@@ -125,7 +125,7 @@ type Command = ReturnType<typeof openCommands>
 
 /** On a machine that has another master key, or none yet: nothing is made there for a backup that is refused. */
 async function elsewhere(command: Command, file: string, keyFile: string) {
-  const directory = join(throwAwayDirectory(), 'new')
+  const directory = join(temporaryDirectory(), 'new')
   const other = { WAYPOST_MASTER_KEY: 'another key of thirty-two letters' }
   const run = (args: string[], environment = {}) => command(['restore', file, ...args], { directory, environment })
   const [none, wrong, checked, both, missing] = await Promise.all([
@@ -177,7 +177,7 @@ test('the commands: doctor, backup and restore beside a running platform', async
   const run = (...args: string[]) => command(args, { directory })
   const bootstrapFile = join(directory, 'bootstrap.json')
   const first = readFileSync(bootstrapFile, 'utf8')
-  const file = join(throwAwayDirectory(), 'a.backup')
+  const file = join(temporaryDirectory(), 'a.backup')
   const { admin, camera, upload, download } = await aCameraAt(platform)
   await upload('/files/kept', 'in the backup')
   await upload('/binary-data', randomBytes(300_000))
@@ -219,8 +219,8 @@ test('the commands: doctor, backup and restore beside a running platform', async
   }
   const killed = await runCommand(['restore', file, '--yes'], {
     ...inS3,
-    begun(child) {
-      s3.trouble = (request) => {
+    onSpawn(child) {
+      s3.injectFailure = (request) => {
         if (!request.startsWith('PUT') || s3.objects.size === 0) return undefined
         child.kill('SIGKILL')
         return 'reset'
@@ -229,7 +229,7 @@ test('the commands: doctor, backup and restore beside a running platform', async
   })
   assert.equal(killed.code, null)
   assert.equal((await download('kept')).status, 404)
-  s3.trouble = () => undefined
+  s3.injectFailure = () => undefined
   const resumed = await command(['restore', file, '--yes'], inS3)
   assert.equal(resumed.code, 0, resumed.stderr)
   assert.match(

@@ -7,7 +7,7 @@ import * as oidc from 'openid-client'
 import type { BrowserContext } from 'playwright-core'
 import { openBrowser } from '../harness/browser.ts'
 import { bearer, client, tokenOf } from '../harness/client.ts'
-import { atTheEnd } from '../harness/database.ts'
+import { afterAllTests } from '../harness/database.ts'
 import { type RunningPlatform, startPlatform } from '../harness/platform.ts'
 
 let platform: RunningPlatform
@@ -24,7 +24,7 @@ before(async () => {
     if (protocol.startsWith('http') && hostname !== '127.0.0.1') outside.push(request.url())
   })
   const server = createServer((_, response) => response.end('<h1>Welcome back</h1>')).listen(0, '127.0.0.1')
-  atTheEnd(() => void server.close())
+  afterAllTests(() => void server.close())
   await new Promise((resolve) => server.once('listening', resolve))
   callback = `http://127.0.0.1:${(server.address() as AddressInfo).port}/callback`
 })

@@ -6,9 +6,9 @@ import { test } from 'node:test'
 import { client, requestToken } from '../harness/client.ts'
 import { openCommands } from '../harness/commands.ts'
 import { eventually } from '../harness/eventually.ts'
-import { runCommand, startPlatform, usedDirectory } from '../harness/platform.ts'
+import { initializedDirectory, runCommand, startPlatform } from '../harness/platform.ts'
 
-const directory = await usedDirectory()
+const directory = await initializedDirectory()
 
 /** As a process of its own. */
 const process = (...args: string[]) => runCommand(args, { directory })

@@ -3,16 +3,16 @@ import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
 import { test } from 'node:test'
 import { generate } from 'mqtt-packet'
-import { atTheEnd } from '../harness/database.ts'
+import { afterAllTests } from '../harness/database.ts'
 import { aDevice } from '../harness/device.ts'
 import { eventually } from '../harness/eventually.ts'
-import { furnish } from '../harness/gateway.ts'
+import { createFixtures } from '../harness/gateway.ts'
 import { connectPacket } from '../harness/mqtt-raw.ts'
 import { startPlatform } from '../harness/platform.ts'
 
 const platform = await startPlatform({ descriptors: 500 })
 const sockets: Socket[] = []
-atTheEnd(() => {
+afterAllTests(() => {
   for (const socket of sockets) socket.destroy()
 })
 
@@ -37,11 +37,11 @@ async function metric(name: string): Promise<number> {
 
 test('a thousand anonymous connections from one address keep nobody out', async () => {
   const ask = await platform.asService(platform.bootstrap.default)
-  const { prefix } = await furnish(ask).aPlace()
+  const { prefix } = await createFixtures(ask).aProvisionedEndpoint()
   const topic = `${prefix.replace('/test/', '/epmx/')}/get`
   const speaks = async (device: Awaited<ReturnType<typeof aDevice>>, id: number) => {
     await device.publish(`${topic}/${id}`)
-    await device.hears(`${topic}/${id}/status`)
+    await device.receives(`${topic}/${id}/status`)
   }
   const early = await aDevice(platform.mqttUrl)
   await speaks(early, 1)

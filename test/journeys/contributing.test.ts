@@ -5,13 +5,13 @@ import { cpSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'n
 import { join, resolve } from 'node:path'
 import { test } from 'node:test'
 import { findProblems } from '../../tools/tidy.ts'
-import { throwAwayDirectory } from '../harness/database.ts'
+import { temporaryDirectory } from '../harness/database.ts'
 import { filesOf, writeFiles } from '../harness/guide.ts'
 
 const guide = 'docs/guides/contributing-a-service.md'
 const files = filesOf(guide)
 const own = files.map(({ path }) => path).filter((path) => path.startsWith('src/services/notes/'))
-const copy = throwAwayDirectory()
+const copy = temporaryDirectory()
 
 cpSync('src', join(copy, 'src'), { recursive: true, filter: (path) => !path.endsWith('.test.ts') })
 cpSync('test/harness', join(copy, 'test/harness'), { recursive: true })

@@ -6,19 +6,21 @@ import { connect as connectTls } from 'node:tls'
 import { client } from '../harness/client.ts'
 import { aDevice } from '../harness/device.ts'
 import { eventually } from '../harness/eventually.ts'
-import { furnish } from '../harness/gateway.ts'
-import { type RunningPlatform, startPlatform, usedDirectory } from '../harness/platform.ts'
+import { createFixtures } from '../harness/gateway.ts'
+import { initializedDirectory, type RunningPlatform, startPlatform } from '../harness/platform.ts'
 
-const directory = await usedDirectory()
+const directory = await initializedDirectory()
 const environment = { WAYPOST_LOG_FORMAT: 'json' }
 let platform = await startPlatform({ directory, environment })
 const asAdmin = (running: RunningPlatform) => running.asService(running.bootstrap.default)
 let admin = await asAdmin(platform)
-const { aPlace, anEndpoint, metadataOf, setTokenStatus, aBasicCredential } = furnish((...call) => admin(...call))
+const { aProvisionedEndpoint, anEndpoint, metadataOf, setTokenStatus, aBasicCredential } = createFixtures((...call) =>
+  admin(...call),
+)
 
 /** Metadata, since it needs no other service: `kp1/<version>/epmx/<token>`. */
 const aMetadataPlace = async () => {
-  const place = await aPlace()
+  const place = await aProvisionedEndpoint()
   return { ...place, prefix: `kp1/${place.version}/epmx/${place.token}` }
 }
 
@@ -35,9 +37,9 @@ test('a device speaks over every door and the platform knows it', async () => {
   ] as const) {
     const device = await aDevice(url, options)
     await device.publish(`${prefix}/update/keys/0`, { via: url })
-    await device.hears(`${prefix}/update/keys/0/status`)
+    await device.receives(`${prefix}/update/keys/0/status`)
     await device.publish(`${prefix}/get/1`)
-    const { json } = await device.hears(`${prefix}/get/1/status`)
+    const { json } = await device.receives(`${prefix}/get/1/status`)
     assert.equal(json.via, url)
     await eventually(async () => assert.equal((await metadataOf(endpointId)).connected, true))
     await device.end()
@@ -56,7 +58,7 @@ test('a certificate issued here opens the TLS door, and a resumed handshake show
   const device = await aDevice(platform.mqttsUrl, identity)
   const { prefix } = await aMetadataPlace()
   await device.publish(`${prefix}/update/keys/1`, { a: 1 })
-  await device.hears(`${prefix}/update/keys/1/status`)
+  await device.receives(`${prefix}/update/keys/1/status`)
 
   const handshake = (session?: Buffer) =>
     new Promise<{ session: Buffer; resumed: boolean; answer: Buffer }>((resolve, reject) => {
@@ -92,13 +94,13 @@ test('what people end is ended within a second, also for open connections', asyn
   const speaks = (text: string) => `kp1/${version}/epmx/${text}/get/keys/1`
   for (const text of [token, neighbour.token]) {
     await hub.publish(speaks(text))
-    await hub.hears(`${speaks(text)}/status`)
+    await hub.receives(`${speaks(text)}/status`)
   }
   await setTokenStatus(endpointId, 'Suspended')
   await hub.publish(speaks(token))
-  assert.equal((await hub.hears(`${speaks(token)}/error`, 1000)).json.statusCode, 401)
+  assert.equal((await hub.receives(`${speaks(token)}/error`, 1000)).json.statusCode, 401)
   await hub.publish(speaks(neighbour.token))
-  await hub.hears(`${speaks(neighbour.token)}/status`)
+  await hub.receives(`${speaks(neighbour.token)}/status`)
   await setTokenStatus(neighbour.endpointId, 'Revoked')
   await hub.closed(1000)
 
@@ -125,10 +127,10 @@ test('a suspended tenant is cut off at once', async () => {
   const { body } = await asPlatform(`GET ${at}/credentials`)
   const tenant = { tenantId: 'acme', backendClient: { id: body.client_backend_id, secret: body.client_backend_secret } }
   const asAcme = await platform.asService(tenant as never)
-  const { version, token } = await furnish(asAcme).aPlace()
+  const { version, token } = await createFixtures(asAcme).aProvisionedEndpoint()
   const device = await aDevice(platform.mqttUrl)
   await device.publish(`kp1/${version}/epmx/${token}/get/1`)
-  await device.hears(`kp1/${version}/epmx/${token}/get/1/status`)
+  await device.receives(`kp1/${version}/epmx/${token}/get/1/status`)
   const suspended = await asPlatform(`PUT ${at}`, { status: 'SUSPENDED' })
   assert.equal(suspended.status, 200, suspended.text)
   await device.closed(1000)
@@ -140,7 +142,7 @@ test('a session survives a crash of everything; who was connected then is not an
   const device = await aDevice(platform.mqttUrl, session)
   await device.client.subscribeAsync(`kp1/${version}/+/${token}/#`, { qos: 1 })
   await device.publish(`${prefix}/update/keys/1`, { kept: 'yes' })
-  await device.hears(`${prefix}/update/keys/1/status`)
+  await device.receives(`${prefix}/update/keys/1/status`)
   await eventually(async () => assert.equal((await metadataOf(endpointId)).connected, true))
   await platform.kill('SIGKILL')
   platform = await startPlatform({ directory, environment })

@@ -3,14 +3,14 @@ import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { atTheEnd } from '../harness/database.ts'
+import { commandServiceStub } from '../harness/command-service-stub.ts'
+import { afterAllTests } from '../harness/database.ts'
 import { eventually } from '../harness/eventually.ts'
-import { openPlatformHere } from '../harness/platform-here.ts'
+import { openInProcessPlatform } from '../harness/in-process-platform.ts'
 import { pythonWith } from '../harness/python.ts'
-import { someCommands } from '../harness/some-commands.ts'
 
-const commands = someCommands()
-const { ask, baseUrl, mqttUrl } = await openPlatformHere({}, [commands.service])
+const commands = commandServiceStub()
+const { ask, baseUrl, mqttUrl } = await openInProcessPlatform({}, [commands.service])
 const { hostname, port } = new URL(mqttUrl)
 await ask('POST /api/v1/applications', { name: 'examples' })
 await ask('POST /api/v1/applications/examples/app-versions', { nameSuffix: 'v1' })
@@ -27,7 +27,7 @@ function run(command: string, ...args: string[]) {
   child.stdout.on('data', (text) => (output += text))
   child.stderr.on('data', (text) => (output += text))
   const ended = new Promise<number | null>((done) => child.on('close', done))
-  atTheEnd(() => void child.kill('SIGKILL'))
+  afterAllTests(() => void child.kill('SIGKILL'))
   return {
     ended,
     says: (pattern: RegExp) => eventually(() => assert.match(output, pattern), { withinMs: 20_000 }),

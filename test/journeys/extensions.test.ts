@@ -6,16 +6,16 @@ import { uploadTokens } from '../../src/services/binary-data/device.ts'
 import software from '../../src/services/software/index.ts'
 import { dataCollection } from '../../src/services/time-series/device.ts'
 import timeSync from '../../src/services/time-sync/index.ts'
+import { commandServiceStub } from '../harness/command-service-stub.ts'
+import { configurationServiceStub } from '../harness/configuration-service-stub.ts'
 import { eventually } from '../harness/eventually.ts'
 import { openGateway, services } from '../harness/gateway.ts'
-import { someCommands } from '../harness/some-commands.ts'
-import { configurationService } from '../harness/some-configurations.ts'
 
-const commands = someCommands()
+const commands = commandServiceStub()
 const samples: unknown[] = []
 const current = new Map<string, DeviceConfiguration>()
 const applied = new Map<string, string>()
-const configurations = configurationService({
+const configurations = configurationServiceStub({
   current: async ({ endpointId }) => current.get(endpointId),
   async applied({ endpointId }, { configId }) {
     if (current.get(endpointId)?.configId !== configId) return false
@@ -27,7 +27,7 @@ const configurations = configurationService({
     return configuration && applied.get(endpointId) !== configuration.configId ? [configuration] : []
   },
 })
-const { gateway, device, aPlace, admin, httpUrl, metadataOf } = await openGateway({
+const { gateway, device, aProvisionedEndpoint, admin, httpUrl, metadataOf } = await openGateway({
   services: [...services, commands.service, configurations, software, timeSync],
   doors: [
     dataCollection({
@@ -42,7 +42,7 @@ const { gateway, device, aPlace, admin, httpUrl, metadataOf } = await openGatewa
 
 /** An endpoint, its topics, and how it speaks over HTTP. */
 async function aThing() {
-  const place = await aPlace()
+  const place = await aProvisionedEndpoint()
   const topic = (extension: string, rest = '') => `kp1/${place.version}/${extension}/${place.token}${rest}`
   const post = async (extension: string, rest: string, payload: unknown = '') => {
     const body = typeof payload === 'string' ? payload : JSON.stringify(payload)
@@ -90,15 +90,15 @@ test('over MQTT "get" is answered without a request id, and the rest is not', as
   const sensor = await device()
   await sensor.publish(topic('cmx', '/config/json'))
   const none = { configId: '', config: null, statusCode: 200, reasonPhrase: 'ok' }
-  assert.deepEqual((await sensor.hears(topic('cmx', '/config/json/status'))).json, none)
+  assert.deepEqual((await sensor.receives(topic('cmx', '/config/json/status'))).json, none)
   await sensor.publish(topic('bcx', '/token'))
-  assert.deepEqual((await sensor.hears(topic('bcx', '/token/status'))).json, { token: `up-${endpointId}` })
+  assert.deepEqual((await sensor.receives(topic('bcx', '/token/status'))).json, { token: `up-${endpointId}` })
   // The register is told by the batch.
   await eventually(async () => assert.equal((await metadataOf(endpointId)).connected, true))
   await sensor.publish(topic('epmx', '/get'))
-  assert.equal((await sensor.hears(topic('epmx', '/get/status'))).json.connected, true)
+  assert.equal((await sensor.receives(topic('epmx', '/get/status'))).json.connected, true)
   await sensor.publish(topic('tsx'))
-  assert.equal((await sensor.hears(topic('tsx', '/status'))).json.timezone, 'UTC')
+  assert.equal((await sensor.receives(topic('tsx', '/status'))).json.timezone, 'UTC')
   for (const [extension, path, payload] of [
     ['dcx', '/json', '[1]'],
     ['epmx', '/update/keys', '{"city": "Kyiv"}'],
@@ -107,16 +107,16 @@ test('over MQTT "get" is answered without a request id, and the rest is not', as
     ['cmx_ota', '/applied/json', '{"configId": "c1"}'],
   ] as const)
     await sensor.publish(topic(extension, path), payload)
-  await sensor.hearsNothing()
+  await sensor.receivesNothing()
   assert.equal((await metadataOf(endpointId)).city, 'Kyiv')
   await sensor.publish(topic('cex', '/command/reboot/0'))
-  assert.deepEqual((await sensor.hears(topic('cex', '/command/reboot/0/status'))).json, [])
+  assert.deepEqual((await sensor.receives(topic('cex', '/command/reboot/0/status'))).json, [])
   await sensor.publish(topic('cex', '/result/reboot/1'), [{ id: 9, statusCode: 200 }])
-  assert.equal((await sensor.hears(topic('cex', '/result/reboot/1/error'))).json.statusCode, 400)
+  assert.equal((await sensor.receives(topic('cex', '/result/reboot/1/error'))).json.statusCode, 400)
   await sensor.publish(topic('cmx_ota', '/applied/json/2'), { configId: 'c1' })
-  assert.equal((await sensor.hears(topic('cmx_ota', '/applied/json/2/error'))).json.statusCode, 404)
+  assert.equal((await sensor.receives(topic('cmx_ota', '/applied/json/2/error'))).json.statusCode, 404)
   await sensor.publish(topic('dcx', '/json'), '[')
-  assert.equal((await sensor.hears(topic('dcx', '/json/error'))).json.statusCode, 400)
+  assert.equal((await sensor.receives(topic('dcx', '/json/error'))).json.statusCode, 400)
 })
 
 test('what waits comes with the connection, what is new at once, and nothing of what the device does not want', async () => {
@@ -125,22 +125,22 @@ test('what waits comes with the connection, what is new at once, and nothing of 
   const first = await commands.invoke(endpointId, 'reboot')
   const sensor = await device()
   await sensor.publish(topic('dcx', '/json'), '1')
-  assert.deepEqual((await sensor.hears(topic('cmx', '/config/json/status'))).json, full)
-  assert.deepEqual((await sensor.hears(topic('cex', '/command/reboot/status'))).json, [{ id: first }])
+  assert.deepEqual((await sensor.receives(topic('cmx', '/config/json/status'))).json, full)
+  assert.deepEqual((await sensor.receives(topic('cex', '/command/reboot/status'))).json, [{ id: first }])
   await sensor.publish(topic('cmx', '/applied/json/1'), { configId: 'c1' })
-  assert.equal((await sensor.hears(topic('cmx', '/applied/json/1/status'))).text, '')
+  assert.equal((await sensor.receives(topic('cmx', '/applied/json/1/status'))).text, '')
   await sensor.publish(topic('cex', '/result/reboot'), [{ id: first, statusCode: 200, payload: 'done' }])
   assert.deepEqual(commands.results.at(-1), { endpointId, type: 'reboot', id: first, statusCode: 200, payload: 'done' })
 
   const second = await commands.invoke(endpointId, 'light', { on: true })
-  assert.deepEqual((await sensor.hears(topic('cex', '/command/light/status'))).json, [
+  assert.deepEqual((await sensor.receives(topic('cex', '/command/light/status'))).json, [
     { id: second, payload: { on: true } },
   ])
   assert.equal(await gateway.send(endpointId, configurationPush('cmx', config)), 'delivered')
-  assert.deepEqual((await sensor.hears(topic('cmx', '/config/json/status'))).json, full)
+  assert.deepEqual((await sensor.receives(topic('cmx', '/config/json/status'))).json, full)
 
   await sensor.publish(topic('cmx', '/config/json/3'), { observe: false, configId: 'c1' })
-  assert.deepEqual((await sensor.hears(topic('cmx', '/config/json/3/status'))).json, {})
+  assert.deepEqual((await sensor.receives(topic('cmx', '/config/json/3/status'))).json, {})
   assert.equal(await gateway.send(endpointId, configurationPush('cmx', config)), 'offline')
-  await sensor.hearsNothing()
+  await sensor.receivesNothing()
 })

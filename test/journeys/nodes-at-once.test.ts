@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { client } from '../harness/client.ts'
-import { freshDatabase, throwAwayDirectory } from '../harness/database.ts'
-import { databaseUrl } from '../harness/own-database.ts'
+import { freshDatabase, temporaryDirectory } from '../harness/database.ts'
 import { nodeDirectories, runCommand, startPlatform } from '../harness/platform.ts'
+import { databaseUrl } from '../harness/postgres-server.ts'
 
 const rounds = 2
 
@@ -35,12 +35,12 @@ test('a node whose blobs are not those of the other nodes does not start, and sa
     WAYPOST_DATABASE_URL: await databaseUrl(await freshDatabase()),
     WAYPOST_MASTER_KEY: 'the same for all of the three nodes',
   }
-  const first = await startPlatform({ directory: throwAwayDirectory(), environment })
-  const second = await runCommand(['start'], { directory: throwAwayDirectory(), environment })
+  const first = await startPlatform({ directory: temporaryDirectory(), environment })
+  const second = await runCommand(['start'], { directory: temporaryDirectory(), environment })
   assert.equal(second.code, 1)
   assert.match(second.stderr, /WAYPOST_S3_URL/)
   // Alone, a node may come with another folder.
   assert.equal(await first.kill('SIGTERM'), 0)
-  const third = await startPlatform({ directory: throwAwayDirectory(), environment })
+  const third = await startPlatform({ directory: temporaryDirectory(), environment })
   assert.equal(await third.kill('SIGTERM'), 0)
 })

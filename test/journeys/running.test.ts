@@ -6,14 +6,14 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { before, describe, test } from 'node:test'
 import { bearer, client, requestToken, tokenOf } from '../harness/client.ts'
-import { throwAwayDirectory } from '../harness/database.ts'
+import { temporaryDirectory } from '../harness/database.ts'
 import { eventually } from '../harness/eventually.ts'
-import { type RunningPlatform, runCommand, startPlatform, usedDirectory } from '../harness/platform.ts'
-import { isAlive, nameOf, treeOf } from '../harness/processes.ts'
+import { initializedDirectory, type RunningPlatform, runCommand, startPlatform } from '../harness/platform.ts'
+import { isAlive, nameOf, processTree } from '../harness/processes.ts'
 
 /** One after the other on the same data: what each leaves behind is what the next finds. */
 describe('a platform on its own directory', () => {
-  const directory = throwAwayDirectory()
+  const directory = temporaryDirectory()
   const certificatesOf = async ({ baseUrl }: RunningPlatform) =>
     (await client(baseUrl)('GET /auth/realms/default/protocol/openid-connect/certs')).text
   let first: RunningPlatform
@@ -27,7 +27,7 @@ describe('a platform on its own directory', () => {
     let other: RunningPlatform
     ;[first, other] = await Promise.all([
       startPlatform({ directory }),
-      startPlatform({ directory: throwAwayDirectory() }),
+      startPlatform({ directory: temporaryDirectory() }),
     ])
     assert.equal(statSync(join(directory, 'bootstrap.json')).mode & 0o777, 0o600)
     const secrets = [first, other].map(({ bootstrap }) => [
@@ -52,7 +52,7 @@ describe('a platform on its own directory', () => {
 
   test('a taken port is said, and the exit code tells', async () => {
     const { code, stderr } = await runCommand(['start'], {
-      directory: await usedDirectory(),
+      directory: await initializedDirectory(),
       environment: { WAYPOST_PORT: port },
     })
     assert.equal(code, 1)
@@ -67,7 +67,7 @@ describe('a platform on its own directory', () => {
       } })`
     for (const file of ['assembly/catalogue.ts', 'assembly/start.ts']) {
       const { code, stderr } = await runCommand(['start'], {
-        directory: await usedDirectory(),
+        directory: await initializedDirectory(),
         environment: { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(broken)}`, BROKEN: file },
       })
       assert.equal(code, 1)
@@ -80,7 +80,7 @@ describe('a platform on its own directory', () => {
     const login = { grant_type: 'password', client_id: frontendClient.id, ...admin }
     tokens = (await requestToken(first.baseUrl, tenantId, login)).body
     const { authorization } = await first.authorizationOf(first.bootstrap.default)
-    const processes = treeOf(first.process.pid!)
+    const processes = processTree(first.process.pid!)
     const body = JSON.stringify({ name: 'in-flight' })
     const socket = connect(Number(port), new URL(first.baseUrl).hostname)
     await once(socket, 'connect')
@@ -120,7 +120,8 @@ describe('a platform on its own directory', () => {
     const { id, secret } = third.bootstrap.default.backendClient
     const grant = { grant_type: 'client_credentials', client_id: id, client_secret: secret }
     await tokenOf(third.baseUrl, 'default', grant)
-    for (const pid of treeOf(third.process.pid!)) if (nameOf(pid).startsWith('postgres')) process.kill(pid, 'SIGKILL')
+    for (const pid of processTree(third.process.pid!))
+      if (nameOf(pid).startsWith('postgres')) process.kill(pid, 'SIGKILL')
     const statuses = new Set<number>()
     await eventually(
       async () => {
@@ -138,7 +139,7 @@ describe('a platform on its own directory', () => {
 })
 
 test('a wrong setting is refused with its name before anything is touched', async () => {
-  const directory = join(throwAwayDirectory(), 'data')
+  const directory = join(temporaryDirectory(), 'data')
   const { code, stderr } = await runCommand(['start'], { directory, environment: { WAYPOST_PROT: '1' } })
   assert.equal(code, 2)
   assert.equal(stderr, 'waypost: WAYPOST_PROT is not a setting of Waypost; the nearest is WAYPOST_PORT\n')

@@ -5,24 +5,24 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { Gateway } from '../../src/gateway/contract.ts'
 import { noConfigurations } from '../../src/kernel/device-configuration.ts'
-import { atTheEnd } from '../harness/database.ts'
+import { commandServiceStub } from '../harness/command-service-stub.ts'
+import { configurationServiceStub } from '../harness/configuration-service-stub.ts'
+import { afterAllTests } from '../harness/database.ts'
 import { eventually } from '../harness/eventually.ts'
+import { openInProcessPlatform } from '../harness/in-process-platform.ts'
 import { runCommand } from '../harness/platform.ts'
-import { openPlatformHere } from '../harness/platform-here.ts'
-import { someCommands } from '../harness/some-commands.ts'
-import { configurationService } from '../harness/some-configurations.ts'
 
 const main = fileURLToPath(new URL('../../bin/main.mjs', import.meta.url))
-const commands = someCommands()
+const commands = commandServiceStub()
 const applied: object[] = []
-const configuration = configurationService({
+const configuration = configurationServiceStub({
   ...noConfigurations,
   async applied({ endpointId }, report) {
     applied.push({ endpointId, ...report })
     return true
   },
 })
-const platform = await openPlatformHere({}, [commands.service, configuration])
+const platform = await openInProcessPlatform({}, [commands.service, configuration])
 const { ask, directory } = platform
 const gateway = platform.house.ask(Gateway)
 
@@ -34,7 +34,7 @@ function simulate(...args: string[]) {
   child.stdout.on('data', (text) => (output += text))
   child.stderr.on('data', (text) => (output += text))
   const ended = new Promise<number | null>((done) => child.on('close', done))
-  atTheEnd(() => void child.kill('SIGKILL'))
+  afterAllTests(() => void child.kill('SIGKILL'))
   return {
     output: () => output,
     async stop(signal: NodeJS.Signals) {

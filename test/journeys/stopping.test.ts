@@ -8,11 +8,11 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { connect } from '../../src/kernel/db.ts'
 import { lockMigrations } from '../../src/kernel/migrate.ts'
-import { atTheEnd, freshDatabase } from '../harness/database.ts'
+import { afterAllTests, freshDatabase } from '../harness/database.ts'
 import { eventually } from '../harness/eventually.ts'
-import { databaseUrl } from '../harness/own-database.ts'
-import { environmentOf, runCommand, startPlatform, usedDirectory } from '../harness/platform.ts'
-import { isAlive, nameOf, treeOf } from '../harness/processes.ts'
+import { environmentOf, initializedDirectory, runCommand, startPlatform } from '../harness/platform.ts'
+import { databaseUrl } from '../harness/postgres-server.ts'
+import { isAlive, nameOf, processTree } from '../harness/processes.ts'
 import { atTerminal, ctrlC } from '../harness/terminal.ts'
 
 const isReady = (directory: string) => {
@@ -31,7 +31,7 @@ const closing = (child: ChildProcess) =>
   )
 
 test('npm start ends with 0 after Ctrl-C at a terminal, although npm sends the signal once more', async () => {
-  const directory = await usedDirectory({ withBootstrap: false })
+  const directory = await initializedDirectory({ withBootstrap: false })
   const terminal = atTerminal('npm start', environmentOf(directory))
   await eventually(() => isReady(directory), { withinMs: 60_000 }).catch((error) => {
     throw new Error(terminal.output(), { cause: error })
@@ -44,7 +44,7 @@ test('npm start ends with 0 after Ctrl-C at a terminal, although npm sends the s
 
 test('npm start ends with 0 after SIGTERM to npm alone and to the whole group', async () => {
   for (const toGroup of [false, true]) {
-    const directory = await usedDirectory({ withBootstrap: false })
+    const directory = await initializedDirectory({ withBootstrap: false })
     const npm = spawn('npm', ['start'], { env: environmentOf(directory), detached: true })
     let output = ''
     npm.stdout.on('data', (text) => (output += text))
@@ -52,7 +52,7 @@ test('npm start ends with 0 after SIGTERM to npm alone and to the whole group', 
     let ended: Awaited<ReturnType<typeof closing>> | undefined
     void closing(npm).then((end) => (ended = end))
     // The group is gone when all went well.
-    atTheEnd(() => void spawnSync('kill', ['-KILL', '--', `-${npm.pid}`], { stdio: 'ignore' }))
+    afterAllTests(() => void spawnSync('kill', ['-KILL', '--', `-${npm.pid}`], { stdio: 'ignore' }))
     await eventually(() => isReady(directory), { withinMs: 60_000 })
     process.kill(toGroup ? -npm.pid! : npm.pid!, 'SIGTERM')
     await eventually(
@@ -72,7 +72,7 @@ test('npm start ends with 0 after SIGTERM to npm alone and to the whole group', 
 
 test('repeated signals are ignored for a second; a later Ctrl-C does not wait for requests in flight', async () => {
   const platform = await startPlatform()
-  const servers = treeOf(platform.process.pid!).filter((pid) => nameOf(pid).startsWith('postgres'))
+  const servers = processTree(platform.process.pid!).filter((pid) => nameOf(pid).startsWith('postgres'))
   assert.ok(servers.length > 0)
   const { hostname, port } = new URL(platform.baseUrl)
   const request = connectSocket(Number(port), hostname)
@@ -115,7 +115,7 @@ test('SIGTERM and SIGINT end a start that waits, with 0 and soon', async () => {
     await release.promise
   })
   await locked.promise
-  atTheEnd(async () => {
+  afterAllTests(async () => {
     release.resolve()
     await holding
     await Promise.all([holder.end(), watcher.end()])
@@ -124,7 +124,7 @@ test('SIGTERM and SIGINT end a start that waits, with 0 and soon', async () => {
     let began = 0
     const { code, stdout, stderr } = await runCommand(['start'], {
       environment,
-      async begun(child) {
+      async onSpawn(child) {
         await eventually(
           async () => {
             const waiting = await watcher`
@@ -154,7 +154,7 @@ test('a start that fails after the job queue was opened ends with 1', async () =
   await pool.end()
   const { code, stderr } = await runCommand(['start'], {
     environment: { WAYPOST_DATABASE_URL: await databaseUrl(connection) },
-    begun: (child) => void setTimeout(() => child.kill('SIGKILL'), 30_000).unref(),
+    onSpawn: (child) => void setTimeout(() => child.kill('SIGKILL'), 30_000).unref(),
   })
   assert.equal(code, 1)
   assert.match(stderr, /^waypost: relation "jobs\.queue" does not exist$/m)

@@ -6,10 +6,10 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import { pino } from 'pino'
-import { atTheEnd } from '../../../test/harness/database.ts'
+import { afterAllTests } from '../../../test/harness/database.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
-import { type Attack, attack, greeting, inPieces } from '../../../test/harness/mqtt-grammar.ts'
-import { cutAll, nuisances, open } from '../../../test/harness/mqtt-nuisances.ts'
+import { abusiveClients, destroyAll, open } from '../../../test/harness/mqtt-abusive-clients.ts'
+import { type Attack, attack, connectBytes, splitIntoWrites } from '../../../test/harness/mqtt-grammar.ts'
 import { createOpenHost } from '../../../test/harness/open-broker.ts'
 import { memoryMb } from '../../../test/harness/processes.ts'
 import { sleep, systemClock } from '../../kernel/clock.ts'
@@ -25,8 +25,8 @@ const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
 async function assault(stream: Duplex, one: Attack, clientId: string) {
   stream.on('error', () => {})
   stream.resume()
-  if (one.version > 0) stream.write(greeting(one.version, clientId))
-  for (const piece of inPieces(one)) {
+  if (one.version > 0) stream.write(connectBytes(one.version, clientId))
+  for (const piece of splitIntoWrites(one)) {
     if (stream.destroyed) return
     stream.write(piece)
     await turn()
@@ -45,7 +45,7 @@ test('whatever packets come, in whatever pieces: no bug is found, nobody stays',
     limits: { lingerSeconds: 1 },
     offers: { sharedSubscriptions: true },
   })
-  atTheEnd(() => sessions.close())
+  afterAllTests(() => sessions.close())
   let names = 0
   await fc.assert(
     fc.asyncProperty(fc.array(attack, { minLength: 1, maxLength: 4 }), async (attacks) => {
@@ -69,7 +69,7 @@ test('whatever packets come, in whatever pieces: no bug is found, nobody stays',
 async function startBroker() {
   const path = fileURLToPath(new URL('../../../test/harness/open-broker.ts', import.meta.url))
   const child = fork(path, ['0'], { silent: true })
-  atTheEnd(() => void child.kill())
+  afterAllTests(() => void child.kill())
   const port = await new Promise<number>((resolve, reject) => {
     child.stdout!.once('data', (text) => resolve(Number(/port (\d+)/.exec(String(text))?.[1])))
     child.once('exit', () => reject(new Error('the broker did not start')))
@@ -78,9 +78,9 @@ async function startBroker() {
 }
 
 async function startNeighbour(port: number) {
-  const path = fileURLToPath(new URL('../../../test/harness/mqtt-neighbour.ts', import.meta.url))
+  const path = fileURLToPath(new URL('../../../test/harness/mqtt-latency-probe.ts', import.meta.url))
   const child: ChildProcess = fork(path, [String(port)])
-  atTheEnd(() => void child.kill())
+  afterAllTests(() => void child.kill())
   const hear = () => new Promise<unknown>((resolve) => child.once('message', resolve))
   await hear()
   const times = () => {
@@ -106,7 +106,7 @@ async function disturb(
   { attacked, quiet }: Record<'attacked' | 'quiet', Awaited<ReturnType<typeof startNeighbour>>>,
 ) {
   await Promise.all([attacked.forget(), quiet.forget()])
-  const kinds = Object.values(nuisances)
+  const kinds = Object.values(abusiveClients)
   for (const [index, one] of attacks.entries()) {
     await assault(open(port), one, name('fuzz'))
     if (index % 10 === 0) kinds[(index / 10) % kinds.length]!({ port, name })
@@ -121,7 +121,7 @@ let names = 0
 const name = (label: string) => `${label}${++names}`
 
 test('a neighbour is served while others misbehave, and the process neither dies nor grows', async () => {
-  atTheEnd(cutAll)
+  afterAllTests(destroyAll)
   const [broker, twin] = await Promise.all([startBroker(), startBroker()])
   const neighbours = { attacked: await startNeighbour(broker.port), quiet: await startNeighbour(twin.port) }
   const attacks = fc.sample(attack, { seed, numRuns: runs })

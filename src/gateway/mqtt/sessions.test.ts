@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { pino } from 'pino'
-import { atTheEnd, freshDatabase } from '../../../test/harness/database.ts'
+import { afterAllTests, freshDatabase } from '../../../test/harness/database.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
 import { openHouse } from '../../../test/harness/mqtt-house.ts'
 import { connected, type RawClient } from '../../../test/harness/mqtt-raw.ts'
@@ -31,7 +31,7 @@ async function openDatabase() {
   await migrate(pool, readMigrations([{ module: 'gateway', directory }]))
   await pool.end()
   const database = createDb(connection, { max: 4 })
-  atTheEnd(database.close)
+  afterAllTests(database.close)
   return database
 }
 

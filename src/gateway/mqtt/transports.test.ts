@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import { test } from 'node:test'
 import mqtt from 'mqtt'
 import { createWebSocketStream, WebSocketServer } from 'ws'
-import { atTheEnd } from '../../../test/harness/database.ts'
+import { afterAllTests } from '../../../test/harness/database.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
 import { openHouse } from '../../../test/harness/mqtt-house.ts'
 
@@ -15,8 +15,8 @@ async function withWebSockets() {
     house.sessions.accept(createWebSocketStream(socket), { transport: 'websocket', address: '127.0.0.1' }),
   )
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  atTheEnd(() => server.closeAllConnections())
-  atTheEnd(() => void server.close())
+  afterAllTests(() => server.closeAllConnections())
+  afterAllTests(() => void server.close())
   return { house, url: `ws://127.0.0.1:${(server.address() as { port: number }).port}/ws` }
 }
 

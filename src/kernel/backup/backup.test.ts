@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { aDatabase, backUp, contentOf, masterKey, migrationsWith, restore } from '../../../test/harness/backup.ts'
-import { administrationOf, throwAwayDirectory } from '../../../test/harness/database.ts'
+import { backUp, backupDatabase, contentOf, masterKey, migrationsWith, restore } from '../../../test/harness/backup.ts'
+import { administrationOf, temporaryDirectory } from '../../../test/harness/database.ts'
 import { connect } from '../db.ts'
 import { loadDataKey, readDataKey } from '../secrets.ts'
 import { authenticate, backupKeyOf } from './authentication.ts'
@@ -29,11 +29,11 @@ const everything = `
   create trigger tell after insert on sample.children for each row execute function sample.say()`
 
 const migrations = migrationsWith({ '0001_sample.sql': everything })
-const file = () => join(throwAwayDirectory(), 'a.backup')
+const file = () => join(temporaryDirectory(), 'a.backup')
 const verifyAll = async (path: string) => authenticate(path, await verifyBackup(path), backupKeyOf(masterKey))
 
 async function aFullDatabase() {
-  const { connection, pool } = await aDatabase(migrations)
+  const { connection, pool } = await backupDatabase(migrations)
   await pool`
     insert into sample.values ("Odd ""name", j, list, numbers, b, t, plain, d, f, r, n, i, big, yes, u, m, net) values
     (${'tab\t newline\n return\r backslash\\ \\N \\. quote" \u{1F600} ü\u0001'},
@@ -78,7 +78,7 @@ test('a restore brings back every row: into the same database, into an empty one
   assert.equal(outbox?.length, 1)
   assert.deepEqual(await readDataKey(pool, masterKey), key)
 
-  const other = await aDatabase()
+  const other = await backupDatabase()
   const otherMaster = Buffer.alloc(32, 9)
   await restore(other.connection, path, migrations, { masterKey: otherMaster, replace: false })
   assert.deepEqual(await contentOf(other.pool), before)
@@ -96,7 +96,7 @@ test('a restore brings back every row: into the same database, into an empty one
 })
 
 test('an existing file is replaced only with force, and a failed backup leaves no file', async () => {
-  const { connection } = await aDatabase(migrations)
+  const { connection } = await backupDatabase(migrations)
   const path = file()
   writeFileSync(path, 'precious')
   await assert.rejects(backUp(connection, path), /exists already; --force/)
@@ -104,7 +104,7 @@ test('an existing file is replaced only with force, and a failed backup leaves n
   await backUp(connection, path, { force: true })
   await verifyBackup(path)
 
-  const empty = await aDatabase()
+  const empty = await backupDatabase()
   const none = file()
   await assert.rejects(backUp(empty.connection, none), /nothing to back up/)
   await assert.rejects(backUp(connection, join(none, 'no', 'such')), /ENOENT|ENOTDIR/)
@@ -164,7 +164,7 @@ test('backup and restore work for an ordinary role that owns its database', asyn
   const source = await aFullDatabase()
   const path = file()
   await backUp(source.connection, path)
-  const { connection } = await aDatabase()
+  const { connection } = await backupDatabase()
   const pool = connect(await administrationOf(connection), { max: 1, translate: false })
   const [here] = await pool`select current_database() as database, 'r_' || current_database() as role`
   await pool.unsafe(

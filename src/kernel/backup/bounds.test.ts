@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { aDatabase } from '../../../test/harness/backup.ts'
+import { backupDatabase } from '../../../test/harness/backup.ts'
 import { parseBound, parseKey, printBound, printKey } from './bounds.ts'
 
 test('every bound that PostgreSQL prints is parsed, and its printed form means the same to PostgreSQL', async () => {
-  const { pool } = await aDatabase()
+  const { pool } = await backupDatabase()
   const [quote, backslash] = ["it''s", 'back\\slash']
   for (const [key, bounds] of Object.entries({
     'range (a int)': ['FROM (MINVALUE) TO (-5)', 'FROM (-5) TO (3)', 'FROM (3) TO (MAXVALUE)'],

@@ -5,8 +5,8 @@ import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { test } from 'node:test'
-import { aDatabase, backUp, contentOf, migrationsWith, restore } from '../../../test/harness/backup.ts'
-import { anotherPool, throwAwayDirectory } from '../../../test/harness/database.ts'
+import { backUp, backupDatabase, contentOf, migrationsWith, restore } from '../../../test/harness/backup.ts'
+import { independentPool, temporaryDirectory } from '../../../test/harness/database.ts'
 import { openS3 } from '../../../test/harness/s3.ts'
 import { type Blobs, newBlobKey, pathOfKey } from '../blobs/blobs.ts'
 import { createFileBlobs } from '../blobs/files.ts'
@@ -23,7 +23,7 @@ const migrations = migrationsWith({
     create table sample.mark (id smallint primary key, mark text not null)`,
 })
 const tables = [{ schema: 'sample', table: 'papers', key: 'place', size: 'length', sha256: 'sum', mark: 'mark' }]
-const file = () => join(throwAwayDirectory(), 'a.backup')
+const file = () => join(temporaryDirectory(), 'a.backup')
 const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex')
 
 async function* inPieces(bytes: Buffer, length = 100_000) {
@@ -31,7 +31,7 @@ async function* inPieces(bytes: Buffer, length = 100_000) {
 }
 
 async function aStore() {
-  const directory = throwAwayDirectory()
+  const directory = temporaryDirectory()
   return { directory, blobs: createFileBlobs(directory) }
 }
 
@@ -41,7 +41,7 @@ async function insertPaper(pool: Pool, key: string, bytes: Buffer) {
 
 /** Returns a database whose rows reference contents of these sizes, and the blob store with them. */
 async function aDatabaseWithContents(...sizes: number[]) {
-  const { connection, pool } = await aDatabase(migrations)
+  const { connection, pool } = await backupDatabase(migrations)
   const store = await aStore()
   const papers = new Map<string, Buffer>()
   for (const size of sizes) {
@@ -71,7 +71,7 @@ test('referenced contents are restored with their rows, from files into S3 and f
   assert.deepEqual(await verifyBackup(path), made)
 
   const s3 = createS3Blobs((await openS3()).settings, systemClock)
-  const second = await aDatabase()
+  const second = await backupDatabase()
   const there = { contents: { blobs: s3, tables } }
   assert.deepEqual((await restore(second.connection, path, migrations, there)).stored, { written: 5, kept: 0 })
   await assertHolds(s3, source.papers)
@@ -80,7 +80,7 @@ test('referenced contents are restored with their rows, from files into S3 and f
 
   const again = file()
   await backUp(second.connection, again, there)
-  const third = { ...(await aDatabase()), ...(await aStore()) }
+  const third = { ...(await backupDatabase()), ...(await aStore()) }
   await restore(third.connection, again, migrations, { contents: { blobs: third.blobs, tables } })
   await assertHolds(third.blobs, source.papers)
   assert.deepEqual(await contentOf(third.pool, ['sample']), await contentOf(source.pool, ['sample']))
@@ -99,7 +99,7 @@ test('restoring a backup without contents leaves the blob store untouched', asyn
   await assert.rejects(verifyBackup(path), /has format 4, which this Waypost does not know: a newer version made it/)
   const withThem = file()
   await backUp(source.connection, withThem, { contents: source.contents })
-  const other = { ...(await aDatabase()), ...(await aStore()) }
+  const other = { ...(await backupDatabase()), ...(await aStore()) }
   assert.equal((await restore(other.connection, withThem, migrations)).stored, undefined)
   assert.deepEqual(await keysOf(other.blobs), [], 'without a blob store only rows are restored')
 })
@@ -115,7 +115,7 @@ test('missing and damaged contents are counted and do not keep the others from b
   const made = await backUp(source.connection, path, { contents: source.contents })
   assert.deepEqual(made.contents, { count: 2, bytes: 31, missing: 600, damaged: 1 })
 
-  const other = { ...(await aDatabase()), ...(await aStore()) }
+  const other = { ...(await backupDatabase()), ...(await aStore()) }
   await restore(other.connection, path, migrations, { contents: { blobs: other.blobs, tables } })
   await assertHolds(other.blobs, new Map([[good, source.papers.get(good)!]]))
   assert.equal(await other.blobs.read(lost[0]!), undefined)
@@ -192,14 +192,14 @@ test('a failed restore leaves the rows unchanged, and the next one keeps the con
   const path = file()
   await backUp(source.connection, path, { contents: source.contents })
   const s3 = await openS3()
-  const target = await aDatabase(migrations)
+  const target = await backupDatabase(migrations)
   await insertPaper(target.pool, newBlobKey(), Buffer.from('of before'))
   const before = await contentOf(target.pool)
   const contents = { blobs: createS3Blobs(s3.settings, systemClock), tables }
-  s3.trouble = (request) => (request.startsWith('PUT') && s3.objects.size > 0 ? 403 : undefined)
+  s3.injectFailure = (request) => (request.startsWith('PUT') && s3.objects.size > 0 ? 403 : undefined)
   await assert.rejects(restore(target.connection, path, migrations, { contents }), /answered 403 to PUT/)
   assert.deepEqual(await contentOf(target.pool), before)
-  s3.trouble = () => undefined
+  s3.injectFailure = () => undefined
   // The server rejects the rows after the contents were written.
   await target.pool`alter table sample.papers add constraint short check (length < 9) not valid`
   await assert.rejects(restore(target.connection, path, migrations, { contents }), /short|check constraint/)
@@ -245,7 +245,7 @@ test('no content is removed while backups run, and several backups may run at a 
   // A backup waits for a removal that has already begun.
   const order: string[] = []
   let copying: Promise<unknown> | undefined
-  const [second, third] = [anotherPool(source.connection), anotherPool(source.connection)]
+  const [second, third] = [independentPool(source.connection), independentPool(source.connection)]
   await source.pool.begin(async (sql) => {
     assert.equal(await mayRemove(sql), true)
     copying = second.begin(async (sql) => {
@@ -266,7 +266,7 @@ test('a restore keeps the mark of a blob store that belonged to the replaced dat
   await source.pool`insert into sample.mark values (1, 'source')`
   const path = file()
   await backUp(source.connection, path, { contents: source.contents })
-  const target = await aDatabase(migrations)
+  const target = await backupDatabase(migrations)
   const markAfter = async (inStore: string | undefined, inRows: string | undefined) => {
     const { blobs } = await aStore()
     if (inStore) await writeMark(blobs, inStore)

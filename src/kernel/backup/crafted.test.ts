@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { aDatabase, backUp, contentOf, masterKey, migrationsWith, restore } from '../../../test/harness/backup.ts'
+import { backUp, backupDatabase, contentOf, masterKey, migrationsWith, restore } from '../../../test/harness/backup.ts'
 import { assembleBackup, type Part, partsOf, withManifest, withRows } from '../../../test/harness/crafted-backup.ts'
-import { throwAwayDirectory } from '../../../test/harness/database.ts'
+import { temporaryDirectory } from '../../../test/harness/database.ts'
 import { backupKeyOf } from './authentication.ts'
 import type { Partition } from './manifest.ts'
 import { verifyBackup } from './read.ts'
@@ -16,10 +16,10 @@ const migrations = migrationsWith({
     create table sample.daily_rest partition of sample.daily default`,
 })
 const key = backupKeyOf(masterKey)
-const file = () => join(throwAwayDirectory(), 'a.backup')
+const file = () => join(temporaryDirectory(), 'a.backup')
 
 async function aBackup() {
-  const { connection, pool } = await aDatabase(migrations)
+  const { connection, pool } = await backupDatabase(migrations)
   await pool.unsafe(`
     insert into sample.things (name) values ('one'), ('two');
     create table sample.daily_1 partition of sample.daily for values from ('2024-01-01') to ('2024-01-02');
@@ -36,7 +36,7 @@ const schemas = ['kernel', 'sample', 'jobs', 'others']
 
 /** Returns a database without the backup's partition, so that a restore creates it, and an assertion that a restore changes nothing. */
 async function aTarget() {
-  const { connection, pool } = await aDatabase(migrations)
+  const { connection, pool } = await backupDatabase(migrations)
   await pool.unsafe('create schema others; create table others.hurt (at timestamptz); create sequence others.numbers')
   const stateOf = async () => ({
     content: await contentOf(pool, schemas),
@@ -159,7 +159,7 @@ test('a manifest of another shape is reported as damaged, and its texts are not 
 test('a backup made or changed without the key is not restored', async () => {
   const { parts } = await aBackup()
   const other = backupKeyOf(Buffer.alloc(32, 8))
-  const target = await aDatabase(migrations)
+  const target = await backupDatabase(migrations)
   const before = await contentOf(target.pool)
   const refused = async (made: Part[], by: Parameters<typeof assembleBackup>[2], reason: RegExp) => {
     const path = file()
@@ -208,7 +208,7 @@ test('swapped, repeated and missing parts are detected although the checksums ma
 test('a backup of an older format is restored without authentication on request', async () => {
   const { parts, pool } = await aBackup()
   for (const version of [1, 2]) {
-    const target = await aDatabase()
+    const target = await backupDatabase()
     const path = file()
     assembleBackup(path, parts, { version })
     await restore(target.connection, path, migrations, { authentication: 'none' })

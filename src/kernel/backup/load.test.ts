@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
-import { aDatabase, backUp, migrationsWith, restore } from '../../../test/harness/backup.ts'
-import { throwAwayDirectory } from '../../../test/harness/database.ts'
+import { backUp, backupDatabase, migrationsWith, restore } from '../../../test/harness/backup.ts'
+import { temporaryDirectory } from '../../../test/harness/database.ts'
 import { newBlobKey } from '../blobs/blobs.ts'
 import { createFileBlobs } from '../blobs/files.ts'
 import type { Pool } from '../db.ts'
@@ -16,7 +16,7 @@ const migrations = migrationsWith({
     create table sample.left (id int primary key, amount int not null);
     create table sample.right (id int primary key, amount int not null)`,
 })
-const file = () => join(throwAwayDirectory(), 'a.backup')
+const file = () => join(temporaryDirectory(), 'a.backup')
 const megabytes = (bytes: number) => Math.round(bytes / 1e6)
 
 /** Returns how far the process's memory grew during the work. */
@@ -33,12 +33,12 @@ async function growthOf(work: () => Promise<unknown>): Promise<number> {
 }
 
 test('a large table is backed up and restored in little memory', async () => {
-  const { connection, pool } = await aDatabase(migrations)
+  const { connection, pool } = await backupDatabase(migrations)
   await pool`
     insert into sample.large select i, repeat(md5(i::text), 15), jsonb_build_object('i', i, 'text', md5((i * 7)::text))
     from generate_series(1, 200000) as i`
   const path = file()
-  const target = await aDatabase(migrations)
+  const target = await backupDatabase(migrations)
   const writing = await growthOf(() => backUp(connection, path))
   const reading = await growthOf(() => restore(target.connection, path, migrations))
   const sum = (of: Pool) => of`select count(*)::int as rows, sum(hashtext(l::text)) as sum from sample.large as l`
@@ -49,8 +49,8 @@ test('a large table is backed up and restored in little memory', async () => {
 })
 
 test('a large content is backed up and restored in little memory', async () => {
-  const { connection, pool } = await aDatabase(migrations)
-  const [from, to] = [throwAwayDirectory(), throwAwayDirectory()]
+  const { connection, pool } = await backupDatabase(migrations)
+  const [from, to] = [temporaryDirectory(), temporaryDirectory()]
   const tables = [{ schema: 'sample', table: 'papers', key: 'key', size: 'size', sha256: 'sum', mark: 'none' }]
   const [key, size] = [newBlobKey(), 128 * 2 ** 20]
   const hash = createHash('sha256')
@@ -65,7 +65,7 @@ test('a large content is backed up and restored in little memory', async () => {
   const sum = hash.digest('hex')
   await pool`insert into sample.papers values (${key}, ${size}, ${sum})`
   const path = file()
-  const target = await aDatabase(migrations)
+  const target = await backupDatabase(migrations)
   const contentsOf = (directory: string) => ({ contents: { blobs: createFileBlobs(directory), tables } })
   const writing = await growthOf(() => backUp(connection, path, contentsOf(from)))
   rmSync(from, { recursive: true })
@@ -98,7 +98,7 @@ async function moveAmounts(pool: Pool, going: () => boolean): Promise<number> {
 }
 
 test('concurrent writers see a backup as one snapshot and a restore as one transaction', async () => {
-  const { connection, pool } = await aDatabase(migrations)
+  const { connection, pool } = await backupDatabase(migrations)
   await pool.unsafe(`insert into sample.left select i, 100 from generate_series(0, 49) as i;
     insert into sample.right select i, 100 from generate_series(0, 49) as i`)
   const total = async (of: Pool) => {
@@ -107,7 +107,7 @@ test('concurrent writers see a backup as one snapshot and a restore as one trans
   }
   let going = true
   const writers = Array.from({ length: 3 }, () => moveAmounts(pool, () => going))
-  const target = await aDatabase(migrations)
+  const target = await backupDatabase(migrations)
   const path = file()
   try {
     for (let round = 0; round < 3; round++) {

@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { aDatabase, backUp, contentOf, migrationsWith, restore } from '../../../test/harness/backup.ts'
-import { throwAwayDirectory } from '../../../test/harness/database.ts'
+import { backUp, backupDatabase, contentOf, migrationsWith, restore } from '../../../test/harness/backup.ts'
+import { temporaryDirectory } from '../../../test/harness/database.ts'
 
 const first = `create schema sample; create table sample.things (id int primary key, name text);
   create table sample.seeds (id int); insert into sample.seeds values (1), (2)`
 const second = `alter table sample.things add column length int; update sample.things set length = length(name)`
 const older = migrationsWith({ '0001_a.sql': first })
 const newer = migrationsWith({ '0001_a.sql': first, '0002_b.sql': second })
-const file = () => join(throwAwayDirectory(), 'a.backup')
+const file = () => join(temporaryDirectory(), 'a.backup')
 
 async function anOlderBackup() {
-  const { connection, pool } = await aDatabase(older)
+  const { connection, pool } = await backupDatabase(older)
   await pool.unsafe(`insert into sample.things values (1, 'one'), (2, 'three'); delete from sample.seeds where id = 1`)
   const path = file()
   await backUp(connection, path)
@@ -22,7 +22,7 @@ async function anOlderBackup() {
 test('a backup of an older version is upgraded to this version, whatever state the database is in', async () => {
   const { path } = await anOlderBackup()
   for (const state of [undefined, older, newer]) {
-    const { connection, pool } = await aDatabase(state)
+    const { connection, pool } = await backupDatabase(state)
     const result = await restore(connection, path, newer)
     assert.deepEqual(result.upgraded, ['sample/0002_b.sql'])
     const things = await pool`select id, length from sample.things order by id`
@@ -40,14 +40,14 @@ test('a backup of an older version is upgraded to this version, whatever state t
 
 test('the older version undoes a failed upgrade by restoring its backup', async () => {
   const { path, content } = await anOlderBackup()
-  const { connection, pool } = await aDatabase(newer)
+  const { connection, pool } = await backupDatabase(newer)
   await pool`insert into sample.things values (7, 'seven', 5)`
   assert.deepEqual((await restore(connection, path, older)).upgraded, [])
   assert.deepEqual(await contentOf(pool), content)
 })
 
 test('a backup of a newer or different version is rejected with its version, and no data changes', async () => {
-  const { connection, pool } = await aDatabase(newer)
+  const { connection, pool } = await backupDatabase(newer)
   const path = file()
   await backUp(connection, path)
   await pool`insert into sample.things values (1, 'later', 5)`
@@ -58,7 +58,7 @@ test('a backup of a newer or different version is rejected with its version, and
 })
 
 test('jobs of an older job queue are restored without columns that no longer exist', async () => {
-  const { connection, pool } = await aDatabase(older)
+  const { connection, pool } = await backupDatabase(older)
   await pool.unsafe(`
     select jobs.create_queue('work', '{"policy": "standard"}');
     insert into jobs.job (name, data, priority, state) values ('work', '{"a": [1]}', 7, 'retry')`)
@@ -67,7 +67,7 @@ test('jobs of an older job queue are restored without columns that no longer exi
     update jobs.version set version = version - 1`)
   const path = file()
   await backUp(connection, path)
-  const target = await aDatabase()
+  const target = await backupDatabase()
   await restore(target.connection, path, older)
   const [job] = await target.pool`select name, data, priority, state::text from jobs.job`
   assert.deepEqual({ ...job }, { name: 'work', data: { a: [1] }, priority: 7, state: 'retry' })

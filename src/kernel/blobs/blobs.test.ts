@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { buffer } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
-import { throwAwayDirectory } from '../../../test/harness/database.ts'
+import { temporaryDirectory } from '../../../test/harness/database.ts'
 import { openS3, realS3 } from '../../../test/harness/s3.ts'
 import { systemClock } from '../clock.ts'
 import { type Blobs, newBlobKey, pathOfKey } from './blobs.ts'
@@ -12,7 +12,7 @@ import { createS3Blobs } from './s3.ts'
 const real = realS3()
 const s3 = await openS3()
 const stores: [string, Blobs][] = [
-  ['files', createFileBlobs(throwAwayDirectory())],
+  ['files', createFileBlobs(temporaryDirectory())],
   ['S3', createS3Blobs(s3.settings, systemClock)],
 ]
 if (real) stores.push(['the S3 of TEST_S3_URL', createS3Blobs(real, systemClock)])
@@ -112,12 +112,12 @@ test('S3: temporary failures are retried, permanent ones are reported', async ()
   const blobs = createS3Blobs(s3.settings, systemClock)
   const key = newBlobKey()
   let left = 2
-  s3.trouble = () => (left-- > 0 ? (left === 1 ? 503 : 'reset') : undefined)
+  s3.injectFailure = () => (left-- > 0 ? (left === 1 ? 503 : 'reset') : undefined)
   await blobs.write(key, of('in the end'))
   assert.equal(await text(blobs, key), 'in the end')
-  s3.trouble = () => 500
+  s3.injectFailure = () => 500
   await assert.rejects(blobs.read(key), /answered 500 to GET .*InternalError/)
-  s3.trouble = () => undefined
+  s3.injectFailure = () => undefined
   const unauthorized = createS3Blobs({ ...s3.settings, secretKey: 'wrong' }, systemClock)
   await assert.rejects(unauthorized.read(key), /answered 403 .*SignatureDoesNotMatch/)
   await assert.rejects(unauthorized.write(newBlobKey(), of('x')), /SignatureDoesNotMatch/)

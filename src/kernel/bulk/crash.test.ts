@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { bulkNode, Crash, CrashWalk, effectsOf, makeEffects } from '../../../test/harness/bulk-node.ts'
-import { atTheEnd, freshDatabase, kernelMigrated } from '../../../test/harness/database.ts'
+import { afterAllTests, freshDatabase, migrateKernel } from '../../../test/harness/database.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
 import type { ConnectionOptions, Sql } from '../db.ts'
 
@@ -16,13 +16,13 @@ type Node = Awaited<ReturnType<typeof bulkNode>>
 
 async function aDatabase() {
   const connection = await freshDatabase()
-  await kernelMigrated(connection)
+  await migrateKernel(connection)
   return connection
 }
 
 async function aNode(connection: ConnectionOptions, options?: Parameters<typeof bulkNode>[1]) {
   const node = await bulkNode(connection, options)
-  atTheEnd(node.stop)
+  afterAllTests(node.stop)
   return node
 }
 

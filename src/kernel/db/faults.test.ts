@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import net from 'node:net'
 import { test } from 'node:test'
-import { atTheEnd, freshDatabase } from '../../../test/harness/database.ts'
+import { afterAllTests, freshDatabase } from '../../../test/harness/database.ts'
 import { copyIn } from '../copy-in.ts'
 import { type ConnectionOptions, connect, createDb, type Db, isConnectionTrouble, type TransactionSql } from '../db.ts'
 import { isStatementTimeout } from './errors.ts'
@@ -120,15 +120,15 @@ test(`${steps} steps store exactly the acknowledged rows while connections break
   t.diagnostic(`seed ${seed}`)
   const connection = await freshDatabase()
   const admin = connect(connection, { max: 1, name: 'admin' })
-  atTheEnd(() => admin.end())
+  afterAllTests(() => admin.end())
   await admin.unsafe(`
     create table written (id int primary key);
     insert into written values (-1);
     create table later (id int, constraint never foreign key (id) references written (id) deferrable initially deferred)`)
   const proxy = await aProxy(connection)
-  atTheEnd(proxy.close)
+  afterAllTests(proxy.close)
   const db = createDb({ ...connection, ...proxy.address }, { max: 8, name: 'victim' })
-  atTheEnd(() => db.close())
+  afterAllTests(() => db.close())
 
   const pick = random(seed)
   const acknowledged = new Set<number>()

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { appendFileSync, globSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite, test } from 'node:test'
-import { anotherPool, atTheEnd, startTestServer, throwAwayDirectory } from '../../../test/harness/database.ts'
+import { afterAllTests, independentPool, startTestServer, temporaryDirectory } from '../../../test/harness/database.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
-import { tcpDoor } from '../../../test/harness/own-database.ts'
+import { tcpProxy } from '../../../test/harness/postgres-server.ts'
 import { createDb, isConnectionTrouble } from '../db.ts'
 import { parseUrl, serverOf } from './hosts.ts'
 
@@ -94,14 +94,14 @@ async function twoServers() {
 }
 
 async function aServer() {
-  const directory = join(throwAwayDirectory(), 'postgres')
+  const directory = join(temporaryDirectory(), 'postgres')
   const { connection, stop, pids } = await startTestServer(directory)
   const [postmaster] = pids()
   const configuration = globSync(join(directory, '{,*/}postgresql.auto.conf'))[0]!
-  atTheEnd(stop)
-  const door = await tcpDoor(() => connection)
-  atTheEnd(door.close)
-  const admin = anotherPool(connection)
+  afterAllTests(stop)
+  const door = await tcpProxy(() => connection)
+  afterAllTests(door.close)
+  const admin = independentPool(connection)
   await admin`create table who (name text)`
   await admin`create table written (id int primary key)`
   return {
@@ -133,7 +133,7 @@ test('of several hosts the one that accepts writes is used, also after a failove
   await one.readOnly(true)
 
   const db = createDb({ url }, { max: 4 })
-  atTheEnd(() => db.close())
+  afterAllTests(() => db.close())
   assert.equal(await where(), 'two', 'the first host rejects writes')
   await db.sql`insert into written values (1)`
   await db.tx((sql) => sql`insert into written values (2)`)
@@ -182,7 +182,7 @@ test('callers get an error while no host accepts writes, and succeed as soon as 
   await two.admin.unsafe(`alter role ${two.user} password '${one.password}'`)
   await Promise.all([one.readOnly(true), two.readOnly(true)])
   const db = createDb({ url }, { max: 2 })
-  atTheEnd(() => db.close())
+  afterAllTests(() => db.close())
   await assert.rejects(
     db.sql`select 1`,
     (error) => isConnectionTrouble(error) && /accepts no writes/.test(String(error)),
@@ -199,7 +199,7 @@ test('callers get an error while no host accepts writes, and succeed as soon as 
 test('a single host that becomes read-only counts as unavailable, and each failed write opens a new connection', async () => {
   const one = await aServer()
   const db = createDb(one, { max: 2 })
-  atTheEnd(() => db.close())
+  afterAllTests(() => db.close())
   const pid = async () => (await db.sql`select pg_backend_pid() as pid`)[0]?.pid
   const first = await pid()
   await one.readOnly(true)
@@ -219,7 +219,7 @@ suite('LISTEN', () => {
   test('uses one connection for all channels, and reports that it restarted after the connection broke', async () => {
     const one = await aServer()
     const db = createDb(one, { max: 2, name: 'listening' })
-    atTheEnd(() => db.close())
+    afterAllTests(() => db.close())
     const received: string[] = []
     let begun = 0
     const first = await db.sql.listen(

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import net from 'node:net'
 import { suite, test } from 'node:test'
-import { anotherPool, atTheEnd, freshDatabase } from '../../../test/harness/database.ts'
+import { afterAllTests, freshDatabase, independentPool } from '../../../test/harness/database.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
 import { sleep } from '../clock.ts'
 import { connect, createDb, isConnectionTrouble, isStatementTimeout, type PoolOptions } from '../db.ts'
@@ -10,7 +10,7 @@ const connection = await freshDatabase()
 
 function aDb(options: Partial<PoolOptions> = {}) {
   const db = createDb(connection, { max: 4, ...options })
-  atTheEnd(() => db.close())
+  afterAllTests(() => db.close())
   return db
 }
 
@@ -73,13 +73,13 @@ test('connections to a server that no longer answers are closed, for plain state
     near.pipe(far).pipe(near)
   })
   await new Promise<void>((done) => void server.listen(0, '127.0.0.1', done))
-  atTheEnd(() => {
+  afterAllTests(() => {
     for (const socket of sockets) socket.destroy()
     server.close()
   })
   const { port: near } = server.address() as net.AddressInfo
   const db = createDb({ ...connection, host: '127.0.0.1', port: near }, { max: 2, statementSeconds: 0.3 })
-  atTheEnd(() => db.close())
+  afterAllTests(() => db.close())
   await Promise.all([db.sql`select 1`, db.tx((sql) => sql`select 1`)])
   for (const socket of sockets) socket.pause().unpipe()
   const hung = [db.sql`select 1`, db.sql`select 2`, db.tx((sql) => sql`select 1`)]
@@ -238,7 +238,7 @@ suite('prepared statements', () => {
 suite('many callers', () => {
   test('share few connections, and each gets its own answer', async () => {
     const pool = connect(connection, { max: 4, name: 'shared' })
-    atTheEnd(() => pool.end())
+    afterAllTests(() => pool.end())
     const rows = await Promise.all(
       Array.from({ length: 2000 }, async (_, n) =>
         n % 10 === 3
@@ -250,7 +250,7 @@ suite('many callers', () => {
       rows,
       Array.from({ length: 2000 }, (_, n) => (n % 10 === 3 ? 'failed' : n)),
     )
-    const [row] = await anotherPool(
+    const [row] = await independentPool(
       connection,
     )`select count(*) as n from pg_stat_activity where application_name = 'shared'`
     assert.ok(row?.n <= 2, `${row?.n} connections`)
@@ -258,9 +258,9 @@ suite('many callers', () => {
 
   test('are not delayed by one slow statement', async () => {
     const pool = connect(connection, { max: 4 })
-    atTheEnd(() => pool.end())
+    afterAllTests(() => pool.end())
     await Promise.all([pool`select pg_sleep(0.01)`, pool`select pg_sleep(0.01)`])
-    const holder = anotherPool(connection)
+    const holder = independentPool(connection)
     const release = Promise.withResolvers<void>()
     const locked = Promise.withResolvers<void>()
     const holding = holder.begin(async (sql) => {
@@ -293,7 +293,7 @@ test('a closing pool lets running statements finish, and rejects new ones', asyn
   ]
   await eventually(async () =>
     assert.ok(
-      (await anotherPool(connection)`select from pg_stat_activity where query like '%pg_sleep(0.2)%'`).length > 1,
+      (await independentPool(connection)`select from pg_stat_activity where query like '%pg_sleep(0.2)%'`).length > 1,
     ),
   )
   const ending = pool.end()

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { anotherPool, atTheEnd, freshDatabase } from '../../../test/harness/database.ts'
+import { afterAllTests, freshDatabase, independentPool } from '../../../test/harness/database.ts'
 import { connect } from '../db.ts'
 import { parseArray } from './values.ts'
 
 const connection = await freshDatabase()
-const sql = anotherPool(connection)
+const sql = independentPool(connection)
 const plain = connect(connection, { max: 1, translate: false })
-atTheEnd(() => plain.end())
+afterAllTests(() => plain.end())
 
 suite('a parameter', () => {
   const texts = [

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { test } from 'node:test'
-import { atTheEnd } from '../../../test/harness/database.ts'
+import { afterAllTests } from '../../../test/harness/database.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
 import { type IsProxy, noProxy } from '../client-address.ts'
 import { createConnectionLimit, leaveHttp } from './connections.ts'
@@ -26,7 +26,7 @@ async function aServer({ max = 100, perAddress = 100, graceMs = 0, isProxy = noP
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
   const sockets: Socket[] = []
-  atTheEnd(() => {
+  afterAllTests(() => {
     for (const socket of sockets) socket.destroy()
     server.close()
     server.closeAllConnections()

@@ -50,7 +50,7 @@ test('events have names and ids, a comment is sent every 15 s, and the last even
   stream.end('enough')
   stream.end('again')
   assert.equal(stream.say('late', '1'), false)
-  assert.equal(await source.ended(), 'enough')
+  assert.equal(await source.endReason(), 'enough')
   mock.timers.reset()
 })
 
@@ -71,7 +71,7 @@ test('a stream reports that its reader is behind, and when the reader continues'
   source.resume()
   await eventually(() => assert.ok(drained > 0))
   stream.end('enough')
-  assert.equal(await source.ended(), 'enough')
+  assert.equal(await source.endReason(), 'enough')
 })
 
 test('a stream notices that its reader has left, and a server that closes ends the other streams', async () => {
@@ -82,6 +82,6 @@ test('a stream notices that its reader has left, and a server that closes ends t
   assert.equal(streams.at(-2)!.say('too late', '1'), false)
   const began = performance.now()
   await http.close()
-  assert.equal(await stays.ended(), 'stopping')
+  assert.equal(await stays.endReason(), 'stopping')
   assert.ok(performance.now() - began < 2000)
 })

@@ -5,7 +5,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { test } from 'node:test'
 import { fastify } from 'fastify'
-import { atTheEnd } from '../../../test/harness/database.ts'
+import { afterAllTests } from '../../../test/harness/database.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
 import { noProxy } from '../client-address.ts'
 import { createLog } from '../log.ts'
@@ -36,7 +36,7 @@ async function anApp({ max = 100, perAddress = 100, graceMs = 0, headersTimeout 
     listeners.closeAll()
     await Promise.all([app.close(), listeners.close()])
   }
-  atTheEnd(() => {
+  afterAllTests(() => {
     for (const socket of sockets) socket.destroy()
     return close()
   })
@@ -120,7 +120,7 @@ test('both are closed with the application, together with connections that wait 
 
 test('another program at one of the two addresses leaves the other one', options, async () => {
   const other = createServer((socket) => socket.end('another program'))
-  atTheEnd(() => void other.close())
+  afterAllTests(() => void other.close())
   const { address: first } = await lookup('localhost')
   other.listen({ host: both.find((address) => address !== first)!, port: 0 })
   await once(other, 'listening')

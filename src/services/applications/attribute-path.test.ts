@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
-import { refused } from '../../../test/harness/device-messages.ts'
+import { rejectsWith } from '../../../test/harness/device-messages.ts'
 import { select } from './attribute-path.ts'
 
 /** The document of GJSON's own description, and some corners. */
@@ -101,7 +101,7 @@ suite('a path', () => {
     'name.{first,last}',
   ])
     test(`${path} is refused, because something else is meant`, async () => {
-      const error = await refused((async () => select(data, path))(), 400)
+      const error = await rejectsWith((async () => select(data, path))(), 400)
       assert.match(error.message, /^q: .* is not supported here/)
     })
 
@@ -181,7 +181,7 @@ suite('wildcards', () => {
     const document = Object.fromEntries(Array.from({ length: 10 }, (_, n) => [`${'a'.repeat(100_000)}${n}`, n]))
     const started = process.cpuUsage().user
     assert.equal(select(document, `${'*a'.repeat(500)}b`), undefined)
-    const error = await refused((async () => select(document, `*${'a'.repeat(500)}b`))(), 400)
+    const error = await rejectsWith((async () => select(document, `*${'a'.repeat(500)}b`))(), 400)
     assert.match(error.message, /takes too long/)
     assert.ok(process.cpuUsage().user - started < 2_000_000)
   })

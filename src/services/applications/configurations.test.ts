@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { aCaller, aPlatformAdmin, aTenantAdmin } from '../../../test/harness/builders.ts'
-import { freshDatabase, throwAwayDirectory } from '../../../test/harness/database.ts'
+import { freshDatabase, temporaryDirectory } from '../../../test/harness/database.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
 import { openHouse } from '../../../test/harness/house.ts'
 import { addRealms } from '../../../test/harness/realm-state.ts'
@@ -420,7 +420,7 @@ test('more configurations than a page are all in the whole envelope', async () =
 
 test('a second node forgets what the first one changes, and a restarted one finds it stored', async () => {
   const connection = await freshDatabase()
-  const config = loadConfig({ WAYPOST_DATA: throwAwayDirectory() })
+  const config = loadConfig({ WAYPOST_DATA: temporaryDirectory() })
   const aNode = async () => {
     const node = await buildHouse({
       config,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, suite, test } from 'node:test'
 import { aTenantAdmin } from '../../../test/harness/builders.ts'
-import { aDeviceEndpoint, refused, sayTo } from '../../../test/harness/device-messages.ts'
+import { aDeviceEndpoint, rejectsWith, sendTo } from '../../../test/harness/device-messages.ts'
 import { openHouse } from '../../../test/harness/house.ts'
 import { addRealms } from '../../../test/harness/realm-state.ts'
 import identity from '../../identity/index.ts'
@@ -11,7 +11,7 @@ const house = await openHouse({ services: [identity, applications] })
 const admin = house.as(aTenantAdmin())
 const [adx] = house.built.get('applications')!.device!
 
-const say = sayTo(adx!)
+const say = sendTo(adx!)
 const ask = async (q: unknown) => await say('/json', { q }, { requestId: 1 })
 
 before(async () => {
@@ -39,27 +39,27 @@ suite('adx', () => {
   })
 
   test("takes the version's word before the application's, key by key at the top", async () => {
-    const v2 = sayTo(adx!, aDeviceEndpoint({ versionName: 'app-v2' }))
+    const v2 = sendTo(adx!, aDeviceEndpoint({ versionName: 'app-v2' }))
     assert.deepEqual((await v2('/json', { q: '@this' }))?.payload, {
       limits: { low: 2 },
       colour: 'red',
       nothing: null,
       rooms: [{ id: 'a' }, { id: 'b' }],
     })
-    await refused(v2('/json', { q: 'limits.high' }), 404)
+    await rejectsWith(v2('/json', { q: 'limits.high' }), 404)
   })
 
   test('says when there is nothing', async () => {
-    const error = await refused(ask('limits.middle'), 404)
+    const error = await rejectsWith(ask('limits.middle'), 404)
     assert.match(error.message, /limits\.middle/)
-    await refused(
-      sayTo(adx!, aDeviceEndpoint({ applicationName: 'other', versionName: 'other-v1' }))('/json', { q: 'a' }),
+    await rejectsWith(
+      sendTo(adx!, aDeviceEndpoint({ applicationName: 'other', versionName: 'other-v1' }))('/json', { q: 'a' }),
       404,
     )
   })
 
   test('shows another tenant nothing', async () => {
-    await refused(sayTo(adx!, aDeviceEndpoint({ tenantId: 'another' }))('/json', { q: 'colour' }), 404)
+    await rejectsWith(sendTo(adx!, aDeviceEndpoint({ tenantId: 'another' }))('/json', { q: 'colour' }), 404)
   })
 
   const bad: [payload: unknown, problem: RegExp][] = [
@@ -74,11 +74,11 @@ suite('adx', () => {
   ]
   for (const [payload, problem] of bad)
     test(`refuses ${JSON.stringify(payload).slice(0, 40)}`, async () => {
-      const error = await refused(say('/json', payload, { requestId: 1 }), 400)
+      const error = await rejectsWith(say('/json', payload, { requestId: 1 }), 400)
       assert.match(error.message, problem)
     })
 
   test('has one resource', async () => {
-    for (const path of ['', '/', '/json/', '/json/x', '/jso']) await refused(say(path, { q: 'colour' }), 404)
+    for (const path of ['', '/', '/json/', '/json/x', '/jso']) await rejectsWith(say(path, { q: 'colour' }), 404)
   })
 })

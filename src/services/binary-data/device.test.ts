@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { refused, sayTo } from '../../../test/harness/device-messages.ts'
+import { rejectsWith, sendTo } from '../../../test/harness/device-messages.ts'
 import { uploadTokens } from './device.ts'
 
 suite('bcx', () => {
-  const say = sayTo(uploadTokens({ issueUploadToken: async ({ endpointId }) => `token of ${endpointId}` }))
+  const say = sendTo(uploadTokens({ issueUploadToken: async ({ endpointId }) => `token of ${endpointId}` }))
 
   test('gives a token, with or without a request id, whatever the payload', async () => {
     for (const payload of ['', '{}', 'anything'])
@@ -13,6 +13,6 @@ suite('bcx', () => {
   })
 
   test('has one resource', async () => {
-    for (const path of ['', '/token/', '/tokens', '/token/a']) await refused(say(path), 404)
+    for (const path of ['', '/token/', '/tokens', '/token/a']) await rejectsWith(say(path), 404)
   })
 })

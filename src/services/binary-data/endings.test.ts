@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path'
 import { before, test } from 'node:test'
 import { backUp, connectionOf, restore } from '../../../test/harness/backup.ts'
 import { type Endpoint, openBinaryData, root } from '../../../test/harness/binary-data.ts'
-import { anotherPool, throwAwayDirectory } from '../../../test/harness/database.ts'
+import { independentPool, temporaryDirectory } from '../../../test/harness/database.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
 import { contentTables, migrationSources } from '../../assembly/build.ts'
 import { Identity } from '../../identity/contract.ts'
@@ -187,7 +187,7 @@ test('what is deleted while a backup reads keeps its content until then', async 
   await at.upload(endpoint, '/files/a', 'old')
   await settled()
   const before = files()
-  await anotherPool(connectionOf(at.house)).begin(async (backup) => {
+  await independentPool(connectionOf(at.house)).begin(async (backup) => {
     await pauseRemovals(backup)
     await at.upload(endpoint, '/files/a', 'new')
     assert.equal((await at.admin(`DELETE ${root}${endpoint.path}/files/a`)).status, 204)
@@ -205,7 +205,7 @@ test('a backup brings contents back beneath the running platform, and what it do
   await at.upload(endpoint, '/files/changed', 'before')
   await periodic('binary-data.compare')
   await eventually(() => assert.ok(existsSync(join(directory(), pathOfKey(mark)))))
-  const [connection, path] = [connectionOf(at.house), join(throwAwayDirectory(), 'a.backup')]
+  const [connection, path] = [connectionOf(at.house), join(temporaryDirectory(), 'a.backup')]
   const blobs = createFileBlobs(directory())
   const keys = { masterKey: createHash('sha256').update(masterKey).digest() }
   const contents = { blobs, tables: contentTables([binaryData]) }

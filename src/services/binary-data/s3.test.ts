@@ -60,10 +60,10 @@ async function* breaking(content: AsyncIterable<Uint8Array>) {
 }
 
 test('a store that fails refuses the upload and nothing is seen of it', async () => {
-  s3.trouble = (request) => (request.startsWith('PUT') ? 500 : undefined)
+  s3.injectFailure = (request) => (request.startsWith('PUT') ? 500 : undefined)
   const headers = { 'x-auth-token': await at.aToken(endpoint) }
   assert.equal((await at.send(`POST ${root}/files/b`, headers, 'x')).status, 503)
-  s3.trouble = () => undefined
+  s3.injectFailure = () => undefined
   assert.equal((await at.admin(`GET ${root}${endpoint.path}/files/b`)).status, 404)
   assert.equal((await at.send(`POST ${root}/files/b`, headers, 'x')).status, 204)
 })

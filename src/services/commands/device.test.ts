@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
-import { aDeviceEndpoint, refused, sayTo } from '../../../test/harness/device-messages.ts'
+import { aDeviceEndpoint, rejectsWith, sendTo } from '../../../test/harness/device-messages.ts'
 import { newId } from '../../kernel/ids.ts'
 import type { CommandResult, Commands, OutstandingCommand } from './contract.ts'
 import { commandExtension, commandPush } from './device.ts'
@@ -31,7 +31,7 @@ function aDevice(...waiting: OutstandingCommand[]) {
   const observe = async (...said: unknown[]) => void observed.push(said.slice(1))
   const extension = commandExtension(behind, { observe })
   const endpoint = aDeviceEndpoint({ endpointId: newId() })
-  return { extension, endpoint, stored, calls, observed, say: sayTo(extension, endpoint) }
+  return { extension, endpoint, stored, calls, observed, say: sendTo(extension, endpoint) }
 }
 
 const reboot = { id: 1, type: 'reboot' }
@@ -62,7 +62,7 @@ suite('a request for commands', () => {
   })
 
   test('is answered with [] for who gave a request id, and not at all else', async () => {
-    for (const say of [aDevice().say, sayTo(nothing)])
+    for (const say of [aDevice().say, sendTo(nothing)])
       for (const path of ['/command/light', '/command']) {
         assert.deepEqual(await say(path, '', { requestId: 7 }), { payload: [], always: false })
         assert.deepEqual(await say(path), { payload: [], always: false })
@@ -98,7 +98,7 @@ suite('a result', () => {
         assert.deepEqual(await say('/result/reboot', [], message), {})
         assert.deepEqual(calls, [])
       }
-    assert.deepEqual(await sayTo(nothing)('/result/reboot', [], { requestId: 1 }), {})
+    assert.deepEqual(await sendTo(nothing)('/result/reboot', [], { requestId: 1 }), {})
   })
 
   test('of something unknown is ignored beside one that is known', async () => {
@@ -113,16 +113,16 @@ suite('a result', () => {
 
   test('of nothing but unknown commands is an error for who gave a request id, and dropped else', async () => {
     const unknown = [{ id: 9, statusCode: 200 }]
-    for (const say of [aDevice(reboot).say, sayTo(nothing)]) {
-      const error = await refused(say('/result/reboot', unknown, { requestId: 0 }), 400)
+    for (const say of [aDevice(reboot).say, sendTo(nothing)]) {
+      const error = await rejectsWith(say('/result/reboot', unknown, { requestId: 0 }), 400)
       assert.match(error.message, /no command of type reboot waits/)
       assert.deepEqual(await say('/result/reboot', unknown), {})
     }
     // Of another type, and finished already.
     const { say } = aDevice(reboot)
-    await refused(say('/result/light', [{ id: 1, statusCode: 200 }], { requestId: 1 }), 400)
+    await rejectsWith(say('/result/light', [{ id: 1, statusCode: 200 }], { requestId: 1 }), 400)
     await say('/result/reboot', [{ id: 1, statusCode: 200 }], { requestId: 1 })
-    await refused(say('/result/reboot', [{ id: 1, statusCode: 200 }], { requestId: 1 }), 400)
+    await rejectsWith(say('/result/reboot', [{ id: 1, statusCode: 200 }], { requestId: 1 }), 400)
   })
 
   test('counts once: the first of a command', async () => {
@@ -138,7 +138,7 @@ suite('a result', () => {
     const { say, calls } = aDevice(reboot)
     const odd = [-1, 2 ** 31, 1e300].map((id) => ({ id, statusCode: 200 }))
     assert.deepEqual(await say('/result/reboot', odd), {})
-    await refused(say('/result/reboot', odd, { requestId: 1 }), 400)
+    await rejectsWith(say('/result/reboot', odd, { requestId: 1 }), 400)
     assert.deepEqual(calls, [])
   })
 
@@ -197,13 +197,13 @@ suite('refused', () => {
   for (const [path, payload, problem] of bad)
     test(`${path} ${JSON.stringify(payload).slice(0, 50)}`, async () => {
       const { say, calls } = aDevice(reboot)
-      const error = await refused(say(path, payload), 400)
+      const error = await rejectsWith(say(path, payload), 400)
       assert.match(error.message, problem)
       assert.deepEqual(calls, [])
     })
 
   for (const path of ['', '/command/', '/command/a/b', '/result', '/result/', '/commands', '/status'])
-    test(`a resource that is not there: ${path}`, async () => void (await refused(aDevice().say(path), 404)))
+    test(`a resource that is not there: ${path}`, async () => void (await rejectsWith(aDevice().say(path), 404)))
 })
 
 suite('pushes', () => {

@@ -5,7 +5,7 @@ import { openCredentials, root } from '../../../test/harness/credentials.ts'
 import { TenantDeleted } from '../tenants/events.ts'
 import { type CredentialState, credentialStates, mayMove, targetStates } from './states.ts'
 
-const { house, admin, heard, aBasicCredential, move, logIn } = await openCredentials()
+const { house, admin, publishedEvents, aBasicCredential, setState, logIn } = await openCredentials()
 const other = house.as(aTenantAdmin('other'))
 
 suite('creating basic credentials', () => {
@@ -53,7 +53,7 @@ suite('creating basic credentials', () => {
       const { text } = await admin(`GET ${root}/basic-credentials${path}`)
       assert.ok(!/password|2b\$/.test(text), text)
     }
-    assert.ok(!JSON.stringify(heard).includes(password))
+    assert.ok(!JSON.stringify(publishedEvents).includes(password))
   })
 
   test('takes the longest texts and every printable character', async () => {
@@ -158,7 +158,7 @@ suite('the state of basic credentials', () => {
   async function inState(state: CredentialState) {
     const created = await aBasicCredential()
     if (state === 'Active' || state === 'Suspended') await logIn(created)
-    if (state === 'Suspended' || state === 'Revoked') await move('basic-credentials', created.id, state)
+    if (state === 'Suspended' || state === 'Revoked') await setState('basic-credentials', created.id, state)
     return created
   }
 
@@ -167,18 +167,18 @@ suite('the state of basic credentials', () => {
       for (const to of targetStates) {
         const { id, username } = await inState(from)
         const before = (await admin(`GET ${root}/basic-credentials/${id}`)).body
-        heard.length = 0
+        publishedEvents.length = 0
         const good = from === to || mayMove(from, to, 'people')
-        const answer = await move('basic-credentials', id, to, good ? 204 : 400)
+        const answer = await setState('basic-credentials', id, to, good ? 204 : 400)
         const after = (await admin(`GET ${root}/basic-credentials/${id}`)).body
         if (good && from !== to) {
           assert.equal(after.state, to)
           assert.ok(after.updatedDate >= before.updatedDate)
           const payload = { tenantId: 'default', credentialId: id, kind: 'basic', username, from, to }
-          assert.deepEqual(heard, [{ event: 'credentials.credential.state-changed', payload }])
+          assert.deepEqual(publishedEvents, [{ event: 'credentials.credential.state-changed', payload }])
         } else {
           assert.deepEqual(after, before, `${from} → ${to}`)
-          assert.deepEqual(heard, [])
+          assert.deepEqual(publishedEvents, [])
           if (!good)
             assert.deepEqual(answer.body, {
               message: `state: credentials that are ${from} cannot become ${to}: ${
@@ -211,7 +211,7 @@ suite('the password and the end', () => {
     const generated = await admin(`PATCH ${root}/basic-credentials/${created.id}/password`, {})
     assert.match(generated.body.password, /^[\w-]{43}$/)
     assert.ok(await logIn({ ...created, password: generated.body.password }))
-    assert.equal(heard.at(-1)?.event, 'credentials.credential.password-changed')
+    assert.equal(publishedEvents.at(-1)?.event, 'credentials.credential.password-changed')
     for (const password of ['', 'p'.repeat(73), 'é', 7, null]) {
       const answer = await admin(`PATCH ${root}/basic-credentials/${created.id}/password`, { password })
       assert.equal(answer.status, 400)
@@ -224,7 +224,7 @@ suite('the password and the end', () => {
     await logIn(created)
     assert.equal((await admin(`DELETE ${root}/basic-credentials/${created.id}`)).status, 204)
     const payload = { tenantId: 'default', credentialId: created.id, kind: 'basic', username: 'freed' }
-    assert.deepEqual(heard.at(-1), { event: 'credentials.credential.deleted', payload })
+    assert.deepEqual(publishedEvents.at(-1), { event: 'credentials.credential.deleted', payload })
     assert.equal(await logIn(created), undefined)
     assert.equal((await admin(`DELETE ${root}/basic-credentials/${created.id}`)).status, 404)
     await aBasicCredential({ username: 'freed' })
@@ -238,7 +238,7 @@ suite('the password and the end', () => {
     await house.kit.bus.settled()
     assert.deepEqual((await doomed(`GET ${root}/basic-credentials`)).body, [])
     assert.equal(await logIn(created, 'doomed'), undefined)
-    assert.deepEqual(heard.at(-1), { event: 'credentials.tenant.forgotten', payload: { tenantId: 'doomed' } })
+    assert.deepEqual(publishedEvents.at(-1), { event: 'credentials.tenant.forgotten', payload: { tenantId: 'doomed' } })
   })
 })
 

@@ -9,7 +9,7 @@ import tls from 'node:tls'
 import { promisify } from 'node:util'
 import { aCaller, aTenantAdmin } from '../../../test/harness/builders.ts'
 import { openCredentials, root } from '../../../test/harness/credentials.ts'
-import { atTheEnd, freshDatabase, throwAwayDirectory } from '../../../test/harness/database.ts'
+import { afterAllTests, freshDatabase, temporaryDirectory } from '../../../test/harness/database.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
 import { longestStallMs } from '../../../test/harness/thread-time.ts'
 import { systemClock } from '../../kernel/clock.ts'
@@ -22,12 +22,12 @@ let ahead = 0
 const now = () => new Date(systemClock().getTime() + ahead)
 const here = await openCredentials({ connection, environment, now })
 const there = await openCredentials({ connection, environment, now })
-const { house, admin, api, heard, aCertificate, move } = here
+const { house, admin, api, publishedEvents, aCertificate, setState } = here
 const other = house.as(aTenantAdmin('other'))
 
 const kpc = '/kpc/api/v1/certificates'
-const directory = throwAwayDirectory()
-atTheEnd(() => rmSync(directory, { recursive: true, force: true }))
+const directory = temporaryDirectory()
+afterAllTests(() => rmSync(directory, { recursive: true, force: true }))
 let files = 0
 const file = (content: string | Buffer) => {
   const path = join(directory, String(files++))
@@ -196,13 +196,13 @@ suite('the root and the revocation lists', () => {
     const { id } = issued
     assert.match(await verify(issued), /: OK/)
     await api.verifyCertificate(new X509Certificate(issued.certificate))
-    await move('x509-credentials', id, 'Suspended')
+    await setState('x509-credentials', id, 'Suspended')
     await assert.rejects(verify(issued), /certificate revoked/)
     const held = await openssl('crl', '-in', file((await revocationLists(issued.certificate)).pem), '-noout', '-text')
     assert.match(held, /Certificate Hold/)
-    await move('x509-credentials', id, 'Active')
+    await setState('x509-credentials', id, 'Active')
     assert.match(await verify(issued), /: OK/)
-    await move('x509-credentials', id, 'Revoked')
+    await setState('x509-credentials', id, 'Revoked')
     await assert.rejects(verify(issued), /certificate revoked/)
     assert.match(await verify(await aCertificate()), /: OK/)
   })
@@ -223,7 +223,7 @@ suite('the root and the revocation lists', () => {
     assert.deepEqual((await read()).bytes, first.bytes)
     const same = await house.http.app.inject({ url: path, headers: { 'if-none-match': first.etag } })
     assert.deepEqual([same.statusCode, same.body], [304, ''])
-    const at = await Promise.all([move('x509-credentials', issued.id, 'Revoked').then(read), read(), read()])
+    const at = await Promise.all([setState('x509-credentials', issued.id, 'Revoked').then(read), read(), read()])
     const second = at[0]
     assert.ok(second.number > first.number)
     assert.notEqual(second.etag, first.etag)
@@ -287,7 +287,7 @@ suite('the state of certificates', () => {
     const issued = await aCertificate()
     if (state === 'Active' || state === 'Suspended')
       await api.verifyCertificate(new X509Certificate(issued.certificate))
-    if (state === 'Suspended' || state === 'Revoked') await move('x509-credentials', issued.id, state)
+    if (state === 'Suspended' || state === 'Revoked') await setState('x509-credentials', issued.id, state)
     return issued
   }
 
@@ -295,18 +295,18 @@ suite('the state of certificates', () => {
     for (const from of credentialStates)
       for (const to of targetStates) {
         const { id, serialNumber } = await inState(from)
-        heard.length = 0
+        publishedEvents.length = 0
         const good = from === to || mayMove(from, to, 'people')
-        await move('x509-credentials', id, to, good ? 204 : 400)
+        await setState('x509-credentials', id, to, good ? 204 : 400)
         const after = (await admin(`GET ${root}/x509-credentials/${id}`)).body
         const changed = good && from !== to
         assert.equal(after.state, changed ? to : from, `${from} → ${to}`)
         const payload = { tenantId: 'default', credentialId: id, kind: 'x509', serialNumber, from, to }
-        assert.deepEqual(heard, changed ? [{ event: 'credentials.credential.state-changed', payload }] : [])
+        assert.deepEqual(publishedEvents, changed ? [{ event: 'credentials.credential.state-changed', payload }] : [])
       }
     const { id } = await inState('Inactive')
-    await move('x509-credentials', id, 'Inactive', 400)
-    await move('x509-credentials', 'nothing', 'Revoked', 404)
+    await setState('x509-credentials', id, 'Inactive', 400)
+    await setState('x509-credentials', 'nothing', 'Revoked', 404)
   })
 
   test('each operation needs its scope, and another tenant sees nothing', async () => {
@@ -339,13 +339,13 @@ suite('a client with a certificate', () => {
   test('is let in by issuer and serial number; the first time makes it Active', async () => {
     const issued = await aCertificate()
     const leaf = new X509Certificate(issued.certificate)
-    heard.length = 0
+    publishedEvents.length = 0
     const answers = await Promise.all(Array.from({ length: 10 }, () => api.verifyCertificate(leaf)))
     const invalidAfter = new Date(issued.invalidAfter)
     for (const answer of answers)
       assert.deepEqual(answer, { tenantId: 'default', credentialId: issued.id, invalidAfter })
     assert.deepEqual(
-      heard.map(({ payload }) => payload.to),
+      publishedEvents.map(({ payload }) => payload.to),
       ['Active'],
     )
     const { body } = await admin(`GET ${root}/x509-credentials/${issued.id}`)
@@ -358,11 +358,11 @@ suite('a client with a certificate', () => {
     const leaf = new X509Certificate(issued.certificate)
     assert.ok(await api.verifyCertificate(leaf))
     assert.ok(await there.api.verifyCertificate(leaf))
-    await move('x509-credentials', issued.id, 'Suspended')
+    await setState('x509-credentials', issued.id, 'Suspended')
     // Either node may handle the event; the other one learns of it by a signal.
     for (const node of [api, there.api])
       await eventually(async () => assert.equal(await node.verifyCertificate(leaf), undefined), { withinMs: 1000 })
-    await move('x509-credentials', issued.id, 'Active')
+    await setState('x509-credentials', issued.id, 'Active')
     assert.ok(await api.verifyCertificate(leaf))
     ahead += 3_601_000
     assert.equal(await api.verifyCertificate(leaf), undefined)
@@ -420,12 +420,12 @@ suite('expiry', () => {
     const day = 86_400
     const issued = await aCertificate({ commonName: 'soon', ttl: 31 * day })
     const revoked = await aCertificate({ ttl: 31 * day })
-    await move('x509-credentials', revoked.id, 'Revoked')
+    await setState('x509-credentials', revoked.id, 'Revoked')
     const [task] = house.built.get('credentials')?.periodic ?? []
     const tell = async () => {
-      heard.length = 0
+      publishedEvents.length = 0
       await house.kit.db.tx((sql) => task!.run(sql))
-      const told = heard.filter(({ event }) => event === 'credentials.certificate.expires-soon')
+      const told = publishedEvents.filter(({ event }) => event === 'credentials.certificate.expires-soon')
       return told.map(({ payload }) => payload).filter(({ commonName }) => commonName === 'soon')
     }
     assert.deepEqual(await tell(), [])
@@ -434,7 +434,7 @@ suite('expiry', () => {
     assert.deepEqual(await tell(), [
       { tenantId: 'default', credentialId, serialNumber, commonName: 'soon', invalidAfter },
     ])
-    assert.ok(!heard.some(({ payload }) => payload.credentialId === revoked.id))
+    assert.ok(!publishedEvents.some(({ payload }) => payload.credentialId === revoked.id))
     assert.deepEqual(await tell(), [])
   })
 })

@@ -14,7 +14,7 @@ const environment = {
 let ahead = 0
 const now = () => new Date(systemClock().getTime() + ahead)
 const here = await openCredentials({ connection, environment, now })
-const { house, admin, heard, aBasicCredential, move, logIn } = here
+const { house, admin, publishedEvents, aBasicCredential, setState, logIn } = here
 const there = await openCredentials({ connection, environment, now })
 
 /** Runs with every bcrypt check counted. */
@@ -36,11 +36,11 @@ async function checksDuring(work: () => Promise<unknown>): Promise<number> {
 suite('a client with a password', () => {
   test('is told by the first success only: Inactive becomes Active once, however many come', async () => {
     const created = await aBasicCredential()
-    heard.length = 0
+    publishedEvents.length = 0
     const answers = await Promise.all(Array.from({ length: 20 }, () => logIn(created)))
     assert.deepEqual(new Set(answers.map((answer) => answer?.credentialId)), new Set([created.id]))
     const payload = { tenantId: 'default', credentialId: created.id, kind: 'basic', username: created.username }
-    assert.deepEqual(heard, [
+    assert.deepEqual(publishedEvents, [
       { event: 'credentials.credential.state-changed', payload: { ...payload, from: 'Inactive', to: 'Active' } },
     ])
   })
@@ -73,8 +73,8 @@ suite('a client with a password', () => {
     })
     assert.equal(checks, 0)
     // Of the fifty, the first alone brought an event; the row was read anew, the verdict stayed.
-    assert.equal(await checksDuring(() => move('basic-credentials', created.id, 'Suspended')), 0)
-    await move('basic-credentials', created.id, 'Active')
+    assert.equal(await checksDuring(() => setState('basic-credentials', created.id, 'Suspended')), 0)
+    await setState('basic-credentials', created.id, 'Active')
     assert.equal(await checksDuring(() => logIn(created)), 0)
   })
 
@@ -100,11 +100,11 @@ suite('a client with a password', () => {
   test('is kept out as soon as the credential is suspended, revoked or deleted, and back in when it is active', async () => {
     const created = await aBasicCredential()
     assert.ok(await logIn(created))
-    await move('basic-credentials', created.id, 'Suspended')
+    await setState('basic-credentials', created.id, 'Suspended')
     assert.equal(await logIn(created), undefined)
-    await move('basic-credentials', created.id, 'Active')
+    await setState('basic-credentials', created.id, 'Active')
     assert.ok(await logIn(created))
-    await move('basic-credentials', created.id, 'Revoked')
+    await setState('basic-credentials', created.id, 'Revoked')
     assert.equal(await logIn(created), undefined)
   })
 
@@ -113,7 +113,7 @@ suite('a client with a password', () => {
     const { compare } = bcrypt
     bcrypt.compare = (async (...parameters: Parameters<typeof compare>) => {
       const matches = await compare(...parameters)
-      await move('basic-credentials', created.id, 'Revoked')
+      await setState('basic-credentials', created.id, 'Revoked')
       return matches
     }) as unknown as typeof compare
     try {
@@ -130,16 +130,16 @@ suite('a client with a password', () => {
     assert.ok(await there.logIn(created))
     const soon = async (expected: boolean, credential = created) =>
       eventually(async () => assert.equal((await there.logIn(credential)) !== undefined, expected), { withinMs: 1000 })
-    await move('basic-credentials', id, 'Suspended')
+    await setState('basic-credentials', id, 'Suspended')
     await soon(false)
-    await move('basic-credentials', id, 'Active')
+    await setState('basic-credentials', id, 'Active')
     await soon(true)
     await admin(`PATCH ${root}/basic-credentials/${id}/password`, { password: 'second' })
     await soon(false)
     await soon(true, { ...created, password: 'second' })
     await admin(`DELETE ${root}/basic-credentials/${id}`)
     await soon(false, { ...created, password: 'second' })
-    assert.ok(there.heard.some(({ payload }) => payload.credentialId === id && payload.to === 'Suspended'))
+    assert.ok(there.publishedEvents.some(({ payload }) => payload.credentialId === id && payload.to === 'Suspended'))
   })
 })
 

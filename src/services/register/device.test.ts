@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { before, suite, test } from 'node:test'
 import fc from 'fast-check'
-import { aDeviceEndpoint, refused, sayTo } from '../../../test/harness/device-messages.ts'
+import { aDeviceEndpoint, rejectsWith, sendTo } from '../../../test/harness/device-messages.ts'
 import { openRegister, root } from '../../../test/harness/register.ts'
 import { Applications } from '../applications/contract.ts'
 import { Register } from './contract.ts'
 import { endpointMetadata } from './device.ts'
 
-const { house, admin, heard, anApplication, anEndpoint } = await openRegister()
+const { house, admin, publishedEvents, anApplication, anEndpoint } = await openRegister()
 const [epmx] = house.built.get('register')!.device!
 const register = house.ask(Register)
 
@@ -26,7 +26,7 @@ before(async () => {
 /** An endpoint with this metadata: how it speaks, and what the platform knows of it. */
 async function aDevice(metadata: object = {}, { app, version } = open) {
   const endpointId = await anEndpoint(version, { metadata })
-  const say = sayTo(epmx!, aDeviceEndpoint({ endpointId, applicationName: app, versionName: version }))
+  const say = sendTo(epmx!, aDeviceEndpoint({ endpointId, applicationName: app, versionName: version }))
   return { endpointId, say, known: () => register.metadataOf(endpointId) }
 }
 const at = new Date('2026-01-01T00:00:00.000Z')
@@ -60,9 +60,9 @@ suite('epmx reads', () => {
   test('nothing of an endpoint that is gone', async () => {
     const { say, endpointId } = await aDevice()
     await admin(`DELETE ${root}/endpoints/${endpointId}`)
-    for (const path of ['/get', '/get/keys']) await refused(say(path), 404)
-    await refused(say('/update/keys', { a: 1 }), 404)
-    await refused(say('/update', { a: 1 }), 404)
+    for (const path of ['/get', '/get/keys']) await rejectsWith(say(path), 404)
+    await rejectsWith(say('/update/keys', { a: 1 }), 404)
+    await rejectsWith(say('/update', { a: 1 }), 404)
   })
 })
 
@@ -100,7 +100,7 @@ suite('epmx writes', () => {
   test('are told to the others', async () => {
     const { say, endpointId } = await aDevice({ city: 'Kyiv' })
     await say('/update', { city: 'Lviv', floor: 1 })
-    const told = heard.find(
+    const told = publishedEvents.find(
       ({ event, payload }) => event.endsWith('metadata-updated') && payload.endpointId === endpointId,
     )
     assert.deepEqual(told?.payload.added, { floor: '1' })
@@ -180,7 +180,7 @@ suite('epmx refuses', () => {
   for (const [path, payload, problem] of bad)
     test(`${path} ${JSON.stringify(payload).slice(0, 40)}`, async () => {
       const { say, known } = await aDevice({ city: 'Kyiv' })
-      const error = await refused(say(path, payload, { requestId: 1 }), 400)
+      const error = await rejectsWith(say(path, payload, { requestId: 1 }), 400)
       assert.match(error.message, problem)
       assert.deepEqual(await known(), { city: 'Kyiv' })
     })
@@ -189,8 +189,8 @@ suite('epmx refuses', () => {
     const { say, known, endpointId } = await aDevice({})
     await connect(endpointId)
     for (const key of ['connected', 'connectivity_ts']) {
-      await refused(say('/update/keys', { [key]: 1 }), 403)
-      await refused(say('/delete/keys', [key]), 403)
+      await rejectsWith(say('/update/keys', { [key]: 1 }), 403)
+      await rejectsWith(say('/delete/keys', [key]), 403)
     }
     assert.deepEqual(await known(), connectivity)
   })
@@ -198,7 +198,7 @@ suite('epmx refuses', () => {
   test('resources that it does not have', async () => {
     const { say } = await aDevice({})
     for (const path of ['', '/', '/get/', '/get/key', '/update/key', '/delete', '/get/keys/a', '/update/keys/'])
-      await refused(say(path, { a: 1 }), 404)
+      await rejectsWith(say(path, { a: 1 }), 404)
   })
 })
 
@@ -211,20 +211,20 @@ suite('a white list', () => {
     assert.deepEqual((await say('/get'))?.payload, { serial: 's-1', city: 'Kyiv', connected: true })
     assert.deepEqual((await say('/get/keys'))?.payload, ['city', 'serial', 'connected'])
     assert.deepEqual((await say('/get', { keys: ['city'] }))?.payload, { city: 'Kyiv' })
-    const error = await refused(say('/get', { keys: ['city', 'secret'] }), 403)
+    const error = await rejectsWith(say('/get', { keys: ['city', 'secret'] }), 403)
     assert.match(error.message, /secret cannot be read/)
     // As for a key that is not there at all: nothing is given away.
-    await refused(say('/get', { keys: ['unheard_of'] }), 403)
-    await refused(say('/get', { keys: ['toString'] }), 403)
+    await rejectsWith(say('/get', { keys: ['unheard_of'] }), 403)
+    await rejectsWith(say('/get', { keys: ['toString'] }), 403)
   })
 
   test('refuses to write what may only be read, and what is not on it', async () => {
     const { say, known } = await aDevice(all, listed)
     for (const key of ['serial', 'secret', 'other', 'connected', '__proto__']) {
-      const error = await refused(say('/update/keys', `{"city": "Lviv", "${key}": 1}`), 403)
+      const error = await rejectsWith(say('/update/keys', `{"city": "Lviv", "${key}": 1}`), 403)
       assert.match(error.message, new RegExp(`${key} cannot be written`))
-      await refused(say('/delete/keys', ['city', key]), 403)
-      if (key !== 'connected') await refused(say('/update', `{"city": "Lviv", "${key}": 1}`), 403)
+      await rejectsWith(say('/delete/keys', ['city', key]), 403)
+      if (key !== 'connected') await rejectsWith(say('/update', `{"city": "Lviv", "${key}": 1}`), 403)
     }
     assert.deepEqual(await known(), all)
   })
@@ -249,7 +249,7 @@ suite('a white list', () => {
       },
     }
     const { app: applicationName, version: versionName } = listed
-    const say = sayTo(
+    const say = sendTo(
       endpointMetadata(interrupted, house.ask(Applications), () => undefined),
       aDeviceEndpoint({ endpointId, applicationName, versionName }),
     )

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { freshDatabase, kernelMigrated } from '../../../test/harness/database.ts'
+import { freshDatabase, migrateKernel } from '../../../test/harness/database.ts'
 import { connect } from '../../kernel/db.ts'
 import { migrate, readMigrations } from '../../kernel/migrate.ts'
 
@@ -9,7 +9,7 @@ const directory = fileURLToPath(new URL('./migrations/', import.meta.url))
 
 test('batches and matchings that are under way become bulk tasks that go on where they were', async () => {
   const connection = await freshDatabase()
-  await kernelMigrated(connection)
+  await migrateKernel(connection)
   const sql = connect(connection, { max: 1 })
   const kernel = readMigrations([
     { module: 'kernel', directory: fileURLToPath(new URL('../../kernel/migrations/', import.meta.url)) },

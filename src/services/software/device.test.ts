@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { refused, sayTo } from '../../../test/harness/device-messages.ts'
+import { rejectsWith, sendTo } from '../../../test/harness/device-messages.ts'
 import { noConfigurations } from '../../kernel/device-configuration.ts'
 import { softwareExtension } from './device.ts'
 
@@ -9,16 +9,16 @@ const gateway = { observe: async () => {} }
 test('a device for which there is no newer software is answered with {}', async () => {
   const extension = softwareExtension(noConfigurations, gateway)
   assert.equal(extension.name, 'cmx_ota')
-  const say = sayTo(extension)
+  const say = sendTo(extension)
   const nothing = { payload: {}, always: true }
   assert.deepEqual(await say('/config/json'), nothing)
   assert.deepEqual(await say('/config/json', { configId: '1.0.0' }), nothing)
-  await refused(say('/applied/json', { configId: '1.0.0' }, { requestId: 1 }), 404)
+  await rejectsWith(say('/applied/json', { configId: '1.0.0' }, { requestId: 1 }), 404)
 })
 
 test('a device gets a newer version with its specification', async () => {
   const newer = { configId: '1.1.0', config: { link: 'https://…' } }
-  const say = sayTo(softwareExtension({ ...noConfigurations, current: async () => newer }, gateway))
+  const say = sendTo(softwareExtension({ ...noConfigurations, current: async () => newer }, gateway))
   const full = { ...newer, statusCode: 200, reasonPhrase: 'ok' }
   assert.deepEqual((await say('/config/json', { configId: '1.0.0' }))?.payload, full)
   assert.deepEqual((await say('/config/json', { configId: '1.1.0' }))?.payload, {})

@@ -14,11 +14,11 @@ describe('building a realm', { concurrency: true }, () => {
   })
 
   test('goes on where it was interrupted until the tenant is AVAILABLE', async () => {
-    const { admin, identity, reaches, realm } = world
+    const { admin, identity, waitForStatus, realm } = world
     const tenantId = aTenantId('interrupted')
     identity.failBuilding(tenantId, new Error('killed'), new Error('killed again'))
     await admin('POST /api/v1/tenants', aRegistration({ realm_name: tenantId, user: 1 }))
-    await reaches(tenantId, 'AVAILABLE')
+    await waitForStatus(tenantId, 'AVAILABLE')
     assert.equal(identity.built.filter((name) => name === tenantId).length, 3)
     assert.equal((await realm(tenantId)).users.length, 1)
     assert.deepEqual(
@@ -28,7 +28,7 @@ describe('building a realm', { concurrency: true }, () => {
   })
 
   test('fails at once with the reason when a template cannot be used, and another version repairs it', async () => {
-    const { admin, identity, reaches, realm } = world
+    const { admin, identity, waitForStatus, realm } = world
     for (const [path, field, template] of [
       ['realms', 'realm_template_version', { accessTokenLifespan: 'soon' }],
       ['realm-frontend-clients', 'client_frontend_version', { redirectUris: 'everywhere' }],
@@ -40,7 +40,7 @@ describe('building a realm', { concurrency: true }, () => {
       const tenantId = aTenantId('broken')
       const answer = await admin('POST /api/v1/tenants', aRegistration({ realm_name: tenantId, [field]: body.id }))
       assert.equal(answer.status, 201, answer.text)
-      const failed = await reaches(tenantId, 'FAILED')
+      const failed = await waitForStatus(tenantId, 'FAILED')
       assert.match(
         failed.status_reason,
         new RegExp(`template ${body.id}: .*${Object.keys(template)[0]}|no role nobody`),
@@ -51,7 +51,7 @@ describe('building a realm', { concurrency: true }, () => {
       assert.equal((await admin(`PUT /api/v1/tenants/${tenantId}`, { status: 'AVAILABLE' })).status, 400)
       const repaired = await admin(`PUT /api/v1/tenants/${tenantId}`, { [field]: 1 })
       assert.equal(repaired.body.status, 'UPDATING', repaired.text)
-      const after = await reaches(tenantId, 'AVAILABLE')
+      const after = await waitForStatus(tenantId, 'AVAILABLE')
       assert.equal(after.status_reason, undefined)
     }
   })
@@ -64,13 +64,13 @@ describe('building a realm', { concurrency: true }, () => {
     await eventually(() => assert.ok(identity.built.includes(tenantId)))
     assert.equal((await admin(`DELETE /api/v1/tenants/${tenantId}`)).status, 204)
     const other = aTenantId('after')
-    await world.available(other)
+    await world.createAvailable(other)
     assert.equal((await admin(`GET /api/v1/tenants/${tenantId}`)).status, 404)
     assert.equal(await hasRealm(tenantId), false)
   })
 
   test('a tenant that nobody builds any more is found and built', async () => {
-    const { house, reaches, available: register } = world
+    const { house, waitForStatus, createAvailable: register } = world
     const tenantId = aTenantId('stuck')
     await register(tenantId)
     const { sql } = house.kit.db
@@ -78,11 +78,11 @@ describe('building a realm', { concurrency: true }, () => {
       where tenant_id = ${tenantId}`
     const rescue = house.built.get('tenants')!.periodic!.find(({ name }) => name === 'tenants.rescue')!
     await house.kit.db.tx((tx) => rescue.run(tx))
-    await reaches(tenantId, 'AVAILABLE')
+    await waitForStatus(tenantId, 'AVAILABLE')
   })
 
   test('a new tenant keeps no password once its administrator is made', async () => {
-    const { house, available: register } = world
+    const { house, createAvailable: register } = world
     const tenantId = aTenantId('forgets')
     await register(tenantId, { user: 1 })
     const [row] = await house.kit.db.sql`

@@ -135,9 +135,9 @@ describe('the catalogues of v1', () => {
   })
 
   test('a subscription may start and end at any moment that can be kept', async () => {
-    const { admin, available } = world
+    const { admin, createAvailable } = world
     const tenant_id = aTenantId()
-    await available(tenant_id)
+    await createAvailable(tenant_id)
     for (const date of ['0001-01-02T00:00:00Z', '9999-12-31T23:59:59Z', '2026-01-01t00:00:00.123456+14:00']) {
       const body = { tenant_id, subscription_type: 'TRIAL', starts_at: date, ends_at: date }
       const answer = await admin('POST /api/v1/tenants-subscriptions', body)
@@ -146,7 +146,7 @@ describe('the catalogues of v1', () => {
   })
 
   test('a template is plain data, whatever its keys are called', async () => {
-    const { admin, available } = world
+    const { admin, createAvailable } = world
     const template =
       '{"__proto__":{"polluted":true,"accessTokenLifespan":7},"constructor":{"prototype":{"polluted":true}}}'
     const body = `{"template":${template},"description":"d"}`
@@ -166,7 +166,7 @@ describe('the catalogues of v1', () => {
     // What lies below such a key is not the realm's.
     const [realm] = (await admin('GET /api/v1/templates/realms?limit=0')).body.results.slice(-1)
     const tenantId = aTenantId()
-    await available(tenantId, { realm_template_version: realm.id })
+    await createAvailable(tenantId, { realm_template_version: realm.id })
     assert.equal((await world.realm(tenantId)).accessTokenSeconds, 300)
     const nested = await admin('POST /api/v1/roles', '{"name":"x","__proto__":{"a":1}}')
     assert.equal(nested.status, 400, nested.text)
@@ -182,8 +182,8 @@ describe('the catalogues of v1', () => {
   })
 
   test('what a tenant is built with cannot be deleted', async () => {
-    const { admin, available } = world
-    await available(aTenantId())
+    const { admin, createAvailable } = world
+    await createAvailable(aTenantId())
     for (const catalogue of catalogues as readonly Catalogue[]) {
       if (!catalogue.usedAs || catalogue.usedAs === 'user_template') continue
       assert.equal((await admin(`DELETE /api/v1${catalogue.path}/1`)).status, 400, catalogue.path)

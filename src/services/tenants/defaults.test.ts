@@ -44,8 +44,8 @@ describe('what ships with the platform', () => {
   })
 
   test('starting again seeds nothing and builds nothing', async () => {
-    const { identity, admin, available } = world
-    await available(aTenantId())
+    const { identity, admin, createAvailable } = world
+    await createAvailable(aTenantId())
     const before = await admin('GET /api/v1/roles/scopes-mappings?limit=0')
     const built = identity.built.length
     await start()
@@ -54,10 +54,10 @@ describe('what ships with the platform', () => {
   })
 
   test('a scope of a new release reaches the realms that exist, and what was deleted stays deleted', async () => {
-    const { admin, house, realm, available } = world
+    const { admin, house, realm, createAvailable } = world
     const { sql } = house.kit.db
     const tenantId = aTenantId()
-    await available(tenantId)
+    await createAvailable(tenantId)
     const holds = async (scope: string) =>
       (await realm(tenantId)).roles.find(({ name }) => name === 'tenant-admin')!.scopes.includes(scope)
     assert.ok(await holds('vpnclient:create'))

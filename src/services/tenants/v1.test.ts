@@ -12,7 +12,7 @@ describe('tenant manager v1', () => {
   })
 
   test('a tenant is registered with nothing prepared and becomes AVAILABLE', async () => {
-    const { admin, realm: realmOf, reaches } = world
+    const { admin, realm: realmOf, waitForStatus } = world
     const tenantId = aTenantId()
     const answer = await admin('POST /api/v1/tenants', aRegistration({ realm_name: tenantId, idp_version: true }))
     assert.equal(answer.status, 201, answer.text)
@@ -40,7 +40,7 @@ describe('tenant manager v1', () => {
       subscription_type: 'PERMANENT',
     })
     assert.match(created, /^\d{4}-\d\d-\d\dT[\d:.]+Z$/)
-    const available = await reaches(tenantId, 'AVAILABLE')
+    const available = await waitForStatus(tenantId, 'AVAILABLE')
     assert.equal(available.client_backend_secret, secret, 'the secret of the answer is the one of the built realm')
     const realm = await realmOf(tenantId)
     assert.equal(realm.status, 'AVAILABLE')
@@ -48,9 +48,9 @@ describe('tenant manager v1', () => {
   })
 
   test('the realm has the built-in roles with their scopes and nothing of the platform', async () => {
-    const { realm, available } = world
+    const { realm, createAvailable } = world
     const tenantId = aTenantId()
-    await available(tenantId)
+    await createAvailable(tenantId)
     const spec = await realm(tenantId)
     const roles = new Map(spec.roles.map((role) => [role.name, role]))
     assert.deepEqual(
@@ -73,7 +73,7 @@ describe('tenant manager v1', () => {
   })
 
   test('own versions of roles, scopes and resources are what the realm is built from', async () => {
-    const { admin, realm: realmOf, available } = world
+    const { admin, realm: realmOf, createAvailable } = world
     const post = async (path: string, body: object) => {
       const answer = await admin(`POST /api/v1${path}`, body)
       assert.equal(answer.status, 201, answer.text)
@@ -97,7 +97,7 @@ describe('tenant manager v1', () => {
     await post('/default-resources/versions-mappings', { version: 9, resource: 'shop' })
     await post('/default-resources/scopes-mappings', { resource: 'shop', scope: 'application:update' })
     const tenantId = aTenantId()
-    const tenant = await available(tenantId, {
+    const tenant = await createAvailable(tenantId, {
       realm_template_version: realm.id,
       client_backend_version: backend.id,
       roles_version: 7,
@@ -119,16 +119,16 @@ describe('tenant manager v1', () => {
   })
 
   test('`user` makes the first administrator, and its password is told once', async () => {
-    const { admin, realm, logsIn, reaches } = world
+    const { admin, realm, loginStatus, waitForStatus } = world
     const tenantId = aTenantId()
     const answer = await admin('POST /api/v1/tenants', aRegistration({ realm_name: tenantId, user: 1 }))
     assert.equal(answer.status, 201, answer.text)
     assert.equal(answer.body.user, 1)
-    const after = await reaches(tenantId, 'AVAILABLE')
+    const after = await waitForStatus(tenantId, 'AVAILABLE')
     assert.equal(after.user_password, undefined)
     const [user] = (await realm(tenantId)).users
     assert.equal(user?.username, 'admin')
-    assert.equal(await logsIn(tenantId, 'admin', answer.body.user_password), 200)
+    assert.equal(await loginStatus(tenantId, 'admin', answer.body.user_password), 200)
     assert.deepEqual(user?.roles, ['tenant-admin'])
   })
 
@@ -165,9 +165,9 @@ describe('tenant manager v1', () => {
   })
 
   test('a taken realm_name is a 400 that names it, also after the tenant was deleted', async () => {
-    const { admin, available } = world
+    const { admin, createAvailable } = world
     const tenantId = aTenantId()
-    await available(tenantId)
+    await createAvailable(tenantId)
     for (const realm_name of [tenantId, 'platform', 'default']) {
       const answer = await admin('POST /api/v1/tenants', aRegistration({ realm_name }))
       assert.equal(answer.status, 400)
@@ -191,7 +191,7 @@ describe('tenant manager v1', () => {
   })
 
   test('lists page and filter', async () => {
-    const { admin, available } = world
+    const { admin, createAvailable } = world
     const { status, body } = await admin('GET /api/v1/tenants?limit=1')
     assert.equal(status, 200)
     assert.equal(body.results.length, 1)
@@ -203,7 +203,7 @@ describe('tenant manager v1', () => {
     assert.equal(second.body.results[0].id, all.body.results[1].id)
 
     const tenantId = aTenantId('listed')
-    await available(tenantId, { analytics_enabled: true, subscription_type: 'RENEWAL' })
+    await createAvailable(tenantId, { analytics_enabled: true, subscription_type: 'RENEWAL' })
     const find = async (query: string) =>
       (await admin(`GET /api/v1/tenants?realm_name=${tenantId}&${query}`)).body.count
     assert.equal(await find('analytics_enabled=true'), 1)
@@ -217,9 +217,9 @@ describe('tenant manager v1', () => {
   })
 
   test('a changed version builds the realm again: UPDATING, then AVAILABLE', async () => {
-    const { admin, realm, available, reaches } = world
+    const { admin, realm, createAvailable, waitForStatus } = world
     const tenantId = aTenantId()
-    const before = await available(tenantId)
+    const before = await createAvailable(tenantId)
     const template = await admin('POST /api/v1/templates/realms', {
       template: { accessTokenLifespan: 120 },
       description: '',
@@ -227,7 +227,7 @@ describe('tenant manager v1', () => {
     const answer = await admin(`PUT /api/v1/tenants/${tenantId}`, { realm_template_version: template.body.id })
     assert.equal(answer.status, 200, answer.text)
     assert.equal(answer.body.status, 'UPDATING')
-    const after = await reaches(tenantId, 'AVAILABLE')
+    const after = await waitForStatus(tenantId, 'AVAILABLE')
     assert.equal(after.client_backend_secret, before.client_backend_secret)
     assert.equal((await realm(tenantId)).accessTokenSeconds, 120)
     const inUse = await admin(`DELETE /api/v1/templates/realms/${template.body.id}`)
@@ -236,9 +236,9 @@ describe('tenant manager v1', () => {
   })
 
   test('what the realm does not depend on changes at once', async () => {
-    const { admin, available } = world
+    const { admin, createAvailable } = world
     const tenantId = aTenantId()
-    const before = await available(tenantId)
+    const before = await createAvailable(tenantId)
     const answer = await admin(`PUT /api/v1/tenants/${tenantId}`, {
       subscription_type: 'RENEWAL',
       analytics_enabled: true,
@@ -254,9 +254,9 @@ describe('tenant manager v1', () => {
   })
 
   test('an update that cannot be built is refused and the tenant goes on', async () => {
-    const { admin, available } = world
+    const { admin, createAvailable } = world
     const tenantId = aTenantId()
-    await available(tenantId)
+    await createAvailable(tenantId)
     const template = await admin('POST /api/v1/templates/realms', {
       template: { accessTokenLifespan: 'soon' },
       description: 'broken',
@@ -272,9 +272,9 @@ describe('tenant manager v1', () => {
   })
 
   test('people suspend, disable and bring back; every other move is refused', async () => {
-    const { admin, realm, house, available } = world
+    const { admin, realm, house, createAvailable } = world
     const tenantId = aTenantId()
-    await available(tenantId)
+    await createAvailable(tenantId)
     const moved: string[] = []
     house.kit.bus.hear(TenantStatusChanged, ({ tenantId: who, to }) => void (who === tenantId && moved.push(to)))
     const put = (status: string) => admin(`PUT /api/v1/tenants/${tenantId}`, { status })
@@ -295,9 +295,9 @@ describe('tenant manager v1', () => {
   })
 
   test('a deleted tenant is gone, told, and listed only where DELETED is asked for', async () => {
-    const { admin, hasRealm, house, available } = world
+    const { admin, hasRealm, house, createAvailable } = world
     const tenantId = aTenantId()
-    await available(tenantId)
+    await createAvailable(tenantId)
     const gone: string[] = []
     house.kit.bus.hear(TenantDeleted, ({ tenantId: who }) => void gone.push(who))
     const answer = await admin(`DELETE /api/v1/tenants/${tenantId}`)
@@ -318,9 +318,9 @@ describe('tenant manager v1', () => {
   })
 
   test('js_policies are those that are mapped to the tenant', async () => {
-    const { admin, available } = world
+    const { admin, createAvailable } = world
     const tenantId = aTenantId()
-    await available(tenantId)
+    await createAvailable(tenantId)
     const policy = await admin('POST /api/v1/js-policies', { name: 'p', type: 'js', scope: ['endpoint:read'] })
     assert.equal(policy.status, 201, policy.text)
     const map = (policy_id: number, tenant_id = tenantId) =>

@@ -22,14 +22,14 @@ describe('tenant manager v2', () => {
   }
   const createdAndAvailable = async (fields: object = {}) => {
     const { body } = await create(fields)
-    await world.reaches(body.tenant_id, 'AVAILABLE')
+    await world.waitForStatus(body.tenant_id, 'AVAILABLE')
     return body
   }
   const oneOf = (tenantId: string, ...scopes: string[]) =>
     world.house.as(aCaller({ tenantId, on: { 'tenant-system': scopes } }))
 
   test('a tenant needs only a name and an administrator, and is polled at its Location', async () => {
-    const { admin, realm, logsIn } = world
+    const { admin, realm, loginStatus } = world
     const answer = await create()
     const { id, tenant_id: tenantId, admin: person, created, modified, ...rest } = answer.body
     assert.match(id, uuid)
@@ -71,14 +71,14 @@ describe('tenant manager v2', () => {
       lastName: 'Byron',
       roles: ['tenant-admin'],
     })
-    assert.equal(await logsIn(tenantId, 'ada', password), 200)
+    assert.equal(await loginStatus(tenantId, 'ada', password), 200)
   })
 
   test('a given password is used and never shown', async () => {
-    const { logsIn } = world
+    const { loginStatus } = world
     const body = await createdAndAvailable({ admin: { ...aCreation().admin, password: 'correct horse' } })
     assert.equal(body.admin.password, undefined)
-    assert.equal(await logsIn(body.tenant_id, 'ada', 'correct horse'), 200)
+    assert.equal(await loginStatus(body.tenant_id, 'ada', 'correct horse'), 200)
   })
 
   test('a taken tenant_id is a 409, a wrong field a 400 that names it', async () => {

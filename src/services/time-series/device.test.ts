@@ -32,7 +32,7 @@ test('a device that names more series than its application may have is told whic
   const { app, topic, post, points } = await aThing()
   const sensor = await device()
   await sensor.publish(`${topic}/json/1`, { timestamp: 1, a: 1, b: 1 })
-  assert.equal((await sensor.hears(`${topic}/json/1/status`)).text, '')
+  assert.equal((await sensor.receives(`${topic}/json/1/status`)).text, '')
   const error = {
     statusCode: 400,
     reasonPhrase: `Application ${app} may have 3 values of series, and auto~d.value would be one more; nothing was stored`,
@@ -42,7 +42,7 @@ test('a device that names more series than its application may have is told whic
       { timestamp: 2, a: 2 },
       { timestamp: 3, a: 3, c: 3, d: 3 },
     ])
-    assert.deepEqual((await sensor.hears(`${topic}/json${end}/error`)).json, error)
+    assert.deepEqual((await sensor.receives(`${topic}/json${end}/error`)).json, error)
   }
   const answer = await post('/json', JSON.stringify({ c: 1, d: 1 }))
   assert.deepEqual([answer.status, await answer.json()], [400, error])
@@ -50,7 +50,7 @@ test('a device that names more series than its application may have is told whic
   const modern = await device({ protocolVersion: 5 })
   await assert.rejects(modern.publish(`${topic}/json`, { c: 1, d: 1 }), { code: 0x99 })
   await modern.publish(`${topic}/json/3`, { timestamp: 4, b: 4 })
-  assert.equal((await modern.hears(`${topic}/json/3/status`)).text, '')
+  assert.equal((await modern.receives(`${topic}/json/3/status`)).text, '')
   assert.deepEqual(await points(), {
     'auto~a/value': [[1, 1]],
     'auto~b/value': [
@@ -142,7 +142,7 @@ test('a sample that cannot be stored is told with its place, and nothing of its 
     { timestamp: 1, level: 1 },
     { timestamp: 2, level: 'high' },
   ])
-  assert.deepEqual((await sensor.hears(`${topic}/json/9/error`)).json, {
+  assert.deepEqual((await sensor.receives(`${topic}/json/9/error`)).json, {
     statusCode: 400,
     reasonPhrase:
       'Sample 2: level: expected a number, found a string (series level); nothing of the message was stored',

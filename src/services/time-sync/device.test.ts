@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
-import { refused, sayTo } from '../../../test/harness/device-messages.ts'
+import { rejectsWith, sendTo } from '../../../test/harness/device-messages.ts'
 import { timeSynchronisation } from './device.ts'
 
 suite('tsx', () => {
-  const at = (moment: string) => sayTo(timeSynchronisation(() => new Date(moment)))
+  const at = (moment: string) => sendTo(timeSynchronisation(() => new Date(moment)))
   const timeIn = async (timezone: string, moment: string) => {
     const answer = await at(moment)('', { timezone })
     return answer!.payload as { timestamp: number; time: string; timezone: string }
@@ -58,12 +58,12 @@ suite('tsx', () => {
   ]
   for (const [payload, problem] of bad)
     test(`refuses ${JSON.stringify(payload).slice(0, 40)}`, async () => {
-      const error = await refused(winter('', payload), 400)
+      const error = await rejectsWith(winter('', payload), 400)
       assert.match(error.message, problem)
     })
 
   test('has no resource but itself, and leaves no trace in the traffic log', async () => {
-    for (const path of ['/', '/json', '/time']) await refused(winter(path), 404)
+    for (const path of ['/', '/json', '/time']) await rejectsWith(winter(path), 404)
     assert.equal(timeSynchronisation(() => new Date(0)).unrecorded, true)
   })
 })

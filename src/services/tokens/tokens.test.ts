@@ -5,7 +5,8 @@ import { openTokens, root } from '../../../test/harness/tokens.ts'
 import { tokensMax } from './service/provisioning.ts'
 import { type TokenStatus, targetStatuses, tokenStatuses } from './states.ts'
 
-const { house, admin, api, heard, provision, anApplication, anEndpoint, aTokenThatIs } = await openTokens()
+const { house, admin, api, publishedEvents, provision, anApplication, anEndpoint, aTokenWithStatus } =
+  await openTokens()
 const { sql } = house.kit.db
 const other = house.as(aTenantAdmin('other'))
 const tokensOf = (endpointId: string) => `${root}/endpoints/${endpointId}/tokens`
@@ -114,7 +115,7 @@ suite('reading and listing', () => {
   test('a list shows everything but the text, the newest first', async () => {
     const { app, version } = await anApplication()
     const { endpointId, token } = await anEndpoint(app)
-    await aTokenThatIs('Suspended', { endpointId, app, version })
+    await aTokenWithStatus('Suspended', { endpointId, app, version })
     const { status, body, text } = await admin(`GET ${tokensOf(endpointId)}`)
     assert.equal(status, 200)
     assert.equal(body.totalElements, 2)
@@ -163,7 +164,7 @@ suite('reading and listing', () => {
   test('a filter by status takes one, several, repeated or with commas', async () => {
     const { app, version } = await anApplication()
     const { endpointId } = await anEndpoint(app)
-    for (const status of tokenStatuses) await aTokenThatIs(status, { endpointId, app, version })
+    for (const status of tokenStatuses) await aTokenWithStatus(status, { endpointId, app, version })
     const count = async (query: string) => (await admin(`GET ${tokensOf(endpointId)}?${query}`)).body.totalElements
     assert.equal(await count('status=Active'), 1)
     assert.equal(await count('status=Inactive'), 2)
@@ -179,7 +180,7 @@ suite('reading and listing', () => {
   test('an ETag that is current is answered with 304, until something changes', async () => {
     const { app, version } = await anApplication()
     const { endpointId } = await anEndpoint(app)
-    const { url, token } = await aTokenThatIs('Inactive', { endpointId, app, version })
+    const { url, token } = await aTokenWithStatus('Inactive', { endpointId, app, version })
     const urls = [tokensOf(endpointId), url, `${url}/status`]
     const tags = await Promise.all(urls.map(async (one) => (await admin(`GET ${one}`)).headers.etag!))
     for (const [index, one] of urls.entries())
@@ -212,18 +213,18 @@ suite('the status of a token', () => {
       test(`${from} → ${to}: ${outcome(from, to)}`, async () => {
         const { app, version } = await anApplication()
         const { endpointId } = await anEndpoint(app)
-        const { url, endpointTokenId } = await aTokenThatIs(from, { endpointId, app, version })
+        const { url, endpointTokenId } = await aTokenWithStatus(from, { endpointId, app, version })
         const before = (await admin(`GET ${url}`)).body
-        heard.length = 0
+        publishedEvents.length = 0
         const answer = await admin(`PUT ${url}/status`, { status: to })
         assert.equal(answer.status, outcome(from, to), answer.text)
         const after = (await admin(`GET ${url}`)).body
         const moved = answer.status === 204 && from !== to
         assert.equal(after.status, moved ? to : from)
-        if (!moved) assert.deepEqual([after, heard], [before, []])
+        if (!moved) assert.deepEqual([after, publishedEvents], [before, []])
         else {
           assert.ok(after.updatedDate >= after.createdDate)
-          const [{ event, payload }] = heard as [(typeof heard)[number]]
+          const [{ event, payload }] = publishedEvents as [(typeof publishedEvents)[number]]
           const { tokenHash, ...told } = payload
           assert.equal(event, 'tokens.token.status-changed')
           assert.match(tokenHash, /^[\w-]{43}$/)
@@ -243,7 +244,7 @@ suite('the status of a token', () => {
   test('a malformed body is 400', async () => {
     const { app, version } = await anApplication()
     const { endpointId } = await anEndpoint(app)
-    const { url } = await aTokenThatIs('Active', { endpointId, app, version })
+    const { url } = await aTokenWithStatus('Active', { endpointId, app, version })
     for (const body of [{}, { status: null }, { status: 'revoked' }, { status: ['Revoked'] }, [], 'x{', '"Revoked"'])
       assert.equal((await admin(`PUT ${url}/status`, body)).status, 400, JSON.stringify(body))
     assert.equal((await admin(`GET ${url}/status`)).body.status, 'Active')
@@ -254,14 +255,14 @@ suite('deleting a token', () => {
   test('it is gone, is told, and can be given anew', async () => {
     const { app, version } = await anApplication()
     const { endpointId } = await anEndpoint(app)
-    const { url, token, endpointTokenId } = await aTokenThatIs('Active', { endpointId, app, version })
-    heard.length = 0
+    const { url, token, endpointTokenId } = await aTokenWithStatus('Active', { endpointId, app, version })
+    publishedEvents.length = 0
     assert.equal((await admin(`DELETE ${url}`)).status, 204)
-    assert.equal(heard.length, 1)
-    assert.equal(heard[0]!.event, 'tokens.token.deleted')
-    const [{ tokenHash, ...told }] = heard[0]!.payload.tokens
+    assert.equal(publishedEvents.length, 1)
+    assert.equal(publishedEvents[0]!.event, 'tokens.token.deleted')
+    const [{ tokenHash, ...told }] = publishedEvents[0]!.payload.tokens
     assert.ok(tokenHash)
-    assert.deepEqual([heard[0]!.payload.tenantId, told], ['default', { endpointId, endpointTokenId }])
+    assert.deepEqual([publishedEvents[0]!.payload.tenantId, told], ['default', { endpointId, endpointTokenId }])
     for (const operation of [`GET ${url}`, `GET ${url}/status`, `DELETE ${url}`])
       assert.equal((await admin(operation)).status, 404)
     assert.equal((await admin(`PUT ${url}/status`, { status: 'Revoked' })).status, 404)
@@ -285,7 +286,7 @@ suite('who may', () => {
   test('without the scope, from another tenant, and where there is nothing: the same 404, byte for byte', async () => {
     const { app, version } = await anApplication()
     const { endpointId } = await anEndpoint(app)
-    const { endpointTokenId } = await aTokenThatIs('Active', { endpointId, app, version })
+    const { endpointTokenId } = await aTokenWithStatus('Active', { endpointId, app, version })
     const blank = (text: string, ...names: string[]) => names.reduce((rest, name) => rest.replaceAll(name, '…'), text)
     const missing = new Map<string, string>()
     for (const [, method, url, body] of operations('none', 'nothing', app)) {
@@ -320,7 +321,7 @@ suite('who may', () => {
     const { app, version } = await anApplication()
     const { endpointId } = await anEndpoint(app)
     for (const resource of [`endpoint-${endpointId}`, `application-${app}`, 'tenant-system', 'platform']) {
-      const { endpointTokenId } = await aTokenThatIs('Active', { endpointId, app, version })
+      const { endpointTokenId } = await aTokenWithStatus('Active', { endpointId, app, version })
       for (const [scope, method, url, body] of operations(endpointId, endpointTokenId, app)) {
         const caller = resource === 'platform' ? aPlatformAdmin() : aCaller({ on: { [resource]: [scope] } })
         const { status } = await house.as(caller)(`${method} ${url}`, body)
@@ -332,7 +333,7 @@ suite('who may', () => {
   test('a token is found only under its own endpoint', async () => {
     const { app, version } = await anApplication()
     const [mine, neighbour] = [await anEndpoint(app), await anEndpoint(app)]
-    const { endpointTokenId } = await aTokenThatIs('Active', { ...mine, app, version })
+    const { endpointTokenId } = await aTokenWithStatus('Active', { ...mine, app, version })
     const url = `${tokensOf(neighbour.endpointId)}/${endpointTokenId}`
     assert.equal((await admin(`GET ${url}`)).status, 404)
     assert.equal((await admin(`DELETE ${url}`)).status, 404)
@@ -342,7 +343,7 @@ suite('who may', () => {
 test('the text of a token is nowhere in the database', async () => {
   const { app, version } = await anApplication()
   const { endpointId, token } = await anEndpoint(app)
-  const { token: second } = await aTokenThatIs('Suspended', { endpointId, app, version })
+  const { token: second } = await aTokenWithStatus('Suspended', { endpointId, app, version })
   const rows = await sql.unsafe('select t::text as row from tokens.tokens t where endpoint_id = $1', [endpointId])
   assert.equal(rows.length, 2)
   for (const { row } of rows) for (const text of [token, second]) assert.ok(!row.includes(text))

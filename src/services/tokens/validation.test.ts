@@ -3,29 +3,29 @@ import { suite, test } from 'node:test'
 import { freshDatabase } from '../../../test/harness/database.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
 import { openHouse } from '../../../test/harness/house.ts'
-import { furnish, openTokens, services } from '../../../test/harness/tokens.ts'
+import { openTokens, services, tokenFixtures } from '../../../test/harness/tokens.ts'
 import { gather } from '../../kernel/gather.ts'
 import { resetAllNodes } from '../../kernel/signals.ts'
 import { TenantDeleted } from '../tenants/events.ts'
 
 const environment = { WAYPOST_MASTER_KEY: 'a master key that two houses share, long enough' }
 const connection = await freshDatabase()
-const { house, admin, api, heard, anApplication, anEndpoint, aTokenThatIs } = await openTokens({
+const { house, admin, api, publishedEvents, anApplication, anEndpoint, aTokenWithStatus } = await openTokens({
   connection,
   environment,
 })
-const neighbour = furnish(await openHouse({ services, connection, environment }))
+const neighbour = tokenFixtures(await openHouse({ services, connection, environment }))
 const { db } = house.kit
 
-const aPlace = async () => {
+const anEndpointWithToken = async () => {
   const { app, version } = await anApplication()
   return { app, version, ...(await anEndpoint(app)) }
 }
-const changes = () => heard.filter(({ event }) => event === 'tokens.token.status-changed')
+const changes = () => publishedEvents.filter(({ event }) => event === 'tokens.token.status-changed')
 
 suite('validating a token', () => {
   test('knows every text that can be provisioned, also of characters that take two units', async () => {
-    const { app, version, endpointId } = await aPlace()
+    const { app, version, endpointId } = await anEndpointWithToken()
     for (const token of ['😀'.repeat(255), 'x'.repeat(255), ' ', 'a\nb', '"', '\u202e']) {
       const made = await admin(`POST /api/v1/endpoints/${endpointId}/tokens`, { applicationName: app, token })
       assert.equal(made.status, 201, made.text)
@@ -35,8 +35,8 @@ suite('validating a token', () => {
   })
 
   test('the first use makes it Active and is told once; every use names the endpoint', async () => {
-    const { app, version, endpointId, token } = await aPlace()
-    heard.length = 0
+    const { app, version, endpointId, token } = await anEndpointWithToken()
+    publishedEvents.length = 0
     const first = await api.validate({ token, versionName: version })
     const [{ endpointTokenId, status, updatedDate }] = (await admin(`GET /api/v1/endpoints/${endpointId}/tokens`)).body
       .content
@@ -50,7 +50,7 @@ suite('validating a token', () => {
   })
 
   test('any version of the application will do, and no other', async () => {
-    const { app, token, endpointId } = await aPlace()
+    const { app, token, endpointId } = await anEndpointWithToken()
     const elsewhere = await anApplication()
     const added = await admin(`POST /api/v1/applications/${app}/app-versions`, { nameSuffix: 'v2' })
     assert.equal(added.status, 201)
@@ -60,13 +60,13 @@ suite('validating a token', () => {
   })
 
   test('what is no token lets nobody in, however odd or long it is', async () => {
-    const { version, token } = await aPlace()
+    const { version, token } = await anEndpointWithToken()
     for (const wrong of ['', 'x', token.toUpperCase(), ` ${token}`, `${token}\0`, '#', '\ud800', token.repeat(10_000)])
       assert.equal(await api.validate({ token: wrong, versionName: version }), undefined)
   })
 
   test('the same text in two applications leads to two endpoints', async () => {
-    const [one, two] = [await aPlace(), await anApplication()]
+    const [one, two] = [await anEndpointWithToken(), await anApplication()]
     const { endpointId } = await anEndpoint(two.app, { token: one.token })
     assert.equal((await api.validate({ token: one.token, versionName: one.version }))?.endpointId, one.endpointId)
     assert.equal((await api.validate({ token: one.token, versionName: two.version }))?.endpointId, endpointId)
@@ -80,8 +80,8 @@ suite('validating a token', () => {
   })
 
   test('parallel first uses, here and in another process: all are let in, one event', async () => {
-    const { version, endpointId, token } = await aPlace()
-    heard.length = 0
+    const { version, endpointId, token } = await anEndpointWithToken()
+    publishedEvents.length = 0
     const uses = Array.from({ length: 20 }, (_, i) =>
       (i % 2 ? api : neighbour.api).validate({ token, versionName: version }),
     )
@@ -93,7 +93,7 @@ suite('validating a token', () => {
   test('first uses of many tokens at once share transactions; each is let in and told once', async () => {
     const { app, version } = await anApplication()
     const tokens = await Promise.all(Array.from({ length: 30 }, async () => (await anEndpoint(app)).token))
-    heard.length = 0
+    publishedEvents.length = 0
     const uses = [...tokens, ...tokens].map((token) => api.validate({ token, versionName: version }))
     const endpoints = (await Promise.all(uses)).map((valid) => valid?.endpointId)
     assert.equal(new Set(endpoints).size, 30)
@@ -111,8 +111,8 @@ suite('validating a token', () => {
 
   test('a first use and a revocation at once: what was revoked stays so', async () => {
     for (let i = 0; i < 10; i++) {
-      const { app, version, endpointId } = await aPlace()
-      const { url, token } = await aTokenThatIs('Inactive', { endpointId, app, version })
+      const { app, version, endpointId } = await anEndpointWithToken()
+      const { url, token } = await aTokenWithStatus('Inactive', { endpointId, app, version })
       await Promise.all([
         admin(`PUT ${url}/status`, { status: 'Revoked' }),
         api.validate({ token, versionName: version }),
@@ -143,8 +143,8 @@ suite('what is changed is known', () => {
 
   for (const [what, method] of Object.entries(moves))
     test(`${what}: here at once, in another process within a second`, async () => {
-      const { app, version, endpointId } = await aPlace()
-      const { url, token } = await aTokenThatIs('Active', { endpointId, app, version })
+      const { app, version, endpointId } = await anEndpointWithToken()
+      const { url, token } = await aTokenWithStatus('Active', { endpointId, app, version })
       const presented = { token, versionName: version }
       for (const one of [api, neighbour.api]) assert.ok(await one.validate(presented))
       const answer = await (method === 'PUT' ? admin(`PUT ${url}/status`, { status: what }) : admin(`DELETE ${url}`))
@@ -162,12 +162,12 @@ suite('what is changed is known', () => {
     const places = await Promise.all(Array.from({ length: 150 }, () => anEndpoint(app)))
     const presented = { token: places[149]!.token, versionName: version }
     for (const one of [api, neighbour.api]) assert.ok(await one.validate(presented))
-    heard.length = 0
+    publishedEvents.length = 0
     let gaps = 0
     neighbour.house.kit.bus.onGap(() => gaps++)
     const ids = places.map(({ endpointId }) => endpointId)
     await db.tx((sql) => api.forget(sql, 'default', ids))
-    const told = heard.flatMap(({ payload }) => payload.tokens)
+    const told = publishedEvents.flatMap(({ payload }) => payload.tokens)
     assert.deepEqual(told.map(({ endpointId }) => endpointId).sort(), ids.sort())
     assert.equal(await api.validate(presented), undefined)
     await eventually(async () => assert.equal(await neighbour.api.validate(presented), undefined), { withinMs: 1000 })
@@ -178,14 +178,14 @@ suite('what is changed is known', () => {
   })
 
   test('a version that is deleted lets nobody in', async () => {
-    const { app, version, token } = await aPlace()
+    const { app, version, token } = await anEndpointWithToken()
     assert.ok(await api.validate({ token, versionName: version }))
     assert.equal((await admin(`DELETE /api/v1/applications/${app}/app-versions/${version}`)).status, 204)
     assert.equal(await api.validate({ token, versionName: version }), undefined)
   })
 
   test('a gap empties the memory and takes the key up anew', async () => {
-    const { app, version, token, endpointId } = await aPlace()
+    const { app, version, token, endpointId } = await anEndpointWithToken()
     for (let i = 0; i < 2; i++) assert.ok(await neighbour.api.validate({ token, versionName: version }))
     // As after a restore: the rows are others, and nobody was told but of a gap.
     await db.sql.unsafe(`update tokens.tokens set status = 'Revoked' where endpoint_id = $1`, [endpointId])
@@ -248,7 +248,7 @@ suite('for the register', () => {
   })
 
   test('only endpoints of the tenant are forgotten', async () => {
-    const { version, token, endpointId } = await aPlace()
+    const { version, token, endpointId } = await anEndpointWithToken()
     await db.tx((sql) => api.forget(sql, 'other', [endpointId]))
     assert.ok(await api.validate({ token, versionName: version }))
   })
@@ -266,16 +266,16 @@ suite('for the register', () => {
 })
 
 test('a tenant that is deleted takes its endpoints and tokens with it, and only those', async () => {
-  const { version, token } = await aPlace()
+  const { version, token } = await anEndpointWithToken()
   const { app } = await anApplication()
   const { endpointId } = await anEndpoint(app, { tenantId: 'doomed' })
-  heard.length = 0
+  publishedEvents.length = 0
   await db.tx((sql) => house.kit.bus.publish(sql, TenantDeleted, { tenantId: 'doomed' }))
   await eventually(async () => {
     const [left] = await db.sql.unsafe('select count(*) from tokens.tokens where endpoint_id = $1', [endpointId])
     assert.equal(left?.count, 0)
   })
-  await eventually(() => assert.equal(heard.at(-1)?.event, 'tokens.tenant.forgotten'))
+  await eventually(() => assert.equal(publishedEvents.at(-1)?.event, 'tokens.tenant.forgotten'))
   assert.ok(await api.validate({ token, versionName: version }))
 })
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
 import { aCaller } from '../../../test/harness/builders.ts'
-import { anotherPool } from '../../../test/harness/database.ts'
+import { independentPool } from '../../../test/harness/database.ts'
 import { openTrafficLog, root } from '../../../test/harness/traffic-log.ts'
 import { partsOf } from './question.ts'
 
@@ -113,7 +113,7 @@ suite('pages and totals', () => {
     const { sql } = house.kit.db
     const old = new Date(Date.now() - 3_600_000)
     await record([{ createdAt: old }])
-    await anotherPool(house.connection).begin(async (slow) => {
+    await independentPool(house.connection).begin(async (slow) => {
       await slow`select traffic_log.enter()`
       for (let step = 0; step < 5; step++) await run('count')
       await slow`insert into traffic_log.records

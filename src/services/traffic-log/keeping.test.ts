@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { aTenantAdmin } from '../../../test/harness/builders.ts'
-import { anotherPool } from '../../../test/harness/database.ts'
+import { independentPool } from '../../../test/harness/database.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
 import { aRecord, openTrafficLog, root } from '../../../test/harness/traffic-log.ts'
 import { createLog } from '../../kernel/log.ts'
@@ -58,7 +58,7 @@ suite('retention', () => {
     const { sql } = house.kit.db
     time += 30 * dayMs
     const there = async () => (await sql`select to_regclass('traffic_log.records_20310110') is not null as yes`)[0]?.yes
-    await anotherPool(house.connection).begin(async (reader) => {
+    await independentPool(house.connection).begin(async (reader) => {
       await reader`select count(*) from traffic_log.records`
       await run('partitions')
       await record([{ createdAt: new Date(time) }])

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
-import { atTheEnd, freshDatabase } from '../../../../test/harness/database.ts'
+import { afterAllTests, freshDatabase } from '../../../../test/harness/database.ts'
 import { connect, type Pool } from '../../../kernel/db.ts'
 import { compareText, matches } from './evaluate.ts'
 import { dependsOnVersion, keysOf } from './keys.ts'
@@ -12,7 +12,7 @@ let sql: Pool
 
 before(async () => {
   sql = connect(await freshDatabase(), { max: 1 })
-  atTheEnd(() => sql.end())
+  afterAllTests(() => sql.end())
 })
 
 async function inDatabase(query: unknown, metadata: JsonObject, versionName: string | null): Promise<boolean> {

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import fc from 'fast-check'
-import { atTheEnd, freshDatabase } from '../../../../test/harness/database.ts'
+import { afterAllTests, freshDatabase } from '../../../../test/harness/database.ts'
 import { connect, type Pool } from '../../../kernel/db.ts'
 import { compile, type EndpointView } from './evaluate.ts'
 import { dependsOnVersion, keysOf } from './keys.ts'
@@ -18,7 +18,7 @@ const seed = Number(process.env.TEST_SEED ?? Date.now() % 2 ** 31)
 
 before(async () => {
   sql = connect(await freshDatabase(), { max: 1 })
-  atTheEnd(() => sql.end())
+  afterAllTests(() => sql.end())
   await sql`create table endpoints (n int8 primary key, version_name text, metadata jsonb not null)`
   await sql`create index on endpoints using gin (metadata jsonb_path_ops)`
   await sql`insert into endpoints

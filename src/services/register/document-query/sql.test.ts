@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
-import { atTheEnd, freshDatabase } from '../../../../test/harness/database.ts'
+import { afterAllTests, freshDatabase } from '../../../../test/harness/database.ts'
 import { connect, type Pool } from '../../../kernel/db.ts'
 import { parse } from './parse.ts'
 import { toSql } from './sql.ts'
@@ -10,7 +10,7 @@ const columns = { metadata: 'e.metadata', versionName: 'e.version_name' }
 
 before(async () => {
   sql = connect(await freshDatabase(), { max: 1 })
-  atTheEnd(() => sql.end())
+  afterAllTests(() => sql.end())
   await sql`create table endpoints (seq int8 primary key, version_name text, metadata jsonb not null)`
   await sql`
     insert into endpoints

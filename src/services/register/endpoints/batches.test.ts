@@ -6,7 +6,7 @@ import { grantsOn } from '../../../../test/harness/realm-state.ts'
 import { openRegister, query, root } from '../../../../test/harness/register.ts'
 import { RegisterBatch } from './batches.ts'
 
-const { house, admin, heard, anApplication, anEndpoint } = await openRegister()
+const { house, admin, publishedEvents, anApplication, anEndpoint } = await openRegister()
 const other = house.as(aTenantAdmin('other'))
 const url = `${root}/endpoints/batch`
 const start = async (version: string, endpoints: object[], ask = admin) => {
@@ -51,7 +51,9 @@ suite('a batch of registrations', () => {
     const list = await admin(`GET ${root}/endpoints${query({ applicationName: app })}`)
     assert.equal(list.body.totalElements, 3)
     assert.deepEqual((await admin(`GET ${root}/applications/${app}/metadata-keys`)).body, { [version]: ['a'] })
-    const told = heard.filter(({ payload }) => payload.applicationName === app && payload.endpointIds?.length === 2)
+    const told = publishedEvents.filter(
+      ({ payload }) => payload.applicationName === app && payload.endpointIds?.length === 2,
+    )
     assert.equal(told.length, 1)
   })
 

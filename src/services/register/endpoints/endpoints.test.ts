@@ -6,7 +6,7 @@ import { grantsOn } from '../../../../test/harness/realm-state.ts'
 import { openRegister, query, root } from '../../../../test/harness/register.ts'
 import { TenantDeleted } from '../../tenants/events.ts'
 
-const { house, admin, heard, anApplication, anEndpoint } = await openRegister()
+const { house, admin, publishedEvents, anApplication, anEndpoint } = await openRegister()
 const other = house.as(aTenantAdmin('other'))
 const platform = house.as(aPlatformAdmin())
 const endpoints = `${root}/endpoints`
@@ -36,7 +36,7 @@ suite('registering an endpoint', () => {
     assert.deepEqual(appVersion, { name: version, registeredDate: createdDate })
     assert.equal(metadataUpdatedDate, createdDate)
     assert.equal(new Date(createdDate).toISOString(), createdDate)
-    assert.deepEqual(heard.find(({ event }) => event === 'register.endpoint.registered')?.payload, {
+    assert.deepEqual(publishedEvents.find(({ event }) => event === 'register.endpoint.registered')?.payload, {
       tenantId: 'default',
       applicationName: app,
       versionName: version,
@@ -204,7 +204,7 @@ suite('deleting endpoints', () => {
     assert.equal((await admin(`DELETE ${endpoints}/${child}`)).status, 404)
     assert.equal((await admin(`GET /api/v1/endpoints/${child}/tokens`)).status, 404)
     assert.equal((await grantsOn(house.kit.db.sql, `endpoint-${child}`)).length, 0)
-    const { payload } = heard.findLast(({ event }) => event === 'register.endpoint.unregistered')!
+    const { payload } = publishedEvents.findLast(({ event }) => event === 'register.endpoint.unregistered')!
     assert.deepEqual([payload.applicationName, payload.endpointIds], [app, [child]])
     const relations = await admin(`GET ${endpoints}/${parent}/relations?relation=contains`)
     assert.deepEqual(relations.body, { totalElements: 0, content: [] })
@@ -262,7 +262,7 @@ suite('deleting endpoints', () => {
         created_date) select ${app} || '-' || n, 'default', ${app}, ${version}, now(), now() from generate_series(1, 1000) n`
     const endpointIds = Array.from({ length: 1000 }, (_, n) => `${app}-${n + 1}`)
     assert.equal((await admin(`POST ${endpoints}/delete`, { endpointIds })).body.deletedCount, 1000)
-    const told = heard.filter(
+    const told = publishedEvents.filter(
       ({ event, payload }) => event.endsWith('.unregistered') && payload.applicationName === app,
     )
     assert.deepEqual(told.flatMap(({ payload }) => payload.endpointIds).sort(), endpointIds.sort())
@@ -280,7 +280,7 @@ suite('the application version of an endpoint', () => {
     const after = (await admin(`GET ${endpoints}/${id}/app-version`)).body
     assert.equal(after.name, `${app}-v2`)
     assert.ok(after.registeredDate >= before.registeredDate)
-    const moved = heard.filter(({ event }) => event === 'register.endpoint.version-updated')
+    const moved = publishedEvents.filter(({ event }) => event === 'register.endpoint.version-updated')
     const payload = { versionName: `${app}-v2`, previousVersionName: version }
     assert.deepEqual(moved.at(-1)?.payload, { tenantId: 'default', applicationName: app, endpointId: id, ...payload })
     const keys = await admin(`GET ${root}/applications/${app}/metadata-keys`)
@@ -288,7 +288,10 @@ suite('the application version of an endpoint', () => {
     // To where it is already: nothing happens.
     await admin(`PUT ${endpoints}/${id}/app-version`, { name: `${app}-v2` })
     assert.deepEqual((await admin(`GET ${endpoints}/${id}/app-version`)).body, after)
-    assert.equal(heard.filter(({ event }) => event === 'register.endpoint.version-updated').length, moved.length)
+    assert.equal(
+      publishedEvents.filter(({ event }) => event === 'register.endpoint.version-updated').length,
+      moved.length,
+    )
   })
 
   test('is never one of another application', async () => {

@@ -6,7 +6,7 @@ import { ids, openRegister, query, root } from '../../../../test/harness/registe
 import { TenantDeleted } from '../../tenants/events.ts'
 import { Register } from '../contract.ts'
 
-const { house, admin, heard, anApplication, anEndpoint } = await openRegister()
+const { house, admin, publishedEvents, anApplication, anEndpoint } = await openRegister()
 const other = house.as(aTenantAdmin('other'))
 const { sql } = house.kit.db
 const register = house.ask(Register)
@@ -32,7 +32,7 @@ async function members(filterId: string): Promise<string[]> {
   return ids(answer)
 }
 const eventsOf = (filterId: string) =>
-  heard
+  publishedEvents
     .filter(({ payload }) => payload.filterId === filterId)
     .map(({ event, payload }) => [event.replace('register.filter.', ''), ...(payload.endpointIds ?? [])])
 

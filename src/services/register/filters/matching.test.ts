@@ -5,7 +5,7 @@ import { eventually } from '../../../../test/harness/eventually.ts'
 import { ids, openRegister, query, root } from '../../../../test/harness/register.ts'
 import type { Sql } from '../../../kernel/db.ts'
 
-const { house, admin, heard, anApplication, anEndpoint } = await openRegister()
+const { house, admin, publishedEvents, anApplication, anEndpoint } = await openRegister()
 const { sql } = house.kit.db
 const filtersOf = (app: string) => `${root}/applications/${app}/filters`
 const kyiv = { 'metadata.city': 'Kyiv' }
@@ -104,7 +104,7 @@ suite('while a filter is pending', () => {
     await hold.release()
     assert.equal((await active(app, filterId)).matchedEndpointsCount, 5)
     assert.deepEqual(await members(filterId), [first, stays, comes, returns, late])
-    const told = heard.filter(({ payload }) => payload.filterId === filterId).map(({ event }) => event)
+    const told = publishedEvents.filter(({ payload }) => payload.filterId === filterId).map(({ event }) => event)
     assert.deepEqual(told, ['register.filter.pending', 'register.filter.activated'])
     const [row] = await sql`select count(*) from register.filter_members where not matched`
     assert.equal(row?.count, 0)

@@ -5,7 +5,7 @@ import { suite, test } from 'node:test'
 import { eventually } from '../../../../test/harness/eventually.ts'
 import { ids, openRegister, query, root } from '../../../../test/harness/register.ts'
 
-const { admin, heard, anApplication, anEndpoint } = await openRegister()
+const { admin, publishedEvents, anApplication, anEndpoint } = await openRegister()
 
 /** Of a and b, in no order that an engine could learn. */
 const noise = (length: number) => Array.from({ length }, () => (Math.random() < 0.5 ? 'a' : 'b')).join('')
@@ -26,7 +26,7 @@ const isActive = (app: string, id: string) =>
   })
 const membersOf = async (filterId: string) => ids(await admin(`GET ${root}/endpoints${query({ filterId })}`))
 const told = (filterId: string) =>
-  heard
+  publishedEvents
     .filter(({ event, payload }) => /matched$/.test(event) && payload.filterId === filterId)
     .map(({ event, payload }) => [event.split('.').at(-1), ...payload.endpointIds])
 

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { aDeviceEndpoint, sayTo } from '../../../../test/harness/device-messages.ts'
+import { aDeviceEndpoint, sendTo } from '../../../../test/harness/device-messages.ts'
 import { eventually } from '../../../../test/harness/eventually.ts'
 import { ids, openRegister, query, root } from '../../../../test/harness/register.ts'
 import { readConfiguration } from '../../../kernel/configuration-reader.ts'
 import { Register } from '../contract.ts'
 import { followKeys } from './connectivity-keys.ts'
 
-const { house, admin, heard, anApplication, anEndpoint } = await openRegister()
+const { house, admin, publishedEvents, anApplication, anEndpoint } = await openRegister()
 const register = house.ask(Register)
 const [epmx] = house.built.get('register')!.device!
 const moment = '2026-01-02T03:04:05.678Z'
@@ -53,7 +53,7 @@ suite('names of connectivity', () => {
     // An older word is ignored, as ever.
     await tell(id, true)
     assert.deepEqual(await metadataOf(id), { a: 1, online: false, online_since: later })
-    const told = heard
+    const told = publishedEvents
       .filter(({ event, payload }) => event === 'register.endpoint.metadata-updated' && payload.endpointId === id)
       .map(({ payload: { added, updated, removed } }) => [added, updated, removed])
     assert.deepEqual(told, [
@@ -98,7 +98,7 @@ suite('names of connectivity', () => {
     for (const metadata of [{ online: false }, { online_since: 1 }, { connected: true }])
       assert.equal((await admin(`POST ${root}/endpoints`, { appVersion: { name: version }, metadata })).status, 400)
     const id = await anEndpoint(version, { metadata: { a: 1 } })
-    const say = sayTo(epmx!, aDeviceEndpoint({ endpointId: id, applicationName: app, versionName: version }))
+    const say = sendTo(epmx!, aDeviceEndpoint({ endpointId: id, applicationName: app, versionName: version }))
     for (const own of [{}, { online: true, online_since: moment }]) {
       if ('online' in own) await tell(id, true)
       for (const key of ['online', 'online_since', 'connected']) {

@@ -4,7 +4,7 @@ import { aCaller, aTenantAdmin } from '../../../../test/harness/builders.ts'
 import { openRegister, root } from '../../../../test/harness/register.ts'
 import { Register } from '../contract.ts'
 
-const { house, admin, heard, anApplication, anEndpoint } = await openRegister()
+const { house, admin, publishedEvents, anApplication, anEndpoint } = await openRegister()
 const register = house.ask(Register)
 const other = house.as(aTenantAdmin('other'))
 const { app, version } = await anApplication()
@@ -13,7 +13,7 @@ const at = (id: string, key?: string) =>
 const aDevice = (metadata: object = {}) => anEndpoint(version, { metadata })
 const metadataOf = async (id: string) => (await admin(`GET ${at(id)}`)).body
 const told = (id: string) =>
-  heard
+  publishedEvents
     .filter(({ event, payload }) => event === 'register.endpoint.metadata-updated' && payload.endpointId === id)
     .map(({ payload: { added, updated, removed } }) => ({ added, updated, removed }))
 const patchType = { 'content-type': 'application/json-patch+json' }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import fc from 'fast-check'
-import { atTheEnd, freshDatabase } from '../../../../test/harness/database.ts'
+import { afterAllTests, freshDatabase } from '../../../../test/harness/database.ts'
 import { connect, type Pool } from '../../../kernel/db.ts'
 import { compileRegex, RegexError } from './regex.ts'
 
@@ -9,7 +9,7 @@ let sql: Pool
 
 before(async () => {
   sql = connect(await freshDatabase(), { max: 1 })
-  atTheEnd(() => sql.end())
+  afterAllTests(() => sql.end())
 })
 
 /** Which of the texts match, by both ways into PostgreSQL. */

@@ -4,7 +4,7 @@ import { aCaller, aTenantAdmin } from '../../../../test/harness/builders.ts'
 import { eventually } from '../../../../test/harness/eventually.ts'
 import { openRegister, root } from '../../../../test/harness/register.ts'
 
-const { house, admin, heard, anApplication, anEndpoint } = await openRegister()
+const { house, admin, publishedEvents, anApplication, anEndpoint } = await openRegister()
 const other = house.as(aTenantAdmin('other'))
 const { version } = await anApplication()
 const some = (count: number) => Promise.all(Array.from({ length: count }, () => anEndpoint(version)))
@@ -53,7 +53,7 @@ suite('linking endpoints', () => {
     assert.deepEqual(await related(a), { totalElements: 2, content: [contains(a, b), contains(a, c)] })
     for (const word of ['is_contained_by', 'IS-CONTAINED-BY', 'isContainedBy'])
       assert.deepEqual(await related(b, word), { totalElements: 1, content: [contains(a, b)] })
-    assert.deepEqual(heard.at(-1)?.payload.linked, [contains(a, b), contains(a, c)])
+    assert.deepEqual(publishedEvents.at(-1)?.payload.linked, [contains(a, b), contains(a, c)])
     const page = await admin(`GET ${root}/endpoints/${a}/relations?relation=contains&offset=1&limit=1`)
     assert.deepEqual(page.body, { totalElements: 2, content: [contains(a, c)] })
     assert.equal((await admin(`GET ${root}/endpoints/${a}/relations`)).status, 400)
@@ -145,7 +145,7 @@ suite('unlinking endpoints', () => {
     assert.equal((await related(a)).totalElements, 1)
     assert.equal((await unlink(contains(a, b))).status, 204)
     assert.equal((await related(a)).totalElements, 0)
-    assert.deepEqual(heard.at(-1)?.payload.unlinked, [contains(a, b)])
+    assert.deepEqual(publishedEvents.at(-1)?.payload.unlinked, [contains(a, b)])
     assert.equal((await unlink(contains(a, 'nobody'))).status, 404)
     // What was above is free again.
     assert.equal((await link(contains(c, a))).status, 204)

@@ -6,7 +6,7 @@ import { TenantDeleted } from '../../tenants/events.ts'
 
 let ahead = 0
 const series = await openTimeSeries({ now: () => new Date(Date.now() + ahead) })
-const { house, service, endpoint, registered, unregister, collect, points, pack, sql, admin } = series
+const { house, service, endpoint, registerEndpoint, unregister, collect, points, pack, sql, admin } = series
 
 const countsOf = async (endpointNo: number) => {
   const [row] = await sql`
@@ -23,7 +23,7 @@ async function sweep() {
 
 suite('what goes', () => {
   test('with an endpoint: its points at once, hot ones and packed ones, and in the end everything', async () => {
-    const one = await registered(await endpoint())
+    const one = await registerEndpoint(await endpoint())
     await collect(one, [{ timestamp: 1, a: 1 }])
     await pack()
     await collect(one, [{ timestamp: 2, a: 2 }])
@@ -41,13 +41,13 @@ suite('what goes', () => {
 
   test('but not what an endpoint has sent that was registered anew under the id, however late we hear of it', async () => {
     const application = await endpoint()
-    const old = await registered(application)
+    const old = await registerEndpoint(application)
     await collect(old, [{ timestamp: 1, a: 1 }])
     await pack()
     await collect(old, [{ timestamp: 2, a: 2 }])
     await house.kit.bus.stop()
     await unregister(old)
-    const anew = await registered(application, old.endpointId)
+    const anew = await registerEndpoint(application, old.endpointId)
     await collect(anew, [{ timestamp: 3, a: 3 }])
     await house.kit.bus.start({ workers: true })
     await house.kit.bus.settled()
@@ -67,7 +67,7 @@ suite('what goes', () => {
   })
 
   test('with an application: series too, and one of the same name begins anew', async () => {
-    const one = await registered(await endpoint())
+    const one = await registerEndpoint(await endpoint())
     await collect(one, [{ timestamp: 1, a: 1 }])
     await pack()
     const endpointNo = await service.numbers.endpointNo(one)
@@ -108,7 +108,7 @@ suite('what goes', () => {
 
   test('what a message left that was on its way when its endpoint went', async () => {
     const application = await endpoint()
-    const one = await registered(application)
+    const one = await registerEndpoint(application)
     await collect(one, [{ a: 1 }])
     await collect({ ...application, endpointId: 'nobody' }, [{ a: 1 }])
     await service.deletions.sweepUnregistered(() => {})

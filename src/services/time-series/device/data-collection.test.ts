@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
-import { aDeviceEndpoint, refused, sayTo } from '../../../../test/harness/device-messages.ts'
+import { aDeviceEndpoint, rejectsWith, sendTo } from '../../../../test/harness/device-messages.ts'
 import { eventually } from '../../../../test/harness/eventually.ts'
 import { openRegister } from '../../../../test/harness/register.ts'
 import type { DeviceMessage } from '../../../kernel/device.ts'
@@ -42,7 +42,7 @@ const asTheyAre = async (_endpoint: unknown, samples: unknown[]) => samples
 
 function aDevice(own = receiver()) {
   const parts = { ...whole, enriched: asTheyAre, publish: nobodyHears }
-  return { ...own, say: sayTo(dataCollection({ ...parts, timeSeries: own.behind })) }
+  return { ...own, say: sendTo(dataCollection({ ...parts, timeSeries: own.behind })) }
 }
 
 suite('/json', () => {
@@ -110,7 +110,7 @@ suite('/json', () => {
   for (const [payload, problem] of bad)
     test(`refuses ${JSON.stringify(payload).slice(0, 40)} as a whole`, async () => {
       const { say, messages } = aDevice()
-      const error = await refused(say('/json', payload), 400)
+      const error = await rejectsWith(say('/json', payload), 400)
       assert.match(error.message, problem)
       assert.deepEqual(messages, [])
     })
@@ -152,15 +152,15 @@ suite('/plain', () => {
   for (const payload of [...bad, `1${' '.repeat(300)}`, '9'.repeat(1_000_000), Buffer.from([0x35, 0xb0])])
     test(`refuses ${JSON.stringify(payload).slice(0, 30)}`, async () => {
       const { say, messages } = aDevice()
-      await refused(say('/plain/altitude', payload), 400)
+      await rejectsWith(say('/plain/altitude', payload), 400)
       assert.deepEqual(messages, [])
     })
 
   test('has a metric of one level', async () => {
     const { say } = aDevice()
-    for (const path of ['/plain', '/plain/', '/plain/a/b']) await refused(say(path, '5'), 404)
-    await refused(say(`/plain/${'x'.repeat(256)}`, '5'), 400)
-    await refused(say('/plain/a\0b', '5'), 400)
+    for (const path of ['/plain', '/plain/', '/plain/a/b']) await rejectsWith(say(path, '5'), 404)
+    await rejectsWith(say(`/plain/${'x'.repeat(256)}`, '5'), 400)
+    await rejectsWith(say('/plain/a\0b', '5'), 400)
     assert.deepEqual(plainSample('__proto__', Buffer.from('1')), { '__proto__-value': 1, '__proto__-unit': 'number' })
   })
 
@@ -199,12 +199,12 @@ suite('a message', () => {
     const failing = receiver(async () => {
       throw Unavailable()
     })
-    await refused(aDevice(failing).say('/json', '[1]'), 503)
+    await rejectsWith(aDevice(failing).say('/json', '[1]'), 503)
   })
 
   test('to another resource is a 404', async () => {
     const { say } = aDevice()
-    for (const path of ['', '/', '/jsonx', '/data', '/JSON']) await refused(say(path, '1'), 404)
+    for (const path of ['', '/', '/jsonx', '/data', '/JSON']) await rejectsWith(say(path, '1'), 404)
   })
 })
 
@@ -225,7 +225,7 @@ suite('enrichment', () => {
     if (ofVersion) assert.equal((await configure(app, ofVersion, version)).status, 204)
     const endpointId = await anEndpoint(version, { metadata })
     const endpoint = aDeviceEndpoint({ endpointId, applicationName: app, versionName: version })
-    const say = sayTo(extension, endpoint)
+    const say = sendTo(extension, endpoint)
     return {
       endpointId,
       async send(payload: unknown) {
@@ -292,7 +292,7 @@ suite('enrichment', () => {
 
   test('does not make gigabytes of small samples', async () => {
     const { send } = await aSpeaker({ enabled: true }, { text: 'x'.repeat(60_000) })
-    const error = await refused(send(Array.from({ length: 1000 }, () => ({}))), 400)
+    const error = await rejectsWith(send(Array.from({ length: 1000 }, () => ({}))), 400)
     assert.match(error.message, /expected at most \d+ samples/)
     assert.equal((await send(Array.from({ length: 100 }, () => ({})))).length, 100)
   })
@@ -319,7 +319,7 @@ suite('whoever reacts to samples', () => {
       app,
       version,
       endpointId,
-      say: sayTo(extension, aDeviceEndpoint({ endpointId, applicationName: app, versionName: version })),
+      say: sendTo(extension, aDeviceEndpoint({ endpointId, applicationName: app, versionName: version })),
     }
   }
   const rows = async () => (await house.kit.db.sql`select count(*)::int as n from kernel.outbox`)[0]!.n
@@ -345,8 +345,8 @@ suite('whoever reacts to samples', () => {
 
   test('is told nothing of what was refused', async () => {
     const { say } = await aSpeaker()
-    await refused(say('/json', '["bad"]'), 503)
-    await refused(say('/json', '['), 400)
+    await rejectsWith(say('/json', '["bad"]'), 503)
+    await rejectsWith(say('/json', '['), 400)
     await say('/json', '["good"]')
     await eventually(() => assert.equal(told.length, 1))
     assert.deepEqual(told.splice(0)[0]!.messages[0]!.samples, ['good'])

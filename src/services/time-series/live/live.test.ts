@@ -3,7 +3,7 @@ import { suite, test } from 'node:test'
 import { aCaller, aTenantAdmin } from '../../../../test/harness/builders.ts'
 import type { SentEvent } from '../../../../test/harness/event-source.ts'
 import { eventually } from '../../../../test/harness/eventually.ts'
-import { openLive } from '../../../../test/harness/live.ts'
+import { openLive } from '../../../../test/harness/live-time-series.ts'
 import { messageOf } from '../../../../test/harness/time-series.ts'
 import { Identity } from '../../../identity/contract.ts'
 import { newId } from '../../../kernel/ids.ts'
@@ -12,7 +12,20 @@ import { waitingBytesMax } from './subscription.ts'
 const live = await openLive({
   environment: { WAYPOST_LIVE_SUBSCRIPTIONS: '12', WAYPOST_LIVE_SUBSCRIPTIONS_PER_TENANT: '10' },
 })
-const { house, admin, service, collect, endpoint, registered, watch, open, someone, httpUrl, pathOf, pack } = live
+const {
+  house,
+  admin,
+  service,
+  collect,
+  endpoint,
+  registerEndpoint,
+  watch,
+  open,
+  aReplaceableCaller,
+  httpUrl,
+  pathOf,
+  pack,
+} = live
 const scopes = ['endpoint:read', 'time-series:read']
 const iso = (ms: number) => new Date(ms).toISOString()
 const point = (timestamp: number, value: unknown) => ({ timestamp: iso(timestamp), values: { value } })
@@ -31,7 +44,7 @@ function together(events: SentEvent[]) {
 
 suite('watching', () => {
   test('samples without a timestamp of the same millisecond come with the times that are stored', async () => {
-    const one = await registered(await endpoint())
+    const one = await registerEndpoint(await endpoint())
     const source = await watch(one)
     const at = new Date()
     await Promise.all(Array.from({ length: 30 }, (_, t) => live.api.collect(messageOf(one, at), [{ t }])))
@@ -45,7 +58,7 @@ suite('watching', () => {
   })
 
   test('what devices send and people put comes as in the answers of data, with an id that grows', async () => {
-    const one = await registered(
+    const one = await registerEndpoint(
       await endpoint({ 'time-series': { names: { p: { values: [{ path: 'p.x', name: 'x' }] } } } }),
     )
     const source = await watch(one)
@@ -68,7 +81,7 @@ suite('watching', () => {
   })
 
   test('what comes together is one event, and everything is there once, in its order', async () => {
-    const one = await registered(await endpoint())
+    const one = await registerEndpoint(await endpoint())
     const source = await watch(one)
     await Promise.all(Array.from({ length: 2000 }, (_, index) => collect(one, [{ timestamp: index, a: index }])))
     const count = () => source.events.reduce((sum, { data }) => sum + data[one.endpointId]['auto~a'].length, 0)
@@ -85,8 +98,8 @@ suite('watching', () => {
 
   test('only the endpoints and series that were asked for, named in either way', async () => {
     const app = await endpoint()
-    const [one, two, three] = [await registered(app), await registered(app), await registered(app)]
-    const other = await registered(await endpoint())
+    const [one, two, three] = [await registerEndpoint(app), await registerEndpoint(app), await registerEndpoint(app)]
+    const other = await registerEndpoint(await endpoint())
     const some = await watch(
       app,
       `?endpointId=${one.endpointId},${two.endpointId}&timeSeriesName=auto~a&timeSeriesName=auto~b`,
@@ -95,7 +108,7 @@ suite('watching', () => {
     await eventually(() => assert.equal(Object.keys(together(some.events)).length, 2))
     const expected = { 'auto~a': [point(1, 1)], 'auto~b': [point(1, 2)] }
     assert.deepEqual(together(some.events), { [one.endpointId]: expected, [two.endpointId]: expected })
-    const later = await registered(app)
+    const later = await registerEndpoint(app)
     const all = await watch(app, `?endpointId=`)
     await collect(later, [{ timestamp: 1, c: 3 }])
     assert.deepEqual((await all.next('points')).data, { [later.endpointId]: { 'auto~c': [point(1, 3)] } })
@@ -103,7 +116,7 @@ suite('watching', () => {
 
   test('HEAD ends at once, and questions that cannot be are refused', async () => {
     const one = await endpoint()
-    const { headers } = someone()
+    const { headers } = aReplaceableCaller()
     const head = await fetch(httpUrl + pathOf(one), { method: 'HEAD', headers })
     assert.deepEqual([head.status, await head.text()], [200, ''])
     const ids = Array.from({ length: 1001 }, (_, n) => n).join()
@@ -117,9 +130,9 @@ suite('watching', () => {
 suite('who may watch', () => {
   test('sees the endpoints that it may read, and nothing of others', async () => {
     const app = await endpoint()
-    const [one, two] = [await registered(app), await registered(app)]
+    const [one, two] = [await registerEndpoint(app), await registerEndpoint(app)]
     const status = async (on: Record<string, string[]>, tenantId = 'default') => {
-      const source = await open(app, someone(aCaller({ tenantId, on })).headers)
+      const source = await open(app, aReplaceableCaller(aCaller({ tenantId, on })).headers)
       source.close()
       return source.status
     }
@@ -127,7 +140,7 @@ suite('who may watch', () => {
     assert.equal(await status({ 'tenant-system': ['*'] }, 'other'), 404)
     assert.equal(await status({ [`application-${app.applicationName}`]: ['application:read'] }), 403)
     assert.equal(await status({ [`application-${app.applicationName}`]: ['endpoint:read'] }), 403)
-    const { headers, becomes } = someone(aCaller({ on: { [`endpoint-${one.endpointId}`]: scopes } }))
+    const { headers, replaceWith } = aReplaceableCaller(aCaller({ on: { [`endpoint-${one.endpointId}`]: scopes } }))
     const source = await open(app, headers)
     await source.next('open')
     await collect(two, [{ timestamp: 1, a: 1 }])
@@ -135,7 +148,7 @@ suite('who may watch', () => {
     assert.deepEqual((await source.next('points')).data, { [one.endpointId]: { 'auto~a': [point(2, 2)] } })
 
     // Another right instead of the first.
-    becomes(aCaller({ on: { [`endpoint-${two.endpointId}`]: scopes } }))
+    replaceWith(aCaller({ on: { [`endpoint-${two.endpointId}`]: scopes } }))
     await eventually(async () => {
       await collect(two, [{ timestamp: 3, a: 3 }])
       assert.ok(two.endpointId in together(source.events))
@@ -152,17 +165,17 @@ suite('who may watch', () => {
     )
     assert.deepEqual(Object.keys(together(source.events)), [two.endpointId])
 
-    becomes(aCaller({ on: { [`endpoint-${two.endpointId}`]: ['endpoint:read'] } }))
-    assert.equal(await source.ended(), 'forbidden')
+    replaceWith(aCaller({ on: { [`endpoint-${two.endpointId}`]: ['endpoint:read'] } }))
+    assert.equal(await source.endReason(), 'forbidden')
   })
 
   test('is shown out when what it showed is valid no more', async () => {
     const one = await endpoint()
-    const { headers, becomes } = someone()
+    const { headers, replaceWith } = aReplaceableCaller()
     const source = await open(one, headers)
     await source.next('open')
-    becomes(undefined)
-    assert.equal(await source.ended(), 'unauthenticated')
+    replaceWith(undefined)
+    assert.equal(await source.endReason(), 'unauthenticated')
   })
 
   test('with real tokens and keys: until the token expires, or the key is deleted', async () => {
@@ -213,14 +226,14 @@ suite('who may watch', () => {
     const { id, key } = (await made.json()) as { id: string; key: string }
     const byKey = await open({ applicationName }, { 'x-identity-api-key': key })
     await byKey.next('open')
-    assert.equal(await byToken.ended(), 'unauthenticated')
+    assert.equal(await byToken.endReason(), 'unauthenticated')
     assert.equal((await owner(`DELETE /iam/api/v1/api-keys/${id}`)).status, 204)
-    assert.equal(await byKey.ended(), 'unauthenticated')
+    assert.equal(await byKey.endReason(), 'unauthenticated')
   })
 
   test('is limited for each tenant and in all, and told so', async () => {
     const one = await endpoint()
-    const enter = (tenantId = 'default', of = one) => open(of, someone(aTenantAdmin(tenantId)).headers)
+    const enter = (tenantId = 'default', of = one) => open(of, aReplaceableCaller(aTenantAdmin(tenantId)).headers)
     // Those of the tests before are gone in a moment.
     live.closeAll()
     await eventually(async () => assert.match(await house.kit.metrics.text(), /_live_subscriptions 0$/m))
@@ -250,7 +263,7 @@ suite('who may watch', () => {
 suite('beginning with what was before', () => {
   test('initial: the newest point of each series, then what comes', async () => {
     const app = await endpoint()
-    const [one, two] = [await registered(app), await registered(app)]
+    const [one, two] = [await registerEndpoint(app), await registerEndpoint(app)]
     await collect(one, [{ timestamp: 1000, a: 1, b: 1 }])
     await collect(one, [{ timestamp: 2000, a: 2 }])
     await pack()
@@ -269,7 +282,7 @@ suite('beginning with what was before', () => {
   })
 
   test('Last-Event-ID: what was stored meanwhile, at least once; what cannot be told any more is a gap', async () => {
-    const one = await registered(await endpoint())
+    const one = await registerEndpoint(await endpoint())
     const first = await watch(one)
     await collect(one, [{ timestamp: 1, a: 1 }])
     const { id } = await first.next('points')
@@ -294,7 +307,7 @@ suite('beginning with what was before', () => {
 
 suite('a slow reader', () => {
   test('is ended with a word before what waits for it is too much, and others go on', async () => {
-    const one = await registered(await endpoint({ 'time-series': { names: { s: { values: [{ path: 's' }] } } } }))
+    const one = await registerEndpoint(await endpoint({ 'time-series': { names: { s: { values: [{ path: 's' }] } } } }))
     const slow = await watch(one)
     const quick = await watch(one)
     slow.pause()
@@ -305,7 +318,7 @@ suite('a slow reader', () => {
       await collect(one, [{ timestamp: sent++, s: text }])
       if (sent * 2 * text.length > 4 * waitingBytesMax) slow.resume()
     }
-    assert.equal(await slow.ended(), 'too_slow')
+    assert.equal(await slow.endReason(), 'too_slow')
     const got = () => quick.events.reduce((sum, { data }) => sum + data[one.endpointId].s.length, 0)
     await eventually(() => assert.equal(got(), sent))
     // Nothing was left out before the end.
@@ -317,7 +330,7 @@ suite('a slow reader', () => {
   })
 
   test('that only pauses misses nothing', async () => {
-    const one = await registered(await endpoint({ 'time-series': { names: { s: { values: [{ path: 's' }] } } } }))
+    const one = await registerEndpoint(await endpoint({ 'time-series': { names: { s: { values: [{ path: 's' }] } } } }))
     const source = await watch(one)
     source.pause()
     const text = 'x'.repeat(20_000)
@@ -335,5 +348,5 @@ test('a stop ends all of them at once, with a word', async () => {
   const began = performance.now()
   await house.http.close()
   assert.ok(performance.now() - began < 1500, `${performance.now() - began} ms`)
-  for (const source of sources) assert.equal(await source.ended(), 'stopping')
+  for (const source of sources) assert.equal(await source.endReason(), 'stopping')
 })

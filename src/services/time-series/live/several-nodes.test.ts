@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { atTheEnd } from '../../../../test/harness/database.ts'
+import { afterAllTests } from '../../../../test/harness/database.ts'
 import { eventually } from '../../../../test/harness/eventually.ts'
-import { openLive } from '../../../../test/harness/live.ts'
+import { openLive } from '../../../../test/harness/live-time-series.ts'
 import { openNode } from '../../../../test/harness/node.ts'
 import { aNode, kernelDatabase } from '../../../../test/harness/nodes.ts'
 import { sleep } from '../../../kernel/clock.ts'
@@ -16,12 +16,12 @@ const stores = await openLive({ environment })
 const { connection } = stores.house
 const open = () => openLive({ connection, environment })
 const watches = await open()
-const { endpoint, registered, collect } = stores
+const { endpoint, registerEndpoint, collect } = stores
 
 /** What the nodes send each other, by the channel that it takes. */
 const sent = { toWatcher: [] as string[], toAll: [] as string[] }
 const listener = connect(connection, { max: 1 })
-atTheEnd(() => listener.end())
+afterAllTests(() => listener.end())
 for (const [to, channel] of [
   ['toWatcher', `waypost_node_${watches.house.kit.members.nodeId}`],
   ['toAll', 'waypost_all'],
@@ -31,7 +31,7 @@ const withPoints = (frames: string[]) => frames.filter((frame) => frame.includes
 
 test('what one process stores is watched in another, however long it is, and nothing is sent that nobody watches', async () => {
   const app = await endpoint({ 'time-series': { names: { s: { values: [{ path: 's' }] } } } })
-  const [one, two] = [await registered(app), await registered(app)]
+  const [one, two] = [await registerEndpoint(app), await registerEndpoint(app)]
   await collect(one, [{ timestamp: 1, a: 1 }])
   const source = await watches.watch(app, `?endpointId=${one.endpointId}`)
   // Random text cannot be made shorter: so long a point takes many messages.
@@ -50,7 +50,7 @@ test('what one process stores is watched in another, however long it is, and not
   assert.ok(count > 0 && count < 100, `${count} messages`)
 
   // Points leave a node in their order: when this one is there, those before it were sent or never will be.
-  const last = await registered(app)
+  const last = await registerEndpoint(app)
   const control = await watches.watch(app, `?endpointId=${last.endpointId}`)
   let marker = 1_000_000
   async function isSent(of: typeof one) {
@@ -71,7 +71,7 @@ test('what one process stores is watched in another, however long it is, and not
 
 test('what another process stores is never missed, not even in the moment in which a stream has opened', async () => {
   const app = await endpoint()
-  const all = await Promise.all(Array.from({ length: 12 }, () => registered(app)))
+  const all = await Promise.all(Array.from({ length: 12 }, () => registerEndpoint(app)))
   // Some one after the other, some at once: the last to be told must not be the first to have asked.
   const once = async (one: (typeof all)[number], n: number) => {
     const source = await watches.watch(app, `?endpointId=${one.endpointId}`)
@@ -94,7 +94,7 @@ test('who waits for a process that does not answer says that points may be missi
   assert.equal((await source.next('gap')).data.reason, 'missed')
   source.close()
   const next = await watches.watch(app)
-  await collect(await registered(app), [{ timestamp: 1, a: 1 }])
+  await collect(await registerEndpoint(app), [{ timestamp: 1, a: 1 }])
   await next.next('points')
   assert.ok(next.events.every(({ event }) => event !== 'gap'))
   await stores.sql`delete from kernel.nodes where id = 'ghost'`
@@ -145,7 +145,7 @@ test('who begins to watch waits until the others know of it, however long a mess
 
 test('a node that was taken for dead gets its points again, and its watchers a gap before them', async () => {
   const app = await endpoint()
-  const one = await registered(app)
+  const one = await registerEndpoint(app)
   const source = await watches.watch(app)
   const { members } = watches.house.kit
   await stores.sql`delete from kernel.nodes where id = ${members.nodeId}`
@@ -165,7 +165,7 @@ test('a node that was taken for dead gets its points again, and its watchers a g
 
 test('a node that dies with watchers leaves nothing behind', async () => {
   const app = await endpoint()
-  const one = await registered(app)
+  const one = await registerEndpoint(app)
   const dying = await openNode(connection)
   const { nodeId } = dying
   const frames: string[] = []
@@ -196,7 +196,7 @@ test('a node that dies with watchers leaves nothing behind', async () => {
 
 test('a process that starts later asks what is watched, and one that lost sight of the others says so', async () => {
   const app = await endpoint()
-  const one = await registered(app)
+  const one = await registerEndpoint(app)
   await collect(one, [{ timestamp: 1, a: 1 }])
   const source = await watches.watch(app)
   const third = await open()

@@ -4,7 +4,7 @@ import { openTimeSeries } from '../../../../test/harness/time-series.ts'
 import type { DeviceEndpoint } from '../../../kernel/device.ts'
 import { wantsCsv } from '../routes/send.ts'
 
-const { admin, collect, endpoint, pack, registered } = await openTimeSeries()
+const { admin, collect, endpoint, pack, registerEndpoint } = await openTimeSeries()
 const start = Date.UTC(2026, 0, 1)
 const iso = (seconds: number) => new Date(start + seconds * 1000).toISOString()
 
@@ -84,7 +84,7 @@ suite('CSV', () => {
   })
 
   test('ids that a spreadsheet would take for a formula are none', async () => {
-    const one = await registered(await endpoint(), `-cmd-${Date.now()}`)
+    const one = await registerEndpoint(await endpoint(), `-cmd-${Date.now()}`)
     await collect(one, [{ timestamp: start, x: 1 }])
     const { text } = await csvOf(one, { timeSeriesName: 'auto~x' })
     assert.equal(text.split('\r\n')[1], `${iso(0)},'${one.endpointId},auto~x,1`)

@@ -5,14 +5,14 @@ import { type AddressInfo, connect } from 'node:net'
 import { text as readText } from 'node:stream/consumers'
 import { suite, test } from 'node:test'
 import { aCaller, aTenantAdmin } from '../../../../test/harness/builders.ts'
-import { anotherPool } from '../../../../test/harness/database.ts'
+import { independentPool } from '../../../../test/harness/database.ts'
 import { eventually } from '../../../../test/harness/eventually.ts'
 import type { Answer, Ask } from '../../../../test/harness/house.ts'
 import { openTimeSeries } from '../../../../test/harness/time-series.ts'
 import type { DeviceEndpoint } from '../../../kernel/device.ts'
 
 const known = aTenantAdmin()
-const { admin, collect, endpoint, house, pack, registered, sql } = await openTimeSeries({
+const { admin, collect, endpoint, house, pack, registerEndpoint, sql } = await openTimeSeries({
   authenticate: () => async (headers) => (headers.authorization === 'Bearer of a reader' ? known : undefined),
 })
 
@@ -43,7 +43,7 @@ const point = (seconds: number, value: unknown) => ({ timestamp: at(seconds), va
 suite('historical points', () => {
   test('of several endpoints and series, whether they are packed, not packed, or both', async () => {
     const one = await endpoint()
-    const two = await registered(one)
+    const two = await registerEndpoint(one)
     await collect(one, [sample(1, { x: 1, y: 10 }), sample(2, { x: 2 })])
     await collect(two, [sample(1, { x: -1 })])
     const names = { timeSeriesName: 'auto~x,auto~y' }
@@ -129,7 +129,7 @@ suite('historical points', () => {
 
   test('of these endpoints, named in every way that a list can be', async () => {
     const one = await endpoint()
-    const [two, three] = [await registered(one), await registered(one)]
+    const [two, three] = [await registerEndpoint(one), await registerEndpoint(one)]
     for (const target of [one, two, three]) await collect(target, [sample(1, { x: 1, y: 1 })])
     const asked = async (query: string) => {
       const answer = await admin(`GET ${urlOf(one)}?fromDate=2025-01-01&toDate=2028-01-01&${query}`)
@@ -179,8 +179,8 @@ suite('who may read points', () => {
   const scopes = ['endpoint:read', 'time-series:read']
 
   test('with both scopes on the application, or on single endpoints', async () => {
-    const one = await registered(await endpoint())
-    const two = await registered(one)
+    const one = await registerEndpoint(await endpoint())
+    const two = await registerEndpoint(one)
     for (const target of [one, two]) await collect(target, [sample(1, { x: 1 })])
     const seen = async (on: Record<string, string[]>, query = {}) => {
       const answer = await read(one, { timeSeriesName: 'auto~x', ...query }, house.as(aCaller({ on })))
@@ -307,7 +307,7 @@ suite('over a socket', () => {
         response.on('end', () => resolve('ended as if it were all'))
       })
       // What is to come is waited for, and who waits is killed.
-      await anotherPool(house.connection).begin(async (inner) => {
+      await independentPool(house.connection).begin(async (inner) => {
         await inner`lock table time_series.chunks in access exclusive mode`
         response.resume()
         await eventually(async () => {

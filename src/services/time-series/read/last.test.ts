@@ -7,7 +7,7 @@ import type { DeviceEndpoint } from '../../../kernel/device.ts'
 import { dayMs } from '../pack/chunk-builder.ts'
 import type { Value } from '../points.ts'
 
-const { admin, collect, configure, endpoint, house, pack, points, registered, retention, service } =
+const { admin, collect, configure, endpoint, house, pack, points, registerEndpoint, retention, service } =
   await openTimeSeries()
 const urlOf = ({ applicationName }: DeviceEndpoint) => `/epts/api/v1/applications/${applicationName}/time-series/last`
 const today = Math.floor(Date.now() / dayMs) * dayMs
@@ -23,7 +23,7 @@ const read = async (of: DeviceEndpoint, query: Record<string, string> = {}, ask:
 suite('the last points', () => {
   test('one of each series, as soon as it is stored, before and after packing', async () => {
     const one = await endpoint()
-    const two = await registered(one)
+    const two = await registerEndpoint(one)
     await collect(one, [
       { timestamp: today + 1000, x: 1, y: 5 },
       { timestamp: today + 2000, x: 2 },
@@ -97,7 +97,7 @@ suite('the last points', () => {
 
   test('however long ago, of endpoints that stopped at different times', async () => {
     const one = await endpoint()
-    const [two, three] = [await registered(one), await registered(one)]
+    const [two, three] = [await registerEndpoint(one), await registerEndpoint(one)]
     const times = [today - 3 * dayMs, today - 400 * dayMs, today - 10_000 * dayMs, Date.parse('0001-01-02T00:00:00Z')]
     for (const timestamp of times) await collect(one, [{ timestamp, x: 1 }])
     await collect(two, [{ timestamp: today, x: 2, y: 2 }])
@@ -116,7 +116,7 @@ suite('the last points', () => {
 
   test('as the simple reader has them, whatever is asked for', async () => {
     const one = await endpoint()
-    const some = [one, await registered(one), await registered(one)]
+    const some = [one, await registerEndpoint(one), await registerEndpoint(one)]
     let seed = 7
     const random = (below: number) => {
       seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0
@@ -196,8 +196,8 @@ suite('the last points', () => {
   })
 
   test('only of endpoints that the caller may read', async () => {
-    const one = await registered(await endpoint())
-    const two = await registered(one)
+    const one = await registerEndpoint(await endpoint())
+    const two = await registerEndpoint(one)
     for (const target of [one, two])
       await collect(target, [
         { timestamp: today, x: 1 },

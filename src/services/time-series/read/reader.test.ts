@@ -7,7 +7,7 @@ import { dayMs } from '../pack/chunk-builder.ts'
 import type { Value } from '../points.ts'
 import type { ReaderLimits } from './reader.ts'
 
-const { collect, endpoint, house, pack, points, registered } = await openTimeSeries()
+const { collect, endpoint, house, pack, points, registerEndpoint } = await openTimeSeries()
 const { db } = house.kit
 const today = Math.floor(Date.now() / dayMs) * dayMs
 
@@ -44,7 +44,7 @@ suite('reading in parts', () => {
 
   test('long texts are read a few at a time, of one endpoint and of several', async () => {
     const one = await endpoint({ 'time-series': { names: { log: { values: [{ path: 'log' }] } } } })
-    const two = await registered(one)
+    const two = await registerEndpoint(one)
     const texts = (of: string) =>
       Array.from({ length: 30 }, (_, index) => ({
         timestamp: today + index * 1000,
@@ -106,7 +106,7 @@ suite('reading in parts', () => {
   test('many small endpoints take few parts, and a large one among them its own', async () => {
     const one = await endpoint()
     const others: DeviceEndpoint[] = []
-    for (let count = 0; count < 30; count++) others.push(await registered(one))
+    for (let count = 0; count < 30; count++) others.push(await registerEndpoint(one))
     for (const target of others)
       await collect(target, [
         { timestamp: today, x: 1 },
@@ -142,7 +142,7 @@ suite('reading while something else happens', () => {
         endpoints: [one],
         descending,
         limits,
-        between: async (part) => {
+        afterPart: async (part) => {
           if (part === 3) await pack()
           if (part === 5) await collect(one, samples.slice(0, 100))
         },

@@ -17,7 +17,7 @@ import { intervalOf } from './intervals.ts'
 import { createReader } from './reader.ts'
 import { createVisibleSeries } from './visible-series.ts'
 
-const { admin, collect, endpoint, house, pack, points, registered, sql } = await openTimeSeries()
+const { admin, collect, endpoint, house, pack, points, registerEndpoint, sql } = await openTimeSeries()
 const start = Date.UTC(2026, 0, 1)
 const iso = (time: number) => new Date(time).toISOString()
 const always = { fromDate: '2025-01-01', toDate: '2028-01-01' }
@@ -162,7 +162,7 @@ suite('whatever was sent, and in however many parts it is read', () => {
       { path: 'b', name: 'b' },
     ]
     const one = await endpoint({ 'time-series': { 'auto-extract': false, names: { s: { values } } } })
-    const two = await registered(one)
+    const two = await registerEndpoint(one)
     const others: Value[] = [null, 'text', true]
     for (let round = 0; round < 6; round++) {
       for (const target of [one, two]) {

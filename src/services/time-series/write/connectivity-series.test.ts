@@ -114,7 +114,7 @@ test('a session that is kept waits for its client, however short its visit was',
   await eventually(async () => assert.equal(await gate.gateway.send(endpointId, push), 'queued'))
   const again = await device({ clientId: 'short-visit', clean: false })
   await again.client.subscribeAsync(`${prefix}/#`, { qos: 1 })
-  await again.hears(`${prefix}/command/reboot/status`)
+  await again.receives(`${prefix}/command/reboot/status`)
   await again.end()
 })
 
@@ -123,7 +123,7 @@ test('an application without room for the series still hears who is connected', 
   const { endpointId, token } = await anEndpoint(version)
   const sensor = await device()
   await sensor.publish(`kp1/${version}/dcx/${token}/json/1`, { a: 1, b: 2 })
-  await sensor.hears(`kp1/${version}/dcx/${token}/json/1/status`)
+  await sensor.receives(`kp1/${version}/dcx/${token}/json/1/status`)
   await eventually(() => assert.deepEqual(toldOf(endpointId), ['on']))
   await configure(app, { 'time-series': { name: 'presence' } })
   await sensor.end()

@@ -5,15 +5,15 @@ import type { Ask } from '../../../../test/harness/house.ts'
 import { openTimeSeries } from '../../../../test/harness/time-series.ts'
 import type { DeviceEndpoint } from '../../../kernel/device.ts'
 
-const { admin, endpoint, house, points, registered } = await openTimeSeries()
+const { admin, endpoint, house, points, registerEndpoint } = await openTimeSeries()
 const put = (ask: Ask, { versionName }: DeviceEndpoint, body: unknown) =>
   ask(`PUT /epts/api/v1/app-versions/${versionName}/time-series/data`, body)
 const at = (timestamp: unknown, values: unknown = { value: 1 }) => ({ timestamp, values })
 
 suite('writing points', () => {
   test('numbers, texts, truths and nulls of several endpoints, in one request', async () => {
-    const one = await registered(await endpoint())
-    const two = await registered(one)
+    const one = await registerEndpoint(await endpoint())
+    const two = await registerEndpoint(one)
     const answer = await put(admin, one, {
       [one.endpointId]: {
         'auto~x': [at('1970-01-01T00:00:01.5Z'), at(2000, { value: null })],
@@ -34,13 +34,13 @@ suite('writing points', () => {
   })
 
   test('nothing to store is stored', async () => {
-    const one = await registered(await endpoint())
+    const one = await registerEndpoint(await endpoint())
     for (const body of [{}, { [one.endpointId]: {} }, { [one.endpointId]: { a: [] } }])
       assert.equal((await put(admin, one, body)).status, 204)
   })
 
   test('what is wrong is named, and then nothing is stored', async () => {
-    const one = await registered(await endpoint())
+    const one = await registerEndpoint(await endpoint())
     const id = one.endpointId
     const cases: [unknown, string][] = [
       [{ [id]: { good: [at(1)], 'bad name': [at(2)] } }, `${id}.bad name[0]`],
@@ -68,8 +68,8 @@ suite('writing points', () => {
   })
 
   test('an endpoint that is not there, or of another version: all or nothing', async () => {
-    const one = await registered(await endpoint())
-    const other = await registered(await endpoint())
+    const one = await registerEndpoint(await endpoint())
+    const other = await registerEndpoint(await endpoint())
     const missing = await put(admin, one, { [one.endpointId]: { a: [at(1)] }, nobody: { a: [at(1)] } })
     assert.deepEqual([missing.status, missing.body.message], [404, 'There is no endpoint nobody; nothing was stored'])
     const wrong = await put(admin, one, { [one.endpointId]: { a: [at(1)] }, [other.endpointId]: { a: [at(1)] } })
@@ -79,7 +79,7 @@ suite('writing points', () => {
   })
 
   test('__proto__ is an endpoint that does not exist', async () => {
-    const one = await registered(await endpoint())
+    const one = await registerEndpoint(await endpoint())
     const answer = await put(admin, one, '{"__proto__": {"a": []}}')
     assert.deepEqual([answer.status, answer.body.message], [404, 'There is no endpoint __proto__; nothing was stored'])
   })
@@ -89,7 +89,7 @@ suite('who may write points', () => {
   const all = ['endpoint:read', 'endpoint:update', 'time-series:update']
 
   test('whoever holds both scopes on the endpoint', async () => {
-    const one = await registered(await endpoint())
+    const one = await registerEndpoint(await endpoint())
     const body = { [one.endpointId]: { a: [at(1)] } }
     const as = (scopes: string[]) => house.as(aCaller({ on: { [`endpoint-${one.endpointId}`]: scopes } }))
     assert.equal((await put(as(all), one, body)).status, 204)
@@ -100,8 +100,8 @@ suite('who may write points', () => {
   })
 
   test('to others the version, or the endpoint, is not there', async () => {
-    const one = await registered(await endpoint())
-    const second = await registered(one)
+    const one = await registerEndpoint(await endpoint())
+    const second = await registerEndpoint(one)
     const body = { [one.endpointId]: { a: [at(1)] } }
     const missing = (name: string) => `There is no application version ${name}`
     for (const caller of [aCaller(), aTenantAdmin('other')]) {

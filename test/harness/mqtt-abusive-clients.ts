@@ -1,6 +1,6 @@
 /** Connections that misbehave on purpose, each kind in its own way. */
 import { connect, type Socket } from 'node:net'
-import { greeting, variable } from './mqtt-grammar.ts'
+import { connectBytes, variable } from './mqtt-grammar.ts'
 
 const sockets: Socket[] = []
 export function open(port: number, ...first: Buffer[]): Socket {
@@ -11,7 +11,7 @@ export function open(port: number, ...first: Buffer[]): Socket {
   return socket
 }
 /** The end of all of them. */
-export function cutAll() {
+export function destroyAll() {
   for (const socket of sockets) socket.destroy()
 }
 
@@ -63,27 +63,28 @@ export interface Target {
 }
 
 /** Each makes a connection of its kind. */
-export const nuisances: Record<string, (target: Target) => void> = {
+export const abusiveClients: Record<string, (target: Target) => void> = {
   'says nothing': ({ port }) => void open(port),
   'begins a CONNECT': ({ port }) => void open(port, Buffer.from('10200004', 'hex')),
-  'announces 256 MB': ({ port, name }) => void open(port, greeting(4, name('huge')), Buffer.from('30ffffff7f', 'hex')),
+  'announces 256 MB': ({ port, name }) =>
+    void open(port, connectBytes(4, name('huge')), Buffer.from('30ffffff7f', 'hex')),
   'announces 1 MB and sends half of it': ({ port, name }) =>
-    void open(port, greeting(4, name('half')), Buffer.from('30f0ff3f0001', 'hex'), half()),
+    void open(port, connectBytes(4, name('half')), Buffer.from('30f0ff3f0001', 'hex'), half()),
   'floods CONNECT with properties': ({ port }) => void open(port, connectFlood()),
   'floods PUBLISH with properties': ({ port, name }) =>
-    void open(port, greeting(5, name('properties')), publishFlood()),
+    void open(port, connectBytes(5, name('properties')), publishFlood()),
   'subscribes to everything': ({ port, name }) =>
-    void open(port, greeting(4, name('filters')), subscribeFlood(), subscribeFlood()),
+    void open(port, connectBytes(4, name('filters')), subscribeFlood(), subscribeFlood()),
   'sends to itself and does not read': ({ port, name, topic }) => {
     const client = name('self').slice(0, 20)
     const own = topic ?? client
     const filter = packet(0x82, Buffer.concat([Buffer.from([0, 1, 0, own.length]), Buffer.from(own), Buffer.from([0])]))
-    const socket = open(port, greeting(4, client), filter)
+    const socket = open(port, connectBytes(4, client), filter)
     socket.pause()
     const one = publishTo(own, tenth())
     for (let count = 0; count < 40; count++) socket.write(one)
   },
   'never releases QoS 2': ({ port, name, topic = 'q' }) =>
-    void open(port, greeting(4, name('qos2')), unreleased(topic)),
+    void open(port, connectBytes(4, name('qos2')), unreleased(topic)),
   'comes and goes': ({ port }) => void open(port).destroy(),
 }

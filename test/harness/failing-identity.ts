@@ -3,7 +3,7 @@ import realIdentity from '../../src/identity/index.ts'
 import type { AnyService } from '../../src/kernel/define-service.ts'
 
 /** The real service, which fails to build a realm as often as it is told to. */
-export function anInterruptedIdentity() {
+export function failingIdentity() {
   const built: string[] = []
   const failures: { tenantId: string; error: Error }[] = []
   const service: AnyService = {

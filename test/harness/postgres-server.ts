@@ -3,9 +3,9 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import type { ConnectionOptions } from '../../src/kernel/db.ts'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/kernel/embedded-postgres.ts'
-import { atTheEnd } from './database.ts'
+import { afterAllTests } from './database.ts'
 
-export interface OwnDatabase {
+export interface PostgresServer {
   /** For `WAYPOST_DATABASE_URL`. */
   url: string
   /** For questions of the test itself, of the server that runs now. */
@@ -20,14 +20,14 @@ export interface OwnDatabase {
   stop(): Promise<void>
 }
 
-export async function aDatabase(directory: string): Promise<OwnDatabase> {
+export async function startPostgresServer(directory: string): Promise<PostgresServer> {
   const open = () => startEmbeddedPostgres({ directory: join(directory, 'postgres'), log: () => {} })
   let server: EmbeddedPostgres | undefined = await open()
   const { user, password, database } = server.connection
 
-  const door = await tcpDoor(() => server?.connection)
+  const door = await tcpProxy(() => server?.connection)
 
-  const own: OwnDatabase = {
+  const own: PostgresServer = {
     url: `postgres://${user}:${password}@127.0.0.1:${door.port}/${database}`,
     connection: () => server!.connection,
     administration: () => server!.administration,
@@ -47,7 +47,7 @@ export async function aDatabase(directory: string): Promise<OwnDatabase> {
       server = undefined
     },
   }
-  atTheEnd(own.stop)
+  afterAllTests(own.stop)
   return own
 }
 
@@ -62,7 +62,7 @@ function signal(pids: number[], name: NodeJS.Signals) {
 }
 
 /** Leads to a server that listens on a socket, which no URL can name; nowhere while there is none. */
-export async function tcpDoor(
+export async function tcpProxy(
   to: () => { host: string; port: number } | undefined,
   /** Ends the connection instead of passing this on. */
   cut: (text: Buffer) => boolean = () => false,
@@ -90,8 +90,8 @@ export async function tcpDoor(
 /** For `WAYPOST_DATABASE_URL`: a database of the tests' server, which listens on a socket only, under a TCP address. */
 export async function databaseUrl(connection: ConnectionOptions): Promise<string> {
   const { host, port, user, password, database } = connection as EmbeddedPostgres['connection']
-  const door = await tcpDoor(() => ({ host, port }))
-  atTheEnd(door.close)
+  const door = await tcpProxy(() => ({ host, port }))
+  afterAllTests(door.close)
   return `postgres://${user}:${password}@127.0.0.1:${door.port}/${database}`
 }
 

@@ -7,9 +7,9 @@ import { loadConfig } from '../../src/config.ts'
 import type { AnyService } from '../../src/kernel/define-service.ts'
 import { createLog } from '../../src/kernel/log.ts'
 import { type Ask, bearer, client, tokenOf } from './client.ts'
-import { atTheEnd, freshDatabase, throwAwayDirectory } from './database.ts'
+import { afterAllTests, freshDatabase, temporaryDirectory } from './database.ts'
 
-export interface PlatformHere {
+export interface InProcessPlatform {
   house: House
   baseUrl: string
   mqttUrl: string
@@ -19,12 +19,12 @@ export interface PlatformHere {
   ask: Ask
 }
 
-/** @param standIns replace the services of the same name */
-export async function openPlatformHere(
+/** @param stubs replace the services of the same name */
+export async function openInProcessPlatform(
   environment: Record<string, string> = {},
-  standIns: AnyService[] = [],
-): Promise<PlatformHere> {
-  const directory = throwAwayDirectory()
+  stubs: AnyService[] = [],
+): Promise<InProcessPlatform> {
+  const directory = temporaryDirectory()
   const config = loadConfig({
     WAYPOST_DATA: directory,
     WAYPOST_PORT: '0',
@@ -36,10 +36,10 @@ export async function openPlatformHere(
   })
   const connection = await freshDatabase()
   const database = { connection, stop: async () => {} }
-  const services = catalogue.map((service) => standIns.find(({ name }) => name === service.name) ?? service)
+  const services = catalogue.map((service) => stubs.find(({ name }) => name === service.name) ?? service)
   const log = await createLog(config.log)
   const platform = await startPlatform(config, log, Promise.resolve(database), undefined, services)
-  atTheEnd(() => platform.stop())
+  afterAllTests(() => platform.stop())
   const { house, baseUrl, managementUrl, addresses, bootstrap } = platform
   writeBootstrapFile(directory, { baseUrl, ...addresses, managementUrl, ...bootstrap })
   const { tenantId, backendClient } = bootstrap.default

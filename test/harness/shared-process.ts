@@ -3,24 +3,24 @@ import { mkdirSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { test } from 'node:test'
 import { pathToFileURL } from 'node:url'
-import { putAway, sharing } from './database.ts'
-import { fileBegins, fileEnds, filesIn, sharedDirectoryVariable } from './timings.ts'
+import { runCleanups, sharedProcess } from './database.ts'
+import { fileFinished, fileStarted, sharedDirectoryVariable, sharedFilesPath } from './timings.ts'
 
-sharing.aProcess = true
+sharedProcess.enabled = true
 
 /** Takes files from the list of the run until none is left. */
-export async function together(): Promise<void> {
+export async function runSharedFiles(): Promise<void> {
   const directory = process.env[sharedDirectoryVariable]!
-  const files = JSON.parse(readFileSync(filesIn(directory), 'utf8')) as string[]
+  const files = JSON.parse(readFileSync(sharedFilesPath(directory), 'utf8')) as string[]
   for (const [index, file] of files.entries()) {
     if (!claim(join(directory, `taken-${index}`))) continue
-    fileBegins(directory, file)
+    fileStarted(directory, file)
     const name = relative(process.cwd(), file)
     const loading = import(pathToFileURL(file).href)
     await loading.catch((error) => void test(name, () => Promise.reject(error)))
     // The tests of a process run in the order in which they are declared: this one is the last of its file.
-    await test(`${name} puts away what it opened`, putAway)
-    fileEnds()
+    await test(`${name} puts away what it opened`, runCleanups)
+    fileFinished()
   }
 }
 

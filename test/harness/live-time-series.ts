@@ -39,12 +39,12 @@ export async function openLive(options: Partial<HouseOptions> = {}) {
     },
     pathOf,
     /** A header that stands for somebody, who can be replaced by another, or by nobody. */
-    someone(caller: Caller = aTenantAdmin()) {
+    aReplaceableCaller(caller: Caller = aTenantAdmin()) {
       const authorization = `Test ${newId()}`
       callers.set(authorization, caller)
       return {
         headers: { authorization },
-        becomes: (other: Caller | undefined) =>
+        replaceWith: (other: Caller | undefined) =>
           void (other ? callers.set(authorization, other) : callers.delete(authorization)),
       }
     },

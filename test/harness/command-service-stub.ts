@@ -13,7 +13,7 @@ export interface Result {
   payload?: unknown
 }
 
-export function someCommands() {
+export function commandServiceStub() {
   const waiting = new Map<string, OutstandingCommand[]>()
   const results: Result[] = []
   let ids = 0

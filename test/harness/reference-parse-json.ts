@@ -26,15 +26,15 @@ function tooDeep(bytes: Buffer): boolean {
 const suspiciousNumber = /\d{16}|\d[eE]\+?\d{3}/
 
 /** Nothing is silently cut: a number that would come back as another one is refused. */
-const isCut = (source: string, value: number) =>
+const losesPrecision = (source: string, value: number) =>
   !Number.isFinite(value) || (/^-?\d+$/.test(source) && String(value) !== source && BigInt(source) !== BigInt(value))
 
-const keepNumbers =
+const checkNumbers =
   (part: string, nearest: boolean) =>
   (key: string, value: unknown, context?: { source?: string }): unknown => {
     const source = context?.source
     if (typeof value !== 'number' || source === undefined) return value
-    if (nearest ? Number.isFinite(value) : !isCut(source, value)) return value
+    if (nearest ? Number.isFinite(value) : !losesPrecision(source, value)) return value
     throw invalidField(key || part, `${source.slice(0, 40)} is not a number that can be kept exactly`)
   }
 
@@ -45,7 +45,7 @@ const isBad = (text: string) => !text.isWellFormed() || text.includes('\0')
 type PlainData = boolean | 'inside'
 
 /** The path of the first text that cannot be kept as it is, or of the first `__proto__` that is not the user's own. */
-function findTrouble(
+function findInvalidText(
   value: unknown,
   path: string,
   plainData: PlainData,
@@ -57,7 +57,7 @@ function findTrouble(
     if (key === '__proto__' && !(plainData === 'inside' ? path !== '' : plainData))
       return { path: where, problem: 'this name is not allowed' }
     if (isBad(key)) return { path, problem: badText }
-    const found = findTrouble(inner, where, plainData)
+    const found = findInvalidText(inner, where, plainData)
     if (found) return found
   }
   return undefined
@@ -71,7 +71,7 @@ interface Reading {
   nearest?: boolean
 }
 
-export function slowParseJson(
+export function referenceParseJson(
   bytes: Buffer,
   { plainData = false, part = 'body', nearest = false }: Reading = {},
 ): unknown {
@@ -81,14 +81,14 @@ export function slowParseJson(
   const text = bytes.toString('utf8')
   let value: unknown
   try {
-    value = suspiciousNumber.test(text) ? JSON.parse(text, keepNumbers(part, nearest)) : JSON.parse(text)
+    value = suspiciousNumber.test(text) ? JSON.parse(text, checkNumbers(part, nearest)) : JSON.parse(text)
   } catch (error) {
     if (error instanceof PlatformError) throw error
     throw InvalidRequest({ problem: `${part}: malformed JSON, ${(error as Error).message}` })
   }
   // NUL and lone surrogates can only come by an escape: texts without one need no walk.
   if (text.includes('\\u') || text.includes('"__proto__"')) {
-    const trouble = findTrouble(value, '', plainData)
+    const trouble = findInvalidText(value, '', plainData)
     if (trouble) throw invalidField(trouble.path || part, trouble.problem)
   }
   return value

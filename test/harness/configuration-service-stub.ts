@@ -4,7 +4,7 @@ import { defineService } from '../../src/kernel/define-service.ts'
 import { Configuration } from '../../src/services/configuration/contract.ts'
 import { endpointConfigurations } from '../../src/services/configuration/device.ts'
 
-export const configurationService = (configurations: Configuration) =>
+export const configurationServiceStub = (configurations: Configuration) =>
   defineService({
     name: 'configuration',
     provides: Configuration,

@@ -1,10 +1,10 @@
-/** Misbehaves in a process of its own, each kind in turn: `mqtt-nuisance-maker.ts <port> [topic]`, from a word to a word. */
-import { cutAll, nuisances } from './mqtt-nuisances.ts'
+/** Misbehaves in a process of its own, each kind in turn: `mqtt-abuse-process.ts <port> [topic]`, from a word to a word. */
+import { abusiveClients, destroyAll } from './mqtt-abusive-clients.ts'
 
 /** Paced: how many connections a machine can make is not what is asked. */
 const everyMs = 100
 const [, , port, topic] = process.argv
-const kinds = Object.values(nuisances)
+const kinds = Object.values(abusiveClients)
 let count = 0
 let timer: NodeJS.Timeout | undefined
 
@@ -19,6 +19,6 @@ function makeOne() {
 process.on('message', (word) => {
   clearInterval(timer)
   if (word === 'begin') timer = setInterval(makeOne, everyMs)
-  else cutAll()
+  else destroyAll()
 })
 process.on('disconnect', () => process.exit())
