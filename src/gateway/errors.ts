@@ -2,7 +2,7 @@ import { defineError } from '../kernel/errors.ts'
 
 // What a device hears tells nothing that it could not know itself.
 export const TopicMalformed = defineError<{ problem: string }>('device_topic_malformed', 400, '{problem}')
-export const DeviceUnknown = defineError('device_not_authorized', 401, 'The token is not valid here')
+export const DeviceUnknown = defineError('device_not_authorized', 401, 'The token is not valid; check the token and the application version in the topic')
 export const VersionUnknown = defineError<{ versionName: string }>(
   'device_version_unknown',
   404,
@@ -11,10 +11,10 @@ export const VersionUnknown = defineError<{ versionName: string }>(
 export const ExtensionUnknown = defineError<{ extension: string }>(
   'device_extension_unknown',
   404,
-  'There is no extension {extension} for this version',
+  'There is no extension {extension}, or it is switched off for this application version',
 )
 export const MethodNotAllowed = defineError<{ method: string }>(
   'device_method_not_allowed',
   405,
-  'Devices speak with POST here, not with {method}',
+  'Method {method} is not allowed; devices send POST',
 )

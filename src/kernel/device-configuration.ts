@@ -34,7 +34,7 @@ export const noConfigurations: DeviceConfigurations = {
 export const UnknownConfiguration = defineError<{ configId: string }>(
   'unknown_configuration',
   404,
-  'configId {configId} is not one that this endpoint was to apply',
+  'configId {configId} is no configuration that this endpoint has to apply',
 )
 
 const request = jsonPayload(Type.Object({ configId: optional.text(1024), observe: optional.flag() }), {

@@ -61,23 +61,23 @@ export const invalidField = (name: string, problem: string) =>
 export const Unauthenticated = defineError(
   'unauthenticated',
   401,
-  'A valid access token or API key is required: none was sent, or it is invalid or expired',
+  'A valid access token or API key is required: none was sent, or it is invalid, expired or revoked',
 )
 export const Forbidden = defineError<{ scope: string; resource: string }>(
   'forbidden',
   403,
-  'This needs {scope} on {resource}',
+  'The caller does not hold the scope {scope} on {resource}',
 )
 export const NotFound = defineError<{ what: string }>('not_found', 404, '{what} was not found')
 export const NoSuchRoute = defineError<{ method: string; path: string }>(
   'no_such_route',
   404,
-  'There is nothing at {method} {path}',
+  'There is no operation {method} {path}; /docs lists all operations',
 )
 export const PreconditionFailed = defineError(
   'precondition_failed',
   412,
-  'The resource has changed: If-Match does not match its ETag',
+  'The object has changed since it was read: If-Match does not match its ETag; read it again, then repeat the change',
 )
 export const BodyTooLarge = defineError<{ limit: number }>(
   'body_too_large',
@@ -87,32 +87,32 @@ export const BodyTooLarge = defineError<{ limit: number }>(
 export const BodyInterrupted = defineError(
   'body_interrupted',
   400,
-  'The body ended before it was complete; it was discarded',
+  'The body ended before it was complete; it was discarded, send it again',
 )
 export const BodyStalled = defineError<{ seconds: number }>(
   'body_stalled',
   408,
-  'No more of the body arrived for {seconds} s; it was discarded',
+  'No more of the body arrived for {seconds} s; it was discarded, send it again',
 )
 export const UnsupportedMediaType = defineError<{ given: string; accepted: string }>(
   'unsupported_media_type',
   415,
-  'Content-Type {given} is not supported here, send {accepted}',
+  'Content-Type {given} is not supported here; send {accepted}',
 )
 export const TooManyRequests = defineError<{ seconds: number }>(
   'too_many_requests',
   429,
-  'Too many requests, try again in {seconds} s',
+  'Too many requests; try again in {seconds} s',
 )
 export const InternalError = defineError<{ correlationId: string }>(
   'internal',
   500,
-  'Internal error; the log has the details under {correlationId}',
+  'Internal error; the log of the platform has the details under the correlation id {correlationId}',
 )
 /** The reasons of `ctx.signal`. Status 499 is never received: the connection is closed. */
 export const CallerGone = defineError('caller_gone', 499, 'The caller closed the connection before the answer')
 export const DeadlinePassed = defineError('deadline_passed', 504, 'The operation did not finish before its deadline')
-export const ProcessStopping = defineError('process_stopping', 503, 'This node is stopping, try again')
-export const OutOfMeans = defineError('out_of_means', 503, 'The database has no space left; nothing was changed')
-export const Overdue = defineError('overdue', 503, 'The database did not finish in time, try again')
-export const Unavailable = defineError('unavailable', 503, 'The database is not reachable right now, try again')
+export const ProcessStopping = defineError('process_stopping', 503, 'This node is stopping; try again')
+export const OutOfMeans = defineError('out_of_means', 503, 'The database has no space left; nothing was changed, tell the operator of the platform')
+export const Overdue = defineError('overdue', 503, 'The database did not finish in time; try again')
+export const Unavailable = defineError('unavailable', 503, 'The database is not reachable at the moment; try again')

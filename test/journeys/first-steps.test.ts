@@ -34,7 +34,7 @@ test('a newcomer gets a token, makes an application and a tenant and hears a dev
 /** What each section of the guides shows, in its order. */
 const shown = {
   Register: /"endpointId":"gateway-1","token":"\w+".*?"endpointId":"thermo-1","token"/s,
-  batch: /"createdCount":1,"failedCount":1,.*?"statusReason":"Endpoint thermo-1 already exists"/s,
+  batch: /"createdCount":1,"failedCount":1,.*?"statusReason":"Endpoint thermo-1 already exists; choose another id"/s,
   Metadata: /"floor":3,"model":"T-1000"\}/,
   list: /"totalElements":3,.*?"metadata"/s,
   metadataFilter: /"totalElements":2,/,

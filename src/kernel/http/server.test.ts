@@ -265,7 +265,7 @@ test('each error format presents the same error in its own shape', async () => {
 test('an internal error reveals only the correlation id of its log entry', async () => {
   const answer = await ask('GET /api/v1/broken', undefined, { 'x-correlation-id': 'case-7' })
   assert.equal(answer.status, 500)
-  assert.deepEqual(answer.body, { message: 'Internal error; the log has the details under case-7' })
+  assert.deepEqual(answer.body, { message: 'Internal error; the log of the platform has the details under the correlation id case-7' })
 })
 
 test('the correlation id of the caller is returned; a missing or malformed one is replaced', async () => {
@@ -284,21 +284,21 @@ test('an anonymous caller gets 401; one without the scope gets 403 before the bo
   const reader = platform.as(aCaller({ on: { 'tenant-system': ['thing:read'] } }))
   const refused = await reader('POST /api/v1/things/1', '{ not even JSON')
   assert.equal(refused.status, 403)
-  assert.deepEqual(refused.body, { message: 'This needs thing:create on tenant-system' })
+  assert.deepEqual(refused.body, { message: 'The caller does not hold the scope thing:create on tenant-system' })
 })
 
 test('a request to an unknown path gets 404 without its body being parsed', async () => {
   for (const body of ['{ not even JSON', Buffer.alloc(2 * 1024 * 1024, '[')]) {
     const answer = await platform.as(undefined)('POST /api/v1/nothing', body)
     assert.equal(answer.status, 404)
-    assert.deepEqual(answer.body, { message: 'There is nothing at POST /api/v1/nothing' })
+    assert.deepEqual(answer.body, { message: 'There is no operation POST /api/v1/nothing; /docs lists all operations' })
   }
 })
 
 test('an unknown path is answered with 404 in the default error format', async () => {
   const answer = await ask('GET /api/v1/nothing?x=1')
   assert.equal(answer.status, 404)
-  assert.deepEqual(answer.body, { message: 'There is nothing at GET /api/v1/nothing' })
+  assert.deepEqual(answer.body, { message: 'There is no operation GET /api/v1/nothing; /docs lists all operations' })
 })
 
 test('a route without a scope is rejected when it is declared', async () => {

@@ -79,7 +79,7 @@ suite('creating an application', () => {
     for (const ask of [admin, other]) {
       const answer = await ask(`POST ${root}/applications`, { name })
       assert.equal(answer.status, 409)
-      assert.deepEqual(answer.body, { message: `Application ${name} already exists` })
+      assert.deepEqual(answer.body, { message: `Application ${name} already exists; choose another name` })
     }
     assert.deepEqual([...(await grantsOf(name))], before)
   })
@@ -410,7 +410,7 @@ suite('versions', () => {
     const version = await aVersion(one)
     const answer = await admin(`GET ${root}/applications/${two}/app-versions/${version}`)
     assert.equal(answer.status, 404)
-    assert.deepEqual(answer.body, { message: `There is no application version ${version}` })
+    assert.deepEqual(answer.body, { message: `There is no application version ${version}, or the caller may not read it` })
     assert.equal((await admin(`DELETE ${root}/applications/${two}/app-versions/${version}`)).status, 404)
     assert.equal((await other(`GET ${root}/applications/${one}/app-versions/${version}`)).status, 404)
   })

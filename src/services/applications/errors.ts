@@ -1,11 +1,11 @@
 import { defineError } from '../../kernel/errors.ts'
 
 // The same text for an application that does not exist and for one that the caller may not read.
-export const NoApplication = defineError<{ name: string }>('no_such_application', 404, 'There is no application {name}')
+export const NoApplication = defineError<{ name: string }>('no_such_application', 404, 'There is no application {name}, or the caller may not read it')
 export const NoVersion = defineError<{ name: string }>(
   'no_such_application_version',
   404,
-  'There is no application version {name}',
+  'There is no application version {name}, or the caller may not read it',
 )
 export const NoServiceInstance = defineError<{ name: string }>(
   'no_such_service_instance',
@@ -15,25 +15,25 @@ export const NoServiceInstance = defineError<{ name: string }>(
 export const ApplicationNameTaken = defineError<{ name: string }>(
   'application_name_taken',
   409,
-  'Application {name} already exists',
+  'Application {name} already exists; choose another name',
 )
 export const VersionNameTaken = defineError<{ name: string }>(
   'application_version_name_taken',
   409,
-  'Application version {name} already exists',
+  'Application version {name} already exists; choose another suffix',
 )
 export const TooManyVersions = defineError<{ name: string; limit: number }>(
   'too_many_application_versions',
   409,
-  'Application {name} has {limit} versions, which is the most that an application can have',
+  'Application {name} already has {limit} versions, the greatest number; delete one first',
 )
 export const StillUsed = defineError<{ name: string; users: string }>(
   'application_still_used',
   409,
-  '{name} cannot be deleted, it is still used by {users}',
+  '{name} cannot be deleted: it is still used by {users}',
 )
 export const AlreadyConfigured = defineError(
   'already_configured',
   409,
-  'Applications have configurations already: the initial load is for an empty platform only',
+  'Applications already have configurations: the initial load needs a platform without any; change single applications instead',
 )

@@ -4,50 +4,50 @@ import { defineError } from '../../kernel/errors.ts'
 export const NoFile = defineError<{ filename: string; endpointId: string; appName: string }>(
   'no_such_file',
   404,
-  'There is no file {filename} of endpoint {endpointId} in application {appName}',
+  'There is no file {filename} of endpoint {endpointId} in application {appName}, or the caller may not read it',
 )
 export const NoBlob = defineError<{ blobId: string; endpointId: string; appName: string }>(
   'no_such_blob',
   404,
-  'There is no blob {blobId} of endpoint {endpointId} in application {appName}',
+  'There is no blob {blobId} of endpoint {endpointId} in application {appName}, or the caller may not read it',
 )
 export const NoLastBlob = defineError<{ endpointId: string; appName: string }>(
   'no_last_blob',
   404,
-  'There is no blob of endpoint {endpointId} in application {appName}',
+  'There is no blob of endpoint {endpointId} in application {appName}, or the caller may not read it',
 )
 export const NoApplication = defineError<{ appName: string }>(
   'no_such_application_of_binary_data',
   404,
-  'There is no application {appName}',
+  'There is no application {appName}, or the caller may not read it',
 )
 export const ContentLost = defineError(
   'content_lost',
   404,
-  'The content is not in the blob store although it should be there; the log has more',
+  'The content is missing in the blob store; the log of the platform says more, tell its operator',
 )
 export const UploadRefused = defineError(
   'upload_refused',
   403,
-  'The upload token in X-Auth-Token is missing, expired or not valid',
+  'The upload token in X-Auth-Token is missing, expired or not valid; get a new one from the extension bcx',
 )
 export const QuotaExceeded = defineError<{ quota: number }>(
   'quota_exceeded',
   413,
-  'The files and blobs of this tenant may have {quota} bytes in all, and this would be too much; delete some first',
+  'The upload exceeds the storage quota of the tenant, {quota} bytes for all files and blobs; delete some first',
 )
 export const ChecksumMismatch = defineError<{ header: string }>(
   'checksum_mismatch',
   400,
-  '{header}: the SHA-256 of what arrived is another one; nothing of it was kept',
+  '{header}: the content that arrived has another SHA-256; nothing was stored, send it again',
 )
 export const NoSuchRange = defineError<{ size: number }>(
   'no_such_range',
   416,
-  'There is no such range: the content has {size} bytes',
+  'The requested range does not exist: the content has {size} bytes',
 )
 export const BlobStoreTrouble = defineError(
   'blob_store_trouble',
   503,
-  'The blob store does not work right now; nothing was changed, try again',
+  'The blob store does not work at the moment; nothing was changed, try again later',
 )

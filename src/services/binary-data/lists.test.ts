@@ -155,7 +155,7 @@ test('an application of another tenant, an unknown one and an invisible one are 
     const answers = [await list('', powerless), await list('', other)]
     for (const answer of answers) {
       assert.equal(answer.status, 404)
-      assert.deepEqual(answer.body, { message: `There is no application ${app}` })
+      assert.deepEqual(answer.body, { message: `There is no application ${app}, or the caller may not read it` })
     }
   }
   const sees = at.house.as(aCaller({ on: { [`application-${app}`]: ['application:read'] } }))

@@ -26,7 +26,7 @@ test('too much is refused with 413 that says so: by its length at once, else whi
   for (const body of [bytesOf(2 * megabyte + 1), pieces(3 * megabyte), pieces(40 * megabyte)]) {
     const answer = await put('much', body)
     assert.equal(answer.status, 413, answer.text)
-    assert.match(answer.text, /may have 2000000 bytes in all/)
+    assert.match(answer.text, /quota of the tenant, 2000000 bytes/)
   }
   await eventually(async () => assert.deepEqual(await at.usage(), { kept: 0, summed: 0 }))
   assert.equal((await at.admin(`GET ${root}${endpoint.path}/files/much`)).status, 404)

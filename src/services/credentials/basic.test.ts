@@ -107,7 +107,7 @@ suite('creating basic credentials', () => {
     await aBasicCredential({ username: 'taken' })
     const again = await admin(`POST ${root}/basic-credentials`, { username: 'taken' })
     assert.equal(again.status, 409)
-    assert.deepEqual(again.body, { message: 'Username taken already exists' })
+    assert.deepEqual(again.body, { message: 'Other credentials of the tenant have the username taken; choose another one' })
     await aBasicCredential({ username: 'taken' }, other)
     const answers = await Promise.all(
       Array.from({ length: 4 }, () => admin(`POST ${root}/basic-credentials`, { username: 'contested' })),
@@ -181,8 +181,8 @@ suite('the state of basic credentials', () => {
           assert.deepEqual(publishedEvents, [])
           if (!good)
             assert.deepEqual(answer.body, {
-              message: `state: credentials that are ${from} cannot become ${to}: ${
-                from === 'Revoked' ? 'Revoked is the end' : 'they can become Active by their first use or Revoked'
+              message: `state: the credentials are ${from} and cannot become ${to}: ${
+                from === 'Revoked' ? 'Revoked is final' : 'they can become Active by their first use or Revoked'
               }`,
             })
         }
@@ -261,7 +261,7 @@ suite('who may', () => {
       for (const ask of [without, elsewhere]) {
         const answer = await ask(operation, body)
         assert.equal(answer.status, 403, operation)
-        assert.deepEqual(answer.body, { message: `This needs ${needed} on tenant-system` })
+        assert.deepEqual(answer.body, { message: `The caller does not hold the scope ${needed} on tenant-system` })
       }
       assert.equal((await house.as(undefined)(operation, body)).status, 401, operation)
       const withIt = await house.as(aCaller({ on: { 'tenant-system': [needed] } }))(operation, body)

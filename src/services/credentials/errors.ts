@@ -1,7 +1,7 @@
 import { defineError } from '../../kernel/errors.ts'
 
 // The same text for credentials that do not exist and for those of another tenant.
-export const NoCredential = defineError<{ id: string }>('no_such_credential', 404, 'There are no credentials {id}')
+export const NoCredential = defineError<{ id: string }>('no_such_credential', 404, 'The tenant has no credentials {id}')
 export const NoRevocationList = defineError<{ id: string }>(
   'no_such_authority',
   404,
@@ -10,15 +10,15 @@ export const NoRevocationList = defineError<{ id: string }>(
 export const UsernameTaken = defineError<{ username: string }>(
   'credential_username_taken',
   409,
-  'Username {username} already exists',
+  'Other credentials of the tenant have the username {username}; choose another one',
 )
 export const MoveRefused = defineError<{ from: string; to: string; possible: string }>(
   'credential_move_refused',
   400,
-  'state: credentials that are {from} cannot become {to}: {possible}',
+  'state: the credentials are {from} and cannot become {to}: {possible}',
 )
 export const HashingBusy = defineError(
   'credentials_busy',
   429,
-  'Too many passwords are being checked right now, try again in 2 s',
+  'Too many passwords are being checked at the moment; try again in 2 s',
 )

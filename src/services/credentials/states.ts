@@ -25,7 +25,7 @@ export const { mayMove } = moves
 /** What to tell who asked for a move that there is not. */
 export function possibleFrom(from: CredentialState): string {
   const targets = moves.from(from).map(({ to, by }) => (by === 'use' ? `${to} by their first use` : to))
-  return targets.length > 0 ? `they can become ${targets.join(' or ')}` : `${from} is the end`
+  return targets.length > 0 ? `they can become ${targets.join(' or ')}` : `${from} is final`
 }
 
 /** Whether a client that presents these credentials is let in. */

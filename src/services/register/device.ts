@@ -18,7 +18,7 @@ import { bodyBytesMax, checkKey, type IsReserved, keysMax, type Metadata, pick }
 export const RestrictedKey = defineError<{ key: string; use: string }>(
   'restricted_metadata_key',
   403,
-  'Metadata key {key} cannot be {use} by the endpoint',
+  'Metadata key {key} cannot be {use} by the endpoint: the platform or the configuration of instance epmx reserves it',
 )
 
 const keyList = { maxItems: keysMax, uniqueItems: true }

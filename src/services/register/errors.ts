@@ -4,23 +4,23 @@ import { defineError } from '../../kernel/errors.ts'
 export const NoEndpoint = defineError<{ endpointId: string }>(
   'no_such_endpoint',
   404,
-  'There is no endpoint {endpointId}',
+  'There is no endpoint {endpointId}, or the caller may not read it',
 )
 export const EndpointIdTaken = defineError<{ endpointId: string }>(
   'endpoint_id_taken',
   409,
-  'Endpoint {endpointId} already exists',
+  'Endpoint {endpointId} already exists; choose another id',
 )
 /** Without the token: it is a secret, and the reasons of a batch are stored as they are. */
 export const EndpointTokenTaken = defineError<{ applicationName: string }>(
   'endpoint_token_taken',
   409,
-  'Application {applicationName} already has this endpointToken',
+  'Application {applicationName} already has this endpointToken; choose another one',
 )
 export const NoApplicationHere = defineError<{ name: string }>(
   'no_such_application_here',
   404,
-  'There is no application {name}',
+  'There is no application {name}, or the caller may not read it',
 )
 export const NoMetadataKey = defineError<{ key: string; endpointId: string }>(
   'no_such_metadata_key',
@@ -30,17 +30,17 @@ export const NoMetadataKey = defineError<{ key: string; endpointId: string }>(
 export const PatchTestFailed = defineError<{ position: number; path: string }>(
   'patch_test_failed',
   409,
-  'Operation {position} of the patch failed: the value at {path} is not the one that it tests for',
+  'Operation {position} of the patch failed: the value at {path} is not the tested one; nothing was changed',
 )
-export const NoBatch = defineError<{ taskId: string }>('no_such_batch', 404, 'There is no batch {taskId}')
+export const NoBatch = defineError<{ taskId: string }>('no_such_batch', 404, 'There is no batch {taskId}, or the caller may not read it')
 export const NoVersionHere = defineError<{ name: string }>(
   'no_such_version_here',
   404,
-  'There is no application version {name}',
+  'There is no application version {name}, or the caller may not read it',
 )
-export const NoFilter = defineError<{ filterId: string }>('no_such_filter', 404, 'There is no filter {filterId}')
+export const NoFilter = defineError<{ filterId: string }>('no_such_filter', 404, 'There is no filter {filterId} in this application, or the caller may not read it')
 export const FilterNameTaken = defineError<{ name: string; applicationName: string }>(
   'filter_name_taken',
   409,
-  'Filter {name} already exists in application {applicationName}',
+  'Filter {name} already exists in application {applicationName}; choose another name',
 )

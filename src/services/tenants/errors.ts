@@ -1,6 +1,6 @@
 import { defineError } from '../../kernel/errors.ts'
 
-export const TenantTaken = defineError<{ tenantId: string }>('tenant_taken', 409, 'Tenant {tenantId} already exists')
+export const TenantTaken = defineError<{ tenantId: string }>('tenant_taken', 409, 'Tenant {tenantId} already exists, or existed once; choose another id')
 
 export const MoveRefused = defineError<{ tenantId: string; from: string; to: string }>(
   'tenant_move_refused',
@@ -17,23 +17,23 @@ export const BuiltInTenant = defineError<{ tenantId: string }>(
 export const UnusableTemplate = defineError<{ template: string; problem: string }>(
   'template_unusable',
   400,
-  'No realm can be built from {template}: {problem}',
+  'The realm cannot be built from {template}: {problem}',
 )
 
 export const StillUsed = defineError<{ what: string; tenantId: string }>(
   'still_used',
   400,
-  '{what} is used by tenant {tenantId}',
+  '{what} cannot be deleted: it is used by tenant {tenantId}',
 )
 
 export const SecretNotHeld = defineError<{ clientId: string }>(
   'secret_not_held',
   403,
-  'The secret of client {clientId} is shown only to who holds all that the client holds',
+  'The secret of client {clientId} is shown only to callers that hold all permissions of the client',
 )
 
 export const UsernameTaken = defineError<{ username: string }>(
   'tenant_username_taken',
   409,
-  'User {username} already exists',
+  'User {username} already exists; choose another username',
 )

@@ -52,7 +52,7 @@ describe("a backend client's secret is shown only to who holds all that the clie
     const credentials = await credentialsOf('platform')
     const refused = await anybody(credentials, undefined, await logIn('platform', 'pat'))
     assert.equal(refused.status, 403, refused.text)
-    assert.match(refused.body.error, /all that the client holds/)
+    assert.match(refused.body.error, /all permissions of the client/)
     assert.ok(!refused.text.includes((await house.ask(Identity).realm('platform'))!.backendClientSecret))
     const shown = await anybody(credentials, undefined, await logIn('platform', 'root'))
     assert.equal(shown.status, 200, shown.text)

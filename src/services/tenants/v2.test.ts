@@ -87,7 +87,7 @@ describe('tenant manager v2', () => {
     await create({ tenant_id })
     const taken = await admin(`POST ${root}/tenants`, aCreation({ tenant_id }))
     assert.equal(taken.status, 409)
-    assert.deepEqual(taken.body, { error: `Tenant ${tenant_id} already exists` })
+    assert.deepEqual(taken.body, { error: `Tenant ${tenant_id} already exists, or existed once; choose another id` })
     assert.equal((await admin(`POST ${root}/tenants`, aCreation({ tenant_id: 'platform' }))).status, 409)
     for (const [fields, field] of [
       [{ name: '' }, 'name'],

@@ -35,7 +35,7 @@ test('a device that names more series than its application may have is told whic
   assert.equal((await sensor.receives(`${topic}/json/1/status`)).text, '')
   const error = {
     statusCode: 400,
-    reasonPhrase: `Application ${app} may have 3 values of series, and auto~d.value would be one more; nothing was stored`,
+    reasonPhrase: `Application ${app} already has 3 values of series, the greatest number, and auto~d.value is a new one; nothing was stored`,
   }
   for (const end of ['', '/2']) {
     await sensor.publish(`${topic}/json${end}`, [

@@ -4,19 +4,19 @@ import { defineError } from '../../kernel/errors.ts'
 export const TooManySeries = defineError<{ applicationName: string; limit: number; series: string }>(
   'too_many_series',
   400,
-  'Application {applicationName} may have {limit} values of series, and {series} would be one more; nothing was stored',
+  'Application {applicationName} already has {limit} values of series, the greatest number, and {series} is a new one; nothing was stored',
 )
 
 export const TooManySubscriptions = defineError<{ limit: number }>(
   'too_many_subscriptions',
   429,
-  'The tenant watches points {limit} times already, which is the most that it may; end one of them first',
+  'The tenant already has {limit} live streams open, the greatest number; close one first',
 )
 
 export const LiveIsFull = defineError<{ limit: number }>(
   'live_is_full',
   429,
-  'Points are watched {limit} times here, which is the most that this process serves; try again later',
+  'This node already serves {limit} live streams, the greatest number; try again later',
 )
 
 /** `problem` begins with the field. */
@@ -36,23 +36,23 @@ export const PointRefused = defineError<{ point: string; problem: string }>(
 export const NoApplication = defineError<{ applicationName: string }>(
   'no_such_application_of_time_series',
   404,
-  'There is no application {applicationName}',
+  'There is no application {applicationName}, or the caller may not read it',
 )
 
 export const NoVersion = defineError<{ appVersionName: string }>(
   'no_such_version_of_time_series',
   404,
-  'There is no application version {appVersionName}',
+  'There is no application version {appVersionName}, or the caller may not read it',
 )
 
 export const NoEndpoint = defineError<{ endpointId: string }>(
   'no_such_endpoint_of_time_series',
   404,
-  'There is no endpoint {endpointId}; nothing was stored',
+  'There is no endpoint {endpointId}, or the caller may not read it; nothing was stored',
 )
 
 export const OfOtherVersion = defineError<{ endpointId: string; versionName: string; appVersionName: string }>(
   'endpoint_of_other_version',
   400,
-  'Endpoint {endpointId} is of version {versionName}, not of {appVersionName}; nothing was stored',
+  'Endpoint {endpointId} belongs to version {versionName}, not to {appVersionName}; nothing was stored',
 )

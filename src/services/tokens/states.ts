@@ -25,7 +25,7 @@ export const { mayMove } = moves
 /** What to tell who asked for a move that there is not. */
 export function possibleFrom(from: TokenStatus): string {
   const targets = moves.from(from).map(({ to, by }) => (by === 'use' ? `${to} by its first use` : to))
-  return targets.length > 0 ? `it can become ${targets.join(' or ')}` : `${from} is the end`
+  return targets.length > 0 ? `it can become ${targets.join(' or ')}` : `${from} is final`
 }
 
 /** Whether an endpoint that presents the token is let in. */

@@ -45,7 +45,7 @@ suite('provisioning a token', () => {
     const { endpointId } = await anEndpoint(app)
     const answer = await admin(`POST ${tokensOf(endpointId)}`, { applicationName: app, token })
     assert.equal(answer.status, 409)
-    assert.deepEqual(answer.body, { message: `Application ${app} already has this token` })
+    assert.deepEqual(answer.body, { message: `Application ${app} already has this token; choose another one` })
     const foreign = await anEndpoint(elsewhere.app)
     await provision(foreign.endpointId, { applicationName: elsewhere.app, token })
   })
@@ -235,8 +235,8 @@ suite('the status of a token', () => {
         if (answer.status === 204) assert.equal(answer.headers.etag, status.headers.etag)
         if (answer.status === 409)
           assert.deepEqual(answer.body, {
-            message: `A token that is ${from} cannot become ${to}: ${
-              from === 'Revoked' ? 'Revoked is the end' : 'it can become Active by its first use or Revoked'
+            message: `The token is ${from} and cannot become ${to}: ${
+              from === 'Revoked' ? 'Revoked is final' : 'it can become Active by its first use or Revoked'
             }`,
           })
       })

@@ -42,11 +42,11 @@ suite('a batch of registrations', () => {
       endpointToken: 'taken',
       metadata: { b: 1 },
       status: 'FAILED',
-      statusReason: `Application ${app} already has this endpointToken`,
+      statusReason: `Application ${app} already has this endpointToken; choose another one`,
     })
     const reasons = failed.map(({ statusReason }: { statusReason: string }) => statusReason)
-    assert.deepEqual(reasons.slice(0, 1), [`Endpoint ${taken} already exists`])
-    assert.equal(reasons[2], 'Endpoint batch-1 already exists')
+    assert.deepEqual(reasons.slice(0, 1), [`Endpoint ${taken} already exists; choose another id`])
+    assert.equal(reasons[2], 'Endpoint batch-1 already exists; choose another id')
     assert.match(reasons[3], /^metadata: key "a-b"/)
     const list = await admin(`GET ${root}/endpoints${query({ applicationName: app })}`)
     assert.equal(list.body.totalElements, 3)

@@ -61,7 +61,7 @@ suite('registering an endpoint', () => {
     const id = await anEndpoint(version, { endpointToken: 'taken token' })
     const again = await admin(`POST ${endpoints}`, { appVersion: { name: version }, endpointId: id })
     assert.equal(again.status, 409)
-    assert.deepEqual(again.body, { message: `Endpoint ${id} already exists` })
+    assert.deepEqual(again.body, { message: `Endpoint ${id} already exists; choose another id` })
     const elsewhere = await other(`POST ${endpoints}`, { appVersion: { name: foreign.version }, endpointId: id })
     assert.equal(elsewhere.status, 409)
     const token = await admin(`POST ${endpoints}`, {
@@ -246,9 +246,9 @@ suite('deleting endpoints', () => {
       failedCount: 3,
       deleted: [mine],
       failed: [
-        { endpointId: readable, reason: `This needs endpoint:delete on endpoint-${readable}` },
-        { endpointId: foreign, reason: `There is no endpoint ${foreign}` },
-        { endpointId: 'nobody', reason: 'There is no endpoint nobody' },
+        { endpointId: readable, reason: `The caller does not hold the scope endpoint:delete on endpoint-${readable}` },
+        { endpointId: foreign, reason: `There is no endpoint ${foreign}, or the caller may not read it` },
+        { endpointId: 'nobody', reason: 'There is no endpoint nobody, or the caller may not read it' },
       ],
     })
     for (const body of [{}, { endpointIds: [] }, { endpointIds: 'x' }, { endpointIds: Array(1001).fill('x') }])

@@ -241,7 +241,7 @@ suite('who may watch', () => {
     assert.deepEqual(new Set(mine.map(({ status }) => status)), new Set([200]))
     const more = await enter()
     assert.deepEqual([more.status, more.headers['retry-after']], [429, '10'])
-    assert.match(await more.text(), /watches points 10 times already/)
+    assert.match(await more.text(), /already has 10 live streams open/)
     const name = `app-${newId().slice(0, 8)}`
     assert.equal((await house.as(aTenantAdmin('other'))('POST /api/v1/applications', { name })).status, 201)
     const others = []
@@ -250,7 +250,7 @@ suite('who may watch', () => {
       others.map(({ status }) => status),
       [200, 200, 429],
     )
-    assert.match(await others[2]!.text(), /watched 12 times here/)
+    assert.match(await others[2]!.text(), /already serves 12 live streams/)
     live.closeAll()
     await eventually(async () => {
       const again = await enter()

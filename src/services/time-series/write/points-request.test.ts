@@ -71,7 +71,7 @@ suite('writing points', () => {
     const one = await registerEndpoint(await endpoint())
     const other = await registerEndpoint(await endpoint())
     const missing = await put(admin, one, { [one.endpointId]: { a: [at(1)] }, nobody: { a: [at(1)] } })
-    assert.deepEqual([missing.status, missing.body.message], [404, 'There is no endpoint nobody; nothing was stored'])
+    assert.deepEqual([missing.status, missing.body.message], [404, 'There is no endpoint nobody, or the caller may not read it; nothing was stored'])
     const wrong = await put(admin, one, { [one.endpointId]: { a: [at(1)] }, [other.endpointId]: { a: [at(1)] } })
     assert.equal(wrong.status, 400)
     assert.ok(wrong.body.message.includes(other.versionName))
@@ -81,7 +81,7 @@ suite('writing points', () => {
   test('__proto__ is an endpoint that does not exist', async () => {
     const one = await registerEndpoint(await endpoint())
     const answer = await put(admin, one, '{"__proto__": {"a": []}}')
-    assert.deepEqual([answer.status, answer.body.message], [404, 'There is no endpoint __proto__; nothing was stored'])
+    assert.deepEqual([answer.status, answer.body.message], [404, 'There is no endpoint __proto__, or the caller may not read it; nothing was stored'])
   })
 })
 
@@ -103,7 +103,7 @@ suite('who may write points', () => {
     const one = await registerEndpoint(await endpoint())
     const second = await registerEndpoint(one)
     const body = { [one.endpointId]: { a: [at(1)] } }
-    const missing = (name: string) => `There is no application version ${name}`
+    const missing = (name: string) => `There is no application version ${name}, or the caller may not read it`
     for (const caller of [aCaller(), aTenantAdmin('other')]) {
       const answer = await put(house.as(caller), one, body)
       assert.deepEqual([answer.status, answer.body.message], [404, missing(one.versionName)])
