@@ -2,7 +2,11 @@ import { defineError } from '../kernel/errors.ts'
 
 // What a device hears tells nothing that it could not know itself.
 export const TopicMalformed = defineError<{ problem: string }>('device_topic_malformed', 400, '{problem}')
-export const DeviceUnknown = defineError('device_not_authorized', 401, 'The token is not valid; check the token and the application version in the topic')
+export const DeviceUnknown = defineError(
+  'device_not_authorized',
+  401,
+  'The token is not valid; check the token and the application version in the topic',
+)
 export const VersionUnknown = defineError<{ versionName: string }>(
   'device_version_unknown',
   404,

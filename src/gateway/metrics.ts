@@ -21,20 +21,31 @@ export function createGatewayMetrics(metrics: Metrics): GatewayMetrics {
   const unsaid = new Map<string, { extension: string; kind: string; count: number }>()
   const known = new Map<string, MessageCounts>()
   // Declared first, so that it is asked first: what the counter below has to show is handed over then.
-  metrics.gauge('waypost_device_connections', 'Open connections of devices', ['transport'], (gauge) => {
-    for (const [transport, count] of open) gauge.set({ transport }, count)
-    for (const said of unsaid.values()) {
-      sent.inc({ extension: said.extension, kind: said.kind }, said.count)
-      said.count = 0
-    }
-  })
-  const sent = metrics.counter('waypost_device_messages_sent_total', 'Messages to devices', ['extension', 'kind'])
-  const refused = metrics.counter('waypost_device_refusals_total', 'Connections and messages that were turned away', [
-    'reason',
-  ])
+  metrics.gauge(
+    'waypost_device_connections',
+    'Number of open MQTT connections of devices, by transport.',
+    ['transport'],
+    (gauge) => {
+      for (const [transport, count] of open) gauge.set({ transport }, count)
+      for (const said of unsaid.values()) {
+        sent.inc({ extension: said.extension, kind: said.kind }, said.count)
+        said.count = 0
+      }
+    },
+  )
+  const sent = metrics.counter(
+    'waypost_device_messages_sent_total',
+    'Number of messages sent to devices, by extension and kind (answer or push).',
+    ['extension', 'kind'],
+  )
+  const refused = metrics.counter(
+    'waypost_device_refusals_total',
+    'Number of refused connections and messages of devices, by reason.',
+    ['reason'],
+  )
   const duration = metrics.quickHistogram(
     'waypost_device_message_duration_seconds',
-    'Messages of devices, until what they ask to keep is stored',
+    'Seconds from the arrival of a message of a device until it is stored and answered.',
     ['extension', 'transport', 'status'],
     [0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5],
   )

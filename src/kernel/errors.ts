@@ -113,6 +113,10 @@ export const InternalError = defineError<{ correlationId: string }>(
 export const CallerGone = defineError('caller_gone', 499, 'The caller closed the connection before the answer')
 export const DeadlinePassed = defineError('deadline_passed', 504, 'The operation did not finish before its deadline')
 export const ProcessStopping = defineError('process_stopping', 503, 'This node is stopping; try again')
-export const OutOfMeans = defineError('out_of_means', 503, 'The database has no space left; nothing was changed, tell the operator of the platform')
+export const OutOfMeans = defineError(
+  'out_of_means',
+  503,
+  'The database has no space left; nothing was changed, tell the operator of the platform',
+)
 export const Overdue = defineError('overdue', 503, 'The database did not finish in time; try again')
 export const Unavailable = defineError('unavailable', 503, 'The database is not reachable at the moment; try again')

@@ -92,20 +92,25 @@ export function createFileDescriptors(options: {
   const { limit, reserve } = shares
   const exhaustions = metrics.counter(
     'waypost_file_descriptors_exhausted_total',
-    'Times that no file descriptor was free: for a connection (accept), or for the probe of every second',
+    'Number of times that no file descriptor was free, for a new connection or for the probe that runs every second.',
     ['listener'],
   )
   let exhaustedAt = Number.NEGATIVE_INFINITY
 
   const { http, mqtt } = connectionShares(shares, log, metrics)
-  metrics.gauge('waypost_connections_open', 'Open connections', ['listener'], (gauge) => {
+  metrics.gauge('waypost_connections_open', 'Number of open connections, by listener.', ['listener'], (gauge) => {
     gauge.set({ listener: 'http' }, http.open)
     gauge.set({ listener: 'mqtt' }, mqtt.open)
   })
-  metrics.gauge('waypost_connections_max', 'Limit of open connections', ['listener'], (gauge) => {
-    gauge.set({ listener: 'http' }, http.max)
-    gauge.set({ listener: 'mqtt' }, mqtt.max)
-  })
+  metrics.gauge(
+    'waypost_connections_max',
+    'Greatest number of open connections, by listener.',
+    ['listener'],
+    (gauge) => {
+      gauge.set({ listener: 'http' }, http.max)
+      gauge.set({ listener: 'mqtt' }, mqtt.max)
+    },
+  )
 
   const logExhausted = logLimit()
   function exhausted(listener: string, error: Error) {
@@ -157,12 +162,12 @@ export function createFileDescriptors(options: {
 function connectionShares(shares: Shares, log: Log, metrics: Metrics): Record<Listener, ConnectionShare> {
   const refusals = metrics.counter(
     'waypost_connections_refused_total',
-    'Connections closed because a limit of connections was reached',
+    'Number of new connections closed because a connection limit was reached, by listener and reason.',
     ['listener', 'reason'],
   )
   const evictions = metrics.counter(
     'waypost_connections_evicted_total',
-    'Idle or unauthenticated connections closed to make room for new ones when a limit of connections was reached',
+    'Number of idle or unauthenticated connections closed to make room for new ones, by listener and reason.',
     ['listener', 'reason'],
   )
   function share(listener: Listener, max: number, evictable: string): ConnectionShare {

@@ -76,8 +76,8 @@ export function createGroupCommit<G extends Group>(options: GroupCommitOptions<G
   const { name, metrics } = options
   const writer: Writer<G> = {
     ...options,
-    written: metrics.counter(`waypost_${name}_rows_total`, 'Rows stored'),
-    failed: metrics.counter(`waypost_${name}_failures_total`, 'Failed writes'),
+    written: metrics.counter(`waypost_${name}_rows_total`, 'Number of rows stored.'),
+    failed: metrics.counter(`waypost_${name}_failures_total`, 'Number of failed writes.'),
     open: undefined,
     sealed: [],
     flushing: new Set(),
@@ -85,7 +85,7 @@ export function createGroupCommit<G extends Group>(options: GroupCommitOptions<G
     lastBegan: Number.NEGATIVE_INFINITY,
     scheduled: false,
   }
-  metrics.gauge(`waypost_${name}_pending_bytes`, 'Bytes waiting to be stored', [], (gauge) =>
+  metrics.gauge(`waypost_${name}_pending_bytes`, 'Number of bytes that wait to be stored.', [], (gauge) =>
     gauge.set(writer.pendingBytes),
   )
   return {

@@ -59,9 +59,11 @@ interface State extends Pick<OutboxDeps, 'db' | 'signals' | 'log'> {
 }
 
 export function createOutbox({ db, signals, log, metrics, workers: workersMax }: OutboxDeps): Outbox {
-  const counter = metrics.counter('waypost_events_delivered_total', 'Events delivered to event handlers, by outcome', [
-    'outcome',
-  ])
+  const counter = metrics.counter(
+    'waypost_events_delivered_total',
+    'Number of events delivered to event handlers, by outcome.',
+    ['outcome'],
+  )
   const state: State = {
     db,
     signals,

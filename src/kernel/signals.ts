@@ -69,9 +69,11 @@ export function createSignals(deps: {
 }): Signals {
   const { db, members, transport, log, metrics } = deps
   const { nodeId } = members
-  const sent = metrics.counter('waypost_signals_sent_total', 'Signals handed to the transport')
-  const received = metrics.counter('waypost_signals_received_total', 'Signals of other nodes')
-  const lost = metrics.counter('waypost_signals_lost_total', 'Signals that were not delivered', ['reason'])
+  const sent = metrics.counter('waypost_signals_sent_total', 'Number of signals sent to other nodes.')
+  const received = metrics.counter('waypost_signals_received_total', 'Number of signals received from other nodes.')
+  const lost = metrics.counter('waypost_signals_lost_total', 'Number of signals that were not delivered, by reason.', [
+    'reason',
+  ])
   const key = createSigningKey(db, log)
   const handlers = createHandlers(log)
   const relay = createRelay({

@@ -72,7 +72,9 @@ export function createWaits({ signals, stopping, metrics, limits = defaults }: D
   }
   signals.onReset(wakeAll)
   stopping.addEventListener('abort', wakeAll)
-  metrics?.gauge('waypost_waiters', 'Callers that wait for the change of a row', [], (gauge) => gauge.set(counts.size))
+  metrics?.gauge('waypost_waiters', 'Number of callers that wait for a row to change.', [], (gauge) =>
+    gauge.set(counts.size),
+  )
 
   function add(key: string, waiter: Waiter) {
     const known = rows.get(key)

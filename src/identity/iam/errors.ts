@@ -10,7 +10,11 @@ export const LastAdministrator = defineError<{ role: string }>(
   409,
   'This is the last enabled user with the role {role}; give the role to another user first',
 )
-export const RoleTaken = defineError<{ name: string }>('role_taken', 409, 'Role {name} already exists; choose another name')
+export const RoleTaken = defineError<{ name: string }>(
+  'role_taken',
+  409,
+  'Role {name} already exists; choose another name',
+)
 export const BuiltInRole = defineError<{ name: string }>(
   'built_in_role',
   409,

@@ -265,7 +265,9 @@ test('each error format presents the same error in its own shape', async () => {
 test('an internal error reveals only the correlation id of its log entry', async () => {
   const answer = await ask('GET /api/v1/broken', undefined, { 'x-correlation-id': 'case-7' })
   assert.equal(answer.status, 500)
-  assert.deepEqual(answer.body, { message: 'Internal error; the log of the platform has the details under the correlation id case-7' })
+  assert.deepEqual(answer.body, {
+    message: 'Internal error; the log of the platform has the details under the correlation id case-7',
+  })
 })
 
 test('the correlation id of the caller is returned; a missing or malformed one is replaced', async () => {

@@ -169,7 +169,7 @@ function addHooks(state: State, { log, metrics, rateLimit }: HttpOptions) {
   const perAddress = limitOf(rateLimit.perAddress)
   const duration = metrics.quickHistogram(
     'waypost_http_request_duration_seconds',
-    'Time until an answer is ready',
+    'Seconds until the response to a request is ready.',
     ['method', 'route', 'status'],
     [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5],
   )

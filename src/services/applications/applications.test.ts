@@ -410,7 +410,9 @@ suite('versions', () => {
     const version = await aVersion(one)
     const answer = await admin(`GET ${root}/applications/${two}/app-versions/${version}`)
     assert.equal(answer.status, 404)
-    assert.deepEqual(answer.body, { message: `There is no application version ${version}, or the caller may not read it` })
+    assert.deepEqual(answer.body, {
+      message: `There is no application version ${version}, or the caller may not read it`,
+    })
     assert.equal((await admin(`DELETE ${root}/applications/${two}/app-versions/${version}`)).status, 404)
     assert.equal((await other(`GET ${root}/applications/${one}/app-versions/${version}`)).status, 404)
   })

@@ -1,7 +1,11 @@
 import { defineError } from '../../kernel/errors.ts'
 
 // The same text for an application that does not exist and for one that the caller may not read.
-export const NoApplication = defineError<{ name: string }>('no_such_application', 404, 'There is no application {name}, or the caller may not read it')
+export const NoApplication = defineError<{ name: string }>(
+  'no_such_application',
+  404,
+  'There is no application {name}, or the caller may not read it',
+)
 export const NoVersion = defineError<{ name: string }>(
   'no_such_application_version',
   404,

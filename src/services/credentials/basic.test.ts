@@ -107,7 +107,9 @@ suite('creating basic credentials', () => {
     await aBasicCredential({ username: 'taken' })
     const again = await admin(`POST ${root}/basic-credentials`, { username: 'taken' })
     assert.equal(again.status, 409)
-    assert.deepEqual(again.body, { message: 'Other credentials of the tenant have the username taken; choose another one' })
+    assert.deepEqual(again.body, {
+      message: 'Other credentials of the tenant have the username taken; choose another one',
+    })
     await aBasicCredential({ username: 'taken' }, other)
     const answers = await Promise.all(
       Array.from({ length: 4 }, () => admin(`POST ${root}/basic-credentials`, { username: 'contested' })),

@@ -35,7 +35,7 @@ export function createCredentials(kit: Kit): CredentialsService {
   const authorities = createAuthorities(kit, workshop)
   const { account: limit, windowSeconds, lockSeconds } = kit.platform.loginLockout
   const lockout = createLockout({ limit, windowSeconds, lockSeconds }, { nowMs: () => now().getTime() })
-  metrics.gauge('waypost_credentials_waiting', 'Passwords that wait for their check', [], (gauge) =>
+  metrics.gauge('waypost_credentials_waiting', 'Number of passwords that wait to be checked.', [], (gauge) =>
     gauge.set(hashing.waiting()),
   )
   return {

@@ -32,13 +32,21 @@ export const PatchTestFailed = defineError<{ position: number; path: string }>(
   409,
   'Operation {position} of the patch failed: the value at {path} is not the tested one; nothing was changed',
 )
-export const NoBatch = defineError<{ taskId: string }>('no_such_batch', 404, 'There is no batch {taskId}, or the caller may not read it')
+export const NoBatch = defineError<{ taskId: string }>(
+  'no_such_batch',
+  404,
+  'There is no batch {taskId}, or the caller may not read it',
+)
 export const NoVersionHere = defineError<{ name: string }>(
   'no_such_version_here',
   404,
   'There is no application version {name}, or the caller may not read it',
 )
-export const NoFilter = defineError<{ filterId: string }>('no_such_filter', 404, 'There is no filter {filterId} in this application, or the caller may not read it')
+export const NoFilter = defineError<{ filterId: string }>(
+  'no_such_filter',
+  404,
+  'There is no filter {filterId} in this application, or the caller may not read it',
+)
 export const FilterNameTaken = defineError<{ name: string; applicationName: string }>(
   'filter_name_taken',
   409,

@@ -1,6 +1,10 @@
 import { defineError } from '../../kernel/errors.ts'
 
-export const TenantTaken = defineError<{ tenantId: string }>('tenant_taken', 409, 'Tenant {tenantId} already exists, or existed once; choose another id')
+export const TenantTaken = defineError<{ tenantId: string }>(
+  'tenant_taken',
+  409,
+  'Tenant {tenantId} already exists, or existed once; choose another id',
+)
 
 export const MoveRefused = defineError<{ tenantId: string; from: string; to: string }>(
   'tenant_move_refused',

@@ -54,8 +54,13 @@ const retrySeconds = 5
 
 export function createUploadRules(kit: Kit<BinaryDataSettings>, given: Given): UploadRules {
   const { metrics } = kit
-  const received = metrics.counter('waypost_binary_data_uploads_total', 'Uploads of endpoints', ['outcome'])
-  const bytes = metrics.counter('waypost_binary_data_upload_bytes_total', 'Bytes that endpoints have uploaded')
+  const received = metrics.counter('waypost_binary_data_uploads_total', 'Number of uploads of endpoints, by outcome.', [
+    'outcome',
+  ])
+  const bytes = metrics.counter(
+    'waypost_binary_data_upload_bytes_total',
+    'Number of bytes that endpoints have uploaded.',
+  )
   const tallies = { ofEndpoint: createTally(), ofTenant: createTally() }
   const deps: Deps = { ...given, kit, ...tallies, receivedBytes: (count) => bytes.inc(count) }
   return {

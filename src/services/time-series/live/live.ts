@@ -65,8 +65,11 @@ export function createLive(
   const forwarding = createForwardPoints(signals)
   const rechecking = createRechecking({ watchers, visible: deps.visible, log })
   const parts: Parts = { ...deps, watchers, interests, rechecking }
-  kit.metrics.gauge('waypost_time_series_live_subscriptions', 'Live streams of points on this node', [], (gauge) =>
-    gauge.set(watchers.count),
+  kit.metrics.gauge(
+    'waypost_time_series_live_subscriptions',
+    'Number of open live streams of points on this node.',
+    [],
+    (gauge) => gauge.set(watchers.count),
   )
   signals.on(LivePointsStored, (stored) => {
     for (const { points, lost, ...application } of stored) {

@@ -47,7 +47,10 @@ const lockTimeout = '55P03'
 const isLockTimeout = (error: unknown) => (error as { code?: string } | null)?.code === lockTimeout
 
 export function createPacker({ db, slots, numbers, now, log, metrics, retention, also }: PackerOptions): Packer {
-  const packedSamples = metrics.counter('waypost_time_series_packed_samples_total', 'Samples that were packed')
+  const packedSamples = metrics.counter(
+    'waypost_time_series_packed_samples_total',
+    'Number of samples packed into chunks.',
+  )
   let stopping = false
   let running: Promise<void> | undefined
   let timer: NodeJS.Timeout | undefined

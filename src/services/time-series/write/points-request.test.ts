@@ -71,7 +71,10 @@ suite('writing points', () => {
     const one = await registerEndpoint(await endpoint())
     const other = await registerEndpoint(await endpoint())
     const missing = await put(admin, one, { [one.endpointId]: { a: [at(1)] }, nobody: { a: [at(1)] } })
-    assert.deepEqual([missing.status, missing.body.message], [404, 'There is no endpoint nobody, or the caller may not read it; nothing was stored'])
+    assert.deepEqual(
+      [missing.status, missing.body.message],
+      [404, 'There is no endpoint nobody, or the caller may not read it; nothing was stored'],
+    )
     const wrong = await put(admin, one, { [one.endpointId]: { a: [at(1)] }, [other.endpointId]: { a: [at(1)] } })
     assert.equal(wrong.status, 400)
     assert.ok(wrong.body.message.includes(other.versionName))
@@ -81,7 +84,10 @@ suite('writing points', () => {
   test('__proto__ is an endpoint that does not exist', async () => {
     const one = await registerEndpoint(await endpoint())
     const answer = await put(admin, one, '{"__proto__": {"a": []}}')
-    assert.deepEqual([answer.status, answer.body.message], [404, 'There is no endpoint __proto__, or the caller may not read it; nothing was stored'])
+    assert.deepEqual(
+      [answer.status, answer.body.message],
+      [404, 'There is no endpoint __proto__, or the caller may not read it; nothing was stored'],
+    )
   })
 })
 
