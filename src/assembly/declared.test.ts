@@ -67,6 +67,6 @@ test('a server does not start if an operation requires an undeclared scope', asy
   get('/b', 'b.get', { scope: 'thing:read', or: { scope: 'thing:raed', on: 'tenant' } })
   await assert.rejects(
     async () => http.app.ready(),
-    /GET \/api\/b asks for the scope thing:raed, which no service declares/,
+    /GET \/api\/b requires the scope thing:raed, which no service declares/,
   )
 })

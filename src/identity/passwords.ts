@@ -19,8 +19,8 @@ type Cost = PlatformSettings['passwordCost']['scrypt']
 
 export function createPasswords(cost: Cost): Passwords {
   const limit = createConcurrencyLimit({
-    inAll: atOnce,
-    waitingInAll: waitingMax,
+    total: atOnce,
+    waitingTotal: waitingMax,
     waitMs: Number.POSITIVE_INFINITY,
     refusal: () => TooManyLogins({}, { headers: { 'retry-after': '2' } }),
   })

@@ -1,138 +1,138 @@
 /**
- * Cache of rows: bounded, the least recently used entry leaves first, one load for all who ask at the same time, dropped by
- * events. A load that a drop overtakes is repeated: nobody gets what was true only before the drop.
+ * Cache of rows. It is bounded and evicts the least recently used entry. Concurrent reads of a key share one load, and events
+ * drop entries. If an entry is dropped during its load, the load is repeated, so that no caller gets an outdated value.
  */
 import { LRUCache } from 'lru-cache'
 import type { Bus, EventType } from './bus.ts'
 
 export interface Cache<V> {
-  /** The value if it is cached; counts as a use. */
+  /** Returns the value if it is cached; counts as a use. */
   get(key: string): V | undefined
-  /** Loads what is not cached. Neither failures nor `undefined` are kept: unknown names must not evict known ones. */
+  /** Loads a value that is not cached. Failures and `undefined` are not cached: unknown names must not evict known ones. */
   read(key: string, load: () => Promise<V | undefined>): Promise<V | undefined>
   set(key: string, value: V): void
   drop(key: string): void
-  /** Needs `groupOf`. */
+  /** Returns the values of a group. Needs `groupOf`. */
   ofGroup(group: string): V[]
-  /** Drops the entries of a group, or those of them that match. Needs `groupOf`. */
+  /** Drops all entries of a group, or only those that match. Needs `groupOf`. */
   dropGroup(group: string, matches?: (value: V) => boolean): void
   clear(): void
-  /** Drops the entries that an event names. */
+  /** Drops the entries whose keys an event contains. */
   dropOn<P>(event: EventType<P>, keysOf: (payload: P) => string | readonly string[]): void
   readonly size: number
 }
 
 export interface CacheOptions<V> {
-  /** Entries, or bytes where `sizeOf` is given. */
+  /** In entries, or in bytes if `sizeOf` is given. */
   max: number
-  /** Bytes of a value, without its key. A value larger than an eighth of `max` is returned, but not kept. */
+  /** Bytes of a value, without its key. A value larger than an eighth of `max` is returned but not cached. */
   sizeOf?(value: V): number
-  /** A group whose entries can be dropped together without visiting the others: a tenant. */
+  /** Group of a value, such as its tenant. The entries of a group can be dropped without visiting the others. */
   groupOf?(value: V): string
   /** An expired value counts as not cached. */
   isExpired?(value: V): boolean
-  /** Called with every value that leaves, for whatever reason. */
+  /** Called with every value that leaves the cache, whatever the reason. */
   onDrop?(value: V): void
-  /** For `dropOn`. After a reset, when events may have been missed, everything is dropped. */
+  /** For `dropOn`. If events may have been missed, the whole cache is cleared. */
   bus?: Pick<Bus, 'hear' | 'onGap'>
 }
 
-const largestPart = 1 / 8
-/** Bytes of an entry beside its key and value. */
+const entryShareMax = 1 / 8
+/** Estimated bytes of an entry in addition to its key and value. */
 const entryBytes = 200
 
-/** One load, for all who read the key meanwhile. */
-interface Flight<V> {
+/** A running load, shared by all callers that read the key meanwhile. */
+interface Load<V> {
   loading: Promise<V | undefined>
-  isOvertaken: boolean
-  /** Groups that were dropped meanwhile: whether the value belongs to one is known when it has arrived. */
+  isOutdated: boolean
+  /** Groups that were dropped meanwhile. Whether the value belongs to one of them is known only when it is loaded. */
   dropped: { group: string; matches: ((value: V) => boolean) | undefined }[] | undefined
 }
 
 export function createCache<V extends {}>(options: CacheOptions<V>): Cache<V> {
   const { groupOf, isExpired, bus } = options
-  const flights = new Map<string, Flight<V>>()
+  const loads = new Map<string, Load<V>>()
   const groups = new Map<string, Set<string>>()
-  const kept = entriesOf(options, groups)
+  const entries = createEntries(options, groups)
 
   function get(key: string): V | undefined {
-    const value = kept.get(key)
+    const value = entries.get(key)
     if (value === undefined || !isExpired?.(value)) return value
-    kept.delete(key)
+    entries.delete(key)
     return undefined
   }
 
   function set(key: string, value: V) {
-    kept.set(key, value)
-    if (!groupOf || !kept.has(key)) return
+    entries.set(key, value)
+    if (!groupOf || !entries.has(key)) return
     const group = groupOf(value)
     const keys = groups.get(group)
     if (keys) keys.add(key)
     else groups.set(group, new Set([key]))
   }
 
-  /** An unknown key may have become known with the change of a group. */
-  const wasDropped = ({ dropped }: Flight<V>, value: V | undefined) =>
+  /** An unknown key may have become known by the change of a group, so `undefined` counts as dropped too. */
+  const wasDropped = ({ dropped }: Load<V>, value: V | undefined) =>
     dropped !== undefined &&
     (value === undefined ||
       dropped.some(({ group, matches }) => group === groupOf!(value) && (!matches || matches(value))))
 
-  function begin(key: string, load: () => Promise<V | undefined>): Flight<V> {
-    const flight: Flight<V> = { loading: load(), isOvertaken: false, dropped: undefined }
-    const landed = () => {
-      if (flights.get(key) === flight) flights.delete(key)
+  function startLoad(key: string, load: () => Promise<V | undefined>): Load<V> {
+    const current: Load<V> = { loading: load(), isOutdated: false, dropped: undefined }
+    const finished = () => {
+      if (loads.get(key) === current) loads.delete(key)
     }
-    flights.set(key, flight)
-    flight.loading.then((value) => {
-      landed()
-      if (wasDropped(flight, value)) flight.isOvertaken = true
-      if (value !== undefined && !flight.isOvertaken) set(key, value)
-    }, landed)
-    return flight
+    loads.set(key, current)
+    current.loading.then((value) => {
+      finished()
+      if (wasDropped(current, value)) current.isOutdated = true
+      if (value !== undefined && !current.isOutdated) set(key, value)
+    }, finished)
+    return current
   }
 
-  function overtake(key: string) {
-    const flight = flights.get(key)
-    if (!flight) return
-    flight.isOvertaken = true
-    flights.delete(key)
+  function outdateLoad(key: string) {
+    const current = loads.get(key)
+    if (!current) return
+    current.isOutdated = true
+    loads.delete(key)
   }
 
-  async function load(key: string, one: () => Promise<V | undefined>): Promise<V | undefined> {
+  async function load(key: string, loadOne: () => Promise<V | undefined>): Promise<V | undefined> {
     for (;;) {
-      const flight = flights.get(key) ?? begin(key, one)
-      const value = await flight.loading
-      if (!flight.isOvertaken) return value
-      const known = get(key)
-      if (known !== undefined) return known
+      const current = loads.get(key) ?? startLoad(key, loadOne)
+      const value = await current.loading
+      if (!current.isOutdated) return value
+      const newer = get(key)
+      if (newer !== undefined) return newer
     }
   }
 
   const cache: Cache<V> = {
     get,
-    async read(key, one) {
-      return get(key) ?? load(key, one)
+    async read(key, loadOne) {
+      return get(key) ?? load(key, loadOne)
     },
     set(key, value) {
-      overtake(key)
+      outdateLoad(key)
       set(key, value)
     },
     drop(key) {
-      overtake(key)
-      kept.delete(key)
+      outdateLoad(key)
+      entries.delete(key)
     },
-    ofGroup: (group) => [...(groups.get(group) ?? [])].map((key) => kept.peek(key)!),
+    ofGroup: (group) => [...(groups.get(group) ?? [])].map((key) => entries.peek(key)!),
     dropGroup(group, matches) {
       if (!groupOf) throw new Error('a cache without groupOf has no groups')
-      for (const flight of flights.values()) {
-        flight.dropped ??= []
-        flight.dropped.push({ group, matches })
+      for (const current of loads.values()) {
+        current.dropped ??= []
+        current.dropped.push({ group, matches })
       }
-      for (const key of [...(groups.get(group) ?? [])]) if (!matches || matches(kept.peek(key)!)) kept.delete(key)
+      for (const key of [...(groups.get(group) ?? [])]) if (!matches || matches(entries.peek(key)!)) entries.delete(key)
     },
     clear() {
-      for (const key of [...flights.keys()]) overtake(key)
-      kept.clear()
+      for (const key of [...loads.keys()]) outdateLoad(key)
+      entries.clear()
     },
     dropOn(event, keysOf) {
       if (!bus) throw new Error('a cache without a bus cannot be dropped by events')
@@ -143,14 +143,14 @@ export function createCache<V extends {}>(options: CacheOptions<V>): Cache<V> {
       })
     },
     get size() {
-      return kept.size
+      return entries.size
     },
   }
   bus?.onGap(cache.clear)
   return cache
 }
 
-function entriesOf<V extends {}>(options: CacheOptions<V>, groups: Map<string, Set<string>>): LRUCache<string, V> {
+function createEntries<V extends {}>(options: CacheOptions<V>, groups: Map<string, Set<string>>): LRUCache<string, V> {
   const { max, sizeOf, groupOf, onDrop } = options
   function dispose(value: V, key: string) {
     if (groupOf) {
@@ -161,10 +161,10 @@ function entriesOf<V extends {}>(options: CacheOptions<V>, groups: Map<string, S
     }
     onDrop?.(value)
   }
-  // Bounded by size also where entries are counted: `max` would allocate for all of them at once.
+  // Bounded by size even if entries are counted: with `max`, lru-cache would allocate memory for all of them at once.
   return new LRUCache<string, V>({
     maxSize: max,
-    maxEntrySize: sizeOf ? max * largestPart : max,
+    maxEntrySize: sizeOf ? max * entryShareMax : max,
     sizeCalculation: sizeOf ? (value, key) => Math.max(1, sizeOf(value)) + 2 * key.length + entryBytes : () => 1,
     ...((groupOf || onDrop) && { dispose }),
   })

@@ -16,7 +16,7 @@ const from = (peer: string, forwarded?: string) =>
     headers: forwarded === undefined ? {} : { 'x-forwarded-for': forwarded },
   }) as unknown as IncomingMessage
 
-suite('how many proxies there are', () => {
+suite('with a number of proxies', () => {
   const cases: [hops: string, forwarded: string | undefined, address: string][] = [
     ['1', undefined, '10.0.0.1'],
     ['1', '', '10.0.0.1'],
@@ -34,7 +34,7 @@ suite('how many proxies there are', () => {
     ['1', '::FFFF:c000:0201', '192.0.2.1'],
     ['1', '[::ffff:192.0.2.1]:80', '192.0.2.1'],
     ['1', 'fe80::1%eth0', 'fe80::1'],
-    // What is no address says nothing of the client: it is whoever passed it on.
+    // An entry that is not an address is ignored: the proxy that sent it counts as the client.
     ['1', 'unknown', '10.0.0.1'],
     ['1', '192.0.2.1, unknown', '10.0.0.1'],
     ['1', '192.0.2.1,', '10.0.0.1'],
@@ -51,7 +51,7 @@ suite('how many proxies there are', () => {
       assert.equal(clientAddress(from('10.0.0.1', forwarded), reading(hops)), address))
 })
 
-suite('which networks the proxies are in', () => {
+suite('with the networks of the proxies', () => {
   const isProxy = reading('10.0.0.0/8, 192.168.1.1 ,fd00::/8')
   const cases: [peer: string, forwarded: string | undefined, address: string][] = [
     ['192.0.2.7', '198.51.100.1', '192.0.2.7'],
@@ -68,18 +68,18 @@ suite('which networks the proxies are in', () => {
     test(`${peer} with ${forwarded} is ${address}`, () =>
       assert.equal(clientAddress(from(peer, forwarded), isProxy), address))
 
-  test('a chain without an end is followed for sixteen proxies', () => {
+  test('an endless chain of proxies is followed for sixteen entries', () => {
     const chain = Array.from({ length: 1000 }, (_, n) => `10.0.${n >> 8}.${n & 255}`).join(', ')
     assert.equal(clientAddress(from('10.1.2.3', chain), isProxy), '10.0.3.216')
   })
 })
 
-test('without a proxy nothing of the header is believed', () => {
+test('without a trusted proxy the header is ignored', () => {
   assert.equal(clientAddress(from('::ffff:192.0.2.7', '198.51.100.1'), noProxy), '192.0.2.7')
   assert.equal(reading('off'), noProxy)
 })
 
-test('what a client writes itself never changes its address', () => {
+test('entries that the client itself writes never change its address', () => {
   const entry = fc.oneof(
     fc.ipV4(),
     fc.ipV6(),
@@ -118,5 +118,5 @@ for (const wrong of [
   'fe80::1%eth0',
   ' ',
 ])
-  test(`${JSON.stringify(wrong)} is refused`, () =>
+  test(`${JSON.stringify(wrong)} is rejected`, () =>
     assert.match(String(readTrustProxy(wrong)), /^off, the number of proxies in front \(1 to 16\), or their networks/))

@@ -1,16 +1,19 @@
-/** The address of a client, behind proxies too: X-Forwarded-For is read from the right, as far as our own proxies wrote it. */
+/**
+ * Determines the address of a client, also behind proxies: X-Forwarded-For is read from the right, for as long as the entries
+ * were written by trusted proxies.
+ */
 import type { IncomingMessage } from 'node:http'
 import { BlockList, isIP, SocketAddress } from 'node:net'
 
-/** Whether the address at this distance is one of our proxies; the peer of the connection has distance 0. */
+/** Whether the address at this distance is a trusted proxy. The peer of the connection has distance 0. */
 export type IsProxy = (address: string, distance: number) => boolean
 
 export const noProxy: IsProxy = () => false
 
-/** More proxies than this in a row are somebody's mistake or attack. */
+/** More proxies than this in a row are a mistake or an attack. */
 const proxiesMax = 16
 
-/** What WAYPOST_TRUST_PROXY means; a text says what is wrong with it. */
+/** Parses WAYPOST_TRUST_PROXY. Returns a text with the expected values if it is invalid. */
 export function readTrustProxy(value: string): IsProxy | string {
   if (value === 'off') return noProxy
   if (/^\d+$/.test(value)) {
@@ -33,7 +36,7 @@ function addNetwork(networks: BlockList, text: string): string | undefined {
   if (address === undefined || rest.length > 0 || given.includes('%')) return expected
   const [family, bitsMax] = isIP(address) === 6 ? (['ipv6', 128] as const) : (['ipv4', 32] as const)
   if (bits === undefined) networks.addAddress(address, family)
-  // A prefix of 0 would trust everybody.
+  // A prefix of 0 would trust every address.
   else if (!/^\d{1,3}$/.test(bits) || Number(bits) < 1 || Number(bits) > bitsMax) return expected
   else networks.addSubnet(address, Number(bits), family)
   return undefined
@@ -42,17 +45,17 @@ function addNetwork(networks: BlockList, text: string): string | undefined {
 const isIn = (networks: BlockList, address: string) =>
   isIP(address) !== 0 && networks.check(address, address.includes(':') ? 'ipv6' : 'ipv4')
 
-/** One text for an address, however it is written: lower case, zeros left out, IPv4 as such. Undefined: it is none. */
+/** Canonical text of an address: lower case, without leading zeros, IPv4-mapped addresses as IPv4; undefined if it is none. */
 function canonical(text: string): string | undefined {
   const family = isIP(text)
   if (family === 0) return undefined
   return family === 4 ? text : plainAddress(new SocketAddress({ address: text, family: 'ipv6' }).address)
 }
 
-/** IPv4 as such, also where the system shows it as IPv6. */
+/** Turns an IPv4-mapped IPv6 address into IPv4. */
 export const plainAddress = (address: string | undefined): string => (address ?? '').replace(/^::ffff:(?=\d+\.)/i, '')
 
-/** `192.0.2.1`, `192.0.2.1:4711`, `2001:db8::1`, `[2001:db8::1]` or `[2001:db8::1]:4711`. */
+/** Accepts `192.0.2.1`, `192.0.2.1:4711`, `2001:db8::1`, `[2001:db8::1]` and `[2001:db8::1]:4711`. */
 function addressOfEntry(entry: string): string | undefined {
   const [, bracketed] = /^\[([^\]]*)\](?::\d{1,5})?$/.exec(entry) ?? []
   if (bracketed !== undefined) return isIP(bracketed) === 6 ? canonical(bracketed) : undefined
@@ -61,13 +64,13 @@ function addressOfEntry(entry: string): string | undefined {
 }
 
 /**
- * The nearest address that is not one of our proxies. An entry that is no address ends the search: whoever passed it on is the
- * client as far as anybody knows.
+ * Returns the nearest address that is not a trusted proxy. An entry that is not an address ends the search: then the proxy that
+ * sent it counts as the client.
  */
 export function clientAddress({ socket, headers }: IncomingMessage, isProxy: IsProxy): string {
   let address = plainAddress(socket.remoteAddress)
   if (!isProxy(address, 0)) return address
-  // Node.js joins several headers of this name, in their order.
+  // Node.js joins several headers of this name in their order.
   let rest = headers['x-forwarded-for']?.toString()
   for (let distance = 0; rest !== undefined && distance < proxiesMax && isProxy(address, distance); distance++) {
     const comma: number = rest.lastIndexOf(',')
@@ -79,18 +82,18 @@ export function clientAddress({ socket, headers }: IncomingMessage, isProxy: IsP
   return address
 }
 
-/** IPv4 addresses count one by one, IPv6 addresses by their /64: a single host has all of that. */
+/** Limits count IPv4 addresses individually, and IPv6 addresses by their /64, because a single host has a whole /64. */
 export function networkOf(given: string): string {
   const address = given.includes(':') ? plainAddress(given) : given
   if (!address.includes(':')) return address
   const [head = '', tail] = address.split('%')[0]!.split('::')
-  const levels = head === '' ? [] : head.split(':')
+  const groups = head === '' ? [] : head.split(':')
   if (tail !== undefined) {
     const last = tail === '' ? [] : tail.split(':')
-    while (levels.length + last.length < 8) levels.push('0')
+    while (groups.length + last.length < 8) groups.push('0')
   }
-  return `${levels
+  return `${groups
     .slice(0, 4)
-    .map((level) => Number.parseInt(level, 16).toString(16))
+    .map((group) => Number.parseInt(group, 16).toString(16))
     .join(':')}::/64`
 }

@@ -7,8 +7,8 @@ const held = () => Promise.withResolvers<void>()
 const nothing = async () => {}
 
 suite('a concurrency limit', () => {
-  test('starts waiting work when some ends, whatever became of it, of a tenant that has room first', async () => {
-    const limit = createConcurrencyLimit({ perTenant: 1, inAll: 2, waitingPerTenant: 5 })
+  test('starts waiting work when other work ends or fails, first of a tenant below its limit', async () => {
+    const limit = createConcurrencyLimit({ perTenant: 1, total: 2, waitingPerTenant: 5 })
     const [ofA, ofB] = [held(), held()]
     const came: string[] = []
     const failing = limit.run('a', () => ofA.promise)
@@ -24,7 +24,7 @@ suite('a concurrency limit', () => {
     assert.deepEqual(came, ['c', 'a'])
   })
 
-  test('lets so many wait, and not for long', async () => {
+  test('limits how many tasks wait, and for how long', async () => {
     const limit = createConcurrencyLimit({ perTenant: 1, waitingPerTenant: 1, waitMs: 20 })
     const inside = held()
     const first = limit.run('a', () => inside.promise)
@@ -36,7 +36,7 @@ suite('a concurrency limit', () => {
     await limit.run('a', nothing)
   })
 
-  test('is entered and left by work that is not one promise', async () => {
+  test('supports work that is not a single promise', async () => {
     const limit = createConcurrencyLimit({ perTenant: 1, waitingPerTenant: 1 })
     const leave = await limit.enter('a')
     const next = limit.enter('a')
@@ -47,7 +47,7 @@ suite('a concurrency limit', () => {
     await limit.run('a', nothing)
   })
 
-  test('leaves room for the other callers of a tenant, and counts callers of other tenants for themselves', async () => {
+  test('leaves capacity for the other callers of a tenant, and counts callers of each tenant separately', async () => {
     const limit = createConcurrencyLimit({ perTenant: 3, perCaller: 2, waitingPerTenant: 5, waitMs: Infinity })
     const leaving = await Promise.all([limit.enter('a', 'greedy'), limit.enter('a', 'greedy')])
     let third = false
@@ -64,8 +64,8 @@ suite('a concurrency limit', () => {
     await Promise.all(['x', 'x'].map((caller) => limit.enter('a', caller)))
   })
 
-  test('drops waiting work whose caller hangs up, and only that', async () => {
-    const limit = createConcurrencyLimit({ inAll: 1, waitMs: Infinity })
+  test('drops waiting work only if its caller disconnects', async () => {
+    const limit = createConcurrencyLimit({ total: 1, waitMs: Infinity })
     const leave = await limit.enter('a')
     const [gone, stopping] = [new AbortController(), new AbortController()]
     const done: string[] = []
@@ -85,7 +85,7 @@ suite('a concurrency limit', () => {
     await limit.run('a', nothing, gone)
   })
 
-  test('refuses at once where nobody may wait', async () => {
+  test('rejects immediately if no task may wait', async () => {
     const limit = createConcurrencyLimit({ perTenant: 1, waitingPerTenant: 0 })
     const inside = held()
     const first = limit.run('a', () => inside.promise)
@@ -95,10 +95,10 @@ suite('a concurrency limit', () => {
     await first
   })
 
-  test('lets tenants take turns, and bounds who waits in all', async () => {
+  test('lets tenants take turns, and limits how many tasks wait in total', async () => {
     const limit = createConcurrencyLimit({
-      inAll: 1,
-      waitingInAll: 4,
+      total: 1,
+      waitingTotal: 4,
       waitMs: Infinity,
       refusal: () => new Error('full'),
     })
@@ -113,9 +113,9 @@ suite('a concurrency limit', () => {
     assert.equal(limit.waiting, 0)
   })
 
-  test('never runs more than it may, nor forgets anybody, in whatever order work ends', async () => {
+  test('never exceeds a limit and never forgets a task, in whatever order work ends', async () => {
     const random = randomOf(7)
-    const limit = createConcurrencyLimit({ inAll: 5, perTenant: 2, waitMs: Infinity })
+    const limit = createConcurrencyLimit({ total: 5, perTenant: 2, waitMs: Infinity })
     const running = new Map<string, number>()
     const most = { all: 0, tenant: 0 }
     const work = async (tenantId: string) => {
@@ -145,7 +145,7 @@ const randomOf = (seed: number) => (below: number) => {
   return Math.floor((seed / 2 ** 31) * below)
 }
 
-test('a semaphore lets so many run at once, the others in their order', async () => {
+test('a semaphore runs its maximum at once, and the others in their order', async () => {
   const run = createSemaphore(2)
   const [started, ending]: [number[], (() => void)[]] = [[], []]
   const all = Array.from({ length: 4 }, (_, n) =>

@@ -1,44 +1,44 @@
 /**
- * Limits concurrent work in total, per tenant and per caller. Excess work waits, a bounded number for a bounded time, then gets
- * 429. Tenants take turns, so that a flood of one does not keep the others waiting. Without a limit per tenant it is a semaphore.
+ * Limits concurrent work in total, per tenant and per caller. A bounded number of excess tasks waits for a bounded time; the others
+ * get 429. Tenants take turns, so that many tasks of one tenant do not delay the others.
  */
 import type { Ctx } from './contract.ts'
 import { CallerGone, TooManyRequests } from './errors.ts'
 
 export interface ConcurrencyLimit {
-  /** With `waitingFor`, a caller that hangs up leaves the queue: rejects with `CallerGone`. */
+  /** If the caller of `waitingFor` disconnects, its task leaves the queue and this rejects with `CallerGone`. */
   run<T>(tenantId: string, work: () => Promise<T>, waitingFor?: WaitingFor): Promise<T>
-  /** For work that is not one promise: the caller calls what it resolves with, once. */
+  /** For work that is not a single promise. The caller must call the returned function exactly once, when the work ends. */
   enter(tenantId: string, caller?: string, waitingFor?: WaitingFor): Promise<() => void>
-  /** How many wait. */
+  /** Number of waiting tasks. */
   readonly waiting: number
 }
 
-/** Its signal is used only if the work has to wait. */
+/** Its signal is used only if the task has to wait. */
 export type WaitingFor = Pick<Ctx, 'signal'>
 
 export interface ConcurrencyLimits {
-  /** Of all tenants together. */
-  inAll?: number
+  /** For all tenants together. */
+  total?: number
   perTenant?: number
-  /** Of one caller, where callers are named: less than the tenant has, so that one alone cannot use it up. */
+  /** For one named caller: less than `perTenant`, so that a single caller cannot use up the limit of its tenant. */
   perCaller?: number
-  /** 0: whoever cannot start at once is refused. */
+  /** With 0, work that cannot start immediately is rejected. */
   waitingPerTenant?: number
-  waitingInAll?: number
-  /** Infinity: for ever. */
+  waitingTotal?: number
+  /** Infinity: without a time limit. */
   waitMs?: number
-  /** Instead of 429. */
+  /** The error instead of 429. */
   refusal?(): Error
 }
 
-interface Visitor {
+interface Task {
   tenantId: string
-  /** With the tenant, whose names they are. */
+  /** Includes the tenant id, because names of callers are unique only within their tenant. */
   caller: string | undefined
 }
 
-interface Waiting extends Visitor {
+interface Waiting extends Task {
   start(): void
 }
 
@@ -46,28 +46,28 @@ const unlimited = Number.POSITIVE_INFINITY
 const tooMany = () => TooManyRequests({ seconds: 1 }, { headers: { 'retry-after': '1' } })
 
 export function createConcurrencyLimit(limits: ConcurrencyLimits): ConcurrencyLimit {
-  const { inAll = unlimited, perTenant = unlimited, perCaller = unlimited } = limits
-  const { waitingPerTenant = unlimited, waitingInAll = unlimited, waitMs = 5000, refusal = tooMany } = limits
-  const ofTenants = createCounts()
-  const ofCallers = createCounts()
-  /** Tenants in the order of their turns: a Map keeps the order of insertion. */
+  const { total = unlimited, perTenant = unlimited, perCaller = unlimited } = limits
+  const { waitingPerTenant = unlimited, waitingTotal = unlimited, waitMs = 5000, refusal = tooMany } = limits
+  const runningByTenant = createCounts()
+  const runningByCaller = createCounts()
+  /** Tenants in the order of their turns; a Map keeps the order of insertion. */
   const queues = new Map<string, Waiting[]>()
   let running = 0
   let waiting = 0
 
-  const mayStart = ({ tenantId, caller }: Visitor) =>
-    running < inAll &&
-    (perTenant === unlimited || ofTenants.of(tenantId) < perTenant) &&
-    (caller === undefined || ofCallers.of(caller) < perCaller)
+  const mayStart = ({ tenantId, caller }: Task) =>
+    running < total &&
+    (perTenant === unlimited || runningByTenant.of(tenantId) < perTenant) &&
+    (caller === undefined || runningByCaller.of(caller) < perCaller)
 
-  function count({ tenantId, caller }: Visitor, change: 1 | -1) {
+  function count({ tenantId, caller }: Task, change: 1 | -1) {
     running += change
-    if (perTenant !== unlimited) ofTenants.add(tenantId, change)
-    if (caller !== undefined) ofCallers.add(caller, change)
+    if (perTenant !== unlimited) runningByTenant.add(tenantId, change)
+    if (caller !== undefined) runningByCaller.add(caller, change)
   }
 
-  function leave(visitor: Visitor) {
-    count(visitor, -1)
+  function finish(task: Task) {
+    count(task, -1)
     if (waiting === 0) return
     for (const [tenantId, queue] of queues) {
       const index = queue.findIndex(mayStart)
@@ -80,63 +80,63 @@ export function createConcurrencyLimit(limits: ConcurrencyLimits): ConcurrencyLi
     }
   }
 
-  function giveUp(mine: Waiting) {
-    const queue = queues.get(mine.tenantId)!
-    queue.splice(queue.indexOf(mine), 1)
-    if (queue.length === 0) queues.delete(mine.tenantId)
+  function removeFromQueue(entry: Waiting) {
+    const queue = queues.get(entry.tenantId)!
+    queue.splice(queue.indexOf(entry), 1)
+    if (queue.length === 0) queues.delete(entry.tenantId)
     waiting--
   }
 
-  function turn(visitor: Visitor, signal: AbortSignal | undefined): Promise<void> {
+  function waitForTurn(task: Task, signal: AbortSignal | undefined): Promise<void> {
     if (CallerGone.is(signal?.reason)) throw signal!.reason
-    const queue = queues.get(visitor.tenantId) ?? []
-    if (queue.length >= waitingPerTenant || waiting >= waitingInAll) throw refusal()
+    const queue = queues.get(task.tenantId) ?? []
+    if (queue.length >= waitingPerTenant || waiting >= waitingTotal) throw refusal()
     return new Promise((done, fail) => {
-      const mine: Waiting = {
-        ...visitor,
+      const entry: Waiting = {
+        ...task,
         start() {
           clearTimeout(timer)
           signal?.removeEventListener('abort', abort)
           waiting--
-          count(visitor, 1)
+          count(task, 1)
           done()
         },
       }
       const expire = () => {
-        giveUp(mine)
+        removeFromQueue(entry)
         signal?.removeEventListener('abort', abort)
         fail(refusal())
       }
-      // At a deadline or a stop of the process the work still gets its turn: requests in flight are answered.
+      // At a deadline or a stop of the process the task keeps its place, because running requests are still answered.
       const abort = () => {
         if (!CallerGone.is(signal!.reason)) return
         clearTimeout(timer)
-        giveUp(mine)
+        removeFromQueue(entry)
         fail(signal!.reason)
       }
       const timer = waitMs === unlimited ? undefined : setTimeout(expire, waitMs)
       signal?.addEventListener('abort', abort)
       waiting++
-      queue.push(mine)
-      queues.set(visitor.tenantId, queue)
+      queue.push(entry)
+      queues.set(task.tenantId, queue)
     })
   }
 
   return {
     async enter(tenantId, caller, waitingFor) {
-      const visitor = { tenantId, caller: caller === undefined ? undefined : `${tenantId}\n${caller}` }
-      if (mayStart(visitor)) count(visitor, 1)
-      else await turn(visitor, waitingFor?.signal)
-      return () => leave(visitor)
+      const task = { tenantId, caller: caller === undefined ? undefined : `${tenantId}\n${caller}` }
+      if (mayStart(task)) count(task, 1)
+      else await waitForTurn(task, waitingFor?.signal)
+      return () => finish(task)
     },
     async run(tenantId, work, waitingFor) {
-      const visitor = { tenantId, caller: undefined }
-      if (mayStart(visitor)) count(visitor, 1)
-      else await turn(visitor, waitingFor?.signal)
+      const task = { tenantId, caller: undefined }
+      if (mayStart(task)) count(task, 1)
+      else await waitForTurn(task, waitingFor?.signal)
       try {
         return await work()
       } finally {
-        leave(visitor)
+        finish(task)
       }
     },
     get waiting() {
@@ -145,9 +145,9 @@ export function createConcurrencyLimit(limits: ConcurrencyLimits): ConcurrencyLi
   }
 }
 
-/** Semaphore: at most `max` at once; the others wait in the order of arrival, for as long as it takes. */
+/** Semaphore: runs at most `max` tasks at once; the others wait in the order of their arrival, without a time limit. */
 export function createSemaphore(max: number) {
-  const limit = createConcurrencyLimit({ inAll: max, waitMs: unlimited })
+  const limit = createConcurrencyLimit({ total: max, waitMs: unlimited })
   return <T>(work: () => Promise<T>) => limit.run('', work)
 }
 

@@ -2,7 +2,7 @@ import { Forbidden, Unauthenticated } from './errors.ts'
 import type { Log } from './log.ts'
 import { everyScope, type Holder, holds, type Permission, platformSystem, type Resource } from './permissions.ts'
 
-/** Who asks: from a verified token or key, or the platform itself. */
+/** The authenticated caller: identified by a verified token or key, or the platform itself. */
 export interface Caller extends Holder {
   subject: { type: 'user' | 'client' | 'api-key' | 'system'; id: string }
   username?: string
@@ -10,18 +10,18 @@ export interface Caller extends Holder {
   roles: readonly string[]
 }
 
-/** What travels with every call from the door to the store. */
+/** Context of a call, passed from the API to the store. */
 export interface Ctx {
   tenantId: string
   caller: Caller
   correlationId: string
-  /** Shared by all requests: whoever logs names the correlation id. */
+  /** Shared by all requests: log calls must include the correlation id. */
   log: Log
-  /** Aborts when the caller goes, the deadline passes or the process stops. `reason` is `CallerGone`, `DeadlinePassed` or `ProcessStopping`. */
+  /** Aborts when the caller disconnects, the deadline passes or the process stops. `reason` is `CallerGone`, `DeadlinePassed` or `ProcessStopping`. */
   readonly signal: AbortSignal
 }
 
-/** The platform acting for a tenant: jobs, reactions, commands. */
+/** Context of the platform acting for a tenant: in jobs, event handlers and commands. */
 export const systemCtx = (tenantId: string, log: Log, correlationId: string, signal: AbortSignal): Ctx => ({
   tenantId,
   caller: { tenantId, subject: { type: 'system', id: 'waypost' }, roles: [], permissions: everything },
@@ -33,14 +33,14 @@ const everything: readonly Permission[] = [{ resource: platformSystem, scopes: n
 
 const nameOf = (resource: Resource) => resource.path.at(-1) ?? platformSystem
 
-/** 403 unless the caller holds the scope there. */
+/** Throws 403 unless the caller holds the scope on the resource. */
 export function authorize(ctx: Ctx, scope: string, resource: Resource) {
   if (!holds(ctx.caller, scope, resource)) throw Forbidden({ scope, resource: nameOf(resource) })
 }
 
 /**
- * A single resource: without the right to read it, it does not exist (the given 404, byte for byte the same as for
- * a missing one); readable but not usable so: 403.
+ * For a single resource. Throws the given 404 if the caller may not read it, so that the response is identical to that for a
+ * missing resource, and 403 if the caller may read it but lacks the scope.
  */
 export function authorizeOn(
   ctx: Ctx,
@@ -52,22 +52,22 @@ export function authorizeOn(
   authorize(ctx, access.scope, resource)
 }
 
-/** `tenantId` as a parameter is honoured only for a caller with the scope on the platform (document 3). */
+/** Returns the tenant of a request. Another tenant than the caller's requires the scope on the platform. */
 export function tenantOf(ctx: Ctx, requested: string | undefined, platformScope: string): string {
   if (requested === undefined || requested === ctx.tenantId) return ctx.tenantId
   authorize(ctx, platformScope, { tenantId: requested, path: [] })
   return requested
 }
 
-/** The key under which `needs` finds what another service offers. */
+/** Key by which `needs` finds the API of another service. */
 export interface Contract<T> {
   readonly name: string
-  /** Only for the type checker. */
+  /** Exists only for the type checker. */
   readonly offers?: T
 }
 export const contract = <T>(name: string): Contract<T> => ({ name })
 
-/** Turns what a caller presents into who it is; `undefined` when it presents nothing. Throws 401 for anything false. */
+/** Identifies the caller by its credentials; undefined if there are none. Throws 401 if they are invalid. */
 export type Authenticate = (headers: {
   authorization?: string | undefined
   apiKey?: string | undefined

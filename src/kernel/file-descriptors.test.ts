@@ -7,13 +7,13 @@ import { createFileDescriptors, readDescriptorLimit, shareDescriptors } from './
 import { createMetrics } from './metrics.ts'
 
 for (const limit of [128, 256, 1024, 4096, 20_000, 1_048_576])
-  test(`the shares of ${limit} descriptors leave a reserve, and both protocols get some`, () => {
+  test(`the shares of ${limit} descriptors leave a reserve and descriptors for both protocols`, () => {
     const { reserve, http, mqtt } = shareDescriptors(limit)
     assert.equal(reserve + http + mqtt, limit)
     assert.ok(reserve >= 96 && http >= 8 && mqtt >= http)
   })
 
-test('settings replace the shares, and what does not fit is refused in words', () => {
+test('settings replace the shares, and are rejected with an explanation if they do not fit', () => {
   assert.deepEqual(shareDescriptors(1000, { http: 100, mqtt: 200 }), {
     limit: 1000,
     reserve: 125,
@@ -29,7 +29,7 @@ test('settings replace the shares, and what does not fit is refused in words', (
   assert.throws(() => shareDescriptors(64), /do not fit/)
 })
 
-test('the limit is the one that the process has', () => {
+test('the limit is that of the process', () => {
   const script = `import(process.argv[1]).then(({ readDescriptorLimit }) => console.log(readDescriptorLimit()))`
   const { stdout } = spawnSync(
     'sh',
@@ -48,7 +48,7 @@ function observed(limit = 1024) {
   return { lines, metrics, descriptors: createFileDescriptors({ limit, log, metrics }) }
 }
 
-test('refused connections are counted all, and logged once in a while', async () => {
+test('every refused connection is counted, but only some are logged', async () => {
   const { lines, metrics, descriptors } = observed()
   descriptors.http.open = 7
   for (let i = 0; i < 100; i++) descriptors.http.refused('address', '192.0.2.1')
@@ -70,7 +70,7 @@ test('refused connections are counted all, and logged once in a while', async ()
   assert.match(text, /^waypost_connections_max\{listener="mqtt"\} 672$/m)
 })
 
-test('an exhausted process is logged once, counted, and not healthy', async () => {
+test('exhausted descriptors are counted, logged once, and reported by the health check', async () => {
   const { lines, metrics, descriptors } = observed()
   assert.deepEqual(await descriptors.check(), {
     limit: 1024,
@@ -88,7 +88,7 @@ test('an exhausted process is logged once, counted, and not healthy', async () =
   assert.match(String(lines[1]?.msg), /accepting a connection failed/)
 })
 
-test('the probe notices that no descriptor is left, which the server is not told', () => {
+test('the probe notices that no descriptor is free, which Node.js does not report to the server', () => {
   const script = `
     const { openSync, closeSync } = require('node:fs')
     const { pino } = require('pino')

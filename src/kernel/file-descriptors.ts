@@ -6,19 +6,27 @@ import { closeSync, openSync, readFileSync } from 'node:fs'
 import { monotonicMs } from './clock.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
+import {
+  acceptFailed,
+  addressEviction,
+  addressRefusal,
+  descriptorsExhausted,
+  totalEviction,
+  totalRefusal,
+} from './own-log-messages.ts'
 
 export type Listener = 'http' | 'mqtt'
 
-/** The connections of one protocol. Whoever accepts connections keeps `open` up to date. */
+/** The connections of one protocol. The code that accepts connections keeps `open` up to date. */
 export interface ConnectionShare {
-  /** Greatest number of open connections. */
+  /** Maximum number of open connections. */
   readonly max: number
-  /** Greatest number from one address, unless a setting says otherwise. */
+  /** Maximum number from one address, unless configured otherwise. */
   readonly perAddress: number
   open: number
-  /** Counts a refused connection and logs it, at most once in ten seconds for each reason. */
+  /** Counts a refused connection and logs it, at most every ten seconds for each reason. */
   refused(reason: 'total' | 'address', address: string): void
-  /** Counts a connection that was closed to make room for another one, and logs it as seldom. */
+  /** Counts a connection that was closed to make room for another one, and logs it at the same rate. */
   evicted(reason: 'total' | 'address', address: string): void
 }
 
@@ -27,11 +35,11 @@ export interface FileDescriptors {
   readonly reserve: number
   readonly http: ConnectionShare
   readonly mqtt: ConnectionShare
-  /** Counts and logs an error of `accept`; the server goes on. */
+  /** Counts and logs an error of `accept`; the server continues. */
   acceptFailed(listener: string, error: Error): void
   /** Probes for a free descriptor every second until the returned function is called. */
   watch(): () => void
-  /** Health check: throws while descriptors are used up, or were within the last ten seconds. */
+  /** Health check: throws if descriptors are exhausted, or were within the last ten seconds. */
   check(): Promise<Record<string, unknown>>
 }
 
@@ -40,13 +48,13 @@ const reserveMax = 4096
 const httpShare = 1 / 4
 const addressShare = 1 / 4
 const addressMin = 8
-/** A limit above this, or none at all, promises more sockets than a process can serve. */
+/** Higher limits, and no limit, count as this: a process cannot serve more sockets. */
 const limitMax = 1_048_576
 const logEveryMs = 10_000
 const probeEveryMs = 1000
 const unhealthyMs = 10_000
 
-/** Greatest number of descriptors that this process may have open. Node.js raises the soft limit to the hard one at start. */
+/** Returns how many descriptors this process may open. Node.js raises the soft limit to the hard limit when it starts. */
 export function readDescriptorLimit(): number {
   try {
     const soft = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1]
@@ -66,7 +74,7 @@ export interface Shares {
   mqtt: number
 }
 
-/** Zero or absent: HTTP takes a quarter of what is not reserved, and MQTT the rest. */
+/** Without a configured number (0 or absent), HTTP gets a quarter of the descriptors that are not reserved, MQTT the rest. */
 export function shareDescriptors(limit: number, configured: Partial<Record<Listener, number>> = {}): Shares {
   const reserve = Math.min(reserveMax, Math.max(reserveMin, Math.floor(limit / 8)))
   const available = limit - reserve
@@ -117,10 +125,7 @@ export function createFileDescriptors(options: {
     exhaustedAt = monotonicMs()
     exhaustions.inc({ listener })
     logExhausted((times) =>
-      log.error(
-        { err: error, listener, limit, times, http: http.open, mqtt: mqtt.open },
-        'no file descriptor is free: connections are dropped until some are closed; raise the limit (ulimit -n)',
-      ),
+      descriptorsExhausted(log, { err: error, listener, limit, times, http: http.open, mqtt: mqtt.open }),
     )
   }
 
@@ -139,7 +144,7 @@ export function createFileDescriptors(options: {
     mqtt,
     acceptFailed(listener, error) {
       if (isExhaustion(error)) exhausted(listener, error)
-      else log.error({ err: error, listener }, 'accepting a connection failed')
+      else acceptFailed(log, { err: error, listener })
     },
     watch() {
       const timer = setInterval(probe, probeEveryMs).unref()
@@ -158,7 +163,7 @@ export function createFileDescriptors(options: {
   }
 }
 
-/** The shares of both protocols, with their metrics. */
+/** Creates the shares of both protocols and their metrics. */
 function connectionShares(shares: Shares, log: Log, metrics: Metrics): Record<Listener, ConnectionShare> {
   const refusals = metrics.counter(
     'waypost_connections_refused_total',
@@ -170,7 +175,7 @@ function connectionShares(shares: Shares, log: Log, metrics: Metrics): Record<Li
     'Number of idle or unauthenticated connections closed to make room for new ones, by listener and reason.',
     ['listener', 'reason'],
   )
-  function share(listener: Listener, max: number, evictable: string): ConnectionShare {
+  function share(listener: Listener, max: number): ConnectionShare {
     const logged = { total: logLimit(), address: logLimit() }
     const loggedEvictions = { total: logLimit(), address: logLimit() }
     return {
@@ -180,30 +185,27 @@ function connectionShares(shares: Shares, log: Log, metrics: Metrics): Record<Li
       refused(reason, address) {
         refusals.inc({ listener, reason })
         logged[reason]((refused) => {
-          const detail = { listener, address, refused, open: this.open, max }
-          if (reason === 'total') log.warn(detail, 'connection limit reached; refusing new connections')
-          else log.warn(detail, 'connection limit of one address reached; refusing new connections from it')
+          const message = reason === 'total' ? totalRefusal : addressRefusal
+          message(log, { listener, address, refused, open: this.open, max })
         })
       },
       evicted(reason, address) {
         evictions.inc({ listener, reason })
         loggedEvictions[reason]((evicted) => {
-          const detail = { listener, address, evicted, open: this.open, max }
-          if (reason === 'total')
-            log.warn(detail, `connection limit reached; closing the oldest ${evictable} connections`)
-          else log.warn(detail, `connection limit of one address reached; closing its oldest ${evictable} connections`)
+          const message = reason === 'total' ? totalEviction : addressEviction
+          message(log, { listener, address, evicted, open: this.open, max })
         })
       },
     }
   }
-  return { http: share('http', shares.http, 'idle'), mqtt: share('mqtt', shares.mqtt, 'unauthenticated') }
+  return { http: share('http', shares.http), mqtt: share('mqtt', shares.mqtt) }
 }
 
-/** The process's limit (EMFILE), or that of the whole system (ENFILE). */
+/** True at the limit of the process (EMFILE) or of the system (ENFILE). */
 const isExhaustion = (error: unknown): error is Error =>
   ['EMFILE', 'ENFILE'].includes(String((error as NodeJS.ErrnoException).code))
 
-/** Passes on at most one call in ten seconds, with the number of calls since the last one. */
+/** Passes on at most one call in ten seconds, with the number of calls since the previous one. */
 function logLimit(): (write: (calls: number) => void) => void {
   let calls = 0
   let last = Number.NEGATIVE_INFINITY

@@ -1,34 +1,38 @@
 import { monotonicMs, sleep } from './clock.ts'
 
 /**
- * Questions that come while one is being answered are asked together: a fleet that comes back after a restart costs a
- * few queries, and a flood of false tokens keeps one connection busy and not all of them. The first is asked at once;
- * those behind it at most every few milliseconds, unless there are enough of them.
+ * Collects requests into batches: those that arrive during a run are processed together in the next one. When many devices
+ * reconnect after a restart, they cost only a few queries, and many invalid tokens occupy one database connection at most. The
+ * first request is processed immediately. Further runs start at most every `everyMs`, or earlier if `batchMax` requests wait.
  */
-export function gather<Q, A>(ask: (questions: Q[]) => Promise<(A | undefined)[]>, atOnce: number, everyMs = 0) {
-  const waiting: { question: Q; resolve(answer: A | undefined): void; reject(error: unknown): void }[] = []
-  let asking = false
+export function gather<Q, A>(
+  processBatch: (requests: Q[]) => Promise<(A | undefined)[]>,
+  batchMax: number,
+  everyMs = 0,
+) {
+  const waiting: { request: Q; resolve(result: A | undefined): void; reject(error: unknown): void }[] = []
+  let isRunning = false
 
   async function run() {
-    asking = true
+    isRunning = true
     while (waiting.length > 0) {
       const began = monotonicMs()
-      const batch = waiting.splice(0, atOnce)
+      const batch = waiting.splice(0, batchMax)
       try {
-        const answers = await ask(batch.map(({ question }) => question))
-        for (const [index, { resolve }] of batch.entries()) resolve(answers[index])
+        const results = await processBatch(batch.map(({ request }) => request))
+        for (const [index, { resolve }] of batch.entries()) resolve(results[index])
       } catch (error) {
         for (const { reject } of batch) reject(error)
       }
       const rest = everyMs - (monotonicMs() - began)
-      if (rest > 0 && waiting.length > 0 && waiting.length < atOnce) await sleep(rest)
+      if (rest > 0 && waiting.length > 0 && waiting.length < batchMax) await sleep(rest)
     }
-    asking = false
+    isRunning = false
   }
 
-  return (question: Q) =>
+  return (request: Q) =>
     new Promise<A | undefined>((resolve, reject) => {
-      waiting.push({ question, resolve, reject })
-      if (!asking) void run()
+      waiting.push({ request, resolve, reject })
+      if (!isRunning) void run()
     })
 }

@@ -4,7 +4,7 @@ import { TooManyRequests } from './errors.ts'
 import { createKeyedMutex } from './keyed-mutex.ts'
 
 suite('a keyed mutex', () => {
-  test('runs one of a key at a time, in order, whatever became of the one before', async () => {
+  test('runs the tasks of a key one at a time and in order, even after a failure', async () => {
     const mutex = createKeyedMutex()
     const first = Promise.withResolvers<void>()
     const done: string[] = []
@@ -25,7 +25,7 @@ suite('a keyed mutex', () => {
     assert.equal(mutex.isBusy('a'), false)
   })
 
-  test('starts at once where nothing runs, and a throw is a rejection', async () => {
+  test('starts immediately if nothing runs, and turns a throw into a rejection', async () => {
     const mutex = createKeyedMutex()
     let started = false
     const running = mutex.run('a', async () => {
@@ -42,7 +42,7 @@ suite('a keyed mutex', () => {
     assert.equal(await mutex.run('b', async () => 1), 1)
   })
 
-  test('runs what the work itself enqueues after it, even before its first await', async () => {
+  test('runs tasks that a task enqueues after it, even before its first await', async () => {
     const mutex = createKeyedMutex()
     const steps: string[] = []
     let inner: Promise<void> | undefined
@@ -55,7 +55,7 @@ suite('a keyed mutex', () => {
     assert.deepEqual([steps, mutex.isBusy('a')], [['outer', 'inner'], false])
   })
 
-  test('refuses more than may wait', async () => {
+  test('rejects tasks above the limit of waiting ones', async () => {
     const mutex = createKeyedMutex({ waitingMax: 2 })
     const first = Promise.withResolvers<void>()
     const waiting = Array.from({ length: 3 }, () => mutex.run('a', () => first.promise))

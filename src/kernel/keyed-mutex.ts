@@ -1,52 +1,52 @@
-/** Mutual exclusion by key: work on one key runs one at a time, in the order of arrival. */
+/** Mutual exclusion by key: tasks with the same key run one after the other, in the order of their arrival. */
 import { TooManyRequests } from './errors.ts'
 
 export interface KeyedMutex {
-  /** Starts at once where nothing runs for the key. A failure of the work before does not matter to it. */
+  /** Starts immediately if nothing runs for the key. Runs even if the previous task failed. */
   run<T>(key: string, work: () => Promise<T>): Promise<T>
   isBusy(key: string): boolean
 }
 
-interface Line {
+interface Queue {
   last: Promise<unknown>
-  /** Running and waiting. */
+  /** Running and waiting tasks. */
   count: number
 }
 
-/** `waitingMax`: 429 for more than these behind the one that runs. Waiting work holds no connection. */
+/** `waitingMax`: if more tasks than this wait for a key, further ones fail with 429. Waiting tasks hold no database connection. */
 export function createKeyedMutex({ waitingMax = Number.POSITIVE_INFINITY } = {}): KeyedMutex {
-  const lines = new Map<string, Line>()
+  const queues = new Map<string, Queue>()
 
-  function enqueue<T>(line: Line, key: string, work: () => Promise<T>): Promise<T> {
-    const leave = () => {
-      if (--line.count === 0) lines.delete(key)
+  function enqueue<T>(queue: Queue, key: string, work: () => Promise<T>): Promise<T> {
+    const finish = () => {
+      if (--queue.count === 0) queues.delete(key)
     }
-    const mine = line.last.then(work)
-    line.last = mine.then(leave, leave)
-    return mine
+    const result = queue.last.then(work)
+    queue.last = result.then(finish, finish)
+    return result
   }
 
-  /** The line stands before the work starts, which may enqueue more for its key. */
-  async function startAtOnce<T>(key: string, work: () => Promise<T>): Promise<T> {
+  /** Adds the queue before the task starts, because the task may enqueue more for its key. */
+  async function startNow<T>(key: string, work: () => Promise<T>): Promise<T> {
     const { promise, resolve } = Promise.withResolvers<void>()
-    const line = { last: promise, count: 1 }
-    lines.set(key, line)
+    const queue = { last: promise, count: 1 }
+    queues.set(key, queue)
     try {
       return await work()
     } finally {
-      if (--line.count === 0) lines.delete(key)
+      if (--queue.count === 0) queues.delete(key)
       resolve()
     }
   }
 
   return {
     async run(key, work) {
-      const line = lines.get(key)
-      if (!line) return startAtOnce(key, work)
-      if (line.count > waitingMax) throw TooManyRequests({ seconds: 1 }, { headers: { 'retry-after': '1' } })
-      line.count++
-      return enqueue(line, key, work)
+      const queue = queues.get(key)
+      if (!queue) return startNow(key, work)
+      if (queue.count > waitingMax) throw TooManyRequests({ seconds: 1 }, { headers: { 'retry-after': '1' } })
+      queue.count++
+      return enqueue(queue, key, work)
     },
-    isBusy: (key) => lines.size > 0 && lines.has(key),
+    isBusy: (key) => queues.size > 0 && queues.has(key),
   }
 }

@@ -8,7 +8,7 @@ import { createLockoutRows } from './lockout-rows.ts'
 const rule: LockoutRule = { limit: 3, windowSeconds: 300, lockSeconds: 60 }
 const daySeconds = 86_400
 
-/** One interface to both, so that the same cases hold for both. */
+/** A common interface, so that both implementations run the same tests. */
 interface Subject {
   fail(times: number): Promise<void>
   lockedFor(): Promise<number>
@@ -64,7 +64,7 @@ for (const [where, open] of [
   ['rows', inRows],
 ] as const)
   describe(`a lockout in ${where}`, () => {
-    test('opens before the limit, locks with it, and opens at the very end of the lock', async () => {
+    test('locks at the limit and not before, and ends exactly at the end of the lock', async () => {
       const { fail, lockedFor, later } = open()
       assert.equal(await lockedFor(), 0)
       await fail(2)
@@ -77,7 +77,7 @@ for (const [where, open] of [
       assert.equal(await lockedFor(), 0)
     })
 
-    test('counts anew after the window, and not a second before its end', async () => {
+    test('restarts counting after the window, and not a second before its end', async () => {
       const early = open()
       await early.fail(2)
       early.later(299)
@@ -90,7 +90,7 @@ for (const [where, open] of [
       assert.equal(await late.lockedFor(), 0)
     })
 
-    test('counts anew after a lock, within the same window too', async () => {
+    test('restarts counting after a lock, also within the same window', async () => {
       const { fail, lockedFor, later } = open()
       await fail(3)
       later(60)
@@ -101,7 +101,7 @@ for (const [where, open] of [
       assert.equal(await lockedFor(), 120, 'the window began after the lock')
     })
 
-    test('locks twice as long each time, up to 1,024 times, and short again after a quiet day', async () => {
+    test('doubles the lock each time, up to 1,024 times, and starts over after a day without attempts', async () => {
       const { fail, lockedFor, later } = open()
       for (const expected of [...Array.from({ length: 11 }, (_, n) => 60 * 2 ** n), 60 * 1024]) {
         await fail(3)
@@ -124,7 +124,7 @@ for (const [where, open] of [
   })
 
 describe('a lockout in memory', () => {
-  test('a lock that outlasts the window is not ended by an attempt that was in flight', () => {
+  test('an attempt that was running does not end a lock that lasts longer than the window', () => {
     let at = 0
     const lockout = createLockout({ ...rule, lockSeconds: 1000 }, { nowMs: () => at })
     for (let i = 0; i < 3; i++) lockout.failed('key')
@@ -133,7 +133,7 @@ describe('a lockout in memory', () => {
     assert.equal(lockout.lockedFor('key'), 600)
   })
 
-  test('what is repeated within the window counts once; long texts and more than a few are not remembered', () => {
+  test('a repeated attempt within the window counts once; long texts and more than a few are not remembered', () => {
     let at = 0
     const lockout = createLockout({ ...rule, limit: 20 }, { nowMs: () => at })
     const failed = (what: string, times = 1) => {
@@ -167,7 +167,7 @@ describe('a lockout in rows', () => {
   const now = new Date('2026-01-01T00:00:00Z')
   const seconds = (after: number) => new Date(now.getTime() + after * 1000)
 
-  test('however many attempts come at once, only as many as the limit get a place; right ones count for nothing', async () => {
+  test('of concurrent attempts only as many as the limit are admitted; successful ones are not counted', async () => {
     const key = randomBytes(8)
     const places = await Promise.all(Array.from({ length: 20 }, () => rows.reserve(sql, key, now, rule)))
     assert.equal(places.filter(Boolean).length, 3)
@@ -178,7 +178,7 @@ describe('a lockout in rows', () => {
     assert.deepEqual(await Promise.all([1, 2, 3].map(() => rows.reserve(sql, key, now, rule))), [true, true, false])
   })
 
-  test('a place whose process died is free again after a minute', async () => {
+  test('an attempt whose process died no longer counts after a minute', async () => {
     const key = randomBytes(8)
     for (let i = 0; i < 3; i++) assert.ok(await rows.reserve(sql, key, now, rule))
     assert.equal(await rows.reserve(sql, key, seconds(59), rule), false)
@@ -192,7 +192,7 @@ describe('a lockout in rows', () => {
     assert.deepEqual(await rows.find(sql, [key], seconds(60)), { known: true })
   })
 
-  test('pruning keeps locks and recent attempts, and no more rows than the bound', async () => {
+  test('pruning keeps locks and recent attempts, and at most the maximum number of rows', async () => {
     await sql`delete from lockouts`
     const [locked, recent, old] = [randomBytes(8), randomBytes(8), randomBytes(8)]
     await rows.fail(sql, locked, now, { ...rule, limit: 1 })

@@ -96,3 +96,50 @@ export const periodicTaskFailed = defineLogMessage({
     'A service threw an error in its periodic work, or the database did not answer. `retryInSeconds` is the delay.',
   action: 'Look at the error if it happens repeatedly. The work of this period is not done until the task succeeds.',
 })
+
+export const descriptorsExhausted = defineLogMessage({
+  level: 'error',
+  text: 'no file descriptor is free: connections are dropped until some are closed; raise the limit (ulimit -n)',
+  cause: 'The process or the machine has as many open files and connections as its limit allows (`limit`).',
+  action:
+    'Raise the limit of open files (ulimit -n, LimitNOFILE of systemd), or lower WAYPOST_HTTP_CONNECTIONS and WAYPOST_MQTT_CONNECTIONS.',
+})
+
+export const acceptFailed = defineLogMessage({
+  level: 'error',
+  text: 'accepting a connection failed; the listener continues',
+  cause: 'The operating system reported an error for a new connection, such as that the client has already closed it.',
+  action: 'Nothing if it happens rarely. Otherwise check the memory and the network of the machine.',
+})
+
+export const totalRefusal = defineLogMessage({
+  level: 'warn',
+  text: 'connection limit reached; refusing new connections',
+  cause: 'All connections that `max` allows for this listener are open and in use. Logged at most every 10 s.',
+  action:
+    'Raise WAYPOST_HTTP_CONNECTIONS or WAYPOST_MQTT_CONNECTIONS and the limit of open files (ulimit -n), or add a node.',
+})
+
+export const addressRefusal = defineLogMessage({
+  level: 'warn',
+  text: 'connection limit of one address reached; refusing new connections from it',
+  cause: 'One address has as many connections in use as a single address may have. Logged at most every 10 s.',
+  action:
+    'If `address` is a proxy or a site with many devices, set WAYPOST_TRUST_PROXY or raise the limit per address. Otherwise check what the client does.',
+})
+
+export const totalEviction = defineLogMessage({
+  level: 'warn',
+  text: 'connection limit reached; closing the oldest connections that are idle (HTTP) or unauthenticated (MQTT)',
+  cause:
+    'All connections that `max` allows for this listener are open, and some of them are not in use. Logged at most every 10 s.',
+  action: 'Nothing if it happens rarely. Otherwise raise the limit as for refused connections.',
+})
+
+export const addressEviction = defineLogMessage({
+  level: 'warn',
+  text: 'connection limit of one address reached; closing its oldest connections that are idle (HTTP) or unauthenticated (MQTT)',
+  cause:
+    'One address has as many connections as a single address may have, and some are not in use. Logged at most every 10 s.',
+  action: 'As for refused connections of one address.',
+})

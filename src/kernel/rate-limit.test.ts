@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { createRateLimit, draw, giveBack, newBucket } from './rate-limit.ts'
 
-suite('a limit for each key', () => {
-  test('a burst passes, the next is told how long to wait, others are not slowed', () => {
+suite('a rate limit per key', () => {
+  test('allows a burst, then returns the time to wait, without affecting other keys', () => {
     const limit = createRateLimit({ perSecond: 1, burst: 3 })
     for (let n = 0; n < 3; n++) assert.equal(limit.take('a'), 0)
     assert.equal(limit.take('a'), 1)
@@ -11,18 +11,18 @@ suite('a limit for each key', () => {
     assert.equal(limit.take('b'), 0)
   })
 
-  test('the wait is in whole seconds, rounded up', () => {
+  test('rounds the time to wait up to whole seconds', () => {
     const limit = createRateLimit({ perSecond: 0.1, burst: 1 })
     assert.equal(limit.take('a'), 0)
     assert.equal(limit.take('a'), 10)
   })
 
-  test('zero switches the limit off', () => {
+  test('is off at zero', () => {
     const limit = createRateLimit({ perSecond: 0, burst: 0 })
     for (let n = 0; n < 1000; n++) assert.equal(limit.take('a'), 0)
   })
 
-  test('memory is bounded: the longest known key is forgotten first', () => {
+  test('has bounded memory: evicts the oldest key first', () => {
     const limit = createRateLimit({ perSecond: 1, burst: 1 }, { keysMax: 2 })
     limit.take('a')
     limit.take('b')
@@ -33,7 +33,7 @@ suite('a limit for each key', () => {
 })
 
 suite('a bucket', () => {
-  test('holds a burst, can be overdrawn, and says when it is even again', () => {
+  test('holds a burst, can be overdrawn, and returns the time until its level is 0 again', () => {
     const rate = { perSecond: 10, burst: 10 }
     const bucket = newBucket(rate)
     const { at } = bucket
@@ -58,7 +58,7 @@ suite('a bucket', () => {
     assert.equal(draw(bucket, rate, at + 100, 100), 0)
   })
 
-  test('without a limit never waits', () => {
+  test('never delays without a limit', () => {
     const rate = { perSecond: 0, burst: 0 }
     const bucket = newBucket(rate)
     for (let i = 0; i < 1000; i++) assert.equal(draw(bucket, rate, bucket.at, 1000), 0)

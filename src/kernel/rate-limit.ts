@@ -1,4 +1,4 @@
-/** Token buckets: `perSecond` on average, `burst` at once, so that nobody slows the others. */
+/** Token buckets: allow `perSecond` on average and `burst` at once, so that one client cannot slow down the others. */
 import { monotonicMs } from './clock.ts'
 
 export interface Rate {
@@ -16,8 +16,8 @@ export interface Bucket {
 export const newBucket = ({ burst }: Rate): Bucket => ({ level: burst, at: monotonicMs() })
 
 /**
- * Takes an amount, even more than the bucket holds, and returns the milliseconds until it is even again. For work that is done
- * in any case: whoever overdraws waits with the next.
+ * Takes an amount even if the bucket holds less, and returns the milliseconds until the level is 0 again. For work that is done in
+ * any case: the caller then delays its next work.
  */
 export function draw(bucket: Bucket, { perSecond, burst }: Rate, at: number, amount = 1): number {
   if (perSecond === 0) return 0
@@ -33,11 +33,11 @@ export function giveBack(bucket: Bucket, amount = 1) {
 }
 
 export interface RateLimit {
-  /** Takes one if there is one. Returns the seconds to wait otherwise, 0 when the request may pass. */
+  /** Takes one token if there is one and returns 0; otherwise returns the seconds to wait. */
   take(key: string): number
 }
 
-/** A bucket for each key, in bounded memory. */
+/** One bucket per key, in bounded memory. */
 export function createRateLimit(rate: Rate, { keysMax = 20_000 } = {}): RateLimit {
   const { perSecond } = rate
   if (perSecond === 0) return { take: () => 0 }
@@ -48,7 +48,7 @@ export function createRateLimit(rate: Rate, { keysMax = 20_000 } = {}): RateLimi
       if (!bucket) {
         bucket = newBucket(rate)
         buckets.set(key, bucket)
-        // The oldest entry goes: a Map keeps the order of insertion.
+        // Deletes the oldest entry: a Map keeps the order of insertion.
         if (buckets.size > keysMax) buckets.delete(buckets.keys().next().value!)
       }
       if (draw(bucket, rate, monotonicMs()) === 0) return 0

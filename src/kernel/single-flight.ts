@@ -1,9 +1,9 @@
-/** Runs work once for all who ask for the same key at the same time; nothing is kept afterwards. */
+/** Runs work once for all callers that request the same key at the same time. The result is not cached. */
 export function createSingleFlight<V>() {
   const running = new Map<string, Promise<V>>()
   return (key: string, work: () => Promise<V>): Promise<V> => {
-    const known = running.get(key)
-    if (known) return known
+    const current = running.get(key)
+    if (current) return current
     const forget = () => {
       if (running.get(key) === promise) running.delete(key)
     }

@@ -1,4 +1,4 @@
-/** Waits over two nodes, as the command service uses them: a small service stores invocations and answers with their results. */
+/** Waits with two nodes, as the command service uses them: a small service stores invocations and returns their results. */
 import assert from 'node:assert/strict'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { suite, test } from 'node:test'
@@ -19,10 +19,10 @@ interface State {
 
 interface Invocations {
   invoke(tenantId: string, id: string): Promise<void>
-  /** The result of a device: on whichever node it arrives. */
+  /** Stores the result of a device; may run on any node. */
   report(ids: string[], result: string): Promise<void>
   states: RowWaits<State>
-  /** Statements that read states. */
+  /** Number of statements that read states. */
   reads(): number
 }
 const Invocations = contract<Invocations>('test-invocations')
@@ -114,13 +114,13 @@ const portOf = async ({ http }: TestHouse) => {
 
 const waiting = ({ kit }: TestHouse, count: number) => eventually(() => assert.equal(kit.waits.size, count))
 
-suite('waits over two nodes', async () => {
+suite('waits with two nodes', async () => {
   const { one, two } = await twoNodes()
   const ask = one.as(aTenantAdmin())
   const invoke = (id: string, awaitSeconds = 60) => ask(`POST /test/invocations/${id}?awaitSeconds=${awaitSeconds}`)
   const report = ({ ask }: TestHouse, ids: string[], result: string) => ask(Invocations).report(ids, result)
 
-  test('a result that another node commits answers the caller, and so does one of the same node', async () => {
+  test('a result that this or another node commits is returned to the caller', async () => {
     for (const [id, node] of [
       ['elsewhere', two],
       ['here', one],
@@ -136,7 +136,7 @@ suite('waits over two nodes', async () => {
     }
   })
 
-  test('without a result the caller gets the state at the time limit; a deleted row is 404', async () => {
+  test('without a result the caller gets the state at the time limit; a deleted row gives 404', async () => {
     const { status, body } = await invoke('slow', 0)
     assert.deepEqual([status, body.status], [202, 'PENDING'])
     const answer = invoke('deleted')
@@ -148,7 +148,7 @@ suite('waits over two nodes', async () => {
     assert.equal((await answer).status, 404)
   })
 
-  test('a transaction that is rolled back wakes nobody', async () => {
+  test('a transaction that is rolled back wakes no waiter', async () => {
     const answer = invoke('undecided')
     await waiting(one, 1)
     const before = one.ask(Invocations).reads()
@@ -162,7 +162,7 @@ suite('waits over two nodes', async () => {
     assert.equal(one.ask(Invocations).reads(), before + 1)
   })
 
-  test('a change whose signal was lost is found when the connection that listens is replaced', async () => {
+  test('a change whose signal was lost is found when the listening connection is replaced', async () => {
     const answer = invoke('lost')
     await waiting(one, 1)
     await two.kit.db.sql`update public.invocations set status = 'EXECUTED', result = 'kept' where id = 'lost'`
@@ -172,7 +172,7 @@ suite('waits over two nodes', async () => {
     assert.equal((await answer).body.result, 'kept')
   })
 
-  test('a caller that hangs up frees its place, and nothing waits on', async () => {
+  test('a caller that disconnects no longer counts as a waiter', async () => {
     const port = await portOf(one)
     const socket: Socket = connect(port, '127.0.0.1')
     socket.write('POST /test/invocations/abandoned HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n')
@@ -183,7 +183,7 @@ suite('waits over two nodes', async () => {
     assert.equal((await invoke('next', 0)).status, 202)
   })
 
-  test('two thousand of a tenant wait at a time, the next one gets 429, and results answer all of them', async (t) => {
+  test('two thousand callers of a tenant wait, the next one gets 429, and all of them get their results', async (t) => {
     const ids = Array.from({ length: 2000 }, (_, n) => `many ${n}`)
     const before = one.ask(Invocations).reads()
     const answers = ids.map((id) => invoke(encodeURIComponent(id)))
@@ -200,7 +200,7 @@ suite('waits over two nodes', async () => {
     assert.ok(reads < 2000)
   })
 
-  test('a node that stops answers its waiters first', async () => {
+  test('a node that stops responds to its waiters first', async () => {
     const port = await portOf(two)
     const answer = fetch(`http://127.0.0.1:${port}/test/invocations/stopped`, { method: 'POST' })
     await waiting(two, 1)

@@ -9,8 +9,8 @@ import { ConnectionError } from './db/errors.ts'
 import { CallerGone, DeadlinePassed, ProcessStopping, TooManyRequests } from './errors.ts'
 import { createWaits } from './wait.ts'
 
-/** One node whose signals are delivered when a test says so, and rows that count how often they are read. */
-function aNode(limits?: { perTenant: number; inAll: number }) {
+/** Creates a node whose signals the test delivers, and rows that count their reads. */
+function aNode(limits?: { perTenant: number; total: number }) {
   const handlers: ((payload: never, from: string) => unknown)[] = []
   const resets: (() => void)[] = []
   const stop = new AbortController()
@@ -51,7 +51,7 @@ const aCaller = (tenantId = 'default') => {
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
 suite('a wait for a row', () => {
-  test('ends at once if the state is as wanted, and otherwise after a signal for this row', async () => {
+  test('ends immediately if the state is the wanted one, otherwise after a signal for the row', async () => {
     const { wait, rows, reads, deliver, waits } = aNode()
     rows.set('2', 'done')
     assert.equal(await wait(undefined, undefined, '2'), 'done')
@@ -66,7 +66,7 @@ suite('a wait for a row', () => {
     assert.deepEqual([reads, waits.size], [[['2'], ['1'], ['1'], ['1']], 0])
   })
 
-  test('reads again after a reset, and never without a reason', async () => {
+  test('reads again after a reset, and never without a signal', async () => {
     const { wait, rows, reads, reset } = aNode()
     const waiting = wait()
     await eventually(() => assert.equal(reads.length, 1))
@@ -87,7 +87,7 @@ suite('a wait for a row', () => {
     assert.equal(await waiting, undefined)
   })
 
-  test('ends at its limit and at the deadline of the request with the state at that moment', async () => {
+  test('ends at its time limit and at the deadline of the request with the current state', async () => {
     const { wait, rows, reads, waits } = aNode()
     const began = monotonicMs()
     const waiting = wait(undefined, 150)
@@ -104,7 +104,7 @@ suite('a wait for a row', () => {
     assert.equal(waits.size, 0)
   })
 
-  test('rejects when the caller goes, during a read too, and leaves nothing behind', async () => {
+  test('rejects when the caller disconnects, also during a read, and leaves nothing behind', async () => {
     const { wait, reads, deliver, waits } = aNode()
     const { ctx, abort } = aCaller()
     const [settled, reading] = [wait(ctx), aCaller()]
@@ -122,7 +122,7 @@ suite('a wait for a row', () => {
     assert.deepEqual([reads.length, waits.size], [before, 0])
   })
 
-  test('is answered with the present state when the process stops, and so are later ones', async () => {
+  test('ends with the current state when the process stops, and so do later ones', async () => {
     const { wait, reads, rows, stop, waits } = aNode()
     const early = wait()
     await eventually(() => assert.equal(reads.length, 1))
@@ -133,8 +133,8 @@ suite('a wait for a row', () => {
     assert.equal(waits.size, 0)
   })
 
-  test('is bounded for each tenant and in all: 429 with Retry-After beyond', async () => {
-    const { wait, rows, deliver } = aNode({ perTenant: 2, inAll: 3 })
+  test('is limited per tenant and in total: further ones get 429 with Retry-After', async () => {
+    const { wait, rows, deliver } = aNode({ perTenant: 2, total: 3 })
     const mine = [wait(), wait()]
     await assert.rejects(wait(), (error: { headers?: Record<string, string> }) => {
       assert.ok(TooManyRequests.is(error))
@@ -148,7 +148,7 @@ suite('a wait for a row', () => {
     assert.equal(await wait(), 'done')
   })
 
-  test('fails if a read fails, but waits for a database that is away', async () => {
+  test('fails if a read fails, but continues while the database is unreachable', async () => {
     const { waits, deliver } = aNode()
     let [failure, reads]: [Error | undefined, number] = [new Error('a mistake'), 0]
     const failing = waits.define('test.failing', async (ids) => {
@@ -169,7 +169,7 @@ suite('a wait for a row', () => {
     assert.throws(() => waits.define('test.failing', async () => new Map()), /defined twice/)
   })
 
-  test('shares its reads: a thousand waiters read in a few statements', async () => {
+  test('shares reads: a thousand waiters need a few statements', async () => {
     const { wait, rows, reads, reset } = aNode()
     const all = Array.from({ length: 1000 }, (_, n) => {
       rows.set(`row ${n}`, 'waiting')
@@ -184,10 +184,10 @@ suite('a wait for a row', () => {
     assert.ok(reads.length <= 8, `${reads.length} reads`)
   })
 
-  test('takes little memory: less than 8 KB for each of ten thousand', async (t) => {
+  test('needs less than 8 KB of memory, measured with ten thousand waiters', async (t) => {
     setFlagsFromString('--expose-gc')
     const collect = runInNewContext('gc') as () => void
-    const { waits, states, rows, stop } = aNode({ perTenant: 20_000, inAll: 20_000 })
+    const { waits, states, rows, stop } = aNode({ perTenant: 20_000, total: 20_000 })
     collect()
     const before = process.memoryUsage().heapUsed
     for (let n = 0; n < 10_000; n++) rows.set(`${n}`, 'waiting')

@@ -11,19 +11,19 @@ import type { Metrics } from './metrics.ts'
 import { type Address, defineSignal, type Signals } from './signals.ts'
 
 export interface Waits {
-  /** Declares a kind of rows, once for each name. `read` returns the states of the rows that exist, by id. */
+  /** Declares a kind of row, once per name. `read` returns the states of the existing rows by id. */
   define<T extends {}>(name: string, read: (ids: string[]) => Promise<ReadonlyMap<string, T>>): RowWaits<T>
-  /** How many wait on this node. */
+  /** Number of waiters on this node. */
   readonly size: number
 }
 
 export interface RowWaits<T> {
   /**
-   * Resolves with the state once `until` holds, undefined once the row is gone. At the time limit, the deadline of the request or the
-   * stop of the process it resolves with the state at that moment. Rejects with 429 above the tenant's bound, `CallerGone`, or as `read` does.
+   * Resolves with the state once `until` holds, or with undefined once the row is gone. At the time limit, the deadline of the request
+   * or the stop of the process it resolves with the current state. Rejects with 429 at the limit of waiters, with `CallerGone`, or with an error of `read`.
    */
   wait(ctx: Pick<Ctx, 'tenantId' | 'signal'>, id: string, options: WaitOptions<T>): Promise<T | undefined>
-  /** Wakes the waiters of these rows with the commit of `sql`. Store the waiter's node id in the row to name its node here. */
+  /** Wakes the waiters of these rows when `sql` commits. To address the node of a waiter, store its node id in the row. */
   changed(sql: Sql, changes: readonly RowChange[]): Promise<void>
 }
 
@@ -34,14 +34,14 @@ export interface WaitOptions<T> {
 
 export interface RowChange {
   id: string
-  /** `all` is for rows of the control plane that change rarely. */
+  /** `all` is for rows of the control plane, which change rarely. */
   to: Exclude<Address, `any/${string}`>
 }
 
 const RowsChanged = defineSignal<{ name: string; ids: string[] }>('kernel.rows-changed')
 
-const defaults = { perTenant: 2000, inAll: 20_000 }
-const readAtOnce = 500
+const defaults = { perTenant: 2000, total: 20_000 }
+const readsMax = 500
 const retryMs = 500
 const timerMsMax = 2 ** 31 - 1
 
@@ -77,8 +77,8 @@ export function createWaits({ signals, stopping, metrics, limits = defaults }: D
   )
 
   function add(key: string, waiter: Waiter) {
-    const known = rows.get(key)
-    if (known) known.add(waiter)
+    const waiters = rows.get(key)
+    if (waiters) waiters.add(waiter)
     else rows.set(key, new Set([waiter]))
     return () => {
       const waiters = rows.get(key)!
@@ -92,12 +92,12 @@ export function createWaits({ signals, stopping, metrics, limits = defaults }: D
       return counts.size
     },
     define<T extends {}>(name: string, read: (ids: string[]) => Promise<ReadonlyMap<string, T>>): RowWaits<T> {
-      if (names.has(name)) throw new Error(`waits for ${name} are defined twice`)
+      if (names.has(name)) throw new Error(`waits for "${name}" are defined twice`)
       names.add(name)
       const readOne = gather<string, T>(async (ids) => {
         const states = await read([...new Set(ids)])
         return ids.map((id) => states.get(id))
-      }, readAtOnce)
+      }, readsMax)
       return {
         async wait({ tenantId, signal }, id, { until, limitMs }) {
           if (CallerGone.is(signal.reason)) throw signal.reason
@@ -129,10 +129,10 @@ export function createWaits({ signals, stopping, metrics, limits = defaults }: D
 }
 
 interface Waiting extends Waiter {
-  /** The next read is the last one: its state is the answer. */
+  /** The next read is the last one; its state is the result. */
   isOver(): boolean
   throwIfGone(): void
-  /** Resolves at once if `wake` was called since the last call. */
+  /** Resolves immediately if `wake` was called since the last call. */
   woken(): Promise<void>
   end(): void
 }
@@ -172,7 +172,7 @@ function createWaiting(signal: AbortSignal, stopping: AbortSignal, limitMs: numb
   }
 }
 
-/** While the database is away, the state is unknown: reads are repeated until the wait is over. */
+/** Retries reads while the database is unreachable, until the wait is over. */
 async function readUntil<T>(
   waiting: Waiting,
   read: () => Promise<T | undefined>,
@@ -193,24 +193,24 @@ async function readUntil<T>(
   }
 }
 
-function createCounts({ perTenant, inAll }: typeof defaults) {
-  const ofTenants = new Map<string, number>()
+function createCounts({ perTenant, total }: typeof defaults) {
+  const byTenant = new Map<string, number>()
   let size = 0
   return {
     get size() {
       return size
     },
     add(tenantId: string) {
-      const count = ofTenants.get(tenantId) ?? 0
-      if (count >= perTenant || size >= inAll)
+      const count = byTenant.get(tenantId) ?? 0
+      if (count >= perTenant || size >= total)
         throw TooManyRequests({ seconds: 1 }, { headers: { 'retry-after': '1' } })
-      ofTenants.set(tenantId, count + 1)
+      byTenant.set(tenantId, count + 1)
       size++
     },
     remove(tenantId: string) {
-      const count = ofTenants.get(tenantId)! - 1
-      if (count > 0) ofTenants.set(tenantId, count)
-      else ofTenants.delete(tenantId)
+      const count = byTenant.get(tenantId)! - 1
+      if (count > 0) byTenant.set(tenantId, count)
+      else byTenant.delete(tenantId)
       size--
     },
   }

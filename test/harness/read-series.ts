@@ -20,7 +20,7 @@ export interface ReadRequest {
 }
 
 export const oneAtATime = () =>
-  createConcurrencyLimit({ perTenant: 1, inAll: 1, waitingPerTenant: Infinity, waitMs: Infinity })
+  createConcurrencyLimit({ perTenant: 1, total: 1, waitingPerTenant: Infinity, waitMs: Infinity })
 
 type OfEndpoint = Record<string, [number, Value][]>
 

@@ -6,7 +6,7 @@ import { createLog } from '../log.ts'
 import { createMetrics } from '../metrics.ts'
 import { createHttpServer } from './server.ts'
 
-test('the request rate of an address counts all addresses of an IPv6 /64 as one, and IPv4 addresses singly', async () => {
+test('the request rate per address counts an IPv6 /64 as one address, and IPv4 addresses individually', async () => {
   const log = await createLog({ level: 'silent', format: 'json' })
   const metrics = createMetrics()
   const { app } = createHttpServer({
@@ -15,7 +15,7 @@ test('the request rate of an address counts all addresses of an IPv6 /64 as one,
     metrics,
     authenticate: async () => undefined,
     openDoor: () => undefined,
-    // One request at once, and another one after two seconds.
+    // A burst of one request, then one every two seconds.
     rateLimit: { perCredential: 0, perAddress: 0.5 },
     trustProxy: noProxy,
     connections: {

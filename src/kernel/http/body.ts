@@ -1,11 +1,11 @@
-/** Reads JSON bodies: valid UTF-8, bounded depth and cost, and nothing that PostgreSQL or a prototype could stumble over. */
+/** Parses JSON bodies: requires UTF-8, limits depth and cost, and rejects what PostgreSQL cannot store and `__proto__`. */
 import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance } from 'fastify'
 import { InvalidRequest, invalidField } from '../errors.ts'
-import { costMax, cutNumbersMax, flawsOf, hasMoreNames, nameAt, structureOf, weights } from './json-scan.ts'
+import { costMax, flawsOf, hasMoreNames, nameAt, structureOf, unstorableNumbersMax, weights } from './json-scan.ts'
 
 export const bodyLimitBytes = 1024 * 1024
-/** Of bodies with named fields; `anyJson` may be as large as a body can be. A route declares another in `bodyBytesMax`. */
+/** Limit for bodies with declared fields; `anyJson` bodies may use `bodyLimitBytes`. Routes override it with `bodyBytesMax`. */
 const namedFieldsBytes = 256 * 1024
 
 export const bodyLimitOf = ({
@@ -18,31 +18,31 @@ export const bodyLimitOf = ({
 
 export const depthLimit = 64
 
-/** Large enough that a double may not hold it. */
+/** Matches an exponent that may exceed the range of doubles. */
 const longExponent = /[0-9][eE]\+?[0-9]{3}/
-/** A name `__proto__`, with escapes or without. */
+/** Matches the name `__proto__`, also if it contains escapes. */
 const protoName =
   /"(?:_|\\u005[fF]){2}(?:p|\\u0070)(?:r|\\u0072)(?:o|\\u006[fF])(?:t|\\u0074)(?:o|\\u006[fF])(?:_|\\u005[fF]){2}"[ \t\r\n]*:/
 
 const badText = 'expected text without NUL and lone surrogates'
-const isBad = (text: string) => !text.isWellFormed() || text.includes('\0')
+const isUnstorable = (text: string) => !text.isWellFormed() || text.includes('\0')
 
-/** Where any JSON is the user's own, `__proto__` is a key like any other. `inside`: all but the names of the body itself. */
+/** Data that users define may contain the key `__proto__`. `inside`: everywhere except in the names of the body itself. */
 type PlainData = boolean | 'inside'
 
-interface Trouble {
-  /** From the inside out. */
+interface Flaw {
+  /** Innermost key first. */
   path: string[]
   problem: string
 }
 
-/** The first text that cannot be kept as it is, or the first `__proto__` that is not the user's own. */
-function findTrouble(value: unknown, plainData: PlainData, isWhole = true): Trouble | undefined {
-  if (typeof value === 'string') return isBad(value) ? { path: [], problem: badText } : undefined
+/** Finds the first text that cannot be stored, or the first `__proto__` that is not allowed. */
+function findFlaw(value: unknown, plainData: PlainData, isWhole = true): Flaw | undefined {
+  if (typeof value === 'string') return isUnstorable(value) ? { path: [], problem: badText } : undefined
   if (typeof value !== 'object' || value === null) return undefined
   if (Array.isArray(value)) {
     for (let index = 0; index < value.length; index++) {
-      const found = findTrouble(value[index], plainData, false)
+      const found = findFlaw(value[index], plainData, false)
       if (found) return below(String(index), found)
     }
     return undefined
@@ -50,18 +50,18 @@ function findTrouble(value: unknown, plainData: PlainData, isWhole = true): Trou
   const isProtoAllowed = plainData === 'inside' ? !isWhole : plainData
   for (const key of Object.keys(value)) {
     if (key === '__proto__' && !isProtoAllowed) return { path: [key], problem: 'this name is not allowed' }
-    if (isBad(key)) return { path: [], problem: badText }
-    const found = findTrouble((value as Record<string, unknown>)[key], plainData, isWhole && key === '')
+    if (isUnstorable(key)) return { path: [], problem: badText }
+    const found = findFlaw((value as Record<string, unknown>)[key], plainData, isWhole && key === '')
     if (found) return below(key, found)
   }
   return undefined
 }
 
-const below = (key: string, { path, problem }: Trouble): Trouble => ({ path: [...path, key], problem })
+const below = (key: string, { path, problem }: Flaw): Flaw => ({ path: [...path, key], problem })
 
-const pathOf = ({ path }: Trouble) => path.reduceRight((outer, key) => (outer === '' ? key : `${outer}.${key}`), '')
+const pathOf = ({ path }: Flaw) => path.reduceRight((outer, key) => (outer === '' ? key : `${outer}.${key}`), '')
 
-/** The first of these numbers in the value. None may be there: where a name occurs twice, the parser keeps the last. */
+/** Returns the first of these numbers that the value contains. May find none: the parser keeps only the last of repeated names. */
 function findNumber(value: unknown, numbers: Set<number>): number | undefined {
   if (typeof value === 'number') return numbers.has(value) ? value : undefined
   if (typeof value !== 'object' || value === null) return undefined
@@ -74,9 +74,9 @@ function findNumber(value: unknown, numbers: Set<number>): number | undefined {
 
 interface Reading {
   plainData?: PlainData
-  /** What a message about the whole calls it. */
+  /** Name of the whole text in error messages. */
   part?: string
-  /** An integer that a double cannot hold becomes the nearest one that it can. */
+  /** Rounds an integer that a double cannot represent to the nearest one that it can. */
   nearest?: boolean
 }
 
@@ -89,7 +89,8 @@ export function parseJson(bytes: Buffer, { plainData = false, part = 'body', nea
   const mayHaveFlaws = hasLong || text.includes('\\u') || longExponent.test(text)
   const flaws = mayHaveFlaws ? flawsOf(bytes, nearest) : undefined
   const left = costMax - cost - (flaws?.longNumbers ?? 0) * weights.longNumber
-  if (left < 0 || (names * weights.newName > left && hasMoreNames(bytes, left / weights.newName))) throw tooMuch(part)
+  if (left < 0 || (names * weights.newName > left && hasMoreNames(bytes, left / weights.newName)))
+    throw tooExpensive(part)
 
   let value: unknown
   try {
@@ -97,31 +98,31 @@ export function parseJson(bytes: Buffer, { plainData = false, part = 'body', nea
   } catch (error) {
     throw InvalidRequest({ problem: `${part}: malformed JSON, ${(error as Error).message}` })
   }
-  if (flaws && flaws.cutNumbers.length > 0) refuseCutNumbers(value, bytes, flaws.cutNumbers, part)
-  // NUL and lone surrogates can only come by an escape: texts without one need no walk.
+  if (flaws && flaws.unstorableNumbers.length > 0) rejectUnstorableNumbers(value, bytes, flaws.unstorableNumbers, part)
+  // NUL and lone surrogates can only come from an escape, so texts without one need no search.
   if (flaws?.badEscape || (plainData !== true && protoName.test(text))) {
-    const trouble = findTrouble(value, plainData)
-    if (trouble) throw invalidField(pathOf(trouble) || part, trouble.problem)
+    const flaw = findFlaw(value, plainData)
+    if (flaw) throw invalidField(pathOf(flaw) || part, flaw.problem)
   }
   return value
 }
 
-const tooMuch = (part: string) =>
+const tooExpensive = (part: string) =>
   InvalidRequest({
     problem:
       `${part}: holds too many values; expected at most ${costMax}, where an array counts as ${weights.array}, a text as ` +
       `${weights.text}, an object as ${weights.object} and each new name as ${weights.newName}`,
   })
 
-function refuseCutNumbers(value: unknown, bytes: Buffer, cut: number[], part: string) {
+function rejectUnstorableNumbers(value: unknown, bytes: Buffer, positions: number[], part: string) {
   const sources: string[] = []
-  for (let i = 0; i < cut.length; i += 2) sources.push(bytes.toString('latin1', cut[i], cut[i + 1]))
+  for (let i = 0; i < positions.length; i += 2) sources.push(bytes.toString('latin1', positions[i], positions[i + 1]))
   const numbers = sources.map(Number)
   const found = findNumber(value, new Set(numbers))
-  if (found === undefined && sources.length < cutNumbersMax) return
+  if (found === undefined && sources.length < unstorableNumbersMax) return
   const first = Math.max(0, numbers.indexOf(found!))
   throw invalidField(
-    nameAt(bytes, cut[2 * first]!) || part,
+    nameAt(bytes, positions[2 * first]!) || part,
     `${sources[first]!.slice(0, 40)} is not a number that can be kept exactly`,
   )
 }

@@ -35,7 +35,7 @@ async function aServer({ max = 100, perAddress = 100, graceMs = 0, isProxy = noP
     share,
     events,
     waiting,
-    /** A connection that has sent this, and what it has read. */
+    /** Opens a connection, sends the text and collects what it receives. */
     async client(text = '', localAddress = '127.0.0.1') {
       const socket = connect({ port, host: '127.0.0.1', localAddress })
       const read: string[] = []
@@ -51,7 +51,7 @@ async function aServer({ max = 100, perAddress = 100, graceMs = 0, isProxy = noP
 
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`
 
-test('from one address the oldest idle connection makes room, busy ones do not, and the newcomer is refused when all are busy', async () => {
+test('at the limit of an address its oldest idle connection is closed, and a new one is refused if all are busy', async () => {
   const { client, share, events, waiting } = await aServer({ perAddress: 3 })
   const busy = await client(get('/slow'))
   const [silent, used] = [await client(), await client(get('/'))]
@@ -70,7 +70,7 @@ test('from one address the oldest idle connection makes room, busy ones do not, 
   assert.equal(share.open, 4)
 })
 
-test('a new connection gets time for its first request: the next one is refused instead', async () => {
+test('a new connection has time for its first request: the next one is refused instead', async () => {
   const { client, events } = await aServer({ perAddress: 1, graceMs: 60_000 })
   const first = await client()
   const second = await client()
@@ -80,7 +80,7 @@ test('a new connection gets time for its first request: the next one is refused 
   assert.deepEqual(events, ['refused address 127.0.0.1'])
 })
 
-test('in total as many connections are open as the share has, whoever they are from', async () => {
+test('the total number of connections is limited, whatever their addresses', async () => {
   const { client, events, share } = await aServer({ max: 2 })
   const [first] = [await client(), await client('', '127.0.0.2')]
   const third = await client(get('/'), '127.0.0.3')
@@ -90,7 +90,7 @@ test('in total as many connections are open as the share has, whoever they are f
   assert.equal(share.open, 2)
 })
 
-test('new connections of a few addresses keep nobody else out: the address with the most of them loses one', async () => {
+test('new connections of a few addresses do not exclude others: the address with the most loses one', async () => {
   const { client, events, share } = await aServer({ max: 6, perAddress: 3, graceMs: 60_000 })
   const attackers = []
   for (const address of ['127.0.0.1', '127.0.0.2'])
@@ -103,14 +103,14 @@ test('new connections of a few addresses keep nobody else out: the address with 
   assert.equal(attackers.filter(({ isOpen }) => isOpen()).length, 4)
   assert.ok(neighbour.isOpen())
   assert.deepEqual(events, ['evicted total 127.0.0.3', 'evicted total 127.0.0.4'])
-  // One more of an attacker's own would only take the place of another one that is as new.
+  // A further connection of the attacker would only replace another one that is equally new.
   const fifth = await client(get('/'), '127.0.0.1')
   await eventually(() => assert.ok(!fifth.isOpen()))
   assert.deepEqual(events.slice(2), ['refused total 127.0.0.1'])
   assert.equal(share.open, 6)
 })
 
-test('busy connections are never closed for others, even where one address has them all', async () => {
+test('busy connections are never closed in favour of others, even if one address has all of them', async () => {
   const { client, events, waiting } = await aServer({ max: 2 })
   const busy = [await client(get('/slow')), await client(get('/slow'))]
   await eventually(() => assert.equal(waiting.length, 2))
@@ -121,7 +121,7 @@ test('busy connections are never closed for others, even where one address has t
   for (const { read } of busy) await eventually(() => assert.match(read(), /done$/))
 })
 
-test('a proxy of ours has no limit of its own', async () => {
+test('a trusted proxy has no limit per address', async () => {
   const isProxy: IsProxy = (address) => address === '127.0.0.1'
   const { client, share, events } = await aServer({ perAddress: 1, isProxy })
   for (let i = 0; i < 5; i++) await client()
@@ -129,7 +129,7 @@ test('a proxy of ours has no limit of its own', async () => {
   assert.deepEqual(events, [])
 })
 
-test('what was closed, or became another protocol, counts no longer', async () => {
+test('connections that were closed or changed their protocol no longer count', async () => {
   const { client, share } = await aServer({ perAddress: 2 })
   const upgraded = await client('GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n')
   await eventually(() => assert.match(upgraded.read(), /^HTTP\/1.1 101/))

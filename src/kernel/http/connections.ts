@@ -1,6 +1,6 @@
 /**
- * Limits open HTTP connections, in total and per address. At a limit the oldest connection that waits for a request is closed,
- * so that new clients get in; when all are busy, the new connection is refused with 503.
+ * Limits open HTTP connections, in total and per address. At a limit, the oldest connection without a running request is closed in
+ * favour of the new one. If all are busy, the new connection is refused with 503.
  */
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
@@ -9,7 +9,7 @@ import { type IsProxy, networkOf, plainAddress } from '../client-address.ts'
 import { monotonicMs } from '../clock.ts'
 import type { ConnectionShare } from '../file-descriptors.ts'
 
-/** Connections that are examined to find one that may be closed. */
+/** How many connections are examined to find one that may be closed. */
 const examinedMax = 64
 
 type Reason = 'total' | 'address'
@@ -38,19 +38,19 @@ export const leaveHttp = (socket: Duplex) => leaving.get(socket)?.()
 
 export interface HttpConnections {
   share: Pick<ConnectionShare, 'max' | 'open' | 'refused' | 'evicted'>
-  /** From one IPv4 address or IPv6 /64. Our own proxies carry the requests of many clients and have no such limit. */
+  /** Limit for one IPv4 address or IPv6 /64. Trusted proxies carry the requests of many clients and have no such limit. */
   perAddress: number
-  /** A new connection has this long for its first request before it may be closed for another one. */
+  /** Time for the first request of a new connection, before it may be closed in favour of another one. */
   graceMs?: number
 }
 
 interface Connection {
   socket: Socket
-  /** Monotonic milliseconds: when it was accepted. */
+  /** When it was accepted, in monotonic milliseconds. */
   since: number
 }
 
-/** One limit for all servers that are passed to the returned function. */
+/** One limit for all servers passed to the returned function. */
 export function createConnectionLimit({ share, perAddress, graceMs = 2000 }: HttpConnections, isProxy: IsProxy) {
   const all = new Set<Connection>()
   const networks = new Map<string, Set<Connection>>()
@@ -71,11 +71,11 @@ export function createConnectionLimit({ share, perAddress, graceMs = 2000 }: Htt
     return false
   }
 
-  /** Whoever has the most connections loses one, however new, to a client with fewer. */
-  function evictFromGreatest(than: number, address: string): boolean {
-    let greatest: Set<Connection> | undefined
-    for (const network of networks.values()) if (network.size > (greatest?.size ?? than)) greatest = network
-    return greatest !== undefined && evictOne(greatest, Number.POSITIVE_INFINITY, 'total', address)
+  /** The network with the most connections loses one, however new, to a network with fewer. */
+  function evictFromLargest(than: number, address: string): boolean {
+    let largest: Set<Connection> | undefined
+    for (const network of networks.values()) if (network.size > (largest?.size ?? than)) largest = network
+    return largest !== undefined && evictOne(largest, Number.POSITIVE_INFINITY, 'total', address)
   }
 
   function reasonToRefuse(ofNetwork: Set<Connection>, address: string): Reason | undefined {
@@ -83,7 +83,7 @@ export function createConnectionLimit({ share, perAddress, graceMs = 2000 }: Htt
     if (ofNetwork.size >= perAddress && !isProxy(address, 0) && !evictOne(ofNetwork, before, 'address', address))
       return 'address'
     if (all.size < share.max || evictOne(all, before, 'total', address)) return undefined
-    return evictFromGreatest(ofNetwork.size + 1, address) ? undefined : 'total'
+    return evictFromLargest(ofNetwork.size + 1, address) ? undefined : 'total'
   }
 
   function accept(socket: Socket) {
@@ -93,7 +93,7 @@ export function createConnectionLimit({ share, perAddress, graceMs = 2000 }: Htt
     if (reason) {
       share.refused(reason, address)
       socket.write(refusals[reason])
-      // Without waiting for the client, so that the descriptor is free at once.
+      // Does not wait for the client, so that the descriptor is free immediately.
       socket.destroy()
       return
     }
@@ -117,5 +117,5 @@ export function createConnectionLimit({ share, perAddress, graceMs = 2000 }: Htt
   return (server: Server) => void server.on('connection', accept)
 }
 
-/** Node.js has assigned a response to the connection: a request is being answered, or its body is being read. */
+/** Node.js has assigned a response to the connection: a request is being processed, or its body is being read. */
 const isBusy = (socket: Socket) => (socket as { _httpMessage?: unknown })._httpMessage != null

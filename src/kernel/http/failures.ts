@@ -1,4 +1,4 @@
-/** Answers requests that fail, in the error format of their root. */
+/** Responds to requests that failed, in the error format of their root. */
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { isConnectionTrouble, isExhausted, isStatementTimeout } from '../db.ts'
 import {
@@ -16,6 +16,7 @@ import {
 import { type Face, messageFace } from '../faces.ts'
 import type { Log } from '../log.ts'
 import { bodyLimitBytes } from './body.ts'
+import { requestFailed } from './log-messages.ts'
 
 export const partLengthMax = 2048
 
@@ -25,13 +26,12 @@ export const tooMany = (seconds: number) =>
 export const noSuchRoute = ({ method, url }: FastifyRequest) => NoSuchRoute({ method, path: url.split('?')[0]! })
 
 export function answerError(log: Log, error: unknown, request: FastifyRequest, reply: FastifyReply, face: Face) {
-  const known = understand(error, request)
-  if (known.status >= 500)
-    log.error(
-      { err: error, correlationId: request.id, method: request.method, path: request.url.split('?')[0] },
-      'request failed',
-    )
-  fail(known, face, reply)
+  const failure = toPlatformError(error, request)
+  if (failure.status >= 500) {
+    const { id: correlationId, method, url } = request
+    requestFailed(log, { err: error, correlationId, method, path: url.split('?')[0] })
+  }
+  fail(failure, face, reply)
 }
 
 export function fail(error: PlatformError, face: Face, reply: FastifyReply) {
@@ -43,8 +43,8 @@ export function fail(error: PlatformError, face: Face, reply: FastifyReply) {
     .send(JSON.stringify(face.body(error)))
 }
 
-/** Everything that can be thrown becomes one of the catalogue's errors. */
-function understand(error: unknown, request: FastifyRequest): PlatformError {
+/** Maps any thrown error to a PlatformError. */
+function toPlatformError(error: unknown, request: FastifyRequest): PlatformError {
   if (error instanceof PlatformError) return error
   if (isStatementTimeout(error)) return Overdue({}, { headers: { 'retry-after': '2' } })
   if (isConnectionTrouble(error)) return Unavailable({}, { headers: { 'retry-after': '2' } })
@@ -65,7 +65,7 @@ function understand(error: unknown, request: FastifyRequest): PlatformError {
 
 /** The error formats of the roots, for requests that fail before a route is found. */
 export function createFormatsByRoot() {
-  /** Null where the APIs of a root do not agree. */
+  /** Null if the APIs of a root have different formats. */
   const formats = new Map<string, Face | null>()
   return {
     add(root: string, format: Face) {

@@ -1,9 +1,9 @@
-/** Decides whether a double represents a number of a JSON text exactly. The text must be valid JSON. */
+/** Decides whether a number of a JSON text can be stored as a double. The text must be valid JSON. */
 
-export type Verdict = 'kept' | 'cut' | 'unclear'
+export type Verdict = 'storable' | 'unstorable' | 'unclear'
 
-/** Numbers with fewer characters and without an exponent are always kept. */
-export const shortestCut = 16
+/** Numbers with fewer characters and without an exponent can always be stored. */
+export const shortestUnstorable = 16
 
 const dot = 0x2e
 const zero = 0x30
@@ -18,9 +18,9 @@ export function judgeNumber(
   const first = bytes[start] === 0x2d ? start + 1 : start
   const digits = end - first
   if (!isInteger) return judgeMagnitude(bytes, first, end, exponentAt)
-  if (digits > 309) return 'cut'
+  if (digits > 309) return 'unstorable'
   if (digits === 309) return 'unclear'
-  if (nearest || digits < shortestCut) return 'kept'
+  if (nearest || digits < shortestUnstorable) return 'storable'
   if (digits > 18) return 'unclear'
   let high = 0
   let low = 0
@@ -29,7 +29,7 @@ export function judgeNumber(
   for (let i = middle; i < end; i++) low = low * 10 + bytes[i]! - zero
   // Exact up to 18 digits. The difference of two close doubles is exact too, so only the sum is rounded.
   high *= 1e9
-  return high + low - high === low ? 'kept' : 'unclear'
+  return high + low - high === low ? 'storable' : 'unclear'
 }
 
 /** Judges a decimal number, which may be rounded but not exceed the range of doubles. */
@@ -43,11 +43,11 @@ function judgeMagnitude(bytes: Uint8Array, first: number, end: number, exponentA
     else if (leading < 0 && byte !== zero) leading = i
     if (leading >= 0 && point < mantissaEnd) break
   }
-  if (leading < 0) return 'kept'
+  if (leading < 0) return 'storable'
   // The power of ten of the leading digit.
   const power = (leading < point ? point - leading - 1 : point - leading) + exponentOf(bytes, exponentAt, end)
-  if (power > 308) return 'cut'
-  return power < 308 ? 'kept' : 'unclear'
+  if (power > 308) return 'unstorable'
+  return power < 308 ? 'storable' : 'unclear'
 }
 
 function exponentOf(bytes: Uint8Array, exponentAt: number, end: number): number {
@@ -61,7 +61,10 @@ function exponentOf(bytes: Uint8Array, exponentAt: number, end: number): number 
 }
 
 /** Decides the unclear cases by parsing the number; takes half a microsecond. */
-export function isCut(source: string, { isInteger, nearest }: { isInteger: boolean; nearest: boolean }): boolean {
+export function isUnstorableNumber(
+  source: string,
+  { isInteger, nearest }: { isInteger: boolean; nearest: boolean },
+): boolean {
   const value = Number(source)
   if (!Number.isFinite(value)) return true
   // A double may print as the same digits without being the same integer: 37866065945450410.

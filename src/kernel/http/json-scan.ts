@@ -1,12 +1,12 @@
 /**
- * Passes over the bytes of a JSON text before it is parsed, each a few milliseconds for a mebibyte, whatever it holds. Of texts
- * that are no JSON the results have no meaning: the parser refuses them afterwards.
+ * Scans the bytes of a JSON text before it is parsed. Each scan takes a few milliseconds for a mebibyte, whatever its content.
+ * For texts that are not JSON the results have no meaning: the parser rejects them afterwards.
  */
-import { isCut, judgeNumber, shortestCut } from './json-number.ts'
+import { isUnstorableNumber, judgeNumber, shortestUnstorable } from './json-number.ts'
 
 /**
- * What JSON costs to parse, check and write again, in units of about 70 ns. A number, `true`, `false`, `null` and a name count
- * as 1. V8 takes 1 µs for an object whose name it has not seen yet, and 0.1 µs for as many bytes of numbers.
+ * Cost to parse, check and serialise JSON, in units of about 70 ns. A number, `true`, `false`, `null` and a name cost 1. V8
+ * needs 1 µs for an object with a name that it has not seen before, and 0.1 µs for a number of as many bytes.
  */
 export const weights = { text: 5, array: 4, object: 7, newName: 16, longNumber: 20 }
 export const costMax = 400_000
@@ -18,11 +18,11 @@ const minus = 0x2d
 
 export interface Structure {
   tooDeep: boolean
-  /** Without new names and long numbers. */
+  /** Without the costs of new names and long numbers. */
   cost: number
-  /** Names of members, each time that one occurs. */
+  /** Number of member names, including repetitions. */
   names: number
-  /** Between two commas or brackets stands something long enough for a number that cannot be kept. */
+  /** Something between two commas or brackets is long enough to be a number that cannot be stored. */
   hasLong: boolean
 }
 
@@ -53,10 +53,10 @@ export function structureOf(bytes: Uint8Array, depthMax: number): Structure {
       if (++depth > depthMax) return { tooDeep: true, cost: 0, names, hasLong }
     } else if (byte === 0x7d || byte === 0x5d) depth--
     else continue
-    if (i - last > shortestCut) hasLong = true
+    if (i - last > shortestUnstorable) hasLong = true
     last = i
   }
-  if (length - last > shortestCut) hasLong = true
+  if (length - last > shortestUnstorable) hasLong = true
   texts = Math.max(0, texts - names)
   const plain = Math.max(0, commas + 1 - texts)
   const cost = plain + names + texts * weights.text + arrays * weights.array + objects * weights.object
@@ -64,28 +64,28 @@ export function structureOf(bytes: Uint8Array, depthMax: number): Structure {
 }
 
 export interface Flaws {
-  /** An escape stands for NUL or for half a surrogate pair. */
+  /** An escape represents NUL or a lone surrogate. */
   badEscape: boolean
-  /** Start and end of the first numbers that cannot be kept, in the order of the text. */
-  cutNumbers: number[]
+  /** Start and end of the first numbers that cannot be stored, in the order of the text. */
+  unstorableNumbers: number[]
   /** Numbers that took long to check. */
   longNumbers: number
 }
 
-/** Of more than these, nobody needs to know each. */
-export const cutNumbersMax = 1000
+/** The scan stops after this many. */
+export const unstorableNumbersMax = 1000
 const longNumbersMax = costMax / weights.longNumber
 
-/** Worth a look only where a number is long, or an escape occurs. */
+/** Needed only if a number is long or an escape occurs. */
 export function flawsOf(bytes: Uint8Array, nearest: boolean): Flaws {
-  const flaws: Flaws = { badEscape: false, cutNumbers: [], longNumbers: 0 }
+  const flaws: Flaws = { badEscape: false, unstorableNumbers: [], longNumbers: 0 }
   const { length } = bytes
   for (let i = 0; i < length; i++) {
     const byte = bytes[i]!
     if (byte === quote) i = endOfText(bytes, i, flaws)
     else if (byte === minus || isDigit(byte)) {
       i = checkNumber(bytes, i, nearest, flaws) - 1
-      if (flaws.cutNumbers.length >= 2 * cutNumbersMax || flaws.longNumbers > longNumbersMax) break
+      if (flaws.unstorableNumbers.length >= 2 * unstorableNumbersMax || flaws.longNumbers > longNumbersMax) break
     }
   }
   return flaws
@@ -100,7 +100,7 @@ function endOfText(bytes: Uint8Array, start: number, flaws: Flaws): number {
     const unit = hexAt(bytes, i + 1)
     if (unit === 0) flaws.badEscape = true
     if (unit < 0xd800 || unit >= 0xe000) continue
-    // The other half has to follow as an escape too: it cannot be written in UTF-8.
+    // The low surrogate must follow as an escape too: UTF-8 cannot encode it.
     const low = bytes[i + 5] === backslash && bytes[i + 6] === letterU ? hexAt(bytes, i + 7) : -1
     if (unit < 0xdc00 && low >= 0xdc00 && low < 0xe000) i += 6
     else flaws.badEscape = true
@@ -108,7 +108,7 @@ function endOfText(bytes: Uint8Array, start: number, flaws: Flaws): number {
   return i
 }
 
-/** The value of four hexadecimal digits; -1 where there are none. */
+/** Value of four hexadecimal digits; -1 if there are none. */
 function hexAt(bytes: Uint8Array, at: number): number {
   let value = 0
   for (let i = at; i < at + 4; i++) {
@@ -122,7 +122,7 @@ function hexAt(bytes: Uint8Array, at: number): number {
   return value
 }
 
-/** Where the number ends. */
+/** Checks the number at `start` and returns where it ends. */
 function checkNumber(bytes: Uint8Array, start: number, nearest: boolean, flaws: Flaws): number {
   let exponentAt = 0
   let hasPoint = false
@@ -134,15 +134,15 @@ function checkNumber(bytes: Uint8Array, start: number, nearest: boolean, flaws: 
     else if (byte === 0x2e) hasPoint = true
     else if (byte !== 0x2b && byte !== minus) break
   }
-  // An exponent of two digits leads nowhere.
-  if (i - start < shortestCut && (exponentAt === 0 || i - exponentAt <= 3)) return i
+  // A number with at most 15 digits and an exponent of at most two digits is in range.
+  if (i - start < shortestUnstorable && (exponentAt === 0 || i - exponentAt <= 3)) return i
   const kind = { exponentAt, isInteger: !hasPoint && exponentAt === 0, nearest }
   let verdict = judgeNumber(bytes, start, i, kind)
   if (verdict === 'unclear') {
     flaws.longNumbers++
-    verdict = isCut(Buffer.prototype.latin1Slice.call(bytes, start, i), kind) ? 'cut' : 'kept'
+    verdict = isUnstorableNumber(Buffer.prototype.latin1Slice.call(bytes, start, i), kind) ? 'unstorable' : 'storable'
   }
-  if (verdict === 'cut') flaws.cutNumbers.push(start, i)
+  if (verdict === 'unstorable') flaws.unstorableNumbers.push(start, i)
   return i
 }
 
@@ -165,7 +165,7 @@ export function hasMoreNames(bytes: Uint8Array, max: number): boolean {
     while (isSpace(bytes[next])) next++
     if (bytes[next] !== 0x3a) continue
     i = next
-    // Zero marks a free slot.
+    // Zero marks an empty slot.
     hash ||= 1
     let slot = hash & (size - 1)
     while (seen[slot] !== 0 && seen[slot] !== hash) slot = (slot + 1) & (size - 1)
@@ -178,13 +178,13 @@ export function hasMoreNames(bytes: Uint8Array, max: number): boolean {
 
 const isSpace = (byte: number | undefined) => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09
 
-/** Random, so that nobody can prepare names that count as one. */
+/** Random, so that a client cannot prepare names with equal hashes. */
 const seed = (Math.random() * 2 ** 32) | 0
 const factor = 0x5bd1e995
 
-/** The name or index under which the value at this byte stands; empty for the whole text. */
+/** Returns the name or index of the value at this byte; empty for the whole text. */
 export function nameAt(bytes: Uint8Array, offset: number): string {
-  /** For each open array its next index, for each open object -1. */
+  /** The next index of each open array; -1 for each open object. */
   const open: number[] = []
   let nameStart = 0
   let nameEnd = 0

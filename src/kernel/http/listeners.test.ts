@@ -63,7 +63,7 @@ async function anApp({ max = 100, perAddress = 100, graceMs = 0, headersTimeout 
 
 const request = (first: string, ...headers: string[]) => [first, 'Host: x', ...headers, '', ''].join('\r\n')
 
-test('localhost is served at 127.0.0.1 and ::1, which share the limits', options, async () => {
+test('localhost listens on 127.0.0.1 and ::1, which share the limits', options, async () => {
   const { client, share, events } = await anApp({ max: 2, perAddress: 1 })
   for (const host of both) {
     const { read } = await client(host, request('GET / HTTP/1.1'))
@@ -79,7 +79,7 @@ test('localhost is served at 127.0.0.1 and ::1, which share the limits', options
 })
 
 for (const host of both)
-  test(`at ${host} silence ends, and so do headers that come too slowly`, options, async () => {
+  test(`at ${host} a connection without a request or with slow headers is closed`, options, async () => {
     const { client, share } = await anApp({ headersTimeout: 300 })
     const silent = await client(host)
     const slow = await client(host, 'GET / HTTP/1.1\r\nHost:')
@@ -97,14 +97,14 @@ for (const host of both)
       const upgraded = await client(host, request('GET /there HTTP/1.1', 'Connection: Upgrade', 'Upgrade: x'))
       await eventually(() => assert.match(upgraded.read(), /^HTTP\/1\.1 101 .*\/there$/s))
       const malformed = await client(host, 'nonsense\r\n\r\n')
-      // The wording is Fastify's: Node.js itself answers without a body.
+      // The text is Fastify's: Node.js itself responds without a body.
       await eventually(() => assert.match(malformed.read(), /^HTTP\/1\.1 400 .*"message":"Client Error"/s))
       const refused = await client(host, request('PUT / HTTP/1.1', 'Expect: 100-continue', 'Content-Length: 5'))
       await eventually(() => assert.match(refused.read(), /^HTTP\/1\.1 404 /))
     },
   )
 
-test('both are closed with the application, together with connections that wait for a request', options, async () => {
+test('both servers and their idle connections are closed with the application', options, async () => {
   const { client, listeners, app, port } = await anApp()
   const clients = await Promise.all(both.map((host) => client(host, request('GET / HTTP/1.1'))))
   for (const { read } of clients) await eventually(() => assert.match(read(), /done$/))
@@ -118,7 +118,7 @@ test('both are closed with the application, together with connections that wait 
   }
 })
 
-test('another program at one of the two addresses leaves the other one', options, async () => {
+test('if another program uses one of the two addresses, the other one works', options, async () => {
   const other = createServer((socket) => socket.end('another program'))
   afterAllTests(() => void other.close())
   const { address: first } = await lookup('localhost')

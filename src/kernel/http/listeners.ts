@@ -1,6 +1,6 @@
 /**
- * The HTTP servers of one application: one for each address that the host name stands for. All of them share the limit of
- * connections and have the same timeouts and event handlers.
+ * The HTTP servers of one application, one for each address of the host name. They share the limit of connections and have the
+ * same timeouts and event handlers.
  */
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -8,11 +8,12 @@ import type { FastifyInstance } from 'fastify'
 import type { IsProxy } from '../client-address.ts'
 import type { Log } from '../log.ts'
 import { createConnectionLimit, type HttpConnections } from './connections.ts'
+import { secondAddressFailed } from './log-messages.ts'
 import { deferContinue } from './streaming.ts'
 
-/** Time for the headers of a request, and for the first request of a connection; Node.js gives a minute. */
+/** Time for the headers of a request, and for the first request of a connection. The default of Node.js is one minute. */
 const headersMs = 15_000
-/** Longer than balancers keep an idle connection (60 s): they would send a request into one that is being closed. */
+/** Longer than load balancers keep idle connections (60 s): otherwise they could send a request while the connection is closed. */
 const keepAliveTimeout = 72_000
 
 const loopback = ['127.0.0.1', '::1']
@@ -20,11 +21,11 @@ const loopback = ['127.0.0.1', '::1']
 export interface Listeners {
   /** For Fastify, which calls it once. */
   serverFactory(handler: RequestListener): Server
-  /** `localhost` is listened on at 127.0.0.1 and ::1, as far as the machine has them. */
+  /** `localhost` listens on 127.0.0.1 and ::1 if the machine has them. */
   listen(app: FastifyInstance, at: { host: string; port: number }): Promise<void>
   closeIdle(): void
   closeAll(): void
-  /** Closes the servers that Fastify does not know of; resolves when their last connection has ended. */
+  /** Closes the servers that Fastify does not know. Resolves when their last connection has ended. */
   close(): Promise<void>
 }
 
@@ -32,7 +33,7 @@ export function createListeners(deps: {
   connections: HttpConnections
   isProxy: IsProxy
   log: Log
-  /** A server could not accept a connection; it goes on. */
+  /** Called when a server could not accept a connection; the server continues. */
   acceptFailed(error: Error): void
   headersTimeout?: number
 }): Listeners {
@@ -50,10 +51,10 @@ export function createListeners(deps: {
     return server
   }
 
-  /** Fastify and the gateway have their handlers at the first server. */
+  /** Fastify and the gateway register their handlers only at the first server. */
   function newFurtherServer(first: Server) {
     const server = newServer()
-    // With a listener for `upgrade` that does nothing, the request would get no answer.
+    // A listener for `upgrade` that does nothing would leave the request without a response.
     for (const event of ['upgrade', 'clientError'])
       if (first.listenerCount(event) > 0) server.on(event, (...given) => first.emit(event, ...given))
     return server
@@ -67,10 +68,7 @@ export function createListeners(deps: {
       const { code } = error as NodeJS.ErrnoException
       // The machine does not have this address.
       if (code === 'EADDRNOTAVAIL' || code === 'EAFNOSUPPORT') return
-      deps.log.warn(
-        { err: error, address, port },
-        'localhost has an address that cannot be listened on; it is left out',
-      )
+      secondAddressFailed(deps.log, { err: error, address, port })
       return
     }
     server.on('error', deps.acceptFailed)

@@ -10,7 +10,7 @@ import { CallerGone, DeadlinePassed, type PlatformError, ProcessStopping } from 
 import { JsonObject } from '../schema.ts'
 import type { Http } from './routes.ts'
 
-/** A server with operations that wait until their signal aborts, and then answer with the reason or throw it. */
+/** Starts a server with operations that wait until their signal aborts, and then return the reason or throw it. */
 async function aServer() {
   const signals: AbortSignal[] = []
   const response = { 200: JsonObject({ title: 'Anything' }) }
@@ -54,7 +54,7 @@ async function aServer() {
   return { house, signals, port, get: (path: string) => fetch(`http://127.0.0.1:${port}/api${path}`) }
 }
 
-test('the signal of a request aborts when its connection closes before the answer, and not after it', async () => {
+test('the signal of a request aborts when its connection closes before the response, and not after it', async () => {
   const { house, signals, port, get } = await aServer()
   assert.deepEqual(await (await get('/quick')).json(), { same: true })
   const socket = connect(port, '127.0.0.1')
@@ -67,7 +67,7 @@ test('the signal of a request aborts when its connection closes before the answe
   assert.equal(signals[0]!.aborted, false, 'an answered request does not abort any more')
 })
 
-test('it aborts at the deadline of the operation and when the server closes; both callers are answered', async () => {
+test('it aborts at the deadline of the operation and when the server closes; both requests get a response', async () => {
   const { house, signals, get } = await aServer()
   assert.deepEqual(await (await get('/deadline')).json(), { reason: 'deadline_passed' })
   assert.ok(DeadlinePassed.is(signals[0]!.reason))
@@ -89,7 +89,7 @@ test('it aborts when the process stops, while the server is still open, and is a
   assert.ok(house.kit.system('default').signal.aborted)
 })
 
-test('an operation that throws the reason answers 504 at the deadline and 503 at a stop', async () => {
+test('an operation that throws the reason responds with 504 at the deadline and 503 at a stop', async () => {
   const { house, signals, get } = await aServer()
   assert.equal((await get('/throw-deadline')).status, 504)
   const waiting = get('/throw')

@@ -1,9 +1,9 @@
-/** `ctx.signal` of requests: made when it is first used, since most requests never use it. */
+/** `ctx.signal` of requests, created on first use because most requests never use it. */
 import type { ServerResponse } from 'node:http'
 import { CallerGone, DeadlinePassed, ProcessStopping } from '../errors.ts'
 
 export interface RequestSignals {
-  /** Aborts when the connection closes before the answer is sent, the deadline passes or the process stops. */
+  /** Aborts when the connection closes before the response is sent, the deadline passes or the process stops. */
   of(response: ServerResponse, deadlineSeconds?: number): AbortSignal
   stop(): void
 }

@@ -23,7 +23,7 @@ export interface Access {
   bodyOptional?: boolean
   /** The body has any type and size and is passed to the handler unread; its shape is `Bytes`. */
   streamBody?: boolean
-  /** `ctx.signal` aborts after this time: for operations that wait. */
+  /** `ctx.signal` aborts after this time; for operations that wait. */
   deadlineSeconds?: number
   /** With scope `none`: the header whose key the service checks itself; shown in the API reference. */
   keyHeader?: string

@@ -26,13 +26,13 @@ export interface HttpOptions {
   log: Log
   metrics: Metrics
   authenticate: Authenticate
-  /** Whose identity a door uses when its authentication is switched off; undefined: it is on. */
+  /** Caller of requests without credentials if authentication of a door is off; undefined if it is on. */
   openDoor(door: string): Caller | undefined
   rateLimit: { perCredential: number; perAddress: number }
-  /** Scopes that an operation may ask for; absent: any. */
+  /** Scopes that an operation may require; absent: any. */
   scopes?: ReadonlyMap<string, unknown>
   trustProxy: IsProxy
-  /** Aborts when the process stops: `ctx.signal` of every request aborts with it. */
+  /** Aborts when the process stops; `ctx.signal` of every request aborts with it. */
   stopping?: AbortSignal
   connections: HttpConnections & { acceptFailed(error: Error): void }
 }
@@ -46,11 +46,11 @@ export interface HttpServer {
   close(): Promise<void>
 }
 
-/** How long requests in flight may go on while the door closes; within the ten seconds of a stop. */
+/** Time for running requests when the server closes; must fit into the ten seconds for stopping the process. */
 const inFlightMs = 5_000
 const correlationPattern = /^[\w.:~+/=-]{1,128}$/
 
-/** The parts of a running server. */
+/** State of a running server. */
 interface State {
   app: FastifyInstance
   operations: Operation[]
@@ -94,13 +94,13 @@ export function createHttpServer(options: HttpOptions): HttpServer {
       requestSignals.stop()
       for (const stream of state.streams) stream.end('stopping')
       const started = monotonicMs()
-      const sweep = setInterval(listeners.closeIdle, 50)
-      // Uploads and downloads can take hours; nothing of them was acknowledged.
-      const enough = setTimeout(listeners.closeAll, inFlightMs)
+      const closeIdle = setInterval(listeners.closeIdle, 50)
+      // Uploads and downloads can take hours. None of them has been acknowledged.
+      const closeAll = setTimeout(listeners.closeAll, inFlightMs)
       await Promise.all([app.close(), listeners.close()])
-      clearInterval(sweep)
-      clearTimeout(enough)
-      log.debug({ ms: monotonicMs() - started }, 'the HTTP door is closed')
+      clearInterval(closeIdle)
+      clearTimeout(closeAll)
+      log.debug({ ms: monotonicMs() - started }, 'HTTP server closed')
     },
   }
 }
@@ -109,9 +109,9 @@ export function createHttpServer(options: HttpOptions): HttpServer {
 function createRecord(options: HttpOptions, operations: Operation[]) {
   const checkName = createNameCheck()
   function checkScopes({ method, root, path, access }: Operation) {
-    const asked = [...scopesOf(access), ...(access.or ? [access.or.scope] : [])]
-    const unknown = options.scopes && asked.find((scope) => !options.scopes!.has(scope))
-    if (unknown) throw new Error(`${method} ${root}${path} asks for the scope ${unknown}, which no service declares`)
+    const required = [...scopesOf(access), ...(access.or ? [access.or.scope] : [])]
+    const unknown = options.scopes && required.find((scope) => !options.scopes!.has(scope))
+    if (unknown) throw new Error(`${method} ${root}${path} requires the scope ${unknown}, which no service declares`)
   }
   return (operation: Operation) => {
     checkName(operation)
@@ -126,9 +126,9 @@ type Formats = ReturnType<typeof createFormatsByRoot>
 function createApp(options: HttpOptions, listeners: Listeners, formats: Formats): FastifyInstance {
   const { log } = options
   const app = fastify({
-    // Fastify's own lines say again what the start says.
+    // The info messages of Fastify would repeat those of the start.
     loggerInstance: log.child({}, { level: log.isLevelEnabled('info') ? 'warn' : log.level }),
-    // A logger for each request costs 5 µs and is hardly ever used: whoever logs adds the correlation id.
+    // A logger per request costs 5 µs and is rarely used: log calls add the correlation id themselves.
     childLoggerFactory: (logger) => logger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'correlationId' }),
     frameworkErrors: (error, request, reply) =>
@@ -142,13 +142,13 @@ function createApp(options: HttpOptions, listeners: Listeners, formats: Formats)
       const given = request.headers['x-correlation-id'] ?? request.headers['x-request-id']
       return typeof given === 'string' && correlationPattern.test(given) ? given : newId()
     },
-    // A doubled slash occurs in requests of existing clients, a trailing one in the documents.
+    // Existing clients send doubled slashes, and the documents contain trailing ones.
     routerOptions: { maxParamLength: partLengthMax, ignoreDuplicateSlashes: true, ignoreTrailingSlash: true },
   }) as unknown as FastifyInstance
   readJsonBodies(app)
   compileLazily(app)
   app.decorateRequest('ctx')
-  // Not Fastify's `ip`: WebSockets need the same rule, and it takes any text of a header for an address.
+  // Not Fastify's `ip`: WebSockets need the same rule, and Fastify accepts any text of the header as an address.
   app.decorateRequest('address', {
     getter() {
       return clientAddress(this.raw, options.trustProxy)
@@ -173,7 +173,7 @@ function addHooks(state: State, { log, metrics, rateLimit }: HttpOptions) {
     ['method', 'route', 'status'],
     [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5],
   )
-  // Hooks with a callback: on the hottest path of all, four promises for each request can be measured.
+  // Hooks with callbacks: on this hot path, the cost of four promises per request is measurable.
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-correlation-id', request.id)
     if (!request.routeOptions.config.streamBody) {
@@ -183,26 +183,26 @@ function addHooks(state: State, { log, metrics, rateLimit }: HttpOptions) {
     const seconds = perAddress.take(networkOf(request.address))
     if (seconds > 0) done(tooMany(seconds))
     else if (request.url.includes('%00')) done(nulIn(request))
-    // Answered before the body is parsed: nobody has shown yet who calls.
+    // Before the body is parsed, because the caller is not authenticated yet.
     else if (request.is404) done(noSuchRoute(request))
     else done()
   })
-  // Here and not in onResponse: without such a hook Fastify need not watch the end of every response (10 µs each).
+  // Not in onResponse: without such a hook Fastify does not need to watch the end of every response (10 µs each).
   app.addHook('onSend', (request, reply, payload, done) => {
-    // Whoever is answered while the door closes must not come again on the same connection.
+    // Clients must not reuse the connection while the server closes.
     if (state.closing) reply.header('connection', 'close')
-    // Streams of events look after themselves.
+    // Event streams have their own limit.
     if (payload instanceof Readable && reply.getHeader('content-type') !== eventStreamType) limitReadTime(reply.raw)
     const { method, id: correlationId } = request
     const { statusCode: status, elapsedTime: ms } = reply
     duration.observe(ms / 1000, method, request.routeOptions.url ?? 'none', status)
     if (log.isLevelEnabled('debug'))
-      log.debug({ correlationId, method, path: request.url.split('?')[0], status, ms }, 'answered')
+      log.debug({ correlationId, method, path: request.url.split('?')[0], status, ms }, 'request completed')
     done(null, payload)
   })
 }
 
-/** Finds out who sends a request, and limits the rate of each caller. */
+/** Authenticates the callers of requests and limits their rates. */
 function createCallers(options: HttpOptions, requestSignals: RequestSignals) {
   const { log } = options
   const perCredential = limitOf(options.rateLimit.perCredential)
@@ -260,11 +260,11 @@ function mountDoor(app: FastifyInstance, door: HttpDoor, { options, formats, rec
       { prefix: root },
     )
   }
-  // A plugin of its own: its body parsers and error handler stay its own.
+  // A separate plugin, so that its body parsers and error handler do not affect others.
   if (door.raw) app.register(async (scope) => door.raw?.(scope, record))
 }
 
-/** NUL reaches a URL part only as `%00`, so only such requests are looked at. */
+/** A URL contains NUL only as `%00`, so only such requests are checked. */
 function nulIn(request: FastifyRequest): PlatformError | undefined {
   const parts = { ...(request.params as object), ...(request.query as object) }
   const [name] = Object.entries(parts).find(([, value]) => JSON.stringify(value).includes('\\u0000')) ?? []

@@ -24,9 +24,9 @@ const defaults = { inLineMax: 128, inLinesMax: 1024 }
 /** @param rounds two to the power of this; 10 are about 70 ms of a core */
 export function createHashing(rounds: number, { inLineMax, inLinesMax } = defaults): Hashing {
   const limit = createConcurrencyLimit({
-    inAll: atOnce,
+    total: atOnce,
     waitingPerTenant: inLineMax,
-    waitingInAll: inLinesMax,
+    waitingTotal: inLinesMax,
     waitMs: Number.POSITIVE_INFINITY,
     refusal: () => HashingBusy({}, { headers: { 'retry-after': '2' } }),
   })

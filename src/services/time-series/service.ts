@@ -63,7 +63,7 @@ interface Given {
 }
 
 /** Parts of answers that are read from the database at the same time. */
-const readsAtOnce = { perTenant: 2, inAll: 4, waitingPerTenant: Infinity, waitMs: Infinity }
+const readsAtOnce = { perTenant: 2, total: 4, waitingPerTenant: Infinity, waitMs: Infinity }
 /** Answers of a kind that are under way at the same time. */
 const answersAtOnce = { perTenant: 32, perCaller: 24, waitingPerTenant: 1000, waitMs: 30_000 }
 
@@ -133,7 +133,7 @@ export function createTimeSeries(kit: Kit<TimeSeriesSettings>, given: Given): Ti
 const openPools = (db: Db) => ({
   writing: db.open({ max: writesAtOnce * 2, name: 'waypost-series' }),
   background: db.open({ max: 2, name: 'waypost-series-packing', statementSeconds: 300 }),
-  reading: db.open({ max: readsAtOnce.inAll * 2, name: 'waypost-series-reading' }),
+  reading: db.open({ max: readsAtOnce.total * 2, name: 'waypost-series-reading' }),
 })
 
 function createWriting(

@@ -84,7 +84,7 @@ export function createTrafficLog(kit: Kit<TrafficLogSettings>, applications: App
   const partitions = createPartitions(kit, kit.settings.retentionDays)
   const { writer, refusals } = createWriting(kit, partitions)
   const outcomesOf = applications.follow(requestStatusInstance, ({ outcomes }) => outcomes)
-  const searches = createConcurrencyLimit({ perTenant: 2, inAll: 4, waitingPerTenant: 20 })
+  const searches = createConcurrencyLimit({ perTenant: 2, total: 4, waitingPerTenant: 20 })
   jobs.handle(ForgetTenant, ({ tenantId, until }) => deleteRecords(db, tenantId, new Date(until)))
   return {
     list: (ctx, question) => list({ db, searches }, ctx, question),

@@ -37,7 +37,7 @@ export interface ListRules {
 /** Longer answers are not held in memory. */
 const pageMax = 1000
 const scanMilliseconds = 10_000
-const scanLimits = { perTenant: 2, inAll: 4, waitingPerTenant: 20 }
+const scanLimits = { perTenant: 2, total: 4, waitingPerTenant: 20 }
 
 interface Deps {
   db: Db
