@@ -1,31 +1,31 @@
 import type { PlatformError } from './errors.ts'
 import { describedAs, Type } from './schema.ts'
 
-/** How a service words its errors. The model inside is the same for all. */
+/** Error format of a service. All formats are made from the same errors. */
 export interface Face {
   name: string
   body(error: PlatformError): Record<string, unknown>
   schema: ReturnType<typeof Type.Object>
 }
 
-/** `{message}`, and for 422 `{message, errors}`: most services. */
+/** `{message}`, and `{message, errors}` for 422: the format of most services. */
 export const messageFace: Face = {
   name: 'message',
   body: (error) => ({ message: error.message, ...error.details }),
   schema: Type.Object(
-    { message: Type.String({ description: 'What is wrong, of which field or object.' }) },
+    { message: Type.String({ description: 'What is wrong, and with which field or object.' }) },
     {
       title: 'Error',
       additionalProperties: true,
-      description: 'An error. Some operations add fields of their own, which their description names.',
+      description: 'An error. Some operations add fields, which their description names.',
     },
   ),
 }
 
-/** A failure of an operation with a text of its own in the API reference, where the common one says too little. */
+/** Shape of a failure with its own description in the API reference. */
 export const failure = (description: string) => describedAs(messageFace.schema, description)
 
-/** `{error, details?}`: tenant manager v2. */
+/** `{error, details?}`: the format of tenant manager v2. */
 export const errorFace: Face = {
   name: 'error',
   body: (error) => {
@@ -34,7 +34,7 @@ export const errorFace: Face = {
   },
   schema: Type.Object(
     {
-      error: Type.String({ description: 'What is wrong, of which field or object.' }),
+      error: Type.String({ description: 'What is wrong, and with which field or object.' }),
       details: Type.Optional(
         Type.Object({}, { additionalProperties: true, description: 'Problems by field, each an array of texts.' }),
       ),
@@ -43,7 +43,7 @@ export const errorFace: Face = {
   ),
 }
 
-/** `{detail, message}` and field → messages for 400: tenant manager v1 (document 3, 2.13). */
+/** `{detail, message}`, for 400 also texts by field: the format of tenant manager v1 (document 3, 2.13). */
 export const detailFace: Face = {
   name: 'detail',
   body: (error) => ({
@@ -53,7 +53,7 @@ export const detailFace: Face = {
   }),
   schema: Type.Object(
     {
-      detail: Type.String({ description: 'What is wrong, of which field or object.' }),
+      detail: Type.String({ description: 'What is wrong, and with which field or object.' }),
       message: Type.String({ description: 'The same text as `detail`.' }),
     },
     {

@@ -1,4 +1,4 @@
-/** The three ways in which the specification pages a list; each has a query shape and a response shape. */
+/** The three kinds of paging in the specification. Each has a query shape and a response shape. */
 import { type TSchema, Type } from './schema.ts'
 
 const integer = (description: string, minimum: number, fallback: number, maximum = 2_147_483_647) =>
@@ -11,7 +11,7 @@ export const offsetQuery = (
 ) => ({
   offset: integer('Number of items to skip. Default: 0.', 0, 0),
   limit: integer(
-    `Greatest number of items to return${all ? '; 0 returns all' : ''}. Default: ${defaultLimit}.`,
+    `Maximum number of items to return${all ? '; 0 returns all' : ''}. Default: ${defaultLimit}.`,
     all ? 0 : 1,
     defaultLimit,
     maximum,
@@ -21,13 +21,13 @@ export const offsetQuery = (
 /** `page` and `size`, counted from 0 → `{totalElements, content}`. */
 export const pageQuery = (defaultSize = 100, maximum = 10_000) => ({
   page: integer('Number of the page, counted from 0. Default: 0.', 0, 0),
-  size: integer(`Greatest number of items on a page. Default: ${defaultSize}.`, 1, defaultSize, maximum),
+  size: integer(`Maximum number of items on a page. Default: ${defaultSize}.`, 1, defaultSize, maximum),
 })
 
 /** `page` and `pageSize`, counted from 1 → `{data, count, page, pageSize}`. */
 export const numberedQuery = (defaultSize = 100) => ({
   page: integer('Number of the page, counted from 1. Default: 1.', 1, 1),
-  pageSize: integer(`Greatest number of items on a page. Default: ${defaultSize}.`, 1, defaultSize, 10_000),
+  pageSize: integer(`Maximum number of items on a page. Default: ${defaultSize}.`, 1, defaultSize, 10_000),
 })
 
 /** Names the shape of a page after its items: `EndpointPage`. */
@@ -64,7 +64,7 @@ export const countedPage = <T extends TSchema>(item: T) =>
     {
       count: total(),
       results: itemsOf(item),
-      limit: Type.Integer({ description: 'The `limit` of the request: greatest number of items in `results`.' }),
+      limit: Type.Integer({ description: 'The `limit` of the request: maximum number of items in `results`.' }),
       offset: Type.Integer({ description: 'The `offset` of the request: number of items that were skipped.' }),
     },
     { ...pageTitle(item, 'Page'), ...pageText },

@@ -29,11 +29,11 @@ const storable = '^(?!0000|0001-01-01)[^:]+:[0-9]{2}:[0-5][0-9](\\.[0-9]+)?([Zz]
 export const DateTimeText = (options: { description?: string } = {}) =>
   Type.String({ format: 'date-time', pattern: storable, maxLength: 40, ...options })
 
-/** Any JSON value, kept unchanged. */
+/** Any JSON value; stored unchanged. */
 export const AnyJson = (options: { title?: string; description?: string; examples?: unknown[] } = {}) =>
   Type.Unsafe<unknown>({ ...options })
 
-/** A JSON object with free keys. */
+/** A JSON object with any keys. */
 export const JsonObject = (options: { title?: string; description?: string; examples?: unknown[] } = {}) =>
   Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true, ...options })
 

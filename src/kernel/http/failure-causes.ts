@@ -1,4 +1,4 @@
-/** Says in the API reference why an operation answers with an error status. */
+/** Describes in the API reference why an operation responds with an error status. */
 import { mediaTypeOf } from '../schema.ts'
 import { bodyLimitOf } from './body.ts'
 import { type Access, type Operation, scopesOf } from './routes.ts'
@@ -8,7 +8,8 @@ type Declared = Pick<Operation, 'access' | 'schema'>
 /** Returns the cause that the operation declares in `fails`, else the one that all operations share. */
 export function causeOf(status: number, { access, schema }: Declared): string {
   const cause = schema.fails?.[status] ?? common[status]?.({ access, schema })
-  if (cause === undefined) throw new Error(`${schema.name} answers ${status} and does not say why; add it to \`fails\``)
+  if (cause === undefined)
+    throw new Error(`${schema.name} responds with ${status}, but \`fails\` does not state the cause`)
   return cause
 }
 
@@ -27,7 +28,7 @@ const common: Record<number, (operation: Declared) => string> = {
     'The caller or its address sends more requests than the rate limits allow, or too many operations of this kind run ' +
     'for the tenant. `Retry-After` holds the seconds to wait.',
   503: () =>
-    'The database is not reachable, is too slow or has no space left. `Retry-After` holds the seconds to wait before a retry.',
+    'The database is unreachable, too slow or out of space. `Retry-After` holds the seconds to wait before a retry.',
 }
 
 function partsOf({ params, query, headers, body }: Declared['schema']): string {
@@ -47,7 +48,7 @@ function missingPermission(access: Access): string {
   const scopes = scopesOf(access).map((scope) => `\`${scope}\``)
   const needed = `${scopes.length === 1 ? 'the scope' : 'the scopes'} ${scopes.join(' and ')} on ${systems[on]}`
   if (or) return `The caller holds neither \`${or.scope}\` on ${systems[or.on]} nor ${needed}.`
-  return `The caller does not hold ${needed}.${on === 'resource' ? ' An object that it may not even read answers 404.' : ''}`
+  return `The caller does not hold ${needed}.${on === 'resource' ? ' An object that the caller may not read gives 404.' : ''}`
 }
 
 const systems = { platform: 'platform-system', tenant: 'tenant-system', resource: 'the object' }

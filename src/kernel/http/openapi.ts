@@ -17,7 +17,7 @@ const successes: Record<number, string> = {
   201: 'The object was created.',
   202: 'The request was accepted; the work continues in the background.',
   204: 'The request succeeded; the response has no body.',
-  206: 'The part of the content that `Range` asks for.',
+  206: 'The part of the content that `Range` requests.',
   304: 'Not modified: the caller already has the current version. The response has no body.',
 }
 
@@ -125,7 +125,7 @@ const securityOf = ({ scope, keyHeader }: Operation['access'], alternatives: str
   return scope === 'none' ? [] : alternatives.flatMap((names) => [{ bearer: names }, { apiKey: names }])
 }
 
-/** Returns the error statuses that an operation of this kind can answer beside those in its `response`. */
+/** Returns the error statuses of an operation of this kind, in addition to those in its `response`. */
 function failuresOf({ method, access, schema }: Pick<Operation, 'method' | 'access' | 'schema'>): number[] {
   const statuses = new Set([429, 503, ...Object.keys(schema.fails ?? {}).map(Number)])
   if (access.scope !== 'none') statuses.add(401)
@@ -174,7 +174,7 @@ function parametersOf(shape: TSchema | undefined, where: 'path' | 'query' | 'hea
   })
 }
 
-/** Returns the headers of conditional requests: `If-None-Match` where 304 is an answer, `If-Match` where 412 is. */
+/** Returns the headers of conditional requests: `If-None-Match` for operations with 304, `If-Match` for those with 412. */
 function conditionsOf({ response, fails }: Operation['schema']) {
   const header = (name: string, description: string) => ({
     name,

@@ -74,7 +74,7 @@ test('a shape keeps the description of its declaration, whichever use comes firs
 
 test('a status without a common cause has to be explained', () => {
   const schema = { name: 'things.get', summary: 'Get a thing', response: {} }
-  assert.throws(() => causeOf(409, { access: { scope: 'none' }, schema }), /things\.get answers 409/)
+  assert.throws(() => causeOf(409, { access: { scope: 'none' }, schema }), /things\.get responds with 409/)
   const explained = { ...schema, fails: { 409: 'The thing is in use.', 404: 'There is no such thing.' } }
   assert.equal(causeOf(409, { access: { scope: 'none' }, schema: explained }), 'The thing is in use.')
   assert.equal(causeOf(404, { access: { scope: 'none' }, schema: explained }), 'There is no such thing.')
