@@ -110,7 +110,7 @@ export async function startPlatform(
       },
       { name: 'file descriptors', check: kit.descriptors.check },
     ])
-    // First of all: requests that wait are answered while the doors are still open.
+    // First, so that waiting requests are answered while the listeners are still open.
     closers.push(async () => house.beginStop())
     closers.push(async () => management.stopping())
 

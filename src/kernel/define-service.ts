@@ -28,7 +28,7 @@ export interface Kit<S = unknown> {
   members: Members
   /** Messages between nodes. */
   signals: Signals
-  /** Waiting for the change of a row. */
+  /** Waits until a row changes. */
   waits: Waits
   /** Aborts with `ProcessStopping` when the process stops. */
   stopping: AbortSignal

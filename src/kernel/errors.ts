@@ -109,8 +109,8 @@ export const InternalError = defineError<{ correlationId: string }>(
   500,
   'Internal error; the log of the platform has the details under the correlation id {correlationId}',
 )
-/** The reasons of `ctx.signal`. Status 499 is never received: the connection is closed. */
-export const CallerGone = defineError('caller_gone', 499, 'The caller closed the connection before the answer')
+/** The reasons of `ctx.signal`. Status 499 is never sent, because the connection is closed. */
+export const CallerGone = defineError('caller_gone', 499, 'The caller closed the connection before the response')
 export const DeadlinePassed = defineError('deadline_passed', 504, 'The operation did not finish before its deadline')
 export const ProcessStopping = defineError('process_stopping', 503, 'This node is stopping; try again')
 export const OutOfMeans = defineError(
