@@ -62,8 +62,7 @@ export const jobQueueFailed = defineLogMessage({
 export const jobFailed = defineLogMessage({
   level: 'warn',
   text: 'a job failed; it is retried unless this was its last attempt',
-  cause:
-    'A service threw an error while it ran the job. `job` is its name; `last` tells whether it was the last attempt.',
+  cause: 'A service threw an error while it ran the job. `job` is its name; `last` is true if it was the last attempt.',
   action: 'Look at the error. If `last` is true, the job is not run again.',
 })
 
@@ -85,7 +84,7 @@ export const writeFailed = defineLogMessage({
   level: 'error',
   text: 'writing rows failed; retrying if the error is temporary',
   cause:
-    'The database rejected a batch or did not answer. `writer` is the kind of rows; `retrying` tells whether it is tried again.',
+    'The database rejected a batch or did not answer. `writer` is the kind of rows; `retrying` is true if it is retried.',
   action: 'Check the database. If `retrying` is false, the senders get an error; look at the error.',
 })
 

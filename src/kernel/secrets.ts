@@ -78,7 +78,7 @@ export async function storeDataKey(sql: Sql, masterKey: Buffer, dataKey: Buffer)
   await sql`insert into kernel.data_keys (id, sealed) values (1, ${sealed}) on conflict (id) do update set sealed = ${sealed}`
 }
 
-/** Creates the service for secrets. `renew` replaces the data key when a restore has changed it beneath a running process. */
+/** Creates the service for secrets. `renew` replaces the data key when a restore has changed it while the process runs. */
 export function createSecrets(dataKey: Buffer): Secrets & { renew(dataKey: Buffer): void } {
   // A key object is created once: Node.js would create one from bytes in every call, which takes three times as long as encrypting.
   let current = createSecretKey(dataKey)

@@ -11,8 +11,8 @@ const [copying, removing] = [1, 2]
 export async function mayRemove(sql: Sql): Promise<boolean> {
   // Also fails when a copier waits for this lock.
   const [lock] =
-    await sql`select pg_try_advisory_xact_lock_shared(hashtext(${lockSpace}), ${removing}::integer) as mine`
-  if (!lock?.mine) return false
+    await sql`select pg_try_advisory_xact_lock_shared(hashtext(${lockSpace}), ${removing}::integer) as locked`
+  if (!lock?.locked) return false
   const rows = await sql`
     select from pg_locks
     where locktype = 'advisory' and classid = hashtext(${lockSpace})::oid and objid = ${copying}::integer::oid and objsubid = 2

@@ -95,7 +95,8 @@ function copyOf(native: string, version: string, account: Account | undefined, o
       mkdirSync(base, { recursive: true })
       const status = lstatSync(base)
       // In /tmp another user could have placed programs for us to run.
-      if (!status.isDirectory() || status.uid !== process.getuid?.() || status.mode & 0o022) throw new Error('not ours')
+      if (!status.isDirectory() || status.uid !== process.getuid?.() || status.mode & 0o022)
+        throw new Error('not owned by this user, or writable by others')
       if (account) chmodSync(base, 0o755)
       if (!canReach(base, account)) throw new Error(`not reachable for uid ${account?.uid}`)
       if (!isSame(native, target)) replace(native, target)

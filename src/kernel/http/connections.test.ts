@@ -95,13 +95,13 @@ test('new connections of a few addresses do not exclude others: the address with
   const attackers = []
   for (const address of ['127.0.0.1', '127.0.0.2'])
     for (let i = 0; i < 3; i++) attackers.push(await client('', address))
-  const neighbour = await client(get('/'), '127.0.0.3')
-  await eventually(() => assert.match(neighbour.read(), /done$/))
+  const other = await client(get('/'), '127.0.0.3')
+  await eventually(() => assert.match(other.read(), /done$/))
   assert.ok(!attackers[0]!.isOpen())
   const another = await client(get('/'), '127.0.0.4')
   await eventually(() => assert.match(another.read(), /done$/))
   assert.equal(attackers.filter(({ isOpen }) => isOpen()).length, 4)
-  assert.ok(neighbour.isOpen())
+  assert.ok(other.isOpen())
   assert.deepEqual(events, ['evicted total 127.0.0.3', 'evicted total 127.0.0.4'])
   // A further connection of the attacker would only replace another one that is equally new.
   const fifth = await client(get('/'), '127.0.0.1')

@@ -154,8 +154,8 @@ function answer(status: number, shape: TSchema, operation: Operation, components
 
 function descriptionOf(status: number, shape: TSchema, operation: Operation): string {
   const { title, description } = shape as { title?: string; description?: string }
-  const saysNoCause = title === (operation.face.schema as { title?: string }).title && !isDescribedAs(shape)
-  if (status >= 400 && (saysNoCause || description === undefined)) return causeOf(status, operation)
+  const hasNoCause = title === (operation.face.schema as { title?: string }).title && !isDescribedAs(shape)
+  if (status >= 400 && (hasNoCause || description === undefined)) return causeOf(status, operation)
   return description ?? successes[status] ?? 'The response.'
 }
 
