@@ -121,6 +121,14 @@ suite('metadata of an endpoint', () => {
           patch,
         ),
       ))
+    test(`replaced by ${name} with a patch`, () =>
+      staysShort(() =>
+        refusedOrDone(
+          `PATCH /epr/api/v1/endpoints/${endpoint.endpointId}/metadata`,
+          around('[{"op":"replace","path":"","value":', body, '}]'),
+          patch,
+        ),
+      ))
   }
 })
 

@@ -94,10 +94,11 @@ async function save(
   isReserved: IsReserved,
 ): Promise<number> {
   const { endpointId, tenantId, applicationName, versionName, seq } = row
+  // Checked first: comparing metadata of any size could block the main thread.
+  checkMetadata(own, isReserved)
   const metadata = { ...own, ...pick(row.metadata, isReserved) }
   const difference = differenceOf(row.metadata, metadata)
   if (!difference) return row.metadataRevision
-  checkMetadata(own, isReserved)
   const addedKeys = Object.keys(difference.added)
   const removedKeys = Object.keys(difference.removed)
   const revision = await store.saveMetadata(sql, { ...row, metadata, at: now(), addedKeys, removedKeys })
@@ -163,7 +164,9 @@ const patch = (deps: Deps, target: Target, operations: unknown[]) =>
   changeAs(deps, target, (row, isReserved) => {
     const taken = operations.flatMap(keysWritten).find(isReserved)
     if (taken !== undefined) checkOwnKey(taken, isReserved, 'body')
-    return without(patchedMetadata(wholeMetadata(row), operations), isReserved)
+    const whole = patchedMetadata(wholeMetadata(row), operations)
+    checkKeyCount(whole)
+    return without(whole, isReserved)
   })
 
 async function setKey(deps: Deps, target: Target, key: string, value: unknown) {
