@@ -1,4 +1,4 @@
-/** The operators on one field: `{ $gt: 5, $lt: 7 }`, or a constant, which means equality. */
+/** Parses the operators on one field: `{ $gt: 5, $lt: 7 }`, or a constant, which means equality. */
 import { compileRegex, RegexError } from '../regex/regex.ts'
 import { below, checkLiteral, DocumentQueryError, limits } from './limits.ts'
 import { someMember } from './members.ts'
@@ -16,124 +16,160 @@ import {
 } from './query.ts'
 import { foreignTypes, typeNames } from './types.ts'
 
-/** What the operators speak of. */
+/** The value that operators test: the application version, `metadata`, or a path. */
 export interface Target {
   test(test: Test): Node
-  /** `metadata` itself: its elements are the members. */
+  /** True for `metadata` itself, whose elements are its members. */
   ofMembers?: true
 }
 
-interface Help {
-  count(path: string): void
-  weigh(patternSize: number, path: string): void
+/** Functions of the parser that operators need. The first three throw when the query exceeds a limit. */
+export interface Parser {
+  countOperator(path: string): void
+  addPatternSize(patternSize: number, path: string): void
   checkDepth(depth: number, path: string): void
+  /** Parses the inside of `$elemMatch`. */
   elementWhere(given: unknown, target: Target, path: string, depth: number): { objects: boolean; where: Node }
 }
 
-type Operator = (given: unknown, target: Target, path: string, depth: number, siblings: JsonObject) => Node
+/** One occurrence of an operator in a query, such as `$gt: 5`. */
+interface Occurrence {
+  parser: Parser
+  /** The value after the operator's name. */
+  given: unknown
+  target: Target
+  /** The place in the query, for error messages. */
+  path: string
+  depth: number
+  /** The object that contains the operator. */
+  siblings: JsonObject
+}
 
-const comparisons: Record<string, Comparison> = { $gt: '>', $gte: '>=', $lt: '<', $lte: '<=' }
+type Operator = (occurrence: Occurrence) => Node
 
-export function operatorsReader(help: Help) {
-  const operators: Record<string, Operator> = {
-    $eq: (given, target, path) => target.test({ is: 'in', values: [literal(given, target, path)] }),
-    $ne: (given, target, path) => not(target.test({ is: 'in', values: [literal(given, target, path)] })),
-    $in: (given, target, path) => oneOf(given, target, path),
-    $nin: (given, target, path) => not(oneOf(given, target, path)),
-    $not(given, target, path, depth) {
-      if (!hasOperators(given)) throw new DocumentQueryError(path, 'operators are expected here, such as {"$gt": 5}')
-      return not(readOperators(given, target, path, depth + 1))
-    },
-    $exists(given, target, path) {
-      if (typeof given !== 'boolean' && typeof given !== 'number')
-        throw new DocumentQueryError(path, 'true or false is expected')
-      const exists = target.test({ is: 'exists' })
-      return given ? exists : not(exists)
-    },
-    $regex(given, target, path, _, siblings) {
-      if (typeof given !== 'string') throw new DocumentQueryError(path, 'a pattern is expected as text')
-      const options = siblings.$options ?? ''
-      if (typeof options !== 'string') throw new DocumentQueryError(path, '$options is a text of i, m, s and x')
-      try {
-        const regex = compileRegex(given, options)
-        help.weigh(regex.size, path)
-        return target.test({ is: 'regex', regex })
-      } catch (error) {
-        throw error instanceof RegexError ? new DocumentQueryError(path, error.message) : error
-      }
-    },
-    $options(_, __, path, ___, siblings) {
-      if (!('$regex' in siblings)) throw new DocumentQueryError(path, '$options needs $regex')
-      return constant(true)
-    },
-    $elemMatch: (given, target, path, depth) => someElement(given, target, path, depth),
-    $all(given, target, path, depth) {
-      const values = list(given, path)
-      // MongoDB: an empty $all matches nothing.
-      if (!values.length) return constant(false)
-      const nested = values.filter((value) => isObject(value) && '$elemMatch' in value)
-      if (!nested.length)
-        return all(...values.map((value, index) => operators.$eq!(value, target, below(path, index), depth, {})))
-      return all(
-        ...values.map((value, index) => {
-          const at = below(path, index)
-          help.count(at)
-          if (!isObject(value) || Object.keys(value).join() !== '$elemMatch')
-            throw new DocumentQueryError(at, '$all takes values, or only {"$elemMatch": …}')
-          return someElement(value.$elemMatch, target, below(at, '$elemMatch'), depth + 1)
-        }),
-      )
-    },
-    $size(given, target, path) {
-      if (!Number.isSafeInteger(given) || (given as number) < 0)
-        throw new DocumentQueryError(path, 'a whole number from 0 is expected')
-      return target.test({ is: 'size', size: given as number })
-    },
-    $mod(given, target, path) {
-      const [divisor, remainder, ...more] = Array.isArray(given) ? given.map(whole) : []
-      if (more.length || !Number.isSafeInteger(divisor) || !Number.isSafeInteger(remainder))
-        throw new DocumentQueryError(path, 'two whole numbers are expected: [divisor, remainder]')
-      if (!divisor) throw new DocumentQueryError(path, 'the divisor is 0')
-      return target.test({ is: 'mod', divisor: divisor!, remainder: remainder! })
-    },
-    $type: (given, target, path) => target.test({ is: 'type', types: typesOf(given, path) }),
+const operators: Record<string, Operator> = {
+  $eq: equals,
+  $ne: (occurrence) => not(equals(occurrence)),
+  $in: oneOf,
+  $nin: (occurrence) => not(oneOf(occurrence)),
+  $gt: compares('>'),
+  $gte: compares('>='),
+  $lt: compares('<'),
+  $lte: compares('<='),
+  $not({ parser, given, target, path, depth }) {
+    if (!hasOperators(given)) throw new DocumentQueryError(path, 'operators are expected here, such as {"$gt": 5}')
+    return not(readOperators(parser, given, target, path, depth + 1))
+  },
+  $exists({ given, target, path }) {
+    if (typeof given !== 'boolean' && typeof given !== 'number')
+      throw new DocumentQueryError(path, 'true or false is expected')
+    const exists = target.test({ is: 'exists' })
+    return given ? exists : not(exists)
+  },
+  $regex: matchesRegex,
+  $options({ path, siblings }) {
+    if (!('$regex' in siblings)) throw new DocumentQueryError(path, '$options needs $regex')
+    return constant(true)
+  },
+  $elemMatch: someElement,
+  $all: containsAll,
+  $size({ given, target, path }) {
+    if (!Number.isSafeInteger(given) || (given as number) < 0)
+      throw new DocumentQueryError(path, 'a whole number from 0 is expected')
+    return target.test({ is: 'size', size: given as number })
+  },
+  $mod({ given, target, path }) {
+    const [divisor, remainder, ...more] = Array.isArray(given) ? given.map(whole) : []
+    if (more.length || !Number.isSafeInteger(divisor) || !Number.isSafeInteger(remainder))
+      throw new DocumentQueryError(path, 'two whole numbers are expected: [divisor, remainder]')
+    if (!divisor) throw new DocumentQueryError(path, 'the divisor is 0')
+    return target.test({ is: 'mod', divisor: divisor!, remainder: remainder! })
+  },
+  $type: ({ given, target, path }) => target.test({ is: 'type', types: typesOf(given, path) }),
+}
+
+/** Parses the condition on one field: an object with operators, or a constant, which means equality. */
+export function readCondition(parser: Parser, given: unknown, target: Target, path: string, depth: number): Node {
+  if (hasOperators(given)) return readOperators(parser, given, target, path, depth)
+  parser.countOperator(path)
+  return equals({ given, target, path })
+}
+
+function readOperators(parser: Parser, given: JsonObject, target: Target, path: string, depth: number): Node {
+  parser.checkDepth(depth, path)
+  return all(
+    ...Object.entries(given).map(([name, value]) => {
+      const at = below(path, name)
+      parser.countOperator(at)
+      if (!Object.hasOwn(operators, name))
+        throw new DocumentQueryError(
+          at,
+          name.startsWith('$') ? `there is no operator ${name} here` : 'operators and fields cannot be mixed',
+        )
+      return operators[name]!({ parser, given: value, target, path: at, depth, siblings: given })
+    }),
+  )
+}
+
+function equals({ given, target, path }: Pick<Occurrence, 'given' | 'target' | 'path'>): Node {
+  return target.test({ is: 'in', values: [literal(given, target, path)] })
+}
+
+function oneOf({ given, target, path }: Occurrence): Node {
+  const values = list(given, path).map((value, index) => literal(value, target, below(path, index)))
+  return values.length ? target.test({ is: 'in', values }) : constant(false)
+}
+
+function compares(by: Comparison): Operator {
+  return ({ given, target, path }) => {
+    const to = checkLiteral(given, path)
+    // Values of different types never compare. Null equals only null or a missing value, so only "or equal" can match it.
+    if (to === null) return by.length === 2 ? target.test({ is: 'in', values: [null] }) : constant(false)
+    if (typeof to === 'object') throw new DocumentQueryError(path, 'a number, a text, true, false or null is expected')
+    return target.test({ is: 'compare', by, to })
   }
-  for (const [name, by] of Object.entries(comparisons))
-    operators[name] = (given, target, path) => {
-      const to = checkLiteral(given, path)
-      // Comparisons stay within one type: of null there is only null (or nothing), so only "or equal" can hold.
-      if (to === null) return by.length === 2 ? target.test({ is: 'in', values: [null] }) : constant(false)
-      if (typeof to === 'object')
-        throw new DocumentQueryError(path, 'a number, a text, true, false or null is expected')
-      return target.test({ is: 'compare', by, to })
-    }
+}
 
-  function someElement(given: unknown, target: Target, path: string, depth: number): Node {
-    const { objects, where } = help.elementWhere(given, target, path, depth + 1)
-    return target.ofMembers ? someMember(where) : target.test({ is: 'element', where, objects })
+function matchesRegex({ parser, given, target, path, siblings }: Occurrence): Node {
+  if (typeof given !== 'string') throw new DocumentQueryError(path, 'a pattern is expected as text')
+  const options = siblings.$options ?? ''
+  if (typeof options !== 'string') throw new DocumentQueryError(path, '$options is a text of i, m, s and x')
+  try {
+    const regex = compileRegex(given, options)
+    parser.addPatternSize(regex.size, path)
+    return target.test({ is: 'regex', regex })
+  } catch (error) {
+    throw error instanceof RegexError ? new DocumentQueryError(path, error.message) : error
   }
+}
 
-  function readOperators(given: JsonObject, target: Target, path: string, depth: number): Node {
-    help.checkDepth(depth, path)
-    return all(
-      ...Object.entries(given).map(([name, value]) => {
-        const at = below(path, name)
-        help.count(at)
-        if (!Object.hasOwn(operators, name))
-          throw new DocumentQueryError(
-            at,
-            name.startsWith('$') ? `there is no operator ${name} here` : 'operators and fields cannot be mixed',
-          )
-        return operators[name]!(value, target, at, depth, given)
-      }),
-    )
-  }
+function someElement({ parser, given, target, path, depth }: Omit<Occurrence, 'siblings'>): Node {
+  const { objects, where } = parser.elementWhere(given, target, path, depth + 1)
+  return target.ofMembers ? someMember(where) : target.test({ is: 'element', where, objects })
+}
 
-  return (given: unknown, target: Target, path: string, depth: number): Node => {
-    if (hasOperators(given)) return readOperators(given, target, path, depth)
-    help.count(path)
-    return operators.$eq!(given, target, path, depth, {})
-  }
+function containsAll({ parser, given, target, path, depth }: Occurrence): Node {
+  const values = list(given, path)
+  // MongoDB: an empty $all matches nothing.
+  if (!values.length) return constant(false)
+  const nested = values.filter((value) => isObject(value) && '$elemMatch' in value)
+  if (!nested.length)
+    return all(...values.map((value, index) => equals({ given: value, target, path: below(path, index) })))
+  return all(
+    ...values.map((value, index) => {
+      const at = below(path, index)
+      parser.countOperator(at)
+      if (!isObject(value) || Object.keys(value).join() !== '$elemMatch')
+        throw new DocumentQueryError(at, '$all takes values, or only {"$elemMatch": …}')
+      return someElement({
+        parser,
+        given: value.$elemMatch,
+        target,
+        path: below(at, '$elemMatch'),
+        depth: depth + 1,
+      })
+    }),
+  )
 }
 
 const whole = (given: unknown) => (typeof given === 'number' ? Math.trunc(given) : Number.NaN)
@@ -146,11 +182,6 @@ function list(given: unknown, path: string): unknown[] {
   if (given.length > limits.listLength)
     throw new DocumentQueryError(path, `a list may have ${limits.listLength} values`)
   return given
-}
-
-const oneOf = (given: unknown, target: Target, path: string): Node => {
-  const values = list(given, path).map((value, index) => literal(value, target, below(path, index)))
-  return values.length ? target.test({ is: 'in', values }) : constant(false)
 }
 
 function literal(given: unknown, target: Target, path: string): Json {

@@ -1,13 +1,13 @@
-/** Reads a MongoDB find filter over `{ application_version, metadata: [{ key, value }] }`. The language: README.md. */
+/** Parses a MongoDB find filter over `{ application_version, metadata: [{ key, value }] }`. README.md describes the language. */
 
 import { below, checkText, DocumentQueryError, limits } from './limits.ts'
 import { someMember, testOfMember, testOfMetadata } from './members.ts'
-import { operatorsReader, type Target } from './operators.ts'
+import { type Parser, readCondition, type Target } from './operators.ts'
 import { all, any, isObject, type JsonObject, type Node, not, type Query } from './query.ts'
 
 export { DocumentQueryError } from './limits.ts'
 
-/** An object, or a text that holds one. Throws a DocumentQueryError. */
+/** Parses a query that is given as an object or as JSON text. Throws a DocumentQueryError. */
 export function parse(given: unknown): Query {
   const source = typeof given === 'string' ? fromText(given) : given
   if (!isObject(source)) throw new DocumentQueryError('', 'the query is not a JSON object')
@@ -23,17 +23,17 @@ function fromText(text: string): unknown {
   }
 }
 
-/** What the fields of an object mean: they differ between the document, a member and an element of a value. */
+/** Resolves a field name. Names mean different things in the document, in a member and in an element of a value. */
 type Scope = (name: string, path: string) => Target
 
 function readDocument(source: JsonObject): Pick<Query, 'where' | 'patternSize'> {
   let operators = 0
   let patternSize = 0
-  const count = (path: string) => {
+  const countOperator = (path: string) => {
     if (++operators > limits.operators)
       throw new DocumentQueryError(path, `a query may have ${limits.operators} operators`)
   }
-  const weigh = (size: number, path: string) => {
+  const addPatternSize = (size: number, path: string) => {
     patternSize += size
     if (patternSize > limits.patternSize)
       throw new DocumentQueryError(path, 'the patterns are too complex together: their repetitions multiply')
@@ -48,8 +48,8 @@ function readDocument(source: JsonObject): Pick<Query, 'where' | 'patternSize'> 
     return all(
       ...Object.entries(filter).map(([name, condition]) => {
         const at = below(path, name)
-        if (!name.startsWith('$')) return readCondition(condition, scope(name, at), at, depth + 1)
-        count(at)
+        if (!name.startsWith('$')) return readCondition(parser, condition, scope(name, at), at, depth + 1)
+        countOperator(at)
         if (name !== '$and' && name !== '$or' && name !== '$nor') throw new DocumentQueryError(at, unknown(name))
         if (!Array.isArray(condition) || !condition.length)
           throw new DocumentQueryError(at, 'a list of at least one query is expected')
@@ -59,9 +59,7 @@ function readDocument(source: JsonObject): Pick<Query, 'where' | 'patternSize'> 
     )
   }
 
-  const readCondition = operatorsReader({ count, weigh, checkDepth, elementWhere })
-
-  /** The inside of $elemMatch: operators on the element itself, or a query on its fields. */
+  /** Parses the inside of `$elemMatch`: operators on the element itself, or a query on its fields. */
   function elementWhere(given: unknown, target: Target, path: string, depth: number) {
     if (!isObject(given)) throw new DocumentQueryError(path, 'an object is expected here')
     const [first] = Object.keys(given)
@@ -70,11 +68,12 @@ function readDocument(source: JsonObject): Pick<Query, 'where' | 'patternSize'> 
       const self: Target = target.ofMembers
         ? { test: testOfMember }
         : { test: (test) => ({ node: 'test', path: [], into: false, test }) }
-      return { objects, where: readCondition(given, self, path, depth) }
+      return { objects, where: readCondition(parser, given, self, path, depth) }
     }
     return { objects, where: readFilter(given, target.ofMembers ? memberScope : elementScope, path, depth) }
   }
 
+  const parser: Parser = { countOperator, addPatternSize, checkDepth, elementWhere }
   return { where: readFilter(source, documentScope, '', 0), patternSize }
 }
 
@@ -93,7 +92,7 @@ const documentScope: Scope = (name, where) => {
   if (!name.startsWith('metadata.'))
     throw new DocumentQueryError(where, 'there is no such field: a query speaks of application_version and metadata')
   const path = readPath(name.slice('metadata.'.length), where, 1)
-  // MongoDB's meaning first; every other name is our alias for the metadata key of that name.
+  // `key` and `value` have MongoDB's meaning; any other name is an alias for the metadata key of that name.
   return path[0] === 'key' || path[0] === 'value' ? inMembers(path) : at(path)
 }
 
@@ -106,7 +105,7 @@ const memberScope: Scope = (name, where) => {
 
 const elementScope: Scope = (name, where) => at(readPath(name, where))
 
-/** `names`: so many parts at the start are names of metadata, which may be numbers. */
+/** Splits a path. Its first `names` parts are metadata keys, which may be numbers. */
 function readPath(name: string, where: string, names = 0): string[] {
   const parts = name.split('.')
   checkText(name, where)

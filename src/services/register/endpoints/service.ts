@@ -7,7 +7,7 @@ import { type Document, documentOf } from '../../../kernel/document.ts'
 import { Forbidden, invalidField } from '../../../kernel/errors.ts'
 import type { Applications } from '../../applications/contract.ts'
 import type { Tokens } from '../../tokens/contract.ts'
-import { mayUse, permitted, read, remove, tenantToRead, update } from '../access.ts'
+import { mayUse, permitted, read as readScope, remove, tenantToRead, update } from '../access.ts'
 import { type EndpointRef, endpointResourceName } from '../contract.ts'
 import type { Changes } from '../endpoint-changes.ts'
 import { NoEndpoint } from '../errors.ts'
@@ -41,130 +41,144 @@ export interface EndpointRules {
 
 const leftoversMax = 1000
 
+interface Deps extends Pick<Kit, 'db' | 'bus' | 'now'> {
+  identity: Identity
+  applications: Applications
+  tokens: Tokens
+  changes: Changes
+  filters: FilterIndex
+}
+
 export function createEndpointRules(
   { db, bus, now }: Kit,
-  deps: { identity: Identity; applications: Applications; tokens: Tokens; changes: Changes; filters: FilterIndex },
+  given: Pick<Deps, 'identity' | 'applications' | 'tokens' | 'changes' | 'filters'>,
 ): EndpointRules {
-  const { identity, applications, tokens, changes, filters } = deps
-
-  /** Up to a thousand; those that somebody else deleted meanwhile are missing from the answer. */
-  async function unregister(sql: Sql, endpointIds: string[]): Promise<string[]> {
-    const gone = await store.deleteEndpoints(sql, endpointIds)
-    if (gone.length === 0) return []
-    const ids = gone.map(({ endpointId }) => endpointId)
-    await deleteRelationsOf(sql, ids)
-    await changes.tell(sql, gone)
-    const unregisteredDate = now().toISOString()
-    for (const [tenantId, ofTenant] of groupedBy(gone, 'tenantId')) {
-      await tokens.forget(
-        sql,
-        tenantId,
-        ofTenant.map(({ endpointId }) => endpointId),
-      )
-      await Promise.all(
-        ofTenant.map(({ endpointId }) => identity.forgetResource(sql, tenantId, endpointResourceName(endpointId))),
-      )
-      for (const [applicationName, rows] of groupedBy(ofTenant, 'applicationName')) {
-        for (const endpointIds of inParts(rows.map(({ endpointId }) => endpointId)))
-          await bus.publish(sql, EndpointUnregistered, { tenantId, applicationName, endpointIds, unregisteredDate })
-      }
-    }
-    return ids
-  }
-
-  /** The deletion of a version waits for us, or we for it: then it is not there any more. */
-  async function lockToMove(sql: Sql, endpointId: string): Promise<store.EndpointRow | undefined> {
-    const ref = await store.findRef(sql, endpointId)
-    if (ref) await store.holdApplication(sql, ref.applicationName)
-    return await store.lockEndpoint(sql, endpointId)
-  }
-
-  /** False when the version is none of the endpoint's application. */
-  async function move(sql: Sql, row: store.EndpointRow, versionName: string): Promise<boolean> {
-    const { endpointId, tenantId, applicationName, versionName: previousVersionName, seq } = row
-    if (versionName === previousVersionName) return true
-    const version = await applications.findVersion(versionName, sql)
-    if (version?.tenantId !== tenantId || version.applicationName !== applicationName) return false
-    await store.saveVersion(sql, row, versionName, now())
-    if (changes.heard()) {
-      const metadata = wholeMetadata(row)
-      const [before, after] = [
-        { versionName: previousVersionName, metadata },
-        { versionName, metadata },
-      ]
-      await changes.tell(sql, [{ tenantId, applicationName, endpointId, seq, before, after }])
-    }
-    const payload = { tenantId, applicationName, endpointId, versionName, previousVersionName }
-    await bus.publish(sql, VersionUpdated, payload)
-    return true
-  }
-
+  const deps: Deps = { db, bus, now, ...given }
   return {
-    async read(ctx, { endpointId, tenantId: requested, metadata, filters: withFilters }) {
-      const tenantId = requested === undefined ? undefined : tenantToRead(ctx, requested)
-      const view: View = { metadata: metadata ? 'all' : 'none', filters: withFilters ? filters : undefined }
-      const found = permitted(ctx, endpointId, await findText(db.sql, endpointId, view))
-      if (tenantId !== undefined && tenantId !== found.tenantId) throw NoEndpoint({ endpointId })
-      return documentOf(found.content)
-    },
-
-    async delete(ctx, endpointId) {
-      await db.tx(async (sql) => {
-        permitted(ctx, endpointId, await store.findRef(sql, endpointId), remove)
-        if ((await unregister(sql, [endpointId])).length === 0) throw NoEndpoint({ endpointId })
-      })
-    },
-
-    async deleteMany(ctx, given) {
-      const endpointIds = [...new Set(given)]
-      return await db.tx(async (sql) => {
-        const found = new Map((await store.findRefs(sql, endpointIds)).map((ref) => [ref.endpointId, ref]))
-        const allowed = endpointIds.filter((id) => found.has(id) && mayUse(ctx, found.get(id)!, remove))
-        const deleted = allowed.length > 0 ? new Set(await unregister(sql, allowed)) : new Set<string>()
-        const reasonFor = (endpointId: string) => {
-          const ref = found.get(endpointId)
-          const readable = ref && !allowed.includes(endpointId) && mayUse(ctx, ref, read)
-          const why = readable
-            ? Forbidden({ scope: remove, resource: endpointResourceName(endpointId) })
-            : NoEndpoint({ endpointId })
-          return why.message
-        }
-        return {
-          deleted: endpointIds.filter((id) => deleted.has(id)),
-          failed: endpointIds
-            .filter((id) => !deleted.has(id))
-            .map((endpointId) => ({ endpointId, reason: reasonFor(endpointId) })),
-        }
-      })
-    },
-
+    read: (ctx, of) => read(deps, ctx, of),
+    delete: (ctx, endpointId) => deleteOne(deps, ctx, endpointId),
+    deleteMany: (ctx, endpointIds) => deleteMany(deps, ctx, [...new Set(endpointIds)]),
     async version(ctx, endpointId) {
       const row = permitted(ctx, endpointId, await store.findEndpoint(db.sql, endpointId))
       return { name: row.versionName, registeredDate: row.versionRegisteredDate }
     },
-
-    async setVersion(ctx, endpointId, versionName) {
-      await db.tx(async (sql) => {
-        const row = permitted(ctx, endpointId, await lockToMove(sql, endpointId), update)
-        if (!(await move(sql, row, versionName)))
-          throw invalidField('name', `application ${row.applicationName} has no version ${versionName}`)
-      })
-    },
-
+    setVersion: (ctx, endpointId, versionName) => setVersion(deps, ctx, endpointId, versionName),
     followVersion: (endpointId, versionName) =>
       db.tx(async (sql) => {
         const row = await lockToMove(sql, endpointId)
-        return row !== undefined && (await move(sql, row, versionName))
+        return row !== undefined && (await move(deps, sql, row, versionName))
       }),
-
-    async forgetVersion(sql, { tenantId, applicationName, versionName }) {
-      // A registration that began before the deletion may still be under way.
-      await store.lockApplication(sql, applicationName)
-      // More than a few are no such leftovers, but those of a deleted tenant, which go in a job of their own.
-      const left = await store.findIdsOfVersion(sql, tenantId, versionName, leftoversMax)
-      if (left.length > 0) await unregister(sql, left)
-    },
+    forgetVersion: (sql, of) => forgetVersion(deps, sql, of),
   }
+}
+
+/** Up to a thousand; those that somebody else deleted meanwhile are missing from the answer. */
+async function unregister(deps: Deps, sql: Sql, endpointIds: string[]): Promise<string[]> {
+  const { identity, tokens, changes, bus, now } = deps
+  const gone = await store.deleteEndpoints(sql, endpointIds)
+  if (gone.length === 0) return []
+  const ids = gone.map(({ endpointId }) => endpointId)
+  await deleteRelationsOf(sql, ids)
+  await changes.tell(sql, gone)
+  const unregisteredDate = now().toISOString()
+  for (const [tenantId, ofTenant] of groupedBy(gone, 'tenantId')) {
+    await tokens.forget(
+      sql,
+      tenantId,
+      ofTenant.map(({ endpointId }) => endpointId),
+    )
+    await Promise.all(
+      ofTenant.map(({ endpointId }) => identity.forgetResource(sql, tenantId, endpointResourceName(endpointId))),
+    )
+    for (const [applicationName, rows] of groupedBy(ofTenant, 'applicationName')) {
+      for (const endpointIds of inParts(rows.map(({ endpointId }) => endpointId)))
+        await bus.publish(sql, EndpointUnregistered, { tenantId, applicationName, endpointIds, unregisteredDate })
+    }
+  }
+  return ids
+}
+
+/** The deletion of a version waits for us, or we for it: then it is not there any more. */
+async function lockToMove(sql: Sql, endpointId: string): Promise<store.EndpointRow | undefined> {
+  const ref = await store.findRef(sql, endpointId)
+  if (ref) await store.holdApplication(sql, ref.applicationName)
+  return await store.lockEndpoint(sql, endpointId)
+}
+
+/** False when the version is none of the endpoint's application. */
+async function move(
+  { bus, now, applications, changes }: Deps,
+  sql: Sql,
+  row: store.EndpointRow,
+  versionName: string,
+): Promise<boolean> {
+  const { endpointId, tenantId, applicationName, versionName: previousVersionName, seq } = row
+  if (versionName === previousVersionName) return true
+  const version = await applications.findVersion(versionName, sql)
+  if (version?.tenantId !== tenantId || version.applicationName !== applicationName) return false
+  await store.saveVersion(sql, row, versionName, now())
+  if (changes.heard()) {
+    const metadata = wholeMetadata(row)
+    const [before, after] = [
+      { versionName: previousVersionName, metadata },
+      { versionName, metadata },
+    ]
+    await changes.tell(sql, [{ tenantId, applicationName, endpointId, seq, before, after }])
+  }
+  const payload = { tenantId, applicationName, endpointId, versionName, previousVersionName }
+  await bus.publish(sql, VersionUpdated, payload)
+  return true
+}
+
+async function read({ db, filters }: Deps, ctx: Ctx, of: Parameters<EndpointRules['read']>[1]): Promise<Document> {
+  const { endpointId } = of
+  const tenantId = of.tenantId === undefined ? undefined : tenantToRead(ctx, of.tenantId)
+  const view: View = { metadata: of.metadata ? 'all' : 'none', filters: of.filters ? filters : undefined }
+  const found = permitted(ctx, endpointId, await findText(db.sql, endpointId, view))
+  if (tenantId !== undefined && tenantId !== found.tenantId) throw NoEndpoint({ endpointId })
+  return documentOf(found.content)
+}
+
+const deleteOne = (deps: Deps, ctx: Ctx, endpointId: string) =>
+  deps.db.tx(async (sql) => {
+    permitted(ctx, endpointId, await store.findRef(sql, endpointId), remove)
+    if ((await unregister(deps, sql, [endpointId])).length === 0) throw NoEndpoint({ endpointId })
+  })
+
+const deleteMany = (deps: Deps, ctx: Ctx, endpointIds: string[]): Promise<Deletion> =>
+  deps.db.tx(async (sql) => {
+    const found = new Map((await store.findRefs(sql, endpointIds)).map((ref) => [ref.endpointId, ref]))
+    const allowed = endpointIds.filter((id) => found.has(id) && mayUse(ctx, found.get(id)!, remove))
+    const deleted = allowed.length > 0 ? new Set(await unregister(deps, sql, allowed)) : new Set<string>()
+    const reasonFor = (endpointId: string) => {
+      const ref = found.get(endpointId)
+      const readable = ref && !allowed.includes(endpointId) && mayUse(ctx, ref, readScope)
+      const why = readable
+        ? Forbidden({ scope: remove, resource: endpointResourceName(endpointId) })
+        : NoEndpoint({ endpointId })
+      return why.message
+    }
+    return {
+      deleted: endpointIds.filter((id) => deleted.has(id)),
+      failed: endpointIds
+        .filter((id) => !deleted.has(id))
+        .map((endpointId) => ({ endpointId, reason: reasonFor(endpointId) })),
+    }
+  })
+
+const setVersion = (deps: Deps, ctx: Ctx, endpointId: string, versionName: string) =>
+  deps.db.tx(async (sql) => {
+    const row = permitted(ctx, endpointId, await lockToMove(sql, endpointId), update)
+    if (!(await move(deps, sql, row, versionName)))
+      throw invalidField('name', `application ${row.applicationName} has no version ${versionName}`)
+  })
+
+async function forgetVersion(deps: Deps, sql: Sql, of: Parameters<EndpointRules['forgetVersion']>[1]) {
+  // A registration that began before the deletion may still be under way.
+  await store.lockApplication(sql, of.applicationName)
+  // More than a few are no such leftovers, but those of a deleted tenant, which go in a job of their own.
+  const left = await store.findIdsOfVersion(sql, of.tenantId, of.versionName, leftoversMax)
+  if (left.length > 0) await unregister(deps, sql, left)
 }
 
 function groupedBy<K extends 'tenantId' | 'applicationName'>(refs: EndpointRef[], key: K): Map<string, EndpointRef[]> {

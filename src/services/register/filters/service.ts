@@ -24,11 +24,11 @@ import * as store from './store/filters.ts'
 export interface FilterFields {
   name?: string | undefined
   description?: string | undefined
-  /** An object, or a text that holds one. */
+  /** An object, or its JSON text. */
   documentQuery?: unknown
 }
 
-interface Place {
+interface Target {
   applicationName: string
   filterId: string
 }
@@ -39,143 +39,181 @@ export interface FilterRules {
     ctx: Ctx,
     of: { applicationName: string; name?: string | undefined; offset: number; limit: number },
   ): Promise<Document>
-  read(ctx: Ctx, place: Place): Promise<Document>
-  update(ctx: Ctx, place: Place, fields: FilterFields, ifMatch: string | undefined): Promise<Document>
-  delete(ctx: Ctx, place: Place, ifMatch: string | undefined): Promise<void>
-  /** With its application. */
+  read(ctx: Ctx, target: Target): Promise<Document>
+  update(ctx: Ctx, target: Target, fields: FilterFields, ifMatch: string | undefined): Promise<Document>
+  delete(ctx: Ctx, target: Target, ifMatch: string | undefined): Promise<void>
+  /** Deletes the filters of a deleted application. */
   forgetApplication(sql: Sql, of: store.OfApplication): Promise<void>
 }
 
 type Action = 'create' | 'read' | 'update' | 'delete'
 const scopeFor = (action: Action) => `application:endpoint-filter:${action}`
 
-/** Each of them is asked at each registration in the application. */
+/** Limits the filters of an application: each registration evaluates all of them. */
 const filtersMax = 1000
 const queryLengthMax = 100_000
-/** Of all filters of an application: what the process keeps of them, and reads whenever one changes, stays within bounds. */
+/** Limits all filters of an application together: each node caches them and reads them again whenever one changes. */
 const patternSizeMax = 20_000
 const queryLengthsMax = 2_000_000
 const tryMilliseconds = 2000
 
+interface Deps extends Pick<Kit, 'db' | 'bus' | 'now' | 'newId'> {
+  applications: Applications
+  matching: Matching
+}
+
 export function createFilterRules(
   { db, bus, now, newId }: Kit,
-  { applications, matching }: { applications: Applications; matching: Matching },
+  services: Pick<Deps, 'applications' | 'matching'>,
 ): FilterRules {
-  /** Filters belong to the application: who may neither see it nor its filters learns nothing; 403 for all others. */
-  async function enter(ctx: Ctx, applicationName: string, action: Action): Promise<store.OfApplication> {
-    const { tenantId } = ctx
-    const application = onApplication(tenantId, applicationName)
-    const may = (scope: string) => holds(ctx.caller, scope, application)
-    const seen = may('application:read') || may(scopeFor('read')) || may(scopeFor(action))
-    if (!seen || !(await applications.exists(ctx, { name: applicationName })))
-      throw NoApplicationHere({ name: applicationName })
-    authorize(ctx, scopeFor(action), application)
-    return { tenantId, applicationName }
-  }
-
-  const found = (row: store.FilterRow | undefined, filterId: string): store.FilterRow => {
-    if (!row) throw NoFilter({ filterId })
-    return row
-  }
-
-  const taken = (name: string, { applicationName }: store.OfApplication) => FilterNameTaken({ name, applicationName })
-
+  const deps: Deps = { db, bus, now, newId, ...services }
   return {
-    async create(ctx, applicationName, { name, description = '', documentQuery: given }) {
-      const within = await enter(ctx, applicationName, 'create')
-      if (given === undefined) throw invalidField('documentQuery', 'is required')
-      const query = readQuery(given)
-      const { source: documentQuery, patternSize } = query
-      const filter = { ...within, filterId: newId() }
-      return await db.tx(async (sql) => {
-        // Its deletion waits for us, or we for it: then it is not there any more.
-        await holdApplication(sql, applicationName)
-        if (!(await applications.exists(ctx, { name: applicationName }, sql)))
-          throw NoApplicationHere({ name: applicationName })
-        await tryPatterns(sql, query)
-        const written = { name, description, documentQuery, patternSize, at: now() }
-        const memberSet = await store.insertFilter(sql, { ...filter, ...written })
-        if (memberSet === undefined) throw taken(name, within)
-        await checkTogether(sql, within)
-        if ((await store.countFilters(sql, within)) > filtersMax)
-          throw InvalidRequest({ problem: `An application can have ${filtersMax} filters` })
-        await matching.begin(sql, { ...filter, memberSet }, ctx.caller.subject)
-        const document = present(found(await store.findFilter(sql, filter), filter.filterId))
-        await store.publishFilters(sql, within)
-        return { ...document, id: filter.filterId }
-      })
-    },
-
-    async list(ctx, { applicationName, name, offset, limit }) {
-      const within = { ...(await enter(ctx, applicationName, 'read')), name: name === '' ? undefined : name }
-      const [total, rows] = await Promise.all([
-        store.countFilters(db.sql, within),
-        store.findFilters(db.sql, { ...within, ...windowOf({ offset, limit }) }),
-      ])
-      return documentOf(contentText(total, rows.map(textOf)))
-    },
-
-    async read(ctx, { applicationName, filterId }) {
-      const within = await enter(ctx, applicationName, 'read')
-      return present(found(await store.findFilter(db.sql, { ...within, filterId }), filterId))
-    },
-
-    async update(ctx, { applicationName, filterId }, fields, ifMatch) {
-      const within = await enter(ctx, applicationName, 'update')
-      const filter = { ...within, filterId }
-      const query = fields.documentQuery === undefined ? undefined : readQuery(fields.documentQuery)
-      try {
-        return await db.tx(async (sql) => {
-          const row = found(await store.lockFilter(sql, filter), filterId)
-          checkIfMatch(ifMatch, present(row).etag)
-          const { name = row.name, description = row.description } = fields
-          const isOther = query !== undefined && !isDeepStrictEqual(query.source, row.documentQuery)
-          if (!isOther && name === row.name && description === row.description) return present(row)
-          if (isOther) await tryPatterns(sql, query)
-          const { source: documentQuery, patternSize } = isOther ? query : parse(row.documentQuery)
-          await store.updateFilter(sql, filter, { name, description, documentQuery, patternSize, at: now() })
-          if (isOther) {
-            await checkTogether(sql, within)
-            await matching.clear(sql, row)
-            const memberSet = await store.restartFilter(sql, filter)
-            await matching.begin(sql, { ...filter, memberSet }, ctx.caller.subject)
-          }
-          const document = present(found(await store.findFilter(sql, filter), filterId))
-          if (isOther) await store.publishFilters(sql, within)
-          return document
-        })
-      } catch (error) {
-        throw isUniqueViolation(error, 'filter_name') ? taken(fields.name ?? '', within) : error
-      }
-    },
-
-    async delete(ctx, { applicationName, filterId }, ifMatch) {
-      const within = await enter(ctx, applicationName, 'delete')
-      const filter = { ...within, filterId }
-      await db.tx(async (sql) => {
-        const row = found(await store.lockFilter(sql, filter), filterId)
-        checkIfMatch(ifMatch, present(row).etag)
-        await store.deleteFilter(sql, filter)
-        await matching.clear(sql, row)
-        await bus.publish(sql, FilterDeleted, filter)
-        await store.publishFilters(sql, within)
-      })
-    },
-
-    async forgetApplication(sql, { tenantId, applicationName }) {
-      const within = { tenantId, applicationName }
-      const gone = await store.deleteFiltersOf(sql, within)
-      if (gone.length === 0) return
-      for (const { filterId, memberSet } of gone) {
-        await matching.clear(sql, { tenantId, memberSet })
-        await bus.publish(sql, FilterDeleted, { ...within, filterId })
-      }
-      await store.publishFilters(sql, within)
-    },
+    create: (ctx, applicationName, fields) => createFilter(deps, ctx, applicationName, fields),
+    list: (ctx, of) => listFilters(deps, ctx, of),
+    read: (ctx, target) => readFilter(deps, ctx, target),
+    update: (ctx, target, fields, ifMatch) => updateFilter(deps, ctx, target, fields, ifMatch),
+    delete: (ctx, target, ifMatch) => deleteFilter(deps, ctx, target, ifMatch),
+    forgetApplication: (sql, of) => deleteFiltersOfApplication(deps, sql, of),
   }
 }
 
-/** What the database cannot read would never be matched. */
+/** Checks the permission on the application: 404 for callers that may see neither it nor its filters, 403 for others. */
+async function checkAccess(
+  { applications }: Deps,
+  ctx: Ctx,
+  applicationName: string,
+  action: Action,
+): Promise<store.OfApplication> {
+  const { tenantId } = ctx
+  const application = onApplication(tenantId, applicationName)
+  const may = (scope: string) => holds(ctx.caller, scope, application)
+  const visible = may('application:read') || may(scopeFor('read')) || may(scopeFor(action))
+  if (!visible || !(await applications.exists(ctx, { name: applicationName })))
+    throw NoApplicationHere({ name: applicationName })
+  authorize(ctx, scopeFor(action), application)
+  return { tenantId, applicationName }
+}
+
+function found(row: store.FilterRow | undefined, filterId: string): store.FilterRow {
+  if (!row) throw NoFilter({ filterId })
+  return row
+}
+
+const nameTaken = (name: string, { applicationName }: store.OfApplication) => FilterNameTaken({ name, applicationName })
+
+async function createFilter(
+  deps: Deps,
+  ctx: Ctx,
+  applicationName: string,
+  { name, description = '', documentQuery: given }: FilterFields & { name: string },
+) {
+  const { db, now, newId, applications, matching } = deps
+  const within = await checkAccess(deps, ctx, applicationName, 'create')
+  if (given === undefined) throw invalidField('documentQuery', 'is required')
+  const query = readQuery(given)
+  const { source: documentQuery, patternSize } = query
+  const filter = { ...within, filterId: newId() }
+  return await db.tx(async (sql) => {
+    // This lock and the deletion of the application exclude each other; after a deletion, the next check fails.
+    await holdApplication(sql, applicationName)
+    if (!(await applications.exists(ctx, { name: applicationName }, sql)))
+      throw NoApplicationHere({ name: applicationName })
+    await tryPatterns(sql, query)
+    const written = { name, description, documentQuery, patternSize, at: now() }
+    const memberSet = await store.insertFilter(sql, { ...filter, ...written })
+    if (memberSet === undefined) throw nameTaken(name, within)
+    await checkTotalSize(sql, within)
+    if ((await store.countFilters(sql, within)) > filtersMax)
+      throw InvalidRequest({ problem: `An application can have ${filtersMax} filters` })
+    await matching.begin(sql, { ...filter, memberSet }, ctx.caller.subject)
+    const document = documentOfFilter(found(await store.findFilter(sql, filter), filter.filterId))
+    await store.publishFilters(sql, within)
+    return { ...document, id: filter.filterId }
+  })
+}
+
+async function listFilters(deps: Deps, ctx: Ctx, of: Parameters<FilterRules['list']>[1]) {
+  const { applicationName, name, offset, limit } = of
+  const { sql } = deps.db
+  const within = { ...(await checkAccess(deps, ctx, applicationName, 'read')), name: name === '' ? undefined : name }
+  const [total, rows] = await Promise.all([
+    store.countFilters(sql, within),
+    store.findFilters(sql, { ...within, ...windowOf({ offset, limit }) }),
+  ])
+  return documentOf(contentText(total, rows.map(textOf)))
+}
+
+async function readFilter(deps: Deps, ctx: Ctx, { applicationName, filterId }: Target) {
+  const within = await checkAccess(deps, ctx, applicationName, 'read')
+  return documentOfFilter(found(await store.findFilter(deps.db.sql, { ...within, filterId }), filterId))
+}
+
+async function updateFilter(
+  deps: Deps,
+  ctx: Ctx,
+  { applicationName, filterId }: Target,
+  fields: FilterFields,
+  ifMatch: string | undefined,
+) {
+  const { db, now, matching } = deps
+  const within = await checkAccess(deps, ctx, applicationName, 'update')
+  const filter = { ...within, filterId }
+  const query = fields.documentQuery === undefined ? undefined : readQuery(fields.documentQuery)
+  try {
+    return await db.tx(async (sql) => {
+      const row = found(await store.lockFilter(sql, filter), filterId)
+      checkIfMatch(ifMatch, documentOfFilter(row).etag)
+      const { name = row.name, description = row.description } = fields
+      const queryChanged = query !== undefined && !isDeepStrictEqual(query.source, row.documentQuery)
+      if (!queryChanged && name === row.name && description === row.description) return documentOfFilter(row)
+      if (queryChanged) await tryPatterns(sql, query)
+      const { source: documentQuery, patternSize } = queryChanged ? query : parse(row.documentQuery)
+      await store.updateFilter(sql, filter, { name, description, documentQuery, patternSize, at: now() })
+      if (queryChanged) {
+        await checkTotalSize(sql, within)
+        await matching.clear(sql, row)
+        const memberSet = await store.restartFilter(sql, filter)
+        await matching.begin(sql, { ...filter, memberSet }, ctx.caller.subject)
+      }
+      const document = documentOfFilter(found(await store.findFilter(sql, filter), filterId))
+      if (queryChanged) await store.publishFilters(sql, within)
+      return document
+    })
+  } catch (error) {
+    throw isUniqueViolation(error, 'filter_name') ? nameTaken(fields.name ?? '', within) : error
+  }
+}
+
+async function deleteFilter(deps: Deps, ctx: Ctx, { applicationName, filterId }: Target, ifMatch: string | undefined) {
+  const { db, bus, matching } = deps
+  const within = await checkAccess(deps, ctx, applicationName, 'delete')
+  const filter = { ...within, filterId }
+  await db.tx(async (sql) => {
+    const row = found(await store.lockFilter(sql, filter), filterId)
+    checkIfMatch(ifMatch, documentOfFilter(row).etag)
+    await store.deleteFilter(sql, filter)
+    await matching.clear(sql, row)
+    await bus.publish(sql, FilterDeleted, filter)
+    await store.publishFilters(sql, within)
+  })
+}
+
+async function deleteFiltersOfApplication(
+  { bus, matching }: Deps,
+  sql: Sql,
+  { tenantId, applicationName }: store.OfApplication,
+) {
+  const within = { tenantId, applicationName }
+  const deleted = await store.deleteFiltersOf(sql, within)
+  if (deleted.length === 0) return
+  for (const { filterId, memberSet } of deleted) {
+    await matching.clear(sql, { tenantId, memberSet })
+    await bus.publish(sql, FilterDeleted, { ...within, filterId })
+  }
+  await store.publishFilters(sql, within)
+}
+
+/** Rejects patterns that PostgreSQL cannot compile: a filter with one would stay pending forever. */
 async function tryPatterns(sql: Sql, query: Query) {
   if (query.patternSize === 0) return
   await limitTime(sql, tryMilliseconds)
@@ -190,11 +228,11 @@ async function tryPatterns(sql: Sql, query: Query) {
   await limitTimeAsUsual(sql)
 }
 
-/** PostgreSQL's words for a regular expression that it does not take, and for a statement that ran out of time. */
+/** PostgreSQL's error codes for an invalid regular expression and for a statement that ran out of time. */
 const refusedPattern = '2201B'
 const outOfTime = '57014'
 
-async function checkTogether(sql: Sql, within: store.OfApplication) {
+async function checkTotalSize(sql: Sql, within: store.OfApplication) {
   const { patternSize, queryLength } = await store.sumFilters(sql, within)
   if (patternSize > patternSizeMax)
     throw invalidField('documentQuery', "the patterns of the application's filters are too complex together")
@@ -227,4 +265,4 @@ const textOf = (row: store.FilterRow) =>
     status: row.status,
   })
 
-const present = (row: store.FilterRow) => documentOf(textOf(row))
+const documentOfFilter = (row: store.FilterRow) => documentOf(textOf(row))

@@ -1,11 +1,10 @@
 /**
- * Regular expressions of users: one pattern, two engines that agree. In memory RE2 (linear time, cannot block the
- * process), in the database PostgreSQL's own; both get a text written from one tree (regex-syntax.ts) with every class of
- * characters spelled out.
+ * Compiles regular expressions of users for two engines that agree: RE2 in memory (linear time, so that it cannot block the
+ * node) and PostgreSQL's own. Both patterns are written from one tree (`syntax.ts`), with every character class spelled out.
  */
 import { RE2Set } from 're2js'
 import { type CharacterSet, complement } from './characters.ts'
-import { type Flags, type Place, RegexError, readRegex, type Tree } from './syntax.ts'
+import { type Assertion, type Flags, RegexError, readRegex, type Tree } from './syntax.ts'
 
 export { RegexError } from './syntax.ts'
 
@@ -14,24 +13,24 @@ export interface Regex {
   options: string
   /** Whether some part of the text matches. */
   test(text: string): boolean
-  /** Atoms after repetitions are written out: a test takes at most so many steps for each character. 0: a piece of text. */
+  /** Number of atoms after expanding repetitions: `test` takes at most this many steps for each character. 0 for a literal text. */
   size: number
   /** For `~` in SQL, and for `like_regex … flag "s"` in jsonpath. */
   sqlPattern: string
 }
 
-const greatestLength = 500
-const greatestSize = 1500
-/** What the engine may keep in mind of one pattern. Its own default, 8 MB, times a thousand filters is all there is. */
+const lengthMax = 500
+const sizeMax = 1500
+/** Memory limit of RE2 for one pattern. Its default of 8 MB would be 8 GB for a thousand filters. */
 const engineBytes = 32 * 1024
 
-/** Throws a RegexError with a sentence for the author. */
+/** Compiles a pattern. Throws a RegexError with a message for its author. */
 export function compileRegex(pattern: string, options = ''): Regex {
-  if (pattern.length > greatestLength) throw new RegexError(`a pattern may have ${greatestLength} characters`)
+  if (pattern.length > lengthMax) throw new RegexError(`a pattern may have ${lengthMax} characters`)
   if (!pattern.isWellFormed() || pattern.includes('\0')) throw new RegexError('the pattern is not valid text')
   const tree = readRegex(pattern, readOptions(options))
   const size = sizeOf(tree)
-  if (size > greatestSize || timesOf(tree) > greatestTimes)
+  if (size > sizeMax || repetitionsOf(tree) > repetitionsMax)
     throw new RegexError('the pattern is too complex: its repetitions multiply')
   const simple = literalTestOf(tree)
   const sqlPattern = write(tree, postgres)
@@ -55,8 +54,8 @@ function sizeOf(tree: Tree): number {
   switch (tree.is) {
     case 'set':
       return 1
-    case 'place':
-      return tree.place === 'start' || tree.place === 'end' ? 1 : 8
+    case 'assertion':
+      return tree.assertion === 'start' || tree.assertion === 'end' ? 1 : 8
     case 'repeat':
       return 1 + sizeOf(tree.of) * Math.max(1, tree.min, Number.isFinite(tree.max) ? tree.max : 0)
     default:
@@ -64,18 +63,18 @@ function sizeOf(tree: Tree): number {
   }
 }
 
-/** Counted repetitions within counted repetitions, multiplied: RE2 refuses more. */
-const greatestTimes = 1000
+/** Limits the product of nested counted repetitions; RE2 rejects more. */
+const repetitionsMax = 1000
 
-function timesOf(tree: Tree): number {
-  if (tree.is === 'set' || tree.is === 'place') return 1
-  if (tree.is !== 'repeat') return Math.max(1, ...tree.of.map(timesOf))
-  return Math.max(1, tree.min, Number.isFinite(tree.max) ? tree.max : 0) * timesOf(tree.of)
+function repetitionsOf(tree: Tree): number {
+  if (tree.is === 'set' || tree.is === 'assertion') return 1
+  if (tree.is !== 'repeat') return Math.max(1, ...tree.of.map(repetitionsOf))
+  return Math.max(1, tree.min, Number.isFinite(tree.max) ? tree.max : 0) * repetitionsOf(tree.of)
 }
 
 interface Dialect {
   character(codePoint: number): string
-  place(place: Place): string
+  assertion(assertion: Assertion): string
 }
 
 const hex = (codePoint: number, digits: number) => codePoint.toString(16).padStart(digits, '0')
@@ -83,7 +82,7 @@ const plainCharacter = /^[A-Za-z0-9]$/
 
 const re2: Dialect = {
   character: (codePoint) => `\\x{${hex(codePoint, 2)}}`,
-  place: (place) =>
+  assertion: (assertion) =>
     ({
       start: '\\A',
       end: '\\z',
@@ -91,14 +90,14 @@ const re2: Dialect = {
       'line end': '(?m:$)',
       'word boundary': '\\b',
       'no word boundary': '\\B',
-    })[place],
+    })[assertion],
 }
 
-/** `\y` and `^` of PostgreSQL depend on the locale and on flags: lookaround says the same without either. */
+/** Lookaround replaces PostgreSQL's `\y` and `^`, which depend on the locale and on flags. */
 const w = '[0-9A-Za-z_]'
 const postgres: Dialect = {
   character: (codePoint) => (codePoint > 0xffff ? `\\U${hex(codePoint, 8)}` : `\\u${hex(codePoint, 4)}`),
-  place: (place) =>
+  assertion: (assertion) =>
     ({
       start: '\\A',
       end: '\\Z',
@@ -106,15 +105,15 @@ const postgres: Dialect = {
       'line end': '(?![^\\u000a])',
       'word boundary': `(?:(?<=${w})(?!${w})|(?<!${w})(?=${w}))`,
       'no word boundary': `(?:(?<=${w})(?=${w})|(?<!${w})(?!${w}))`,
-    })[place],
+    })[assertion],
 }
 
 function write(tree: Tree, dialect: Dialect): string {
   switch (tree.is) {
     case 'set':
       return writeSet(tree.set, dialect)
-    case 'place':
-      return dialect.place(tree.place)
+    case 'assertion':
+      return dialect.assertion(tree.assertion)
     case 'sequence':
       return tree.of.length ? tree.of.map((part) => group(part, dialect)).join('') : '(?:)'
     case 'choice':
@@ -129,7 +128,7 @@ function write(tree: Tree, dialect: Dialect): string {
 
 function group(tree: Tree, dialect: Dialect, repeated = false): string {
   const text = write(tree, dialect)
-  return tree.is === 'set' || (!repeated && (tree.is === 'place' || tree.is === 'repeat')) ? text : `(?:${text})`
+  return tree.is === 'set' || (!repeated && (tree.is === 'assertion' || tree.is === 'repeat')) ? text : `(?:${text})`
 }
 
 function writeSet(set: CharacterSet, dialect: Dialect): string {
@@ -147,13 +146,14 @@ function writeSet(set: CharacterSet, dialect: Dialect): string {
   return `[${negated ? '^' : ''}${ranges.join('')}]`
 }
 
-/** Most patterns of people are a piece of text, perhaps anchored: the engine is not needed for those. */
+/** Returns a test without the engine for a literal text, which may be anchored: most patterns of users are such texts. */
 function literalTestOf(tree: Tree): ((text: string) => boolean) | undefined {
   const parts = tree.is === 'sequence' ? [...tree.of] : [tree]
-  const isPlace = (part: Tree | undefined, place: Place) => part?.is === 'place' && part.place === place
-  const fromStart = isPlace(parts[0], 'start')
+  const isAssertion = (part: Tree | undefined, assertion: Assertion) =>
+    part?.is === 'assertion' && part.assertion === assertion
+  const fromStart = isAssertion(parts[0], 'start')
   if (fromStart) parts.shift()
-  const toEnd = isPlace(parts.at(-1), 'end')
+  const toEnd = isAssertion(parts.at(-1), 'end')
   if (toEnd) parts.pop()
   const literal = literalOf(parts)
   if (literal === undefined) return undefined
@@ -172,7 +172,7 @@ function literalOf(parts: Tree[]): string | undefined {
   return literal
 }
 
-/** Made when it is first needed: of a thousand filters a change asks few. */
+/** Compiles the RE2 pattern at its first use: a change evaluates few of a thousand filters. */
 function engineOf(tree: Tree): (text: string) => boolean {
   let engine: RE2Set | undefined
   return (text) => {
