@@ -128,7 +128,7 @@ export const createBasic = {
   name: 'basicCredentials.create',
   summary: 'Create basic credentials',
   description:
-    'What is absent is generated; an empty body is accepted. An MQTT client sends `<username>@<tenant id>` as its username.',
+    'An absent username or password is generated; an empty body is accepted. An MQTT client sends `<username>@<tenant id>` as its username.',
   body: Type.Object(
     { username: Type.Optional(username), password: Type.Optional(password) },
     {
