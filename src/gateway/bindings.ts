@@ -1,84 +1,92 @@
 /**
- * Which connection represents an endpoint. A PUBLISH moves it to its own connection (roaming); a SUBSCRIBE binds it only while it
- * has none. Whatever ends the right to speak ends the binding, and a connection that represents nobody else goes with it.
+ * Binds endpoints to the connections that represent them. A PUBLISH moves the endpoint to its connection; a SUBSCRIBE binds only an
+ * endpoint without one. Revocation removes the binding, and closes the connection if it represents no other endpoint.
  */
 import type { Kit } from '../kernel/define-service.ts'
 import { EndpointUnregistered, VersionUpdated } from '../services/register/events.ts'
 import { TokenStatusChanged, TokensDeleted } from '../services/tokens/events.ts'
+import {
+  addBinding,
+  type Binding,
+  type DeviceConnection,
+  forgetRoutes,
+  hasRepresented,
+  newBinding,
+  removeBinding,
+} from './connection-state.ts'
 import type { Identified } from './identify.ts'
-import { absent, type Device, forgetRoutes, hasSpokenFor, join, type Presence, part } from './peers.ts'
 import { EndpointsMoved } from './signals.ts'
 
 export interface Bindings {
-  find(endpointId: string): Presence | undefined
-  all(): IterableIterator<Presence>
+  find(endpointId: string): Binding | undefined
+  all(): IterableIterator<Binding>
   count(): number
-  /** `moves`: also away from another connection. Undefined: it stays where it is. */
-  bind(connection: Device, who: Identified, moves: boolean): Presence | undefined
-  /** For a last word of somebody whose connection has gone: it was there, and left. Nobody who is there now has to make way. */
-  visit(connection: Device, who: Identified): Presence
-  /** The connection ended. */
-  release(connection: Device): void
-  /** It may not speak any more. */
-  expel(presence: Presence, why: string): void
-  /** The binding was written under this number. */
-  numbered(presence: Presence, number: number): void
-  /** Another node has the endpoint by a binding that this one must not replace. */
-  lost(presence: Presence, number: number): void
+  /** `moves`: also if another connection has the endpoint. Returns undefined if the endpoint stays there. */
+  bind(connection: DeviceConnection, identified: Identified, moves: boolean): Binding | undefined
+  /** Reports an endpoint whose connection closed before it was identified. It does not replace another binding. */
+  reportTransient(connection: DeviceConnection, identified: Identified): Binding
+  /** Removes all bindings of a closed connection. */
+  release(connection: DeviceConnection): void
+  /** Removes the binding because the endpoint lost its permission. */
+  revoke(binding: Binding, why: string): void
+  /** Sets the number under which the binding was written. */
+  numbered(binding: Binding, number: number): void
+  /** Removes the binding because the database has a later one on another node. */
+  movedAway(binding: Binding, number: number): void
 }
 
-/** Endpoints that moved to another node and may speak here again. */
+/** Limits the endpoints that moved to another node and may return. */
 const movedMax = 20_000
 
-export interface Watch {
-  bound(presence: Presence): void
-  unbound(presence: Presence, connection: Device): void
-  visited(presence: Presence, connection: Device): void
+export interface BindingObserver {
+  bound(binding: Binding): void
+  unbound(binding: Binding, connection: DeviceConnection): void
+  transient(binding: Binding, connection: DeviceConnection): void
 }
 
 interface State extends Pick<Kit, 'now'> {
-  watch: Watch
-  presences: Map<string, Presence>
-  /** Endpoints whose visit was reported, by connection: one report for several last messages is enough. */
-  visits: WeakMap<Device, Set<string>>
+  observer: BindingObserver
+  bindings: Map<string, Binding>
+  /** Endpoints that were reported as transient, by connection: several last messages make one report. */
+  reportedTransients: WeakMap<DeviceConnection, Set<string>>
   /** By endpoint, the number of the binding on another node that replaced the one of this node. */
   moved: Map<string, number>
 }
 
-export function createBindings(kit: Pick<Kit, 'bus' | 'signals' | 'now'>, watch: Watch): Bindings {
-  const presences = new Map<string, Presence>()
-  const state: State = { now: kit.now, watch, presences, visits: new WeakMap(), moved: new Map() }
+export function createBindings(kit: Pick<Kit, 'bus' | 'signals' | 'now'>, observer: BindingObserver): Bindings {
+  const bindings = new Map<string, Binding>()
+  const state: State = { now: kit.now, observer, bindings, reportedTransients: new WeakMap(), moved: new Map() }
   followEvents(kit.bus, state)
   kit.signals.on(EndpointsMoved, ({ endpoints }) => {
     for (const [endpointId, number] of endpoints) {
-      const presence = presences.get(endpointId)
-      if (!presence) continue
-      // While it is being written, the database decides which of the two is the later one.
-      if (presence.number === 0) presence.movedBy = Math.max(presence.movedBy, number)
-      else if (presence.number < number) lose(state, presence, number)
+      const binding = bindings.get(endpointId)
+      if (!binding) continue
+      // The number of this binding is not known yet: compare when the database has assigned it.
+      if (binding.number === 0) binding.movedBy = Math.max(binding.movedBy, number)
+      else if (binding.number < number) moveAway(state, binding, number)
     }
   })
   return {
-    find: (endpointId) => presences.get(endpointId),
-    all: () => presences.values(),
-    count: () => presences.size,
-    bind: (connection, who, moves) => bind(state, connection, who, moves),
-    visit: (connection, who) => visit(state, connection, who),
+    find: (endpointId) => bindings.get(endpointId),
+    all: () => bindings.values(),
+    count: () => bindings.size,
+    bind: (connection, identified, moves) => bind(state, connection, identified, moves),
+    reportTransient: (connection, identified) => reportTransient(state, connection, identified),
     release(connection) {
       while (connection.state.endpoints) unbind(state, connection.state.endpoints)
     },
-    expel: (presence, why) => expel(state, presence, why),
-    numbered(presence, number) {
-      if (presence.number >= number) return
-      presence.number = number
-      if (presence.movedBy > number) lose(state, presence, presence.movedBy)
+    revoke: (binding, why) => revoke(state, binding, why),
+    numbered(binding, number) {
+      if (binding.number >= number) return
+      binding.number = number
+      if (binding.movedBy > number) moveAway(state, binding, binding.movedBy)
     },
-    lost: (presence, number) => lose(state, presence, number),
+    movedAway: (binding, number) => moveAway(state, binding, number),
   }
 }
 
 function followEvents(bus: Kit['bus'], state: State) {
-  const { presences } = state
+  const { bindings } = state
   bus.hear(TokenStatusChanged, ({ endpointId, endpointTokenId, to }) => {
     if (to === 'Suspended' || to === 'Revoked')
       endToken(state, endpointId, endpointTokenId, `its token was ${to.toLowerCase()}`)
@@ -89,21 +97,21 @@ function followEvents(bus: Kit['bus'], state: State) {
   })
   bus.hear(EndpointUnregistered, ({ endpointIds }) => {
     for (const endpointId of endpointIds) {
-      const presence = presences.get(endpointId)
-      if (presence) expel(state, presence, 'its endpoint was unregistered')
+      const binding = bindings.get(endpointId)
+      if (binding) revoke(state, binding, 'its endpoint was unregistered')
     }
   })
-  // What was decided for the old version does not hold: the next message of the device decides anew.
+  // Invalidates routes of the old version: the next message is identified again.
   bus.hear(VersionUpdated, ({ endpointId, versionName }) => {
-    const presence = presences.get(endpointId)
-    if (presence) presence.versionName = versionName
+    const binding = bindings.get(endpointId)
+    if (binding) binding.versionName = versionName
   })
 }
 
-function bind(state: State, connection: Device, who: Identified, moves: boolean): Presence | undefined {
-  const { presences, moved } = state
-  const { endpointId, tenant, versionName, token, endpointTokenId } = who
-  const known = presences.get(endpointId)
+function bind(state: State, connection: DeviceConnection, identified: Identified, moves: boolean): Binding | undefined {
+  const { bindings, moved } = state
+  const { endpointId, tenant, versionName, token, endpointTokenId } = identified
+  const known = bindings.get(endpointId)
   if (known && known.connection === connection && known.tenant === tenant) {
     Object.assign(known, { versionName, token, endpointTokenId })
     return known
@@ -111,60 +119,64 @@ function bind(state: State, connection: Device, who: Identified, moves: boolean)
   if (known && !moves) return undefined
   if (known) unbind(state, known)
   const follows = Math.max(known?.number ?? 0, known?.follows ?? 0, moved.get(endpointId) ?? 0)
-  const presence: Presence = {
-    ...absent(who, connection.claim, follows),
+  const binding: Binding = {
+    ...newBinding(identified, connection.claim, follows),
     connection,
     boundAt: state.now().getTime(),
   }
   moved.delete(endpointId)
-  presences.set(endpointId, presence)
-  join(connection.state, presence)
-  state.watch.bound(presence)
-  return presence
+  bindings.set(endpointId, binding)
+  addBinding(connection.state, binding)
+  state.observer.bound(binding)
+  return binding
 }
 
-function visit({ presences, visits, watch, now }: State, connection: Device, who: Identified): Presence {
-  const { endpointId } = who
-  const presence: Presence = { ...absent(who, connection.claim), boundAt: now().getTime() }
-  const seen = visits.get(connection) ?? new Set()
-  const known = presences.has(endpointId) || seen.has(endpointId) || hasSpokenFor(connection.state, endpointId)
-  if (known) return presence
-  visits.set(connection, seen.add(endpointId))
-  watch.visited(presence, connection)
-  return presence
+function reportTransient(
+  { bindings, reportedTransients, observer, now }: State,
+  connection: DeviceConnection,
+  identified: Identified,
+): Binding {
+  const { endpointId } = identified
+  const binding: Binding = { ...newBinding(identified, connection.claim), boundAt: now().getTime() }
+  const seen = reportedTransients.get(connection) ?? new Set()
+  const known = bindings.has(endpointId) || seen.has(endpointId) || hasRepresented(connection.state, endpointId)
+  if (known) return binding
+  reportedTransients.set(connection, seen.add(endpointId))
+  observer.transient(binding, connection)
+  return binding
 }
 
-function unbind({ presences, watch }: State, presence: Presence) {
-  const { connection } = presence
+function unbind({ bindings, observer }: State, binding: Binding) {
+  const { connection } = binding
   if (!connection) return
-  presence.connection = undefined
-  part(connection.state, presence)
-  if (presences.get(presence.endpointId) === presence) presences.delete(presence.endpointId)
-  watch.unbound(presence, connection)
+  binding.connection = undefined
+  removeBinding(connection.state, binding)
+  if (bindings.get(binding.endpointId) === binding) bindings.delete(binding.endpointId)
+  observer.unbound(binding, connection)
 }
 
-function expel(state: State, presence: Presence, why: string) {
-  const { connection } = presence
+function revoke(state: State, binding: Binding, why: string) {
+  const { connection } = binding
   if (!connection) return
   forgetRoutes(connection.state)
-  unbind(state, presence)
+  unbind(state, binding)
   if (!connection.state.endpoints) connection.close('not_authorized', why)
 }
 
 function endToken(state: State, endpointId: string, endpointTokenId: string, why: string) {
-  const presence = state.presences.get(endpointId)
-  if (!presence) return
-  // The client may have used several tokens: routes that were decided by this one must not hold any longer.
-  if (presence.connection) forgetRoutes(presence.connection.state)
-  if (presence.endpointTokenId === endpointTokenId) expel(state, presence, why)
+  const binding = state.bindings.get(endpointId)
+  if (!binding) return
+  // Routes may depend on this token even if the client has used another one since.
+  if (binding.connection) forgetRoutes(binding.connection.state)
+  if (binding.endpointTokenId === endpointTokenId) revoke(state, binding, why)
 }
 
-/** Another node has the endpoint now. */
-function lose(state: State, presence: Presence, number: number) {
-  const { presences, moved } = state
-  const { endpointId } = presence
-  if (presences.get(endpointId) !== presence) return
-  unbind(state, presence)
+/** Removes the binding and remembers the number of the one on another node that replaced it. */
+function moveAway(state: State, binding: Binding, number: number) {
+  const { bindings, moved } = state
+  const { endpointId } = binding
+  if (bindings.get(endpointId) !== binding) return
+  unbind(state, binding)
   moved.delete(endpointId)
   moved.set(endpointId, number)
   if (moved.size > movedMax) moved.delete(moved.keys().next().value!)

@@ -8,15 +8,15 @@ const method = Type.Optional(
 )
 const transport = Type.Optional(Type.Object({ 'basic-auth': method, 'x509-auth': method }))
 
-/** What clients of a tenant have to present (document 3, 1.16). */
+/** The authentication methods that a tenant requires, for each transport (document 3, 1.16). */
 const TenantShape = Type.Object({
   transports: Type.Optional(
     Type.Object({
       mqtt: Type.Optional(
-        // Only TLS has client certificates: x509-auth elsewhere closes that transport.
+        // Only TLS has client certificates: requiring x509-auth on another transport disables that transport.
         Type.Object({ tcp: transport, tls: transport, ws: transport }),
       ),
-      // HTTP has no client authentication: a tenant that requires any closes HTTP for its devices.
+      // HTTP has no client authentication: requiring a method disables HTTP for the devices of the tenant.
       http: transport,
     }),
   ),
@@ -29,7 +29,7 @@ export const gatewayInstance = defineInstance({
   description: 'Device gateway',
   urlPrefix: '/kpc',
   schemas: {
-    /** Which extensions a device may talk to; absent: all of them. */
+    /** The extensions that devices may use; absent: all. */
     ...onBoth(
       Type.Object({
         'allowed-extension-instances': Type.Optional(

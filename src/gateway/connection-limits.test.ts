@@ -7,23 +7,27 @@ import { openGateway } from '../../test/harness/gateway.ts'
 import { connected, rawClient } from '../../test/harness/mqtt-raw.ts'
 import { networkOf } from '../kernel/client-address.ts'
 import { createConnectionLimits, type Slot } from './connection-limits.ts'
+import type { ConnectionState } from './connection-state.ts'
 import type { Accepted } from './mqtt/host.ts'
-import type { Peer } from './peers.ts'
 
 describe('connections of one address', () => {
-  function someLimits({ max = 100, strangersPerAddress = 3, perAddress = 0 }) {
+  function someLimits({ max = 100, anonymousPerAddress = 3, perAddress = 0 }) {
     const events: string[] = []
     const note = (what: string) => (reason: string, address: string) => void events.push(`${what} ${reason} ${address}`)
     const share = { max, perAddress: max, open: 0, refused: note('refused'), evicted: note('evicted') }
     let at = 0
-    const limits = createConnectionLimits({ share, strangersPerAddress, perAddress, refused() {}, now: () => at })
+    const limits = createConnectionLimits({ share, anonymousPerAddress, perAddress, refused() {}, now: () => at })
     const arrive = (address: string) => limits.arrive('mqtt', address, new PassThrough())
     const later = (ms: number) => {
       at += ms
     }
     return { limits, share, events, arrive, later }
   }
-  const busy = { open: false, client: {}, evict: () => assert.fail('it was evicted') } as unknown as Accepted<Peer>
+  const busy = {
+    open: false,
+    client: {},
+    evict: () => assert.fail('it was evicted'),
+  } as unknown as Accepted<ConnectionState>
   const isGone = ({ socket }: Slot) => socket.destroyed
 
   test('the oldest stranger makes room, once it has had time to present a token', () => {
@@ -46,29 +50,29 @@ describe('connections of one address', () => {
   })
 
   test('nobody is evicted whose token is being looked up, or who has presented one', () => {
-    const { limits, arrive, later } = someLimits({ strangersPerAddress: 2 })
+    const { limits, arrive, later } = someLimits({ anonymousPerAddress: 2 })
     const [known, waiting, silent] = [arrive('a')!, arrive('a')!, arrive('a')!]
     waiting.accepted = busy
-    limits.stands(known, 'protected')
+    limits.setStanding(known, 'protected')
     later(5000)
     arrive('a')
     assert.deepEqual([known, waiting, silent].map(isGone), [false, false, true])
   })
 
   test('a full process evicts strangers first, then who represents nobody any more, and refuses when there is neither', () => {
-    const { limits, arrive, events, share } = someLimits({ max: 3, strangersPerAddress: 100 })
+    const { limits, arrive, events, share } = someLimits({ max: 3, anonymousPerAddress: 100 })
     const [left, known] = [arrive('a')!, arrive('b')!]
-    for (const slot of [left, known]) limits.stands(slot, 'protected')
+    for (const slot of [left, known]) limits.setStanding(slot, 'protected')
     const stranger = arrive('c')!
-    limits.stands(left, 'idle')
+    limits.setStanding(left, 'idle')
     const next = arrive('d')!
     assert.deepEqual([left, known, stranger].map(isGone), [false, false, true])
     limits.leave(stranger)
-    limits.stands(next, 'protected')
+    limits.setStanding(next, 'protected')
     const last = arrive('e')!
     assert.ok(isGone(left))
     limits.leave(left)
-    limits.stands(last, 'protected')
+    limits.setStanding(last, 'protected')
     assert.equal(arrive('f')?.refusal, 'busy')
     assert.deepEqual(events, ['evicted total c', 'evicted total a', 'refused total f'])
     assert.equal(share.open, 4)
@@ -76,7 +80,7 @@ describe('connections of one address', () => {
 
   test('only so many refusals wait for their CONNECT; all others are dropped', () => {
     const { limits, arrive, share } = someLimits({ max: 1 })
-    limits.stands(arrive('a')!, 'protected')
+    limits.setStanding(arrive('a')!, 'protected')
     const answers = Array.from({ length: 100 }, () => arrive('a'))
     const kept = answers.flatMap((slot) => slot ?? [])
     assert.equal(kept.length, 32)
@@ -87,7 +91,7 @@ describe('connections of one address', () => {
 
   test('an address may have a limit of its own, which no other address feels', () => {
     const { limits, arrive } = someLimits({ perAddress: 2 })
-    for (const slot of [arrive('a')!, arrive('a')!]) limits.stands(slot, 'protected')
+    for (const slot of [arrive('a')!, arrive('a')!]) limits.setStanding(slot, 'protected')
     assert.equal(arrive('a')?.refusal, 'quota_exceeded')
     assert.equal(arrive('b')?.refusal, undefined)
   })
@@ -96,8 +100,8 @@ describe('connections of one address', () => {
     const { limits, arrive, share } = someLimits({ max: 1 })
     const gone = arrive('a')!
     limits.leave(gone)
-    limits.stands(gone, 'idle')
-    limits.stands(arrive('a')!, 'protected')
+    limits.setStanding(gone, 'idle')
+    limits.setStanding(arrive('a')!, 'protected')
     assert.equal(arrive('a')?.refusal, 'busy')
     assert.equal(share.open, 2)
   })

@@ -1,58 +1,58 @@
 /**
- * How many MQTT connections may be open: in total, and from one address. When a limit is reached, the oldest connection that
- * nobody can vouch for is evicted, so that new devices get in; when there is none, the newcomer is refused.
- *
- * A `stranger` has presented neither credentials nor a valid token. A connection is `idle` when it has presented a token and
- * represents no endpoint (any more), and `protected` while it has credentials or represents an endpoint.
+ * Limits the number of open MQTT connections, in total and from one address. At a limit, the oldest evictable connection is closed
+ * for the new one; if there is none, the new one is refused. README.md has the rules.
  */
 import type { Duplex } from 'node:stream'
 import { networkOf } from '../kernel/client-address.ts'
 import { monotonicMs } from '../kernel/clock.ts'
 import type { ConnectionShare } from '../kernel/file-descriptors.ts'
+import { type ConnectionState, type DeviceConnection, isBusy } from './connection-state.ts'
 import type { Accepted, From, Transport } from './mqtt/host.ts'
-import { type Device, isBusy, type Peer } from './peers.ts'
 
-/** `closing`: evicted or gone, and never anything else again. */
-export type Standing = 'stranger' | 'idle' | 'protected' | 'closing'
+/**
+ * `anonymous`: has presented neither credentials nor a valid token. `idle`: has presented a token, but represents no endpoint now.
+ * `protected`: has credentials or represents an endpoint. `closing`: evicted or closed; final.
+ */
+export type Standing = 'anonymous' | 'idle' | 'protected' | 'closing'
 
-/** One accepted connection, from its first byte on. */
+/** Counts one accepted connection, from before its TLS or WebSocket handshake on. */
 export interface Slot extends From {
   readonly network: string
   standing: Standing
-  /** Monotonic milliseconds: when it was accepted, then when CONNACK left. */
+  /** Monotonic milliseconds of the last change: accepted, CONNACK sent, or another standing. */
   since: number
-  /** What the session layer has made of the socket; undefined before the TLS or WebSocket handshake is done. */
-  accepted: Accepted<Peer> | undefined
+  /** The connection of the MQTT layer; undefined before the TLS or WebSocket handshake is done. */
+  accepted: Accepted<ConnectionState> | undefined
   socket: Duplex
 }
 
 export interface ConnectionLimits {
-  /** Undefined: the socket is to be destroyed. A slot with a `refusal` is there to answer its CONNECT only. */
+  /** Returns undefined if the socket must be destroyed. A slot with a `refusal` stays open only to answer its CONNECT. */
   arrive(transport: Transport, address: string, socket: Duplex): Slot | undefined
   leave(slot: Slot): void
-  /** CONNACK has left. */
+  /** Called when CONNACK was sent. */
   opened(slot: Slot): void
-  stands(slot: Slot, standing: Standing): void
+  setStanding(slot: Slot, standing: Standing): void
 }
 
-/** Strangers have this long after CONNACK before the limit of their address may evict them. */
+/** Anonymous connections have this long after CONNACK before the limit of their address may evict them. */
 const graceMs = 2000
-/** Refused connections that are kept open until their CONNECT can be answered. */
-const answeredAtOnce = 32
-/** Connections that are looked at to find one that may be evicted. */
-const lookedAtMax = 64
+/** Limits refused connections that are open until their CONNECT is answered. */
+const refusedOpenMax = 32
+/** Limits how many connections are examined to find one that may be evicted. */
+const evictionCandidatesMax = 64
 
 /** Connections that may be evicted, the oldest first. */
 interface Evictable {
-  stranger: Set<Slot>
+  anonymous: Set<Slot>
   idle: Set<Slot>
 }
 const why = 'the room is needed for other connections'
-const newEvictable = (): Evictable => ({ stranger: new Set(), idle: new Set() })
+const newEvictable = (): Evictable => ({ anonymous: new Set(), idle: new Set() })
 
 export function createConnectionLimits(deps: {
   share: ConnectionShare
-  strangersPerAddress: number
+  anonymousPerAddress: number
   /** 0: no limit but that of the share. */
   perAddress: number
   refused(transport: Transport, address: string, reason: string): void
@@ -66,8 +66,8 @@ export function createConnectionLimits(deps: {
 
   function place(slot: Slot, standing: Standing) {
     const ofNetwork = networks.get(slot.network)!
-    for (const { stranger, idle } of [all, ofNetwork]) {
-      stranger.delete(slot)
+    for (const { anonymous, idle } of [all, ofNetwork]) {
+      anonymous.delete(slot)
       idle.delete(slot)
     }
     slot.standing = standing
@@ -77,10 +77,10 @@ export function createConnectionLimits(deps: {
   }
 
   function evictOne(from: Evictable, reason: 'address' | 'total', before = Infinity): boolean {
-    for (const slots of [from.stranger, from.idle]) {
+    for (const slots of [from.anonymous, from.idle]) {
       const slot = slots
         .values()
-        .take(lookedAtMax)
+        .take(evictionCandidatesMax)
         .find(({ since, accepted }) => since < before && !(accepted && isBusy(accepted)))
       if (!slot) continue
       place(slot, 'closing')
@@ -96,7 +96,7 @@ export function createConnectionLimits(deps: {
   function refuse(slot: Slot, reason: 'address' | 'total') {
     share.refused(reason, slot.address)
     deps.refused(slot.transport, slot.address, 'too_many_connections')
-    return answering < answeredAtOnce
+    return answering < refusedOpenMax
       ? Object.assign(slot, {
           standing: 'closing' as const,
           refusal: reason === 'total' ? ('busy' as const) : ('quota_exceeded' as const),
@@ -108,7 +108,7 @@ export function createConnectionLimits(deps: {
     arrive(transport, address, socket) {
       const network = networkOf(address)
       const at = now()
-      const slot: Slot = { transport, address, network, standing: 'stranger', since: at, accepted: undefined, socket }
+      const slot: Slot = { transport, address, network, standing: 'anonymous', since: at, accepted: undefined, socket }
       const known = networks.get(network)
       let refused: Slot | undefined
       if (known && known.open >= perAddress && !evictOne(known, 'address')) refused = refuse(slot, 'address')
@@ -118,9 +118,9 @@ export function createConnectionLimits(deps: {
         networks.set(network, ofNetwork)
         ofNetwork.open++
         share.open++
-        // Devices behind one address may all come at once: those that have just arrived are not evicted for the next ones.
-        if (ofNetwork.stranger.size >= deps.strangersPerAddress) evictOne(ofNetwork, 'address', at - graceMs)
-        place(slot, 'stranger')
+        // A fleet behind one address may reconnect at once: connections in their grace period are not evicted.
+        if (ofNetwork.anonymous.size >= deps.anonymousPerAddress) evictOne(ofNetwork, 'address', at - graceMs)
+        place(slot, 'anonymous')
         return slot
       }
       if (!refused) return undefined
@@ -144,7 +144,7 @@ export function createConnectionLimits(deps: {
       slot.since = now()
     },
 
-    stands(slot, standing) {
+    setStanding(slot, standing) {
       if (slot.standing === 'closing' || slot.standing === standing) return
       slot.since = now()
       place(slot, standing)
@@ -152,5 +152,5 @@ export function createConnectionLimits(deps: {
   }
 }
 
-/** Every connection has a slot. */
-export const slotOf = ({ from }: Device) => from as Slot
+/** Returns the slot of a connection. The listeners create one for each. */
+export const slotOf = ({ from }: DeviceConnection) => from as Slot

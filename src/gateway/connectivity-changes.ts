@@ -1,16 +1,16 @@
-/** What happened to the connections of endpoints within a batch. */
-import type { Presence } from './peers.ts'
+/** Collected connects and disconnects of an endpoint within a batch. */
+import type { Binding } from './connection-state.ts'
 
 export interface Change {
-  of: Pick<Presence, 'endpointId' | 'applicationName' | 'versionName' | 'token'> & { tenantId: string }
-  /** The last one; undefined where a dead node had it. */
-  presence: Presence | undefined
-  /** Kept beyond the connection. */
+  endpoint: Pick<Binding, 'endpointId' | 'applicationName' | 'versionName' | 'token'> & { tenantId: string }
+  /** The last binding; undefined if it belonged to a dead node. */
+  binding: Binding | undefined
+  /** Set if the session outlives the connection. */
   sessionKey: string | undefined
-  /** Connected and disconnected in turn; the last step is the present state. */
+  /** Alternating connects and disconnects; the last one is the present state. */
   steps: Step[]
-  /** It was never bound: its last message came after its connection had ended. It takes the endpoint from nobody. */
-  visit: boolean
+  /** True: identified only after the connection had closed. It does not take the endpoint from another connection. */
+  transient: boolean
 }
 
 export interface Step {
@@ -18,15 +18,15 @@ export interface Step {
   at: Date
 }
 
-/** Steps of one endpoint in a batch; beyond, the first and the last are reported. */
+/** Limits the steps of one endpoint in a batch; older ones in the middle are dropped. */
 export const stepsMax = 8
 
 export const isConnected = ({ connected }: Step) => connected
 export const lastOf = ({ steps }: Change) => steps.at(-1)!
-export const idsOf = (changes: Change[]) => changes.map(({ of }) => of.endpointId)
+export const idsOf = (changes: Change[]) => changes.map(({ endpoint }) => endpoint.endpointId)
 
-/** Each step is later than the one before: two points of a series at one moment would be one. */
-export function stepped(steps: Step[], { connected, at }: Step): Step[] {
+/** Appends a step. Its time is later than that of the previous one, because a series has one point for each time. */
+export function addStep(steps: Step[], { connected, at }: Step): Step[] {
   const last = steps.at(-1)
   if (!last) return [{ connected, at }]
   if (last.connected === connected) return [...steps.slice(0, -1), { connected, at }]
@@ -35,8 +35,8 @@ export function stepped(steps: Step[], { connected, at }: Step): Step[] {
   return all
 }
 
-/** What was noted while `before` could not be written comes behind it. */
-export function merged(before: Change, since: Change | undefined): Change {
+/** Appends the steps of `since` to those of `before`, which could not be written. */
+export function mergeChanges(before: Change, since: Change | undefined): Change {
   if (!since) return before
-  return { ...since, steps: since.steps.reduce(stepped, before.steps), visit: before.visit && since.visit }
+  return { ...since, steps: since.steps.reduce(addStep, before.steps), transient: before.transient && since.transient }
 }

@@ -1,7 +1,6 @@
 /**
- * Writes and reports a batch of connects and disconnects: rows and events in one transaction, then the register, then the extensions
- * that follow connectivity. A row is there before anybody learns of the connection and goes only after its end was reported: what a
- * dead node leaves behind is found by its rows.
+ * Writes and reports a batch of connects and disconnects: rows and events in one transaction, then the register, then extensions.
+ * A row exists from before the connect until after the disconnect is reported, so that other nodes find the endpoints of a dead node.
  */
 import { inParts } from '../kernel/bus.ts'
 import { sleep } from '../kernel/clock.ts'
@@ -12,6 +11,7 @@ import type { Register } from '../services/register/contract.ts'
 import type { Bindings } from './bindings.ts'
 import { type Change, idsOf, isConnected, lastOf, stepsMax } from './connectivity-changes.ts'
 import { EndpointsConnected, EndpointsDisconnected } from './events.ts'
+import { extensionConnectivityFailed, extensionConnectivityRetried } from './log-messages.ts'
 import { EndpointsMoved } from './signals.ts'
 import * as store from './store/bindings.ts'
 
@@ -19,56 +19,62 @@ export interface ReportDeps {
   kit: Pick<Kit, 'db' | 'bus' | 'signals' | 'members' | 'now' | 'log' | 'secrets'>
   register: Pick<Register, 'setConnectivity'>
   extensions: () => ReadonlyMap<string, Extension>
-  bindings: () => Pick<Bindings, 'numbered' | 'lost'>
-  /** Work of extensions under way. */
+  bindings: () => Pick<Bindings, 'numbered' | 'movedAway'>
+  /** Reports to extensions that are under way. */
   informing: Set<Promise<void>>
   isStopping(): boolean
 }
 
 interface Numbered {
   change: Change
-  /** Greater than that of everything that happened to the endpoint before, on whichever node. */
+  /** Greater than the number of every earlier change of the endpoint, on any node. */
   number: number
 }
 
 const sweptAtOnce = 250
-const againMs = [200, 1000, 5000]
+const retryDelaysMs = [200, 1000, 5000]
 
 export async function report(deps: ReportDeps, some: Change[]) {
   const { db, members } = deps.kit
   const { nodeId } = members
-  const went = some.filter((change) => !isConnected(lastOf(change)))
-  const { bound, told } = await db.tx(async (sql) => {
+  const disconnected = some.filter((change) => !isConnected(lastOf(change)))
+  const { bound, numbered } = await db.tx(async (sql) => {
     const bound = await bind(deps, sql, some)
-    // Where another node has the endpoint by now, the end of its connection here is no end.
-    const endings = went.length > 0 ? await store.numberEndings(sql, nodeId, idsOf(went)) : new Map<string, number>()
-    const told = some.flatMap((change): Numbered[] => {
-      const { endpointId } = change.of
+    // An endpoint that another node has by now is not reported as disconnected.
+    const endings =
+      disconnected.length > 0 ? await store.numberEndings(sql, nodeId, idsOf(disconnected)) : new Map<string, number>()
+    const numbered = some.flatMap((change): Numbered[] => {
+      const { endpointId } = change.endpoint
       const number = isConnected(lastOf(change)) ? bound.get(endpointId)?.number : endings.get(endpointId)
       return number === undefined ? [] : [{ change, number }]
     })
-    await publish(deps, sql, told, nodeId)
-    return { bound, told }
+    await publish(deps, sql, numbered, nodeId)
+    return { bound, numbered }
   })
-  const refused = some.filter(({ presence, visit, of }) => presence?.connection && !visit && !bound.has(of.endpointId))
-  for (const { presence, of } of some) if (presence) number(deps, presence, bound.get(of.endpointId))
-  if (refused.length > 0) await yieldTo(deps, refused)
-  await pass(deps, told)
-  if (went.length > 0) await db.tx((sql) => store.endBindings(sql, nodeId, idsOf(went)))
+  const refused = some.filter(
+    ({ binding, transient, endpoint }) => binding?.connection && !transient && !bound.has(endpoint.endpointId),
+  )
+  for (const { binding, endpoint } of some) if (binding) number(deps, binding, bound.get(endpoint.endpointId))
+  if (refused.length > 0) await giveUpBindings(deps, refused)
+  await reportToServices(deps, numbered)
+  if (disconnected.length > 0) await db.tx((sql) => store.endBindings(sql, nodeId, idsOf(disconnected)))
 }
 
-const number = ({ bindings }: ReportDeps, presence: NonNullable<Change['presence']>, bound: store.Bound | undefined) =>
-  bound && bindings().numbered(presence, bound.number)
+const number = ({ bindings }: ReportDeps, binding: NonNullable<Change['binding']>, bound: store.Bound | undefined) =>
+  bound && bindings().numbered(binding, bound.number)
 
-/** Binds those that connected, and tells the nodes that had them. */
+/** Writes the bindings of connected endpoints and signals the nodes that had them. */
 async function bind({ kit }: ReportDeps, sql: Sql, some: Change[]): Promise<Map<string, store.Bound>> {
   const { nodeId } = kit.members
-  const came = some.filter(({ steps }) => steps.some(isConnected))
-  const [visits, visible] = [came.filter(({ visit }) => visit), came.filter(({ visit }) => !visit)]
+  const connected = some.filter(({ steps }) => steps.some(isConnected))
+  const [transients, visible] = [
+    connected.filter(({ transient }) => transient),
+    connected.filter(({ transient }) => !transient),
+  ]
   const rows = (changes: Change[]) => changes.map((change) => rowOf(kit, change))
   const bound = [
     ...(visible.length > 0 ? await store.saveBindings(sql, rows(visible)) : []),
-    ...(visits.length > 0 ? await store.saveBindings(sql, rows(visits), { ifFree: true }) : []),
+    ...(transients.length > 0 ? await store.saveBindings(sql, rows(transients), { ifFree: true }) : []),
   ]
   const moved = bound.filter(({ previousNodeId: previous }) => {
     return previous !== null && previous !== nodeId && kit.members.isAlive(previous)
@@ -84,37 +90,40 @@ async function bind({ kit }: ReportDeps, sql: Sql, some: Change[]): Promise<Map<
   return new Map(bound.map((one) => [one.endpointId, one]))
 }
 
-const rowOf = ({ members, secrets }: ReportDeps['kit'], { of, presence, sessionKey }: Change): store.NewBinding => ({
-  endpointId: of.endpointId,
-  tenantId: of.tenantId,
-  applicationName: of.applicationName,
-  versionName: of.versionName,
+const rowOf = (
+  { members, secrets }: ReportDeps['kit'],
+  { endpoint, binding, sessionKey }: Change,
+): store.NewBinding => ({
+  endpointId: endpoint.endpointId,
+  tenantId: endpoint.tenantId,
+  applicationName: endpoint.applicationName,
+  versionName: endpoint.versionName,
   nodeId: members.nodeId,
   sessionKey: sessionKey ?? null,
-  tokenSealed: sessionKey === undefined ? null : secrets.seal(of.token),
-  claim: presence?.claim ?? 0,
-  follows: presence?.follows ?? 0,
+  tokenSealed: sessionKey === undefined ? null : secrets.seal(endpoint.token),
+  claim: binding?.claim ?? 0,
+  follows: binding?.follows ?? 0,
 })
 
-/** A later CONNECT has these endpoints on another node, and this node did not know. Their next message here takes them back. */
-async function yieldTo({ kit, bindings }: ReportDeps, refused: Change[]) {
+/** Removes bindings that a later CONNECT on another node has replaced. The next message here moves the endpoint back. */
+async function giveUpBindings({ kit, bindings }: ReportDeps, refused: Change[]) {
   const numbers = await store.findNumbers(kit.db.sql, idsOf(refused))
-  for (const { presence, of } of refused) bindings().lost(presence!, numbers.get(of.endpointId) ?? 0)
+  for (const { binding, endpoint } of refused) bindings().movedAway(binding!, numbers.get(endpoint.endpointId) ?? 0)
 }
 
-async function publish({ kit }: ReportDeps, sql: Sql, told: Numbered[], nodeId: string) {
-  const all = told.map(({ change }) => change)
+async function publish({ kit }: ReportDeps, sql: Sql, numbered: Numbered[], nodeId: string) {
+  const all = numbered.map(({ change }) => change)
   for (let n = 0; n < stepsMax && all.some(({ steps }) => n < steps.length); n++) {
     const groups = Map.groupBy(
       all.filter(({ steps }) => n < steps.length),
-      ({ of, steps }) => `${isConnected(steps[n]!)}\n${of.tenantId}\n${of.applicationName}`,
+      ({ endpoint, steps }) => `${isConnected(steps[n]!)}\n${endpoint.tenantId}\n${endpoint.applicationName}`,
     )
     for (const group of groups.values())
-      for (const part of inParts(group, ({ of }) => of.endpointId)) {
-        const { of, steps } = part.at(-1)!
+      for (const part of inParts(group, ({ endpoint }) => endpoint.endpointId)) {
+        const { endpoint, steps } = part.at(-1)!
         await kit.bus.publish(sql, isConnected(steps[n]!) ? EndpointsConnected : EndpointsDisconnected, {
-          tenantId: of.tenantId,
-          applicationName: of.applicationName,
+          tenantId: endpoint.tenantId,
+          applicationName: endpoint.applicationName,
           endpointIds: idsOf(part),
           at: steps[n]!.at.toISOString(),
           nodeId,
@@ -123,33 +132,32 @@ async function publish({ kit }: ReportDeps, sql: Sql, told: Numbered[], nodeId: 
   }
 }
 
-/** The register gets the present state, extensions get every step. */
-async function pass(deps: ReportDeps, told: Numbered[]) {
-  if (told.length === 0) return
+/** Reports the present state to the register and every step to the extensions. */
+async function reportToServices(deps: ReportDeps, numbered: Numbered[]) {
+  if (numbered.length === 0) return
   await deps.register.setConnectivity(
-    told.map(({ change, number }) => ({ endpointId: change.of.endpointId, number, ...lastOf(change) })),
+    numbered.map(({ change, number }) => ({ endpointId: change.endpoint.endpointId, number, ...lastOf(change) })),
   )
-  const all = told.flatMap(({ change: { of, steps } }) => {
-    const { token: _, ...endpoint } = of
-    return steps.map((step) => ({ endpoint, ...step }))
+  const all = numbered.flatMap(({ change: { endpoint, steps } }) => {
+    const { token: _, ...withoutToken } = endpoint
+    return steps.map((step) => ({ endpoint: withoutToken, ...step }))
   })
   for (const extension of deps.extensions().values()) {
     if (!extension.connectivityChanged) continue
-    const working = inform(deps, extension, all).finally(() => deps.informing.delete(working))
+    const working = informExtension(deps, extension, all).finally(() => deps.informing.delete(working))
     deps.informing.add(working)
   }
 }
 
-/** Runs beside the rest: an extension that fails must not delay the others. */
-async function inform({ kit, isStopping }: ReportDeps, extension: Extension, changes: ConnectivityChange[]) {
+/** Reports changes to one extension, with retries. Not awaited by the batch: an extension that fails must not delay the others. */
+async function informExtension({ kit, isStopping }: ReportDeps, extension: Extension, changes: ConnectivityChange[]) {
   const about = { extension: extension.name, changes: changes.length }
-  for (const pauseMs of [...againMs, undefined])
+  for (const pauseMs of [...retryDelaysMs, undefined])
     try {
       return await extension.connectivityChanged!(changes)
     } catch (error) {
-      if (pauseMs === undefined || isStopping())
-        return kit.log.error({ err: error, ...about }, 'reporting connectivity to an extension failed; giving up')
-      kit.log.warn({ err: error, ...about }, 'reporting connectivity to an extension failed; retrying')
+      if (pauseMs === undefined || isStopping()) return extensionConnectivityFailed(kit.log, { err: error, ...about })
+      extensionConnectivityRetried(kit.log, { err: error, ...about })
       await sleep(pauseMs)
     }
 }
@@ -161,20 +169,20 @@ export async function sweepNode(deps: ReportDeps, nodeId: string) {
     const left = await store.findBindingsOfNode(db.sql, nodeId, sweptAtOnce)
     if (left.length === 0) return
     const steps = [{ connected: false, at: now() }]
-    const told = await db.tx(async (sql) => {
+    const numbered = await db.tx(async (sql) => {
       const endpointIds = left.map(({ endpointId }) => endpointId)
       const endings = await store.numberEndings(sql, nodeId, endpointIds)
-      const told = left.flatMap(({ endpointId, tenantId, applicationName, versionName }): Numbered[] => {
+      const numbered = left.flatMap(({ endpointId, tenantId, applicationName, versionName }): Numbered[] => {
         const number = endings.get(endpointId)
-        const of = { endpointId, tenantId, applicationName, versionName, token: '' }
-        const change = { of, presence: undefined, sessionKey: undefined, steps, visit: false }
+        const endpoint = { endpointId, tenantId, applicationName, versionName, token: '' }
+        const change = { endpoint, binding: undefined, sessionKey: undefined, steps, transient: false }
         return number === undefined ? [] : [{ change, number }]
       })
-      await publish(deps, sql, told, nodeId)
-      return told
+      await publish(deps, sql, numbered, nodeId)
+      return numbered
     })
-    await pass(deps, told)
-    const swept = told.map(({ change }) => change.of.endpointId)
+    await reportToServices(deps, numbered)
+    const swept = numbered.map(({ change }) => change.endpoint.endpointId)
     await db.tx((sql) => store.endBindings(sql, nodeId, swept))
   }
 }

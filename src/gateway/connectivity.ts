@@ -1,20 +1,21 @@
-/** Collects who connects and disconnects, and reports it by the batch (connectivity-report.ts). */
+/** Collects connects and disconnects of endpoints and reports them in batches (connectivity-report.ts). */
 import type { Kit } from '../kernel/define-service.ts'
 import type { Extension } from '../kernel/device.ts'
 import type { Register } from '../services/register/contract.ts'
 import type { Bindings } from './bindings.ts'
-import { type Change, merged, stepped } from './connectivity-changes.ts'
+import type { Binding, DeviceConnection } from './connection-state.ts'
+import { addStep, type Change, mergeChanges } from './connectivity-changes.ts'
 import { type ReportDeps, report, sweepNode } from './connectivity-report.ts'
-import type { Device, Presence } from './peers.ts'
+import { connectivityNotPublished } from './log-messages.ts'
 import { findNodesWithBindings } from './store/bindings.ts'
 
 export interface Connectivity {
-  bound(presence: Presence): void
-  unbound(presence: Presence, connection: Device): void
-  /** It came and went: when it was known who it is, its connection had ended. */
-  visited(presence: Presence, connection: Device): void
+  bound(binding: Binding): void
+  unbound(binding: Binding, connection: DeviceConnection): void
+  /** Reports an endpoint as connected and disconnected, because its connection closed before it was identified. */
+  transient(binding: Binding, connection: DeviceConnection): void
   /** Reports the present state again, after a reset. */
-  again(presences: Iterable<Presence>): void
+  reportAgain(bindings: Iterable<Binding>): void
   /** Resolves when everything is reported. */
   stop(): Promise<void>
 }
@@ -27,7 +28,7 @@ export function createConnectivity(
   given: {
     register: Pick<Register, 'setConnectivity'>
     extensions: () => ReadonlyMap<string, Extension>
-    bindings: () => Pick<Bindings, 'numbered' | 'lost'>
+    bindings: () => Pick<Bindings, 'numbered' | 'movedAway'>
   },
 ): Connectivity {
   const { now, log } = kit
@@ -43,16 +44,16 @@ export function createConnectivity(
     sweep: (nodeId) => sweepNode(deps, nodeId),
   })
 
-  function note(presence: Presence, connection: Device, connected: boolean, visit = false) {
-    const { endpointId, applicationName, versionName, token, tenant } = presence
+  function addChange(binding: Binding, connection: DeviceConnection, connected: boolean, transient = false) {
+    const { endpointId, applicationName, versionName, token, tenant } = binding
     const before = changes.get(endpointId)
     const { client, sessionKey } = connection
     changes.set(endpointId, {
-      of: { endpointId, applicationName, versionName, token, tenantId: tenant.tenantId },
-      presence,
+      endpoint: { endpointId, applicationName, versionName, token, tenantId: tenant.tenantId },
+      binding,
       sessionKey: client.sessionExpirySeconds > 0 ? sessionKey : undefined,
-      steps: stepped(before?.steps ?? [], { connected, at: connected ? new Date(presence.boundAt) : now() }),
-      visit: visit && (before?.visit ?? true),
+      steps: addStep(before?.steps ?? [], { connected, at: connected ? new Date(binding.boundAt) : now() }),
+      transient: transient && (before?.transient ?? true),
     })
     timer ??= setTimeout(() => void flush(), flushMs)
   }
@@ -74,27 +75,27 @@ export function createConnectivity(
       try {
         await report(deps, all.slice(from, from + atOnce))
       } catch (error) {
-        log.error({ err: error }, 'publishing endpoint connectivity failed; retrying')
+        connectivityNotPublished(log, { err: error })
         for (const change of all.slice(from)) {
-          const { endpointId } = change.of
-          changes.set(endpointId, merged(change, changes.get(endpointId)))
+          const { endpointId } = change.endpoint
+          changes.set(endpointId, mergeChanges(change, changes.get(endpointId)))
         }
         return
       }
   }
 
   return {
-    bound: (presence) => note(presence, presence.connection!, true),
-    unbound: (presence, connection) => note(presence, connection, false),
-    visited(presence, connection) {
-      note(presence, connection, true, true)
-      note(presence, connection, false, true)
+    bound: (binding) => addChange(binding, binding.connection!, true),
+    unbound: (binding, connection) => addChange(binding, connection, false),
+    transient(binding, connection) {
+      addChange(binding, connection, true, true)
+      addChange(binding, connection, false, true)
     },
-    again(presences) {
-      for (const presence of presences) if (presence.connection) note(presence, presence.connection, true)
+    reportAgain(bindings) {
+      for (const binding of bindings) if (binding.connection) addChange(binding, binding.connection, true)
     },
     async stop() {
-      // Twice: changes came during the first one. What cannot be reported now is found by its rows.
+      // Flush twice, because changes may arrive during the first. Other nodes find unreported endpoints by their rows.
       await flush()
       await flush()
       clearTimeout(timer)

@@ -1,7 +1,6 @@
 /**
- * Pushes: what the platform sends of its own accord. One copy goes to the connection that represents the endpoint, whether or not it
- * has subscribed, because most devices never do; on another node by a signal. A client that is away gets it later when its
- * session is kept and subscribed to it. Who sent the push learns what became of it.
+ * Sends pushes: to the connection that represents the endpoint, even without a subscription, because most devices never subscribe; to
+ * another node with a signal; or into the session of a disconnected client. Reports the outcome to the sender.
  */
 import { LRUCache } from 'lru-cache'
 import type { Sql } from '../kernel/db.ts'
@@ -11,13 +10,14 @@ import { gather } from '../kernel/gather.ts'
 import type { Tokens } from '../services/tokens/contract.ts'
 import type { TrafficLog } from '../services/traffic-log/contract.ts'
 import type { Bindings } from './bindings.ts'
+import type { Binding } from './connection-state.ts'
 import type { Delivery, Gateway } from './contract.ts'
-import { correlations, payloadOf } from './dispatch.ts'
+import { createCorrelationIds, payloadOf } from './dispatch.ts'
 import type { Identify } from './identify.ts'
+import { forwardedPushLost, pushLost } from './log-messages.ts'
 import type { GatewayMetrics } from './metrics.ts'
 import type { Message, Qos, Sessions } from './mqtt/host.ts'
 import type { Observation } from './observation.ts'
-import type { Presence } from './peers.ts'
 import { createPushOutcomes, type PushOutcomes } from './push-outcomes.ts'
 import { PushForwarded, PushSettled } from './signals.ts'
 import * as store from './store/bindings.ts'
@@ -26,8 +26,8 @@ import { covers } from './topic.ts'
 
 export interface Downlink {
   send: Gateway['send']
-  /** To an endpoint that is connected here; false: its connection takes no more. */
-  push(presence: Presence, push: Push): boolean
+  /** Sends to an endpoint that is connected to this node. Returns false if the queue of the connection is full. */
+  push(binding: Binding, push: Push): boolean
 }
 
 export interface DownlinkDeps {
@@ -40,27 +40,27 @@ export interface DownlinkDeps {
   metrics: Pick<GatewayMetrics, 'pushed'>
   observation: Pick<Observation, 'of'>
   sessions: () => Sessions | undefined
-  /** Into the queue of a session, in the caller's transaction. */
+  /** Queues a message in a session, in the caller's transaction. */
   enqueue(sql: Sql, sessionKey: string, message: Message): Promise<'queued' | 'full' | 'gone'>
 }
 
-/** A push under way. */
-interface Parcel {
+/** A push with all that other nodes need to deliver it and to report its outcome. */
+interface PushInTransit {
   id: string
   endpointId: string
-  what: Push
+  push: Push
   /** The node that waits for the outcome. */
   sender: string
-  /** Nodes that had it before. */
+  /** How many nodes forwarded it before. */
   hops: number
 }
 
 type Settle = (delivery: Delivery) => void
 
-/** A push that moves from node to node more often is dropped: its endpoint roams faster than pushes do. */
+/** A push is dropped after three nodes have forwarded it: its endpoint moves faster than the push. */
 const hopsMax = 3
 const lookupsAtOnce = 500
-/** Signals come at least once: a push that comes again within this time is ignored. */
+/** Signals are delivered at least once: a repeated push is ignored for this long. */
 const seenMs = 120_000
 const seenMax = 50_000
 
@@ -80,7 +80,7 @@ export function createDownlink(deps: DownlinkDeps): Downlink {
     const found = new Map(rows.map((row) => [row.endpointId, row]))
     return endpointIds.map((endpointId) => found.get(endpointId))
   }, lookupsAtOnce)
-  const parts: Parts = { ...deps, outcomes, correlate: correlations(newId), findBinding }
+  const parts: Parts = { ...deps, outcomes, correlate: createCorrelationIds(newId), findBinding }
 
   signals.on(PushSettled, ({ id, delivery }) => outcomes.settle(id, delivery))
   signals.on(PushForwarded, async ({ sealed, push: plain, ...forwarded }) => {
@@ -88,56 +88,56 @@ export function createDownlink(deps: DownlinkDeps): Downlink {
     const key = `${id} ${hops}`
     if (seen.has(key)) return
     seen.set(key, true)
-    const parcel = { ...forwarded, what: plain ?? (JSON.parse(secrets.open(sealed!)) as Push) }
-    const settle = settlerOf(parts, parcel)
-    const presence = deps.bindings.find(endpointId)
-    if (presence) return void (push(parts, presence, parcel.what, settle) || settle('offline'))
+    const transit = { ...forwarded, push: plain ?? (JSON.parse(secrets.open(sealed!)) as Push) }
+    const settle = settlerOf(parts, transit)
+    const binding = deps.bindings.find(endpointId)
+    if (binding) return void (sendToConnection(parts, binding, transit.push, settle) || settle('offline'))
     if (hops >= hopsMax) return settle('offline')
-    // The endpoint has left since: the push follows it.
-    await away(parts, db.sql, { ...parcel, hops: hops + 1 }).catch((error) => {
-      log.error({ err: error, endpointId }, 'a forwarded push was lost')
+    // The endpoint has moved to another node: forward the push.
+    await sendElsewhere(parts, db.sql, { ...transit, hops: hops + 1 }).catch((error) => {
+      forwardedPushLost(log, { err: error, endpointId })
       settle('offline')
     })
   })
 
   return {
-    push: (presence, what) => push(parts, presence, what),
-    async send(sql, endpointId, what) {
-      const parcel: Parcel = { id: newId(), endpointId, what, sender: nodeId, hops: 0 }
-      const delivery = outcomes.expect(parcel.id)
-      const settle = settlerOf(parts, parcel)
-      if (!(await isObserved(parts, endpointId, what))) {
+    push: (binding, push) => sendToConnection(parts, binding, push),
+    async send(sql, endpointId, push) {
+      const transit: PushInTransit = { id: newId(), endpointId, push, sender: nodeId, hops: 0 }
+      const delivery = outcomes.expect(transit.id)
+      const settle = settlerOf(parts, transit)
+      if (!(await isObserved(parts, endpointId, push))) {
         settle('offline')
         return { delivery }
       }
-      const presence = deps.bindings.find(endpointId)
-      if (!presence) await away(parts, sql, parcel)
-      else if (!(await mayUse(parts, endpointOf(presence), what))) settle('offline')
-      else atCommit(parts, sql, () => here(parts, parcel, settle))
+      const binding = deps.bindings.find(endpointId)
+      if (!binding) await sendElsewhere(parts, sql, transit)
+      else if (!(await mayUseExtension(parts, endpointOf(binding), push))) settle('offline')
+      else afterCommit(parts, sql, () => sendLocally(parts, transit, settle))
       return { delivery }
     },
   }
 }
 
-/** Runs at once, or with the commit of a transaction. */
-function atCommit({ kit: { db } }: Parts, sql: Sql, effect: () => void) {
+/** Runs the effect after the commit of `sql`, or immediately outside a transaction. */
+function afterCommit({ kit: { db } }: Parts, sql: Sql, effect: () => void) {
   if (sql === db.sql) effect()
   else db.afterCommit(sql, effect)
 }
 
-/** To the connection on this node; where it has gone since, after it. */
-function here(parts: Parts, parcel: Parcel, settle: Settle) {
+/** Sends to the connection on this node, or elsewhere if the endpoint has left meanwhile. */
+function sendLocally(parts: Parts, transit: PushInTransit, settle: Settle) {
   const { kit, bindings } = parts
-  const presence = bindings.find(parcel.endpointId)
-  if (presence) return void (push(parts, presence, parcel.what, settle) || settle('offline'))
-  away(parts, kit.db.sql, parcel).catch((error) => {
-    kit.log.error({ err: error, endpointId: parcel.endpointId }, 'a push was lost: its endpoint could not be looked up')
+  const binding = bindings.find(transit.endpointId)
+  if (binding) return void (sendToConnection(parts, binding, transit.push, settle) || settle('offline'))
+  sendElsewhere(parts, kit.db.sql, transit).catch((error) => {
+    pushLost(kit.log, { err: error, endpointId: transit.endpointId })
     settle('offline')
   })
 }
 
 const settlerOf =
-  ({ kit: { signals, members }, outcomes }: Parts, { id, sender }: Parcel): Settle =>
+  ({ kit: { signals, members }, outcomes }: Parts, { id, sender }: PushInTransit): Settle =>
   (delivery) => {
     if (sender === members.nodeId) outcomes.settle(id, delivery)
     else void signals.sendNow(`node/${sender}`, PushSettled, { id, delivery })
@@ -145,21 +145,21 @@ const settlerOf =
 
 const deliveries = { delivered: 'delivered', kept: 'queued', lost: 'offline' } as const
 
-function push(parts: Parts, presence: Presence, what: Push, settle?: Settle): boolean {
-  const { connection, versionName, token, endpointTokenId: about } = presence
+function sendToConnection(parts: Parts, binding: Binding, push: Push, settle?: Settle): boolean {
+  const { connection, versionName, token, endpointTokenId: about } = binding
   if (!connection?.open) return false
-  const topic = topicOf({ versionName, token }, what)
-  const payload = payloadOf(what.payload)
+  const topic = topicOf({ versionName, token }, push)
+  const payload = payloadOf(push.payload)
   const message = { topic, payload, qos: qosFor(connection.state.subscriptions, topic), about }
   if (!connection.send(message, settle && ((outcome) => settle(deliveries[outcome])))) return false
-  record(parts, endpointOf(presence), what, payload, 'sent')
+  record(parts, endpointOf(binding), push, payload, 'sent')
   return true
 }
 
-function record(parts: Parts, endpoint: DeviceEndpoint, what: Push, payload: Buffer, delivery: 'sent' | 'queued') {
-  const { extension, resourcePath } = what
+function record(parts: Parts, endpoint: DeviceEndpoint, push: Push, payload: Buffer, delivery: 'sent' | 'queued') {
+  const { extension, resourcePath } = push
   parts.metrics.pushed(extension)
-  // Nobody waits for the record: the traffic log reports itself what it could not keep.
+  // Not awaited: the traffic log reports its own failures.
   void parts.trafficLog.record({
     ...endpoint,
     correlationId: parts.correlate(),
@@ -175,34 +175,33 @@ function record(parts: Parts, endpoint: DeviceEndpoint, what: Push, payload: Buf
 const isObserved = async ({ observation }: Parts, endpointId: string, { extension, name }: Push) =>
   name === undefined || (await observation.of(endpointId, extension))(name)
 
-const mayUse = async ({ identify }: Parts, endpoint: DeviceEndpoint, { extension }: Push) =>
+const mayUseExtension = async ({ identify }: Parts, endpoint: DeviceEndpoint, { extension }: Push) =>
   (await identify.extensionOf(endpoint, extension)) !== undefined
 
-/** To the node that has the connection by the database, or into the session of a client that is away. */
-async function away(parts: Parts, sql: Sql, parcel: Parcel) {
+/** Sends to the node that has the connection according to the database, or into the session of a disconnected client. */
+async function sendElsewhere(parts: Parts, sql: Sql, transit: PushInTransit) {
   const { kit, findBinding } = parts
-  const { endpointId, id, what, sender, hops } = parcel
-  const settle = settlerOf(parts, parcel)
+  const { endpointId, id, push, sender, hops } = transit
+  const settle = settlerOf(parts, transit)
   const row = sql === kit.db.sql ? await findBinding(endpointId) : (await store.findBindings(sql, [endpointId]))[0]
-  if (!row) return atCommit(parts, sql, () => settle('offline'))
+  if (!row) return afterCommit(parts, sql, () => settle('offline'))
   const { nodeId, sessionKey, tokenSealed } = row
   if (nodeId !== null && nodeId !== kit.members.nodeId && kit.members.isAlive(nodeId)) {
-    if (!(await mayUse(parts, row, what))) return atCommit(parts, sql, () => settle('offline'))
+    if (!(await mayUseExtension(parts, row, push))) return afterCommit(parts, sql, () => settle('offline'))
     const forwarded = { id, endpointId, sender, hops }
     if (sql !== kit.db.sql) {
-      const sealed = kit.secrets.seal(JSON.stringify(what))
+      const sealed = kit.secrets.seal(JSON.stringify(push))
       await kit.signals.send(sql, `node/${nodeId}`, PushForwarded, { ...forwarded, sealed })
-    } else if (!(await kit.signals.sendNow(`node/${nodeId}`, PushForwarded, { ...forwarded, push: what })))
-      settle('offline')
-  } else if (sessionKey === null || tokenSealed === null) atCommit(parts, sql, () => settle('offline'))
-  else await queue(parts, sql, { ...row, sessionKey, tokenSealed }, what, settle)
+    } else if (!(await kit.signals.sendNow(`node/${nodeId}`, PushForwarded, { ...forwarded, push }))) settle('offline')
+  } else if (sessionKey === null || tokenSealed === null) afterCommit(parts, sql, () => settle('offline'))
+  else await enqueueInSession(parts, sql, { ...row, sessionKey, tokenSealed }, push, settle)
 }
 
-async function queue(
+async function enqueueInSession(
   parts: Parts,
   sql: Sql,
   row: store.BindingRow & { sessionKey: string; tokenSealed: string },
-  what: Push,
+  push: Push,
   settle: Settle,
 ) {
   const { kit, tokens, tenants } = parts
@@ -210,39 +209,40 @@ async function queue(
   const endpoint = { endpointId, tenantId, applicationName, versionName }
   const token = kit.secrets.open(row.tokenSealed)
   const [valid, tenant] = await Promise.all([tokens.validate({ token, versionName }), tenants.get(tenantId)])
-  const isValid = valid?.endpointId === endpointId && tenant?.available && (await mayUse(parts, endpoint, what))
-  if (!isValid) return atCommit(parts, sql, () => settle('offline'))
-  const payload = payloadOf(what.payload)
-  const topic = topicOf({ versionName, token }, what)
+  const isValid =
+    valid?.endpointId === endpointId && tenant?.available && (await mayUseExtension(parts, endpoint, push))
+  if (!isValid) return afterCommit(parts, sql, () => settle('offline'))
+  const payload = payloadOf(push.payload)
+  const topic = topicOf({ versionName, token }, push)
   const message: Message = { topic, payload, qos: 1, about: valid.endpointTokenId }
   if (sql !== kit.db.sql) {
     const outcome = await parts.enqueue(sql, sessionKey, message)
     kit.db.afterCommit(sql, () => {
       if (outcome !== 'queued') return settle('offline')
-      record(parts, endpoint, what, payload, 'queued')
+      record(parts, endpoint, push, payload, 'queued')
       settle('queued')
-      // Its client may be connected here, and gets the message once it has presented the token.
+      // The client may be connected here; it gets the message once it has presented the token.
       void parts.sessions()?.fetch([sessionKey])
     })
     return
   }
   const settled: Parameters<Sessions['deliver']>[2] = (outcome) => settle(deliveries[outcome])
   const outcome = await parts.sessions()?.deliver(sessionKey, message, settled)
-  if (outcome === 'sent' || outcome === 'queued') record(parts, endpoint, what, payload, outcome)
+  if (outcome === 'sent' || outcome === 'queued') record(parts, endpoint, push, payload, outcome)
   if (outcome !== 'sent') settle(outcome === 'queued' ? 'queued' : 'offline')
 }
 
 const topicOf = ({ versionName, token }: { versionName: string; token: string }, { extension, resourcePath }: Push) =>
   `kp1/${versionName}/${extension}/${token}${resourcePath}/status`
 
-export const endpointOf = ({ tenant, applicationName, versionName, endpointId }: Presence): DeviceEndpoint => ({
+export const endpointOf = ({ tenant, applicationName, versionName, endpointId }: Binding): DeviceEndpoint => ({
   tenantId: tenant.tenantId,
   applicationName,
   versionName,
   endpointId,
 })
 
-/** The best QoS of the subscriptions that match; 0 without any. */
+/** Returns the greatest QoS of the matching subscriptions; 0 without any. */
 function qosFor(subscriptions: ReadonlyMap<string, Qos> | undefined, topic: string): Qos {
   if (subscriptions) for (const [filter, qos] of subscriptions) if (qos > 0 && covers(filter, topic)) return qos
   return 0

@@ -1,6 +1,6 @@
 import { defineError } from '../kernel/errors.ts'
 
-// What a device hears tells nothing that it could not know itself.
+// Error texts reveal nothing to a device beyond what it sent.
 export const TopicMalformed = defineError<{ problem: string }>('device_topic_malformed', 400, '{problem}')
 export const DeviceUnknown = defineError(
   'device_not_authorized',

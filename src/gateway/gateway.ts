@@ -1,4 +1,4 @@
-/** Puts the parts of the devices' door together. */
+/** Puts the parts of the gateway together. */
 import type { Identity } from '../identity/contract.ts'
 import type { Kit, OpenDoors } from '../kernel/define-service.ts'
 import type { Extension } from '../kernel/device.ts'
@@ -10,40 +10,41 @@ import { EndpointUnregistered } from '../services/register/events.ts'
 import { TenantDeleted } from '../services/tenants/events.ts'
 import type { Tokens } from '../services/tokens/contract.ts'
 import type { TrafficLog } from '../services/traffic-log/contract.ts'
+import { createAddressLockout } from './address-lockout.ts'
 import { type Bindings, createBindings } from './bindings.ts'
-import { createClaims } from './claims.ts'
 import { createClients } from './clients.ts'
 import { createConnectionLimits, slotOf } from './connection-limits.ts'
+import type { ConnectionState } from './connection-state.ts'
 import { createConnectivity } from './connectivity.ts'
 import type { Gateway } from './contract.ts'
+import { createDeliveryPermission } from './delivery-permission.ts'
 import { createDispatch, type Dispatch } from './dispatch.ts'
-import { type DoorDeps, openMqtt, openMqtts } from './doors.ts'
 import { createDownlink } from './downlink.ts'
 import { createHost } from './host.ts'
-import type { BindingDeps } from './http/binding.ts'
+import type { DeviceHttpDeps } from './http/device-messages.ts'
 import type { WebSocketDeps } from './http/websocket.ts'
 import { createIdentify } from './identify.ts'
-import { createGuesses, trafficRate } from './limits.ts'
+import { type ListenerDeps, openMqtt, openMqtts } from './listeners.ts'
 import { createGatewayMetrics } from './metrics.ts'
 import type { Host, Sessions } from './mqtt/host.ts'
 import { defaultLimits } from './mqtt/limits.ts'
 import { createSessions } from './mqtt/sessions.ts'
 import { createObservation } from './observation.ts'
-import { createOwed } from './owed.ts'
-import type { Peer } from './peers.ts'
+import { createPushOnConnect, type PushOnConnect } from './push-on-connect.ts'
+import { trafficRate } from './rate-limits.ts'
 import { createRecheck } from './recheck.ts'
 import { createServerCertificate } from './server-certificate.ts'
+import { createSessionClaims } from './session-claims.ts'
 import type { GatewaySettings } from './settings.ts'
 import * as store from './store/bindings.ts'
 import { deleteHoldersOfNode, findNodesWithHolders } from './store/holders.ts'
 import { sweepSessions } from './store/session-writes.ts'
 import { createSessionStore, type GatewaySessionStore } from './store/sessions.ts'
 import { createTenants } from './tenants.ts'
-import { createWelcome, type Welcome } from './welcome.ts'
 
 export interface GatewayService {
   api: Gateway
-  binding: BindingDeps
+  deviceHttp: DeviceHttpDeps
   webSockets: WebSocketDeps
   periodic: PeriodicTask[]
   open(extensions: Extension[]): Promise<OpenDoors>
@@ -59,15 +60,15 @@ export interface Given {
   trafficLog: TrafficLog
 }
 
-/** What exists while the MQTT ports are open. */
+/** The extensions by name, and the MQTT layer while its listeners are open. */
 interface Live {
   named: Map<string, Extension>
-  sessions: Sessions<Peer> | undefined
+  sessions: Sessions<ConnectionState> | undefined
   sessionStore: GatewaySessionStore | undefined
 }
 
-/** A device with an old token must not lock out its neighbours soon: more wrong tokens than wrong passwords are allowed. */
-const wrongTokensPerAddress = 10
+/** Ten wrong tokens count as one wrong password: a device with an old token must not lock out devices behind the same address. */
+const wrongTokensPerPassword = 10
 
 export function createGateway(kit: Kit<GatewaySettings>, given: Given): GatewayService {
   const live: Live = { named: new Map(), sessions: undefined, sessionStore: undefined }
@@ -81,16 +82,16 @@ export function createGateway(kit: Kit<GatewaySettings>, given: Given): GatewayS
     admission,
     createMqttHost(kit, given, live, admission, delivery, dispatch),
   )
-  forgetWithTheirOwners(kit)
-  const { tenantRate, identify, guesses, metrics, limits, observation } = admission
-  const { bindings, downlink, welcome, connectivity } = delivery
+  deleteRowsOfDeletedOwners(kit)
+  const { tenantRate, identify, tokenLockout, metrics, limits, observation } = admission
+  const { bindings, downlink, pushOnConnect, connectivity } = delivery
   return {
     api: {
       send: downlink.send,
       isConnected: (endpointId) => bindings.find(endpointId) !== undefined,
       observe: observation.set,
     },
-    binding: { tenantRate, identify, dispatch, guesses, trafficLog: given.trafficLog, metrics },
+    deviceHttp: { tenantRate, identify, dispatch, tokenLockout, trafficLog: given.trafficLog, metrics },
     webSockets: { trustProxy: kit.platform.trustProxy, sessions: () => live.sessions, limits },
     periodic: [
       {
@@ -101,13 +102,13 @@ export function createGateway(kit: Kit<GatewaySettings>, given: Given): GatewayS
     ],
     open,
     async stop() {
-      await welcome.settled()
+      await pushOnConnect.settled()
       await connectivity.stop()
     },
   }
 }
 
-/** Who may connect and send: limits, lockouts, credentials, tokens. */
+/** Creates the parts that decide who may connect and send: limits, lockouts, credentials, tokens. */
 function createAdmission(kit: Kit<GatewaySettings>, given: Given, live: Live) {
   const { bus, settings } = kit
   const { identity, applications, register, tokens, credentials, trafficLog } = given
@@ -119,39 +120,39 @@ function createAdmission(kit: Kit<GatewaySettings>, given: Given, live: Live) {
   }
   const limits = createConnectionLimits({
     share: kit.descriptors.mqtt,
-    strangersPerAddress: settings.strangersPerAddress,
+    anonymousPerAddress: settings.anonymousPerAddress,
     perAddress: settings.connectionsPerAddress,
     refused,
   })
-  const wrongCredentials = createGuesses({ limit: address, windowSeconds, lockSeconds })
-  const guesses = createGuesses({ limit: address * wrongTokensPerAddress, windowSeconds, lockSeconds })
+  const credentialLockout = createAddressLockout({ limit: address, windowSeconds, lockSeconds })
+  const tokenLockout = createAddressLockout({ limit: address * wrongTokensPerPassword, windowSeconds, lockSeconds })
   const observation = createObservation(kit)
   const tenantRate = trafficRate(settings.messagesPerTenant, settings.bytesPerTenant)
   const tenants = createTenants(bus, identity, applications, tenantRate)
   const identify = createIdentify({ bus, tokens, register, applications, tenants, extensions: () => live.named })
-  const clients = createClients({ bus, credentials, tenants, guesses: wrongCredentials })
-  return { metrics, refused, limits, guesses, observation, tenantRate, tenants, identify, clients }
+  const clients = createClients({ bus, credentials, tenants, lockout: credentialLockout })
+  return { metrics, refused, limits, tokenLockout, observation, tenantRate, tenants, identify, clients }
 }
 type Admission = ReturnType<typeof createAdmission>
 
-/** Which connection has an endpoint, and how pushes get there. */
+/** Creates the parts that bind endpoints to connections and send pushes. */
 function createDelivery(kit: Kit<GatewaySettings>, given: Given, live: Live, admission: Admission) {
   const { register, tokens, trafficLog } = given
   const { limits, identify, tenants, metrics, observation } = admission
   const extensions = () => live.named
   const connectivity = createConnectivity(kit, { register, extensions, bindings: () => bindings })
   const bindings: Bindings = createBindings(kit, {
-    bound(presence) {
-      limits.stands(slotOf(presence.connection!), 'protected')
-      connectivity.bound(presence)
-      welcome(presence)
+    bound(binding) {
+      limits.setStanding(slotOf(binding.connection!), 'protected')
+      connectivity.bound(binding)
+      pushOnConnect(binding)
     },
-    unbound(presence, connection) {
-      const { endpoints, shown } = connection.state
-      if (!endpoints && !shown) limits.stands(slotOf(connection), 'idle')
-      connectivity.unbound(presence, connection)
+    unbound(binding, connection) {
+      const { endpoints, authentication } = connection.state
+      if (!endpoints && !authentication) limits.setStanding(slotOf(connection), 'idle')
+      connectivity.unbound(binding, connection)
     },
-    visited: connectivity.visited,
+    transient: connectivity.transient,
   })
   const downlink = createDownlink({
     kit,
@@ -166,8 +167,14 @@ function createDelivery(kit: Kit<GatewaySettings>, given: Given, live: Live, adm
     enqueue: async (sql, key, message) => (await live.sessionStore?.enqueueIn(sql, key, message)) ?? 'gone',
   })
   const { find } = bindings
-  const welcome: Welcome = createWelcome(kit.log, { extensions, identify, observation, find, push: downlink.push })
-  return { connectivity, bindings, downlink, welcome }
+  const pushOnConnect: PushOnConnect = createPushOnConnect(kit.log, {
+    extensions,
+    identify,
+    observation,
+    find,
+    push: downlink.push,
+  })
+  return { connectivity, bindings, downlink, pushOnConnect }
 }
 type Delivery = ReturnType<typeof createDelivery>
 
@@ -180,9 +187,9 @@ function createMqttHost(
   dispatch: Dispatch,
 ) {
   const { applications, register, tokens, trafficLog } = given
-  const { tenantRate, clients, identify, limits, guesses, metrics, tenants } = admission
-  const again = () => connectivity.again(bindings.all())
-  const recheck = createRecheck(kit, { clients, tenants, bindings, identify, again })
+  const { tenantRate, clients, identify, limits, tokenLockout, metrics, tenants } = admission
+  const reportAgain = () => connectivity.reportAgain(bindings.all())
+  const recheck = createRecheck(kit, { clients, tenants, bindings, identify, reportAgain })
   return createHost({
     settings: kit.settings,
     tenantRate,
@@ -192,25 +199,32 @@ function createMqttHost(
     bindings,
     dispatch,
     limits,
-    guesses,
+    tokenLockout,
     trafficLog,
     metrics,
-    mayDeliver: createOwed(kit, { applications, register, tokens, tenants, clients, sessions: () => live.sessions }),
+    mayDeliver: createDeliveryPermission(kit, {
+      applications,
+      register,
+      tokens,
+      tenants,
+      clients,
+      sessions: () => live.sessions,
+    }),
     opened: recheck.opened,
     closed: recheck.closed,
   })
 }
 
-/** Returns the function that opens the MQTT ports. */
+/** Returns the function that opens the MQTT listeners. */
 function createOpening(
   kit: Kit<GatewaySettings>,
   { credentials }: Given,
   live: Live,
   { limits, refused }: Admission,
-  host: Host<Peer>,
+  host: Host<ConnectionState>,
 ): GatewayService['open'] {
   const { settings, log, now } = kit
-  const claims = createClaims(kit, () => live.sessions)
+  const claims = createSessionClaims(kit, () => live.sessions)
   const certificate = createServerCertificate(kit, credentials)
   return async (extensions) => {
     for (const extension of extensions) live.named.set(extension.name, extension)
@@ -222,7 +236,7 @@ function createOpening(
     live.sessionStore = createSessionStore({ ...kit, claims }, bounds)
     const sessions = createSessions(host, { store: live.sessionStore, log, now, limits: bounds })
     live.sessions = sessions
-    const deps: DoorDeps = { host: kit.platform.host, sessions, limits, descriptors: kit.descriptors, refused }
+    const deps: ListenerDeps = { host: kit.platform.host, sessions, limits, descriptors: kit.descriptors, refused }
     const mqtt = await openMqtt(deps, settings.mqttPort)
     const mqtts = await openMqtts(deps, settings.mqttsPort, certificate).catch(async (error) => {
       await mqtt.close()
@@ -234,14 +248,14 @@ function createOpening(
         live.sessions = undefined
         await Promise.all([mqtt.close(), mqtts.close()])
         await sessions.close()
-        mqtts.cut?.()
+        mqtts.destroySockets?.()
       },
     }
   }
 }
 
-/** Deletes the rows of nodes, endpoints and tenants that are gone. */
-function forgetWithTheirOwners({ bus, db, members }: Kit<GatewaySettings>) {
+/** Deletes the rows of dead nodes, unregistered endpoints and deleted tenants. */
+function deleteRowsOfDeletedOwners({ bus, db, members }: Kit<GatewaySettings>) {
   members.leftovers({
     name: 'gateway.holders',
     owners: findNodesWithHolders,

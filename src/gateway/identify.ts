@@ -1,4 +1,4 @@
-/** Who speaks: from the version and the token of a topic, and what the client has shown, to an endpoint. */
+/** Identifies the endpoint of a message by the version and token in its topic and the authentication of the client. */
 import type { Bus } from '../kernel/bus.ts'
 import { createCache } from '../kernel/cache.ts'
 import { createSemaphore } from '../kernel/concurrency-limit.ts'
@@ -11,50 +11,53 @@ import { EndpointUnregistered, VersionUpdated } from '../services/register/event
 import type { Tokens } from '../services/tokens/contract.ts'
 import { TokenStatusChanged, TokensDeleted } from '../services/tokens/events.ts'
 import { gatewayInstance } from './configuration.ts'
+import type { Authentication } from './connection-state.ts'
 import { DeviceUnknown, VersionUnknown } from './errors.ts'
-import type { Shown } from './peers.ts'
 import type { Tenant, Tenants, Transport } from './tenants.ts'
 import type { Topic } from './topic.ts'
 
 export interface Identified {
   tenant: Tenant
-  /** Of the tenant, when all this was true. */
+  /** Generation of the tenant at the time of identification. */
   generation: number
   applicationName: string
   versionName: string
   endpointId: string
   endpointTokenId: string
   token: string
-  /** Undefined: there is none, or this version may not use it. */
+  /** Undefined if it does not exist or this version may not use it. */
   extension: Extension | undefined
-  /** What had been heard by then. */
-  words: number
+  /** Value of the revocation counter when identification began. */
+  revocations: number
 }
 
-/** What the peer hears, and what its tenant's administrators can read. */
+/** Why identification failed: `error` is for the device, the rest for the traffic log. */
 export interface Refused {
   error: PlatformError
-  /** `token_unknown`. */
+  /** For example `token_unknown`. */
   reason: string
   detail?: string
   tenantId?: string
-  /** The connection goes too. */
+  /** True: the connection is closed too. */
   close?: boolean
-  /** Somebody might be trying out tokens. */
-  guess?: boolean
+  /** True: counts as a wrong token in the lockout of the address. */
+  countsForLockout?: boolean
 }
 
 export const isRefused = (found: Identified | Refused): found is Refused => 'error' in found
 
 export interface Identify {
-  (topic: Topic, by: { transport: Transport; shown: Shown | undefined }): Promise<Identified | Refused>
+  (
+    topic: Topic,
+    by: { transport: Transport; authentication: Authentication | undefined },
+  ): Promise<Identified | Refused>
   /**
-   * Whether nothing was heard since that could make it wrong. Asked in the moment in which it is acted on: who acted on an old
-   * word would not hear the new one again.
+   * True if no revocation arrived since. Check it immediately before using the result: the event of a revocation that arrived
+   * during identification is not delivered again.
    */
-  isCurrent(who: Identified): boolean
-  /** Undefined: there is none, or this version may not use it. */
-  extensionOf(who: Version, name: string): Promise<Extension | undefined>
+  isCurrent(identified: Identified): boolean
+  /** Returns undefined if the extension does not exist or this version may not use it. */
+  extensionOf(identified: Version, name: string): Promise<Extension | undefined>
 }
 
 interface Version {
@@ -63,14 +66,12 @@ interface Version {
   versionName: string
 }
 
-/** Versions of endpoints that come over HTTP or have just connected. */
+/** Limits the cache of versions by endpoint. */
 const versionsMax = 50_000
-/**
- * Endpoints that come back together are looked up together: one by one they would take the database from everybody else. Nor
- * do more than these come through at a time: all that then follows for each happens before anybody else's turn.
- */
+/** Limits concurrent identifications, so that a reconnecting fleet occupies neither the database nor the event loop. */
 const atOnce = 128
-const everyMs = 3
+/** Lookups within this time are made with one query. */
+const batchMs = 3
 
 export function createIdentify(deps: {
   bus: Bus
@@ -86,20 +87,20 @@ export function createIdentify(deps: {
     (config): readonly string[] | undefined => config['allowed-extension-instances'],
   )
   const versions = createCache<string>({ max: versionsMax, bus })
-  /** Grows with every word that could make an answer wrong that is still on its way. */
-  let words = 0
+  /** Counts events that may invalidate an identification that is under way. */
+  let revocations = 0
 
   bus.hear(TokenStatusChanged, ({ to }) => {
-    if (to !== 'Active') words++
+    if (to !== 'Active') revocations++
   })
-  bus.hear(TokensDeleted, () => void words++)
+  bus.hear(TokensDeleted, () => void revocations++)
   bus.hear(EndpointUnregistered, ({ endpointIds }) => {
-    words++
+    revocations++
     for (const endpointId of endpointIds) versions.drop(endpointId)
   })
-  // Not a word on who may speak: whoever is bound follows by itself (bindings.ts).
+  // A new version revokes nothing: bindings.ts updates the version of bound endpoints.
   versions.dropOn(VersionUpdated, ({ endpointId }) => endpointId)
-  bus.onGap(() => void words++)
+  bus.onGap(() => void revocations++)
 
   const find = gather<string, EndpointRef>(
     async (endpointIds) => {
@@ -107,12 +108,12 @@ export function createIdentify(deps: {
       return endpointIds.map((endpointId) => found.get(endpointId))
     },
     atOnce,
-    everyMs,
+    batchMs,
   )
-  const inTurn = createSemaphore(atOnce)
+  const limited = createSemaphore(atOnce)
 
-  /** False: the endpoint is gone. */
-  async function follow(endpointId: string, versionName: string): Promise<boolean> {
+  /** Sets the version of the endpoint in the register if it differs. Returns false if the endpoint does not exist. */
+  async function updateVersion(endpointId: string, versionName: string): Promise<boolean> {
     if (versions.get(endpointId) === versionName) return true
     const known = await find(endpointId)
     if (!known) return false
@@ -122,22 +123,28 @@ export function createIdentify(deps: {
   }
 
   async function identify(topic: Topic, by: Parameters<Identify>[1]): Promise<Identified | Refused> {
-    const before = words
+    const before = revocations
     const { versionName, token } = topic
     const version = await applications.findVersion(versionName)
-    if (!version) return { error: VersionUnknown({ versionName }), reason: 'version_unknown', guess: true }
+    if (!version) return { error: VersionUnknown({ versionName }), reason: 'version_unknown', countsForLockout: true }
     const { tenantId, applicationName } = version
     const tenant = await tenants.get(tenantId)
     if (!tenant?.available) return { error: DeviceUnknown(), reason: 'tenant_not_available', tenantId }
     const { generation } = tenant
     const detail = missingMethod(tenant, by)
     if (detail) return { error: DeviceUnknown(), reason: 'authentication_required', detail, tenantId, close: true }
-    if (by.shown && by.shown.tenantId !== tenantId)
-      return { error: DeviceUnknown(), reason: 'other_tenant', tenantId: by.shown.tenantId, guess: true }
+    if (by.authentication && by.authentication.tenantId !== tenantId)
+      return {
+        error: DeviceUnknown(),
+        reason: 'other_tenant',
+        tenantId: by.authentication.tenantId,
+        countsForLockout: true,
+      }
     const valid = await tokens.validate({ token, versionName })
-    if (!valid) return { error: DeviceUnknown(), reason: 'token_unknown', tenantId, guess: true }
+    if (!valid) return { error: DeviceUnknown(), reason: 'token_unknown', tenantId, countsForLockout: true }
     const { endpointId, endpointTokenId } = valid
-    if (!(await follow(endpointId, versionName))) return { error: DeviceUnknown(), reason: 'endpoint_gone', tenantId }
+    if (!(await updateVersion(endpointId, versionName)))
+      return { error: DeviceUnknown(), reason: 'endpoint_gone', tenantId }
     const extension = await extensionOf({ tenantId, applicationName, versionName }, topic.extension)
     return {
       tenant,
@@ -148,7 +155,7 @@ export function createIdentify(deps: {
       endpointTokenId,
       token,
       extension,
-      words: before,
+      revocations: before,
     }
   }
 
@@ -159,18 +166,19 @@ export function createIdentify(deps: {
     return allowed && !allowed.includes(name) ? undefined : extension
   }
 
-  return Object.assign(((topic, by) => inTurn(() => identify(topic, by))) as Identify, {
-    isCurrent: (who: Identified) => who.words === words && who.generation === who.tenant.generation,
+  return Object.assign(((topic, by) => limited(() => identify(topic, by))) as Identify, {
+    isCurrent: (identified: Identified) =>
+      identified.revocations === revocations && identified.generation === identified.tenant.generation,
     extensionOf,
   })
 }
 
-/** What the tenant wants to see on this transport and the client has not shown. */
+/** Describes the method that the tenant requires on this transport and the client has not used; undefined if none is missing. */
 export function missingMethod(
   { required, tenantId }: Tenant,
-  { transport, shown }: { transport: Transport; shown: Shown | undefined },
+  { transport, authentication }: { transport: Transport; authentication: Authentication | undefined },
 ): string | undefined {
-  const methods = shown?.tenantId === tenantId ? shown.methods : []
+  const methods = authentication?.tenantId === tenantId ? authentication.methods : []
   const missing = required[transport].find((method) => !methods.includes(method))
   return missing && `${tenantId} requires ${missing} authentication over ${transport}`
 }

@@ -8,7 +8,7 @@ import { TrafficLog } from '../services/traffic-log/contract.ts'
 import { gatewayInstances } from './configuration.ts'
 import { Gateway } from './contract.ts'
 import { createGateway } from './gateway.ts'
-import { deviceFace, deviceOperation, deviceRoots, mountBinding } from './http/binding.ts'
+import { deviceFace, deviceOperation, deviceRoots, mountDeviceHttp } from './http/device-messages.ts'
 import { acceptWebSockets } from './http/websocket.ts'
 import { gatewaySettings } from './settings.ts'
 
@@ -39,7 +39,7 @@ export default defineService({
           routes() {},
           raw(app, record) {
             record(deviceOperation)
-            mountBinding(app, gateway.binding)
+            mountDeviceHttp(app, gateway.deviceHttp)
             acceptWebSockets(app.server, gateway.webSockets)
           },
         },

@@ -1,8 +1,8 @@
-/** What the devices' door counts. Label values come from us, never from a peer. Cheap: it is done with every message. */
+/** Metrics of the gateway. Label values never come from clients. */
 import type { Metrics } from '../kernel/metrics.ts'
 import type { Transport } from './tenants.ts'
 
-/** Of one extension over one transport: looked up once, used with every message. */
+/** Counters of one extension and transport; looked up once for each route. */
 export interface MessageCounts {
   handled(seconds: number, status: number): void
   answered(): void
@@ -10,7 +10,7 @@ export interface MessageCounts {
 
 export interface GatewayMetrics {
   connected(transport: Transport, by: 1 | -1): void
-  /** Undefined: an extension that nobody has. */
+  /** `extension` is undefined if the topic names an unknown one. */
   messages(extension: string | undefined, transport: Transport): MessageCounts
   pushed(extension: string): void
   refused(reason: string): void
@@ -18,18 +18,18 @@ export interface GatewayMetrics {
 
 export function createGatewayMetrics(metrics: Metrics): GatewayMetrics {
   const open = new Map<Transport, number>()
-  const unsaid = new Map<string, { extension: string; kind: string; count: number }>()
+  const unreported = new Map<string, { extension: string; kind: string; count: number }>()
   const known = new Map<string, MessageCounts>()
-  // Declared first, so that it is asked first: what the counter below has to show is handed over then.
+  // Declared first, so that it is collected first: it adds the counts since the last scrape to the counter below.
   metrics.gauge(
     'waypost_device_connections',
     'Number of open MQTT connections of devices, by transport.',
     ['transport'],
     (gauge) => {
       for (const [transport, count] of open) gauge.set({ transport }, count)
-      for (const said of unsaid.values()) {
-        sent.inc({ extension: said.extension, kind: said.kind }, said.count)
-        said.count = 0
+      for (const entry of unreported.values()) {
+        sent.inc({ extension: entry.extension, kind: entry.kind }, entry.count)
+        entry.count = 0
       }
     },
   )
@@ -50,16 +50,16 @@ export function createGatewayMetrics(metrics: Metrics): GatewayMetrics {
     [0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5],
   )
 
-  function unsaidOf(extension: string, kind: 'answer' | 'push') {
+  function unreportedOf(extension: string, kind: 'answer' | 'push') {
     const key = `${extension} ${kind}`
-    const count = unsaid.get(key) ?? { extension, kind, count: 0 }
-    unsaid.set(key, count)
+    const count = unreported.get(key) ?? { extension, kind, count: 0 }
+    unreported.set(key, count)
     return count
   }
 
   function newCounts(extension: string, transport: Transport): MessageCounts {
     const succeeded = duration.of(extension, transport, 200)
-    const answers = unsaidOf(extension, 'answer')
+    const answers = unreportedOf(extension, 'answer')
     return {
       handled(seconds, status) {
         if (status === 200) succeeded(seconds)
@@ -79,7 +79,7 @@ export function createGatewayMetrics(metrics: Metrics): GatewayMetrics {
       known.set(key, counts)
       return counts
     },
-    pushed: (extension) => void unsaidOf(extension, 'push').count++,
+    pushed: (extension) => void unreportedOf(extension, 'push').count++,
     refused: (reason) => refused.inc({ reason }),
   }
 }

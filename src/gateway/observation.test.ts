@@ -38,14 +38,14 @@ suite('what a device does not want to be pushed', () => {
     fc.assert(
       fc.asyncProperty(
         fc.array(fc.tuple(fc.constantFrom('a', 'b', everyName), fc.boolean()), { maxLength: 8 }),
-        async (words) => {
+        async (revocations) => {
           const endpoint = aDeviceEndpoint({ endpointId: newId() })
           const expected = new Map([
             ['a', true],
             ['b', true],
             ['c', true],
           ])
-          for (const [name, observed] of words) {
+          for (const [name, observed] of revocations) {
             await observation.set(endpoint, 'two', name, observed)
             for (const one of name === everyName ? [...expected.keys()] : [name]) expected.set(one, observed)
           }

@@ -1,7 +1,4 @@
-/**
- * Which pushes devices have stopped. Everything is pushed unasked; `observe: false` stops the pushes of a name until
- * `observe: true`, and both outlive connections.
- */
+/** Stores which pushes a device has stopped: `observe: false` stops the pushes of a name until `observe: true`. */
 import type { Kit } from '../kernel/define-service.ts'
 import type { DeviceEndpoint } from '../kernel/device.ts'
 import { invalidField } from '../kernel/errors.ts'
@@ -9,9 +6,9 @@ import { defineJob } from '../kernel/jobs.ts'
 import { EndpointUnregistered } from '../services/register/events.ts'
 import { TenantDeleted } from '../services/tenants/events.ts'
 import { everyName } from './contract.ts'
-import * as store from './store/observe.ts'
+import * as store from './store/observations.ts'
 
-/** Names of one endpoint in one extension: a device cannot fill the table. */
+/** Limits the names of one endpoint in one extension, so that a device cannot fill the table. */
 const namesMax = 200
 
 const ForgetObservationsOfTenant = defineJob<{ tenantId: string }>('gateway.forget-observations-of-tenant', {
@@ -21,7 +18,7 @@ const ForgetObservationsOfTenant = defineJob<{ tenantId: string }>('gateway.forg
 export interface Observation {
   /** `Gateway.observe`. */
   set(endpoint: DeviceEndpoint, extension: string, name: string, observed: boolean): Promise<void>
-  /** Which names the endpoint wants to be pushed. */
+  /** Returns a function that says whether the endpoint observes a name. */
   of(endpointId: string, extension: string): Promise<(name: string) => boolean>
 }
 
@@ -40,7 +37,7 @@ export function createObservation({ db, bus, jobs, now }: Pick<Kit, 'db' | 'bus'
     async set({ endpointId, tenantId }, extension, name, observed) {
       const place = { endpointId, extension }
       const rows = await store.findObservations(db.sql, place)
-      // Devices repeat it whenever they connect: nothing is written where nothing changes.
+      // Devices repeat `observe` at each connect: write only changes.
       const onlyIt = name !== everyName || rows.every((row) => row.name === everyName)
       if (onlyIt && wantedBy(rows)(name) === observed) return
       if (rows.length >= namesMax && name !== everyName && !rows.some((row) => row.name === name))

@@ -1,4 +1,4 @@
-/** Pushes whose outcome is not known yet, by the id under which another node reports it. */
+/** Waits for the outcomes of pushes, by push id. Other nodes report them with `PushSettled`. */
 import { monotonicMs } from '../kernel/clock.ts'
 import type { Delivery } from './contract.ts'
 
@@ -7,12 +7,12 @@ export interface PushOutcomes {
   settle(id: string, delivery: Delivery): void
 }
 
-/** Then the push counts as `sent`. */
+/** After this time the outcome is `sent`. */
 const waitMs = 30_000
 const waitingMax = 100_000
 
 export function createPushOutcomes(): PushOutcomes {
-  /** In the order of sending. */
+  /** Pushes in the order of sending. */
   const waiting = new Map<string, { until: number; resolve(delivery: Delivery): void }>()
   let timer: NodeJS.Timeout | undefined
 

@@ -1,17 +1,18 @@
 /**
- * Open connections are looked at again when what let them in has ended: credentials, a tenant, what it requires of its clients, or
- * anything at all after a gap. Tokens and endpoints have their own way (bindings.ts).
+ * Checks open connections again when credentials, a tenant or its required authentication change, and all of them after a reset.
+ * Changes of tokens and endpoints are handled in bindings.ts.
  */
 import type { Kit } from '../kernel/define-service.ts'
 import type { Bindings } from './bindings.ts'
 import type { Clients } from './clients.ts'
+import { type Binding, type DeviceConnection, forgetRoutes } from './connection-state.ts'
 import { type Identify, isRefused, missingMethod } from './identify.ts'
-import { type Device, forgetRoutes, type Presence } from './peers.ts'
+import { connectionRecheckFailed } from './log-messages.ts'
 import type { Tenants } from './tenants.ts'
 
 export interface Recheck {
-  opened(connection: Device): void
-  closed(connection: Device): void
+  opened(connection: DeviceConnection): void
+  closed(connection: DeviceConnection): void
   count(): number
 }
 
@@ -19,20 +20,22 @@ const atOnce = 16
 
 export function createRecheck(
   { bus, log }: Pick<Kit, 'bus' | 'log'>,
-  deps: { clients: Clients; tenants: Tenants; bindings: Bindings; identify: Identify; again(): void },
+  deps: { clients: Clients; tenants: Tenants; bindings: Bindings; identify: Identify; reportAgain(): void },
 ): Recheck {
   const { clients, tenants, bindings, identify } = deps
-  const connections = new Set<Device>()
-  const failed = (error: unknown) => log.error({ err: error }, 'open connections could not be looked at again')
+  const connections = new Set<DeviceConnection>()
+  const failed = (error: unknown) => connectionRecheckFailed(log, { err: error })
 
   clients.onEnd((which) => {
-    // After a gap everything is asked again, below.
+    // After a reset, `recheckAll` checks everything.
     if (which === undefined) return
     for (const connection of connections) {
-      const { shown } = connection.state
-      if (!shown) continue
+      const { authentication } = connection.state
+      if (!authentication) continue
       const ended =
-        'credentialId' in which ? shown.credentialIds.includes(which.credentialId) : shown.tenantId === which.tenantId
+        'credentialId' in which
+          ? authentication.credentialIds.includes(which.credentialId)
+          : authentication.tenantId === which.tenantId
       if (ended) connection.close('not_authorized', 'its credentials were suspended, revoked or deleted')
     }
   })
@@ -41,16 +44,19 @@ export function createRecheck(
     const tenant = await tenants.get(tenantId)
     if (!tenant?.available) {
       for (const connection of connections)
-        if (connection.state.shown?.tenantId === tenantId)
+        if (connection.state.authentication?.tenantId === tenantId)
           connection.close('not_authorized', 'the tenant is not available')
-      for (const presence of [...bindings.all()])
-        if (presence.tenant.tenantId === tenantId) bindings.expel(presence, 'the tenant is not available')
+      for (const binding of [...bindings.all()])
+        if (binding.tenant.tenantId === tenantId) bindings.revoke(binding, 'the tenant is not available')
       return
     }
-    for (const presence of [...bindings.all()]) {
-      const { connection } = presence
-      if (!connection || presence.tenant !== tenant) continue
-      const missing = missingMethod(tenant, { transport: connection.client.transport, shown: connection.state.shown })
+    for (const binding of [...bindings.all()]) {
+      const { connection } = binding
+      if (!connection || binding.tenant !== tenant) continue
+      const missing = missingMethod(tenant, {
+        transport: connection.client.transport,
+        authentication: connection.state.authentication,
+      })
       if (missing) connection.close('not_authorized', 'clients have to authenticate here')
     }
   }
@@ -59,35 +65,35 @@ export function createRecheck(
     if (tenantId !== undefined) void recheckTenant(tenantId).catch(failed)
   })
 
-  async function recheckPresence(presence: Presence) {
-    const { connection, versionName, token } = presence
+  async function recheckBinding(binding: Binding) {
+    const { connection, versionName, token } = binding
     if (!connection) return
-    const by = { transport: connection.client.transport, shown: connection.state.shown }
+    const by = { transport: connection.client.transport, authentication: connection.state.authentication }
     const topic = { versionName, token, extension: '', prefix: '' }
     for (;;) {
-      const who = await identify(topic, by)
-      if (isRefused(who)) bindings.expel(presence, 'what let it in has ended')
-      else if (!identify.isCurrent(who)) continue
+      const identified = await identify(topic, by)
+      if (isRefused(identified)) bindings.revoke(binding, 'what let it in has ended')
+      else if (!identify.isCurrent(identified)) continue
       return
     }
   }
 
-  async function recheckClient(connection: Device) {
-    const { shown } = connection.state
-    if (!shown) return
-    const tenant = await tenants.get(shown.tenantId)
-    if (!tenant?.available || !(await shown.holds()))
+  async function recheckClient(connection: DeviceConnection) {
+    const { authentication } = connection.state
+    if (!authentication) return
+    const tenant = await tenants.get(authentication.tenantId)
+    if (!tenant?.available || !(await authentication.isStillValid()))
       connection.close('not_authorized', 'its credentials or its tenant ended')
   }
 
   async function recheckAll() {
-    await inLines([...connections], recheckClient)
-    await inLines([...bindings.all()], recheckPresence)
+    await forEachConcurrently([...connections], recheckClient)
+    await forEachConcurrently([...bindings.all()], recheckBinding)
   }
   bus.onGap(() => {
     for (const connection of connections) forgetRoutes(connection.state)
     void recheckAll().catch(failed)
-    deps.again()
+    deps.reportAgain()
   })
 
   return {
@@ -100,11 +106,11 @@ export function createRecheck(
   }
 }
 
-/** All of them, a few at a time. */
-async function inLines<T>(items: T[], work: (item: T) => Promise<void>) {
+/** Runs the work for all items, a few at a time. */
+async function forEachConcurrently<T>(items: T[], work: (item: T) => Promise<void>) {
   const rest = items.values()
-  const line = async () => {
+  const worker = async () => {
     for (const item of rest) await work(item)
   }
-  await Promise.all(Array.from({ length: atOnce }, line))
+  await Promise.all(Array.from({ length: atOnce }, worker))
 }

@@ -1,22 +1,23 @@
 /**
- * The certificate of the TLS door: the operator's files, read again when they change, or one that the platform's own authority
- * issues and issues anew long before it ends. Open connections keep what they began with.
+ * Provides the certificate of the TLS listener: from the operator's files, read again when they change, or issued by the platform's
+ * certificate authority and renewed 30 days before it expires.
  */
 import { readFileSync, statSync } from 'node:fs'
 import type { SecureContextOptions } from 'node:tls'
 import type { Kit } from '../kernel/define-service.ts'
 import type { Credentials } from '../services/credentials/contract.ts'
+import { certificateRenewalFailed } from './log-messages.ts'
 import type { GatewaySettings } from './settings.ts'
 
 export interface ServerCertificate {
   current(): Promise<SecureContextOptions>
-  /** Looks every so often until the returned function is called. */
+  /** Checks every hour and passes a renewed certificate to `take`, until the returned function is called. */
   onRenewal(take: (context: SecureContextOptions) => void): () => void
 }
 
 const ttlSeconds = 90 * 24 * 3600
 const renewBeforeMs = 30 * 24 * 3600 * 1000
-const lookEveryMs = 3600 * 1000
+const checkEveryMs = 3600 * 1000
 
 export function createServerCertificate(
   {
@@ -38,7 +39,7 @@ export function createServerCertificate(
   }
 
   async function context(): Promise<SecureContextOptions> {
-    // Named in the handshake, so that clients know which of their certificates is meant.
+    // The handshake sends the names of these authorities, so that clients can choose a certificate.
     const ca = await credentials.rootCertificate()
     if (certificateFile !== undefined || keyFile !== undefined) {
       if (certificateFile === undefined || keyFile === undefined)
@@ -63,17 +64,17 @@ export function createServerCertificate(
         try {
           if (isDue()) take(await context())
         } catch (error) {
-          log.error({ err: error }, 'the certificate of MQTT over TLS could not be renewed; trying again in an hour')
+          certificateRenewalFailed(log, { err: error })
         }
       }
-      const timer = setInterval(() => void look(), lookEveryMs)
+      const timer = setInterval(() => void look(), checkEveryMs)
       timer.unref()
       return () => clearInterval(timer)
     },
   }
 }
 
-/** What devices may call us: the public name first. */
+/** Returns the host names and addresses of the certificate, the public name first. */
 export function hostsOf(baseUrl: string, host: string): string[] {
   const listening = host === '0.0.0.0' || host === '::' ? [] : [host]
   const all = [new URL(baseUrl).hostname.replace(/^\[|\]$/g, ''), ...listening, 'localhost', '127.0.0.1', '::1']

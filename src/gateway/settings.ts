@@ -76,18 +76,18 @@ export const gatewaySettings = defineSettings(
     certificateFile: value.MQTTS_CERTIFICATE_FILE,
     keyFile: value.MQTTS_KEY_FILE,
     connectTimeoutSeconds: Math.max(1, value.MQTT_CONNECT_TIMEOUT_SECONDS),
-    /** Connections from one address; 0: as many as the process may have. */
+    /** Limits connections from one address; 0: only the total is limited. */
     connectionsPerAddress: value.MQTT_CONNECTIONS_PER_ADDRESS,
-    /** Connections that have not presented credentials or a valid token yet, from one address. */
-    strangersPerAddress: value.MQTT_STRANGERS_PER_ADDRESS,
-    /** 0 is for ever. A timer takes no more than 24 days. */
-    strangerSeconds: Math.min(value.MQTT_STRANGER_SECONDS, 7 * 24 * 3600),
-    /** A second, 0: no limit. */
+    /** Limits connections from one address that have presented neither credentials nor a valid token. */
+    anonymousPerAddress: value.MQTT_STRANGERS_PER_ADDRESS,
+    /** 0: no time-out. Capped at a week, because timers of Node.js overflow after 24 days. */
+    anonymousSeconds: Math.min(value.MQTT_STRANGER_SECONDS, 7 * 24 * 3600),
+    /** Rate limits a second; 0: no limit. */
     messagesPerConnection: value.DEVICE_MESSAGES_PER_CONNECTION,
     messagesPerTenant: value.DEVICE_MESSAGES_PER_TENANT,
     bytesPerConnection: value.DEVICE_BYTES_PER_CONNECTION,
     bytesPerTenant: value.DEVICE_BYTES_PER_TENANT,
-    /** For each session of a client that is away. */
+    /** Limits the queue of each session. */
     queuedMessagesMax: value.MQTT_QUEUED_MESSAGES,
   }),
 )

@@ -1,6 +1,6 @@
 /**
- * What the door must know of a tenant with every message, kept for as long as devices of the tenant come: whether it may talk,
- * how its clients have to show who they are, and a number that grows whenever decisions made for its devices have to be made anew.
+ * Caches what every message needs of its tenant: whether the tenant is available, which authentication it requires, and a generation
+ * that grows with each change, which invalidates the routes of its devices.
  */
 import type { Identity } from '../identity/contract.ts'
 import { RealmStatusChanged } from '../identity/events.ts'
@@ -10,9 +10,9 @@ import type { Applications } from '../services/applications/contract.ts'
 import { ConfigurationChanged, VersionDeleted } from '../services/applications/events.ts'
 import { TenantTokensDeleted } from '../services/tokens/events.ts'
 import { gatewayInstance, type TenantConfiguration } from './configuration.ts'
-import { newTraffic, type Traffic, type TrafficRate } from './limits.ts'
+import { newTraffic, type Traffic, type TrafficRate } from './rate-limits.ts'
 
-/** As the tenant's configuration of the gateway names it (document 3, 1.16). */
+/** The transports that a tenant's configuration distinguishes (document 3, 1.16). */
 export type Transport = 'mqtt' | 'mqtts' | 'websocket' | 'http'
 export type Method = 'basic' | 'x509'
 
@@ -25,9 +25,9 @@ export interface Tenant {
 }
 
 export interface Tenants {
-  /** Undefined: there is no such tenant. */
+  /** Returns undefined if the tenant does not exist. */
   get(tenantId: string): Promise<Tenant | undefined>
-  /** Something was decided anew: whoever holds connections looks at those of this tenant, or at all of them. */
+  /** Calls the listener when a tenant changed, or with undefined after a reset, when any may have. */
   onChange(listener: (tenantId: string | undefined) => void): void
 }
 
@@ -38,9 +38,9 @@ export function createTenants(
   rate: TrafficRate,
 ): Tenants {
   const tenants = new Map<string, Tenant>()
-  /** What has to be read anew, or for the first time. */
+  /** Tenants whose cached state is valid. */
   const fresh = new WeakSet<Tenant>()
-  /** One load for all who ask at the same time: a fleet comes back at once. */
+  /** Loads a tenant once for concurrent callers. */
   const loadOnce = createSingleFlight<Tenant | undefined>()
   const listeners: ((tenantId: string | undefined) => void)[] = []
 
@@ -78,7 +78,7 @@ export function createTenants(
       ])
       if (!realm) return undefined
       const known = tenants.get(tenantId)
-      // What was heard meanwhile is newer than what was read.
+      // An event arrived during the read and is newer: read again.
       if (known && known.generation !== before) continue
       const tenant = known ?? newTenant(tenantId)
       tenant.available = realm.status === 'AVAILABLE'
@@ -106,7 +106,7 @@ export function createTenants(
   }
 }
 
-/** HTTP has no client authentication: a tenant that requires any there closes HTTP for its devices. */
+/** Returns the required methods of each transport. A requirement on HTTP disables it, because it has no client authentication. */
 function requiredOf({ transports }: TenantConfiguration): Tenant['required'] {
   const { tcp, tls, ws } = transports?.mqtt ?? {}
   return { mqtt: methodsOf(tcp), mqtts: methodsOf(tls), websocket: methodsOf(ws), http: methodsOf(transports?.http) }

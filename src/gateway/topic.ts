@@ -1,6 +1,6 @@
 /**
- * The topics of devices (1/KP): `kp1/<version>/<extension>/<token>[/<resource path…>][/<request id>]`. Pure, and on the path of
- * every message: a few walks over the text and no arrays. Slashes are significant, wherever they stand.
+ * Parses the topics of devices (1/KP): `kp1/<version>/<extension>/<token>[/<resource path…>][/<request id>]`. Runs for every message
+ * and therefore allocates no arrays. Every slash is significant.
  */
 export interface Topic {
   versionName: string
@@ -11,12 +11,12 @@ export interface Topic {
 }
 
 export interface Tail {
-  /** What follows the token, without the request id: `/json`; empty when nothing follows. */
+  /** The levels between token and request id, such as `/json`; may be empty. */
   resourcePath: string
   requestId: number | undefined
 }
 
-/** Why it is no topic of a device. */
+/** Why a topic is not valid for a device. */
 export type TopicProblem =
   | 'foreign'
   | 'malformed'
@@ -25,7 +25,7 @@ export type TopicProblem =
   | 'request_id_too_large'
   | 'control_character'
 
-/** In words, for the device. */
+/** Error texts for the device. */
 export const topicProblems: Record<TopicProblem, string> = {
   foreign: 'Devices speak on topics that begin with kp1/',
   malformed: 'Expected kp1/<application version>/<extension>/<token>, then the resource',
@@ -37,7 +37,7 @@ export const topicProblems: Record<TopicProblem, string> = {
 
 export const topicLengthMax = 2048
 export const tailLevelsMax = 32
-/** 4/ESP has 32 bits; clients that count milliseconds are let in too, as far as numbers are exact. */
+/** 4/ESP allows 32 bits. Larger ids are accepted too, because some clients use milliseconds. */
 export const requestIdMax = Number.MAX_SAFE_INTEGER
 
 const start = 'kp1/'
@@ -45,7 +45,7 @@ const slash = 47
 const zero = 48
 const nine = 57
 
-/** Where `kp1/<version>/<extension>/<token>` ends; -1 when the topic does not begin so. */
+/** Returns where the prefix `kp1/<version>/<extension>/<token>` ends; -1 if the topic has no such prefix. */
 export function prefixEnd(topic: string): number {
   if (!topic.startsWith(start)) return -1
   const version = topic.indexOf('/', 4)
@@ -57,7 +57,7 @@ export function prefixEnd(topic: string): number {
   return end === extension + 1 ? -1 : end
 }
 
-/** Who and what a topic names, up to the token. */
+/** Parses the prefix of a topic. */
 export function readTopic(topic: string): Topic | TopicProblem {
   if (!topic.startsWith(start)) return 'foreign'
   if (topic.length > topicLengthMax) return 'too_long'
@@ -73,14 +73,14 @@ export function readTopic(topic: string): Topic | TopicProblem {
   }
 }
 
-/** What somebody who tries out tokens would have to hit. */
-export const shownIn = ({ versionName, token }: Topic) => `${versionName}/${token}`
+/** Returns the key by which the lockout counts tokens: a token is valid for its version only. */
+export const tokenKeyOf = ({ versionName, token }: Topic) => `${versionName}/${token}`
 
-/** What stands behind the prefix. The last level is a request id when it consists of digits only; 0 is one too. */
+/** Parses the part behind the prefix. The last level is a request id if it has digits only. */
 export function readTail(topic: string, end: number): Tail | TopicProblem {
   const { length } = topic
   if (length > topicLengthMax) return 'too_long'
-  // So many levels do not fit into less.
+  // Count levels only if the text is long enough to have that many.
   if (length - end > tailLevelsMax && levels(topic, end) > tailLevelsMax) return 'too_deep'
   let at = length
   while (at > end && isDigit(topic.charCodeAt(at - 1))) at--
@@ -98,7 +98,7 @@ function levels(topic: string, from: number): number {
   return count
 }
 
-/** Whether a filter of a SUBSCRIBE covers the topic: `+` is one level, `#` all that follow, the parent included. */
+/** True if the filter of a subscription matches the topic: `+` is one level, `#` all that follow and the parent. */
 export function covers(filter: string, topic: string): boolean {
   let f = 0
   let t = 0
@@ -130,10 +130,7 @@ function sameLevel(a: string, aFrom: number, aTo: number, b: string, bFrom: numb
   return true
 }
 
-/**
- * The endpoint that a filter names literally, whatever it says of the extension; undefined where version or token are not
- * literal. Who subscribes so waits for what comes to this endpoint.
- */
+/** Returns the endpoint whose version and token a filter names without wildcards, or undefined. The extension may be a wildcard. */
 export function endpointOfFilter(filter: string): Topic | undefined {
   if (filter.length > topicLengthMax) return undefined
   const topic = readTopic(filter)

@@ -1,16 +1,17 @@
-/** What the functions of MQTT's end of the gateway work with. */
+/** Dependencies of the functions between the MQTT layer and the gateway. */
 import type { Kit } from '../../kernel/define-service.ts'
 import type { TrafficLog } from '../../services/traffic-log/contract.ts'
+import type { AddressLockout } from '../address-lockout.ts'
+import type { AnonymousTimeout } from '../anonymous-timeout.ts'
 import type { Bindings } from '../bindings.ts'
 import type { Clients } from '../clients.ts'
 import type { ConnectionLimits } from '../connection-limits.ts'
+import type { ConnectionState, DeviceConnection } from '../connection-state.ts'
 import type { Dispatch } from '../dispatch.ts'
 import type { Identify } from '../identify.ts'
-import type { Guesses, TrafficRate } from '../limits.ts'
 import type { GatewayMetrics } from '../metrics.ts'
 import type { Host } from '../mqtt/host.ts'
-import type { Patience } from '../patience.ts'
-import type { Device, Peer } from '../peers.ts'
+import type { TrafficRate } from '../rate-limits.ts'
 import type { GatewaySettings } from '../settings.ts'
 
 export interface HostDeps {
@@ -22,17 +23,17 @@ export interface HostDeps {
   bindings: Bindings
   dispatch: Dispatch
   limits: ConnectionLimits
-  guesses: Guesses
+  tokenLockout: AddressLockout
   trafficLog: Pick<TrafficLog, 'refuse'>
   metrics: GatewayMetrics
-  mayDeliver: NonNullable<Host<Peer>['mayDeliver']>
+  mayDeliver: NonNullable<Host<ConnectionState>['mayDeliver']>
   /** A connection was opened. */
-  opened(connection: Device): void
-  closed(connection: Device): void
+  opened(connection: DeviceConnection): void
+  closed(connection: DeviceConnection): void
 }
 
 export interface HostParts extends HostDeps {
   perConnection: TrafficRate
   /** Closes connections that stay anonymous for too long. */
-  patience: Patience
+  anonymousTimeout: AnonymousTimeout
 }

@@ -1,31 +1,31 @@
-/** Messages and connections that are refused: recorded, counted as guesses, and answered. */
+/** Rejects messages and refuses connections: records them, counts wrong tokens, sends the error. */
 
-import { errorPayload, understand } from '../dispatch.ts'
+import type { DeviceConnection } from '../connection-state.ts'
+import { describeError, errorPayload } from '../dispatch.ts'
 import { TopicMalformed } from '../errors.ts'
 import type { Refused } from '../identify.ts'
 import type { Message, PublishCode } from '../mqtt/host.ts'
-import type { Device } from '../peers.ts'
-import { shownIn, type Topic, type TopicProblem, topicProblems } from '../topic.ts'
+import { type Topic, type TopicProblem, tokenKeyOf, topicProblems } from '../topic.ts'
 import type { HostParts } from './parts.ts'
 
 const refusedMax = 64
 const notRouted = 0x10
 export const tooManyGuesses = 'too_many_guesses'
-/** MQTT 5 clients read it. */
+/** The reason string that MQTT 5 clients get. */
 export const authenticationRequired = 'clients have to authenticate here'
 
 type Reason = Omit<Refused, 'error'>
 
-/** Records a refusal; the client is not told. */
+/** Records a refusal; sends nothing to the client. */
 export function refuse(
   parts: Pick<HostParts, 'metrics' | 'trafficLog'>,
-  connection: Device,
+  connection: DeviceConnection,
   why: Reason,
   topic?: Topic,
 ) {
   const { reason, detail, tenantId } = why
   const { client, state } = connection
-  const known = tenantId ?? state.shown?.tenantId
+  const known = tenantId ?? state.authentication?.tenantId
   parts.metrics.refused(reason)
   parts.trafficLog.refuse({
     transport: client.transport,
@@ -39,26 +39,26 @@ export function refuse(
   })
 }
 
-/** Counts a wrong token as a guess, each token once for a connection. */
-export function countGuess({ guesses }: HostParts, { state: peer, client }: Device, topic: Topic) {
-  const shown = shownIn(topic)
-  if (peer.refused?.has(shown)) return
-  guesses.wrong(client.address, shown)
-  peer.refused ??= new Set()
-  if (peer.refused.size < refusedMax) peer.refused.add(shown)
+/** Counts a wrong token in the lockout, each token once for a connection. */
+export function countWrongToken({ tokenLockout }: HostParts, { state, client }: DeviceConnection, topic: Topic) {
+  const tokenKey = tokenKeyOf(topic)
+  if (state.refused?.has(tokenKey)) return
+  tokenLockout.failed(client.address, tokenKey)
+  state.refused ??= new Set()
+  if (state.refused.size < refusedMax) state.refused.add(tokenKey)
 }
 
-/** Records a refused message and answers it with an error. */
+/** Records a rejected message and sends the error. */
 export function reject(
   parts: HostParts,
-  connection: Device,
+  connection: DeviceConnection,
   message: Message,
   refused: Refused,
   topic?: Topic,
 ): PublishCode {
   refuse(parts, connection, refused, topic)
-  if (refused.guess && topic) countGuess(parts, connection, topic)
-  const error = understand(refused.error)
+  if (refused.countsForLockout && topic) countWrongToken(parts, connection, topic)
+  const error = describeError(refused.error)
   connection.send({ topic: `${message.topic}/error`, payload: errorPayload(error), qos: message.qos })
   if (refused.close) connection.close('not_authorized', authenticationRequired)
   return codeOf(error.statusCode)
@@ -66,7 +66,7 @@ export function reject(
 
 export function rejectTopic(
   parts: HostParts,
-  connection: Device,
+  connection: DeviceConnection,
   message: Message,
   problem: TopicProblem,
 ): PublishCode {
@@ -75,12 +75,12 @@ export function rejectTopic(
       error: TopicMalformed({ problem: topicProblems[problem] }),
       reason: `topic_${problem}`,
     })
-  // There is no answer on a topic that is not ours. The topic is not recorded: it may hold a token after a wrong start.
+  // Topics outside `kp1/` get no error message. The topic is not recorded: it may contain a token behind a misspelt start.
   refuse(parts, connection, { reason: 'topic_foreign', detail: topicProblems.foreign })
   return notRouted
 }
 
-/** MQTT 5 only; older clients get an acknowledgement without one. */
+/** Returns the reason code of the acknowledgement. Only MQTT 5 has them. */
 export function codeOf(status: number): PublishCode {
   if (status >= 500) return 0x80
   if (status === 401 || status === 403) return 0x87

@@ -1,22 +1,33 @@
-/** Which endpoint a message is from: identified by its topic once, then kept as a route of the connection. */
+/** Resolves the endpoint of a message by its topic, and caches the result as a route of the connection. */
 import { TooManyRequests } from '../../kernel/errors.ts'
 import { slotOf } from '../connection-limits.ts'
+import {
+  addPresentedToken,
+  type DeviceConnection,
+  hasPresentedToken,
+  keepRoute,
+  type Route,
+  routeFor,
+} from '../connection-state.ts'
 import { type Identified, isRefused, type Refused } from '../identify.ts'
 import type { Message, PublishCode } from '../mqtt/host.ts'
-import { type Device, hasPresented, keepRoute, present, type Route, routeFor } from '../peers.ts'
-import { readTopic, shownIn, type Topic } from '../topic.ts'
+import { readTopic, type Topic, tokenKeyOf } from '../topic.ts'
 import type { HostParts } from './parts.ts'
 import { reject, rejectTopic, tooManyGuesses } from './refusals.ts'
 
-/** The route of a message, or the code with which it was refused. */
-export async function resolve(parts: HostParts, connection: Device, message: Message): Promise<Route | PublishCode> {
+/** Returns the route of a message, or the code with which it was rejected. */
+export async function resolve(
+  parts: HostParts,
+  connection: DeviceConnection,
+  message: Message,
+): Promise<Route | PublishCode> {
   const topic = readTopic(message.topic)
   if (typeof topic === 'string') return rejectTopic(parts, connection, message, topic)
-  const seconds = parts.guesses.lockedFor(connection.client.address, shownIn(topic))
+  const seconds = parts.tokenLockout.lockedFor(connection.client.address, tokenKeyOf(topic))
   if (seconds > 0) {
     const refused = { error: TooManyRequests({ seconds }), reason: tooManyGuesses }
     const code = reject(parts, connection, message, refused, topic)
-    if (!connection.state.known) connection.close('not_authorized', 'too many wrong tokens from this address')
+    if (!connection.state.isIdentified) connection.close('not_authorized', 'too many wrong tokens from this address')
     return code
   }
   const found = await route(parts, connection, topic)
@@ -24,69 +35,74 @@ export async function resolve(parts: HostParts, connection: Device, message: Mes
 }
 
 /** Identifies the endpoint and binds it to this connection. */
-async function route(parts: HostParts, connection: Device, topic: Topic): Promise<Route | Refused> {
+async function route(parts: HostParts, connection: DeviceConnection, topic: Topic): Promise<Route | Refused> {
   const { identify, bindings, metrics } = parts
-  const { state: peer, client } = connection
+  const { state, client } = connection
   const known = routeFor(connection, topic.prefix)
   if (known) return known
   for (;;) {
-    const who = await identify(topic, { transport: client.transport, shown: peer.shown })
-    if (isRefused(who)) return who
-    if (!identify.isCurrent(who)) continue
-    const counts = metrics.messages(who.extension?.name, client.transport)
-    // The client has left meanwhile: its message is handled, but nothing is bound.
-    if (!connection.open) return routeOf(bindings.visit(connection, who), who, topic, counts)
-    introduce(parts, connection, topic, who)
-    const presence = bindings.bind(connection, who, true)!
-    const made = routeOf(presence, who, topic, counts)
-    // Names of unknown extensions are not kept: the client could send any number of them.
-    if (who.extension) keepRoute(peer, made)
+    const identified = await identify(topic, { transport: client.transport, authentication: state.authentication })
+    if (isRefused(identified)) return identified
+    if (!identify.isCurrent(identified)) continue
+    const counts = metrics.messages(identified.extension?.name, client.transport)
+    // The client has disconnected meanwhile: its message is handled, but the endpoint is not bound.
+    if (!connection.open) return routeOf(bindings.reportTransient(connection, identified), identified, topic, counts)
+    acceptToken(parts, connection, topic, identified)
+    const binding = bindings.bind(connection, identified, true)!
+    const made = routeOf(binding, identified, topic, counts)
+    // Routes to unknown extensions are not cached: a client could fill the cache with invented names.
+    if (identified.extension) keepRoute(state, made)
     return made
   }
 }
 
-/** The client has presented a valid token. */
-export function introduce(parts: HostParts, connection: Device, topic: Topic, { endpointTokenId }: Identified) {
-  const { state: peer, client } = connection
-  parts.guesses.right(client.address, shownIn(topic))
-  if (!peer.shown && !hasPresented(peer, endpointTokenId)) {
-    present(peer, endpointTokenId)
+/** Records that the client has presented a valid token, and releases the messages that wait for it. */
+export function acceptToken(
+  parts: HostParts,
+  connection: DeviceConnection,
+  topic: Topic,
+  { endpointTokenId }: Identified,
+) {
+  const { state, client } = connection
+  parts.tokenLockout.succeeded(client.address, tokenKeyOf(topic))
+  if (!state.authentication && !hasPresentedToken(state, endpointTokenId)) {
+    addPresentedToken(state, endpointTokenId)
     connection.release(endpointTokenId)
   }
-  if (peer.known) return
-  peer.known = true
-  parts.patience.done(connection)
-  if (!peer.endpoints) parts.limits.stands(slotOf(connection), 'idle')
+  if (state.isIdentified) return
+  state.isIdentified = true
+  parts.anonymousTimeout.cancel(connection)
+  if (!state.endpoints) parts.limits.setStanding(slotOf(connection), 'idle')
 }
 
 /** Runs the work after everything that arrived earlier on this connection and is not identified yet. */
-export function inTurn<T>(connection: Device, work: () => Promise<T>): Promise<T> {
-  const peer = connection.state
-  const turn = peer.waiting ? peer.waiting.then(work) : work()
+export function runInOrder<T>(connection: DeviceConnection, work: () => Promise<T>): Promise<T> {
+  const state = connection.state
+  const turn = state.waiting ? state.waiting.then(work) : work()
   const cleared = turn.then(clear, clear)
-  peer.waiting = cleared
+  state.waiting = cleared
   function clear() {
-    if (peer.waiting === cleared) peer.waiting = undefined
+    if (state.waiting === cleared) state.waiting = undefined
   }
   return turn
 }
 
 const routeOf = (
-  presence: Route['presence'],
-  who: Identified,
+  binding: Route['binding'],
+  identified: Identified,
   { prefix, extension: extensionName }: Topic,
   counts: Route['counts'],
 ): Route => ({
-  presence,
-  endpointTokenId: who.endpointTokenId,
-  generation: who.generation,
+  binding,
+  endpointTokenId: identified.endpointTokenId,
+  generation: identified.generation,
   endpoint: {
-    tenantId: who.tenant.tenantId,
-    applicationName: who.applicationName,
-    versionName: who.versionName,
-    endpointId: who.endpointId,
+    tenantId: identified.tenant.tenantId,
+    applicationName: identified.applicationName,
+    versionName: identified.versionName,
+    endpointId: identified.endpointId,
   },
-  extension: who.extension,
+  extension: identified.extension,
   extensionName,
   counts,
   prefix,

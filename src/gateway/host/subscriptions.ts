@@ -1,26 +1,28 @@
-/** Subscriptions bind the endpoints that they name to the connection, unless another connection has them. */
-import { isRefused } from '../identify.ts'
-import type { Qos, Subscription } from '../mqtt/host.ts'
-import type { Device } from '../peers.ts'
-import { endpointOfFilter, shownIn, type Topic } from '../topic.ts'
-import type { HostParts } from './parts.ts'
-import { authenticationRequired, countGuess, refuse, tooManyGuesses } from './refusals.ts'
-import { inTurn, introduce } from './routes.ts'
+/** Binds endpoints that subscriptions name to the connection, unless another connection has them. */
 
-/** A connection is not read while so many endpoints of its subscriptions are still looked up. */
+import type { DeviceConnection } from '../connection-state.ts'
+import { isRefused } from '../identify.ts'
+import { subscriberLookupFailed } from '../log-messages.ts'
+import type { Qos, Subscription } from '../mqtt/host.ts'
+import { endpointOfFilter, type Topic, tokenKeyOf } from '../topic.ts'
+import type { HostParts } from './parts.ts'
+import { authenticationRequired, countWrongToken, refuse, tooManyGuesses } from './refusals.ts'
+import { acceptToken, runInOrder } from './routes.ts'
+
+/** Back-pressure: a connection is not read while this many endpoints of its subscriptions are being looked up. */
 export const lookupsMax = 1000
 
 /** Pushes are sent at most once or at least once; QoS 2 is granted as 1. */
 export const grantedQos = (asked: Qos): Qos => (asked > 1 ? 1 : asked)
 
-export function noteSubscriptions({ state: peer }: Device, subscriptions: Subscription[]) {
+export function noteSubscriptions({ state }: DeviceConnection, subscriptions: Subscription[]) {
   if (subscriptions.length === 0) return
-  peer.subscriptions ??= new Map()
-  for (const { filter, qos } of subscriptions) peer.subscriptions.set(filter, grantedQos(qos))
+  state.subscriptions ??= new Map()
+  for (const { filter, qos } of subscriptions) state.subscriptions.set(filter, grantedQos(qos))
 }
 
-export function awaitPushes(parts: HostParts, connection: Device, subscriptions: Subscription[]) {
-  const peer = connection.state
+export function awaitPushes(parts: HostParts, connection: DeviceConnection, subscriptions: Subscription[]) {
+  const state = connection.state
   noteSubscriptions(connection, subscriptions)
   const named = new Map<string, Topic>()
   for (const { filter } of subscriptions) {
@@ -28,35 +30,35 @@ export function awaitPushes(parts: HostParts, connection: Device, subscriptions:
     if (topic) named.set(`${topic.versionName}/${topic.token}`, topic)
   }
   for (const topic of named.values())
-    inTurn(connection, () => bindSubscriber(parts, connection, topic))
-      .catch((error) => parts.log.warn({ err: error }, 'who subscribes could not be looked up'))
+    runInOrder(connection, () => bindSubscriber(parts, connection, topic))
+      .catch((error) => subscriberLookupFailed(parts.log, { err: error, clientId: connection.client.clientId }))
       .finally(() => {
-        if (--peer.lookups === lookupsMax / 2 && !peer.slowed && connection.open) connection.resume()
+        if (--state.lookups === lookupsMax / 2 && !state.slowed && connection.open) connection.resume()
       })
-  peer.lookups += named.size
-  if (peer.lookups >= lookupsMax) connection.pause()
+  state.lookups += named.size
+  if (state.lookups >= lookupsMax) connection.pause()
 }
 
-async function bindSubscriber(parts: HostParts, connection: Device, topic: Topic): Promise<void> {
-  const { guesses, identify, bindings } = parts
-  const { state: peer, client } = connection
+async function bindSubscriber(parts: HostParts, connection: DeviceConnection, topic: Topic): Promise<void> {
+  const { tokenLockout, identify, bindings } = parts
+  const { state, client } = connection
   while (connection.open) {
-    if (guesses.lockedFor(client.address, shownIn(topic)) > 0) {
+    if (tokenLockout.lockedFor(client.address, tokenKeyOf(topic)) > 0) {
       refuse(parts, connection, { reason: tooManyGuesses }, topic)
       return
     }
-    const who = await identify(topic, { transport: client.transport, shown: peer.shown })
-    if (isRefused(who)) {
-      refuse(parts, connection, who, topic)
-      if (who.guess) countGuess(parts, connection, topic)
-      if (who.close) connection.close('not_authorized', authenticationRequired)
+    const identified = await identify(topic, { transport: client.transport, authentication: state.authentication })
+    if (isRefused(identified)) {
+      refuse(parts, connection, identified, topic)
+      if (identified.countsForLockout) countWrongToken(parts, connection, topic)
+      if (identified.close) connection.close('not_authorized', authenticationRequired)
       return
     }
-    if (!identify.isCurrent(who)) continue
-    // The client has left, but its session may be kept: pushes for the endpoint wait there.
-    if (!connection.open) return void bindings.visit(connection, who)
-    introduce(parts, connection, topic, who)
-    bindings.bind(connection, who, false)
+    if (!identify.isCurrent(identified)) continue
+    // The client has disconnected, but pushes for the endpoint may be queued in its session.
+    if (!connection.open) return void bindings.reportTransient(connection, identified)
+    acceptToken(parts, connection, topic, identified)
+    bindings.bind(connection, identified, false)
     return
   }
 }

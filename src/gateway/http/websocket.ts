@@ -1,4 +1,4 @@
-/** MQTT over WebSocket, on the HTTP server: /mqtt and /ws, subprotocol `mqtt`, `mqttv3.1` or none. */
+/** Accepts MQTT over WebSocket on the HTTP server: /mqtt and /ws, subprotocol `mqtt`, `mqttv3.1` or none. */
 import type { IncomingMessage, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { createWebSocketStream, type WebSocket, WebSocketServer } from 'ws'
@@ -6,21 +6,21 @@ import { clientAddress, type IsProxy } from '../../kernel/client-address.ts'
 import { bodyLimitBytes } from '../../kernel/http/body.ts'
 import { leaveHttp } from '../../kernel/http/connections.ts'
 import type { ConnectionLimits } from '../connection-limits.ts'
+import type { ConnectionState } from '../connection-state.ts'
 import type { Sessions } from '../mqtt/host.ts'
-import type { Peer } from '../peers.ts'
 
 export interface WebSocketDeps {
   trustProxy: IsProxy
-  /** Undefined: the door is not open, or not any more. */
-  sessions: () => Sessions<Peer> | undefined
+  /** Returns undefined while the MQTT layer is not open. */
+  sessions: () => Sessions<ConnectionState> | undefined
   limits: ConnectionLimits
 }
 
 const paths = new Set(['/mqtt', '/ws'])
 const protocols = ['mqtt', 'mqttv3.1']
-/** A frame may hold several packets, and a packet may come in several frames. */
+/** Twice the size of a packet, because a frame may hold several. */
 const frameBytesMax = 2 * bodyLimitBytes
-/** Who does not read what it is sent gets no pongs either: they would pile up behind the stream, where nobody counts them. */
+/** A client that does not read gets no pongs, because they would fill the send buffer without back-pressure. */
 const unsentForPongMax = 65_536
 
 export function acceptWebSockets(server: Server, deps: WebSocketDeps) {
@@ -59,7 +59,7 @@ function answer(socket: Duplex, status: string, message: string) {
   socket.end(
     `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
       `Connection: close\r\n\r\n${body}`,
-    // Whoever does not close its side would hold the descriptor for ever.
+    // Destroy the socket: a client that does not close its side would hold the file descriptor.
     () => socket.destroy(),
   )
 }

@@ -9,7 +9,7 @@ import { sendQueued } from './outbound.ts'
 import type { Properties } from './properties.ts'
 import { newSession, restore, sendAgain, settleAll, subscriptionsOf } from './session.ts'
 import { type Layer, Pause, type Peer, Phase, type Session, ticksPerSecond } from './state.ts'
-import { withhold } from './withhold.ts'
+import { withhold } from './undeliverable.ts'
 import { writeConnack } from './writer.ts'
 
 const verdictCodes: Record<Extract<Verdict, { accepted: false }>['code'], number> = {

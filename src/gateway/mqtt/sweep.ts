@@ -1,7 +1,7 @@
 /** All time-outs, looked at twice a second: a timer for each connection would cost more than the connection. */
 import { Code } from './codes.ts'
 import { end, refuse } from './ending.ts'
-import { lookAtKept } from './kept.ts'
+import { lookAtKept } from './session-reconciliation.ts'
 import { type Layer, Pause, type Peer, Phase, ticksPerSecond } from './state.ts'
 
 export const sweepEveryMs = 1000 / ticksPerSecond

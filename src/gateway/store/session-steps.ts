@@ -3,9 +3,9 @@ import type { Clock } from '../../kernel/clock.ts'
 import type { Db } from '../../kernel/db.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { Secrets } from '../../kernel/secrets.ts'
-import type { Claims } from '../claims.ts'
 import type { Message } from '../mqtt/host.ts'
 import type { SessionState } from '../mqtt/session-store.ts'
+import type { SessionClaims } from '../session-claims.ts'
 
 export type Step =
   | { kind: 'claim'; key: string; clean: boolean }
@@ -26,7 +26,7 @@ export interface SessionStoreDeps {
   secrets: Secrets
   now: Clock
   log: Log
-  claims: Claims
+  claims: SessionClaims
 }
 
 export interface Loaded {

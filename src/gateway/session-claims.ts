@@ -1,42 +1,42 @@
 /**
- * Of several connections of one client the last one has its session (MQTT-3.1.4-3), on whichever node. Each CONNECT claims the
- * client with a number that grows in the database (`store/holders.ts`) and tells the node that had it; that node ends its
- * connection and writes the session. The newcomer waits for that where it wants the session.
+ * Decides which node owns the session of a client: the one with the latest CONNECT (MQTT-3.1.4-3). Each CONNECT gets a growing claim
+ * number (`store/holders.ts`) and signals the previous node, which closes its connection, writes the session and releases it.
  */
 import { monotonicMs, sleep } from '../kernel/clock.ts'
 import type { Sql } from '../kernel/db.ts'
 import type { Kit } from '../kernel/define-service.ts'
+import { queuedMessagesNotRead, sessionNotReleased } from './log-messages.ts'
 import type { Sessions } from './mqtt/host.ts'
 import { type Claim, MessagesQueued, SessionsClaimed, SessionsReleased } from './signals.ts'
 
-export interface Claims {
+export interface SessionClaims {
   nodeId: string
-  /** Whether this is another node, and alive. */
+  /** True if this is another node that is alive. */
   isElsewhere(nodeId: string | null | undefined): nodeId is string
-  /** The three below send with the commit of `sql`, each entry to its node. */
+  /** `announce`, `release` and `queued` send signals with the commit of `sql`, each entry to its node. */
   announce(sql: Sql, claims: { to: string; claim: Claim }[]): Promise<void>
   release(sql: Sql, sessions: { to: string; key: string }[]): Promise<void>
   queued(sql: Sql, sessions: { to: string; key: string }[]): Promise<void>
-  /** Listens from now on, before anybody knows that there is something to wait for. */
+  /** Starts listening for the release of a session. Call it before the claim, so that no signal is missed. */
   expect(key: string): Expectation
 }
 
 export interface Expectation {
-  /** Resolves when the holder has written the session, or does not seem to. */
+  /** Resolves when the holder has written the session, or after a time-out. */
   released(holder: string): Promise<void>
   end(): void
 }
 
-/** Then the session is used as it was written last. */
+/** After this time the session is used as it was last stored. */
 const waitMs = 1500
-/** A node that did not answer so often is not waited for again so soon: its whole fleet may be coming. */
+/** After three time-outs a node is not waited for during 5 s: all of its clients may be reconnecting here. */
 const missesMax = 3
 const silentMs = 5000
 
-export function createClaims(
+export function createSessionClaims(
   { signals, members, log }: Pick<Kit, 'signals' | 'members' | 'log'>,
   sessions: () => Sessions | undefined,
-): Claims {
+): SessionClaims {
   const { nodeId } = members
   const waiting = new Map<string, Set<() => void>>()
   const silent = new Map<string, { misses: number; until: number }>()
@@ -44,12 +44,10 @@ export function createClaims(
   signals.on(SessionsClaimed, ({ claims }, by) => {
     for (const claim of claims) sessions()?.yield({ ...claim, by })
   })
-  // One after the other: a message that two signals are about is fetched once.
+  // Fetches run one after the other, so that a message that two signals announce is fetched once.
   let fetching = Promise.resolve()
   signals.on(MessagesQueued, ({ keys }) => {
-    fetching = fetching
-      .then(() => sessions()?.fetch(keys))
-      .catch((error) => log.error({ err: error }, 'reading queued messages failed; they wait for the next CONNECT'))
+    fetching = fetching.then(() => sessions()?.fetch(keys)).catch((error) => queuedMessagesNotRead(log, { err: error }))
   })
   signals.on(SessionsReleased, ({ keys }, by) => {
     silent.delete(by)
@@ -79,7 +77,7 @@ export function createClaims(
     queued: (sql, all) => signals.sendEach(sql, MessagesQueued, keysByNode(all)),
     expect(key) {
       let wake = () => {}
-      const told = new Promise<boolean>((resolve) => {
+      const signalled = new Promise<boolean>((resolve) => {
         wake = () => resolve(true)
       })
       const wakes = waiting.get(key) ?? new Set()
@@ -88,10 +86,9 @@ export function createClaims(
         async released(holder) {
           const before = silent.get(holder)
           if (before && before.misses >= missesMax && before.until > monotonicMs()) return
-          if (await Promise.race([told, sleep(waitMs).then(() => false)])) return
+          if (await Promise.race([signalled, sleep(waitMs).then(() => false)])) return
           const { misses } = silent.get(holder) ?? { misses: 0 }
-          if (misses === 0)
-            log.warn({ holder }, 'a node does not release a session; using the session as it was stored')
+          if (misses === 0) sessionNotReleased(log, { holder })
           silent.set(holder, { misses: misses + 1, until: monotonicMs() + silentMs })
         },
         end() {
@@ -103,8 +100,8 @@ export function createClaims(
   }
 }
 
-/** For a node that has the database for itself. */
-export const alone = (nodeId: string): Claims => ({
+/** Claims of a node that is the only one on its database; for tests. */
+export const alone = (nodeId: string): SessionClaims => ({
   nodeId,
   isElsewhere: (_other): _other is string => false,
   async announce() {},

@@ -1,6 +1,6 @@
 /**
- * Devices over HTTP (document 3, 2.B): POST, the topic as the path, the payload as the body whatever its Content-Type, the answer
- * at once. Exactly 200, or the error's status; no client authentication, no pushes.
+ * Messages of devices over HTTP (document 3, 2.B): POST with the topic as path and the payload as body of any Content-Type. The
+ * response has status 200 or that of the error. There is no client authentication, and there are no pushes.
  */
 import { METHODS } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
@@ -11,34 +11,35 @@ import { bodyLimitBytes } from '../../kernel/http/body.ts'
 import type { Operation } from '../../kernel/http/routes.ts'
 import { describedAs, Text, Type } from '../../kernel/schema.ts'
 import type { TrafficLog } from '../../services/traffic-log/contract.ts'
-import { type Arrival, type Dispatch, empty, errorPayload, type Reply, understand } from '../dispatch.ts'
+import type { AddressLockout } from '../address-lockout.ts'
+import { type Arrival, type Dispatch, describeError, empty, errorPayload, type Reply } from '../dispatch.ts'
 import { MethodNotAllowed, TopicMalformed } from '../errors.ts'
 import { type Identify, isRefused, type Refused } from '../identify.ts'
-import { admit, type Guesses, type TrafficRate } from '../limits.ts'
 import type { GatewayMetrics } from '../metrics.ts'
-import { prefixEnd, readTail, readTopic, shownIn, type Topic, topicProblems } from '../topic.ts'
+import { admit, type TrafficRate } from '../rate-limits.ts'
+import { prefixEnd, readTail, readTopic, type Topic, tokenKeyOf, topicProblems } from '../topic.ts'
 
-export interface BindingDeps {
+export interface DeviceHttpDeps {
   tenantRate: TrafficRate
   identify: Identify
   dispatch: Dispatch
-  guesses: Guesses
+  tokenLockout: AddressLockout
   trafficLog: Pick<TrafficLog, 'refuse'>
   metrics: GatewayMetrics
 }
 
-/** Topics are the paths below them. */
+/** The path below one of these is the topic. */
 export const deviceRoots = ['/kp1', '/kpc/kp1']
-/** All that Node.js understands. CONNECT never comes as a request. */
+/** All methods of Node.js but POST; CONNECT is not delivered as a request. */
 const otherMethods = METHODS.filter((method) => method !== 'POST' && method !== 'CONNECT')
 
-export function mountBinding(app: FastifyInstance, deps: BindingDeps) {
-  const { identify, dispatch, guesses, metrics } = deps
+export function mountDeviceHttp(app: FastifyInstance, deps: DeviceHttpDeps) {
+  const { identify, dispatch, tokenLockout, metrics } = deps
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: bodyLimitBytes }, (_request, body, done) =>
     done(null, body),
   )
-  // Also one that is no media type at all: curl and small modules send what they like.
+  // Accept any Content-Type, even malformed ones, which simple clients send.
   app.addHook('onRequest', (request, _reply, done) => {
     request.headers['content-type'] = 'application/octet-stream'
     done()
@@ -53,7 +54,7 @@ export function mountBinding(app: FastifyInstance, deps: BindingDeps) {
     if (error instanceof PlatformError) reply.headers(error.headers ?? {})
     else if (status !== undefined && status >= 400 && status < 500)
       return send(reply, failure({ statusCode: status, reasonPhrase: (error as Error).message }))
-    return send(reply, failure(understand(error)))
+    return send(reply, failure(describeError(error)))
   })
   for (const method of otherMethods) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
   for (const url of deviceRoots.map((root) => `${root}/*`)) {
@@ -64,7 +65,7 @@ export function mountBinding(app: FastifyInstance, deps: BindingDeps) {
       exposeHeadRoute: false,
       handler: (request, reply) => {
         reply.header('allow', 'POST')
-        return send(reply, failure(understand(MethodNotAllowed({ method: request.method }))))
+        return send(reply, failure(describeError(MethodNotAllowed({ method: request.method }))))
       },
     })
   }
@@ -91,30 +92,30 @@ export function mountBinding(app: FastifyInstance, deps: BindingDeps) {
       throw TopicMalformed({ problem: topicProblems[problem] })
     }
     const { address } = request
-    const shown = shownIn(topic)
-    const seconds = guesses.lockedFor(address, shown)
+    const tokenKey = tokenKeyOf(topic)
+    const seconds = tokenLockout.lockedFor(address, tokenKey)
     if (seconds > 0) {
       refuse(request, 'too_many_guesses', {}, topic)
       throw tooMany(seconds)
     }
-    let who = await identify(topic, { transport: 'http', shown: undefined })
-    while (!isRefused(who) && !identify.isCurrent(who))
-      who = await identify(topic, { transport: 'http', shown: undefined })
-    if (isRefused(who)) {
-      if (who.guess) guesses.wrong(address, shown)
-      refuse(request, who.reason, who, topic)
-      throw who.error
+    let identified = await identify(topic, { transport: 'http', authentication: undefined })
+    while (!isRefused(identified) && !identify.isCurrent(identified))
+      identified = await identify(topic, { transport: 'http', authentication: undefined })
+    if (isRefused(identified)) {
+      if (identified.countsForLockout) tokenLockout.failed(address, tokenKey)
+      refuse(request, identified.reason, identified, topic)
+      throw identified.error
     }
-    guesses.right(address, shown)
+    tokenLockout.succeeded(address, tokenKey)
     const payload = (request.body as Buffer | undefined) ?? empty
-    const wait = admit(who.tenant.traffic, deps.tenantRate, monotonicMs(), payload.length)
+    const wait = admit(identified.tenant.traffic, deps.tenantRate, monotonicMs(), payload.length)
     if (wait > 0) {
       const detail = 'the devices of the tenant send more messages or bytes a second than they may'
-      refuse(request, 'too_many_messages', { tenantId: who.tenant.tenantId, detail }, topic)
+      refuse(request, 'too_many_messages', { tenantId: identified.tenant.tenantId, detail }, topic)
       throw tooMany(Math.ceil(wait / 1000))
     }
-    const { applicationName, versionName, endpointId, tenant, extension } = who
-    // A request id is for answers that come later, and over HTTP the answer comes at once.
+    const { applicationName, versionName, endpointId, tenant, extension } = identified
+    // The response needs no request id over HTTP; only some extensions read it.
     const requestId = extension?.readsRequestId ? tail.requestId : undefined
     const arrival: Arrival = {
       to: {
@@ -132,7 +133,7 @@ export function mountBinding(app: FastifyInstance, deps: BindingDeps) {
   }
 }
 
-/** As MQTT refuses them in its texts (mqtt/reader.ts); there none comes as far as a topic. */
+/** Control characters are rejected as over MQTT (mqtt/reader.ts). */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it looks for
 const hasControls = /[\u0000-\u001f\u007f-\u009f]/
 
@@ -149,7 +150,7 @@ function send(reply: FastifyReply, { statusCode, payload }: Pick<Reply, 'statusC
   return reply.send(payload)
 }
 
-/** As it was sent: slashes are significant here, and the router does not care for them. */
+/** Returns the topic from the raw URL, because the router normalizes slashes, which are significant in topics. */
 function topicOf(url: string): string {
   const at = url.indexOf('?')
   const path = at < 0 ? url : url.slice(0, at)
@@ -162,7 +163,7 @@ function topicOf(url: string): string {
   }
 }
 
-/** `{statusCode, reasonPhrase}`, as over MQTT. */
+/** The error format of devices: `{statusCode, reasonPhrase}`, as over MQTT. */
 export const deviceFace: Face = {
   name: 'device',
   body: (error) => ({ statusCode: error.status, reasonPhrase: error.message }),
@@ -188,7 +189,7 @@ const causes: Record<number, string> = {
   503: 'The message could not be stored; send it again after the seconds in `Retry-After`.',
 }
 
-/** For the API reference. */
+/** Describes the operation for the API reference. */
 export const deviceOperation: Operation = {
   door: 'device',
   method: 'POST',

@@ -1,6 +1,7 @@
 /** What a session owes its client is sent only while the host lets it: rights may have ended since it was taken in. */
+
+import { soon } from './debounce.ts'
 import type { Client } from './host.ts'
-import { soon } from './soon.ts'
 import type { Layer, Session } from './state.ts'
 
 /** Several words at once lead to one look. */

@@ -1,51 +1,52 @@
 /**
- * What waits for an endpoint is sent when it gets a connection. A few at a time: a fleet that comes back after a restart must not
- * take the database from everybody else; and once for an endpoint that hops between connections meanwhile.
+ * Asks the extensions for pushes when an endpoint connects, and sends them. A few endpoints run at a time, so that a reconnecting
+ * fleet does not occupy the database. An endpoint that changes connections while it is queued is served once.
  */
 import type { Kit } from '../kernel/define-service.ts'
 import type { Extension, Push } from '../kernel/device.ts'
+import type { Binding } from './connection-state.ts'
 import { endpointOf } from './downlink.ts'
 import type { Identify } from './identify.ts'
+import { pushOnConnectFailed } from './log-messages.ts'
 import type { Observation } from './observation.ts'
-import type { Presence } from './peers.ts'
 
-export interface Welcome {
-  (presence: Presence): void
-  /** When those that have come are welcomed. */
+export interface PushOnConnect {
+  (binding: Binding): void
+  /** Resolves when the queue is empty. */
   settled(): Promise<void>
 }
 
 const atOnce = 8
 
-export function createWelcome(
+export function createPushOnConnect(
   log: Kit['log'],
   deps: {
     extensions: () => ReadonlyMap<string, Extension>
     identify: Pick<Identify, 'extensionOf'>
     observation: Pick<Observation, 'of'>
-    find(endpointId: string): Presence | undefined
-    push(presence: Presence, push: Push): boolean
+    find(endpointId: string): Binding | undefined
+    push(binding: Binding, push: Push): boolean
   },
-): Welcome {
+): PushOnConnect {
   const waiting = new Set<string>()
   const running = new Set<Promise<void>>()
 
   async function work() {
     for (const endpointId of waiting) {
       waiting.delete(endpointId)
-      await greet(endpointId)
+      await sendPushes(endpointId)
     }
   }
 
-  async function greet(endpointId: string) {
+  async function sendPushes(endpointId: string) {
     for (const extension of deps.extensions().values()) {
       if (!extension.connected) continue
-      const presence = deps.find(endpointId)
-      if (!presence) return
-      const endpoint = endpointOf(presence)
+      const binding = deps.find(endpointId)
+      if (!binding) return
+      const endpoint = endpointOf(binding)
       try {
         const pushes = await extension.connected(endpoint)
-        // Mostly there is nothing, and then nobody has to ask.
+        // Most endpoints have no pushes: check permissions and observations only if there are some.
         if (pushes.length === 0 || !(await deps.identify.extensionOf(endpoint, extension.name))) continue
         const isObserved = pushes.some(({ name }) => name !== undefined)
           ? await deps.observation.of(endpointId, extension.name)
@@ -56,19 +57,19 @@ export function createWelcome(
           if (current) deps.push(current, push)
         }
       } catch (error) {
-        log.error({ err: error, endpointId, extension: extension.name }, 'what waits for an endpoint could not be sent')
+        pushOnConnectFailed(log, { err: error, endpointId, extension: extension.name })
       }
     }
   }
 
-  function welcome({ endpointId }: Presence) {
+  function pushOnConnect({ endpointId }: Binding) {
     waiting.add(endpointId)
     if (running.size >= atOnce) return
     const run = work().finally(() => running.delete(run))
     running.add(run)
   }
 
-  return Object.assign(welcome, {
+  return Object.assign(pushOnConnect, {
     async settled() {
       while (running.size > 0) await Promise.all(running)
     },

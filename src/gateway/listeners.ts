@@ -1,46 +1,45 @@
-/** MQTT on sockets of its own: plain, and over TLS. */
+/** Listeners for MQTT over TCP and TLS. */
 import { createServer, type Server, type Socket } from 'node:net'
 import { createServer as createTlsServer, type SecureContextOptions, type TLSSocket } from 'node:tls'
 import { plainAddress } from '../kernel/client-address.ts'
 import type { FileDescriptors } from '../kernel/file-descriptors.ts'
 import { hostInUrl, listening } from '../kernel/listening.ts'
 import type { ConnectionLimits, Slot } from './connection-limits.ts'
+import type { ConnectionState } from './connection-state.ts'
 import type { From, Sessions } from './mqtt/host.ts'
 import { readIntoOneBuffer } from './mqtt/sessions.ts'
-import type { Peer } from './peers.ts'
 import type { ServerCertificate } from './server-certificate.ts'
 
-export interface Door {
+export interface MqttListener {
   url: string
-  /** Nobody comes in any more. */
+  /** Stops accepting connections. */
   close(): Promise<void>
-  /** Whoever is still there, once all have been told: those that never got through a handshake. */
-  cut?(): void
+  /** Destroys sockets whose TLS handshake is not done; called after the sessions are closed. */
+  destroySockets?(): void
 }
 
-export interface DoorDeps {
+export interface ListenerDeps {
   host: string
-  sessions: Sessions<Peer>
+  sessions: Sessions<ConnectionState>
   limits: ConnectionLimits
   descriptors: Pick<FileDescriptors, 'acceptFailed'>
-  /** Somebody was not let in. */
   refused(transport: 'mqtt' | 'mqtts', address: string, reason: string, detail?: string): void
 }
 
 const handshakeMs = 10_000
-/** How long a device may come back without a full handshake. */
+/** Devices may resume a TLS session for this long. */
 const resumeSeconds = 24 * 3600
 
 async function open(
-  deps: DoorDeps,
+  deps: ListenerDeps,
   server: Server,
   what: { setting: string; scheme: string; port: number },
-): Promise<Door> {
+): Promise<MqttListener> {
   const { host } = deps
   await listening(what.setting, what.port, () => {
     return new Promise<void>((resolve, reject) => {
       server.once('error', reject)
-      // A fleet that comes back at once must not find the queue full.
+      // A long backlog, for fleets that reconnect at once.
       server.listen({ host, port: what.port, backlog: 4096 }, () => {
         server.off('error', reject)
         resolve()
@@ -51,14 +50,14 @@ async function open(
   const { port } = server.address() as { port: number }
   return {
     url: `${what.scheme}://${hostInUrl(host)}:${port}`,
-    // Connections are the sessions' to close: this only stops listening.
+    // Only stops listening: the MQTT layer closes the connections.
     async close() {
       server.close()
     },
   }
 }
 
-export function openMqtt(deps: DoorDeps, port: number): Promise<Door> {
+export function openMqtt(deps: ListenerDeps, port: number): Promise<MqttListener> {
   const { limits, sessions } = deps
   const left = (slot: From) => limits.leave(slot as Slot)
   const server = createServer({ noDelay: true }, (accepted) => {
@@ -71,18 +70,22 @@ export function openMqtt(deps: DoorDeps, port: number): Promise<Door> {
   return open(deps, server, { setting: 'MQTT_PORT', scheme: 'mqtt', port })
 }
 
-export async function openMqtts(deps: DoorDeps, port: number, certificate: ServerCertificate): Promise<Door> {
+export async function openMqtts(
+  deps: ListenerDeps,
+  port: number,
+  certificate: ServerCertificate,
+): Promise<MqttListener> {
   const server = createTlsServer({
     ...(await certificate.current()),
     minVersion: 'TLSv1.2',
-    // Whether a certificate is one of ours the credentials service says: a handshake cannot know of suspended ones.
+    // The credentials service verifies certificates at CONNECT: a handshake cannot know which are suspended.
     requestCert: true,
     rejectUnauthorized: false,
     handshakeTimeout: handshakeMs,
     sessionTimeout: resumeSeconds,
     noDelay: true,
   })
-  // Whoever is still shaking hands when the door closes would keep the process from ending.
+  // Sockets in the handshake would keep the process from exiting.
   const raw = new Set<Socket>()
   let closing = false
   const slots = new Map<string, Slot>()
@@ -101,27 +104,27 @@ export async function openMqtts(deps: DoorDeps, port: number, certificate: Serve
   })
   server.on('secureConnection', (socket: TLSSocket) => {
     const slot = slots.get(nameOf(socket))
-    // Its raw socket has closed meanwhile.
+    // The raw socket has closed during the handshake.
     if (!slot) return void socket.destroy()
     const found = socket.getPeerX509Certificate()
     if (found) slot.certificate = found
     slot.accepted = deps.sessions.accept(socket, slot)
   })
   server.on('tlsClientError', (error, socket) => {
-    // Who only looks whether the port is open says nothing worth keeping.
+    // Port checks reset the connection; they are not recorded.
     if (!closing && (error as NodeJS.ErrnoException).code !== 'ECONNRESET')
       deps.refused('mqtts', plainAddress(socket.remoteAddress), 'tls_handshake_failed', error.message.slice(0, 200))
   })
   const stopRenewing = certificate.onRenewal((context: SecureContextOptions) => server.setSecureContext(context))
-  const door = await open(deps, server, { setting: 'MQTTS_PORT', scheme: 'mqtts', port })
+  const listener = await open(deps, server, { setting: 'MQTTS_PORT', scheme: 'mqtts', port })
   return {
-    ...door,
+    ...listener,
     async close() {
       closing = true
       stopRenewing()
-      await door.close()
+      await listener.close()
     },
-    cut() {
+    destroySockets() {
       for (const socket of raw) socket.destroy()
     },
   }

@@ -8,8 +8,8 @@ import { eventually } from '../../test/harness/eventually.ts'
 import { openGateway } from '../../test/harness/gateway.ts'
 import { tellGap } from '../kernel/bus.ts'
 import { sleep } from '../kernel/clock.ts'
-import { alone } from './claims.ts'
 import { defaultLimits } from './mqtt/limits.ts'
+import { alone } from './session-claims.ts'
 import { createSessionStore } from './store/sessions.ts'
 
 const options = { connection: await freshDatabase(), environment: { WAYPOST_MASTER_KEY: 'k'.repeat(40) } }

@@ -1,0 +1,54 @@
+/** Closes connections that have presented neither credentials nor a valid token in time. One timer serves all connections. */
+import { monotonicMs } from '../kernel/clock.ts'
+import type { DeviceConnection } from './connection-state.ts'
+
+export interface AnonymousTimeout {
+  start(connection: DeviceConnection): void
+  /** Called when the connection is identified or closed. */
+  cancel(connection: DeviceConnection): void
+}
+
+/** A connection whose token is being looked up gets another second, up to five times. */
+const extensionMs = 1000
+const extensionsMax = 5
+
+/** `seconds`: 0 disables the time-out. */
+export function createAnonymousTimeout(
+  seconds: number,
+  ended: (connection: DeviceConnection) => void,
+  extendByMs = extensionMs,
+): AnonymousTimeout {
+  const waiting = new Map<DeviceConnection, { until: number; extensions: number }>()
+  let timer: NodeJS.Timeout | undefined
+
+  function arm() {
+    const [first] = waiting.values()
+    if (timer || first === undefined) return
+    timer = setTimeout(checkExpired, Math.max(10, first.until - monotonicMs())).unref()
+  }
+
+  function checkExpired() {
+    timer = undefined
+    const now = monotonicMs()
+    const extended: [DeviceConnection, number][] = []
+    for (const [connection, { until, extensions }] of waiting) {
+      if (until > now) break
+      waiting.delete(connection)
+      const { waiting: unidentified, lookups } = connection.state
+      if ((unidentified || lookups > 0) && extensions < extensionsMax) extended.push([connection, extensions + 1])
+      else ended(connection)
+    }
+    // Appended to the end of the map: checked at the latest together with the connections that came after them.
+    for (const [connection, extensions] of extended) waiting.set(connection, { until: now + extendByMs, extensions })
+    arm()
+  }
+
+  return {
+    start(connection) {
+      if (seconds <= 0) return
+      waiting.set(connection, { until: monotonicMs() + seconds * 1000, extensions: 0 })
+      arm()
+    },
+    cancel: (connection) => void waiting.delete(connection),
+  }
+}

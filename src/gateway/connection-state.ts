@@ -1,0 +1,191 @@
+/** The gateway's state of a connection, and of the endpoints that are bound to it. */
+import type { Destination } from './dispatch.ts'
+import type { Accepted, Connection, Qos } from './mqtt/host.ts'
+import { newTraffic, type Traffic, type TrafficRate } from './rate-limits.ts'
+import type { Method, Tenant } from './tenants.ts'
+import { prefixEnd } from './topic.ts'
+
+/** The credentials with which a client has authenticated. */
+export interface Authentication {
+  tenantId: string
+  credentialIds: string[]
+  methods: Method[]
+  /** Verifies the credentials again, after events may have been missed. */
+  isStillValid(): Promise<boolean>
+}
+
+export interface ConnectionState {
+  /** Absent for anonymous clients. */
+  authentication: Authentication | undefined
+  /** True once the client has presented credentials or a valid token. */
+  isIdentified: boolean
+  /** Ids of the tokens that an anonymous client has presented on this connection. A set only if there are several. */
+  presented: string | Set<string> | undefined
+  /** The route that was used last. */
+  lastRoute: Route | undefined
+  /** All routes by prefix. Created with the second route, because most devices have one. */
+  routes: Map<string, Route> | undefined
+  /** First of the linked list of endpoints that the connection represents. */
+  endpoints: Binding | undefined
+  subscriptions: Map<string, Qos> | undefined
+  /** Settles when earlier messages are identified; later ones wait for it, to keep their order. */
+  waiting: Promise<unknown> | undefined
+  traffic: Traffic
+  /** Wrong tokens that the lockout has counted. A repeated one does not count again. */
+  refused: Set<string> | undefined
+  slowed: boolean
+  /** Number of endpoints named by subscriptions that are still to be looked up. */
+  lookups: number
+}
+
+export type DeviceConnection = Connection<ConnectionState>
+
+/** True while the platform has yet to answer CONNECT or to look up a presented token. */
+export function isBusy({ open, client, state }: Accepted<ConnectionState>): boolean {
+  if (!open) return client !== undefined
+  return state !== undefined && (state.waiting !== undefined || state.lookups > 0)
+}
+
+/** Binds an endpoint to the one connection that represents it. */
+export interface Binding {
+  readonly endpointId: string
+  readonly applicationName: string
+  readonly tenant: Tenant
+  /** The version of the endpoint in the register. */
+  versionName: string
+  /** The token that the device used last. Topics of pushes contain it. */
+  token: string
+  endpointTokenId: string
+  /** Undefined after the endpoint has disconnected or moved to another connection. */
+  connection: DeviceConnection | undefined
+  /** Milliseconds since the epoch, for reports only. */
+  boundAt: number
+  /** Claim number of the CONNECT. */
+  readonly claim: number
+  /** Greatest number of an earlier binding of this endpoint that this node knew. */
+  readonly follows: number
+  /** Number of this binding in the database; 0 until it is written. */
+  number: number
+  /** Greatest number of a binding on another node that was signalled before `number` was known. */
+  movedBy: number
+  /** Neighbours in the linked list of the connection. */
+  next: Binding | undefined
+  previous: Binding | undefined
+}
+
+type Identity = Pick<Binding, 'endpointId' | 'applicationName' | 'tenant' | 'versionName' | 'token' | 'endpointTokenId'>
+
+/** Creates a binding without a connection. */
+export const newBinding = (identified: Identity, claim: number, follows = 0): Binding => ({
+  endpointId: identified.endpointId,
+  applicationName: identified.applicationName,
+  tenant: identified.tenant,
+  versionName: identified.versionName,
+  token: identified.token,
+  endpointTokenId: identified.endpointTokenId,
+  connection: undefined,
+  boundAt: 0,
+  claim,
+  follows,
+  number: 0,
+  movedBy: 0,
+  next: undefined,
+  previous: undefined,
+})
+
+/** Adds the binding to the list of its connection. */
+export function addBinding(state: ConnectionState, binding: Binding) {
+  binding.next = state.endpoints
+  if (state.endpoints) state.endpoints.previous = binding
+  state.endpoints = binding
+}
+
+/** Removes the binding from the list of its connection. */
+export function removeBinding(state: ConnectionState, binding: Binding) {
+  const { next, previous } = binding
+  if (previous) previous.next = next
+  else if (state.endpoints === binding) state.endpoints = next
+  if (next) next.previous = previous
+  binding.next = undefined
+  binding.previous = undefined
+}
+
+/** The destination of messages with the same prefix `kp1/<version>/<extension>/<token>`. */
+export interface Route extends Destination {
+  binding: Binding
+  /** Id of the token in the prefix. */
+  endpointTokenId: string
+  generation: number
+  prefix: string
+}
+
+export const newPeer = (authentication: Authentication | undefined, rate: TrafficRate): ConnectionState => ({
+  authentication,
+  isIdentified: authentication !== undefined,
+  presented: undefined,
+  lastRoute: undefined,
+  routes: undefined,
+  endpoints: undefined,
+  subscriptions: undefined,
+  waiting: undefined,
+  traffic: newTraffic(rate),
+  refused: undefined,
+  slowed: false,
+  lookups: 0,
+})
+
+/** Records that the client has presented this token. */
+export function addPresentedToken(state: ConnectionState, endpointTokenId: string) {
+  if (state.presented === undefined) state.presented = endpointTokenId
+  else if (typeof state.presented !== 'string') state.presented.add(endpointTokenId)
+  else if (state.presented !== endpointTokenId) state.presented = new Set([state.presented, endpointTokenId])
+}
+
+export const hasPresentedToken = ({ presented }: ConnectionState, endpointTokenId: string): boolean =>
+  typeof presented === 'string' ? presented === endpointTokenId : presented?.has(endpointTokenId) === true
+
+/** Returns the cached route of the topic if it is still valid. */
+export function routeFor(connection: DeviceConnection, topic: string): Route | undefined {
+  const state = connection.state
+  let route = state.lastRoute
+  // Compare with the last route first: a map lookup needs a new string and its hash for each message.
+  if (route === undefined || !beginsWith(topic, route.prefix)) {
+    const end = prefixEnd(topic)
+    route = end < 0 ? undefined : state.routes?.get(topic.slice(0, end))
+    if (route === undefined) return undefined
+    state.lastRoute = route
+  }
+  return isRouteValid(route, connection) ? route : undefined
+}
+
+/** True if the topic is the prefix or continues it with another level. */
+const beginsWith = (topic: string, prefix: string) =>
+  topic.startsWith(prefix) && (topic.length === prefix.length || topic.charCodeAt(prefix.length) === slash)
+const slash = 47
+
+const routesMax = 20_000
+
+export function keepRoute(state: ConnectionState, route: Route) {
+  if (state.routes && state.routes.size >= routesMax) forgetRoutes(state)
+  const last = state.lastRoute
+  if (last && last.prefix !== route.prefix) state.routes ??= new Map([[last.prefix, last]])
+  state.routes?.set(route.prefix, route)
+  state.lastRoute = route
+}
+
+/** True if a cached route shows that the connection has represented this endpoint. */
+export const hasRepresented = ({ lastRoute, routes }: ConnectionState, endpointId: string): boolean =>
+  [...(lastRoute ? [lastRoute] : []), ...(routes?.values() ?? [])].some(
+    ({ endpoint }) => endpoint.endpointId === endpointId,
+  )
+
+/** Invalidates the routes: the next messages are identified again. */
+export function forgetRoutes(state: ConnectionState) {
+  state.routes = undefined
+  state.lastRoute = undefined
+}
+
+const isRouteValid = ({ binding, generation, endpoint }: Route, connection: DeviceConnection): boolean =>
+  binding.connection === connection &&
+  generation === binding.tenant.generation &&
+  binding.versionName === endpoint.versionName

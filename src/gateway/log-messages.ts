@@ -1,0 +1,89 @@
+/** Log messages at warn and above of the gateway. */
+import { defineLogMessage } from '../kernel/log-messages.ts'
+
+const databaseUnavailable = 'The database was unavailable or refused the query; `err` says which.'
+
+export const connectionRecheckFailed = defineLogMessage({
+  level: 'error',
+  text: 'checking open connections after a change of permissions failed; they stay open',
+  cause: databaseUnavailable,
+  action:
+    'Check the database. To be sure that revoked clients are disconnected, suspend their credentials or tenant again.',
+})
+
+export const queuedMessagesNotRead = defineLogMessage({
+  level: 'error',
+  text: 'reading messages queued by another node failed; retrying within a minute or at the next CONNECT',
+  cause: databaseUnavailable,
+  action: 'Nothing: the messages stay in the session. Check the database if it happens repeatedly.',
+})
+
+export const sessionNotReleased = defineLogMessage({
+  level: 'warn',
+  text: 'a node did not release a session in time; using the session as it was last stored',
+  cause: 'A client connected here while node `holder` had its connection, and that node did not answer within 1.5 s.',
+  action: 'Check node `holder` and its connection to the database. Clients may get unacknowledged messages again.',
+})
+
+export const pushOnConnectFailed = defineLogMessage({
+  level: 'error',
+  text: 'sending the pushes of an extension to a newly connected endpoint failed; not retried',
+  cause: 'The extension, or the database behind it, failed; `err` says how.',
+  action: 'Look at the error. The endpoint gets the pushes when it connects again or asks for them.',
+})
+
+export const certificateRenewalFailed = defineLogMessage({
+  level: 'error',
+  text: 'renewing the certificate of MQTT over TLS failed; retrying in an hour',
+  cause: 'The certificate files cannot be read, or the certificate authority of the platform failed.',
+  action: 'Check WAYPOST_MQTTS_CERTIFICATE_FILE and WAYPOST_MQTTS_KEY_FILE. The old certificate is used meanwhile.',
+})
+
+export const extensionConnectivityFailed = defineLogMessage({
+  level: 'error',
+  text: 'reporting connectivity to an extension failed; giving up',
+  cause: 'The extension failed four times, or the node is stopping; `err` says how.',
+  action: 'Look at the error. The connectivity series of these endpoints lacks the reported changes.',
+})
+
+export const extensionConnectivityRetried = defineLogMessage({
+  level: 'warn',
+  text: 'reporting connectivity to an extension failed; retrying',
+  cause: 'The extension, or the database behind it, failed; `err` says how.',
+  action: 'Nothing, unless it happens repeatedly: the report is sent up to four times.',
+})
+
+export const connectivityNotPublished = defineLogMessage({
+  level: 'error',
+  text: 'publishing endpoint connectivity failed; retrying',
+  cause: databaseUnavailable,
+  action: 'Check the database if it happens repeatedly. Changes are kept in memory and reported later.',
+})
+
+export const deviceMessageFailed = defineLogMessage({
+  level: 'error',
+  text: 'handling a message of a device failed; the device gets an error with status 500 or 503',
+  cause: 'The extension failed, or the database was unavailable; `err` says how.',
+  action: 'Look at the error; `correlationId` finds the message in the traffic log.',
+})
+
+export const subscriberLookupFailed = defineLogMessage({
+  level: 'warn',
+  text: 'looking up the endpoint of a subscription failed; the endpoint is not bound to the connection',
+  cause: databaseUnavailable,
+  action: 'Nothing: the next message of the device binds it. Check the database if it happens repeatedly.',
+})
+
+export const forwardedPushLost = defineLogMessage({
+  level: 'error',
+  text: 'a forwarded push was lost',
+  cause: 'The endpoint left this node before the push arrived, and looking up its new node failed.',
+  action: 'Check the database. The sender gets the outcome `offline` and may send the push again.',
+})
+
+export const pushLost = defineLogMessage({
+  level: 'error',
+  text: 'a push was lost because looking up its endpoint failed',
+  cause: 'The endpoint disconnected while the push was sent, and the database could not be asked for its node.',
+  action: 'Check the database. The sender gets the outcome `offline` and may send the push again.',
+})
