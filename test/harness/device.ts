@@ -32,7 +32,7 @@ export async function aDevice(url: string, options: IClientOptions = {}): Promis
   const received: ReceivedMessage[] = []
   let open = true
   let sessionPresent = false
-  const client = connect(url, { reconnectPeriod: 0, connectTimeout: 5000, ...options })
+  const client = connect(url, { reconnectPeriod: 0, connectTimeout: 30_000, ...options })
   // What was queued comes right behind CONNACK.
   client.on('message', (topic, payload, packet) => {
     const text = payload.toString()

@@ -44,6 +44,8 @@ async function activateAll({ db, bus, now }: TokenDeps['kit'], tokens: store.Kno
       sql,
       TokenStatusChanged,
       rows.map((token) => ({ ...token, from, to })),
+      // Another node that has the token cached as Inactive finds out at its own first use (validation.ts reads it again).
+      { thisNodeOnly: true },
     )
     return new Set(rows.map(({ endpointTokenId }) => endpointTokenId))
   })
