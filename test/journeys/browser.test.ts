@@ -108,10 +108,10 @@ test('the API reference tries an operation with a token, and nothing comes from 
   await page.close()
 })
 
-test('the front page says that all is well', async () => {
+test('the front page says that the database is ok', async () => {
   const page = await browser.newPage()
   await page.goto(platform.baseUrl)
   assert.match(await page.locator('main').innerText(), /The platform is ready/)
-  assert.match(await page.locator('table').innerText(), /database\s+well/)
+  assert.match(await page.locator('table').innerText(), /database\s+ok/)
   await page.close()
 })
