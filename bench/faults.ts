@@ -1,19 +1,19 @@
 import { killRounds } from '../test/faults/kill.ts'
 import { seriesRounds } from '../test/faults/series.ts'
-import { uploads } from '../test/faults/uploads.ts'
+import { uploadLoad } from '../test/faults/uploads.ts'
 import { inRounds, roundsFigure } from './kill-rounds.ts'
 import type { Figure } from './report.ts'
 
 /** Runs fifty rounds of kill -9 at random moments, and fifty while time series are packed. A lost acknowledged row is an error. */
 export async function faults(): Promise<Figure[]> {
-  const beside = uploads()
-  const report = await inRounds((options) => killRounds({ ...options, beside }))
+  const additionalLoad = uploadLoad()
+  const report = await inRounds((options) => killRounds({ ...options, additionalLoad }))
   const series = await inRounds(seriesRounds)
   return [
     roundsFigure('Rounds of kill -9 without a loss', report),
     { name: 'Tenants acknowledged and found AVAILABLE', value: report.tenants, unit: '' },
     { name: 'Applications acknowledged and found', value: report.applications, unit: '' },
-    { name: 'Blobs acknowledged and found', value: beside.blobs, unit: '' },
+    { name: 'Blobs acknowledged and found', value: additionalLoad.blobs, unit: '' },
     roundsFigure('Rounds of kill -9 while time series are packed', series),
     { name: 'Samples acknowledged and found', value: series.acknowledged, unit: '' },
     { name: 'Slowest start after a kill', value: report.slowestStartSeconds, unit: 's', limit: { most: 10 } },

@@ -1,4 +1,4 @@
-/** A disk that is full, and one that is slow, while devices send: nobody is told that something is stored that is not. */
+/** Fault tests with a full disk and a slow disk while devices send: no message is acknowledged that is not stored. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { appendFileSync, rmSync, statfsSync } from 'node:fs'
@@ -7,41 +7,41 @@ import { sleep } from '../../src/kernel/clock.ts'
 import { connect } from '../../src/kernel/db.ts'
 import { connectEmbeddedPostgres } from '../../src/kernel/embedded-postgres.ts'
 import { startPlatform } from '../harness/platform.ts'
-import { aFleet, type Fleet, type FleetReport } from './fleet.ts'
-import { aSite } from './kill-devices.ts'
+import { type Fleet, type FleetReport, startFleet } from './fleet.ts'
+import { startSite } from './kill-devices.ts'
 
 const mebibyte = 1024 * 1024
 const load = { devices: 6, window: 10 }
 
 export interface FullDiskReport extends FleetReport {
-  /** Messages that were acknowledged in the seconds of a full disk: what still found room. */
+  /** Messages acknowledged while the disk was full, because PostgreSQL had allocated space left. */
   acknowledgedWhileFull: number
   slowestRecoverySeconds: number
 }
 
 /**
- * The platform with its own PostgreSQL on a filesystem of 300 MB: first there is no space for data, which PostgreSQL survives, then
- * none for its log, which ends it. Each time the space comes back after some seconds, and that is all that anybody does.
+ * Runs the platform with its own PostgreSQL on a filesystem of 300 MB. First the disk is too full for data, which PostgreSQL survives,
+ * then for the WAL, which stops it. Each time, freeing the space after 10 s must be enough to recover.
  */
 export async function fullDisk({ directory }: { directory: string }): Promise<FullDiskReport> {
   mount(directory)
   try {
     const platform = await startPlatform({ directory, environment: { WAYPOST_LOG_LEVEL: 'fatal' } })
     const ask = await platform.asService(platform.bootstrap.default)
-    const fleet = await aFleet({ ask, mqttUrl: platform.mqttUrl, httpUrl: platform.baseUrl, ...load })
-    await fleet.goesOn()
+    const fleet = await startFleet({ ask, mqttUrl: platform.mqttUrl, httpUrl: platform.baseUrl, ...load })
+    await fleet.waitForAcknowledgements()
     await sleep(2000)
     const connection = (await connectEmbeddedPostgres(join(directory, 'postgres')))!
     const ballast = join(directory, 'ballast')
     let [acknowledgedWhileFull, slowestRecoverySeconds] = [0, 0]
-    for (const fill of [fillUp, exhaustLog]) {
+    for (const fill of [fillDisk, exhaustWal]) {
       await fill(directory, ballast, connection)
       const before = fleet.acknowledged()
       await sleep(10_000)
       acknowledgedWhileFull += fleet.acknowledged() - before
-      await assertHonest(ask)
+      await assertWriteOr503(ask)
       rmSync(ballast)
-      slowestRecoverySeconds = Math.max(slowestRecoverySeconds, await secondsUntilItGoesOn(fleet))
+      slowestRecoverySeconds = Math.max(slowestRecoverySeconds, await recoverySeconds(fleet))
       await sleep(3000)
     }
     await fleet.finish()
@@ -65,7 +65,7 @@ const freeBytes = (directory: string) => {
   return bavail * bsize
 }
 
-function fillUp(directory: string, ballast: string, leaving: unknown) {
+function fillDisk(directory: string, ballast: string, leaving: unknown) {
   const bytes = typeof leaving === 'number' ? leaving : 0
   try {
     for (;;) {
@@ -74,40 +74,40 @@ function fillUp(directory: string, ballast: string, leaving: unknown) {
       appendFileSync(ballast, Buffer.alloc(more))
     }
   } catch (error) {
-    // Somebody else took the last of it.
+    // Another process used the remaining space.
     if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
   }
 }
 
-/** Less than a segment of the log is left, and the next segment is begun: PostgreSQL gives up, as it has to. */
-async function exhaustLog(directory: string, ballast: string, connection: { host: string }) {
-  fillUp(directory, ballast, 6 * mebibyte)
+/** Leaves less space than a WAL segment and starts new segments, until PostgreSQL stops. */
+async function exhaustWal(directory: string, ballast: string, connection: { host: string }) {
+  fillDisk(directory, ballast, 6 * mebibyte)
   const sql = connect(connection, { max: 1 })
   const gone = async () => (await connectEmbeddedPostgres(join(directory, 'postgres'))) === undefined
   for (let tries = 0; !(await gone()); tries++) {
-    assert.ok(tries < 200, 'PostgreSQL found space for its log although there is none')
+    assert.ok(tries < 200, 'PostgreSQL still runs without space for its WAL')
     await sql`select pg_switch_wal()`.catch(() => {})
     await sleep(50)
   }
   await sql.end({ timeout: 0 })
 }
 
-/** What is small may still find room in what PostgreSQL has already; anything else is refused, and is no fault of the platform. */
-async function assertHonest(ask: (operation: string, body: object) => Promise<{ status: number; text: string }>) {
+/** Asserts that a small write succeeds, in space that PostgreSQL has already allocated, or is answered with 503, never with 500. */
+async function assertWriteOr503(ask: (operation: string, body: object) => Promise<{ status: number; text: string }>) {
   const { status, text } = await ask('POST /api/v1/applications', {
     name: `app-${performance.now()}`.replace('.', '-'),
   })
   assert.ok(status === 201 || status === 503, `${status} ${text}`)
 }
 
-async function secondsUntilItGoesOn(fleet: Fleet) {
+async function recoverySeconds(fleet: Fleet) {
   const began = performance.now()
-  await fleet.goesOn()
+  await fleet.waitForAcknowledgements()
   return (performance.now() - began) / 1000
 }
 
 export interface SlowDiskReport extends FleetReport {
-  /** A commit of one row, as anybody has it. */
+  /** Duration of a commit of one row without the fault. */
   usualCommitMs: number
   slowCommitMs: number
   acknowledgedPerSecond: number
@@ -115,11 +115,11 @@ export interface SlowDiskReport extends FleetReport {
 }
 
 /**
- * Every flush of the log takes 100 ms longer (`commit_delay`, without waiting for others), and now and then all of PostgreSQL stands
- * still (SIGSTOP), once for longer than anybody waits.
+ * Runs the platform on a slow disk: each WAL flush takes 100 ms longer (`commit_delay` with `commit_siblings = 0`), and PostgreSQL is
+ * suspended several times (SIGSTOP), once for longer than the time-out of writes.
  */
 export async function slowDisk({ directory }: { directory: string }): Promise<SlowDiskReport> {
-  const { database, platform } = await aSite(directory)
+  const { database, platform } = await startSite(directory)
   const ask = await platform.asService(platform.bootstrap.default)
   const sql = connect(database.administration(), { max: 1 })
   await sql`create table public.slow (n integer)`
@@ -139,18 +139,18 @@ export async function slowDisk({ directory }: { directory: string }): Promise<Sl
   await sleep(500)
   const slowCommitMs = await commitMs()
   assert.ok(slowCommitMs >= 100, `a commit takes ${slowCommitMs} ms`)
-  const fleet = await aFleet({ ask, mqttUrl: platform.mqttUrl, httpUrl: platform.baseUrl, ...load })
-  await fleet.goesOn()
+  const fleet = await startFleet({ ask, mqttUrl: platform.mqttUrl, httpUrl: platform.baseUrl, ...load })
+  await fleet.waitForAcknowledgements()
   const before = fleet.acknowledged()
   await sleep(8000)
   const acknowledgedPerSecond = (fleet.acknowledged() - before) / 8
   let slowestRecoverySeconds = 0
-  // The platform gives up on a write after 30 s.
+  // 40 s exceeds the time-out of a write, which is 30 s.
   for (const seconds of [1, 3, 5, 40]) {
     database.signal('SIGSTOP')
     await sleep(seconds * 1000)
     database.signal('SIGCONT')
-    slowestRecoverySeconds = Math.max(slowestRecoverySeconds, await secondsUntilItGoesOn(fleet))
+    slowestRecoverySeconds = Math.max(slowestRecoverySeconds, await recoverySeconds(fleet))
     await sleep(1000)
   }
   await fleet.finish()

@@ -8,8 +8,8 @@ export const Happened = defineEvent<{ tenantId: string; key: string; n: number }
 
 export interface WorkerTask {
   connection: ConnectionOptions
-  /** Of this run of the process: another one after each kill. */
+  /** Name of this run of the process; each restart gets another one. */
   name: string
 }
 
-export type WorkerReport = { started: true } | { settled: true } | { reset: true } | { heard: string[] }
+export type WorkerReport = { started: true } | { settled: true } | { reset: true } | { events: string[] }

@@ -1,6 +1,6 @@
 /**
- * A node that publishes and delivers events until it is killed. Each event is a row in `faults.published`, in the transaction that
- * publishes it; each delivery is a row in `faults.delivered`, written by the reaction. It reports what it hears to its parent.
+ * Node that publishes and delivers events until it is killed. The publishing transaction writes a row to `faults.published`, the event
+ * handler writes a row to `faults.delivered`. Events received by subscription are reported to the parent process.
  */
 import { sleep } from '../../src/kernel/clock.ts'
 import { openNode } from '../harness/node.ts'
@@ -15,14 +15,14 @@ bus.react('faults.events', Happened, async (sql, { key, n }) => {
   await sql`insert into faults.delivered (key, n, by) values (${key}, ${n}, ${name})`
 })
 
-let heard: string[] = []
+let received: string[] = []
 bus.hear(Happened, ({ key, n }) => {
-  heard.push(`${key} ${n}`)
+  received.push(`${key} ${n}`)
 })
 signals.onReset(() => report({ reset: true }))
 setInterval(() => {
-  if (heard.length > 0) report({ heard })
-  heard = []
+  if (received.length > 0) report({ events: received })
+  received = []
 }, 20)
 
 let isStopping = false
@@ -31,7 +31,7 @@ process.on('message', () => {
 })
 process.on('disconnect', () => process.exit())
 
-/** The row of the key is locked until the commit: the order of its events is the order of their numbers. */
+/** Publishes an event. The row lock on the key lasts until the commit, so events of a key are ordered by their number. */
 async function publish(key: string) {
   await db.tx(async (sql) => {
     const [row] = await sql<{ n: number }[]>`

@@ -1,6 +1,6 @@
 /**
- * Two nodes publish and deliver events while one of them after the other is killed with SIGKILL at random moments. In the end each
- * event of a committed transaction was delivered once, in the order of its key, and the other node heard of it.
+ * Kills one of two nodes with SIGKILL at random moments while both publish and deliver events. Asserts that each event of a committed
+ * transaction was delivered once, in the order of its key, and that the surviving node received it.
  */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
@@ -16,14 +16,14 @@ const program = resolve(import.meta.dirname, 'events-worker.ts')
 export interface EventsReport {
   rounds: number
   published: number
-  /** Of them, those whose node was killed before it could deliver them itself. */
+  /** Published events that another node delivered, because their own node was killed first. */
   deliveredByOthers: number
 }
 
 interface Worker {
   name: string
   child: ChildProcess
-  heard: Set<string>
+  received: Set<string>
   resets: number
   started: boolean
   settled: boolean
@@ -37,9 +37,9 @@ function startWorker(connection: ConnectionOptions, name: string): Worker {
     env: Object.fromEntries(Object.entries(process.env).filter(([variable]) => !variable.startsWith('NODE_'))),
   })
   const closed = new Promise<void>((done) => child.on('close', () => done()))
-  const worker: Worker = { name, child, heard: new Set(), resets: 0, started: false, settled: false, closed }
+  const worker: Worker = { name, child, received: new Set(), resets: 0, started: false, settled: false, closed }
   child.on('message', (message: WorkerReport) => {
-    if ('heard' in message) for (const event of message.heard) worker.heard.add(event)
+    if ('events' in message) for (const event of message.events) worker.received.add(event)
     else if ('reset' in message) worker.resets++
     else if ('started' in message) worker.started = true
     else worker.settled = true
@@ -81,14 +81,14 @@ export async function eventRounds(options: {
       const [victim, survivor] = [workers[index]!, workers[1 - index]!]
       victim.child.kill('SIGKILL')
       await victim.closed
-      await othersHear(pool, victim, survivor)
+      await assertSurvivorNotified(pool, victim, survivor)
       const next = startWorker(connection, `${'ab'[index]}${round}`)
       workers = workers.with(index, next)
       await until(next, 'started', () => next.started)
     }
     for (const { child } of workers) child.send('stop')
     for (const worker of workers) await until(worker, 'settled', () => worker.settled)
-    return { rounds, ...(await compare(pool)) }
+    return { rounds, ...(await assertDeliveredOnce(pool)) }
   } finally {
     for (const { child } of workers) child.kill('SIGKILL')
     await Promise.all(workers.map(({ closed }) => closed))
@@ -96,21 +96,21 @@ export async function eventRounds(options: {
   }
 }
 
-/** Also what the dead node committed and had no time to send. */
-async function othersHear(pool: Pool, victim: Worker, survivor: Worker) {
+/** Asserts that the survivor received all committed events of the killed node, also those that it had no time to send. */
+async function assertSurvivorNotified(pool: Pool, victim: Worker, survivor: Worker) {
   const rows = await pool<{ key: string; n: number }[]>`
     select key, n from faults.published where by = ${victim.name}`
   await eventually(
     () => {
       if (survivor.resets > 0) return
-      const missing = rows.filter(({ key, n }) => !survivor.heard.has(`${key} ${n}`))
-      assert.equal(missing.length, 0, `${survivor.name} did not hear of ${missing.length} events of ${victim.name}`)
+      const missing = rows.filter(({ key, n }) => !survivor.received.has(`${key} ${n}`))
+      assert.equal(missing.length, 0, `${survivor.name} did not receive ${missing.length} events of ${victim.name}`)
     },
     { withinMs: 15_000 },
   )
 }
 
-async function compare(pool: Pool) {
+async function assertDeliveredOnce(pool: Pool) {
   const published = await pool<{ key: string; n: number; by: string }[]>`
     select key, n, by from faults.published order by key, n`
   const delivered = await pool<{ key: string; n: number; by: string }[]>`

@@ -1,6 +1,6 @@
 /**
- * Devices that send samples over MQTT 3.1.1, MQTT 5 and HTTP and, as good firmware does, send again what was not acknowledged. They
- * know what they sent: in the end exactly that has to be there, and nothing of what was refused.
+ * Simulated devices that send samples over MQTT 3.1.1, MQTT 5 and HTTP and retransmit unacknowledged messages, as good firmware does.
+ * Afterwards, exactly the samples of valid messages must be stored.
  */
 import assert from 'node:assert/strict'
 import { connect as connectMqtt } from 'mqtt'
@@ -13,26 +13,26 @@ import { createFixtures } from '../harness/gateway.ts'
 import { readPoints } from '../harness/series-reader.ts'
 
 export interface Fleet {
-  /** Messages that got their acknowledgement, refused ones too. */
+  /** Number of acknowledged messages, including rejected ones. */
   acknowledged(): number
-  /** The longest that nothing was acknowledged, since the last call. */
+  /** Longest time without an acknowledgement since the last call. */
   longestSilenceSeconds(): number
-  /** Until so many more are acknowledged. */
-  goesOn(more?: number): Promise<void>
-  /** Nothing new is sent, and everything that was sent is acknowledged. */
+  /** Waits until this many further messages are acknowledged. */
+  waitForAcknowledgements(more?: number): Promise<void>
+  /** Stops sending and waits until all messages are acknowledged. */
   finish(): Promise<void>
-  /** Holds what is stored, and what the `data` route answers, against what was sent; after `finish`. */
+  /** Compares the stored points and the response of the `data` route with what was sent. Call it after `finish`. */
   verify(database: ConnectionOptions, ask: Ask): Promise<FleetReport>
 }
 
 export interface FleetReport {
   messages: number
-  /** Of them; nothing of theirs is there. */
+  /** Rejected messages, of which nothing is stored. */
   refused: number
-  /** Each found once, in its series. */
+  /** Stored points, each found exactly once. */
   points: number
-  /** Sent more than once, because the first acknowledgement did not come. */
-  sentAgain: number
+  /** Messages sent more than once, because the first acknowledgement was lost. */
+  retransmitted: number
 }
 
 type Send = (text: string) => Promise<'stored' | 'refused' | 'again'>
@@ -40,25 +40,25 @@ type Send = (text: string) => Promise<'stored' | 'refused' | 'again'>
 interface Device {
   endpointId: string
   sent: number
-  /** By payload: how often it left the device. */
+  /** Number of transmissions of each payload. */
   attempts: Map<string, number>
 }
 
 const dayMs = 86_400_000
 const start = Date.UTC(2026, 0, 5)
-const isRefused = (n: number) => n % 17 === 5
+const isInvalid = (n: number) => n % 17 === 5
 const samplesIn = (n: number) => (n % 5 === 3 ? 3 : 1)
-/** Four days side by side, so that each slot brings something to all of them. */
+/** Times alternate between four days, so that each slot has samples of all of them. */
 const timeOf = (n: number, place: number) => start + (n % 4) * dayMs + n * 100 + place
 
-/** A sample that names a number where text is configured spoils the whole message. */
+/** Returns samples; an invalid message has one sample with a number where text is configured, so all of it is rejected. */
 function payloadOf(device: number, n: number): string {
   const samples = Array.from({ length: samplesIn(n) }, (_, place) => ({
     timestamp: timeOf(n, place),
     v: n + place / 10,
     s: `${device}-${n}-${place}`,
   }))
-  return JSON.stringify(isRefused(n) ? [...samples, { timestamp: timeOf(n, 9), v: n, s: n }] : samples)
+  return JSON.stringify(isInvalid(n) ? [...samples, { timestamp: timeOf(n, 9), v: n, s: n }] : samples)
 }
 
 interface FleetOptions {
@@ -66,30 +66,30 @@ interface FleetOptions {
   mqttUrl: string
   httpUrl: string
   devices: number
-  /** Messages of each device that wait for their acknowledgement at any time. */
+  /** Unacknowledged messages that each device has at any time. */
   window: number
 }
 
-/** The devices and what became of their messages. */
-interface Running {
+/** The devices and the outcomes of their messages. */
+interface FleetState {
   app: string
   devices: Device[]
   sending: boolean
-  ended: boolean
+  aborted: boolean
   acknowledged: number
   refused: number
-  lastAt: number
-  longest: number
-  lines: Promise<void>[]
+  lastAcknowledgedAt: number
+  longestSilenceMs: number
+  senders: Promise<void>[]
 }
 
-export async function aFleet(options: FleetOptions): Promise<Fleet> {
+export async function startFleet(options: FleetOptions): Promise<Fleet> {
   const { ask, mqttUrl, httpUrl } = options
   const { anApplication, anEndpoint } = createFixtures(ask)
   const { app, version } = await anApplication()
   await configureTexts(ask, app)
-  const counts = { acknowledged: 0, refused: 0, lastAt: performance.now(), longest: 0 }
-  const running: Running = { app, devices: [], sending: true, ended: false, ...counts, lines: [] }
+  const counts = { acknowledged: 0, refused: 0, lastAcknowledgedAt: performance.now(), longestSilenceMs: 0 }
+  const running: FleetState = { app, devices: [], sending: true, aborted: false, ...counts, senders: [] }
   for (let index = 0; index < options.devices; index++) {
     const { endpointId, token } = await anEndpoint(version)
     const topic = `kp1/${version}/dcx/${token}/json`
@@ -98,28 +98,29 @@ export async function aFleet(options: FleetOptions): Promise<Fleet> {
     const kind = index % 3
     const send =
       kind === 2 ? httpDevice(`${httpUrl}/${topic}`, device) : mqttDevice(mqttUrl, topic, device, kind === 0 ? 4 : 5)
-    for (let n = 0; n < (kind === 2 ? 2 : options.window); n++) running.lines.push(line(running, index, device, send))
+    for (let n = 0; n < (kind === 2 ? 2 : options.window); n++)
+      running.senders.push(sendMessages(running, index, device, send))
   }
   afterAllTests(() => {
     running.sending = false
-    running.ended = true
+    running.aborted = true
   })
   return {
     acknowledged: () => running.acknowledged,
     longestSilenceSeconds() {
-      const seconds = Math.max(running.longest, performance.now() - running.lastAt) / 1000
-      running.longest = 0
-      running.lastAt = performance.now()
+      const seconds = Math.max(running.longestSilenceMs, performance.now() - running.lastAcknowledgedAt) / 1000
+      running.longestSilenceMs = 0
+      running.lastAcknowledgedAt = performance.now()
       return seconds
     },
-    async goesOn(more = 3 * running.lines.length) {
+    async waitForAcknowledgements(more = 3 * running.senders.length) {
       const before = running.acknowledged
-      await until('an acknowledgement for everybody', () => running.acknowledged >= before + more)
+      await until('an acknowledgement for each device', () => running.acknowledged >= before + more)
     },
     async finish() {
       running.sending = false
       let waiting = true
-      void Promise.all(running.lines).then(() => {
+      void Promise.all(running.senders).then(() => {
         waiting = false
       })
       await until('the acknowledgement of everything', () => !waiting)
@@ -137,20 +138,20 @@ async function configureTexts(ask: Ask, app: string) {
   assert.equal(configured.status, 204, configured.text)
 }
 
-const note = ({ attempts }: Device, text: string) => void attempts.set(text, (attempts.get(text) ?? 0) + 1)
+const countAttempt = ({ attempts }: Device, text: string) => void attempts.set(text, (attempts.get(text) ?? 0) + 1)
 
 function mqttDevice(mqttUrl: string, topic: string, device: Device, protocolVersion: 4 | 5): Send {
   const clientId = newShortToken(12)
   const client = connectMqtt(mqttUrl, { reconnectPeriod: 100, connectTimeout: 3000, protocolVersion, clientId })
   client.on('error', () => {}) // the client reconnects
   client.on('packetsend', (packet) => {
-    if (packet.cmd === 'publish') note(device, packet.payload.toString())
+    if (packet.cmd === 'publish') countAttempt(device, packet.payload.toString())
   })
   afterAllTests(() => void client.end(true))
   return async (text) => {
     try {
       await client.publishAsync(topic, text, { qos: 1 })
-      return 'stored' // or, with MQTT 3.1.1, refused: the acknowledgement does not say so
+      return 'stored' // or rejected: an acknowledgement of MQTT 3.1.1 has no reason code
     } catch (error) {
       return (error as { code?: number }).code === 0x99 ? 'refused' : 'again'
     }
@@ -160,7 +161,7 @@ function mqttDevice(mqttUrl: string, topic: string, device: Device, protocolVers
 function httpDevice(url: string, device: Device): Send {
   return async (text) => {
     try {
-      note(device, text)
+      countAttempt(device, text)
       const { status } = await fetch(url, { method: 'POST', body: text })
       return status === 200 ? 'stored' : status === 400 ? 'refused' : 'again'
     } catch {
@@ -169,24 +170,24 @@ function httpDevice(url: string, device: Device): Send {
   }
 }
 
-/** Sends one message after the other, each until it is acknowledged. */
-async function line(running: Running, index: number, device: Device, send: Send) {
+/** Sends messages in sequence and retransmits each until it is acknowledged. */
+async function sendMessages(running: FleetState, index: number, device: Device, send: Send) {
   while (running.sending) {
     const n = device.sent++
     const text = payloadOf(index, n)
     for (;;) {
       const outcome = await send(text)
-      if (running.ended) return
+      if (running.aborted) return
       if (outcome === 'again') await sleep(100)
       else {
-        if (outcome === 'refused') assert.ok(isRefused(n), `refused: ${text}`)
+        if (outcome === 'refused') assert.ok(isInvalid(n), `refused: ${text}`)
         break
       }
     }
-    if (isRefused(n)) running.refused++
+    if (isInvalid(n)) running.refused++
     running.acknowledged++
-    running.longest = Math.max(running.longest, performance.now() - running.lastAt)
-    running.lastAt = performance.now()
+    running.longestSilenceMs = Math.max(running.longestSilenceMs, performance.now() - running.lastAcknowledgedAt)
+    running.lastAcknowledgedAt = performance.now()
   }
 }
 
@@ -198,15 +199,19 @@ async function until(what: string, holds: () => boolean) {
   }
 }
 
-async function verify({ app, devices, refused }: Running, database: ConnectionOptions, ask: Ask): Promise<FleetReport> {
+async function verify(
+  { app, devices, refused }: FleetState,
+  database: ConnectionOptions,
+  ask: Ask,
+): Promise<FleetReport> {
   const sql = connect(database, { max: 2 })
-  const report: FleetReport = { messages: 0, refused, points: 0, sentAgain: 0 }
+  const report: FleetReport = { messages: 0, refused, points: 0, retransmitted: 0 }
   for (const [index, { endpointId, sent, attempts }] of devices.entries()) {
     const expected = expectedOf(index, sent)
     const found = await readPoints(sql, endpointId)
     assert.deepEqual(Object.keys(found).sort(), Object.keys(expected).sort())
     for (const [series, points] of Object.entries(expected)) compare(`${endpointId} ${series}`, found[series]!, points)
-    for (const [series, points] of Object.entries(await answered(ask, app, endpointId)))
+    for (const [series, points] of Object.entries(await readOverHttp(ask, app, endpointId)))
       compare(`${endpointId} ${series} over HTTP`, points, expected[series] ?? [])
     report.messages += sent
     report.points += Object.values(expected).reduce((sum, points) => sum + points.length, 0)
@@ -216,7 +221,7 @@ async function verify({ app, devices, refused }: Running, database: ConnectionOp
     assert.equal(logged.length, attempts.size, 'messages in the traffic log')
     for (const { payload, times } of logged)
       assert.ok(times <= attempts.get(payload)!, `logged ${times} times: ${payload}`)
-    for (const times of attempts.values()) if (times > 1) report.sentAgain++
+    for (const times of attempts.values()) if (times > 1) report.retransmitted++
   }
   await sql.end()
   return report
@@ -227,7 +232,7 @@ type Points = [number, unknown][]
 function expectedOf(device: number, sent: number): Record<string, Points> {
   const [numbers, texts]: [Points, Points] = [[], []]
   for (let n = 0; n < sent; n++)
-    for (let place = 0; place < samplesIn(n) && !isRefused(n); place++) {
+    for (let place = 0; place < samplesIn(n) && !isInvalid(n); place++) {
       numbers.push([timeOf(n, place), n + place / 10])
       texts.push([timeOf(n, place), `${device}-${n}-${place}`])
     }
@@ -235,8 +240,8 @@ function expectedOf(device: number, sent: number): Record<string, Points> {
   return { 'auto~v/value': inTime(numbers), 'state/text': inTime(texts) }
 }
 
-/** What people read, all of it; both series, whether anything is in them or not. */
-async function answered(ask: Ask, app: string, endpointId: string): Promise<Record<string, Points>> {
+/** Reads both series over the HTTP API; a series without points is an empty list. */
+async function readOverHttp(ask: Ask, app: string, endpointId: string): Promise<Record<string, Points>> {
   const found: Record<string, Points> = { 'auto~v/value': [], 'state/text': [] }
   const question = new URLSearchParams({
     timeSeriesName: 'auto~v,state',
@@ -257,7 +262,7 @@ async function answered(ask: Ask, app: string, endpointId: string): Promise<Reco
   return found
 }
 
-/** The first difference says more than ten thousand lines. */
+/** Asserts equality point by point, so that a failure shows the first difference only. */
 function compare(name: string, found: Points, expected: Points) {
   const length = Math.max(found.length, expected.length)
   for (let index = 0; index < length; index++)

@@ -1,6 +1,6 @@
 /**
- * Kills the platform, its PostgreSQL, or both with SIGKILL at random moments, while devices send samples and slots are packed all the
- * time. In the end everything that was sent and acknowledged is there once, in its series, and nothing that was refused.
+ * Kills the platform, its PostgreSQL, or both with SIGKILL at random moments, while devices send samples and slots are packed.
+ * Asserts that each acknowledged sample is stored once, and none of a rejected message.
  */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
@@ -9,20 +9,20 @@ import { sleep } from '../../src/kernel/clock.ts'
 import { afterAllTests } from '../harness/database.ts'
 import { startPlatform } from '../harness/platform.ts'
 import { freePort, type PostgresServer, startPostgresServer } from '../harness/postgres-server.ts'
-import { aFleet, type FleetReport } from './fleet.ts'
+import { type FleetReport, startFleet } from './fleet.ts'
 import { killAll, randomOf } from './kill.ts'
 
 const program = resolve(import.meta.dirname, 'packer.ts')
 
 export interface DeviceKillReport extends FleetReport {
   rounds: number
-  /** Slots that were packed meanwhile. */
+  /** Rounds of packing during the test. */
   packed: number
   slowestRecoverySeconds: number
 }
 
-/** The platform on a database of its own, at the same addresses whenever it is started. */
-export async function aSite(directory: string, environment: Record<string, string> = {}) {
+/** Starts the platform on its own PostgreSQL. It keeps its ports when it is restarted. */
+export async function startSite(directory: string, environment: Record<string, string> = {}) {
   const database = await startPostgresServer(join(directory, 'database'))
   const ports = { WAYPOST_MQTT_PORT: String(await freePort()), WAYPOST_PORT: String(await freePort()) }
   const start = () =>
@@ -40,14 +40,14 @@ export async function killDeviceRounds(options: {
 }): Promise<DeviceKillReport> {
   const { rounds, directory } = options
   const random = randomOf(options.seed)
-  const site = await aSite(directory)
+  const site = await startSite(directory)
   const { database, start } = site
   let { platform } = site
   let packed = 0
   let packer = startPacker(database, () => packed++)
   const ask = await platform.asService(platform.bootstrap.default)
-  const fleet = await aFleet({ ask, mqttUrl: platform.mqttUrl, httpUrl: platform.baseUrl, devices: 6, window: 10 })
-  await fleet.goesOn()
+  const fleet = await startFleet({ ask, mqttUrl: platform.mqttUrl, httpUrl: platform.baseUrl, devices: 6, window: 10 })
+  await fleet.waitForAcknowledgements()
   let slowest = 0
   for (let round = 0; round < rounds; round++) {
     await sleep(100 + random() * 900)
@@ -63,8 +63,8 @@ export async function killDeviceRounds(options: {
       platform = await start()
       packer = startPacker(database, () => packed++)
     }
-    await fleet.goesOn().catch((error) => {
-      throw new Error(`round ${round}: ${error.message}; the platform said:\n${platform.output().slice(-5000)}`)
+    await fleet.waitForAcknowledgements().catch((error) => {
+      throw new Error(`round ${round}: ${error.message}; output of the platform:\n${platform.output().slice(-5000)}`)
     })
     slowest = Math.max(slowest, fleet.longestSilenceSeconds())
   }
@@ -94,6 +94,6 @@ function startPacker({ url }: PostgresServer, packed: () => void): ChildProcess 
 
 async function kill(child: ChildProcess) {
   const ended = new Promise((done) => child.once('close', done))
-  assert.ok(child.kill('SIGKILL'), 'the packing process has ended by itself')
+  assert.ok(child.kill('SIGKILL'), 'the packing process ended before it was killed')
   await ended
 }

@@ -2,16 +2,16 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { initializedDirectory } from '../harness/platform.ts'
 import { killRounds } from './kill.ts'
-import { uploads } from './uploads.ts'
+import { uploadLoad } from './uploads.ts'
 
-test('what was acknowledged survives kill -9 of every process, no tenant is stuck and no file is half', async () => {
-  const beside = uploads()
+test('acknowledged writes survive kill -9 of every process, no tenant is stuck and no file is incomplete', async () => {
+  const additionalLoad = uploadLoad()
   const report = await killRounds({
     rounds: 2,
     seed: 20261115,
     directory: await initializedDirectory(),
     withinMs: 150,
-    beside,
+    additionalLoad,
   })
-  assert.ok(report.tenants > 0 && report.applications > 0 && beside.blobs > 0, JSON.stringify(report))
+  assert.ok(report.tenants > 0 && report.applications > 0 && additionalLoad.blobs > 0, JSON.stringify(report))
 })

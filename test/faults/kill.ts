@@ -1,6 +1,6 @@
 /**
- * Kills every process of the platform with SIGKILL at random moments while tenants and applications are written, starts it
- * again on the same directory, and at the end holds what is there against what was acknowledged.
+ * Kills every process of the platform with SIGKILL at random moments while tenants and applications are written, restarts it on the
+ * same directory, and finally compares the stored data with what was acknowledged.
  */
 import assert from 'node:assert/strict'
 import { sleep } from '../../src/kernel/clock.ts'
@@ -11,7 +11,7 @@ import { processTree } from '../harness/processes.ts'
 
 interface Acknowledged {
   tenants: { tenantId: string; pk: string }[]
-  /** name → every text that its description may hold: the last acknowledged one, or one sent after it. */
+  /** name → the descriptions that it may have: the last acknowledged one, or one sent after it. */
   applications: Map<string, string[]>
 }
 
@@ -22,7 +22,7 @@ export interface KillReport {
   slowestStartSeconds: number
 }
 
-/** A small generator with a seed, so that a failure can be repeated. */
+/** Pseudo-random generator with a seed, so that a failure can be reproduced. */
 export function randomOf(seed: number) {
   let state = seed
   return () => {
@@ -31,11 +31,11 @@ export function randomOf(seed: number) {
   }
 }
 
-/** What is written beside, and how it is found again. */
+/** Additional writes during the rounds, and their verification. */
 export interface Load {
-  /** Writes until the platform is gone; `begun` once something of it was acknowledged. */
+  /** Writes until the platform is killed. `begun` resolves when at least one write is acknowledged. */
   write(platform: RunningPlatform, round: number): Promise<{ begun: Promise<unknown>; ended: Promise<unknown> }>
-  /** After each start what is new since the last one, and in the end everything. */
+  /** Called after each start: verifies the writes since the last call; `isLast`: all of them. */
   verify(platform: RunningPlatform, isLast: boolean): Promise<void>
 }
 
@@ -43,13 +43,13 @@ export interface KillOptions {
   rounds: number
   seed: number
   directory: string
-  /** How long the writing may go on at most once something of every kind was acknowledged. */
+  /** Maximum time between the first acknowledged writes of every kind and the kill. */
   withinMs?: number
-  beside?: Load
+  additionalLoad?: Load
 }
 
 export async function killRounds(options: KillOptions): Promise<KillReport> {
-  const { rounds, directory, withinMs = 1000, beside } = options
+  const { rounds, directory, withinMs = 1000, additionalLoad } = options
   const random = randomOf(options.seed)
   const acknowledged: Acknowledged = { tenants: [], applications: new Map() }
   let slowest = 0
@@ -57,17 +57,17 @@ export async function killRounds(options: KillOptions): Promise<KillReport> {
     const began = performance.now()
     const platform = await startPlatform({ directory, environment: { WAYPOST_LOG_LEVEL: 'fatal' } })
     slowest = Math.max(slowest, (performance.now() - began) / 1000)
-    await beside?.verify(platform, isLast)
+    await additionalLoad?.verify(platform, isLast)
     return platform
   }
   for (let round = 0; round < rounds; round++) {
     const platform = await start()
     const writers = await writersOf(platform)
-    // Every fifth time before anything was written at all.
+    // Every fifth round kills the platform without any writes.
     const isIdle = round % 5 === 4
     const known = { tenants: acknowledged.tenants.length, applications: acknowledged.applications.size }
     const writing = isIdle ? undefined : write(writers, round, acknowledged)
-    const other = isIdle ? undefined : await beside?.write(platform, round)
+    const other = isIdle ? undefined : await additionalLoad?.write(platform, round)
     const hasBegun = () =>
       acknowledged.tenants.length > known.tenants && acknowledged.applications.size > known.applications
     if (!isIdle) await eventually(() => assert.ok(hasBegun()), { everyMs: 5 })
@@ -101,7 +101,7 @@ const writersOf = async ({ asService, bootstrap }: RunningPlatform): Promise<Wri
   asDefault: await asService(bootstrap.default),
 })
 
-/** Writes until the platform is gone; only what was answered counts. */
+/** Writes until the platform is killed; only acknowledged writes are recorded. */
 async function write({ asPlatform, asDefault }: Writers, round: number, acknowledged: Acknowledged) {
   await Promise.all([
     ...[0, 1].map((writer) => writeTenants(asPlatform, `r${round}-${writer}`, acknowledged)),
@@ -109,8 +109,8 @@ async function write({ asPlatform, asDefault }: Writers, round: number, acknowle
   ])
 }
 
-/** undefined once the platform no longer answers. */
-async function gone<T>(call: () => Promise<T>): Promise<T | undefined> {
+/** Returns undefined if the call fails, because the platform was killed. */
+async function undefinedIfDown<T>(call: () => Promise<T>): Promise<T | undefined> {
   try {
     return await call()
   } catch {
@@ -122,7 +122,7 @@ async function writeTenants(ask: Ask, prefix: string, { tenants }: Acknowledged)
   for (let n = 0; ; n++) {
     const tenantId = `${prefix}-${n}`
     const admin = { email: 'a@example.org', username: 'admin', first_name: 'A', last_name: 'B' }
-    const answer = await gone(() =>
+    const answer = await undefinedIfDown(() =>
       ask('POST /tenant-manager/api/v2/tenants', { name: tenantId, tenant_id: tenantId, admin }),
     )
     if (!answer) return
@@ -134,7 +134,7 @@ async function writeTenants(ask: Ask, prefix: string, { tenants }: Acknowledged)
 async function writeApplications(ask: Ask, prefix: string, { applications }: Acknowledged) {
   for (let n = 0; ; n++) {
     const name = `${prefix}-${n}`
-    const answer = await gone(() => ask('POST /api/v1/applications', { name, description: '0' }))
+    const answer = await undefinedIfDown(() => ask('POST /api/v1/applications', { name, description: '0' }))
     if (!answer) return
     if (answer.status !== 201) {
       assert.equal(answer.status, 503, answer.text)
@@ -144,7 +144,9 @@ async function writeApplications(ask: Ask, prefix: string, { applications }: Ack
     for (let change = 1; change <= 3; change++) {
       const sent = applications.get(name)!
       sent.push(String(change))
-      const changed = await gone(() => ask(`PATCH /api/v1/applications/${name}`, { description: String(change) }))
+      const changed = await undefinedIfDown(() =>
+        ask(`PATCH /api/v1/applications/${name}`, { description: String(change) }),
+      )
       if (!changed) return
       if (changed.status === 204) applications.set(name, [String(change)])
       else assert.equal(changed.status, 503, changed.text)

@@ -1,4 +1,4 @@
-/** A process that ends slots of time series and packs them without pause, until it is killed. */
+/** Process that ends and packs slots of time series in a loop, until it is killed. */
 import { sleep, systemClock } from '../../src/kernel/clock.ts'
 import { createDb } from '../../src/kernel/db.ts'
 import { createLog } from '../../src/kernel/log.ts'
@@ -25,7 +25,7 @@ for (;;) {
     await packer.round()
     process.stdout.write('.')
   } catch {
-    // The database is away, or somebody else packs at this moment.
+    // The database is down, or another process is packing.
   }
   await sleep(50)
 }

@@ -1,6 +1,6 @@
 /**
- * A process that writes time series while it packs them without pause, and says on its standard output what was acknowledged:
- * lines of endpoint, time and value. Or, asked to `read`, everything that is there.
+ * Process that writes and packs time series in a loop. It prints a line for each acknowledged sample: endpoint, time and value.
+ * With the task `read`, it prints all stored points instead.
  */
 import { writeSync } from 'node:fs'
 import { buildHouse } from '../../src/assembly/build.ts'
@@ -22,9 +22,9 @@ export interface WorkerTask {
   directory: string
   task: 'write' | 'read'
   endpoints: number
-  /** Values count from here, so that a later process writes greater ones. */
+  /** First value; a later process gets a greater one. */
   from: number
-  /** Times are below this, so that many are written more than once. */
+  /** Number of different times; it is small, so that many times are written more than once. */
   times: number
 }
 
@@ -61,10 +61,10 @@ const endpointOf = (index: number) => ({
   endpointId: `endpoint-${index}`,
 })
 
-/** One endpoint's messages come one after the other, as from a device that waits for each acknowledgement. */
+/** Sends samples of one endpoint in sequence, as a device that waits for each acknowledgement. */
 async function send(index: number) {
   for (let value = from; ; value++) {
-    // A day in four parts, with what is late among them.
+    // Four times per day, in random order, so that some samples are late.
     const time = Math.floor(Math.random() * times) * 21_600_000
     const message = {
       endpoint: endpointOf(index),
@@ -77,7 +77,7 @@ async function send(index: number) {
     try {
       await service.api.collect(message, [{ timestamp: time, v: value }])
     } catch {
-      continue // refused: the database has been away for too long
+      continue // rejected, because the database was down for too long
     }
     writeSync(1, `${index} ${time} ${value}\n`)
   }

@@ -1,6 +1,6 @@
 /**
- * Kills the process that writes time series, its PostgreSQL, or both, with SIGKILL at random moments while slots end and are
- * packed all the time. In the end every acknowledged value is there, or one that was sent for the same time later.
+ * Kills the process that writes time series, its PostgreSQL, or both with SIGKILL at random moments while slots are packed.
+ * Asserts that each acknowledged value is stored, or a value that was sent later for the same time.
  */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
@@ -36,7 +36,7 @@ export async function seriesRounds(options: {
 
   async function openDatabase() {
     const opened = await startEmbeddedPostgres({ directory: join(options.directory, 'postgres'), log: () => {} })
-    // Each start has another socket; the writing process knows one name.
+    // Each start has another socket directory; the worker uses the path of the link.
     rmSync(link, { force: true })
     symlinkSync(opened.connection.host, link)
     return opened
@@ -125,7 +125,7 @@ export async function seriesRounds(options: {
   return { rounds: options.rounds, acknowledged: count, points }
 }
 
-/** A small generator with a seed; how far a process has come when it is killed is up to the machine. */
+/** Pseudo-random generator with a seed. Rounds still differ, since the progress of a killed process depends on the machine. */
 function randomOf(seed: number) {
   let state = seed
   return () => {

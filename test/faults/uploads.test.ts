@@ -6,13 +6,13 @@ import { test } from 'node:test'
 import { eventually } from '../harness/eventually.ts'
 import { startPlatform } from '../harness/platform.ts'
 import { uploadTokenOf } from '../harness/upload-token.ts'
-import { aCamera, root } from './uploads.ts'
+import { createCamera, root } from './uploads.ts'
 
-test('a stop does not wait for an upload: exit code 0 within ten seconds', async () => {
+test('the platform stops within ten seconds, with exit code 0, although an upload is in progress', async () => {
   const platform = await startPlatform({ environment: { WAYPOST_LOG_LEVEL: 'fatal' } })
   const token = await uploadTokenOf(
     platform.baseUrl,
-    await aCamera(await platform.asService(platform.bootstrap.default)),
+    await createCamera(await platform.asService(platform.bootstrap.default)),
   )
   const blobs = join(platform.directory, 'blobs')
   const unfinished = () => (existsSync(blobs) ? filesIn(blobs).filter((name) => name.includes('unfinished')) : [])

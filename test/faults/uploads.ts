@@ -1,4 +1,4 @@
-/** Uploads of blobs, and of one file again and again: all that was acknowledged is there and whole, of the file the old content or the new. */
+/** Uploads blobs, and one file repeatedly. Acknowledged blobs must be complete; the file has its old or its new content, never a mixture. */
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { type Ask, client } from '../harness/client.ts'
@@ -11,16 +11,16 @@ import type { Load } from './kill.ts'
 export const root = '/bcx/api/v1'
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 
-export const aCamera = (ask: Ask) => createFixtures(ask).aProvisionedEndpoint()
+export const createCamera = (ask: Ask) => createFixtures(ask).aProvisionedEndpoint()
 
-export function uploads(): Load & { blobs: number } {
-  let camera: Awaited<ReturnType<typeof aCamera>> | undefined
-  /** Location → checksum of what was acknowledged. */
+export function uploadLoad(): Load & { blobs: number } {
+  let camera: Awaited<ReturnType<typeof createCamera>> | undefined
+  /** Location → checksum of each acknowledged blob. */
   const blobs = new Map<string, string>()
   let verified = 0
-  /** What the file may hold: the last acknowledged content, or one sent after it. */
+  /** Checksums that the file may have: of the last acknowledged content, or of one sent after it. */
   let possible: string[] = []
-  let isThere = false
+  let fileAcknowledged = false
   const adminOf = ({ asService, bootstrap }: RunningPlatform) => asService(bootstrap.default)
 
   return {
@@ -29,7 +29,7 @@ export function uploads(): Load & { blobs: number } {
     },
 
     async write(platform) {
-      camera ??= await aCamera(await adminOf(platform))
+      camera ??= await createCamera(await adminOf(platform))
       const headers = { 'x-auth-token': await uploadTokenOf(platform.baseUrl, camera) }
       const ask = client(platform.baseUrl, headers)
       const known = blobs.size
@@ -50,7 +50,7 @@ export function uploads(): Load & { blobs: number } {
           possible.push(sha256(content))
           if (!(await post('/files/steady', content))) return
           possible = [sha256(content)]
-          isThere = true
+          fileAcknowledged = true
         },
       ]
       const ended = Promise.all(
@@ -58,7 +58,7 @@ export function uploads(): Load & { blobs: number } {
           while (going) await write()
         }),
       )
-      return { begun: eventually(() => assert.ok(blobs.size > known && isThere)), ended }
+      return { begun: eventually(() => assert.ok(blobs.size > known && fileAcknowledged)), ended }
     },
 
     async verify(platform, isLast) {

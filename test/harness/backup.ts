@@ -14,7 +14,7 @@ import { afterAllTests, freshDatabase, temporaryDirectory } from './database.ts'
 
 const kernel = { module: 'kernel', directory: fileURLToPath(new URL('../../src/kernel/migrations/', import.meta.url)) }
 
-/** The kernel's migrations and those of one module `sample`. */
+/** Returns the migrations of the kernel and of one module `sample`, which consists of these files. */
 export function migrationsWith(files: Record<string, string>): Migration[] {
   const directory = temporaryDirectory()
   mkdirSync(directory, { recursive: true })
@@ -37,10 +37,10 @@ export async function backupDatabase(migrations?: Migration[]): Promise<{ connec
   return { connection, pool }
 }
 
-export const backUp = (connection: ConnectionOptions, file: string, more = {}) =>
-  writeBackup({ connection, file, masterKey, program: '1.2.3', now: systemClock, ...more })
+export const backUp = (connection: ConnectionOptions, file: string, overrides = {}) =>
+  writeBackup({ connection, file, masterKey, program: '1.2.3', now: systemClock, ...overrides })
 
-export const restore = (connection: ConnectionOptions, file: string, migrations: Migration[], more = {}) =>
+export const restore = (connection: ConnectionOptions, file: string, migrations: Migration[], overrides = {}) =>
   restoreBackup({
     connection,
     file,
@@ -48,16 +48,15 @@ export const restore = (connection: ConnectionOptions, file: string, migrations:
     authentication: backupKeyOf(masterKey),
     migrations,
     replace: true,
-    ...more,
+    ...overrides,
   })
 
-/** How to reach the database of a house. */
 export const connectionOf = (house: House): ConnectionOptions => house.connection
 
-/** Every row of every table as text, sorted: two databases with the same answer hold the same. */
-/** They say something about running nodes: no backup has them. */
+/** Tables about running nodes, which a backup does not contain. */
 const nodeTables = ['kernel.nodes', 'kernel.signals', 'kernel.signal_key']
 
+/** Returns every row of every table as text, sorted, so that two databases can be compared. */
 export async function contentOf(pool: Pool, schemas = ['kernel', 'sample', 'jobs']): Promise<Record<string, string[]>> {
   const tables = await pool`
     select n.nspname || '.' || c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace

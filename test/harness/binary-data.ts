@@ -1,4 +1,4 @@
-/** What the tests of binary data share: the service over a real database and real sockets, with the services that it stands on. */
+/** Fixture of the binary data tests: the service and the services that it needs, over a real database and real sockets. */
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -21,7 +21,7 @@ import { addRealms } from './realm-state.ts'
 
 export const root = '/bcx/api/v1'
 
-/** For requests over a real socket. */
+/** Headers of an administrator, for requests over a real socket. */
 export const asAdmin = { authorization: 'Bearer admin' }
 
 export interface Endpoint {
@@ -87,14 +87,14 @@ export async function openBinaryData(options: Partial<HouseOptions> = {}) {
 
     aToken: (endpoint: Endpoint) => issueUploadToken(endpoint),
 
-    /** Over a real socket; the body may come in pieces. */
+    /** Sends a request over a real socket; the body may be a stream. */
     send: (
       operation: string,
       headers: Record<string, string> = {},
       body?: Uint8Array | string | AsyncIterable<Uint8Array>,
     ) => send(port, operation, headers, body),
 
-    /** A blob or a file, as a device would. */
+    /** Uploads a blob or a file with an upload token, as a device does. */
     async upload(endpoint: Endpoint, where: string, body: Uint8Array | string, headers: Record<string, string> = {}) {
       const token = await issueUploadToken(endpoint)
       const answer = await send(port, `POST ${root}${where}`, { 'x-auth-token': token, ...headers }, body)
@@ -140,7 +140,7 @@ export function send(
   })
 }
 
-/** Bytes that differ from place to place, so that a mixture would be seen. */
+/** Returns pseudo-random bytes, so that mixed-up or misplaced content is detected. */
 export function bytesOf(length: number, seed = 1): Buffer {
   const bytes = Buffer.alloc(length)
   let state = seed

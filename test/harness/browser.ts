@@ -1,4 +1,4 @@
-/** A real browser. */
+/** Starts a real browser (Chromium) for tests of the console and the sign-in pages. */
 import { rmSync } from 'node:fs'
 import { type BrowserContext, chromium } from 'playwright-core'
 import { afterAllTests, temporaryDirectory } from './database.ts'

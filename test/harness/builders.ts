@@ -2,7 +2,7 @@ import type { Caller } from '../../src/kernel/contract.ts'
 import { newId } from '../../src/kernel/ids.ts'
 import { everyScope, platformSystem, tenantSystem } from '../../src/kernel/permissions.ts'
 
-/** Somebody with these scopes: `aCaller({ tenantId: 'a', on: { 'tenant-system': ['application:read'] } })`. */
+/** Returns a caller with these scopes: `aCaller({ tenantId: 'a', on: { 'tenant-system': ['application:read'] } })`. */
 export function aCaller(options: { tenantId?: string; id?: string; on?: Record<string, string[]> } = {}): Caller {
   return {
     tenantId: options.tenantId ?? 'default',

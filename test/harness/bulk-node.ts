@@ -1,4 +1,4 @@
-/** A node that does bulk tasks and nothing else: within a test, or as a process that can be killed (bulk-child.ts). */
+/** A node that runs bulk tasks only: in the process of a test, or in a process that can be killed (bulk-child.ts). */
 import { createBulk } from '../../src/kernel/bulk/bulk.ts'
 import { defineBulk, defineWalk } from '../../src/kernel/bulk/types.ts'
 import { sleep } from '../../src/kernel/clock.ts'
@@ -25,7 +25,7 @@ export const CrashWalk = defineWalk<Data & { upTo: number }>('test.crash-walk', 
   sliceSeconds: 0.1,
 })
 
-/** `before` runs in each page after its effect: it may throw, or end the connection. Items that divide by 10 fail. */
+/** Starts the node. `before` runs in each page before its commit and may throw or end the connection. Multiples of 10 fail. */
 export async function bulkNode(
   connection: ConnectionOptions,
   { before = async () => {}, workers = true }: { before?: (sql: Sql) => Promise<void>; workers?: boolean } = {},

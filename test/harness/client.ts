@@ -1,4 +1,4 @@
-/** A plain HTTP client for tests over real sockets. */
+/** HTTP client for tests over real sockets. */
 export interface Answer {
   status: number
   // biome-ignore lint/suspicious/noExplicitAny: tests look at answers of every shape
@@ -36,7 +36,7 @@ export interface Grant {
   [field: string]: string
 }
 
-/** The token endpoint of a realm, as any OAuth client would call it. */
+/** Calls the token endpoint of a realm as an OAuth client does. */
 export const requestToken = (baseUrl: string, tenantId: string, grant: Grant): Promise<Answer> =>
   client(baseUrl)(`POST /auth/realms/${tenantId}/protocol/openid-connect/token`, new URLSearchParams(grant))
 

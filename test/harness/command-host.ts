@@ -1,4 +1,4 @@
-/** The process of commands.ts: runs the program's commands one after the other, with the modules of the first in memory. */
+/** Process started by commands.ts: runs commands of the program in sequence and loads the modules only once. */
 import type { CommandRequest, CommandResult } from './commands.ts'
 
 // Every command adds a listener for broken pipes.

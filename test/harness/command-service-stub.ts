@@ -1,4 +1,4 @@
-/** Stands in for the command service in journeys of devices: keeps commands in memory. */
+/** Stub of the command service for device journeys: keeps commands in memory. */
 import { Gateway } from '../../src/gateway/contract.ts'
 import type { Db } from '../../src/kernel/db.ts'
 import { defineService } from '../../src/kernel/define-service.ts'
@@ -45,7 +45,7 @@ export function commandServiceStub() {
       },
     }),
     results,
-    /** Kept until it is answered, and pushed when the endpoint has a connection. */
+    /** Stores a command until its result arrives, and pushes it if the endpoint is connected. */
     async invoke(endpointId: string, type: string, payload?: unknown): Promise<number> {
       const command = { id: ++ids, type, ...(payload !== undefined && { payload }) }
       waiting.set(endpointId, [...of(endpointId), command])

@@ -1,6 +1,6 @@
 /**
- * Commands of the program without a process each: reading the modules takes ten times as long as most commands. Whether a
- * process ends by itself after a command is for `runCommand` (platform.ts) to show.
+ * Runs commands of the program in one shared process, because loading the modules takes ten times as long as most commands.
+ * Tests that check whether the process exits by itself use `runCommand` (platform.ts).
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -19,11 +19,11 @@ export interface CommandResult {
   stderr: string
 }
 
-/** Starts one process that runs all commands in turn, until the tests of the file are over. */
+/** Starts the process and returns a function that runs a command in it. The process ends after the tests of the file. */
 export function openCommands() {
   const host = fork(resolve(import.meta.dirname, 'command-host.ts'))
   const ended = once(host, 'close').then(([code, signal]) => {
-    throw new Error(`the process of commands ended: ${code ?? signal}`)
+    throw new Error(`the command process ended: ${code ?? signal}`)
   })
   ended.catch(() => {})
   afterAllTests(() => void host.disconnect())

@@ -1,4 +1,4 @@
-/** Stands in for the configuration service in journeys of devices. */
+/** Stub of the configuration service for device journeys. */
 import { Gateway } from '../../src/gateway/contract.ts'
 import { defineService } from '../../src/kernel/define-service.ts'
 import { Configuration } from '../../src/services/configuration/contract.ts'

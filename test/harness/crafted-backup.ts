@@ -1,4 +1,4 @@
-/** Takes a backup apart and puts it together again as somebody with bad intentions would: every checksum fits. */
+/** Splits a backup into its parts and assembles manipulated backups with valid checksums, as an attacker would. */
 import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
@@ -23,7 +23,7 @@ export function partsOf(path: string): Part[] {
   return parts
 }
 
-/** With the tag of this key; without a key in the format of before, which has no tag. */
+/** Writes a backup with the authentication tag of the key; without a key in format 2, which has no tag. */
 export function assembleBackup(
   path: string,
   parts: Part[],
@@ -49,7 +49,7 @@ export function withManifest(parts: Part[], change: (manifest: Manifest) => void
   return [{ type: 'H', content: json(manifest) }, ...rest]
 }
 
-/** Other rows for one table, with the sums and totals that belong to them. */
+/** Replaces the rows of one table and adapts its checksum and the totals. */
 export function withRows(parts: Part[], table: string, change: (rows: string) => string): Part[] {
   const manifest = JSON.parse(parts[0]!.content.toString()) as Manifest
   const index = manifest.tables.findIndex(({ schema, name }) => `${schema}.${name}` === table)

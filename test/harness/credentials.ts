@@ -1,4 +1,4 @@
-/** What the tests of client credentials share: the service over a real database. */
+/** Fixture of the credentials tests: the service over a real database. */
 import assert from 'node:assert/strict'
 import type { EventType } from '../../src/kernel/bus.ts'
 import { Credentials } from '../../src/services/credentials/contract.ts'
@@ -36,7 +36,7 @@ export async function openCredentials(options: Partial<HouseOptions> = {}) {
       assert.equal(answer.status, status, answer.text)
       return answer
     },
-    /** As the gateway does with `device@default`. */
+    /** Verifies a user name and password, as the gateway does for `device@default`. */
     logIn: ({ username, password }: { username: string; password: string }, tenantId = 'default') =>
       api.verifyBasic({ tenantId, username, password }),
   }

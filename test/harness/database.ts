@@ -1,4 +1,4 @@
-/** A PostgreSQL for tests: the runner's (tools/test.ts), or, for a file run alone, one of its own. A database for each caller. */
+/** Databases for tests, on the PostgreSQL of the test runner (tools/test.ts), or on an own server when a file runs alone. */
 import { mkdtempSync, rmSync, statfsSync } from 'node:fs'
 import { freemem, tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,12 +9,12 @@ import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/kernel/e
 import { newShortToken } from '../../src/kernel/ids.ts'
 import { migrate, readMigrations } from '../../src/kernel/migrate.ts'
 
-/** Set by the runner: how to reach its PostgreSQL. */
+/** Environment variable set by the runner: JSON with the connection options of its PostgreSQL. */
 export const sharedServerVariable = 'TEST_POSTGRES'
 
 /**
- * Only a power failure would show the difference; making and dropping databases takes a tenth of the time. The connections
- * are for several test files at once, with several nodes each. Checking a password 4,096 times took most of a connect.
+ * Settings that trade durability for speed: without fsync, creating and dropping databases takes a tenth of the time. Many
+ * connections, because test files run in parallel with several nodes each; one SCRAM iteration, because 4,096 slow each connect.
  */
 const fastSettings = {
   fsync: 'off',
@@ -28,34 +28,36 @@ export async function startTestServer(directory: string): Promise<EmbeddedPostgr
   const server = await startEmbeddedPostgres({ directory, log: () => {}, settings: fastSettings })
   const { user, password } = server.administration
   const admin = connect(server.administration, { max: 1 })
-  await admin.unsafe(`alter role ${user} password '${password}'`) // initdb made it with the usual iterations
+  await admin.unsafe(`alter role ${user} password '${password}'`) // initdb stored it with 4,096 iterations
   await admin.end()
   return server
 }
 
-/** How to reach the server: as the role that owns the databases of tests and is no superuser, and as superuser. */
+/** Connection options of the test server: as the role that owns the test databases, and as superuser. */
 type TestServer = Pick<EmbeddedPostgres, 'connection' | 'administration'>
 
 let server: Promise<TestServer> | undefined
 
 const cleanups: (() => Promise<void> | void)[] = []
 
-/** Runs when all tests of the file are over, the newest first: what was opened last is closed first. */
+/** Registers a cleanup that runs after all tests of the file. Cleanups run in reverse order of registration. */
 export const afterAllTests = (cleanup: () => Promise<void> | void) => void cleanups.push(cleanup)
 
+/** Runs all registered cleanups, the newest first. */
 export async function runCleanups(): Promise<void> {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
 }
 
+/** Whether several test files run in this process (shared-process.ts), which then runs the cleanups itself. */
 export const sharedProcess = { enabled: false }
 
-// Registered while the file is loaded: within a test, `after` would mean after that test. Where files share a process, it would
-// mean whenever nothing is left to run, and each file has its own end (shared-process.ts).
+// Registered at load time, because `after` within a test refers to that test. In a shared process this hook may run too early:
+// there, shared-process.ts runs the cleanups after each file.
 after(async () => {
   if (!sharedProcess.enabled) await runCleanups()
 })
 
-/** In memory where there is plenty of it: a new database is there in a tenth of the time, and a kill -9 spares it as it does a disk. */
+/** Returns /dev/shm if at least 6 GB are free, since databases are created ten times faster there; otherwise the temporary folder. */
 function temporaryRoot(): string {
   const memory = '/dev/shm'
   try {
@@ -67,7 +69,7 @@ function temporaryRoot(): string {
   }
 }
 
-/** Removed at the end, whatever becomes of the test. */
+/** Creates a directory that is removed after the tests of the file, even if they fail. */
 export function temporaryDirectory(name = 'waypost-test-') {
   const directory = mkdtempSync(join(temporaryRoot(), name))
   afterAllTests(() => rmSync(directory, { recursive: true, force: true }))
@@ -91,19 +93,19 @@ async function startOwnServer(): Promise<TestServer> {
   return postgres
 }
 
-/** Connections beside those of the code under test, as another program has them: for locks and open transactions. */
+/** Opens a pool beside that of the code under test, for tests that hold locks or keep transactions open. */
 export function independentPool(connection: ConnectionOptions): Pool {
   const pool = connect(connection, { max: 2 })
   afterAllTests(() => pool.end())
   return pool
 }
 
-/** An empty database of its own, dropped after the tests of the file. */
+/** Creates an empty database, which is dropped after the tests of the file. */
 export async function freshDatabase(): Promise<ConnectionOptions> {
   return cloneDatabase('template1')
 }
 
-/** As superuser, for what a test does beside the platform: roles, settings of the server. */
+/** Returns connection options of a superuser on this database, for tests that change roles or server settings. */
 export async function administrationOf(connection: ConnectionOptions): Promise<ConnectionOptions> {
   const { administration } = await testServer()
   return { ...administration, database: (connection as TestServer['connection']).database } as ConnectionOptions
@@ -111,7 +113,7 @@ export async function administrationOf(connection: ConnectionOptions): Promise<C
 
 let administrator: Promise<Pool> | undefined
 
-/** One connection of each process, closed after everything that was opened later. */
+/** Returns the pool of this process for creating and dropping databases. It is closed last, because cleanups drop databases. */
 function administratorPool(): Promise<Pool> {
   administrator ??= testServer().then(({ administration }) => {
     const pool = connect(administration, { max: 1 })
@@ -135,7 +137,7 @@ async function cloneDatabase(template: string): Promise<ConnectionOptions> {
   return { ...connection, database: name }
 }
 
-/** Makes what the files of a run share, which run side by side, unless another has made it. */
+/** Creates a resource that all files of a test run share, once: files run in parallel, so an advisory lock guards it. */
 export async function oncePerRun(name: string, isMade: () => Promise<boolean>, make: () => Promise<void>) {
   if (await isMade()) return
   const admin = connect((await testServer()).administration, { max: 1 })
@@ -146,10 +148,7 @@ export async function oncePerRun(name: string, isMade: () => Promise<boolean>, m
   await admin.end()
 }
 
-/**
- * A database of its own with everything in it that `make` makes; made once in a run of the tests for each key and copied from
- * then on, which takes a tenth of the time.
- */
+/** Creates a database from a template that `make` fills once per test run and key. Copying it takes a tenth of the time. */
 export async function preparedDatabase(
   key: string,
   make: (connection: ConnectionOptions) => Promise<void>,
@@ -167,7 +166,7 @@ export async function preparedDatabase(
   return cloneDatabase(template)
 }
 
-/** The kernel's own tables, for tests of the kernel's parts. */
+/** Applies the migrations of the kernel. */
 export async function migrateKernel(connection: ConnectionOptions) {
   const pool = connect(connection, { max: 1 })
   const directory = fileURLToPath(new URL('../../src/kernel/migrations/', import.meta.url))

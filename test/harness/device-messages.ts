@@ -1,4 +1,4 @@
-/** Messages as an extension gets them, for tests beside extensions. */
+/** Builds messages of devices and passes them to an extension, without a connection. */
 import assert from 'node:assert/strict'
 import type { DeviceEndpoint, DeviceMessage, Extension } from '../../src/kernel/device.ts'
 import { PlatformError } from '../../src/kernel/errors.ts'
@@ -13,7 +13,7 @@ export const aDeviceEndpoint = (endpoint: Partial<DeviceEndpoint> = {}): DeviceE
 
 export type AMessage = Partial<Omit<DeviceMessage, 'payload'>> & { payload?: unknown }
 
-/** A payload that is neither text nor bytes is sent as JSON. */
+/** Returns a device message. A payload that is neither text nor bytes is encoded as JSON. */
 export function aMessage({ payload = '', ...message }: AMessage = {}): DeviceMessage {
   const bytes = Buffer.isBuffer(payload)
     ? payload
@@ -29,13 +29,13 @@ export function aMessage({ payload = '', ...message }: AMessage = {}): DeviceMes
   }
 }
 
-/** `say('/get', { keys: [] }, { requestId: 5 })` */
+/** Returns a function that sends messages to the extension: `send('/get', { keys: [] }, { requestId: 5 })`. */
 export const sendTo =
   (extension: Extension, from: DeviceEndpoint = aDeviceEndpoint()) =>
   async (resourcePath: string, payload: unknown = '', message: Omit<AMessage, 'payload' | 'resourcePath'> = {}) =>
     extension.receive(aMessage({ endpoint: from, extension: extension.name, resourcePath, payload, ...message }))
 
-/** The error that a promise fails with, which must have this status. */
+/** Asserts that the promise rejects with a PlatformError of this status, and returns the error. */
 export async function rejectsWith(work: Promise<unknown>, status: number): Promise<PlatformError> {
   const outcome = await work.then(
     (value) => assert.fail(`expected a ${status}, got ${JSON.stringify(value)}`),

@@ -1,4 +1,4 @@
-/** Devices for tests: real MQTT clients over real sockets, and POST. */
+/** MQTT devices for tests: real clients over real sockets. */
 import assert from 'node:assert/strict'
 import { connect, type IClientOptions, type IPublishPacket, type MqttClient } from 'mqtt'
 import { afterAllTests } from './database.ts'
@@ -20,9 +20,9 @@ export interface TestDevice {
   sessionPresent: boolean
   /** Publishes and waits for the acknowledgement; anything but text and bytes is sent as JSON. */
   publish(topic: string, payload?: unknown, options?: Parameters<MqttClient['publish']>[2]): Promise<unknown>
-  /** The next message on this topic that nobody has taken yet. */
+  /** Waits for the next message on this topic and removes it from `received`. */
   receives(topic: string, withinMs?: number): Promise<ReceivedMessage>
-  /** Whatever comes next. */
+  /** Asserts that no message is in `received` after this time. */
   receivesNothing(forMs?: number): Promise<void>
   closed(withinMs?: number): Promise<void>
   end(): Promise<void>
@@ -33,7 +33,7 @@ export async function aDevice(url: string, options: IClientOptions = {}): Promis
   let open = true
   let sessionPresent = false
   const client = connect(url, { reconnectPeriod: 0, connectTimeout: 30_000, ...options })
-  // What was queued comes right behind CONNACK.
+  // Registered before the connection is open: queued messages arrive directly after CONNACK.
   client.on('message', (topic, payload, packet) => {
     const text = payload.toString()
     received.push({ topic, payload, text, json: parsed(text), qos: packet.qos, packet })

@@ -1,4 +1,4 @@
-/** The commands of a document, run as they stand: only the data directory differs. */
+/** Extracts the shell commands of a document and runs them unchanged, except for the data directory. */
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync } from 'node:fs'
 import { temporaryDirectory } from './database.ts'
@@ -8,7 +8,7 @@ export function commandsOf(document: string): string[] {
   return [...text.matchAll(/```sh\n(.*?)```/gs)].map(([, block]) => block!)
 }
 
-/** In one shell that ends at the first command that fails, in a folder of its own. */
+/** Runs the commands in one shell and an empty folder. The shell exits at the first command that fails. */
 export function runAsWritten(commands: string[], { dataDirectory }: { dataDirectory: string }) {
   const cwd = temporaryDirectory()
   mkdirSync(cwd, { recursive: true })

@@ -1,4 +1,4 @@
-/** A reader of server-sent events over a real socket, which can stop reading. */
+/** Client for server-sent events over a real socket. It can stop reading, for tests of back-pressure. */
 import assert from 'node:assert/strict'
 import { type IncomingMessage, request } from 'node:http'
 import { afterAllTests } from './database.ts'
@@ -14,16 +14,16 @@ export interface SentEvent {
 export interface EventSource {
   status: number
   headers: IncomingMessage['headers']
-  /** Those that nobody has taken yet. */
+  /** Events that `next` has not returned yet. */
   events: SentEvent[]
   comments: number
-  /** Of an answer that is no stream. */
+  /** Returns the body of a response that is not a stream. */
   text(): Promise<string>
-  /** The next event, which must be of this name. */
+  /** Waits for the next event, asserts its name and removes it from `events`. */
   next(event: string, withinMs?: number): Promise<SentEvent>
-  /** The last event before the end. */
+  /** Waits for the end of the stream and returns the reason that its last event, `end`, gives. */
   endReason(withinMs?: number): Promise<string>
-  /** Stops reading, until `resume`. */
+  /** Stops reading until `resume`. */
   pause(): void
   resume(): void
   close(): void
@@ -60,7 +60,7 @@ export async function openEventSource(url: string, headers: Record<string, strin
     endReason: (withinMs = 5000) =>
       eventually(
         () => {
-          assert.ok(isOver, 'it goes on')
+          assert.ok(isOver, 'the stream is still open')
           assert.equal(last?.event, 'end')
           return last!.data.reason
         },

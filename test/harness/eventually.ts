@@ -1,6 +1,6 @@
 import { sleep } from '../../src/kernel/clock.ts'
 
-/** Asks again until it holds: for what happens soon, without sleeping longer than it takes. */
+/** Repeats an assertion until it holds; rethrows its last error after `withinMs`. */
 export async function eventually<T>(what: () => Promise<T> | T, { withinMs = 10_000, everyMs = 20 } = {}): Promise<T> {
   const deadline = Date.now() + withinMs
   for (;;) {

@@ -2,7 +2,7 @@ import type { Identity } from '../../src/identity/contract.ts'
 import realIdentity from '../../src/identity/index.ts'
 import type { AnyService } from '../../src/kernel/define-service.ts'
 
-/** The real service, which fails to build a realm as often as it is told to. */
+/** Wraps the real identity service; calls of `buildRealm` can be made to fail. */
 export function failingIdentity() {
   const built: string[] = []
   const failures: { tenantId: string; error: Error }[] = []
@@ -21,9 +21,9 @@ export function failingIdentity() {
   }
   return {
     service,
-    /** Every call of buildRealm, the failed ones too. */
+    /** Tenants of all calls of `buildRealm`, including failed ones. */
     built,
-    /** The next calls of buildRealm for this tenant fail, each once, after their work. */
+    /** Makes the next calls of `buildRealm` for this tenant fail after their writes, one call per error. */
     failBuilding(tenantId: string, ...errors: Error[]) {
       failures.push(...errors.map((error) => ({ tenantId, error })))
     },

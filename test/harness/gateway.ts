@@ -1,4 +1,4 @@
-/** What tests of the devices' door share: a house with its doors open, an extension that notes what it gets, endpoints. */
+/** Fixture of the gateway tests: services with open MQTT and HTTP listeners, an extension that records messages, endpoints. */
 import assert from 'node:assert/strict'
 import { Gateway } from '../../src/gateway/contract.ts'
 import gateway from '../../src/gateway/index.ts'
@@ -25,13 +25,13 @@ export interface RecordedMessage {
   text: string
 }
 
-/** An extension that notes what it gets. `receive` may be replaced. */
+/** Returns an extension that records the messages that it receives. Tests may replace `receive`. */
 export function recordingExtension(name = 'test') {
   const messages: RecordedMessage[] = []
   const extension: Extension & { messages: RecordedMessage[]; pushes: Push[] } = {
     name,
     messages,
-    /** For whoever connects. */
+    /** Sent to each endpoint when it connects. */
     pushes: [],
     async receive({ endpoint, resourcePath, requestId, payload }: DeviceMessage) {
       messages.push({ endpoint, resourcePath, requestId, text: payload.toString() })
@@ -69,7 +69,7 @@ export async function openGateway(options: Partial<HouseOptions> = {}) {
   }
 }
 
-/** The contract, but `send` needs no transaction and resolves with the outcome; `handOver` does not wait for it. */
+/** Wraps the contract: `send` opens no transaction and resolves with the delivery outcome; `startSend` does not wait for it. */
 export function gatewayWithoutTransactions(house: Pick<TestHouse, 'ask' | 'kit'>) {
   const { sql } = house.kit.db
   const api = house.ask(Gateway)
@@ -87,11 +87,10 @@ async function listen(house: Awaited<ReturnType<typeof openHouse>>) {
 
 let count = 0
 
-/** As a house is asked, or the real program. */
 // biome-ignore lint/suspicious/noExplicitAny: answers of every shape
 type Ask = (operation: string, body?: unknown) => Promise<{ status: number; text: string; body: any }>
 
-/** Applications and endpoints by the interfaces of people. */
+/** Returns functions that create applications, endpoints and credentials over the HTTP API. */
 export function createFixtures(admin: Ask) {
   const must = async (status: number, operation: string, body?: unknown, ask: Ask = admin) => {
     const answer = await ask(operation, body)
@@ -110,7 +109,7 @@ export function createFixtures(admin: Ask) {
       const { body } = await must(201, 'POST /epr/api/v1/endpoints', { appVersion: { name: version } }, ask)
       return { endpointId: body.endpointId as string, token: body.token as string }
     },
-    /** `kp1/<version>/test/<token>`, and what stands behind it. */
+    /** Creates an application with a version and an endpoint, and the topic prefix `kp1/<version>/test/<token>`. */
     async aProvisionedEndpoint(ask: Ask = admin) {
       const { app, version } = await made.anApplication(['v1'], ask)
       const endpoint = await made.anEndpoint(version, ask)

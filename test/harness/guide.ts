@@ -1,4 +1,4 @@
-/** The files of a guide: blocks of code below a line that is only their path in bold, `**`src/a.ts`**`. */
+/** Extracts the files of a guide: code blocks below a line that consists of a path in bold, such as `**`src/a.ts`**`. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
@@ -17,7 +17,7 @@ export function filesOf(guide: string): GuideFile[] {
   }))
 }
 
-/** Writes the files below the directory; a `diff` changes the file that is there. */
+/** Writes the files below the directory; a `diff` is applied to the existing file. */
 export function writeFiles(directory: string, files: GuideFile[]) {
   for (const { path, language, text } of files) {
     const place = join(directory, path)

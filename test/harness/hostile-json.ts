@@ -1,11 +1,11 @@
-/** JSON bodies of up to a mebibyte that are made to be expensive: for the parser, for checks, or for whoever writes them again. */
+/** JSON bodies of up to one mebibyte that are expensive to parse, to validate or to serialize. */
 
 export const mebibyte = 1024 * 1024
 
-/** Items until the body is full, or there are so many of them. */
+/** Returns a body with at most `itemsMax` items; without a limit, as many as fit into a mebibyte. */
 type Make = (itemsMax?: number) => Buffer
 
-/** The largest body is made once; a smaller one is its beginning. */
+/** Builds the largest list once; smaller lists are prefixes of it. */
 function listOf(item: (n: number) => string, open = '[', close = ']'): Make {
   let whole: { content: Buffer; ends: number[] } | undefined
   const fill = () => {
@@ -29,7 +29,7 @@ function listOf(item: (n: number) => string, open = '[', close = ']'): Make {
 const objectOf = (item: (n: number) => string) => listOf(item, '{', '}')
 const name = (n: number) => n.toString(36)
 
-/** One value that is as long as fits, or has so many parts. */
+/** Returns one value that repeats a part at most `itemsMax` times, or as often as fits. */
 const repeated =
   (open: string, part: string, close: string): Make =>
   (itemsMax = Number.POSITIVE_INFINITY) => {
@@ -38,7 +38,7 @@ const repeated =
     return Buffer.from(open + part.repeat(count) + close)
   }
 
-/** The last item, behind as many plain ones as fit. */
+/** Appends one item to a list and drops as many other items as needed to stay within the limit. */
 const withLastItem =
   (make: Make, wrong: string): Make =>
   (itemsMax) => {
@@ -105,7 +105,7 @@ export const hostileBodies: Record<string, Make> = {
   'a wrong integer and a bracket too few': repeated('[12345678901234567890', ',1', ''),
 }
 
-/** The body with about as many items as are still accepted: the most expensive one that gets through. */
+/** Searches for the largest body that is still accepted, since it is the most expensive one. The result is within 1/16. */
 export function largestAccepted(make: Make, accepts: (body: Buffer) => boolean): Buffer {
   const whole = make()
   if (accepts(whole)) return whole

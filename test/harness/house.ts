@@ -1,4 +1,4 @@
-/** Services in this process over a database of their own: for tests beside the code. No socket, real SQL, real routes. */
+/** Runs services in the process of the test, over a database of their own: real SQL and routes, HTTP without a socket. */
 import { createHash } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import type { InjectOptions } from 'fastify'
@@ -27,9 +27,9 @@ export interface Answer {
 export interface TestHouse extends House {
   http: HttpServer
   baseUrl: string
-  /** `as(aCaller(…))('POST /api/v1/applications', { name: 'a' })` */
+  /** Sends requests as a caller: `as(aCaller(…))('POST /api/v1/applications', { name: 'a' })`. */
   as(caller: Caller | undefined): Ask
-  /** Of the doors beside HTTP, when they were asked for. */
+  /** Addresses of the MQTT listeners, if the option `doors` opened them. */
   addresses: Record<string, string>
   close(): Promise<void>
 }
@@ -40,13 +40,13 @@ export interface HouseOptions {
   services: AnyService[]
   environment?: Record<string, string>
   now?: Clock
-  /** A database that another house uses, or used before; both need the same WAYPOST_MASTER_KEY. */
+  /** Reuses a database of another test instance; both need the same WAYPOST_MASTER_KEY. */
   connection?: ConnectionOptions
-  /** Opens the doors beside HTTP too, on free ports, with these extensions beside those of the services. */
+  /** Opens the MQTT listeners too, on free ports, with these extensions in addition to those of the services. */
   doors?: Extension[]
-  /** Passwords take as long as in the real program, not next to nothing. */
+  /** Hashes passwords at the cost of production; by default the cost is minimal. */
   slowPasswords?: boolean
-  /** Real tokens: what the identity service answers; callers made by `aCaller` work beside them. */
+  /** Authenticates real tokens; callers passed to `as` still work. */
   authenticate?: (house: House) => Authenticate
 }
 
@@ -67,7 +67,7 @@ export async function openHouse(options: HouseOptions): Promise<TestHouse> {
     connection: options.connection ?? (await migratedDatabase(options.services)),
     log,
     services: options.services,
-    // What can be configured is the same in every house, whichever services are in it.
+    // Configuration instances of all services are declared, also of those that this test does not run.
     declared: (await import('../../src/assembly/catalogue.ts')).catalogue,
     baseUrl: () => baseUrl,
     ...(options.now && { now: options.now }),
@@ -133,7 +133,7 @@ export async function openHouse(options: HouseOptions): Promise<TestHouse> {
   }
 }
 
-/** As after a start of these services, with their queues, but without secrets and first things. */
+/** Creates a database as after the first start of these services, with job queues, but without data keys and bootstrap data. */
 function migratedDatabase(services: AnyService[]): Promise<ConnectionOptions> {
   const migrations = readMigrations(migrationSources(services))
   const names = services.map(({ name }) => name).toSorted()

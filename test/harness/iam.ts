@@ -1,4 +1,4 @@
-/** Realms with real tokens, for the tests of identity and of authentication. */
+/** Fixture of the identity and authentication tests: realms, users and real tokens. */
 
 import type { House } from '../../src/assembly/build.ts'
 import { Identity, type RoleSpec } from '../../src/identity/contract.ts'
@@ -24,7 +24,7 @@ const roles: RoleSpec[] = [
 ]
 
 export const password = 'correct horse'
-// Hashing takes long on purpose: once is enough.
+// Hashed once, because hashing is slow on purpose.
 let passwordHash: Promise<string> | undefined
 
 export async function openRealms(options: Partial<HouseOptions> = {}) {

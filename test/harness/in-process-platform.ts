@@ -1,4 +1,4 @@
-/** The whole platform in this process, with its doors on free ports: for journeys that also stand behind an extension. */
+/** Runs the whole platform in the process of the test, on free ports, so that a journey can replace single services. */
 import { writeBootstrapFile } from '../../src/assembly/bootstrap.ts'
 import type { House } from '../../src/assembly/build.ts'
 import { catalogue } from '../../src/assembly/catalogue.ts'
@@ -15,7 +15,7 @@ export interface InProcessPlatform {
   mqttUrl: string
   /** The data directory, with bootstrap.json in it. */
   directory: string
-  /** As the backend client of the tenant `default`. */
+  /** Sends requests as the backend client of the tenant `default`. */
   ask: Ask
 }
 

@@ -1,4 +1,4 @@
-/** What the tests of watching share: a house with time series whose HTTP door is open, and callers whose rights can change. */
+/** Fixture of the live time series tests: services with an open HTTP listener, and callers whose permissions can change. */
 import assert from 'node:assert/strict'
 import type { AddressInfo } from 'node:net'
 import { Identity } from '../../src/identity/contract.ts'
@@ -33,12 +33,12 @@ export async function openLive(options: Partial<HouseOptions> = {}) {
   return {
     ...opened,
     httpUrl,
-    /** Ends what the test before has watched. */
+    /** Closes all event streams that were opened so far. */
     closeAll() {
       for (const source of sources.splice(0)) source.close()
     },
     pathOf,
-    /** A header that stands for somebody, who can be replaced by another, or by nobody. */
+    /** Returns headers that authenticate a caller. `replaceWith` exchanges the caller; undefined makes the headers invalid. */
     aReplaceableCaller(caller: Caller = aTenantAdmin()) {
       const authorization = `Test ${newId()}`
       callers.set(authorization, caller)

@@ -1,14 +1,14 @@
-/** Misbehaves in a process of its own, each kind in turn: `mqtt-abuse-process.ts <port> [topic]`, from a word to a word. */
+/** Opens abusive connections of all kinds in rotation, between the messages `begin` and `end`: `mqtt-abuse-process.ts <port> [topic]`. */
 import { abusiveClients, destroyAll } from './mqtt-abusive-clients.ts'
 
-/** Paced: how many connections a machine can make is not what is asked. */
+/** Limits the rate, because the test does not measure how many connections the machine can open. */
 const everyMs = 100
 const [, , port, topic] = process.argv
 const kinds = Object.values(abusiveClients)
 let count = 0
 let timer: NodeJS.Timeout | undefined
 
-function makeOne() {
+function openNext() {
   kinds[count++ % kinds.length]!({
     port: Number(port),
     name: (label) => `${label}${count}`,
@@ -16,9 +16,9 @@ function makeOne() {
   })
 }
 
-process.on('message', (word) => {
+process.on('message', (command) => {
   clearInterval(timer)
-  if (word === 'begin') timer = setInterval(makeOne, everyMs)
+  if (command === 'begin') timer = setInterval(openNext, everyMs)
   else destroyAll()
 })
 process.on('disconnect', () => process.exit())

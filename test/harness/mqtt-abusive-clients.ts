@@ -1,4 +1,4 @@
-/** Connections that misbehave on purpose, each kind in its own way. */
+/** Clients that misbehave on purpose: silent, flooding, not reading, with huge packets. */
 import { connect, type Socket } from 'node:net'
 import { connectBytes, variable } from './mqtt-grammar.ts'
 
@@ -10,12 +10,12 @@ export function open(port: number, ...first: Buffer[]): Socket {
   sockets.push(socket)
   return socket
 }
-/** The end of all of them. */
+/** Destroys all sockets that `open` has opened. */
 export function destroyAll() {
   for (const socket of sockets) socket.destroy()
 }
 
-/** Made once: to build one takes longer than to send it, and whoever measures must not disturb. */
+/** Caches packets, because building one takes longer than sending it and would disturb the measurement. */
 const once = (make: (topic: string) => Buffer) => {
   const made = new Map<string, Buffer>()
   return (topic = '') => made.get(topic) ?? made.set(topic, make(topic)).get(topic)!
@@ -54,15 +54,15 @@ const unreleased = once((topic) =>
 const half = once(() => Buffer.alloc(500_000, 'a'))
 const tenth = once(() => Buffer.alloc(100_000))
 
-/** What they are told: where the server listens, how to name a client, and where messages are taken. */
+/** The server that is attacked, and how clients and topics are named. */
 export interface Target {
   port: number
   name(label: string): string
-  /** Of each client's own, where the server routes all topics. */
+  /** Topic to publish to; by default the client id, for servers that route all topics. */
   topic?: string
 }
 
-/** Each makes a connection of its kind. */
+/** Functions that open one abusive connection each, by what the client does. */
 export const abusiveClients: Record<string, (target: Target) => void> = {
   'says nothing': ({ port }) => void open(port),
   'begins a CONNECT': ({ port }) => void open(port, Buffer.from('10200004', 'hex')),

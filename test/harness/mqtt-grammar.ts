@@ -1,11 +1,11 @@
-/** Packets as a client could send them, well-formed, wrong, or lying about themselves: a grammar for fuzzing. */
+/** Grammar for fuzzing the MQTT listener: well-formed packets, malformed ones, and ones with wrong lengths. */
 import fc, { type Arbitrary } from 'fast-check'
 
 export interface Attack {
-  /** Sent before, so that what follows reaches further than the door; 0: nothing. */
+  /** Protocol version of the CONNECT that is sent first; 0: no CONNECT. */
   version: 0 | 3 | 4 | 5
   bytes: Buffer
-  /** Where the bytes are cut into writes. */
+  /** Number of writes that the bytes are split into. */
   pieces: number
   ending: 'end' | 'destroy' | 'stay'
 }
@@ -23,7 +23,7 @@ export function variable(value: number): Buffer {
   return Buffer.from(bytes)
 }
 
-/** Mostly what is expected, sometimes what is not. */
+/** Generates a usual value in eight of nine cases, otherwise a rare one. */
 const mostly = <T>(usual: Arbitrary<T>, rare: Arbitrary<T>) =>
   fc.oneof({ arbitrary: usual, weight: 8 }, { arbitrary: rare, weight: 1 })
 
@@ -40,7 +40,7 @@ const goodText = fc
     fc.string({ maxLength: 12 }),
   )
   .map((text) => Buffer.from(text))
-/** With its length in front, which may lie. */
+/** Text with a length prefix, which is sometimes wrong. */
 const text = fc
   .tuple(mostly(goodText, badText), mostly(fc.constant(0), fc.integer({ min: -3, max: 70_000 })))
   .map(([bytes, lie]) => Buffer.concat([uint16(bytes.length + lie), bytes]))
@@ -115,7 +115,7 @@ function bodies(version: number): Arbitrary<{ first: number; body: Buffer }> {
   )
 }
 
-/** The remaining length is that of the body, or another, up to the 256 MB of the protocol and beyond it. */
+/** Wrong values of the remaining length, up to the 256 MB of the protocol and beyond. */
 const wrongLength = fc.oneof(
   fc.integer({ min: 0, max: 200 }).map(variable),
   fc.constantFrom(0xfff_ffff, 1_048_577, 1_000_000).map(variable),
@@ -135,7 +135,7 @@ export const attack: Arbitrary<Attack> = fc.constantFrom(0, 3, 4, 5).chain((vers
   }),
 )
 
-/** CONNECT of the version, for a client id of its own or one that others use too. */
+/** Returns the bytes of a CONNECT packet; the length of the client id decides about clean session. */
 export function connectBytes(version: number, clientId: string): Buffer {
   const name = version === 3 ? '\0\x06MQIsdp' : '\0\x04MQTT'
   const head = Buffer.concat([Buffer.from(name), Buffer.from([version, clientId.length % 2 ? 2 : 0, 0, 60])])

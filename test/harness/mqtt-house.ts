@@ -1,4 +1,4 @@
-/** The session layer on a free port, with a host that a test can bend. */
+/** Runs the MQTT session layer on a free port, with a host whose functions a test can replace. */
 import { createServer, type Socket } from 'node:net'
 import { pino } from 'pino'
 import type { Client, Connection, Host, Message } from '../../src/gateway/mqtt/host.ts'
@@ -39,7 +39,7 @@ export async function openHouse({ host = {}, limits = {}, offers = {}, store }: 
     present: new Map(),
     sockets: [],
   }
-  const whole: Host = {
+  const fullHost: Host = {
     connect: async () => ({ accepted: true, owner: 'owner' }),
     connected(connection, { present, subscriptions }) {
       const { clientId } = connection.client
@@ -61,7 +61,7 @@ export async function openHouse({ host = {}, limits = {}, offers = {}, store }: 
     ...host,
   }
   const all = { ...defaultLimits, lingerSeconds: 1, ...limits }
-  const sessions = createSessions(whole, {
+  const sessions = createSessions(fullHost, {
     store: store ?? createMemoryStore(all, systemClock),
     log: pino({ level: 'silent' }),
     limits: all,

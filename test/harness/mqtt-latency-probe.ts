@@ -1,10 +1,10 @@
-/** A well-behaved client in a process of its own: sends QoS 1 at a steady rate and says, when asked, how long the answers took. */
+/** Well-behaved client in a process of its own: publishes with QoS 1 at a steady rate and reports the latencies on request. */
 import { monotonicMs } from '../../src/kernel/clock.ts'
 import { connected } from './mqtt-raw.ts'
 
 const everyMs = 5
 const [, , port, topic = 'n'] = process.argv
-const client = await connected(Number(port), { clientId: 'neighbour', keepalive: 10 })
+const client = await connected(Number(port), { clientId: 'latency-probe', keepalive: 10 })
 let times: number[] = []
 let sentAt = 0
 let messageId = 0

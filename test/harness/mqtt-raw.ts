@@ -1,17 +1,17 @@
-/** A client that says exactly what it is told to, packet by packet or byte by byte; the codec is not ours. */
+/** MQTT client that sends any packets or bytes. It uses the codec of mqtt-packet, not the platform's own. */
 import { connect as connectSocket, type Socket } from 'node:net'
 import { generate, type IConnectPacket, type Packet, parser } from 'mqtt-packet'
 
 export interface RawClient {
   socket: Socket
-  /** All that came, in order. */
+  /** All packets received, in order. */
   received: Packet[]
   send(...packets: (Packet | Buffer | string)[]): void
-  /** The next packet that was not taken yet. */
+  /** Waits for the next packet and asserts its type. */
   next<C extends Packet['cmd']>(cmd?: C): Promise<Extract<Packet, { cmd: C }>>
-  /** Resolves when the server has closed the connection; with what came before that and was not taken. */
+  /** Waits until the server has closed the connection; returns the packets that `next` has not returned. */
   closed(): Promise<Packet[]>
-  /** Ends it without DISCONNECT. */
+  /** Destroys the socket without DISCONNECT. */
   cut(): void
 }
 
@@ -30,7 +30,7 @@ export const connectPacket = (options: ConnectOptions = {}): IConnectPacket => {
   }
 }
 
-/** An open stream without CONNECT. */
+/** Opens a connection without sending CONNECT. */
 export async function rawClient(port: number, protocolVersion = 4, withinMs = 5000): Promise<RawClient> {
   const socket = connectSocket({ port, host: '127.0.0.1', noDelay: true })
   const decoder = parser({ protocolVersion } as never)
@@ -45,7 +45,7 @@ export async function rawClient(port: number, protocolVersion = 4, withinMs = 50
   decoder.on('error', (error) => socket.destroy(error))
   socket.on('data', (chunk) => decoder.parse(chunk))
   socket.on('error', () => {})
-  // `end` too: our side may stay open while the server's is not.
+  // `end` too: the server may have closed its side while ours is still open.
   for (const event of ['end', 'close'])
     socket.on(event, () => {
       over = true
@@ -93,7 +93,7 @@ export async function rawClient(port: number, protocolVersion = 4, withinMs = 50
   }
 }
 
-/** A client that has sent CONNECT and got CONNACK. */
+/** Opens a connection, sends CONNECT and waits for CONNACK. */
 export async function connected(port: number, options: ConnectOptions = {}, withinMs?: number) {
   const client = await rawClient(port, options.protocolVersion ?? 4, withinMs)
   client.send(connectPacket(options))

@@ -1,4 +1,4 @@
-/** A node of the kernel alone. */
+/** A node with the kernel only: members, signals and event bus, without services. */
 import { createBus } from '../../src/kernel/bus.ts'
 import { type ConnectionOptions, createDb, type Db } from '../../src/kernel/db.ts'
 import { createLog } from '../../src/kernel/log.ts'

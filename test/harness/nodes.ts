@@ -1,13 +1,12 @@
-/** Nodes of the kernel alone, several of them in one process over one database. */
+/** Several kernel nodes in one process over one database. */
 import type { TestContext } from 'node:test'
-import { type ConnectionOptions, connect } from '../../src/kernel/db.ts'
-import { createAssembler, openFrame } from '../../src/kernel/signals/frames.ts'
-import { afterAllTests, migrateKernel, preparedDatabase } from './database.ts'
+import type { ConnectionOptions } from '../../src/kernel/db.ts'
+import { migrateKernel, preparedDatabase } from './database.ts'
 import { type NodeOptions, openNode } from './node.ts'
 
 const stops = new Map<ConnectionOptions, (() => Promise<void>)[]>()
 
-/** A database with the kernel's tables; nodes on it stop with the test. */
+/** Creates a database with the tables of the kernel. Its nodes stop after the test. */
 export async function kernelDatabase(
   test: TestContext,
   make = () => preparedDatabase('kernel', migrateKernel),
@@ -27,22 +26,3 @@ export async function aNode(connection: ConnectionOptions, options: NodeOptions 
 }
 
 export type TestNode = Awaited<ReturnType<typeof aNode>>
-
-/** Events that nodes send each other, as anybody with access to the database can read them. */
-export async function overheardEvents(connection: ConnectionOptions) {
-  // biome-ignore lint/suspicious/noExplicitAny: payloads of every event
-  const events: { event: string; payload: any }[] = []
-  const pool = connect(connection, { max: 1 })
-  const [row] = await pool<{ key: Uint8Array }[]>`select key from kernel.signal_key`
-  const assembler = createAssembler()
-  await pool.listen('waypost_all', (text) => {
-    const frame = openFrame(Buffer.from(row!.key), 'all', text)
-    for (const { topic, payload } of (frame && assembler.add('all', frame)) ?? []) {
-      if (topic !== 'kernel.event') continue
-      const { event, payloads } = payload as { event: string; payloads: unknown[] }
-      events.push(...payloads.map((one) => ({ event, payload: one })))
-    }
-  })
-  afterAllTests(() => pool.end())
-  return events
-}

@@ -1,6 +1,6 @@
 /**
- * The platform's MQTT session layer with plain topic routing behind it and no identity: for suites that were written for brokers.
- * `tools/run test/harness/open-broker.ts 1885`
+ * MQTT broker for conformance suites: the session layer of the platform with plain topic routing and without authentication.
+ * Start it with `tools/run test/harness/open-broker.ts 1885`.
  */
 import { createServer } from 'node:net'
 import { pathToFileURL } from 'node:url'
@@ -13,7 +13,7 @@ import { isShared, matches } from '../../src/gateway/mqtt/topics.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
 import { createTopicTree } from './topic-tree.ts'
 
-/** What one session gets of a message, over all its subscriptions that match: one copy. */
+/** Returns the one copy of a message that a session gets, for all its matching subscriptions. */
 function copyFor(message: Message, subscriptions: Subscription[]): Message {
   const qos = Math.min(message.qos, Math.max(...subscriptions.map((subscription) => subscription.qos))) as Qos
   const identifiers = subscriptions.flatMap(({ subscriptionIdentifier }) => subscriptionIdentifier ?? [])
@@ -34,7 +34,7 @@ export function createOpenHost(deliver: Sessions['deliver']): Host {
 
   const deliverTo = async (key: string, message: Message) => {
     const outcome = await deliver(key, message)
-    // QoS 0 is not kept for anybody who is away; only a session that could not be found is over.
+    // QoS 0 is never queued, so `gone` says nothing about the session; with QoS 1 or 2 the session no longer exists.
     if (outcome === 'gone' && message.qos > 0) tree.removeAll(key)
     return outcome
   }
@@ -125,16 +125,16 @@ export function createOpenHost(deliver: Sessions['deliver']): Host {
   }
 }
 
-/** Listens on the port (0: any) and says which. */
+/** Starts the broker on a port (0: any free one). */
 export async function startOpenBroker(port = 0, { level = 'silent', limits = {} as Partial<Limits> } = {}) {
   const all = { ...defaultLimits, ...limits }
-  // The host routes by the sessions that stand before it: the two need each other.
+  // Host and sessions need each other, so the host calls `sessions` lazily.
   const host = createOpenHost((key, message) => sessions.deliver(key, message))
   const sessions: Sessions = createSessions(host, {
     store: createMemoryStore(all, systemClock),
     log: pino({ level }),
     limits: all,
-    // Suites compare answers byte by byte.
+    // Without reason strings, because suites compare responses byte by byte.
     offers: { retainedMessages: true, sharedSubscriptions: true, reasonStrings: false },
   })
   const server = createServer((accepted) => {

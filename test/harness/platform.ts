@@ -1,4 +1,4 @@
-/** The real program as its own process on throw-away directories and free ports: for journeys, conformance and faults. */
+/** Runs the real program as a process, on temporary directories and free ports, for journeys, conformance and fault tests. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -19,7 +19,7 @@ export interface RunningPlatform {
   bootstrap: Bootstrap
   process: ChildProcess
   output(): string
-  /** As the backend client of a realm: role `service`, or every scope in `platform`. */
+  /** Sends requests as the backend client of a realm, which has the role `service`, or every scope in `platform`. */
   asService(realm: RealmSecrets): Promise<Ask>
   authorizationOf(realm: RealmSecrets): Promise<{ authorization: string }>
   kill(signal: NodeJS.Signals): Promise<number | null>
@@ -28,15 +28,15 @@ export interface RunningPlatform {
 type Address = 'baseUrl' | 'managementUrl' | 'mqttUrl' | 'mqttsUrl'
 
 export interface PlatformOptions {
-  /** Of the data; a used one when none is given. */
+  /** The data directory; default: an initialized one. */
   directory?: string
   environment?: Record<string, string>
   args?: string[]
-  /** Greatest number of file descriptors (`ulimit -n`). */
+  /** Maximum number of file descriptors (`ulimit -n`). */
   descriptors?: number
 }
 
-/** Of a program on this data directory and free ports. */
+/** Returns the environment of a program with this data directory and free ports. */
 export const environmentOf = (directory: string, extra: Record<string, string> = {}) => {
   const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('WAYPOST_')))
   return {
@@ -50,7 +50,7 @@ export const environmentOf = (directory: string, extra: Record<string, string> =
   }
 }
 
-/** Runs a command to its end, or until whoever is given its process ends it. */
+/** Runs a command of the program until it exits. `onSpawn` gets its process, for tests that send signals. */
 export async function runCommand(
   args: string[],
   options: PlatformOptions & { onSpawn?: (child: ChildProcess) => void } = {},
@@ -68,9 +68,8 @@ export async function runCommand(
 }
 
 /**
- * A data directory on which the platform has run before, so that a start takes half as long: a copy of one that is made once in
- * a run of the tests. Outside of a run it is empty. Copies know the same secrets.
- * @param withBootstrap false: without bootstrap.json, whose presence then says that the platform has started
+ * Copies a data directory on which the platform has already run, which halves the time of a start. Copies share their secrets.
+ * Without the test runner it is empty. `withBootstrap: false` omits bootstrap.json, so that its presence tells that a start is complete.
  */
 export async function initializedDirectory({ withBootstrap = true } = {}): Promise<string> {
   const directory = temporaryDirectory()
@@ -88,13 +87,13 @@ export async function initializedDirectory({ withBootstrap = true } = {}): Promi
       renameSync(making, made)
     },
   )
-  // Its database belongs to another account.
+  // `cp -p` keeps the owner: the database files belong to another account.
   execFileSync('cp', ['-Rp', `${made}/.`, directory])
   if (!withBootstrap) rmSync(join(directory, 'bootstrap.json'))
   return directory
 }
 
-/** Data directories of several nodes on one database, with one folder for their blobs. */
+/** Creates data directories for several nodes on one database, which share one folder for blobs. */
 export function nodeDirectories(count: number): string[] {
   const shared = temporaryDirectory()
   return Array.from({ length: count }, () => {

@@ -1,4 +1,4 @@
-/** A PostgreSQL beside the platform, at an address that stays the same when the server is killed and started again. */
+/** PostgreSQL server for fault tests, whose address stays the same when it is killed and started again. */
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import type { ConnectionOptions } from '../../src/kernel/db.ts'
@@ -8,13 +8,13 @@ import { afterAllTests } from './database.ts'
 export interface PostgresServer {
   /** For `WAYPOST_DATABASE_URL`. */
   url: string
-  /** For questions of the test itself, of the server that runs now. */
+  /** Connection options of the running server, for queries of the test itself. */
   connection(): EmbeddedPostgres['connection']
-  /** As superuser. */
+  /** Connection options of a superuser. */
   administration(): EmbeddedPostgres['administration']
-  /** To all of its processes. */
+  /** Sends a signal to all processes of the server. */
   signal(signal: NodeJS.Signals): void
-  /** Every process of it at once, as a power cut would. */
+  /** Kills all processes at once, as a power failure would. */
   kill(): Promise<void>
   start(): Promise<void>
   stop(): Promise<void>
@@ -25,10 +25,10 @@ export async function startPostgresServer(directory: string): Promise<PostgresSe
   let server: EmbeddedPostgres | undefined = await open()
   const { user, password, database } = server.connection
 
-  const door = await tcpProxy(() => server?.connection)
+  const proxy = await tcpProxy(() => server?.connection)
 
   const own: PostgresServer = {
-    url: `postgres://${user}:${password}@127.0.0.1:${door.port}/${database}`,
+    url: `postgres://${user}:${password}@127.0.0.1:${proxy.port}/${database}`,
     connection: () => server!.connection,
     administration: () => server!.administration,
     signal: (name) => signal(server?.pids() ?? [], name),
@@ -42,7 +42,7 @@ export async function startPostgresServer(directory: string): Promise<PostgresSe
       server ??= await open()
     },
     async stop() {
-      door.close()
+      proxy.close()
       await server?.stop()
       server = undefined
     },
@@ -56,15 +56,15 @@ function signal(pids: number[], name: NodeJS.Signals) {
     try {
       process.kill(pid, name)
     } catch (error) {
-      // It ended while we looked.
+      // The process has ended meanwhile.
       if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
     }
 }
 
-/** Leads to a server that listens on a socket, which no URL can name; nowhere while there is none. */
+/** TCP proxy to a PostgreSQL on a Unix socket, which a URL cannot name. Refuses connections while there is no target. */
 export async function tcpProxy(
   to: () => { host: string; port: number } | undefined,
-  /** Ends the connection instead of passing this on. */
+  /** Returns true to reset the connection instead of forwarding this data. */
   cut: (text: Buffer) => boolean = () => false,
 ) {
   const joined = (from: Socket, there: Socket) => {
@@ -73,7 +73,7 @@ export async function tcpProxy(
     from.on('error', () => there.destroy())
     from.on('close', () => there.destroy())
   }
-  const door = createServer((socket) => {
+  const proxy = createServer((socket) => {
     const target = to()
     if (!target) return void socket.destroy()
     const there = connect(join(target.host, `.s.PGSQL.${target.port}`))
@@ -83,19 +83,19 @@ export async function tcpProxy(
       if (cut(text)) socket.resetAndDestroy()
     })
   })
-  await new Promise<void>((done) => door.listen(0, '127.0.0.1', done))
-  return { port: (door.address() as AddressInfo).port, close: () => void door.close() }
+  await new Promise<void>((done) => proxy.listen(0, '127.0.0.1', done))
+  return { port: (proxy.address() as AddressInfo).port, close: () => void proxy.close() }
 }
 
-/** For `WAYPOST_DATABASE_URL`: a database of the tests' server, which listens on a socket only, under a TCP address. */
+/** Returns a TCP URL for `WAYPOST_DATABASE_URL` of a database on the test server, which listens on a Unix socket only. */
 export async function databaseUrl(connection: ConnectionOptions): Promise<string> {
   const { host, port, user, password, database } = connection as EmbeddedPostgres['connection']
-  const door = await tcpProxy(() => ({ host, port }))
-  afterAllTests(door.close)
-  return `postgres://${user}:${password}@127.0.0.1:${door.port}/${database}`
+  const proxy = await tcpProxy(() => ({ host, port }))
+  afterAllTests(proxy.close)
+  return `postgres://${user}:${password}@127.0.0.1:${proxy.port}/${database}`
 }
 
-/** One that nobody uses at this moment: for what has to come back under the same address. */
+/** Returns a port that is free now, for servers that restart at the same address. */
 export async function freePort(): Promise<number> {
   const server = createServer()
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))

@@ -1,11 +1,11 @@
-/** Looks at processes from outside: memory and processor time of a whole tree. */
+/** Reads memory and CPU time of process trees from /proc. */
 import { readdirSync, readFileSync } from 'node:fs'
 
 const read = (path: string) => {
   try {
     return readFileSync(path, 'utf8')
   } catch {
-    return '' // it ended while we looked
+    return '' // the process has ended
   }
 }
 
@@ -20,7 +20,7 @@ export function processTree(root: number): number[] {
   return found
 }
 
-/** Proportional set size: shared pages are counted once over all processes. */
+/** Returns the sum of the proportional set sizes, which counts shared pages once. */
 export const memoryMb = (pids: number[]) =>
   pids.reduce((sum, pid) => sum + Number(read(`/proc/${pid}/smaps_rollup`).match(/^Pss:\s+(\d+)/m)?.[1] ?? 0), 0) / 1024
 
@@ -31,12 +31,12 @@ export function cpuSeconds(pid: number): number {
   return (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) / ticksPerSecond
 }
 
-/** Neither gone nor a zombie that nobody has collected yet. */
+/** Whether the process exists and is not a zombie. */
 export const isAlive = (pid: number) => /\) [^ZX] /.test(read(`/proc/${pid}/stat`))
 
 export const nameOf = (pid: number) => read(`/proc/${pid}/comm`).trim()
 
-/** Of a process, its children that are there, and all that have ended. */
+/** Returns the CPU time of a process tree, including children that have ended. */
 export const treeCpuSeconds = (root: number) =>
   processTree(root).reduce((sum, pid) => {
     const fields = read(`/proc/${pid}/stat`).split(') ')[1]?.split(' ') ?? []

@@ -1,4 +1,4 @@
-/** All that the reader of time series gives for an endpoint, as the simple reader beside it does. */
+/** Reads all points with the production reader, in the format of the reference reader (series-reader.ts). */
 
 import assert from 'node:assert/strict'
 import { createConcurrencyLimit } from '../../src/kernel/concurrency-limit.ts'
@@ -15,7 +15,7 @@ export interface ReadRequest {
   to?: number
   descending?: boolean
   limits?: ReaderLimits
-  /** Called after each part. */
+  /** Called after each part that the reader yields. */
   afterPart?: (part: number) => Promise<void>
 }
 
@@ -24,7 +24,7 @@ export const oneAtATime = () =>
 
 type OfEndpoint = Record<string, [number, Value][]>
 
-/** Endpoint → `series/value` → [time, value][]; endpoints are of one application. */
+/** Returns endpoint → `series/value` → [time, value][]. All endpoints must belong to one application. */
 export async function readSeries(
   db: Db,
   asked: ReadRequest,

@@ -1,4 +1,4 @@
-/** A realm as the database of the real identity service has it: for tests of services that build realms or grant. */
+/** Reads realms and grants from the tables of the identity service, for tests of services that create them. */
 import { Identity } from '../../src/identity/contract.ts'
 import type { Sql } from '../../src/kernel/db.ts'
 import type { TestHouse } from './house.ts'
@@ -38,7 +38,7 @@ export const grantsOn = (sql: Sql, resource: string) =>
   sql<{ tenantId: string; subjectId: string; scopes: string[] }[]>`
     select tenant_id, subject_id, scopes from identity.grants where resource = ${resource}`
 
-/** Realms that are there, for tests whose tenants need be no more than that. */
+/** Creates available realms, for tests that need no further data of a tenant. */
 export async function addRealms(house: Pick<TestHouse, 'ask' | 'kit'>, ...tenantIds: string[]) {
   const identity = house.ask(Identity)
   for (const tenantId of tenantIds)

@@ -1,4 +1,4 @@
-/** The identity service on a socket of its own, with a realm, and a client that speaks OpenID Connect by plain HTTP. */
+/** Fixture of the OpenID Connect tests: the identity service on a real socket, realms, and a client over plain HTTP. */
 import { createHash, randomBytes } from 'node:crypto'
 import net from 'node:net'
 import { Identity, type RealmSpec } from '../../src/identity/contract.ts'
@@ -46,7 +46,7 @@ export interface IdentityHouse extends TestHouse {
   addUser(tenantId: string, username: string): Promise<{ id: string; username: string }>
 }
 
-/** Listens on the port of its base URL, or, where that is another's or not a local one, on any. */
+/** Starts the identity service on the port of its base URL. With another `WAYPOST_BASE_URL`, it listens on any free port. */
 export async function openIdentity(
   options: { environment?: Record<string, string>; connection?: ConnectionOptions; now?: Clock; port?: number } = {},
 ): Promise<IdentityHouse> {
@@ -108,7 +108,7 @@ export const basic = (id: string, secret: string) => ({
   authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`,
 })
 
-/** The endpoints of one realm, as a client calls them. */
+/** Returns functions for the OpenID Connect endpoints of a realm. */
 export function clientOf(realm: Realm) {
   const at = (path: string) => `${realm.url}/protocol/openid-connect/${path}`
   const post = (path: string, form: Fields, headers: Fields = {}) =>
@@ -146,7 +146,7 @@ export function pkce() {
   return { verifier, challenge: createHash('sha256').update(verifier).digest('base64url') }
 }
 
-/** Keeps cookies by name and path, follows nothing by itself. */
+/** HTTP client with a cookie jar (by name and path) that follows no redirects. */
 export function aBrowser() {
   const jar = new Map<string, { name: string; value: string; path: string }>()
   async function go(url: string, form?: Fields) {
@@ -171,7 +171,7 @@ export function aBrowser() {
   return {
     jar,
     go,
-    /** From the application to the sign-in page, through it, and back; the address that the application gets. */
+    /** Signs in through the sign-in page and returns the URL that redirects back to the application. */
     async signIn(authUrl: string, username: string): Promise<URL> {
       const { origin } = new URL(authUrl)
       const page = await go(authUrl)

@@ -1,10 +1,10 @@
-/** Reads JSON as the platform did before it checked texts: slowly, by walking through every value. The reference for the quick way. */
+/** Reference JSON parser for tests of the fast one: slow, it parses first and then walks through every value. */
 import { isUtf8 } from 'node:buffer'
 import { InvalidRequest, invalidField, PlatformError } from '../../src/kernel/errors.ts'
 
 const depthLimit = 64
 
-/** Counted on the bytes, before the parser spends anything on a bomb of brackets. */
+/** Counts the depth on the bytes, so that deeply nested input never reaches the parser. */
 function tooDeep(bytes: Buffer): boolean {
   let depth = 0
   let inText = false
@@ -22,10 +22,10 @@ function tooDeep(bytes: Buffer): boolean {
   return false
 }
 
-/** Long enough, or with an exponent large enough, that a double may not hold it. */
+/** Matches numbers that a double may not hold exactly: 16 or more digits, or an exponent of three or more. */
 const suspiciousNumber = /\d{16}|\d[eE]\+?\d{3}/
 
-/** Nothing is silently cut: a number that would come back as another one is refused. */
+/** Whether the number would be returned with another value than it was sent with. */
 const losesPrecision = (source: string, value: number) =>
   !Number.isFinite(value) || (/^-?\d+$/.test(source) && String(value) !== source && BigInt(source) !== BigInt(value))
 
@@ -41,10 +41,10 @@ const checkNumbers =
 const badText = 'expected text without NUL and lone surrogates'
 const isBad = (text: string) => !text.isWellFormed() || text.includes('\0')
 
-/** Where any JSON is the user's own, `__proto__` is a key like any other. `inside`: all but the names of the body itself. */
+/** Whether `__proto__` is allowed as a key, because the JSON is the user's own data. `inside`: everywhere but at the top level. */
 type PlainData = boolean | 'inside'
 
-/** The path of the first text that cannot be kept as it is, or of the first `__proto__` that is not the user's own. */
+/** Returns the path of the first text that cannot be stored, or of the first `__proto__` that is not allowed. */
 function findInvalidText(
   value: unknown,
   path: string,
@@ -65,9 +65,9 @@ function findInvalidText(
 
 interface Reading {
   plainData?: PlainData
-  /** What a message about the whole calls it. */
+  /** Name of the parsed text in error messages. */
   part?: string
-  /** An integer that a double cannot hold becomes the nearest one that it can. */
+  /** Rounds integers that a double cannot hold, instead of rejecting them. */
   nearest?: boolean
 }
 
@@ -86,7 +86,7 @@ export function referenceParseJson(
     if (error instanceof PlatformError) throw error
     throw InvalidRequest({ problem: `${part}: malformed JSON, ${(error as Error).message}` })
   }
-  // NUL and lone surrogates can only come by an escape: texts without one need no walk.
+  // NUL and lone surrogates require an escape, so texts without one need no walk.
   if (text.includes('\\u') || text.includes('"__proto__"')) {
     const trouble = findInvalidText(value, '', plainData)
     if (trouble) throw invalidField(trouble.path || part, trouble.problem)

@@ -1,4 +1,4 @@
-/** What the tests of the register share: the service over a real database, with identity, applications and tokens beside it. */
+/** Fixture of the register tests: the service with identity, applications and tokens, over a real database. */
 import assert from 'node:assert/strict'
 import identity from '../../src/identity/index.ts'
 import type { EventType } from '../../src/kernel/bus.ts'
@@ -28,7 +28,7 @@ export async function openRegister(options: Partial<HouseOptions> = {}) {
     house,
     admin,
     publishedEvents,
-    /** An application with its first version: `{ app: 'app-1', version: 'app-1-v1' }`. */
+    /** Creates an application with versions; returns the first one: `{ app: 'app-1', version: 'app-1-v1' }`. */
     async anApplication(ask: Ask = admin, versions = ['v1']) {
       const app = `app-${++count}-${newShortToken(4).toLowerCase()}`
       const created = await ask('POST /api/v1/applications', { name: app })

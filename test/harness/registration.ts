@@ -1,8 +1,8 @@
-/** What `POST /api/v1/tenants` takes. */
+/** Builds request bodies of `POST /api/v1/tenants`. */
 let counter = 0
 export const aTenantId = (prefix = 'tenant') => `${prefix}-${++counter}`
 
-/** Everything under number 1, as it ships. */
+/** Returns a registration that refers to version 1 of everything, which the platform ships with. */
 export const aRegistration = (fields: object = {}) => ({
   realm_name: aTenantId(),
   realm_template_version: 1,

@@ -1,6 +1,6 @@
 /**
- * A small S3-compatible store in memory, strict where real ones are: signatures, sizes of parts, parts that were never sent. Tests
- * of the client can ask it to fail. `TEST_S3_URL` (with `TEST_S3_ACCESS_KEY`, `TEST_S3_SECRET_KEY`) names a real one instead.
+ * S3-compatible store in memory that checks signatures, part sizes and missing parts as real stores do, and can inject failures.
+ * `TEST_S3_URL` (with `TEST_S3_ACCESS_KEY`, `TEST_S3_SECRET_KEY`) selects a real store instead.
  */
 import { createHash } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -22,7 +22,7 @@ export interface TestS3 {
   /** Multipart uploads that are neither completed nor aborted. */
   unfinished: Map<string, { path: string; parts: Map<number, Buffer> }>
   requests: string[]
-  /** Called for each request before it is looked at: `500`, or `reset` for a connection that breaks. */
+  /** Called before each request: returns a status to fail with, or `reset` to break the connection. */
   injectFailure: (request: string) => number | 'reset' | undefined
 }
 
@@ -33,7 +33,7 @@ const partSizeMin = 5 * 1024 * 1024
 
 const etagOf = (bytes: Buffer) => `"${createHash('md5').update(bytes).digest('hex')}"`
 
-/** The real store that the environment names, if it does. */
+/** Returns the settings of the real store in `TEST_S3_URL`, if it is set. */
 export function realS3(): S3Settings | undefined {
   const { TEST_S3_URL: url, TEST_S3_ACCESS_KEY: accessKey = '', TEST_S3_SECRET_KEY: secretKey = '' } = process.env
   if (!url) return undefined
@@ -134,9 +134,9 @@ async function serve(state: TestS3, request: IncomingMessage, response: ServerRe
   const url = new URL(request.url!, 'http://s3.test')
   const query = url.searchParams
   state.requests.push(`${request.method} ${request.url}`)
-  const trouble = state.injectFailure(`${request.method} ${request.url}`)
-  if (trouble === 'reset') return request.socket.destroy()
-  if (trouble) return refuse(response, trouble, 'InternalError')
+  const failure = state.injectFailure(`${request.method} ${request.url}`)
+  if (failure === 'reset') return request.socket.destroy()
+  if (failure) return refuse(response, failure, 'InternalError')
   if (!isSigned(request, url, body)) return refuse(response, 403, 'SignatureDoesNotMatch')
   const [, named, ...steps] = decodeURIComponent(url.pathname).split('/')
   if (named !== bucket) return refuse(response, 404, 'NoSuchBucket')

@@ -1,14 +1,14 @@
-/** The simplest reader of time series there can be: hot rows and chunks of one endpoint, merged. For tests to compare with. */
+/** Reference reader of time series: merges the hot rows and chunks of one endpoint in the simplest way, for tests to compare with. */
 import type { Sql } from '../../src/kernel/db.ts'
 import { unpack } from '../../src/services/time-series/pack/chunk-codec.ts'
 import { merge, type Points, type Value, valueAt } from '../../src/services/time-series/points.ts'
 import { valuesOf } from '../../src/services/time-series/write/rows.ts'
 
-/** `series/value` → [time, value][]. */
+/** Returns all points of an endpoint: `series/value` → [time, value][]. */
 export async function readPoints(sql: Sql, endpointId: string): Promise<Record<string, [number, Value][]>> {
   const series = await sql`select series_id, name, value_name from time_series.series`
   const names = new Map(series.map(({ seriesId, name, valueName }) => [seriesId, `${name}/${valueName}`]))
-  // Hot rows first: what is packed in between is seen twice, which is better than not at all.
+  // Hot rows first: rows that are packed between the two queries are read twice instead of never, and merging removes duplicates.
   const hot = await sql`
     select ts, v, x, series_ids from time_series.samples s
     join time_series.endpoints using (endpoint_no) join time_series.sets using (set_id)

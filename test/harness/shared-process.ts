@@ -1,4 +1,4 @@
-/** Runs several test files in one process, one after the other: what they all import is read and compiled once. */
+/** Runs several test files in sequence in one process, so that common modules are loaded and compiled once. */
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { test } from 'node:test'
@@ -8,7 +8,7 @@ import { fileFinished, fileStarted, sharedDirectoryVariable, sharedFilesPath } f
 
 sharedProcess.enabled = true
 
-/** Takes files from the list of the run until none is left. */
+/** Runs files from the list of the test run until none is left. */
 export async function runSharedFiles(): Promise<void> {
   const directory = process.env[sharedDirectoryVariable]!
   const files = JSON.parse(readFileSync(sharedFilesPath(directory), 'utf8')) as string[]
@@ -18,13 +18,13 @@ export async function runSharedFiles(): Promise<void> {
     const name = relative(process.cwd(), file)
     const loading = import(pathToFileURL(file).href)
     await loading.catch((error) => void test(name, () => Promise.reject(error)))
-    // The tests of a process run in the order in which they are declared: this one is the last of its file.
-    await test(`${name} puts away what it opened`, runCleanups)
+    // Tests run in the order of declaration, so this one is the last of its file.
+    await test(`${name}: cleanup`, runCleanups)
     fileFinished()
   }
 }
 
-/** A directory is made by one process only. */
+/** Claims a file for this process: only one process can create the directory. */
 function claim(path: string): boolean {
   try {
     mkdirSync(path)

@@ -1,4 +1,4 @@
-/** What the tests of the tenant manager share: the service over a real database, with the real identity service. */
+/** Fixture of the tenants tests: the service over a real database, with the real identity service, which can be made to fail. */
 import assert from 'node:assert/strict'
 import tenants from '../../src/services/tenants/index.ts'
 import { aPlatformAdmin } from './builders.ts'
@@ -25,14 +25,14 @@ export async function openTenants(options: Partial<HouseOptions> = {}) {
     house,
     identity,
     admin,
-    /** What identity has made of it; fails where there is no realm. */
+    /** Returns the realm as the identity service stores it; fails if it does not exist. */
     async realm(tenantId: string) {
       const state = await realmState(sql, tenantId)
       assert.ok(state, `realm ${tenantId}`)
       return state
     },
     hasRealm: async (tenantId: string) => (await realmState(sql, tenantId)) !== undefined,
-    /** The status of a login by password. */
+    /** Logs in with a password and returns the HTTP status. */
     async loginStatus(tenantId: string, username: string, password: string) {
       const form = { grant_type: 'password', client_id: 'waypost-frontend', username, password }
       const answer = await house.as(undefined)(
@@ -42,7 +42,7 @@ export async function openTenants(options: Partial<HouseOptions> = {}) {
       )
       return answer.status
     },
-    /** The tenant in v1's words once it has this status. */
+    /** Waits until the tenant has this status; returns it in the format of API v1. */
     waitForStatus,
     async createAvailable(tenantId: string, body: object = {}) {
       const answer = await admin('POST /api/v1/tenants', aRegistration({ realm_name: tenantId, ...body }))

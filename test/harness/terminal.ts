@@ -1,4 +1,4 @@
-/** A command at a pseudo-terminal, as a person runs it: keys such as Ctrl-C reach its whole process group. */
+/** Runs a command in a pseudo-terminal, where keys such as Ctrl-C reach its whole process group. */
 import { spawn } from 'node:child_process'
 import { afterAllTests } from './database.ts'
 
@@ -7,16 +7,16 @@ export const ctrlC = '\x03'
 export interface Terminal {
   type(keys: string): void
   output(): string
-  /** Resolves with the status of the command; 128 + n after signal n. */
+  /** Resolves with the exit code of the command; 128 + n after signal n. */
   exit: Promise<number | null>
 }
 
 /**
- * `script` (util-linux) makes the terminal and passes on the status. It runs the command through a shell, which `exec`
- * replaces: a shell that stays would get the Ctrl-C as well and end with 130, whatever the command ends with.
+ * Starts the command with `script` (util-linux), which creates the terminal and returns the exit code. `exec` replaces the shell of
+ * `script`, because that shell would receive the Ctrl-C too and exit with 130.
  */
 export function atTerminal(command: string, environment: NodeJS.ProcessEnv): Terminal {
-  const shell = { SHELL: '/bin/sh' } // otherwise the user's own, if any
+  const shell = { SHELL: '/bin/sh' } // instead of the user's own shell
   const child = spawn('script', ['-qec', `exec ${command}`, '/dev/null'], { env: { ...environment, ...shell } })
   let output = ''
   child.stdout.on('data', (text) => (output += text))

@@ -1,11 +1,11 @@
-/** Processor time of this thread: unlike the time on the wall, it does not depend on how busy the machine is. */
+/** Measures CPU time of this thread, which, unlike elapsed time, does not depend on the load of the machine. */
 
 const cpuMs = () => {
   const { user, system } = process.threadCpuUsage()
   return (user + system) / 1000
 }
 
-/** The least of several runs, until it is below `enoughMs`: the first ones compile, and any may meet a garbage collection. */
+/** Returns the minimum of several runs, since compilation and garbage collection slow single runs. Stops below `enoughMs`. */
 export function threadCpuMs(work: () => void, enoughMs = 0, runs = 3): number {
   let least = Number.POSITIVE_INFINITY
   for (let run = 0; run < runs && least >= enoughMs; run++) {
@@ -16,7 +16,7 @@ export function threadCpuMs(work: () => void, enoughMs = 0, runs = 3): number {
   return least
 }
 
-/** The longest that this thread works without going back to the event loop, until the promise settles; give or take 1 ms. */
+/** Returns the longest time for which the work blocks the event loop, within 1 ms. */
 export async function longestStallMs(work: () => Promise<unknown>): Promise<number> {
   let longest = 0
   let last = cpuMs()
@@ -25,7 +25,7 @@ export async function longestStallMs(work: () => Promise<unknown>): Promise<numb
     longest = Math.max(longest, now - last)
     last = now
   }
-  // The next timer is due when the loop comes around: a stall is what happens between two of them.
+  // The timer fires once per turn of the event loop, so the time between two ticks is the length of a stall.
   const timer = setInterval(tick, 1)
   try {
     await work()

@@ -1,4 +1,4 @@
-/** What the tests of time series share: the service over a real database, with those that it asks beside it. */
+/** Fixture of the time series tests: the service and the services that it needs, over a real database. */
 
 import assert from 'node:assert/strict'
 import gateway from '../../src/gateway/index.ts'
@@ -36,7 +36,7 @@ export const messageOf = (endpoint: DeviceEndpoint, receivedAt = new Date()): De
 
 export async function openTimeSeries(options: Partial<HouseOptions> = {}) {
   let service!: TimeSeriesService
-  /** The service itself, but slots end and are packed only when a test says so. */
+  /** The real service, but slots end and are packed only when a test calls `pack`. */
   const withoutBackgroundWork = defineService({
     ...timeSeries,
     build(kit, { applications: asked, register: registered }) {
@@ -72,10 +72,10 @@ export async function openTimeSeries(options: Partial<HouseOptions> = {}) {
   return {
     house,
     service,
-    /** One that has not done anything yet today. */
+    /** Creates a retention task that has not run yet today. */
     retention: () => createRetention({ ...house.kit, applications: house.ask(Applications) }),
     points: (endpointId: string) => readPoints(sql, endpointId),
-    /** Ends the open slot, packs what is closed and drops what is packed. */
+    /** Ends the open slot, packs closed slots and drops packed ones. */
     async pack() {
       await service.slots.rotate(true)
       await service.packer.round()
@@ -84,7 +84,7 @@ export async function openTimeSeries(options: Partial<HouseOptions> = {}) {
     api,
     sql,
     configure,
-    /** Of an application of its own, with this configuration of `epts`. */
+    /** Returns an unregistered endpoint of a new application with this configuration of `epts`. */
     async endpoint(configuration?: object): Promise<DeviceEndpoint> {
       const applicationName = `app-${newShortToken(8).toLowerCase()}`
       const created = await admin('POST /api/v1/applications', { name: applicationName })
@@ -94,7 +94,7 @@ export async function openTimeSeries(options: Partial<HouseOptions> = {}) {
       if (configuration) await configure(applicationName, configuration)
       return { tenantId: 'default', applicationName, versionName: `${applicationName}-v1`, endpointId: newId() }
     },
-    /** One that the register knows, of the same version. */
+    /** Registers an endpoint with the application version of another one. */
     async registerEndpoint(of: DeviceEndpoint, endpointId: string = newId()): Promise<DeviceEndpoint> {
       const body = { endpointId, appVersion: { name: of.versionName } }
       const answer = await admin('POST /epr/api/v1/endpoints', body)

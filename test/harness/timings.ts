@@ -6,13 +6,13 @@ import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSyn
 import { join, resolve } from 'node:path'
 import { after } from 'node:test'
 
-/** Set by the runner: a directory for everything that is made once in a run. */
+/** Environment variable set by the runner: a directory for files that are created once per run. */
 export const sharedDirectoryVariable = 'TEST_DIRECTORY'
 
 export interface Timing {
   file: string
   seconds: number
-  /** Processor time of the process itself, and of the programs that it started and that have ended. */
+  /** CPU time of the process; `children`: of the programs that it started and that have ended. */
   cpu: number
   children: number
 }
@@ -26,7 +26,7 @@ export interface Running {
 
 const ticksPerSecond = 100
 
-/** Processor time of ended children and their children; zero where there is no /proc. */
+/** Returns the CPU time of ended child processes; zero on systems without /proc. */
 function childrenSeconds(): number {
   if (!existsSync('/proc/self/stat')) return 0
   const fields = readFileSync('/proc/self/stat', 'utf8').split(') ')[1]!.split(' ')
@@ -43,7 +43,7 @@ type Moment = ReturnType<typeof now>
 let since: Moment = { seconds: 0, cpu: 0, children: 0 }
 let running: { directory: string; file: string } | undefined
 
-/** The list of the files that share processes (shared-process.ts). */
+/** Path of the list of files that run in shared processes (shared-process.ts). */
 export const sharedFilesPath = (directory: string) => join(directory, 'files.json')
 const timingsIn = (directory: string) => join(directory, 'timings.jsonl')
 const runningIn = (directory: string) => join(directory, 'running')
@@ -72,7 +72,7 @@ export function fileFinished() {
   }
   appendFileSync(timingsIn(running.directory), `${JSON.stringify(timing)}\n`)
   since = until
-  writeRunning(running.directory, `process that goes on after ${running.file}`)
+  writeRunning(running.directory, `process still running after ${running.file}`)
 }
 
 export function readTimings(directory: string): Timing[] {
@@ -83,7 +83,7 @@ export function readTimings(directory: string): Timing[] {
     .map((line) => JSON.parse(line) as Timing)
 }
 
-/** The newest file of each process. */
+/** Returns the current file of each process. */
 export function readRunning(directory: string): Running[] {
   if (!existsSync(runningIn(directory))) return []
   return readdirSync(runningIn(directory)).flatMap((name) => {
@@ -95,7 +95,7 @@ export function readRunning(directory: string): Running[] {
   })
 }
 
-/** A process of its own for one test file: the file ends with the process, if its tests ended before. */
+/** Records a test file with a process of its own: it is finished when the process exits after its tests have ended. */
 function watchSingleFile(directory: string, file: string) {
   fileStarted(directory, file)
   let complete = false
@@ -111,5 +111,5 @@ const directory = process.env[sharedDirectoryVariable]
 const single = process.argv[1]
 if (process.env.NODE_TEST_CONTEXT && directory && single?.endsWith('.test.ts'))
   watchSingleFile(directory, resolve(single))
-// Another process may get the id of this one.
+// Another process may get the same id later.
 process.on('exit', () => running && rmSync(entryIn(running.directory)))

@@ -1,4 +1,4 @@
-/** What the tests of tokens share: the service over a real database, with the real services that it stands on. */
+/** Fixture of the tokens tests: the service and the services that it needs, over a real database. */
 import assert from 'node:assert/strict'
 import { Identity } from '../../src/identity/contract.ts'
 import identity from '../../src/identity/index.ts'
@@ -59,13 +59,13 @@ export function tokenFixtures(house: TestHouse) {
       }
       return { app, version: `${app}-v1` }
     },
-    /** As the register does it. */
+    /** Provisions the first token of an endpoint, as the register does. */
     async anEndpoint(applicationName: string, { endpointId = newId(), token = newId(), tenantId = 'default' } = {}) {
       const [made] = await db.tx((sql) => api.provision(sql, { tenantId, applicationName }, [{ endpointId, token }]))
       assert.notEqual(made, 'taken')
       return { endpointId, token }
     },
-    /** A second token of an endpoint, brought into a status by the moves that lead there. */
+    /** Creates a second token of an endpoint and brings it into a status by allowed transitions. */
     async aTokenWithStatus(status: TokenStatus, { endpointId = '', app = '', version = '' }) {
       const made = await provision(endpointId, { applicationName: app })
       if (status === 'Active' || status === 'Suspended')

@@ -1,10 +1,10 @@
-/** Subscriptions by the levels of their filters: finding those of a topic costs its depth, not their number. */
+/** Tree of subscriptions by topic level: the cost of a lookup depends on the depth of the topic, not on the number of subscriptions. */
 import type { Subscription } from '../../src/gateway/mqtt/host.ts'
 import { plainFilter } from '../../src/gateway/mqtt/topics.ts'
 
 interface Node {
   children: Map<string, Node>
-  /** By session and filter: a shared subscription stands beside a plain one of the same levels. */
+  /** Keyed by session and filter, because a shared and a plain subscription can have the same levels. */
   here: Map<string, { key: string; subscription: Subscription }>
 }
 
@@ -52,7 +52,7 @@ export function createTopicTree() {
       const levels = topic.split('/')
       const found: { key: string; subscription: Subscription }[] = []
       const visit = (node: Node, depth: number) => {
-        // MQTT-4.7.2-1: wildcards in the first level do not match topics of the server's own.
+        // MQTT-4.7.2-1: wildcards in the first level do not match topics that start with $.
         const wild = depth > 0 || !topic.startsWith('$')
         const rest = wild && node.children.get('#')
         if (rest) found.push(...rest.here.values())

@@ -1,4 +1,4 @@
-/** What the tests of the traffic log share. */
+/** Fixture of the traffic log tests. */
 import assert from 'node:assert/strict'
 import identity from '../../src/identity/index.ts'
 import { newId } from '../../src/kernel/ids.ts'
@@ -39,11 +39,11 @@ export async function openTrafficLog(options: Partial<HouseOptions> = {}) {
     run,
     device: built.device![0]!,
     admin: house.as(aTenantAdmin()),
-    /** All of them, in their order; `ids` are their correlation ids. */
+    /** Records messages in this order and waits until all are durable. */
     async record(records: Partial<TrafficRecord>[]) {
       await Promise.all(records.map((one) => log.record(aRecord(one))))
     },
-    /** Until everything that is a few seconds old is counted: transactions of other tests may have to end first. */
+    /** Runs the counting task until all records older than 3 s are counted; transactions of other tests can delay it. */
     async count() {
       const [goal] = await house.kit.db.sql`select now() - interval '3 seconds' as moment`
       await eventually(async () => {

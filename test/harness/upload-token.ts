@@ -1,4 +1,4 @@
-/** A token to upload with, asked for as a device does. */
+/** Requests an upload token over HTTP, as a device does. */
 import assert from 'node:assert/strict'
 import { client } from './client.ts'
 
