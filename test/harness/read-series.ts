@@ -4,8 +4,8 @@ import assert from 'node:assert/strict'
 import { createConcurrencyLimit } from '../../src/kernel/concurrency-limit.ts'
 import type { Db } from '../../src/kernel/db.ts'
 import { type Value, valueAt } from '../../src/services/time-series/points.ts'
-import type { AskedSeries } from '../../src/services/time-series/read/asked-series.ts'
 import { createReader, type ReaderLimits } from '../../src/services/time-series/read/reader.ts'
+import type { SelectedSeries } from '../../src/services/time-series/read/selected-series.ts'
 import { findEndpointNumbers, findSeries } from '../../src/services/time-series/store/numbers.ts'
 import { timeMax, timeMin } from '../../src/services/time-series/times.ts'
 
@@ -32,7 +32,7 @@ export async function readSeries(
   const { endpoints, from = timeMin, to = timeMax, descending = false, limits, afterPart } = asked
   const { tenantId, applicationName } = endpoints[0]!
   const stored = await findSeries(db.sql, { tenantId, applicationName })
-  const series: AskedSeries[] = [...Map.groupBy(stored, ({ name }) => name)].map(([name, values]) => ({
+  const series: SelectedSeries[] = [...Map.groupBy(stored, ({ name }) => name)].map(([name, values]) => ({
     name,
     values: values.map(({ seriesId, valueName }) => ({ seriesId, name: valueName })),
   }))
@@ -41,9 +41,9 @@ export async function readSeries(
     endpoints.map(({ endpointId }) => endpointId),
   )
   const idOf = new Map(numbers.map(({ endpointId, endpointNo }) => [endpointNo, endpointId]))
-  const reader = createReader({ db, turns: oneAtATime(), ...(limits && { limits }) })
+  const reader = createReader({ db, readLimit: oneAtATime(), ...(limits && { limits }) })
   const points: Record<string, OfEndpoint> = {}
-  const question = {
+  const request = {
     tenantId,
     applicationName,
     endpointNos: [...idOf.keys()],
@@ -51,13 +51,13 @@ export async function readSeries(
     from,
     to,
     descending,
-    ahead: true,
+    prefetch: true,
   }
   let parts = 0
-  for await (const { pieces } of reader.read(question)) {
+  for await (const { fragments } of reader.read(request)) {
     parts++
     const seen = new Set<string>()
-    for (const { endpointNo, series: own, columns } of pieces) {
+    for (const { endpointNo, series: own, columns } of fragments) {
       const key = `${endpointNo} ${own.name}`
       assert.ok(!seen.has(key), 'a series occurs once in a part')
       seen.add(key)

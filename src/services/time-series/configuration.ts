@@ -10,11 +10,11 @@ const valueNameLengthMax = 255
 /** Document 3, 3.3. */
 const reservedValueNames = ['time', 'kaaEndpointID', 'kaaEmpty', '_field', '_measurement']
 const forbiddenInValueName = '\\\\^$"\'=,'
-/** They separate fields in the database. */
+/** Control characters separate fields in the database. */
 const controls = '\\u0000-\\u001f\\u007f'
 const valueNamePattern = `^(?!(?:${reservedValueNames.join('|')})$)[^${forbiddenInValueName}${controls}]+$`
 
-/** The problem with the name of a value that a person chose. */
+/** Returns the problem with a value name from a request. */
 export function valueNameProblem(name: string): string | undefined {
   if (name.length === 0 || name.length > valueNameLengthMax) return `must have 1 to ${valueNameLengthMax} characters`
   if (reservedValueNames.includes(name)) return 'is a reserved name'

@@ -11,7 +11,7 @@ export interface NewPoint {
   /** Milliseconds since 1970. */
   timestamp: number
   values: Record<string, Value>
-  /** Where it stood in what the caller sent: a refusal names it. */
+  /** Position in the request, which error messages name. */
   place?: string
 }
 
@@ -21,41 +21,41 @@ export interface LatestValue {
   value: Value
 }
 
-/** What a retention would delete. */
-export interface WouldGo {
+/** Points that a retention would delete. */
+export interface RetentionEffect {
   points: number
   bytes: number
   series: {
     name: string
     valueName: string
     days: number
-    /** Points before it. */
+    /** Points before this time are deleted. */
     before: Date
-    /** All of them; one that was written again before it was packed counts each time. */
+    /** Number of points; a sample that replaces another one counts as well until it is packed. */
     points: number
-    /** Of them, those that go when they would be packed. */
+    /** Points among them that are not packed yet. */
     unpacked: number
-    /** Of what is packed. */
+    /** Bytes of packed points. */
     bytes: number
   }[]
-  /** What of the retention could not be understood; such parts delete nothing. */
+  /** Invalid parts of the retention; they delete nothing. */
   problems: { place: string; problem: string }[]
 }
 
 export interface TimeSeries {
-  /** The samples of one message, stored when it resolves; one that cannot be stored refuses the message with its reason. */
+  /** Stores the samples of one message, all or none. Rejects the message if one of them is invalid. */
   collect(message: DeviceMessage, samples: unknown[]): Promise<void>
-  /** All or none of them, durable when it resolves. The endpoints are of this version: that is for the caller to know. */
+  /** Stores all points or none. The caller makes sure that the endpoints are of this version. */
   putPoints(
     version: { tenantId: string; applicationName: string; versionName: string },
     points: NewPoint[],
   ): Promise<void>
-  /** By the number of the endpoint; what this process has stored is always there. */
+  /** Returns latest values by endpoint number, including everything that this node has stored. */
   latestOf(endpointNos: number[]): Promise<Map<number, LatestValue[]>>
-  /** With the retention that is configured, or a proposed one in the same form. */
+  /** Previews the configured retention, or a proposed one. */
   retentionWouldDelete(
     application: { tenantId: string; applicationName: string },
     proposed?: RetentionConfiguration,
-  ): Promise<WouldGo>
+  ): Promise<RetentionEffect>
 }
 export const TimeSeries = contract<TimeSeries>('time-series')

@@ -1,4 +1,4 @@
-/** Samples over real sockets: what a device is told, and what is in its series then. */
+/** Samples over real sockets: the response to the device, and the stored series. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openGateway, services } from '../../../test/harness/gateway.ts'
@@ -28,7 +28,7 @@ async function aThing(instances: Record<string, object> = {}) {
   }
 }
 
-test('a device that names more series than its application may have is told which, over MQTT and HTTP', async () => {
+test('a sample with more series than the application may have is rejected with the name of the series, over MQTT and HTTP', async () => {
   const { app, topic, post, points } = await aThing()
   const sensor = await device()
   await sensor.publish(`${topic}/json/1`, { timestamp: 1, a: 1, b: 1 })
@@ -46,7 +46,7 @@ test('a device that names more series than its application may have is told whic
   }
   const answer = await post('/json', JSON.stringify({ c: 1, d: 1 }))
   assert.deepEqual([answer.status, await answer.json()], [400, error])
-  // What it has goes on, and it learns of the refusal with MQTT 5 by the code of the acknowledgement.
+  // Known series are still accepted. An MQTT 5 client gets the rejection as reason code of the acknowledgement.
   const modern = await device({ protocolVersion: 5 })
   await assert.rejects(modern.publish(`${topic}/json`, { c: 1, d: 1 }), { code: 0x99 })
   await modern.publish(`${topic}/json/3`, { timestamp: 4, b: 4 })
@@ -60,7 +60,7 @@ test('a device that names more series than its application may have is told whic
   })
 })
 
-/** Sends so many messages, `atOnce` of them at a time, each with another value. */
+/** Sends `count` messages, `atOnce` of them concurrently, each with another value. */
 async function sendAll(count: number, atOnce: number, send: (value: number) => Promise<unknown>) {
   let next = 0
   const sender = async () => {
@@ -69,7 +69,7 @@ async function sendAll(count: number, atOnce: number, send: (value: number) => P
   await Promise.all(Array.from({ length: atOnce }, sender))
 }
 
-test('every acknowledged sample without a timestamp is a point, with four in flight over MQTT and several requests over HTTP', async () => {
+test('every acknowledged sample without a timestamp becomes a point, with concurrent messages over MQTT and HTTP', async () => {
   const { app, endpointId, topic, post } = await aThing()
   const [first, second] = [await device(), await device()]
   const count = 400
@@ -102,12 +102,12 @@ test('every acknowledged sample without a timestamp is a point, with four in fli
     values[1],
     [...Array(2 * count).keys()].map((half) => half / 2),
   )
-  // The newest point is the one that the series ends with.
+  // The newest point is the last one of the series.
   const last = await read(`last?endpointId=${endpointId}`)
   for (const [place, name] of series.entries()) assert.deepEqual(last[endpointId][name], [points[place]!.at(-1)])
 })
 
-test('metadata becomes series where the application wants it so', async () => {
+test('metadata becomes series if the application configures it', async () => {
   const values = [{ path: '~ep-metadata.place.floor', name: 'floor', type: 'number' }]
   const { endpointId, post, points } = await aThing({
     dcx: { 'metadata-enrichment': { enabled: true } },
@@ -127,14 +127,14 @@ test('metadata becomes series where the application wants it so', async () => {
   ])
   const [first, second, third] = found['place/floor']!
   assert.deepEqual([first, second, third![1]], [[1, 3], [2, 4], 3])
-  // The metadata is part of the sample: what does not fit refuses it.
+  // The metadata is part of the sample: invalid metadata rejects it.
   await metadata('third')
   const answer = await post('/json', '{"t": 1}')
   assert.equal(answer.status, 400)
   assert.match(((await answer.json()) as { reasonPhrase: string }).reasonPhrase, /place\.floor: expected a number/)
 })
 
-test('a sample that cannot be stored is told with its place, and nothing of its message is there', async () => {
+test('an invalid sample is reported with its position, and nothing of its message is stored', async () => {
   const values = [{ path: 'level', type: 'number' }]
   const { topic, points } = await aThing({ epts: { 'time-series': { names: { level: { values } } } } })
   const sensor = await device()

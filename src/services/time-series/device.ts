@@ -1,4 +1,4 @@
-/** dcx (2/DCP): samples in. */
+/** Extension `dcx` (2/DCP): devices send samples. */
 import { isUtf8 } from 'node:buffer'
 import type { DeviceMessage, Extension } from '../../kernel/device.ts'
 import { jsonPayload, resources } from '../../kernel/device-resources.ts'
@@ -9,11 +9,11 @@ import type { TimeSeries } from './contract.ts'
 import type { Enrichment } from './device/enrichment.ts'
 import type { PublishSamples } from './device/publish-samples.ts'
 
-// Firmware sends nanoseconds and ids of 64 bits: the nearest double is what a series can hold of them.
+// Numbers such as nanoseconds and 64-bit ids are rounded to the nearest double.
 const json = jsonPayload(AnyJson(), { nearest: true, bytesMax: bodyLimitBytes })
 const samplesMax = 10_000
 
-/** An array is a batch: `[85, 34]` are two samples, `[[85, 34]]` is one. */
+/** Returns the samples of a message. An array is a batch: `[85, 34]` is two samples, `[[85, 34]]` is one. */
 function samplesIn(payload: Buffer): unknown[] {
   const value = json(payload)
   const samples = Array.isArray(value) ? value : [value]
@@ -24,21 +24,22 @@ function samplesIn(payload: Buffer): unknown[] {
 const plain = /^([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)\s*(.*)$/s
 const plainBytesMax = 256
 
-/** `47`, `47%`, `2061m`: a number and perhaps its unit. */
+/** Parses `47`, `47%` or `2061m`: a number with an optional unit. */
 export function plainSample(metric: string, payload: Buffer): Record<string, unknown> {
   if (metric.length > 255 || metric.includes('\0') || !metric.isWellFormed())
     throw invalidField('metric', 'expected up to 255 characters')
-  const wrong = () => InvalidRequest({ problem: 'payload: expected a number, and perhaps its unit, such as 47 or 47%' })
-  if (payload.length > plainBytesMax || !isUtf8(payload)) throw wrong()
+  const invalidPayload = () =>
+    InvalidRequest({ problem: 'payload: expected a number, and perhaps its unit, such as 47 or 47%' })
+  if (payload.length > plainBytesMax || !isUtf8(payload)) throw invalidPayload()
   const [, source, unit = ''] = payload.toString('utf8').trim().match(plain) ?? []
-  if (source === undefined || unit.includes('\0')) throw wrong()
+  if (source === undefined || unit.includes('\0')) throw invalidPayload()
   const value = Number(source)
-  if (!Number.isFinite(value)) throw wrong()
+  if (!Number.isFinite(value)) throw invalidPayload()
   return { [`${metric}-value`]: value, [`${metric}-unit`]: unit === '' ? 'number' : unit }
 }
 
-const nothing = {}
-const toNothing = () => nothing
+const emptyResponse = {}
+const toEmptyResponse = () => emptyResponse
 
 export function dataCollection({
   timeSeries,
@@ -51,7 +52,7 @@ export function dataCollection({
   publish: PublishSamples
   connectivityChanged: NonNullable<Extension['connectivityChanged']>
 }): Extension {
-  /** Publishes what was stored; a refused message is not published. A device that gets an error here sends the message again. */
+  /** Stores samples, then publishes them. A device that gets an error sends the message again. */
   async function storeAndPublish(
     message: DeviceMessage,
     samples: unknown[],
@@ -60,16 +61,16 @@ export function dataCollection({
     const whole = await enriching
     await timeSeries.collect(message, whole)
     if (publish.isHeard()) await publish(message, whole, samples)
-    return nothing
+    return emptyResponse
   }
 
   function collect(message: DeviceMessage, samples: unknown[]) {
-    if (samples.length === 0) return nothing
+    if (samples.length === 0) return emptyResponse
     const whole = enriched(message.endpoint, samples)
-    // The usual case makes no promise but that of the commit.
+    // The usual case creates no promise besides that of the commit.
     return publish.isHeard() || whole instanceof Promise
       ? storeAndPublish(message, samples, whole)
-      : timeSeries.collect(message, whole).then(toNothing)
+      : timeSeries.collect(message, whole).then(toEmptyResponse)
   }
 
   return {

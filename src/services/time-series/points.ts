@@ -1,15 +1,15 @@
-/** Points of one value of a series in memory, and what becomes of several runs of them. */
+/** Points of one value of a series in memory, and merging of several runs. */
 
-/** Anything that a point may hold. */
+/** A value of a point. */
 export type Value = number | string | boolean | null
 
 export interface Points {
   count: number
-  /** Milliseconds, ascending, no two the same. */
+  /** Milliseconds, strictly ascending. */
   times: Float64Array
-  /** NaN where `others` has something. */
+  /** NaN where `others` has the value. */
   numbers: Float64Array
-  /** What is not a number, by its place. */
+  /** Values that are not numbers, by index. */
   others?: Map<number, Exclude<Value, number>>
 }
 
@@ -19,24 +19,23 @@ export const valueAt = (points: Points, index: number): Value => {
 }
 
 /**
- * Points from several sources as one run: of two with the same time the one from the later source counts. Each source is
- * ascending and has no time twice.
+ * Merges sources that are each strictly ascending. Of points with the same time, the one from the later source wins.
  */
 export function merge(sources: Points[]): Points {
   const filled = sources.filter(({ count }) => count > 0)
   if (filled.length === 0) return { count: 0, times: new Float64Array(0), numbers: new Float64Array(0) }
   if (filled.length === 1) return filled[0]!
   const byTime = filled.toSorted((a, b) => a.times[0]! - b.times[0]!)
-  return isApart(byTime) ? joined(byTime) : mixed(filled)
+  return areDisjoint(byTime) ? concatenated(byTime) : interleaved(filled)
 }
 
-const isApart = (sources: Points[]) =>
+const areDisjoint = (sources: Points[]) =>
   sources.every(
     (one, index) => index === 0 || sources[index - 1]!.times[sources[index - 1]!.count - 1]! < one.times[0]!,
   )
 
-/** Days after each other, as chunks mostly are. */
-function joined(sources: Points[]): Points {
+/** Concatenates sources that do not overlap, as chunks of different days. */
+function concatenated(sources: Points[]): Points {
   const all = emptyOf(sources)
   const others = new Map<number, Exclude<Value, number>>()
   let at = 0
@@ -49,7 +48,7 @@ function joined(sources: Points[]): Points {
   return { ...all, count: at, ...(others.size > 0 && { others }) }
 }
 
-function mixed(sources: Points[]): Points {
+function interleaved(sources: Points[]): Points {
   const all = emptyOf(sources)
   const others = new Map<number, Exclude<Value, number>>()
   const next = sources.map(() => 0)
@@ -60,7 +59,7 @@ function mixed(sources: Points[]): Points {
       const index = next[source]!
       if (index >= sources[source]!.count) continue
       const own = sources[source]!.times[index]!
-      // The same time in a later place: that one counts, and the other is passed over below.
+      // On equal times the later source wins; the others are skipped below.
       if (own <= time) [chosen, time] = [source, own]
     }
     if (chosen < 0) break
@@ -86,7 +85,7 @@ function emptyOf(sources: Points[]) {
   return { times: new Float64Array(length), numbers: new Float64Array(length) }
 }
 
-/** The part between two times, both included. */
+/** Returns the points between two times, both included. */
 export function between(points: Points, from: number, to: number): Points {
   const first = firstFrom(points, from)
   const end = firstFrom(points, to + 1)
@@ -106,7 +105,7 @@ function partOf<V>(all: Map<number, V>, first: number, end: number): Map<number,
   return part
 }
 
-/** The place of the first point that is not before this time. */
+/** Returns the index of the first point that is not before this time. */
 export function firstFrom({ times, count }: Pick<Points, 'times' | 'count'>, time: number): number {
   let [low, high] = [0, count]
   while (low < high) {

@@ -17,7 +17,7 @@ function randomOf(seed: number) {
 
 const values = [{ path: 'a' }, { path: 'b', name: 'b' }]
 
-/** The same fields in every mixture, so that there are many sets. */
+/** Random subsets of the same fields, which create many sets. */
 function aSample(random: (below: number) => number, today: number) {
   const day = random(4) === 0 ? today - random(40) * dayMs : today
   const sample: Record<string, unknown> = { timestamp: day + random(300) * 1000 }
@@ -28,9 +28,9 @@ function aSample(random: (below: number) => number, today: number) {
   return sample
 }
 
-const usual = { points: 120_000, hotValues: 120_000 }
+const usual = { points: 120_000, sampleValues: 120_000 }
 
-/** What of it is between two times. */
+/** Returns the points between two times. */
 function withinOf(
   model: Map<string, Map<string, Map<number, Value>>>,
   { endpoints, from, to }: { endpoints: { endpointId: string }[]; from: number; to: number },
@@ -45,7 +45,7 @@ function withinOf(
   return Object.fromEntries(all.filter(([, fields]) => Object.keys(fields).length > 0))
 }
 
-test('whatever is sent, in whatever order, is read as if the last writer had won, before and after packing', async () => {
+test('random samples in random order: the last write wins, before and after packing', async () => {
   const random = randomOf(20261115)
   const configuration = { 'time-series': { names: { s: { values } } } }
   const first = await endpoint(configuration)
@@ -86,7 +86,7 @@ test('whatever is sent, in whatever order, is read as if the last writer had won
         .sort(([a], [b]) => (a < b ? -1 : 1))
       assert.deepEqual(await points(endpointId), Object.fromEntries(expected), `round ${round}, ${endpointId}`)
     }
-    const limits = round % 8 === 3 ? usual : { points: 1 + random(60), hotValues: 1 + random(40) }
+    const limits = round % 8 === 3 ? usual : { points: 1 + random(60), sampleValues: 1 + random(40) }
     for (const descending of [false, true]) {
       const [from, to] = [today - random(45) * dayMs - random(10), today + random(300) * 1000]
       const asked = { endpoints: endpoints.slice(0, 2), from, to, descending, limits }

@@ -5,11 +5,11 @@ import { TenantDeleted } from '../tenants/events.ts'
 import { NumbersForgotten } from './events.ts'
 import type { TimeSeriesService } from './service.ts'
 
-export function reactions(bus: Bus, { deletions, memory }: TimeSeriesService) {
+export function reactions(bus: Bus, { deletions, caches }: TimeSeriesService) {
   bus.react('time-series.forget-endpoints', EndpointUnregistered, deletions.endpoints)
   bus.react('time-series.forget-application', ApplicationDeleted, deletions.application)
   bus.react('time-series.forget-tenant', TenantDeleted, deletions.tenant)
-  bus.hear(EndpointUnregistered, memory.forgetNumbers)
-  bus.hear(NumbersForgotten, memory.forgetNumbers)
-  bus.onGap(memory.forgetAll)
+  bus.hear(EndpointUnregistered, caches.dropNumbers)
+  bus.hear(NumbersForgotten, caches.dropNumbers)
+  bus.onGap(caches.dropAll)
 }

@@ -49,9 +49,9 @@ export interface TimeSeriesService {
   latest: LatestValues
   packer: Packer
   deletions: Deletions
-  memory: {
-    forgetNumbers(of: { tenantId: string; applicationName?: string; endpointIds?: string[] }): void
-    forgetAll(): void
+  caches: {
+    dropNumbers(of: { tenantId: string; applicationName?: string; endpointIds?: string[] }): void
+    dropAll(): void
   }
   start(): Promise<void>
   stop(): Promise<void>
@@ -62,10 +62,10 @@ interface Given {
   register: Register
 }
 
-/** Parts of answers that are read from the database at the same time. */
-const readsAtOnce = { perTenant: 2, total: 4, waitingPerTenant: Infinity, waitMs: Infinity }
-/** Answers of a kind that are under way at the same time. */
-const answersAtOnce = { perTenant: 32, perCaller: 24, waitingPerTenant: 1000, waitMs: 30_000 }
+/** Limits concurrent reads of parts from the database. */
+const readLimits = { perTenant: 2, total: 4, waitingPerTenant: Infinity, waitMs: Infinity }
+/** Limits concurrent responses of each kind. */
+const responseLimits = { perTenant: 32, perCaller: 24, waitingPerTenant: 1000, waitMs: 30_000 }
 
 export function createTimeSeries(kit: Kit<TimeSeriesSettings>, given: Given): TimeSeriesService {
   const { applications, register } = given
@@ -73,12 +73,12 @@ export function createTimeSeries(kit: Kit<TimeSeriesSettings>, given: Given): Ti
   const pools = openPools(kit.db)
   const numbers = createNumbers(kit.db, kit.settings)
   const slots = createSlots(kit)
-  const turns = createConcurrencyLimit(readsAtOnce)
+  const readLimit = createConcurrencyLimit(readLimits)
   const retention = createRetention({ db: pools.background, applications, now, log })
   const deletions = createDeletions({ db: kit.db, background: pools.background, bus, jobs, register, now })
   const writing = createWriting(kit, { ...given, pools, numbers, slots })
   const { latest, putPoints } = writing
-  const reader = createReader({ db: pools.reading, turns })
+  const reader = createReader({ db: pools.reading, readLimit })
   const visible = createVisibleSeries({ db: kit.db, applications, register })
   const live = createLive(kit, {
     numbers,
@@ -95,9 +95,9 @@ export function createTimeSeries(kit: Kit<TimeSeriesSettings>, given: Given): Ti
     retention,
     also: createUpkeep({ deletions, retention }),
   })
-  const retentionPreview = createRetentionPreview({ db: pools.reading, turns, numbers, applications, now })
+  const retentionPreview = createRetentionPreview({ db: pools.reading, readLimit, numbers, applications, now })
   return {
-    ...questions({ visible, reader, latest, retention }),
+    ...createQueries({ visible, reader, latest, retention }),
     connectivity: createConnectivitySeries({ log, applications, register, putPoints }),
     configured: createConfiguredSeries({ db: kit.db, applications }),
     points: createPointsRequest({ applications, register, putPoints }),
@@ -115,7 +115,7 @@ export function createTimeSeries(kit: Kit<TimeSeriesSettings>, given: Given): Ti
     latest,
     packer,
     deletions,
-    memory: memoryOf({ numbers, slots, latest }),
+    caches: cachesOf({ numbers, slots, latest }),
     async start() {
       await slots.current()
       await latest.start()
@@ -129,11 +129,11 @@ export function createTimeSeries(kit: Kit<TimeSeriesSettings>, given: Given): Ti
   }
 }
 
-/** Nobody who writes, packs or reads has to wait for the others' connections. */
+/** Separate pools, so that writing, packing and reading do not wait for each other's connections. */
 const openPools = (db: Db) => ({
   writing: db.open({ max: writesAtOnce * 2, name: 'waypost-series' }),
   background: db.open({ max: 2, name: 'waypost-series-packing', statementSeconds: 300 }),
-  reading: db.open({ max: readsAtOnce.total * 2, name: 'waypost-series-reading' }),
+  reading: db.open({ max: readLimits.total * 2, name: 'waypost-series-reading' }),
 })
 
 function createWriting(
@@ -172,35 +172,35 @@ function createWriting(
     putPoints: createPutPoints({ numbers, writer }),
     latest,
     position: order.position,
-    /** Called with rows that this node has just committed. */
+    /** Registers a listener for rows that this node has committed. */
     onStored,
     drained: writer.drained,
   }
 }
 
-function questions(parts: {
+function createQueries(parts: {
   visible: ReturnType<typeof createVisibleSeries>
   reader: ReturnType<typeof createReader>
   latest: LatestValues
   retention: Retention
 }) {
   return {
-    data: createDataQuery({ ...parts, answers: createConcurrencyLimit(answersAtOnce) }),
-    last: createLastQuery({ ...parts, answers: createConcurrencyLimit(answersAtOnce) }),
+    data: createDataQuery({ ...parts, responses: createConcurrencyLimit(responseLimits) }),
+    last: createLastQuery({ ...parts, responses: createConcurrencyLimit(responseLimits) }),
   }
 }
 
-const memoryOf = ({
+const cachesOf = ({
   numbers,
   slots,
   latest,
-}: Pick<TimeSeriesService, 'numbers' | 'slots' | 'latest'>): TimeSeriesService['memory'] => ({
-  forgetNumbers({ tenantId, applicationName, endpointIds }) {
+}: Pick<TimeSeriesService, 'numbers' | 'slots' | 'latest'>): TimeSeriesService['caches'] => ({
+  dropNumbers({ tenantId, applicationName, endpointIds }) {
     if (endpointIds) latest.forget(numbers.forgetEndpoints(endpointIds))
     else if (applicationName !== undefined) numbers.forgetApplication({ tenantId, applicationName })
     else numbers.forgetAll()
   },
-  forgetAll() {
+  dropAll() {
     numbers.forgetAll()
     slots.forget()
     latest.forgetAll()

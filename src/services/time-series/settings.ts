@@ -19,10 +19,10 @@ export const timeSeriesSettings = defineSettings(
     },
   },
   (value) => ({
-    /** Values of series that an application may have. */
+    /** Greatest number of series values of an application. */
     seriesMax: value.SERIES_PER_APPLICATION,
-    /** How many may watch points at the same time, in this process. */
-    live: { inAll: value.LIVE_SUBSCRIPTIONS, perTenant: value.LIVE_SUBSCRIPTIONS_PER_TENANT },
+    /** Greatest number of live streams on this node. */
+    live: { total: value.LIVE_SUBSCRIPTIONS, perTenant: value.LIVE_SUBSCRIPTIONS_PER_TENANT },
   }),
 )
 export type TimeSeriesSettings = SettingsOf<typeof timeSeriesSettings>

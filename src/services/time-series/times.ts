@@ -1,16 +1,16 @@
-/** Times as milliseconds, from texts of people and devices. */
+/** Parses times of requests and devices to milliseconds. */
 
-/** The years 1 to 9999: what every reader of ISO 8601 understands. */
+/** The years 1 to 9999, which every ISO 8601 parser accepts. */
 export const timeMin = Date.parse('0001-01-01T00:00:00Z')
 export const timeMax = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 
 const isoDate = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?)?$/i
 const zoned = /(?:Z|[+-]\d{2}:?\d{2})$/i
 
-/** ISO 8601; a time without a zone is in UTC. */
+/** Parses ISO 8601; a time without a zone is in UTC. */
 export function timeOfText(text: string): number | undefined {
   if (!isoDate.test(text)) return undefined
-  // Date.parse would make the second of March of the thirtieth of February.
+  // Date.parse would turn 30 February into 2 March.
   if (Number(text.slice(8, 10)) > daysOf(Number(text.slice(0, 4)), Number(text.slice(5, 7)))) return undefined
   const normal = text.replace(',', '.').replace(' ', 'T')
   const time = Date.parse(normal.length > 10 && !zoned.test(normal) ? `${normal}Z` : normal)
@@ -22,32 +22,32 @@ function daysOf(year: number, month: number): number {
   return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31
 }
 
-/** Beyond milliseconds, which is all that points have. */
+/** Matches fractions finer than a millisecond, which points do not have. */
 const finer = /[.,]\d{3}\d*[1-9]/
 
-/** Both times are within. */
+/** A time range; both times are included. */
 export interface Span {
   from: number
   to: number
 }
 
-/** The points from then on; `isFirst`: with the one at that very time. */
-export function startOf(text: string, isFirst: boolean, now: Date): number | undefined {
+/** Returns the first time of a range. `isInclusive` includes the given time itself. */
+export function startOf(text: string, isInclusive: boolean, now: Date): number | undefined {
   const time = timeOf(text, now)
-  return time === undefined ? undefined : isFirst && !finer.test(text) ? time : time + 1
+  return time === undefined ? undefined : isInclusive && !finer.test(text) ? time : time + 1
 }
 
-/** The points until then; `isLast`: with the one at that very time. */
-export function endOf(text: string, isLast: boolean, now: Date): number | undefined {
+/** Returns the last time of a range. `isInclusive` includes the given time itself. */
+export function endOf(text: string, isInclusive: boolean, now: Date): number | undefined {
   const time = timeOf(text, now)
-  return time === undefined ? undefined : isLast || finer.test(text) ? time : time - 1
+  return time === undefined ? undefined : isInclusive || finer.test(text) ? time : time - 1
 }
 
 const relative = /^now(?:-(\d{1,9})([smhdwMy]))?$/
 
 const unitMs: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 }
 
-/** `now`, `now-15m`, or ISO 8601; months and years are those of the calendar. */
+/** Parses `now`, `now-15m` or ISO 8601. Months and years are those of the calendar. */
 export function timeOf(text: string, now: Date): number | undefined {
   const found = relative.exec(text)
   if (!found) return timeOfText(text)
@@ -55,11 +55,11 @@ export function timeOf(text: string, now: Date): number | undefined {
   const ms = unitMs[unit]
   const time =
     ms === undefined ? monthsBefore(now, Number(amount) * (unit === 'y' ? 12 : 1)) : now.getTime() - Number(amount) * ms
-  // Before the calendar began is its beginning.
+  // Times before the year 1 become its beginning.
   return Number.isNaN(time) ? timeMin : Math.max(time, timeMin)
 }
 
-/** The same day of the month, or its last one: a month before 31 March is 28 February. */
+/** Returns the same day of an earlier month, or its last day: a month before 31 March is 28 February. */
 function monthsBefore(now: Date, months: number): number {
   const first = new Date(now)
   first.setUTCDate(1)

@@ -7,7 +7,7 @@ import { onResource } from '../../../kernel/permissions.ts'
 import type { Applications } from '../../applications/contract.ts'
 import { applicationResource } from '../../register/contract.ts'
 import type { RetentionConfiguration } from '../configuration.ts'
-import type { TimeSeries, WouldGo } from '../contract.ts'
+import type { RetentionEffect, TimeSeries } from '../contract.ts'
 import { NoApplication } from '../errors.ts'
 import type { Numbers } from '../numbers/numbers.ts'
 import { dayMs } from '../pack/chunk-builder.ts'
@@ -18,13 +18,13 @@ import { limitsOf, type RetentionLimit } from './retention-limits.ts'
 
 export interface RetentionPreview {
   /** Without a proposal, of the retention that is configured. */
-  of(ctx: Ctx, applicationName: string, proposed?: RetentionConfiguration): Promise<WouldGo>
+  of(ctx: Ctx, applicationName: string, proposed?: RetentionConfiguration): Promise<RetentionEffect>
   wouldDelete: TimeSeries['retentionWouldDelete']
 }
 
 interface Deps {
   db: Db
-  turns: ConcurrencyLimit
+  readLimit: ConcurrencyLimit
   numbers: Numbers
   applications: Applications
   now: Clock
@@ -53,15 +53,15 @@ interface Sum {
 
 const nothing: Sum = { points: 0, unpacked: 0, bytes: 0 }
 
-async function wouldDelete(deps: Deps, of: Application, proposed?: RetentionConfiguration): Promise<WouldGo> {
-  const { db, turns, applications, now } = deps
+async function wouldDelete(deps: Deps, of: Application, proposed?: RetentionConfiguration): Promise<RetentionEffect> {
+  const { db, readLimit, applications, now } = deps
   const { retention, problems } = proposed
     ? { retention: proposed, problems: [] }
     : await configuredRetention(applications, of)
   const sums = new Map<number, Sum>()
   const limits = limitsOf(retention, await findSeries(db.sql, of), now())
   for await (const endpointNos of limits.length > 0 ? endpointNosOf(db, of) : [])
-    await turns.run(of.tenantId, async () => {
+    await readLimit.run(of.tenantId, async () => {
       for (const limit of limits) {
         // Samples before chunks: what is packed in between is counted twice rather than not at all.
         await addSamples(deps, endpointNos, limit, sums)

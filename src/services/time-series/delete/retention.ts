@@ -7,6 +7,7 @@ import type { Db } from '../../../kernel/db.ts'
 import type { Log } from '../../../kernel/log.ts'
 import type { Applications } from '../../applications/contract.ts'
 import { timeSeriesInstance as instance } from '../configuration.ts'
+import { retentionIgnored } from '../log-messages.ts'
 import { dayMs } from '../pack/chunk-builder.ts'
 import { monthOf } from '../pack/months.ts'
 import * as chunks from '../store/chunks.ts'
@@ -69,7 +70,7 @@ async function enforceAll(deps: Deps, enforced: Map<string, string>, check: () =
   const due: (() => Promise<void>)[] = []
   for (const of of await store.findApplications(db.sql)) {
     const { retention, problems } = await configuredRetention(applications, of)
-    if (problems.length > 0) log.warn({ ...of, problems }, 'parts of the retention in epts are ignored')
+    if (problems.length > 0) retentionIgnored(log, { ...of, problems })
     const limits = limitsOf(retention, await findSeries(db.sql, of), now())
     const isForAll = retention.days !== undefined
     for (const limit of limits) firstDay = Math.min(firstDay, limit.firstDay)

@@ -1,4 +1,7 @@
-/** Sends points to the nodes that watch them: what was stored within a few milliseconds as one message, one at a time for a node. */
+/**
+ * Forwards points to the nodes that watch them. Points within 50 ms go out as one signal, one signal at a time for each
+ * node.
+ */
 import { sleep } from '../../../kernel/clock.ts'
 import type { Signals } from '../../../kernel/signals.ts'
 import { bytesOf, type LivePoint } from './live-point.ts'
@@ -10,17 +13,17 @@ interface Application {
 }
 
 export interface ForwardPoints {
-  add(nodeIds: string[], of: Application, points: LivePoint[]): void
-  /** Sends what waits, for at most a second. */
+  add(nodeIds: string[], application: Application, points: LivePoint[]): void
+  /** Sends the queued points; gives up after one second. */
   stop(): Promise<void>
 }
 
-const togetherMs = 50
-/** After a message that could not be sent. */
+const batchMs = 50
+/** Pause after a signal that could not be sent. */
 const pauseMs = 500
 const stopMs = 1000
-/** What waits for one node; more is dropped, and its watchers are told. */
-const waitingBytesMax = 8 * 1024 * 1024
+/** Limit of the queue for one node. Points beyond it are dropped, and the streams there get a `gap`. */
+const queuedBytesMax = 8 * 1024 * 1024
 
 interface Outgoing {
   applications: Map<string, StoredPoints>
@@ -35,20 +38,20 @@ export function createForwardPoints(signals: Pick<Signals, 'sendNow'>): ForwardP
   function applicationOf(outgoing: Outgoing, { tenantId, applicationName }: Application): StoredPoints {
     const known = outgoing.applications.get(applicationName)
     if (known) return known
-    const made: StoredPoints = { tenantId, applicationName, points: [] }
-    outgoing.applications.set(applicationName, made)
-    return made
+    const created: StoredPoints = { tenantId, applicationName, points: [] }
+    outgoing.applications.set(applicationName, created)
+    return created
   }
 
   async function send(nodeId: string, outgoing: Outgoing) {
-    await sleep(togetherMs)
+    await sleep(batchMs)
     while (outgoing.applications.size > 0) {
       const stored = [...outgoing.applications.values()]
       outgoing.applications = new Map()
       outgoing.bytes = 0
       if (await signals.sendNow(`node/${nodeId}`, LivePointsStored, stored)) continue
       if (isStopped) break
-      for (const of of stored) applicationOf(outgoing, of).lost = true
+      for (const application of stored) applicationOf(outgoing, application).lost = true
       await sleep(pauseMs)
     }
     nodes.delete(nodeId)
@@ -57,21 +60,21 @@ export function createForwardPoints(signals: Pick<Signals, 'sendNow'>): ForwardP
   function outgoingTo(nodeId: string): Outgoing {
     const known = nodes.get(nodeId)
     if (known) return known
-    const made: Outgoing = { applications: new Map(), bytes: 0, sending: Promise.resolve() }
-    nodes.set(nodeId, made)
-    made.sending = send(nodeId, made)
-    return made
+    const created: Outgoing = { applications: new Map(), bytes: 0, sending: Promise.resolve() }
+    nodes.set(nodeId, created)
+    created.sending = send(nodeId, created)
+    return created
   }
 
   return {
-    add(nodeIds, of, points) {
+    add(nodeIds, application, points) {
       for (const nodeId of nodeIds) {
         const outgoing = outgoingTo(nodeId)
-        const own = applicationOf(outgoing, of)
+        const queued = applicationOf(outgoing, application)
         for (const point of points)
-          if (outgoing.bytes > waitingBytesMax) own.lost = true
+          if (outgoing.bytes > queuedBytesMax) queued.lost = true
           else {
-            own.points.push(point)
+            queued.points.push(point)
             outgoing.bytes += bytesOf(point)
           }
       }

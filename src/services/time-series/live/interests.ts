@@ -1,10 +1,11 @@
 /**
- * Which nodes have watchers for which points. A node announces its interests when its watchers change. A node that starts, or that
- * may have lost messages, exchanges interests with all others. The interests of a node end with it.
+ * Keeps track of which node watches which points. A node announces its interests when its watchers change. A node that
+ * starts, or that may have lost signals, exchanges interests with all others.
  */
 import type { Log } from '../../../kernel/log.ts'
 import type { Members } from '../../../kernel/members.ts'
 import type { Signals } from '../../../kernel/signals.ts'
+import { interestsUnread, interestUnacknowledged } from '../log-messages.ts'
 import { type Interest, ReadInterests, SetInterest } from './signals.ts'
 
 export interface Interests {
@@ -12,58 +13,58 @@ export interface Interests {
   isEmpty(): boolean
   /** The nodes that watch this endpoint. */
   nodesFor(of: { applicationName: string; endpointId: string }): string[]
-  /** Tells all other nodes. True when each of them has answered: from then on no point is missed. */
+  /** Announces the interest to all other nodes. Returns true once each has acknowledged it. */
   announce(interest: () => Interest): Promise<boolean>
-  /** Reads the interests of all other nodes and announces the own ones to them. */
+  /** Reads the interests of all other nodes and announces those of this node to them. */
   exchange(): Promise<void>
 }
 
-/** A node that does not answer within this time is not waited for again until it answers. */
-const usualAnswerMs = 1000
+/** Time-out of a request. A node that exceeds it is not waited for again until it responds. */
+const defaultTimeoutMs = 1000
 
 export function createInterests(deps: {
   signals: Pick<Signals, 'request' | 'answer'>
   members: Pick<Members, 'others' | 'onJoin' | 'onLeave'>
   log: Log
-  /** What is watched on this node. */
+  /** Returns the interests of this node. */
   own(): Interest[]
-  /** A node that joined did not answer: points that it stores may not be sent here. */
-  missed(): void
-  answerMs?: number
+  /** Called when a node that joined did not acknowledge: points that it stores may not reach this node. */
+  onUnacknowledged(): void
+  timeoutMs?: number
 }): Interests {
-  const { signals, members, log, own, answerMs = usualAnswerMs } = deps
+  const { signals, members, log, own, timeoutMs = defaultTimeoutMs } = deps
   const { set, drop, isEmpty, nodesFor } = createTable()
   const silent = new Set<string>()
-  /** Nodes whose interests are being read, with the applications for which they announced one meanwhile. */
+  /** Reads in progress, each with the applications for which the node announced an interest meanwhile. */
   const reads = new Set<{ nodeId: string; announced: Set<string> }>()
 
-  /** False where the node did not answer. */
-  async function tell(nodeId: string, interest: Interest): Promise<boolean> {
+  /** Returns false if the node did not acknowledge. */
+  async function announceTo(nodeId: string, interest: Interest): Promise<boolean> {
     try {
-      await signals.request(nodeId, SetInterest, interest, { timeoutMs: answerMs })
+      await signals.request(nodeId, SetInterest, interest, { timeoutMs })
       silent.delete(nodeId)
       return true
     } catch (error) {
-      const isNews = !silent.has(nodeId)
+      const isFirst = !silent.has(nodeId)
       silent.add(nodeId)
-      if (isNews) log.warn({ err: error, nodeId }, 'a node did not answer; points that it stores may be missing live')
+      if (isFirst) interestUnacknowledged(log, { err: error, nodeId })
       return false
     }
   }
 
-  const tellAll = async (nodeId: string) =>
-    (await Promise.all(own().map((interest) => tell(nodeId, interest)))).every(Boolean)
+  const announceAllTo = async (nodeId: string) =>
+    (await Promise.all(own().map((interest) => announceTo(nodeId, interest)))).every(Boolean)
 
   async function read(nodeId: string) {
     const announced = new Set<string>()
     const reading = { nodeId, announced }
     reads.add(reading)
     try {
-      const interests = await signals.request(nodeId, ReadInterests, {}, { timeoutMs: answerMs })
+      const interests = await signals.request(nodeId, ReadInterests, {}, { timeoutMs })
       drop(nodeId, announced)
       for (const interest of interests) if (!announced.has(interest.applicationName)) set(nodeId, interest)
     } catch (error) {
-      log.warn({ err: error, nodeId }, 'reading the live streams of a node failed; it announces them with its next one')
+      interestsUnread(log, { err: error, nodeId })
     } finally {
       reads.delete(reading)
     }
@@ -77,9 +78,9 @@ export function createInterests(deps: {
   })
   signals.answer(ReadInterests, own)
   members.onJoin(async (nodeId) => {
-    // A node that was taken for dead comes back with its watchers.
+    // A node that was considered dead may return with watchers, so its interests are read too.
     void read(nodeId)
-    if (!(await tellAll(nodeId))) deps.missed()
+    if (!(await announceAllTo(nodeId))) deps.onUnacknowledged()
   })
   members.onLeave((nodeId) => {
     silent.delete(nodeId)
@@ -92,20 +93,20 @@ export function createInterests(deps: {
     async announce(interest) {
       const answers = members.others().map(({ id }) => {
         const isSilent = silent.has(id)
-        const told = tell(id, interest())
-        return isSilent ? true : told
+        const acknowledged = announceTo(id, interest())
+        return isSilent ? true : acknowledged
       })
       return (await Promise.all(answers)).every(Boolean)
     },
     async exchange() {
-      await Promise.all(members.others().flatMap(({ id }) => [read(id), tellAll(id)]))
+      await Promise.all(members.others().flatMap(({ id }) => [read(id), announceAllTo(id)]))
     },
   }
 }
 
-/** Interests by application, then by node. */
+/** Stores interests by application, then by node. */
 function createTable() {
-  /** Undefined: all endpoints. */
+  /** The endpoints that a node watches; undefined means all. */
   const byApplication = new Map<string, Map<string, Set<string> | undefined>>()
 
   function set(nodeId: string, { applicationName, endpointIds }: Omit<Interest, 'tenantId'>) {

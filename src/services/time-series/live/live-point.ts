@@ -1,28 +1,28 @@
-/** A point on its way to those who watch: its text is made once, however many they are. */
+/** A stored point on its way to watchers. Its JSON is built once for all of them. */
 import type { StoredPoint } from '../events.ts'
 
 export interface LivePoint {
   endpointId: string
   seriesName: string
-  /** Its place in the order of writes. */
+  /** Number in the order of writes. */
   written: number
-  /** `{"timestamp": …, "values": …}`, as the answers have it. */
+  /** `{"timestamp": …, "values": …}`, as in responses of `data`. */
   text: string
 }
 
-type Told = Pick<StoredPoint, 'endpointId' | 'seriesName' | 'timestamp' | 'values'>
+type PointContent = Pick<StoredPoint, 'endpointId' | 'seriesName' | 'timestamp' | 'values'>
 
-export const livePoint = ({ endpointId, seriesName, timestamp, values }: Told, written: number): LivePoint => ({
+export const livePoint = ({ endpointId, seriesName, timestamp, values }: PointContent, written: number): LivePoint => ({
   endpointId,
   seriesName,
   written,
   text: JSON.stringify({ timestamp, values }),
 })
 
-/** About what it takes while it waits. */
+/** Estimates the memory that the point takes while it is queued. */
 export const bytesOf = ({ text }: LivePoint) => 150 + 2 * text.length
 
-/** `{endpointId: {series: [point]}}`, as in the answers of `data`. */
+/** Builds `{endpointId: {series: [point]}}`, as in responses of `data`. */
 export function textOf(points: LivePoint[]): string {
   const byEndpoint = new Map<string, Map<string, string[]>>()
   for (const { endpointId, seriesName, text } of points) {

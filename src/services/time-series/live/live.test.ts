@@ -7,7 +7,7 @@ import { openLive } from '../../../../test/harness/live-time-series.ts'
 import { messageOf } from '../../../../test/harness/time-series.ts'
 import { Identity } from '../../../identity/contract.ts'
 import { newId } from '../../../kernel/ids.ts'
-import { waitingBytesMax } from './subscription.ts'
+import { queuedBytesMax } from './subscription.ts'
 
 const live = await openLive({
   environment: { WAYPOST_LIVE_SUBSCRIPTIONS: '12', WAYPOST_LIVE_SUBSCRIPTIONS_PER_TENANT: '10' },
@@ -30,7 +30,7 @@ const scopes = ['endpoint:read', 'time-series:read']
 const iso = (ms: number) => new Date(ms).toISOString()
 const point = (timestamp: number, value: unknown) => ({ timestamp: iso(timestamp), values: { value } })
 
-/** The points of some events, series by series. */
+/** Returns the points of some events by series. */
 function together(events: SentEvent[]) {
   const all: Record<string, Record<string, unknown[]>> = {}
   for (const { data } of events)
@@ -42,8 +42,8 @@ function together(events: SentEvent[]) {
   return all
 }
 
-suite('watching', () => {
-  test('samples without a timestamp of the same millisecond come with the times that are stored', async () => {
+suite('a live stream', () => {
+  test('samples without a timestamp are sent with the times under which they are stored', async () => {
     const one = await registerEndpoint(await endpoint())
     const source = await watch(one)
     const at = new Date()
@@ -57,7 +57,7 @@ suite('watching', () => {
     source.close()
   })
 
-  test('what devices send and people put comes as in the answers of data, with an id that grows', async () => {
+  test('points from devices and from PUT are sent in the format of data, with increasing event ids', async () => {
     const one = await registerEndpoint(
       await endpoint({ 'time-series': { names: { p: { values: [{ path: 'p.x', name: 'x' }] } } } }),
     )
@@ -80,7 +80,7 @@ suite('watching', () => {
     assert.ok(Number(second.id) > Number(first.id))
   })
 
-  test('what comes together is one event, and everything is there once, in its order', async () => {
+  test('points that are stored together are one event; each is sent once and in order', async () => {
     const one = await registerEndpoint(await endpoint())
     const source = await watch(one)
     await Promise.all(Array.from({ length: 2000 }, (_, index) => collect(one, [{ timestamp: index, a: index }])))
@@ -96,7 +96,7 @@ suite('watching', () => {
     )
   })
 
-  test('only the endpoints and series that were asked for, named in either way', async () => {
+  test('a stream includes only the requested endpoints and series, as a list or as repeated parameters', async () => {
     const app = await endpoint()
     const [one, two, three] = [await registerEndpoint(app), await registerEndpoint(app), await registerEndpoint(app)]
     const other = await registerEndpoint(await endpoint())
@@ -114,7 +114,7 @@ suite('watching', () => {
     assert.deepEqual((await all.next('points')).data, { [later.endpointId]: { 'auto~c': [point(1, 3)] } })
   })
 
-  test('HEAD ends at once, and questions that cannot be are refused', async () => {
+  test('HEAD ends immediately, and invalid requests are rejected', async () => {
     const one = await endpoint()
     const { headers } = aReplaceableCaller()
     const head = await fetch(httpUrl + pathOf(one), { method: 'HEAD', headers })
@@ -127,8 +127,8 @@ suite('watching', () => {
   })
 })
 
-suite('who may watch', () => {
-  test('sees the endpoints that it may read, and nothing of others', async () => {
+suite('permission to watch', () => {
+  test('a stream includes only endpoints that its caller may read', async () => {
     const app = await endpoint()
     const [one, two] = [await registerEndpoint(app), await registerEndpoint(app)]
     const status = async (on: Record<string, string[]>, tenantId = 'default') => {
@@ -147,7 +147,7 @@ suite('who may watch', () => {
     await collect(one, [{ timestamp: 2, a: 2 }])
     assert.deepEqual((await source.next('points')).data, { [one.endpointId]: { 'auto~a': [point(2, 2)] } })
 
-    // Another right instead of the first.
+    // The caller gets a different permission.
     replaceWith(aCaller({ on: { [`endpoint-${two.endpointId}`]: scopes } }))
     await eventually(async () => {
       await collect(two, [{ timestamp: 3, a: 3 }])
@@ -169,7 +169,7 @@ suite('who may watch', () => {
     assert.equal(await source.endReason(), 'forbidden')
   })
 
-  test('is shown out when what it showed is valid no more', async () => {
+  test('a stream ends when its credentials are no longer valid', async () => {
     const one = await endpoint()
     const { headers, replaceWith } = aReplaceableCaller()
     const source = await open(one, headers)
@@ -178,7 +178,7 @@ suite('who may watch', () => {
     assert.equal(await source.endReason(), 'unauthenticated')
   })
 
-  test('with real tokens and keys: until the token expires, or the key is deleted', async () => {
+  test('a stream ends when its token expires or its API key is deleted', async () => {
     const tenantId = `t${newId().slice(0, 8)}`
     const identity = house.ask(Identity)
     await house.kit.db.tx(async (sql) => {
@@ -231,10 +231,10 @@ suite('who may watch', () => {
     assert.equal(await byKey.endReason(), 'unauthenticated')
   })
 
-  test('is limited for each tenant and in all, and told so', async () => {
+  test('further streams get 429 at the limit of the tenant and of the node', async () => {
     const one = await endpoint()
     const enter = (tenantId = 'default', of = one) => open(of, aReplaceableCaller(aTenantAdmin(tenantId)).headers)
-    // Those of the tests before are gone in a moment.
+    // Streams of earlier tests close within a moment.
     live.closeAll()
     await eventually(async () => assert.match(await house.kit.metrics.text(), /_live_subscriptions 0$/m))
     const mine = await Promise.all(Array.from({ length: 10 }, () => enter()))
@@ -260,8 +260,8 @@ suite('who may watch', () => {
   })
 })
 
-suite('beginning with what was before', () => {
-  test('initial: the newest point of each series, then what comes', async () => {
+suite('replay', () => {
+  test('initial=true sends the newest point of each series first', async () => {
     const app = await endpoint()
     const [one, two] = [await registerEndpoint(app), await registerEndpoint(app)]
     await collect(one, [{ timestamp: 1000, a: 1, b: 1 }])
@@ -281,7 +281,7 @@ suite('beginning with what was before', () => {
     assert.deepEqual((await named.next('points')).data, { [two.endpointId]: { 'auto~a': [point(5000, 5)] } })
   })
 
-  test('Last-Event-ID: what was stored meanwhile, at least once; what cannot be told any more is a gap', async () => {
+  test('Last-Event-ID sends missed points at least once, or a gap if they cannot be replayed', async () => {
     const one = await registerEndpoint(await endpoint())
     const first = await watch(one)
     await collect(one, [{ timestamp: 1, a: 1 }])
@@ -298,7 +298,7 @@ suite('beginning with what was before', () => {
       assert.deepEqual((await source.next('gap')).data, { reason: 'too_old' })
       source.close()
     }
-    // What is packed does not know when it was written.
+    // Packed points have no number in the order of writes.
     await pack()
     const late = await watch(one, '', { 'last-event-id': id! })
     assert.deepEqual((await late.next('gap')).data, { reason: 'too_old' })
@@ -306,22 +306,22 @@ suite('beginning with what was before', () => {
 })
 
 suite('a slow reader', () => {
-  test('is ended with a word before what waits for it is too much, and others go on', async () => {
+  test('a stream whose reader is too slow ends with too_slow, and others continue', async () => {
     const one = await registerEndpoint(await endpoint({ 'time-series': { names: { s: { values: [{ path: 's' }] } } } }))
     const slow = await watch(one)
     const quick = await watch(one)
     slow.pause()
     const text = 'x'.repeat(60_000)
     let sent = 0
-    // What the sockets of both sides take comes on top of what waits here.
+    // The socket buffers of both sides take bytes too, in addition to the queue.
     while (!slow.events.some(({ event }) => event === 'end') && sent < 200) {
       await collect(one, [{ timestamp: sent++, s: text }])
-      if (sent * 2 * text.length > 4 * waitingBytesMax) slow.resume()
+      if (sent * 2 * text.length > 4 * queuedBytesMax) slow.resume()
     }
     assert.equal(await slow.endReason(), 'too_slow')
     const got = () => quick.events.reduce((sum, { data }) => sum + data[one.endpointId].s.length, 0)
     await eventually(() => assert.equal(got(), sent))
-    // Nothing was left out before the end.
+    // No point is missing before the end.
     const times = together(slow.events.filter(({ event }) => event === 'points'))[one.endpointId]!.s!
     assert.deepEqual(
       times.map((p) => Date.parse((p as { timestamp: string }).timestamp)),
@@ -329,7 +329,7 @@ suite('a slow reader', () => {
     )
   })
 
-  test('that only pauses misses nothing', async () => {
+  test('a reader that pauses briefly misses no point', async () => {
     const one = await registerEndpoint(await endpoint({ 'time-series': { names: { s: { values: [{ path: 's' }] } } } }))
     const source = await watch(one)
     source.pause()
@@ -341,7 +341,7 @@ suite('a slow reader', () => {
   })
 })
 
-test('a stop ends all of them at once, with a word', async () => {
+test('a shutdown ends all streams with a reason', async () => {
   live.closeAll()
   const one = await endpoint()
   const sources = await eventually(() => Promise.all([watch(one), watch(one)]))

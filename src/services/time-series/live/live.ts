@@ -1,4 +1,4 @@
-/** Streams of points as they are stored, on this node or another one. */
+/** Live streams: points are sent as they are stored, on this node or another one. */
 import type { Caller, Ctx } from '../../../kernel/contract.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { invalidField } from '../../../kernel/errors.ts'
@@ -7,36 +7,36 @@ import type { Numbers } from '../numbers/numbers.ts'
 import type { VisibleSeries } from '../read/visible-series.ts'
 import { pointsOf } from '../write/publish-points.ts'
 import type { Rows } from '../write/rows.ts'
+import { createDeferredOutlet } from './deferred-outlet.ts'
 import { createForwardPoints } from './forward-points.ts'
 import { createInterests, type Interests } from './interests.ts'
-import { createLateOutlet } from './late-outlet.ts'
 import { livePoint } from './live-point.ts'
-import { createRechecking } from './recheck.ts'
+import { createPermissionRecheck } from './recheck.ts'
 import { endpointsMax, type Replay } from './replay.ts'
 import { LivePointsStored } from './signals.ts'
 import { createSubscription, type Outlet } from './subscription.ts'
 import { createWatchers, type Watcher, type Watchers } from './watchers.ts'
 
-export interface LiveQuestion {
+export interface LiveRequest {
   applicationName: string
   endpointIds: string[] | undefined
   seriesNames: string[] | undefined
-  /** Begins with the newest points. */
+  /** If true, the stream begins with the newest points. */
   initial: boolean
   lastEventId: string | undefined
 }
 
 export interface Live {
-  /** Calls `open` once the caller is known to be allowed to watch; errors before that are answered like any other. */
-  watch(ctx: Ctx, question: LiveQuestion, callerNow: () => Promise<Caller>, open: () => Outlet): Promise<void>
-  /** Rows that this node has just committed. */
+  /** Opens a stream. Calls `open` once the caller's permissions are checked; errors before that become HTTP errors. */
+  watch(ctx: Ctx, request: LiveRequest, callerNow: () => Promise<Caller>, open: () => Outlet): Promise<void>
+  /** Called with rows that this node has just committed. */
   stored(rows: Rows): void
   start(): Promise<void>
   stop(): Promise<void>
 }
 
 export interface LiveLimits {
-  inAll: number
+  total: number
   perTenant: number
 }
 
@@ -46,7 +46,7 @@ interface Parts {
   visible: VisibleSeries
   replay: Replay
   limits: LiveLimits
-  rechecking: ReturnType<typeof createRechecking>
+  recheck: ReturnType<typeof createPermissionRecheck>
 }
 
 export function createLive(
@@ -60,11 +60,11 @@ export function createLive(
     members,
     log,
     own: watchers.interests,
-    missed: () => sayMissed(watchers.all()),
+    onUnacknowledged: () => reportMissed(watchers.all()),
   })
   const forwarding = createForwardPoints(signals)
-  const rechecking = createRechecking({ watchers, visible: deps.visible, log })
-  const parts: Parts = { ...deps, watchers, interests, rechecking }
+  const recheck = createPermissionRecheck({ watchers, visible: deps.visible, log })
+  const parts: Parts = { ...deps, watchers, interests, recheck }
   kit.metrics.gauge(
     'waypost_time_series_live_subscriptions',
     'Number of open live streams of points on this node.',
@@ -73,15 +73,15 @@ export function createLive(
   )
   signals.on(LivePointsStored, (stored) => {
     for (const { points, lost, ...application } of stored) {
-      if (lost) sayMissed(watchers.of(application))
+      if (lost) reportMissed(watchers.of(application))
       watchers.deliver(application, points)
     }
   })
   signals.onReset(async () => {
     const affected = watchers.all()
-    // The gap comes last: points that are stored after it are sent here again.
+    // The gap comes last: points that are stored after it are forwarded to this node again.
     await interests.exchange()
-    sayMissed(affected)
+    reportMissed(affected)
   })
   return {
     watch: (...given) => watch(parts, ...given),
@@ -89,36 +89,36 @@ export function createLive(
       if (watchers.count === 0 && interests.isEmpty()) return
       for (let row = 0; row < rows.count; row++) {
         const origin = rows.origins[row]!
-        const isSeen = watchers.see(origin)
+        const isWatched = watchers.includes(origin)
         const nodeIds = interests.nodesFor(origin)
-        if (!isSeen && nodeIds.length === 0) continue
+        if (!isWatched && nodeIds.length === 0) continue
         const points = pointsOf(rows, row, deps.numbers).map((point) => livePoint(point, rows.writtens[row]!))
-        if (isSeen) watchers.deliver(origin, points)
+        if (isWatched) watchers.deliver(origin, points)
         forwarding.add(nodeIds, origin, points)
       }
     },
     start: interests.exchange,
     async stop() {
-      rechecking.end()
+      recheck.stop()
       await forwarding.stop()
     },
   }
 }
 
-/** Points may be missing: the caller has to read them otherwise. */
-function sayMissed(watchers: Watcher[]) {
+/** Sends a `gap`: points may be missing, and the caller has to read them with a query. */
+function reportMissed(watchers: Watcher[]) {
   for (const { subscription } of watchers) subscription.gap('missed')
 }
 
 async function watch(
   parts: Parts,
   ctx: Ctx,
-  question: LiveQuestion,
+  request: LiveRequest,
   callerNow: () => Promise<Caller>,
   open: () => Outlet,
 ) {
   const { watchers, visible, replay } = parts
-  const { applicationName, endpointIds, seriesNames, initial, lastEventId } = question
+  const { applicationName, endpointIds, seriesNames, initial, lastEventId } = request
   if (endpointIds && endpointIds.length > endpointsMax)
     throw invalidField('endpointId', `expected at most ${endpointsMax} of them`)
   await visible.readable(ctx, applicationName)
@@ -129,35 +129,35 @@ async function watch(
     endpointIds: endpointIds && new Set(endpointIds),
     seriesNames: seriesNames && new Set(seriesNames),
   }
-  const outlet = createLateOutlet()
-  const subscription = createSubscription(ctx, watched, outlet, watchers.waiting)
+  const outlet = createDeferredOutlet()
+  const subscription = createSubscription(ctx, watched, outlet, watchers.countQueued)
   const { caller } = ctx
-  // From here on points wait for the stream, so that none is missed while older ones are read.
+  // From here on points are queued for the stream, so that none is missed while older ones are read.
   const added = add(parts, { subscription, ctx, caller, permissions: caller.permissions.length, callerNow }, outlet)
   try {
     const since = await replay.position()
     const before = lastEventId === undefined ? [] : await replay.since(subscription, lastEventId)
     const newest = initial ? await replay.newest(subscription) : []
-    const isKnownEverywhere = await added
-    outlet.becomes(open())
-    subscription.begin(since, [...newest, ...(typeof before === 'string' ? [] : before)])
+    const isAcknowledged = await added
+    outlet.connect(open())
+    subscription.start(since, [...newest, ...(typeof before === 'string' ? [] : before)])
     if (typeof before === 'string') subscription.gap(before)
-    if (!isKnownEverywhere) subscription.gap('missed')
+    if (!isAcknowledged) subscription.gap('missed')
   } catch (error) {
     outlet.end('')
     throw error
   }
 }
 
-/** True when all other nodes know of it too. */
-function add({ watchers, interests, rechecking }: Parts, watcher: Watcher, outlet: Outlet): Promise<boolean> {
+/** Adds the watcher. Returns true once all other nodes have acknowledged the interest. */
+function add({ watchers, interests, recheck }: Parts, watcher: Watcher, outlet: Outlet): Promise<boolean> {
   const { subscription } = watcher
   const announce = () => interests.announce(() => watchers.interestIn(subscription))
   watchers.add(watcher)
-  rechecking.begin()
+  recheck.start()
   outlet.onClose(() => {
     if (!watchers.remove(watcher)) return
-    if (watchers.count === 0) rechecking.end()
+    if (watchers.count === 0) recheck.stop()
     void announce()
   })
   return announce()
@@ -166,5 +166,5 @@ function add({ watchers, interests, rechecking }: Parts, watcher: Watcher, outle
 function checkLimits({ watchers, limits }: Parts, { tenantId }: Ctx) {
   const later = { headers: { 'retry-after': '10' } }
   if (watchers.ofTenant(tenantId) >= limits.perTenant) throw TooManySubscriptions({ limit: limits.perTenant }, later)
-  if (watchers.count >= limits.inAll) throw LiveIsFull({ limit: limits.inAll }, later)
+  if (watchers.count >= limits.total) throw LiveIsFull({ limit: limits.total }, later)
 }

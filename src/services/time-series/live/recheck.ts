@@ -1,24 +1,29 @@
-/** Checks every second whether the callers of streams may still watch: a token may have expired, or allow less. */
+/** Checks every second whether the callers of live streams may still read: a token may have expired, or grant less. */
 import { PlatformError } from '../../../kernel/errors.ts'
 import type { Log } from '../../../kernel/log.ts'
+import { recheckFailed } from '../log-messages.ts'
 import type { VisibleSeries } from '../read/visible-series.ts'
 import type { Watcher, Watchers } from './watchers.ts'
 
 const everyMs = 1000
 
-/** Runs while there are watchers. */
-export function createRechecking(deps: { watchers: Watchers; visible: Pick<VisibleSeries, 'readable'>; log: Log }): {
-  begin(): void
-  end(): void
+/** Creates the periodic check, which runs while there are watchers. */
+export function createPermissionRecheck(deps: {
+  watchers: Watchers
+  visible: Pick<VisibleSeries, 'readable'>
+  log: Log
+}): {
+  start(): void
+  stop(): void
 } {
   let timer: NodeJS.Timeout | undefined
   return {
-    begin() {
+    start() {
       timer ??= setInterval(() => {
         for (const watcher of deps.watchers.all()) void recheck(watcher, deps)
       }, everyMs).unref()
     },
-    end() {
+    stop() {
       clearInterval(timer)
       timer = undefined
     },
@@ -33,10 +38,10 @@ async function recheck(watcher: Watcher, { visible, log }: { visible: Pick<Visib
     await visible.readable({ ...ctx, caller }, subscription.applicationName)
     watcher.caller = caller
     watcher.permissions = caller.permissions.length
-    subscription.caller(caller)
+    subscription.setCaller(caller)
   } catch (error) {
     if (!(error instanceof PlatformError) || error.status >= 500)
-      log.warn({ err: error }, 'checking the permissions of a live stream failed; retrying in 1 s')
+      recheckFailed(log, { err: error, applicationName: subscription.applicationName })
     else subscription.end(error.status === 401 ? 'unauthenticated' : 'forbidden')
   }
 }

@@ -1,4 +1,4 @@
-/** What was stored before somebody began to watch: since its last event, or the newest values. */
+/** Reads points that were stored before a stream opened: those since its last event, or the newest of each series. */
 import type { Clock } from '../../../kernel/clock.ts'
 import type { Db } from '../../../kernel/db.ts'
 import { invalidField } from '../../../kernel/errors.ts'
@@ -14,23 +14,23 @@ import { valuesOf } from '../write/rows.ts'
 import { type LivePoint, livePoint } from './live-point.ts'
 import type { Subscription, Watched } from './subscription.ts'
 
-/** Named ones, or an application with no more than these. */
+/** Greatest number of endpoints of a stream that names them, and of an application that can be replayed. */
 export const endpointsMax = 1000
 const samplesMax = 10_000
 const agoMaxMs = 15 * 60_000
-/** A sample is stamped before it is stored; other processes may take so long for that. */
+/** A sample gets its number before it is stored. Other nodes may take this long to store it. */
 const slackMs = 5_000
 
 export interface Replay {
-  /** A place in the order of writes: what is stored from now on comes after it. */
+  /** Returns a number in the order of writes that is less than that of all later writes. */
   position(): Promise<number>
-  /** Everything since that event, some of it perhaps once more; or why it cannot be told. */
+  /** Returns all points since that event, some of them perhaps twice; or the reason why that is impossible. */
   since(subscription: Subscription, lastEventId: string): Promise<LivePoint[] | 'too_old' | 'too_many'>
-  /** The newest point of each series. */
+  /** Returns the newest point of each series. */
   newest(subscription: Subscription): Promise<LivePoint[]>
 }
 
-interface One {
+interface SingleValue {
   endpointId: string
   seriesId: number
   timestamp: number
@@ -56,8 +56,8 @@ export function createReplay(deps: {
       : await findEndpointsOf(db.sql, { ...of, after: '', limit: endpointsMax + 1 })
   }
 
-  /** Value by value, in the order of their writing; undefined: too many. */
-  async function samplesSince(endpoints: NumberedEndpoint[], written: number): Promise<One[] | undefined> {
+  /** Returns single values in the order of writes; undefined if there are too many. */
+  async function samplesSince(endpoints: NumberedEndpoint[], written: number): Promise<SingleValue[] | undefined> {
     const idOf = new Map(endpoints.map(({ endpointNo, endpointId }) => [endpointNo, endpointId]))
     const rows = await findSamplesSince(db.sql, [...idOf.keys()], written, samplesMax + 1)
     if (rows.length > samplesMax) return undefined
@@ -74,10 +74,10 @@ export function createReplay(deps: {
     })
   }
 
-  /** Values of a series with the same time and stamp are one point. */
-  async function pointsOf(watched: Watched, all: One[], keptSince?: KeptSince): Promise<LivePoint[]> {
+  /** Combines values with the same series, time and number to one point. */
+  async function pointsOf(watched: Watched, all: SingleValue[], keptSince?: KeptSince): Promise<LivePoint[]> {
     const series = new Map((await numbers.seriesOf(watched)).map((one) => [one.seriesId, one]))
-    const points = new Map<string, { of: One; seriesName: string; values: Record<string, Value> }>()
+    const points = new Map<string, { of: SingleValue; seriesName: string; values: Record<string, Value> }>()
     for (const one of all) {
       const found = series.get(one.seriesId)
       if (!found || (keptSince && one.timestamp < keptSince(found.name))) continue
@@ -96,13 +96,13 @@ export function createReplay(deps: {
     async since(subscription, lastEventId) {
       const written = /^\d{1,16}$/.test(lastEventId) ? Number(lastEventId) : 0
       if (written < (now().getTime() - agoMaxMs) * 1000) return 'too_old'
-      // What was stored since is in the slots that are not packed yet, unless it is older than the oldest of them.
+      // Only slots that are not packed keep the order of writes.
       const slots = (await findSlots(db.sql)).filter(({ state }) => state === 'open' || state === 'closed')
       const oldest = Math.min(...slots.map(({ openedWritten }) => openedWritten ?? Number.POSITIVE_INFINITY))
       if (written < oldest) return 'too_old'
       const endpoints = await endpointsOf(subscription)
       if (endpoints.length > endpointsMax) return 'too_many'
-      const visible = endpoints.filter(({ endpointId }) => subscription.sees(endpointId))
+      const visible = endpoints.filter(({ endpointId }) => subscription.isVisible(endpointId))
       const samples = await samplesSince(visible, written - slackMs * 1000)
       return samples ? await pointsOf(subscription, samples) : 'too_many'
     },
@@ -111,12 +111,12 @@ export function createReplay(deps: {
       const endpoints = await endpointsOf(subscription)
       if (endpoints.length > endpointsMax)
         throw invalidField('initial', `the application has more than ${endpointsMax} endpoints: name some of them`)
-      const visible = endpoints.filter(({ endpointId }) => subscription.sees(endpointId))
+      const visible = endpoints.filter(({ endpointId }) => subscription.isVisible(endpointId))
       const found = await latest.of(visible.map(({ endpointNo }) => endpointNo))
       const newest = visible.flatMap(({ endpointId, endpointNo }) =>
         (found.get(endpointNo) ?? []).map((one) => ({ ...one, endpointId, written: 0 })),
       )
-      // Of a series with several values the newest time is its newest point.
+      // The newest time of any value of a series is that of its newest point.
       const keptSince = await retention.keptSince(subscription)
       return newestOfSeries(await pointsOf(subscription, newest, keptSince))
     },
@@ -128,7 +128,7 @@ function newestOfSeries(points: LivePoint[]): LivePoint[] {
   for (const point of points) {
     const key = `${point.endpointId}\n${point.seriesName}`
     const known = best.get(key)
-    // Both texts begin with their times, as ISO 8601.
+    // Both JSON texts begin with the time in ISO 8601.
     if (!known || point.text > known.text) best.set(key, point)
   }
   return [...best.values()]

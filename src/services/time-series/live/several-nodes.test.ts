@@ -18,7 +18,7 @@ const open = () => openLive({ connection, environment })
 const watches = await open()
 const { endpoint, registerEndpoint, collect } = stores
 
-/** What the nodes send each other, by the channel that it takes. */
+/** Records the signals between nodes, by channel. */
 const sent = { toWatcher: [] as string[], toAll: [] as string[] }
 const listener = connect(connection, { max: 1 })
 afterAllTests(() => listener.end())
@@ -29,12 +29,12 @@ for (const [to, channel] of [
   await listener.listen(channel, (frame) => void sent[to].push(frame))
 const withPoints = (frames: string[]) => frames.filter((frame) => frame.includes('time-series.live-points')).length
 
-test('what one process stores is watched in another, however long it is, and nothing is sent that nobody watches', async () => {
+test('points that one node stores reach the streams of another, whatever their length; unwatched points are not forwarded', async () => {
   const app = await endpoint({ 'time-series': { names: { s: { values: [{ path: 's' }] } } } })
   const [one, two] = [await registerEndpoint(app), await registerEndpoint(app)]
   await collect(one, [{ timestamp: 1, a: 1 }])
   const source = await watches.watch(app, `?endpointId=${one.endpointId}`)
-  // Random text cannot be made shorter: so long a point takes many messages.
+  // Random text cannot be compressed, so this point takes many messages.
   const text = Array.from({ length: 3000 }, () => Math.random().toString(36))
     .join('ü😀')
     .slice(0, 60_000)
@@ -49,7 +49,7 @@ test('what one process stores is watched in another, however long it is, and not
   const count = withPoints(sent.toWatcher)
   assert.ok(count > 0 && count < 100, `${count} messages`)
 
-  // Points leave a node in their order: when this one is there, those before it were sent or never will be.
+  // Points leave a node in order: when this one arrives, all earlier ones were sent or never will be.
   const last = await registerEndpoint(app)
   const control = await watches.watch(app, `?endpointId=${last.endpointId}`)
   let marker = 1_000_000
@@ -69,10 +69,10 @@ test('what one process stores is watched in another, however long it is, and not
   control.close()
 })
 
-test('what another process stores is never missed, not even in the moment in which a stream has opened', async () => {
+test('a stream misses no point that another node stores right after the stream opened', async () => {
   const app = await endpoint()
   const all = await Promise.all(Array.from({ length: 12 }, () => registerEndpoint(app)))
-  // Some one after the other, some at once: the last to be told must not be the first to have asked.
+  // Some streams open one after the other, some concurrently.
   const once = async (one: (typeof all)[number], n: number) => {
     const source = await watches.watch(app, `?endpointId=${one.endpointId}`)
     await collect(one, [{ timestamp: n, a: n }])
@@ -85,9 +85,9 @@ test('what another process stores is never missed, not even in the moment in whi
   await Promise.all(all.slice(4).map(once))
 })
 
-test('who waits for a process that does not answer says that points may be missing, once', async () => {
+test('a stream begins with a gap if a node does not respond; later streams do not wait for that node', async () => {
   const app = await endpoint()
-  // A node that lives as far as the table says.
+  // A row in the table of nodes without a process behind it.
   await stores.sql`insert into kernel.nodes (id, version, seen_at) values ('ghost', '', now() + interval '1 hour')`
   await eventually(() => assert.ok(watches.house.kit.members.isAlive('ghost')))
   const source = await watches.watch(app)
@@ -100,10 +100,10 @@ test('who waits for a process that does not answer says that points may be missi
   await stores.sql`delete from kernel.nodes where id = 'ghost'`
 })
 
-test('who begins to watch waits until the others know of it, however long a message takes', async (t) => {
+test('a stream opens only after all other nodes have acknowledged its interest', async (t) => {
   const isSlow = Promise.withResolvers<void>()
   let isHeld = false
-  // Whatever becomes of the test: a node that is held cannot stop.
+  // A node whose requests are held cannot stop, so they are released even if the test fails.
   t.after(() => isSlow.resolve())
   const database = await kernelDatabase(t)
   const storing = await aNode(database)
@@ -120,8 +120,8 @@ test('who begins to watch waits until the others know of it, however long a mess
     },
   })
   const of = { tenantId: 'default', applicationName: 'somewhere' }
-  const knows = createInterests({ ...storing, own: () => [], missed() {} })
-  const tells = createInterests({ ...asking, own: () => [], missed() {}, answerMs: 30_000 })
+  const knows = createInterests({ ...storing, own: () => [], onUnacknowledged() {} })
+  const tells = createInterests({ ...asking, own: () => [], onUnacknowledged() {}, timeoutMs: 30_000 })
   await storing.start()
   await asking.start()
   isHeld = true
@@ -138,12 +138,12 @@ test('who begins to watch waits until the others know of it, however long a mess
   await known
   assert.equal(isKnown, true)
   assert.deepEqual(knows.nodesFor({ ...of, endpointId: 'any' }), [asking.nodeId])
-  // What a node watches ends with it.
+  // The interests of a node end with it.
   await asking.stop()
   await eventually(() => assert.ok(knows.isEmpty()))
 })
 
-test('a node that was taken for dead gets its points again, and its watchers a gap before them', async () => {
+test('a node that was considered dead receives points again, after its streams got a gap', async () => {
   const app = await endpoint()
   const one = await registerEndpoint(app)
   const source = await watches.watch(app)
@@ -156,14 +156,14 @@ test('a node that was taken for dead gets its points again, and its watchers a g
   assert.equal((await source.next('gap')).data.reason, 'missed')
   await collect(one, [{ timestamp: 2, a: 2 }])
   assert.equal((await source.next('points')).data[one.endpointId]['auto~a'][0].values.value, 2)
-  // The other node has yet to read that this one is back: it asks once more then, and keeps what it knows.
+  // The other node has not noticed the return yet. It asks again then, and keeps what it knows.
   await stores.house.kit.members.refresh()
   await collect(one, [{ timestamp: 3, a: 3 }])
   assert.equal((await source.next('points')).data[one.endpointId]['auto~a'][0].values.value, 3)
   source.close()
 })
 
-test('a node that dies with watchers leaves nothing behind', async () => {
+test('the interests of a node that dies are removed on all other nodes', async () => {
   const app = await endpoint()
   const one = await registerEndpoint(app)
   const dying = await openNode(connection)
@@ -176,7 +176,7 @@ test('a node that dies with watchers leaves nothing behind', async () => {
   await dying.signals.request(storingNode.nodeId, SetInterest, { tenantId, applicationName })
   await collect(one, [{ timestamp: 1, a: 1 }])
   await eventually(() => assert.equal(withPoints(frames), 1))
-  // As after kill -9: the connections end, and no heartbeat comes for a minute.
+  // As after kill -9: the connections end, and no heartbeat is written for a minute.
   await dying.db.close()
   await stores.sql`update kernel.nodes set seen_at = now() - interval '1 minute' where id = ${nodeId}`
   await storingNode.refresh()
@@ -194,7 +194,7 @@ test('a node that dies with watchers leaves nothing behind', async () => {
   control.close()
 })
 
-test('a process that starts later asks what is watched, and one that lost sight of the others says so', async () => {
+test('a node that starts reads the interests of the others; a node that lost signals sends a gap', async () => {
   const app = await endpoint()
   const one = await registerEndpoint(app)
   await collect(one, [{ timestamp: 1, a: 1 }])

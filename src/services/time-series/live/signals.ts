@@ -1,19 +1,21 @@
-/** What nodes tell each other about live streams. */
+/** Signals and requests between nodes about live streams. */
 import { defineRequest, defineSignal } from '../../../kernel/signals.ts'
 import type { LivePoint } from './live-point.ts'
 
-/** Points of an application that are watched on a node. */
+/** Points of one application that a node watches. */
 export interface Interest {
   tenantId: string
   applicationName: string
-  /** None: nobody watches any more; absent: all endpoints. */
+  /** Empty: the node no longer watches the application. Absent: it watches all endpoints. */
   endpointIds?: string[]
 }
 
-/** Replaces the node's interest in the application. The answer says: what is stored from now on is sent there. */
+/**
+ * Replaces the sender's interest in the application. Once it is acknowledged, later points are forwarded to the sender.
+ */
 export const SetInterest = defineRequest<Interest, true>('time-series.live-interest')
 
-/** Everything that is watched on the node that answers. */
+/** Reads all interests of a node. */
 export const ReadInterests = defineRequest<Record<never, never>, Interest[]>('time-series.live-interests')
 
 export interface StoredPoints {
@@ -24,5 +26,5 @@ export interface StoredPoints {
   lost?: boolean
 }
 
-/** Points that were stored on one node and are watched on the node that gets them. */
+/** Forwards points that one node stored to a node that watches them. */
 export const LivePointsStored = defineSignal<StoredPoints[]>('time-series.live-points')

@@ -1,4 +1,4 @@
-/** One who watches: what it may see, and what waits for it. */
+/** One live stream: which points it includes, and the queue of points to be sent. */
 import { monotonicMs } from '../../../kernel/clock.ts'
 import type { Caller, Ctx } from '../../../kernel/contract.ts'
 import { holds } from '../../../kernel/permissions.ts'
@@ -6,7 +6,7 @@ import { endpointResource } from '../../register/contract.ts'
 import { readScopes } from '../read/visible-series.ts'
 import { bytesOf, type LivePoint, textOf } from './live-point.ts'
 
-/** Where events go: `kernel/http/event-stream.ts`, which a service does not know. */
+/** The event stream of a response (`kernel/http/event-stream.ts`). */
 export interface Outlet {
   say(event: string, data: string, id?: string): boolean
   onDrain(listener: () => void): void
@@ -17,115 +17,115 @@ export interface Outlet {
 export interface Watched {
   tenantId: string
   applicationName: string
-  /** Undefined: all that the caller may read. */
+  /** Undefined means all that the caller may read. */
   endpointIds: ReadonlySet<string> | undefined
   seriesNames: ReadonlySet<string> | undefined
 }
 
 export interface Subscription extends Watched {
-  readonly waitingBytes: number
-  /** Whether it asked for this endpoint and may read it. */
-  sees(endpointId: string): boolean
+  readonly queuedBytes: number
+  /** Returns true if the stream includes the endpoint and its caller may read it. */
+  isVisible(endpointId: string): boolean
   add(point: LivePoint): void
-  /** Says so, with the first id; these come before all that has been added so far. From here on it flows. */
-  begin(since: number, first: LivePoint[]): void
-  /** Points may be missing from here on: to be read otherwise. */
+  /** Sends `open` with the first event id, then `first`, then the points that were added so far. */
+  start(since: number, first: LivePoint[]): void
+  /** Sends a `gap`: points may be missing, and the caller has to read them with a query. */
   gap(reason: 'missed' | 'too_old' | 'too_many'): void
-  /** Who it is now; what it may see is asked anew. */
-  caller(caller: Caller): void
+  /** Replaces the caller; permissions are checked anew. */
+  setCaller(caller: Caller): void
   end(reason: string): void
 }
 
-/** An event is sent at once, and what comes within this time is the next one. */
-const togetherMs = 50
+/** Events are at least this far apart; points in between are combined. */
+const intervalMs = 50
 const eventBytes = 64 * 1024
-/** For one who does not read, before it is ended. */
-export const waitingBytesMax = 4 * 1024 * 1024
+/** Limit of the queue; a stream whose reader exceeds it ends with `too_slow`. */
+export const queuedBytesMax = 4 * 1024 * 1024
 const rememberedMax = 10_000
 
 export function createSubscription(
   ctx: Ctx,
   watched: Watched,
   outlet: Outlet,
-  counted: (bytes: number) => void,
+  onQueued: (bytes: number) => void,
 ): Subscription {
   const { tenantId, applicationName, endpointIds, seriesNames } = watched
-  let who = ctx.caller
-  const seen = new Map<string, boolean>()
-  let waiting: LivePoint[] = []
-  let [bytes, held, isBehind, isOver] = [0, true, false, false]
+  let { caller } = ctx
+  const readable = new Map<string, boolean>()
+  let queue: LivePoint[] = []
+  let [bytes, isHeld, isBehind, isOver] = [0, true, false, false]
   let timer: NodeJS.Timeout | undefined
-  let saidAt = Number.NEGATIVE_INFINITY
-  /** The greatest stamp that was told. */
-  let told = 0
+  let sentAt = Number.NEGATIVE_INFINITY
+  /** Greatest number in the order of writes that was sent. */
+  let lastSent = 0
 
   function count(more: number) {
     bytes += more
-    counted(more)
+    onQueued(more)
   }
 
   function flush() {
     timer = undefined
-    if (held || isOver) return
-    saidAt = monotonicMs()
+    if (isHeld || isOver) return
+    sentAt = monotonicMs()
     let from = 0
-    while (from < waiting.length && !isBehind) {
+    while (from < queue.length && !isBehind) {
       let [to, size] = [from, 0]
-      while (to < waiting.length && size < eventBytes) size += bytesOf(waiting[to++]!)
-      const some = waiting.slice(from, to)
+      while (to < queue.length && size < eventBytes) size += bytesOf(queue[to++]!)
+      const some = queue.slice(from, to)
       count(-size)
       from = to
-      // Who was allowed to see it when it came may not be any more.
-      const points = some.filter(({ endpointId }) => subscription.sees(endpointId))
-      for (const { written } of points) told = Math.max(told, written)
-      if (points.length > 0) isBehind = !outlet.say('points', textOf(points), String(told))
+      // The permissions may have changed since the point was queued.
+      const points = some.filter(({ endpointId }) => subscription.isVisible(endpointId))
+      for (const { written } of points) lastSent = Math.max(lastSent, written)
+      if (points.length > 0) isBehind = !outlet.say('points', textOf(points), String(lastSent))
     }
-    waiting = waiting.slice(from)
+    queue = queue.slice(from)
   }
 
   function schedule() {
-    if (timer || held || isBehind || isOver || waiting.length === 0) return
-    timer = setTimeout(flush, Math.max(0, saidAt + togetherMs - monotonicMs()))
+    if (timer || isHeld || isBehind || isOver || queue.length === 0) return
+    timer = setTimeout(flush, Math.max(0, sentAt + intervalMs - monotonicMs()))
   }
 
   const subscription: Subscription = {
     ...watched,
-    get waitingBytes() {
+    get queuedBytes() {
       return bytes
     },
-    sees(endpointId) {
+    isVisible(endpointId) {
       if (endpointIds && !endpointIds.has(endpointId)) return false
-      let sees = seen.get(endpointId)
-      if (sees === undefined) {
+      let isReadable = readable.get(endpointId)
+      if (isReadable === undefined) {
         const resource = endpointResource({ tenantId, applicationName, endpointId })
-        sees = readScopes.every((scope) => holds(who, scope, resource))
-        if (seen.size >= rememberedMax) seen.clear()
-        seen.set(endpointId, sees)
+        isReadable = readScopes.every((scope) => holds(caller, scope, resource))
+        if (readable.size >= rememberedMax) readable.clear()
+        readable.set(endpointId, isReadable)
       }
-      return sees
+      return isReadable
     },
     add(point) {
       if (isOver || (seriesNames && !seriesNames.has(point.seriesName))) return
-      waiting.push(point)
+      queue.push(point)
       count(bytesOf(point))
-      if (bytes > waitingBytesMax) outlet.end('too_slow')
+      if (bytes > queuedBytesMax) outlet.end('too_slow')
       else schedule()
     },
-    begin(since, first) {
-      told = since
-      outlet.say('open', '{}', String(told))
+    start(since, first) {
+      lastSent = since
+      outlet.say('open', '{}', String(lastSent))
       const own = seriesNames ? first.filter(({ seriesName }) => seriesNames.has(seriesName)) : first
       for (const point of own) count(bytesOf(point))
-      waiting = [...own, ...waiting]
-      held = false
+      queue = [...own, ...queue]
+      isHeld = false
       schedule()
     },
     gap(reason) {
       if (!isOver) outlet.say('gap', JSON.stringify({ reason }))
     },
-    caller(caller) {
-      who = caller
-      seen.clear()
+    setCaller(now) {
+      caller = now
+      readable.clear()
     },
     end: (reason) => outlet.end(reason),
   }
@@ -138,7 +138,7 @@ export function createSubscription(
     isOver = true
     clearTimeout(timer)
     count(-bytes)
-    waiting = []
+    queue = []
   })
   return subscription
 }

@@ -1,4 +1,4 @@
-/** The watchers of this node: who they are, what they watch, and what waits for all of them. */
+/** The live streams that are open on this node, and the memory that their queues take. */
 import type { Caller, Ctx } from '../../../kernel/contract.ts'
 import type { LivePoint } from './live-point.ts'
 import type { Interest } from './signals.ts'
@@ -8,7 +8,7 @@ export interface Watcher {
   subscription: Subscription
   ctx: Ctx
   caller: Caller
-  /** How many permissions the caller had when they were checked last. */
+  /** Number of permissions that the caller had at the last check. */
   permissions: number
   callerNow(): Promise<Caller>
 }
@@ -24,23 +24,23 @@ export interface Watchers {
   of(application: Application): Watcher[]
   ofTenant(tenantId: string): number
   add(watcher: Watcher): void
-  /** False where it was removed before. */
+  /** Returns false if the watcher was removed before. */
   remove(watcher: Watcher): boolean
-  /** Whether anybody sees points of this endpoint. */
-  see(of: Application & { endpointId: string }): boolean
+  /** Returns true if a stream on this node includes the endpoint. */
+  includes(of: Application & { endpointId: string }): boolean
   deliver(application: Application, points: LivePoint[]): void
-  /** Counts bytes that wait for a watcher, or, below zero, that do not any more. */
-  waiting(bytes: number): void
+  /** Adds to the bytes that are queued for all streams; negative once they are sent. */
+  countQueued(bytes: number): void
   interestIn(application: Application): Interest
   interests(): Interest[]
 }
 
-/** Beyond it, the slowest watcher is ended. */
-const waitingBytesMax = 64 * 1024 * 1024
+/** Limit of all queues together; beyond it, the slowest stream ends. */
+const queuedBytesMax = 64 * 1024 * 1024
 
 export function createWatchers(): Watchers {
   const byApplication = new Map<string, Set<Watcher>>()
-  let [count, waitingBytes] = [0, 0]
+  let [count, queuedBytes] = [0, 0]
 
   const all = () => [...byApplication.values()].flatMap((some) => [...some])
   const of = ({ tenantId, applicationName }: Application) =>
@@ -75,19 +75,19 @@ export function createWatchers(): Watchers {
       count--
       return true
     },
-    see({ tenantId, applicationName, endpointId }) {
-      // Of thousands of rows a second hardly any is watched: no list is made here.
+    includes({ tenantId, applicationName, endpointId }) {
+      // Called for every row that is stored, so it builds no list.
       for (const { subscription } of byApplication.get(applicationName) ?? [])
-        if (subscription.tenantId === tenantId && subscription.sees(endpointId)) return true
+        if (subscription.tenantId === tenantId && subscription.isVisible(endpointId)) return true
       return false
     },
     deliver(application, points) {
       for (const { subscription } of of(application))
-        for (const point of points) if (subscription.sees(point.endpointId)) subscription.add(point)
-      while (waitingBytes > waitingBytesMax) slowestOf(all())?.end('too_slow')
+        for (const point of points) if (subscription.isVisible(point.endpointId)) subscription.add(point)
+      while (queuedBytes > queuedBytesMax) slowestOf(all())?.end('too_slow')
     },
-    waiting(bytes) {
-      waitingBytes += bytes
+    countQueued(bytes) {
+      queuedBytes += bytes
     },
     interestIn,
     interests: () => [...byApplication.values()].map(([...some]) => interestIn(some[0]!.subscription)),
@@ -97,6 +97,6 @@ export function createWatchers(): Watchers {
 function slowestOf(watchers: Watcher[]): Subscription | undefined {
   let found: Subscription | undefined
   for (const { subscription } of watchers)
-    if (!found || subscription.waitingBytes > found.waitingBytes) found = subscription
+    if (!found || subscription.queuedBytes > found.queuedBytes) found = subscription
   return found
 }

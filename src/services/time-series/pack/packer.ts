@@ -10,6 +10,7 @@ import type { Log } from '../../../kernel/log.ts'
 import type { Metrics } from '../../../kernel/metrics.ts'
 import { createPace } from '../../../kernel/pace.ts'
 import type { Retention } from '../delete/retention.ts'
+import { packingFailed } from '../log-messages.ts'
 import type { Numbers } from '../numbers/numbers.ts'
 import * as chunks from '../store/chunks.ts'
 import * as store from '../store/slots.ts'
@@ -110,7 +111,7 @@ export function createPacker({ db, slots, numbers, now, log, metrics, retention,
       .catch((error) => {
         if (stopping || error instanceof Stopped) return
         if (isLockTimeout(error)) log.info('somebody reads for long; the time series are tidied up later')
-        else log.error({ err: error }, 'time series could not be packed; trying again')
+        else packingFailed(log, { err: error })
       })
       .finally(() => {
         running = undefined

@@ -21,7 +21,7 @@ const listOf = (points: Points) =>
 const aggregate = (points: Points, interval: string, wanted: Aggregate) =>
   pointsOfSums(sumsOf(points, intervalOf(interval)!), wanted)
 
-test('each part of time has its value, and parts without points have none', () => {
+test('each interval with points has one value, and intervals without points are left out', () => {
   const points = pointsOf([
     [at('2026-01-01T00:10:00Z'), 1],
     [at('2026-01-01T00:59:59.999Z'), 4],
@@ -47,7 +47,7 @@ test('each part of time has its value, and parts without points have none', () =
   )
 })
 
-test('weeks begin on Monday, months and years with the calendar, also before 1970', () => {
+test('weeks begin on Monday, months and years follow the calendar, also before 1970', () => {
   const start = (interval: string, time: string) => new Date(intervalOf(interval)!.startOf(at(time))).toISOString()
   assert.equal(start('1w', '2026-11-15T12:00:00Z'), '2026-11-09T00:00:00.000Z')
   assert.equal(start('1M', '2026-11-15T12:00:00Z'), '2026-11-01T00:00:00.000Z')
@@ -56,7 +56,7 @@ test('weeks begin on Monday, months and years with the calendar, also before 197
   assert.equal(start('1M', '0005-02-15T12:00:00Z'), '0005-02-01T00:00:00.000Z')
   assert.equal(start('1h', '1969-12-31T23:59:59.999Z'), '1969-12-31T23:00:00.000Z')
   assert.equal(new Date(intervalOf('1M')!.nextOf(at('2026-12-01T00:00:00Z'))).toISOString(), '2027-01-01T00:00:00.000Z')
-  // Nothing begins before the year 0, which has no text of four digits.
+  // No interval begins before the year 0, which has no text of four digits.
   assert.equal(start('99999w', '0001-01-01T00:00:00Z'), '0000-01-01T00:00:00.000Z')
   const weeks = intervalOf('99999w')!
   assert.equal(weeks.nextOf(weeks.startOf(at('0001-01-01T00:00:00Z'))), weeks.startOf(at('0060-01-01T00:00:00Z')))
@@ -64,7 +64,7 @@ test('weeks begin on Monday, months and years with the calendar, also before 197
     assert.equal(intervalOf(wrong), undefined)
 })
 
-test('a chart of fewer points keeps its ends and its peak', () => {
+test('downsampling keeps the first point, the last point and the peak', () => {
   const list = Array.from({ length: 10_000 }, (_, index): [number, Value] => [
     index * 1000,
     index === 7777 ? 500 : Math.sin(index / 100),

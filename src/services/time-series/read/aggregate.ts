@@ -1,48 +1,50 @@
-/** Points as one value for each part of time, while they are read: what a part ends with may go on in the next. */
+/**
+ * Aggregates points by interval, part by part. An interval that a part does not complete continues in the next part.
+ */
 import type { Span } from '../times.ts'
 import { type Aggregate, inOrder, joined, pointsOfSums, type Sum, sumsOf } from './interval-sums.ts'
 import type { Interval } from './intervals.ts'
-import type { Piece } from './pieces.ts'
+import type { SeriesFragment } from './series-fragments.ts'
 
-/** Pieces of the same endpoints and series, in the order of reading. */
-export interface Changing {
-  /** What became of it so far; `span`: all that was read with it. */
-  add(piece: Piece, span: Span): Piece | undefined
-  /** What is left when there is no more. */
-  end(): Iterable<Piece>
+/** Turns fragments of the same endpoints and series, in reading order, into fewer points. */
+export interface Reducer {
+  /** Returns the points that are complete. `span` is the time range of the part. */
+  add(fragment: SeriesFragment, span: Span): SeriesFragment | undefined
+  /** Returns the rest after the last part. */
+  end(): Iterable<SeriesFragment>
 }
 
 interface Open {
-  piece: Piece
-  /** By the name of the value: the part of time that is not over. */
+  fragment: SeriesFragment
+  /** Sums of the interval that is not complete, by value name. */
   sums: Map<string, Sum[]>
 }
 
-export function createAggregating(interval: Interval, wanted: Aggregate, descending: boolean): Changing {
+export function createAggregator(interval: Interval, wanted: Aggregate, descending: boolean): Reducer {
   const open = new Map<string, Open>()
 
-  /** The part of time that more points can come of. */
-  function goesOn({ from, to }: Span): number | undefined {
+  /** Returns the start of the interval that may get more points from the next part. */
+  function incompleteStart({ from, to }: Span): number | undefined {
     const start = interval.startOf(descending ? from : to)
-    const isOver = descending ? start === from : interval.nextOf(start) === to + 1
-    return isOver ? undefined : start
+    const isComplete = descending ? start === from : interval.nextOf(start) === to + 1
+    return isComplete ? undefined : start
   }
 
-  const asPiece = (piece: Piece, sums: Map<string, Sum[]>): Piece | undefined => {
-    const columns = piece.series.values.flatMap(({ name }) => {
+  const fragmentOf = (fragment: SeriesFragment, sums: Map<string, Sum[]>): SeriesFragment | undefined => {
+    const columns = fragment.series.values.flatMap(({ name }) => {
       const own = sums.get(name)
       return own && own.length > 0 ? { name, points: pointsOfSums(own, wanted) } : []
     })
-    return columns.length > 0 ? { ...piece, columns } : undefined
+    return columns.length > 0 ? { ...fragment, columns } : undefined
   }
 
   return {
-    add(piece, span) {
-      const key = `${piece.endpointNo} ${piece.series.name}`
+    add(fragment, span) {
+      const key = `${fragment.endpointNo} ${fragment.series.name}`
       const sums = open.get(key)?.sums ?? new Map<string, Sum[]>()
-      for (const { name, points, sums: known = [] } of piece.columns)
-        sums.set(name, joined(sums.get(name) ?? [], asSums(known, interval), sumsOf(points, interval)))
-      const start = goesOn(span)
+      for (const { name, points, sums: known = [] } of fragment.columns)
+        sums.set(name, joined(sums.get(name) ?? [], sumsOfChunks(known, interval), sumsOf(points, interval)))
+      const start = incompleteStart(span)
       const kept = new Map<string, Sum[]>()
       if (start !== undefined)
         for (const [name, own] of sums) {
@@ -54,13 +56,13 @@ export function createAggregating(interval: Interval, wanted: Aggregate, descend
             own.filter((one) => one.start !== start),
           )
         }
-      if (kept.size > 0) open.set(key, { piece, sums: kept })
+      if (kept.size > 0) open.set(key, { fragment, sums: kept })
       else open.delete(key)
-      return asPiece(piece, sums)
+      return fragmentOf(fragment, sums)
     },
     *end() {
-      for (const { piece, sums } of open.values()) {
-        const last = asPiece(piece, sums)
+      for (const { fragment, sums } of open.values()) {
+        const last = fragmentOf(fragment, sums)
         if (last) yield last
       }
       open.clear()
@@ -68,6 +70,6 @@ export function createAggregating(interval: Interval, wanted: Aggregate, descend
   }
 }
 
-/** What is known of whole chunks, each of which lies within one part of time. */
-const asSums = (known: Sum[], interval: Interval): Sum[] =>
+/** Maps sums of whole chunks to their intervals; each chunk lies within one interval. */
+const sumsOfChunks = (known: Sum[], interval: Interval): Sum[] =>
   inOrder(known.map((one) => ({ ...one, start: interval.startOf(one.start) })))

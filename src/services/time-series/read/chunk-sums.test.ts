@@ -28,7 +28,7 @@ const decimals = fc
 const spread = fc.integer({ min: -5_000_000, max: 400_000_000 })
 
 suite('sums of packed points', () => {
-  test('are those of the points', () => {
+  test('equal the sums of the unpacked points', () => {
     fc.assert(
       fc.property(
         steps,
@@ -51,7 +51,7 @@ suite('sums of packed points', () => {
           for (const [index, { sum, ...own }] of found.entries()) {
             const { first, last, sum: theirs, ...others } = expected[index]!
             assert.deepEqual(own, others)
-            // What is added up before it is divided is nearer to the truth.
+            // Adding before dividing is more precise.
             assert.ok(Math.abs(sum - theirs) <= 1e-9 * Math.max(1, own.count * Math.max(...values.map(Math.abs))))
           }
         },
@@ -59,7 +59,7 @@ suite('sums of packed points', () => {
     )
   })
 
-  test('are not to be had of texts, of numbers with many digits, and where other points may count instead', () => {
+  test('are undefined for texts, for numbers with many digits, and for chunks that overlap samples', () => {
     const [hour, always] = [intervalOf('1h')!, { from: 0, to: 1e15 }]
     const numbers = pointsOf([begin, begin + 1000, begin + 2000], [1, 2, 3])
     const beside = (time: number) => sumsOfPacked(pack(numbers), hour, always, pointsOf([time], [9]))

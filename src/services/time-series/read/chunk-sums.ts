@@ -1,6 +1,6 @@
 /**
- * Sums of packed points without making points of them: whole numbers are added up before they are divided, and where sampling is
- * regular no time is written out. A point takes 13 ns instead of 27.
+ * Sums packed whole numbers without unpacking points: they are added before the division, and regular times are
+ * computed. Takes 13 ns per point instead of 27 (bench `time-series`, by hour).
  */
 
 import { readVarint } from '../pack/bit-blocks.ts'
@@ -10,15 +10,15 @@ import type { Span } from '../times.ts'
 import type { Sum } from './interval-sums.ts'
 import type { Interval } from './intervals.ts'
 
-/** For one chunk at a time. */
+/** Buffers that are reused for every chunk. */
 let wholes = new Float64Array(4096)
 let times = new Float64Array(4096)
 
 /**
- * Undefined where its points have to be unpacked: it holds anything but whole numbers, or one of the other points may be of the
- * same time and count instead.
+ * Returns undefined if the points have to be unpacked: the chunk has values that are not whole numbers, or a point of
+ * `sampled` may replace one of its points.
  */
-export function sumsOfPacked(data: Uint8Array, interval: Interval, span: Span, beside?: Points): Sum[] | undefined {
+export function sumsOfPacked(data: Uint8Array, interval: Interval, span: Span, sampled?: Points): Sum[] | undefined {
   if (!isOfNumbers(data)) return undefined
   const reader = beginReading(data)
   const count = readVarint(reader)
@@ -26,28 +26,28 @@ export function sumsOfPacked(data: Uint8Array, interval: Interval, span: Span, b
     wholes = new Float64Array(count * 2)
     times = new Float64Array(count * 2)
   }
-  const placed = regularTimes(reader, count) ?? unpackTimes(reader, count, times)
+  const positions = regularTimes(reader, count) ?? unpackTimes(reader, count, times)
   if (passPlain(reader)) return undefined
-  const isRegular = !(placed instanceof Float64Array)
-  const first = isRegular ? placed.first : placed[0]!
-  const last = isRegular ? placed.first + (count - 1) * placed.step : placed[count - 1]!
-  if (beside && beside.count > 0 && beside.times[0]! <= last && beside.times[beside.count - 1]! >= first)
+  const isRegular = !(positions instanceof Float64Array)
+  const first = isRegular ? positions.first : positions[0]!
+  const last = isRegular ? positions.first + (count - 1) * positions.step : positions[count - 1]!
+  if (sampled && sampled.count > 0 && sampled.times[0]! <= last && sampled.times[sampled.count - 1]! >= first)
     return undefined
   const power = unpackWholes(reader, count, wholes)
   return isRegular
-    ? sumsBySteps(placed, count, interval, span, power)
-    : sumsByTime(placed, count, interval, span, power)
+    ? sumsBySteps(positions, count, interval, span, power)
+    : sumsByTime(positions, count, interval, span, power)
 }
 
-function sumsByTime(placed: Float64Array, count: number, interval: Interval, { from, to }: Span, power: number) {
+function sumsByTime(positions: Float64Array, count: number, interval: Interval, { from, to }: Span, power: number) {
   const sums: Sum[] = []
   let place = 0
-  while (place < count && placed[place]! < from) place++
-  while (place < count && placed[place]! <= to) {
-    const start = interval.startOf(placed[place]!)
+  while (place < count && positions[place]! < from) place++
+  while (place < count && positions[place]! <= to) {
+    const start = interval.startOf(positions[place]!)
     const last = Math.min(interval.nextOf(start) - 1, to)
     let end = place + 1
-    while (end < count && placed[end]! <= last) end++
+    while (end < count && positions[end]! <= last) end++
     sums.push(sumOfWholes(start, place, end, power))
     place = end
   }
@@ -61,7 +61,7 @@ interface Steps {
 
 function sumsBySteps({ first, step }: Steps, count: number, interval: Interval, { from, to }: Span, power: number) {
   const sums: Sum[] = []
-  /** How many of them are not later. */
+  /** Returns the number of points up to this time. */
   const until = (time: number) => {
     if (time < first) return 0
     return step === 0 ? count : Math.min(count, Math.floor((time - first) / step) + 1)

@@ -7,7 +7,7 @@ const { admin, collect, endpoint, house } = await openTimeSeries()
 const url = '/epts/api/v1/time-series/config'
 const scope = 'application:timeseries-config:read'
 
-test('configured series of the application and of its versions, and what was seen by itself', async () => {
+test('lists series of the application, of its versions, and those extracted automatically', async () => {
   const one = await endpoint({
     'time-series': {
       names: {
@@ -38,7 +38,7 @@ test('configured series of the application and of its versions, and what was see
   })
 })
 
-test('all applications, several, and none that is not there', async () => {
+test('lists all applications or the named ones, and leaves out unknown ones', async () => {
   const [a, b] = [(await endpoint()).applicationName, (await endpoint()).applicationName]
   const all = (await admin(`GET ${url}`)).body
   assert.deepEqual([all[a], all[b]], [[], []])
@@ -46,7 +46,7 @@ test('all applications, several, and none that is not there', async () => {
     assert.deepEqual((await admin(`GET ${url}?${query}`)).body, { [a]: [], [b]: [] })
 })
 
-test('only of applications whose configuration the caller may read', async () => {
+test('lists only applications whose configuration the caller may read', async () => {
   const [a, b] = [(await endpoint()).applicationName, (await endpoint()).applicationName]
   const limited = house.as(aCaller({ on: { [`application-${a}`]: [scope] } }))
   assert.deepEqual((await limited(`GET ${url}`)).body, { [a]: [] })

@@ -1,4 +1,4 @@
-/** Which series an application has: configured ones, and those that something was stored of. */
+/** Lists the series of an application: those in its configuration, and those that have stored points. */
 import type { Ctx } from '../../../kernel/contract.ts'
 import type { Db } from '../../../kernel/db.ts'
 import { visible } from '../../../kernel/permissions.ts'
@@ -13,7 +13,7 @@ export interface SeriesNames {
 }
 
 export interface ConfiguredSeries {
-  /** By application, of all that the caller may read the configuration of, or of these of them. */
+  /** Returns series by application: of the named applications, or of all, whose configuration the caller may read. */
   of(ctx: Ctx, applicationNames: string[] | undefined): Promise<Record<string, SeriesNames[]>>
 }
 
@@ -31,9 +31,9 @@ export function createConfiguredSeries({ db, applications }: { db: Db; applicati
   }
 
   return {
-    async of(ctx, asked) {
-      const mine = visible(ctx.caller, 'application:timeseries-config:read', ctx.tenantId, 'application-')
-      const names = mine === 'all' ? asked : (asked?.filter((name) => mine.includes(name)) ?? mine)
+    async of(ctx, requested) {
+      const readable = visible(ctx.caller, 'application:timeseries-config:read', ctx.tenantId, 'application-')
+      const names = readable === 'all' ? requested : (requested?.filter((name) => readable.includes(name)) ?? readable)
       const all = new Map<string, SeriesNames[]>()
       for await (const page of pages(ctx, names)) {
         const stored = await findSeriesOf(
@@ -45,7 +45,7 @@ export function createConfiguredSeries({ db, applications }: { db: Db; applicati
         for (const { applicationName, configurations } of page)
           all.set(applicationName, seriesNames(configurations, byApplication.get(applicationName) ?? []))
       }
-      // From a Map: a name like any other can be one that every object has.
+      // From a Map: a name such as `constructor` exists on every object.
       return Object.fromEntries(all)
     },
   }

@@ -15,7 +15,7 @@ function csvOf(of: DeviceEndpoint, query: Record<string, string>) {
 }
 
 suite('CSV', () => {
-  test('a line for each point, with a column for each name of a value', async () => {
+  test('has a line for each point and a column for each value name', async () => {
     const values = ['lat', 'lon'].map((name) => ({ path: name, name }))
     const one = await endpoint({ 'time-series': { names: { place: { values } } } })
     await collect(one, [
@@ -41,7 +41,7 @@ suite('CSV', () => {
     assert.deepEqual(answer.text.split('\r\n'), [...expected, ''])
   })
 
-  test('whatever texts hold, they stay in their cell and are no formulas', async () => {
+  test('quotes texts and prevents them from being formulas', async () => {
     const one = await endpoint({ 'time-series': { 'auto-extract': false, names: { s: { values: [{ path: 't' }] } } } })
     const texts = [
       'a,b',
@@ -83,14 +83,14 @@ suite('CSV', () => {
     assert.equal(text, ['timestamp,endpointId,series,value', ...lines, ''].join('\r\n'))
   })
 
-  test('ids that a spreadsheet would take for a formula are none', async () => {
+  test('prevents endpoint ids from being formulas', async () => {
     const one = await registerEndpoint(await endpoint(), `-cmd-${Date.now()}`)
     await collect(one, [{ timestamp: start, x: 1 }])
     const { text } = await csvOf(one, { timeSeriesName: 'auto~x' })
     assert.equal(text.split('\r\n')[1], `${iso(0)},'${one.endpointId},auto~x,1`)
   })
 
-  test('by parts of time, newest first, and nothing at all', async () => {
+  test('supports aggregation, descending order and empty results', async () => {
     const one = await endpoint()
     await collect(
       one,
@@ -108,7 +108,7 @@ suite('CSV', () => {
     assert.deepEqual([wrong.status, wrong.headers['content-type']], [400, 'application/json; charset=utf-8'])
   })
 
-  test('is sent to whoever names it', () => {
+  test('is sent to clients whose Accept header prefers it', () => {
     for (const accept of [
       'text/csv',
       'TEXT/CSV; header=present',

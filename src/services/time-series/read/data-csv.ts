@@ -1,37 +1,37 @@
 /**
- * Points as CSV (RFC 4180): `timestamp,endpointId,series` and a column for each name of a value. A text that a spreadsheet would
- * take for a formula has an apostrophe before it; nothing stands where there is no value or null.
+ * Writes points as CSV (RFC 4180): `timestamp,endpointId,series` and a column for each value name. A text that a
+ * spreadsheet would evaluate as a formula gets an apostrophe. A missing value and null are empty cells.
  */
 import { type Points, valueAt } from '../points.ts'
-import type { AskedSeries } from './asked-series.ts'
 import type { IdentifiedPart } from './data-json.ts'
-import { type Rows, rowAt, rowsOf } from './point-json.ts'
+import { type AlignedRows, rowAt, rowsOf } from './point-json.ts'
+import type { SelectedSeries } from './selected-series.ts'
 import { createTextBuffer, dayMs, put, putNumber, putTimeOfDay, room, type TextBuffer, take } from './text-buffer.ts'
 
-const bytesAtOnce = 128 * 1024
-const numberRoom = 40
+const bufferBytes = 128 * 1024
+const numberBytesMax = 40
 
 export async function* csvOf(
   parts: AsyncIterable<IdentifiedPart>,
-  series: AskedSeries[],
+  series: SelectedSeries[],
   descending: boolean,
 ): AsyncGenerator<Buffer> {
   const names = [...new Set(series.flatMap(({ values }) => values.map(({ name }) => name)))].sort()
   const places = new Map(names.map((name, place) => [name, place]))
-  const text = createTextBuffer(bytesAtOnce + 4096)
+  const text = createTextBuffer(bufferBytes + 4096)
   put(text, `${['timestamp', 'endpointId', 'series', ...names.map(cell)].join()}\r\n`)
-  for await (const { pieces, idOf } of parts)
-    for (const piece of pieces) {
-      const columns = piece.columns.toSorted((a, b) => places.get(a.name)! - places.get(b.name)!)
+  for await (const { fragments, idOf } of parts)
+    for (const fragment of fragments) {
+      const columns = fragment.columns.toSorted((a, b) => places.get(a.name)! - places.get(b.name)!)
       const rows = rowsOf(columns, descending)
       const placeOf = columns.map(({ name }) => places.get(name)!)
-      const middle = `Z,${cell(idOf(piece.endpointNo))},${cell(piece.series.name)}`
+      const middle = `Z,${cell(idOf(fragment.endpointNo))},${cell(fragment.series.name)}`
       for (let index = 0; index < rows.count; index++) {
         const row = rowAt(rows, index)
         putTime(text, rows.times[row]!)
         put(text, middle)
         putValues(text, rows, row, placeOf, names.length)
-        if (text.length >= bytesAtOnce) yield take(text)
+        if (text.length >= bufferBytes) yield take(text)
       }
     }
   if (text.length > 0) yield take(text)
@@ -39,7 +39,7 @@ export async function* csvOf(
 
 let [knownDay, dayText] = [Number.NaN, Buffer.alloc(0)]
 
-/** Without the zone. */
+/** Writes the time without its zone. */
 function putTime(text: TextBuffer, time: number) {
   const day = Math.floor(time / dayMs)
   if (day !== knownDay) [knownDay, dayText] = [day, Buffer.from(new Date(day * dayMs).toISOString().slice(0, -1))]
@@ -49,8 +49,8 @@ function putTime(text: TextBuffer, time: number) {
   text.length += dayText.length
 }
 
-/** `placeOf`: of each column, ascending. */
-function putValues(text: TextBuffer, { columns, cells }: Rows, row: number, placeOf: number[], width: number) {
+/** Writes the cells of a row. `placeOf` has the ascending position of each column. */
+function putValues(text: TextBuffer, { columns, cells }: AlignedRows, row: number, placeOf: number[], width: number) {
   const first = cells ? cells.starts[row]! : 0
   const end = cells ? cells.starts[row + 1]! : columns.length
   let place = -1
@@ -58,7 +58,7 @@ function putValues(text: TextBuffer, { columns, cells }: Rows, row: number, plac
     const column = cells ? cells.columns[cell]! : cell
     putCommas(text, placeOf[column]! - place)
     place = placeOf[column]!
-    room(text, numberRoom)
+    room(text, numberBytesMax)
     putCell(text, columns[column]!.points, cells ? cells.places[cell]! : row)
   }
   putCommas(text, width - 1 - place)

@@ -1,22 +1,23 @@
-/** Points as the historical answer has them: an array of objects, each whole in one piece of the text. */
-import type { Piece } from './pieces.ts'
+/** Writes points as JSON: an array of objects, each complete within one buffer. */
+
 import { putPoints, rowsOf } from './point-json.ts'
+import type { SeriesFragment } from './series-fragments.ts'
 import { createTextBuffer, put, take } from './text-buffer.ts'
 
-/** What was read together. */
+/** The fragments of one part, with the ids of their endpoints. */
 export interface IdentifiedPart {
-  pieces: Iterable<Piece>
+  fragments: Iterable<SeriesFragment>
   idOf(endpointNo: number): string
 }
 
-const bytesAtOnce = 128 * 1024
+const bufferBytes = 128 * 1024
 
 export async function* jsonOf(parts: AsyncIterable<IdentifiedPart>, descending: boolean): AsyncGenerator<Buffer> {
-  const text = createTextBuffer(bytesAtOnce + 1024)
+  const text = createTextBuffer(bufferBytes + 1024)
   let separator = '['
-  for await (const { pieces, idOf } of parts) {
+  for await (const { fragments, idOf } of parts) {
     let open: number | undefined
-    for (const { endpointNo, series, columns } of pieces) {
+    for (const { endpointNo, series, columns } of fragments) {
       const rows = rowsOf(columns, descending)
       for (let at = 0; at < rows.count; ) {
         if (text.length === 0) {
@@ -27,15 +28,15 @@ export async function* jsonOf(parts: AsyncIterable<IdentifiedPart>, descending: 
         else put(text, `${open === undefined ? '' : '},'}${JSON.stringify(idOf(endpointNo))}:{`)
         open = endpointNo
         put(text, `${JSON.stringify(series.name)}:[`)
-        at = putPoints(text, rows, at, bytesAtOnce)
+        at = putPoints(text, rows, at, bufferBytes)
         put(text, ']')
-        if (text.length < bytesAtOnce) continue
+        if (text.length < bufferBytes) continue
         put(text, '}}')
         yield take(text)
         open = undefined
       }
     }
-    // The next part may hold more of the same series, which one object cannot.
+    // The next part may have more points of the same series, and an object cannot have a key twice.
     if (open === undefined) continue
     put(text, '}}')
     yield take(text)

@@ -25,7 +25,7 @@ const read = (of: DeviceEndpoint, query: Record<string, string>, ask: Ask = admi
   ask(`GET ${urlOf(of)}?${new URLSearchParams({ ...always, ...query })}`)
 const search = (of: DeviceEndpoint, body: object, ask: Ask = admin) => ask(`POST ${urlOf(of)}`, { ...always, ...body })
 
-/** Everything of the answer as one object: objects of it may say more of the same series. */
+/** Merges the objects of a response; several may have points of the same series. */
 function whole({ status, body, text }: Answer) {
   assert.equal(status, 200, text)
   const all: Record<string, Record<string, unknown[]>> = {}
@@ -41,7 +41,7 @@ function whole({ status, body, text }: Answer) {
 const point = (seconds: number, value: unknown) => ({ timestamp: at(seconds), values: { value } })
 
 suite('historical points', () => {
-  test('of several endpoints and series, whether they are packed, not packed, or both', async () => {
+  test('are read of several endpoints and series, whether packed or not', async () => {
     const one = await endpoint()
     const two = await registerEndpoint(one)
     await collect(one, [sample(1, { x: 1, y: 10 }), sample(2, { x: 2 })])
@@ -68,7 +68,7 @@ suite('historical points', () => {
     assert.deepEqual(whole(await search(one, { timeSeriesNames: ['auto~x', 'auto~y'] })), second)
   })
 
-  test('values of a series stand together, and those that are missing are left out', async () => {
+  test('combine the values of a series and leave out missing ones', async () => {
     const values = ['a', 'b'].map((name) => ({ path: name, name }))
     const one = await endpoint({ 'time-series': { 'auto-extract': false, names: { s: { values } } } })
     await collect(one, [sample(1, { a: 'on', b: true }), sample(2, { b: null }), sample(3, { a: 3 })])
@@ -85,7 +85,7 @@ suite('historical points', () => {
     }
   })
 
-  test('includeTime says which of the dates is within, to the millisecond and finer', async () => {
+  test('include the dates that includeTime names, to the millisecond and finer', async () => {
     const one = await endpoint()
     await collect(
       one,
@@ -111,7 +111,7 @@ suite('historical points', () => {
     assert.deepEqual(await seen({ fromDate: '2026-01-01T02:00:01+02:00', toDate: '2026-01-01T00:00:03' }), [2])
   })
 
-  test('dates relative to now', async () => {
+  test('accept dates relative to now', async () => {
     const one = await endpoint()
     const ago = (minutes: number) => ({ timestamp: Date.now() - minutes * 60_000, x: minutes })
     await collect(one, [ago(1), ago(10), ago(60 * 25)])
@@ -127,7 +127,7 @@ suite('historical points', () => {
     assert.deepEqual(await seen('now'), [])
   })
 
-  test('of these endpoints, named in every way that a list can be', async () => {
+  test('are filtered by endpoints, in every form of a list', async () => {
     const one = await endpoint()
     const [two, three] = [await registerEndpoint(one), await registerEndpoint(one)]
     for (const target of [one, two, three]) await collect(target, [sample(1, { x: 1, y: 1 })])
@@ -146,7 +146,7 @@ suite('historical points', () => {
     assert.deepEqual((await read(one, { timeSeriesName: 'no-such' })).body, [])
   })
 
-  test('what is wrong is named', async () => {
+  test('are refused with the name of the invalid field', async () => {
     const one = await endpoint()
     const cases: [Record<string, string>, string][] = [
       [{}, 'timeSeriesName'],
@@ -175,10 +175,10 @@ suite('historical points', () => {
   })
 })
 
-suite('who may read points', () => {
+suite('permission to read points', () => {
   const scopes = ['endpoint:read', 'time-series:read']
 
-  test('with both scopes on the application, or on single endpoints', async () => {
+  test('needs both scopes, on the application or on single endpoints', async () => {
     const one = await registerEndpoint(await endpoint())
     const two = await registerEndpoint(one)
     for (const target of [one, two]) await collect(target, [sample(1, { x: 1 })])
@@ -201,7 +201,7 @@ suite('who may read points', () => {
     assert.equal(await seen({}), 404)
   })
 
-  test('of an application of another tenant, or of none: the same 404', async () => {
+  test('an application of another tenant gets the same 404 as an unknown one', async () => {
     const one = await endpoint()
     const query = { timeSeriesName: 'auto~x' }
     const other = await read(one, query, house.as(aTenantAdmin('other')))
@@ -211,7 +211,7 @@ suite('who may read points', () => {
   })
 })
 
-suite('over a socket', () => {
+suite('a response over a socket', () => {
   async function listening(): Promise<AddressInfo> {
     const { app } = house.http
     if (!app.server.listening) await app.listen({ port: 0, host: '127.0.0.1' })
@@ -226,7 +226,7 @@ suite('over a socket', () => {
   }
   const path = (of: DeviceEndpoint) => `${urlOf(of)}?timeSeriesName=auto~x&fromDate=1970-01-01&toDate=2028-01-01`
 
-  /** Straight into the open slot. */
+  /** Writes directly into the open slot. */
   async function fill(of: DeviceEndpoint, count: number) {
     await collect(of, [{ timestamp: 1, x: 1 }])
     const [row] = await sql`
@@ -238,7 +238,7 @@ suite('over a socket', () => {
       from generate_series(1, ${count}) as n`
   }
 
-  /** The chunks of an answer as they are on the wire. */
+  /** Returns the chunks of a response as sent by the server. */
   async function chunksOf(path: string): Promise<string[]> {
     const socket = connect((await listening()).port, '127.0.0.1')
     socket.write(`GET ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer of a reader\r\nconnection: close\r\n\r\n`)
@@ -254,7 +254,7 @@ suite('over a socket', () => {
     return chunks
   }
 
-  test('each chunk holds whole objects of the array, and the same series goes on in the next', async () => {
+  test('each chunk has complete objects, and a series may continue in the next', async () => {
     const one = await endpoint()
     await fill(one, 20_000)
     const chunks = await chunksOf(path(one))
@@ -268,7 +268,7 @@ suite('over a socket', () => {
     assert.deepEqual(values, [1, ...Array.from({ length: 20_000 }, (_, index) => index + 1)])
   })
 
-  /** As many endpoints as this with all that this one has packed. */
+  /** Creates this many endpoints with copies of the packed points of one. */
   async function multiply(of: DeviceEndpoint, count: number) {
     await pack()
     const made = await sql`
@@ -283,7 +283,7 @@ suite('over a socket', () => {
       where e.endpoint_id = ${of.endpointId}`
   }
 
-  /** More than the sockets' buffers hold, packed: it is read quickly. One for all tests. */
+  /** Creates a packed data set that exceeds the socket buffers, once for all tests. */
   let large: Promise<DeviceEndpoint> | undefined
   async function aLargeOne(): Promise<DeviceEndpoint> {
     const one = await endpoint()
@@ -293,7 +293,7 @@ suite('over a socket', () => {
   }
 
   for (const accept of ['application/json', 'text/csv'])
-    test(`a database that fails in the middle breaks the connection: nobody takes a part for the whole (${accept})`, async () => {
+    test(`a database error in the middle closes the connection, so that no client accepts a partial response (${accept})`, async () => {
       large ??= aLargeOne()
       const one = await large
       const { port } = await listening()
@@ -306,7 +306,7 @@ suite('over a socket', () => {
         response.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message))
         response.on('end', () => resolve('ended as if it were all'))
       })
-      // What is to come is waited for, and who waits is killed.
+      // Kills the database connection that reads the next part.
       await independentPool(house.connection).begin(async (inner) => {
         await inner`lock table time_series.chunks in access exclusive mode`
         response.resume()
@@ -323,7 +323,7 @@ suite('over a socket', () => {
       assert.equal(whole(after)[one.endpointId]!['auto~x']!.length, 60_001)
     })
 
-  test('a client that goes away in the middle leaves nothing behind', async () => {
+  test('a client that disconnects in the middle releases all connections and limits', async () => {
     large ??= aLargeOne()
     const one = await large
     const readers = () => sql`
@@ -335,7 +335,7 @@ suite('over a socket', () => {
       response.destroy()
     }
     await eventually(async () => assert.equal((await readers())[0]!.count, 0))
-    // Others go before they are answered: more than a tenant may have answers under way.
+    // More clients than a tenant may have responses disconnect before the first byte.
     const { port } = await listening()
     for (let round = 0; round < 40; round++) {
       const socket = connect(port, '127.0.0.1')
@@ -343,7 +343,7 @@ suite('over a socket', () => {
       await once(socket, 'connect')
       setTimeout(() => socket.destroy(), round % 5)
     }
-    // More than there are connections: whoever was left behind would hold them.
+    // More requests than connections: a leaked connection would block them.
     const query = { timeSeriesName: 'auto~x', fromDate: '1970-01-01', endpointId: one.endpointId }
     assert.ok(whole(await read(one, query))[one.endpointId])
   })

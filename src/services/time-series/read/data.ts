@@ -1,23 +1,23 @@
-/** Historical points: as they are, by parts of time, or fewer of them. */
+/** Queries historical points: all of them, aggregated by interval, or downsampled. */
 
 import type { ConcurrencyLimit } from '../../../kernel/concurrency-limit.ts'
 import type { Ctx } from '../../../kernel/contract.ts'
 import type { Span } from '../times.ts'
-import { type Changing, createAggregating } from './aggregate.ts'
+import { createAggregator, type Reducer } from './aggregate.ts'
 import { csvOf } from './data-csv.ts'
 import { type IdentifiedPart, jsonOf } from './data-json.ts'
-import { createFewer } from './downsample.ts'
+import { createDownsampler } from './downsample.ts'
 import type { Aggregate } from './interval-sums.ts'
 import type { Interval } from './intervals.ts'
-import type { Piece } from './pieces.ts'
-import type { Part, Question, Reader } from './reader.ts'
-import { heldAnswer } from './response-limit.ts'
-import type { Asked, Visible, VisibleSeries } from './visible-series.ts'
+import type { Part, Reader, ReadRequest } from './reader.ts'
+import { limitedResponse } from './response-limit.ts'
+import type { SeriesFragment } from './series-fragments.ts'
+import type { SeriesFilter, Visible, VisibleSeries } from './visible-series.ts'
 
-/** What is to be made of the points. */
+/** How points are reduced: by aggregation, or to a number of points. */
 export type Reduction = { aggregate: Aggregate; interval: Interval } | { points: number }
 
-export interface DataQuestion extends Asked {
+export interface DataRequest extends SeriesFilter {
   span: Span
   descending: boolean
   reduction: Reduction | undefined
@@ -25,72 +25,76 @@ export interface DataQuestion extends Asked {
 }
 
 export interface DataQuery {
-  /** Whoever may not read learns so at once; the text comes as it is asked for. */
-  read(ctx: Ctx, question: DataQuestion): Promise<AsyncIterable<Buffer>>
+  /** Checks permissions at once, then reads as fast as the response is consumed. */
+  read(ctx: Ctx, request: DataRequest): Promise<AsyncIterable<Buffer>>
 }
 
 export function createDataQuery(deps: {
   visible: VisibleSeries
   reader: Reader
-  answers: ConcurrencyLimit
+  responses: ConcurrencyLimit
 }): DataQuery {
-  const { visible, reader, answers } = deps
+  const { visible, reader, responses } = deps
 
-  async function* partsOf(ctx: Ctx, { endpoints, series }: Visible, question: DataQuestion) {
-    const { applicationName, span, descending, reduction } = question
+  async function* partsOf(ctx: Ctx, { endpoints, series }: Visible, request: DataRequest) {
+    const { applicationName, span, descending, reduction } = request
     if (series.length === 0) return
     for await (const page of endpoints) {
       const idOf = new Map(page.map(({ endpointNo, endpointId }) => [endpointNo, endpointId]))
       const of = { tenantId: ctx.tenantId, applicationName, endpointNos: [...idOf.keys()], series }
-      const parts = reader.read({ ...of, ...span, descending, ahead: true, ...readingFor(reduction) })
-      for await (const pieces of reduction ? changed(parts, changingFor(reduction, question)) : piecesOf(parts))
-        yield { pieces, idOf: (endpointNo: number) => idOf.get(endpointNo)! } satisfies IdentifiedPart
+      const parts = reader.read({ ...of, ...span, descending, prefetch: true, ...readingFor(reduction) })
+      for await (const fragments of reduction
+        ? reducedParts(parts, reducerFor(reduction, request))
+        : fragmentsOfParts(parts))
+        yield { fragments, idOf: (endpointNo: number) => idOf.get(endpointNo)! } satisfies IdentifiedPart
     }
   }
 
   return {
-    async read(ctx, question) {
-      const found = await visible.of(ctx, question)
-      const parts = partsOf(ctx, found, question)
-      const { format, descending } = question
-      const pieces = format === 'csv' ? csvOf(parts, found.series, descending) : jsonOf(parts, descending)
-      return heldAnswer(answers, ctx, pieces)
+    async read(ctx, request) {
+      const found = await visible.of(ctx, request)
+      const parts = partsOf(ctx, found, request)
+      const { format, descending } = request
+      const buffers = format === 'csv' ? csvOf(parts, found.series, descending) : jsonOf(parts, descending)
+      return limitedResponse(responses, ctx, buffers)
     },
   }
 }
 
-async function* piecesOf(parts: AsyncIterable<Part>) {
-  for await (const { pieces } of parts) yield pieces
+async function* fragmentsOfParts(parts: AsyncIterable<Part>) {
+  for await (const { fragments } of parts) yield fragments
 }
 
-/** Until the lists are others, there may be more of the same. */
-async function* changed(parts: AsyncIterable<Part>, changing: Changing): AsyncGenerator<Iterable<Piece>> {
+/** Parts continue the same endpoints and series as long as they share the same lists. */
+async function* reducedParts(parts: AsyncIterable<Part>, reducer: Reducer): AsyncGenerator<Iterable<SeriesFragment>> {
   let before: Part | undefined
   for await (const part of parts) {
-    if (before && (before.endpointNos !== part.endpointNos || before.series !== part.series)) yield changing.end()
+    if (before && (before.endpointNos !== part.endpointNos || before.series !== part.series)) yield reducer.end()
     before = part
-    yield changedPieces(part, changing)
+    yield reducedFragments(part, reducer)
   }
-  yield changing.end()
+  yield reducer.end()
 }
 
-function* changedPieces({ pieces, from, to }: Part, changing: Changing) {
-  for (const piece of pieces) {
-    const made = changing.add(piece, { from, to })
-    if (made) yield made
+function* reducedFragments({ fragments, from, to }: Part, reducer: Reducer) {
+  for (const fragment of fragments) {
+    const reduced = reducer.add(fragment, { from, to })
+    if (reduced) yield reduced
   }
 }
 
-function readingFor(reduction: Reduction | undefined): Partial<Pick<Question, 'reducing' | 'summing' | 'descending'>> {
+function readingFor(
+  reduction: Reduction | undefined,
+): Partial<Pick<ReadRequest, 'reducing' | 'summing' | 'descending'>> {
   if (!reduction) return {}
-  // All of them come at the end, in whatever order is asked for.
+  // Downsampled points come at the end, in the requested order.
   if ('points' in reduction) return { reducing: 'points', descending: false }
   const { aggregate, interval } = reduction
   if (aggregate === 'first' || aggregate === 'last') return { reducing: 'points' }
   return { reducing: interval.isOfDays ? 'sums' : 'points', summing: interval }
 }
 
-function changingFor(reduction: Reduction, { span, descending }: DataQuestion): Changing {
-  if ('points' in reduction) return createFewer(span, reduction.points)
-  return createAggregating(reduction.interval, reduction.aggregate, descending)
+function reducerFor(reduction: Reduction, { span, descending }: DataRequest): Reducer {
+  if ('points' in reduction) return createDownsampler(span, reduction.points)
+  return createAggregator(reduction.interval, reduction.aggregate, descending)
 }

@@ -1,12 +1,12 @@
-/** Fewer points that look the same on a chart. */
+/** Reduces points to fewer that look the same on a chart. */
 import type { Points } from '../points.ts'
 import type { Span } from '../times.ts'
-import type { Changing } from './aggregate.ts'
-import type { Piece } from './pieces.ts'
+import type { Reducer } from './aggregate.ts'
+import type { SeriesFragment } from './series-fragments.ts'
 
 /**
- * Largest triangle three buckets: of each part the point that stands out most between the one chosen before and the mean of
- * the next part. The first and the last stay. Only of numbers: what is none has no place on such a chart.
+ * Largest triangle three buckets: keeps, of each bucket, the point that forms the largest triangle with the point
+ * chosen before and the mean of the next bucket. Keeps the first and the last point; drops values that are not numbers.
  */
 export function downsample(all: Points, most: number): Points {
   const points = all.others ? onlyNumbers(all) : all
@@ -56,11 +56,11 @@ function onlyNumbers({ count, times, numbers }: Points): Points {
 }
 
 /**
- * Points of a span of time, of which so many are to be left in the end. Where they become too many they are thinned out: of
- * each of four times as many equal parts of time the least and the greatest stay, which no chart of so few points can do without.
+ * Collects points of a time range. If they exceed memory limits, only the least and the greatest of each of `4 * most`
+ * equal parts stay, which is more than the chart can show.
  */
-function createThinning(span: Span, most: number) {
-  const parts = most * partsForEach
+function createThinner(span: Span, most: number) {
+  const parts = most * partsPerPoint
   const width = Math.max(1, (span.to - span.from + 1) / parts)
   let times: number[] = []
   let numbers: number[] = []
@@ -78,7 +78,7 @@ function createThinning(span: Span, most: number) {
         if (numbers[to]! < numbers[least]!) least = to
         if (numbers[to]! > numbers[greatest]!) greatest = to
       }
-      // The very first and the very last are what the chart begins and ends with.
+      // The first and the last point of all stay, since the chart begins and ends with them.
       const kept = [from === 0 ? 0 : least, least, greatest, to === times.length ? to - 1 : greatest]
       for (const index of [...new Set(kept)].sort((a, b) => a - b)) keep(index)
       from = Math.max(to, from + 1)
@@ -88,45 +88,45 @@ function createThinning(span: Span, most: number) {
   }
 
   return {
-    /** Later ones than those before. */
+    /** Adds points that are later than all before. */
     add(points: Points) {
       for (let index = 0; index < points.count; index++) {
         if (Number.isNaN(points.numbers[index]!)) continue
         times.push(points.times[index]!)
         numbers.push(points.numbers[index]!)
       }
-      if (times.length > Math.max(keptAtOnce, parts * 4)) thin()
+      if (times.length > Math.max(pointsInMemory, parts * 4)) thin()
     },
     points: (): Points =>
       downsample({ count: times.length, times: Float64Array.from(times), numbers: Float64Array.from(numbers) }, most),
   }
 }
 
-/** Of each value of each series at most so many points, all at the end. */
-export function createFewer(span: Span, most: number): Changing {
-  const known = new Map<string, { piece: Piece; columns: Map<string, ReturnType<typeof createThinning>> }>()
+/** Downsamples each value of each series to `most` points; all are returned by `end`. */
+export function createDownsampler(span: Span, most: number): Reducer {
+  const known = new Map<string, { fragment: SeriesFragment; columns: Map<string, ReturnType<typeof createThinner>> }>()
   return {
-    add(piece) {
-      const key = `${piece.endpointNo} ${piece.series.name}`
-      const own = known.get(key) ?? { piece, columns: new Map() }
+    add(fragment) {
+      const key = `${fragment.endpointNo} ${fragment.series.name}`
+      const own = known.get(key) ?? { fragment, columns: new Map() }
       known.set(key, own)
-      for (const { name, points } of piece.columns) {
-        const column = own.columns.get(name) ?? createThinning(span, most)
+      for (const { name, points } of fragment.columns) {
+        const column = own.columns.get(name) ?? createThinner(span, most)
         own.columns.set(name, column)
         column.add(points)
       }
       return undefined
     },
     *end() {
-      for (const { piece, columns } of known.values()) {
+      for (const { fragment, columns } of known.values()) {
         const fewer = [...columns].map(([name, column]) => ({ name, points: column.points() }))
         const filled = fewer.filter(({ points }) => points.count > 0)
-        if (filled.length > 0) yield { ...piece, columns: filled }
+        if (filled.length > 0) yield { ...fragment, columns: filled }
       }
       known.clear()
     },
   }
 }
 
-const partsForEach = 4
-const keptAtOnce = 100_000
+const partsPerPoint = 4
+const pointsInMemory = 100_000

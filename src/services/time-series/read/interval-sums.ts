@@ -1,4 +1,4 @@
-/** What is known of the points of one part of time, and what becomes of it when more of them come. */
+/** Sums of points by interval, and how they are combined. */
 import { type Points, type Value, valueAt } from '../points.ts'
 import type { Interval } from './intervals.ts'
 
@@ -6,21 +6,21 @@ export const aggregates = ['avg', 'min', 'max', 'sum', 'count', 'first', 'last']
 export type Aggregate = (typeof aggregates)[number]
 
 export interface Sum {
-  /** When the part of time begins. */
+  /** Start of the interval. */
   start: number
-  /** Of the numbers. */
+  /** Number of values that are numbers. */
   count: number
   sum: number
   least: number
   most: number
-  /** Texts and truths; nulls do not count. */
+  /** Number of texts and booleans; nulls are not counted. */
   others: number
-  /** Absent where it was not asked for. */
+  /** Absent if only sums of chunks are known. */
   first?: { time: number; value: Value }
   last?: { time: number; value: Value }
 }
 
-/** In the order of time; parts without points are left out. */
+/** Returns sums in time order, without empty intervals. */
 export function sumsOf(points: Points, interval: Interval): Sum[] {
   const { count, times } = points
   const sums: Sum[] = []
@@ -52,20 +52,20 @@ function sumOf(points: Points, start: number, from: number, to: number): Sum {
     sum,
     least,
     most,
-    others: others && count < to - from ? notNull(others, from, to) : 0,
+    others: others && count < to - from ? countNotNull(others, from, to) : 0,
     first: { time: times[from]!, value: valueAt(points, from) },
     last: { time: times[to - 1]!, value: valueAt(points, to - 1) },
   }
 }
 
-function notNull(others: NonNullable<Points['others']>, from: number, to: number): number {
+function countNotNull(others: NonNullable<Points['others']>, from: number, to: number): number {
   let count = 0
   for (let index = from; index < to; index++) if ((others.get(index) ?? null) !== null) count++
   return count
 }
 
-/** Of the same part of time. */
-const together = (a: Sum, b: Sum): Sum => ({
+/** Combines two sums of the same interval. */
+const combined = (a: Sum, b: Sum): Sum => ({
   start: a.start,
   count: a.count + b.count,
   sum: a.sum + b.sum,
@@ -76,24 +76,24 @@ const together = (a: Sum, b: Sum): Sum => ({
   ...(a.last && b.last && { last: a.last.time >= b.last.time ? a.last : b.last }),
 })
 
-/** Lists that are in order already, as one. */
+/** Merges lists of sums that are in order. */
 export function joined(...lists: Sum[][]): Sum[] {
   const filled = lists.filter((list) => list.length > 0)
   return filled.length <= 1 ? (filled[0] ?? []) : inOrder(filled.flat())
 }
 
-/** In the order of time, each part of it once. */
+/** Sorts sums by time and combines those of the same interval. */
 export function inOrder(all: Sum[]): Sum[] {
   const sums: Sum[] = []
   for (const one of all.toSorted((a, b) => a.start - b.start)) {
     const before = sums.at(-1)
-    if (before?.start === one.start) sums[sums.length - 1] = together(before, one)
+    if (before?.start === one.start) sums[sums.length - 1] = combined(before, one)
     else sums.push(one)
   }
   return sums
 }
 
-/** Averages, sums and extremes are of numbers, and null where there are none. */
+/** Returns the aggregate. Averages, sums and extremes consider numbers only, and are null without any. */
 function valueOfSum(own: Sum, wanted: Aggregate): Value {
   const { count, sum, least, most, others, first, last } = own
   if (wanted === 'first') return first?.value ?? null
@@ -105,7 +105,7 @@ function valueOfSum(own: Sum, wanted: Aggregate): Value {
   return wanted === 'min' ? least : most
 }
 
-/** Beyond all numbers there is nothing that JSON could say. */
+/** JSON has no infinity. */
 const finite = (number: number) => (Number.isFinite(number) ? number : null)
 
 export function pointsOfSums(sums: Sum[], wanted: Aggregate): Points {

@@ -1,10 +1,10 @@
-/** Equal parts of time in UTC: `15m`, `1h`, `1d`, `1w` (from Monday on), `1M`, `1y`. */
+/** Intervals in UTC: `15m`, `1h`, `1d`, `1w` (from Monday on), `1M`, `1y`. */
 export interface Interval {
-  /** When the part begins that this time is in. */
+  /** Returns the start of the interval that contains this time. */
   startOf(time: number): number
-  /** When the part after the one that begins here begins. */
+  /** Returns the start of the next interval. */
   nextOf(start: number): number
-  /** Whether no part ends within a day. */
+  /** True if every interval consists of whole days. */
   isOfDays: boolean
 }
 
@@ -13,10 +13,10 @@ const unitMs: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: da
 /** 1970 began on a Thursday. */
 const mondayMs = 4 * dayMs
 
-/** Where a part would begin before: earlier years have other texts, and no points. */
+/** Earliest start: years before 0 are formatted differently, and have no points. */
 const yearZero = new Date(0).setUTCFullYear(0, 0, 1)
 
-/** Undefined for anything else than a whole number from 1 to 99999 and a unit. */
+/** Parses a whole number from 1 to 99999 and a unit; returns undefined for anything else. */
 export function intervalOf(text: string): Interval | undefined {
   const [, amount, unit] = /^([1-9]\d{0,4})([smhdwMy])$/.exec(text) ?? []
   if (!amount || !unit) return undefined

@@ -21,7 +21,7 @@ const read = async (of: DeviceEndpoint, query: Record<string, string> = {}, ask:
 }
 
 suite('the last points', () => {
-  test('one of each series, as soon as it is stored, before and after packing', async () => {
+  test('are one for each series, immediately after storing, before and after packing', async () => {
     const one = await endpoint()
     const two = await registerEndpoint(one)
     await collect(one, [
@@ -46,7 +46,7 @@ suite('the last points', () => {
     assert.deepEqual(await read(one, { endpointId: 'no-such' }), {})
   })
 
-  test('values of the same time are one point, whatever sample they came in', async () => {
+  test('combine values of the same time, even from different samples', async () => {
     const values = ['a', 'b'].map((name) => ({ path: name, name }))
     const one = await endpoint({ 'time-series': { 'auto-extract': false, names: { s: { values } } } })
     await collect(one, [{ timestamp: today, a: 1, b: null }])
@@ -63,7 +63,7 @@ suite('the last points', () => {
     assert.deepEqual(await read(one, { limit: '1', offset: '2' }), { [one.endpointId]: { s: [older[1]] } })
   })
 
-  test('a body, an empty one, and none at all', async () => {
+  test('accept a body, an empty body and no body', async () => {
     const one = await endpoint()
     await collect(one, [
       { timestamp: today, x: 1 },
@@ -78,7 +78,7 @@ suite('the last points', () => {
     assert.deepEqual((await admin(url, body)).body[one.endpointId], { 'auto~x': [point(today, 1)] })
   })
 
-  test('beforeDate itself does not count', async () => {
+  test('exclude beforeDate itself', async () => {
     const one = await endpoint()
     await collect(
       one,
@@ -95,7 +95,7 @@ suite('the last points', () => {
     assert.equal(await newest('0001-01-01'), undefined)
   })
 
-  test('however long ago, of endpoints that stopped at different times', async () => {
+  test('are found however old they are, of endpoints that stopped at different times', async () => {
     const one = await endpoint()
     const [two, three] = [await registerEndpoint(one), await registerEndpoint(one)]
     const times = [today - 3 * dayMs, today - 400 * dayMs, today - 10_000 * dayMs, Date.parse('0001-01-02T00:00:00Z')]
@@ -114,7 +114,7 @@ suite('the last points', () => {
     })
   })
 
-  test('as the simple reader has them, whatever is asked for', async () => {
+  test('equal those of the reference reader for random offsets and limits', async () => {
     const one = await endpoint()
     const some = [one, await registerEndpoint(one), await registerEndpoint(one)]
     let seed = 7
@@ -146,7 +146,7 @@ suite('the last points', () => {
     }
   })
 
-  test('nothing that the retention of its series does not keep, whether it is packed, deleted or has just come', async () => {
+  test('exclude points that the retention excludes, whether packed, deleted or just stored', async () => {
     const one = await endpoint()
     const ago = (days: number) => today - days * dayMs
     await collect(one, [
@@ -178,7 +178,7 @@ suite('the last points', () => {
       assert.deepEqual((await read(one, { limit }))[one.endpointId]['auto~y'], [point(ago(7), 7)])
   })
 
-  test('what is wrong is named', async () => {
+  test('are refused with the name of the invalid field', async () => {
     const one = await endpoint()
     for (const [query, field] of [
       ['limit=0', 'limit'],
@@ -195,7 +195,7 @@ suite('the last points', () => {
     assert.equal((await admin(`POST ${urlOf(one)}`, [])).status, 400)
   })
 
-  test('only of endpoints that the caller may read', async () => {
+  test('are those of endpoints that the caller may read', async () => {
     const one = await registerEndpoint(await endpoint())
     const two = await registerEndpoint(one)
     for (const target of [one, two])

@@ -1,4 +1,4 @@
-/** The last points of each series of each endpoint, the newest first. */
+/** Queries the last points of each series of each endpoint, newest first. */
 
 import type { ConcurrencyLimit } from '../../../kernel/concurrency-limit.ts'
 import type { Ctx } from '../../../kernel/contract.ts'
@@ -8,26 +8,26 @@ import { dayMs } from '../pack/chunk-builder.ts'
 import type { NumberedEndpoint } from '../store/numbers.ts'
 import { timeMax, timeMin } from '../times.ts'
 import type { LatestValues } from '../write/latest-values.ts'
-import type { AskedSeries } from './asked-series.ts'
-import { putPoints, type Rows, rowAt, rowsOf } from './point-json.ts'
+import { type AlignedRows, putPoints, rowAt, rowsOf } from './point-json.ts'
 import type { Reader } from './reader.ts'
-import { heldAnswer } from './response-limit.ts'
+import { limitedResponse } from './response-limit.ts'
+import type { SelectedSeries } from './selected-series.ts'
 import { createTextBuffer, take } from './text-buffer.ts'
-import type { Asked, VisibleSeries } from './visible-series.ts'
+import type { SeriesFilter, VisibleSeries } from './visible-series.ts'
 
-export interface LastQuestion extends Asked {
-  /** The last time that counts; undefined: all do. */
+export interface LastRequest extends SeriesFilter {
+  /** Latest time of a point; undefined means no limit. */
   until: number | undefined
   offset: number
   limit: number
 }
 
 export interface LastQuery {
-  /** Whoever may not read learns so at once; the text comes as it is asked for. */
-  read(ctx: Ctx, question: LastQuestion): Promise<AsyncIterable<Buffer>>
+  /** Checks permissions at once, then reads as fast as the response is consumed. */
+  read(ctx: Ctx, request: LastRequest): Promise<AsyncIterable<Buffer>>
 }
 
-/** Points that are kept in memory until they are answered with, about. */
+/** Greatest number of points in memory, approximately. */
 const pointsAtOnce = 100_000
 
 export function createLastQuery(deps: {
@@ -35,11 +35,11 @@ export function createLastQuery(deps: {
   reader: Reader
   latest: LatestValues
   retention: Pick<Retention, 'keptSince'>
-  answers: ConcurrencyLimit
+  responses: ConcurrencyLimit
 }): LastQuery {
-  const { visible, reader, latest, retention, answers } = deps
+  const { visible, reader, latest, retention, responses } = deps
 
-  async function newestOf(page: NumberedEndpoint[], series: AskedSeries[], keptSince: KeptSince): Promise<Texts> {
+  async function newestOf(page: NumberedEndpoint[], series: SelectedSeries[], keptSince: KeptSince): Promise<Texts> {
     const found = await latest.of(page.map(({ endpointNo }) => endpointNo))
     const named = new Map(
       series.flatMap(({ name, values }) => {
@@ -67,15 +67,17 @@ export function createLastQuery(deps: {
   }
 
   return {
-    async read(ctx, question) {
-      const { endpoints, series } = await visible.of(ctx, question)
-      const { offset, limit, until, applicationName } = question
-      // The table of the newest values, and samples that came late, may hold what the retention does not allow any more.
+    async read(ctx, request) {
+      const { endpoints, series } = await visible.of(ctx, request)
+      const { offset, limit, until, applicationName } = request
+      // The table of latest values, and samples that arrived late, may contain points that the retention excludes.
       const keptSince = await retention.keptSince({ tenantId: ctx.tenantId, applicationName })
       const isNewest = offset === 0 && limit === 1 && until === undefined
-      const find = (page: NumberedEndpoint[], some: AskedSeries[]) =>
-        isNewest ? newestOf(page, some, keptSince) : lookBack({ reader, latest, keptSince }, ctx, question, page, some)
-      return heldAnswer(answers, ctx, objectOf(endpoints, series, limit, find))
+      const find = (page: NumberedEndpoint[], some: SelectedSeries[]) =>
+        isNewest
+          ? newestOf(page, some, keptSince)
+          : readBackwards({ reader, latest, keptSince }, ctx, request, page, some)
+      return limitedResponse(responses, ctx, responseOf(endpoints, series, limit, find))
     },
   }
 }
@@ -83,14 +85,14 @@ export function createLastQuery(deps: {
 const pointText = (timestamp: number, values: string) =>
   `{"timestamp":"${new Date(timestamp).toISOString()}","values":{${values}}}`
 
-/** By endpoint and name of the series: points with commas between. */
+/** Points by endpoint number and series name, as JSON separated by commas. */
 type Texts = Map<number, Map<string, string>>
 
-async function* objectOf(
+async function* responseOf(
   pages: AsyncIterable<NumberedEndpoint[]>,
-  series: AskedSeries[],
+  series: SelectedSeries[],
   limit: number,
-  find: (page: NumberedEndpoint[], series: AskedSeries[]) => Promise<Texts>,
+  find: (page: NumberedEndpoint[], series: SelectedSeries[]) => Promise<Texts>,
 ): AsyncGenerator<Buffer> {
   const seriesAtOnce = Math.max(1, Math.floor(pointsAtOnce / limit))
   const endpointsAtOnce = Math.max(1, Math.floor(seriesAtOnce / Math.max(1, series.length)))
@@ -98,7 +100,7 @@ async function* objectOf(
   for await (const page of pages)
     for (const some of portions(page, endpointsAtOnce)) {
       let open: number | undefined
-      // More than one portion of series only where there is one endpoint.
+      // There are several portions of series only for a single endpoint.
       for (const own of portions(series, seriesAtOnce)) {
         const keyed = own.map(({ name }) => ({ name, key: `${JSON.stringify(name)}:` }))
         const found = await find(some, own)
@@ -127,56 +129,56 @@ function* portions<T>(all: T[], size: number): Generator<T[]> {
   for (let from = 0; from < all.length; from += size) yield all.slice(from, from + size)
 }
 
-interface Collecting {
-  /** Newer ones that are still to be passed over. */
+interface Collected {
+  /** Newer points that are still to be skipped. */
   skip: number
   left: number
   texts: string[]
 }
 
 /**
- * Backwards in windows of time, each twice as long as the one before, until there are enough: those who have enough, and the
- * series of which there are, are not asked for any more.
+ * Reads backwards in windows that double in length until each series has enough points. Complete series, and series
+ * without any points, are not read again.
  */
-async function lookBack(
+async function readBackwards(
   { reader, latest, keptSince }: { reader: Reader; latest: LatestValues; keptSince: KeptSince },
   { tenantId }: Ctx,
-  { applicationName, until = timeMax, offset, limit }: LastQuestion,
+  { applicationName, until = timeMax, offset, limit }: LastRequest,
   page: NumberedEndpoint[],
-  series: AskedSeries[],
+  series: SelectedSeries[],
 ): Promise<Texts> {
   const oldest = Math.max(timeMin, Math.min(...series.map(({ name }) => keptSince(name))))
   if (until < oldest) return new Map()
   const newest = await latest.of(page.map(({ endpointNo }) => endpointNo))
-  const found = new Map<number, Map<string, Collecting>>()
-  const collectingOf = (endpointNo: number, name: string): Collecting => {
-    const own = found.get(endpointNo) ?? new Map<string, Collecting>()
+  const found = new Map<number, Map<string, Collected>>()
+  const collectedOf = (endpointNo: number, name: string): Collected => {
+    const own = found.get(endpointNo) ?? new Map<string, Collected>()
     const known = own.get(name) ?? { skip: offset, left: limit, texts: [] }
     found.set(endpointNo, own.set(name, known))
     return known
   }
   const nameOf = new Map(series.flatMap(({ name, values }) => values.map(({ seriesId }) => [seriesId, name])))
   for (const [endpointNo, values] of newest)
-    for (const { seriesId } of values) if (nameOf.has(seriesId)) collectingOf(endpointNo, nameOf.get(seriesId)!)
-  /** What nobody knows of it need not be looked for. */
-  const lacks = (endpointNo: number, name: string) => (found.get(endpointNo)?.get(name)?.left ?? 0) > 0
+    for (const { seriesId } of values) if (nameOf.has(seriesId)) collectedOf(endpointNo, nameOf.get(seriesId)!)
+  /** A series that has no latest value has no points. */
+  const needsMore = (endpointNo: number, name: string) => (found.get(endpointNo)?.get(name)?.left ?? 0) > 0
   const text = createTextBuffer(8192)
 
   let to = until
   let from = Math.max(oldest, firstDay(newest, until))
   for (let days = 1; ; days *= 2) {
-    // At first all of it: another process may have stored something that is not known here yet.
+    // The first window includes all series: another node may have stored points that are not known here yet.
     const all = [{ endpointNos: page.map(({ endpointNo }) => endpointNo), series }]
-    for (const part of days === 1 ? all : lacking(page, series, lacks)) {
-      const question = { tenantId, applicationName, ...part, from, to, descending: true, ahead: false }
-      for await (const { pieces } of reader.read(question)) {
+    for (const part of days === 1 ? all : incompleteGroups(page, series, needsMore)) {
+      const window = { tenantId, applicationName, ...part, from, to, descending: true, prefetch: false }
+      for await (const { fragments } of reader.read(window)) {
         for (const {
           endpointNo,
           series: { name },
           columns,
-        } of pieces) {
-          const own = collectingOf(endpointNo, name)
-          const rows = keptOf(rowsOf(columns, true), keptSince(name))
+        } of fragments) {
+          const own = collectedOf(endpointNo, name)
+          const rows = cutBefore(rowsOf(columns, true), keptSince(name))
           const first = Math.min(own.skip, rows.count)
           const count = Math.min(rows.count, first + own.left)
           own.skip -= first
@@ -185,10 +187,10 @@ async function lookBack(
           putPoints(text, { ...rows, count }, first, Number.POSITIVE_INFINITY)
           own.texts.push(take(text).toString())
         }
-        if (part.endpointNos.every((no) => part.series.every(({ name }) => !lacks(no, name)))) break
+        if (part.endpointNos.every((no) => part.series.every(({ name }) => !needsMore(no, name)))) break
       }
     }
-    if (from <= oldest || lacking(page, series, lacks).length === 0) break
+    if (from <= oldest || incompleteGroups(page, series, needsMore).length === 0) break
     to = from - 1
     from = Math.max(oldest, from - days * dayMs)
   }
@@ -200,32 +202,32 @@ async function lookBack(
   )
 }
 
-/** The newest first, without those before. */
-function keptOf(rows: Rows, since: number): Rows {
+/** Cuts rows, newest first, at the oldest time that is kept. */
+function cutBefore(rows: AlignedRows, since: number): AlignedRows {
   let { count } = rows
   while (count > 0 && rows.times[rowAt(rows, count - 1)]! < since) count--
   return { ...rows, count }
 }
 
-/** Since when to look first: the day of the newest points that count. */
+/** Returns where the first window begins: the day of the newest known point. */
 function firstDay(newest: Awaited<ReturnType<LatestValues['of']>>, until: number): number {
   let last = timeMin
   for (const values of newest.values())
     for (const { timestamp } of values) if (timestamp > last && timestamp <= until) last = timestamp
-  // All that is known is newer: the last day that counts is as good as any. Nothing is known: then there is hardly anything.
+  // If all known points are newer than `until`, its own day is the best guess.
   const start = last === timeMin && newest.size > 0 ? until : last
   return Math.max(timeMin, Math.floor(start / dayMs) * dayMs)
 }
 
-/** Endpoints that lack the same series together: nobody's points are read because another lacks them. */
-function lacking(
+/** Groups endpoints that need more points of the same series, so that nothing is read in vain. */
+function incompleteGroups(
   page: NumberedEndpoint[],
-  series: AskedSeries[],
-  lacks: (endpointNo: number, name: string) => boolean,
+  series: SelectedSeries[],
+  needsMore: (endpointNo: number, name: string) => boolean,
 ) {
-  const parts = new Map<string, { endpointNos: number[]; series: AskedSeries[] }>()
+  const parts = new Map<string, { endpointNos: number[]; series: SelectedSeries[] }>()
   for (const { endpointNo } of page) {
-    const own = series.filter(({ name }) => lacks(endpointNo, name))
+    const own = series.filter(({ name }) => needsMore(endpointNo, name))
     if (own.length === 0) continue
     const key = own.length === series.length ? '' : own.map(({ name }) => name).join('\n')
     const part = parts.get(key)

@@ -1,82 +1,92 @@
-/** The samples of a task that are not packed yet, or, where they are too many, the smaller parts in which it can be read. */
+/** Loads the samples of a task that are not packed yet. If there are too many, returns smaller tasks instead. */
 import type { Db } from '../../../kernel/db.ts'
 import * as store from '../store/reading.ts'
 import type { Span } from '../times.ts'
-import { countOf, type HotFormat, type HotPoints, hotPoints, rangeOf } from './sample-points.ts'
+import { countOf, rangeOf, type SampleFormat, type SamplePoints, samplePoints } from './sample-points.ts'
 import { grouped, type Task } from './split-query.ts'
 
-export interface Hot {
-  /** What of the task was read; undefined: nothing. */
-  now?: Task
-  points: HotPoints
-  later: Task[]
+export interface LoadedSamples {
+  /** The part of the task that was loaded; undefined means nothing. */
+  loaded?: Task
+  points: SamplePoints
+  remaining: Task[]
 }
 
-interface How {
+interface LoadOptions {
   inOrder: boolean
-  withWriting: boolean
+  withOrder: boolean
   withLong: boolean
-  /** Of samples, where less than usual has to do. */
+  /** Greatest number of samples, if it is less than the default. */
   limit?: number
 }
 
-const plainly: How = { inOrder: false, withWriting: false, withLong: false }
+const cheapest: LoadOptions = { inOrder: false, withOrder: false, withLong: false }
 
-/** Of what is read at once. */
-export interface HotLimits {
+/** Limits of one statement. */
+export interface SampleLimits {
   values: number
   textBytes: number
 }
 
-export function createHotLoading(db: Db, { values: valuesMax, textBytes: textBytesMax }: HotLimits) {
-  const limitOf = ({ width }: HotFormat) => Math.max(1, Math.floor(valuesMax / width)) + 1
+export function createSampleLoader(db: Db, { values: valuesMax, textBytes: textBytesMax }: SampleLimits) {
+  const limitOf = ({ width }: SampleFormat) => Math.max(1, Math.floor(valuesMax / width)) + 1
 
-  function find(task: Task, format: HotFormat, descending: boolean, how: How) {
-    const asked = { ...format, ...task }
-    if (isMoment(task)) return store.findHotAt(db.sql, asked)
-    const options = { limit: limitOf(format), ...how, descending }
-    if (how.inOrder) return db.tx((sql) => store.findFirstHot(sql, asked, options))
-    return store.findHot(db.sql, asked, options)
+  function find(task: Task, format: SampleFormat, descending: boolean, options: LoadOptions) {
+    const part = { ...format, ...task }
+    if (isSingleTime(task)) return store.findSamplesAt(db.sql, part)
+    const all = { limit: limitOf(format), ...options, descending }
+    if (options.inOrder) return db.tx((sql) => store.findFirstSamples(sql, part, all))
+    return store.findSamples(db.sql, part, all)
   }
 
-  /** First as cheaply as it mostly can be done. */
-  return async function load(task: Task, format: HotFormat, descending: boolean, how = plainly): Promise<Hot> {
-    const none: Hot = { now: task, points: new Map(), later: [] }
+  /** Loads with the cheapest statement, and again with a costlier one if the rows require it. */
+  return async function load(
+    task: Task,
+    format: SampleFormat,
+    descending: boolean,
+    options = cheapest,
+  ): Promise<LoadedSamples> {
+    const none: LoadedSamples = { loaded: task, points: new Map(), remaining: [] }
     if (format.sets.length === 0) return none
-    const rows = await find(task, format, descending, how)
+    const rows = await find(task, format, descending, options)
     if (!rows) return none
-    const again = (other: Partial<How>) => load(task, format, descending, { ...how, ...other })
+    const reload = (changes: Partial<LoadOptions>) => load(task, format, descending, { ...options, ...changes })
     if (rows.longBytes > textBytesMax) {
       if (task.endpointNos.length > 1)
-        return { points: new Map(), later: task.endpointNos.map((no) => ({ ...task, endpointNos: [no] })) }
+        return { points: new Map(), remaining: task.endpointNos.map((no) => ({ ...task, endpointNos: [no] })) }
       const limit = Math.max(2, Math.floor((countOf(rows) * textBytesMax) / rows.longBytes))
-      return await again({ inOrder: true, limit })
+      return await reload({ inOrder: true, limit })
     }
-    if (rows.longBytes > 0) return await again({ withLong: true })
-    const limit = how.limit ?? limitOf(format)
-    const isCut = !isMoment(task) && countOf(rows) >= limit
+    if (rows.longBytes > 0) return await reload({ withLong: true })
+    const limit = options.limit ?? limitOf(format)
+    const isCut = !isSingleTime(task) && countOf(rows) >= limit
     if (isCut && task.endpointNos.length > 1) {
-      const counts = new Map((await store.countHot(db.sql, { ...format, ...task })).map((one) => [one.key, one.points]))
+      const counts = new Map(
+        (await store.countSamples(db.sql, { ...format, ...task })).map((one) => [one.key, one.points]),
+      )
       const parts = grouped(task.endpointNos, (no) => counts.get(no) ?? 0, limit - 1)
-      return { points: new Map(), later: Array.from(parts, (endpointNos) => ({ ...task, endpointNos })) }
+      return { points: new Map(), remaining: Array.from(parts, (endpointNos) => ({ ...task, endpointNos })) }
     }
-    if (isCut && !how.inOrder) return await again({ inOrder: true })
-    const { now, later } = isCut ? cutAt(task, rangeOf(rows), descending) : { now: task, later: [] }
-    if (!now) return { points: new Map(), later }
-    const points = hotPoints(rows, format, now)
-    return points ? { now, points, later } : await again({ withWriting: true })
+    if (isCut && !options.inOrder) return await reload({ inOrder: true })
+    const { loaded, remaining } = isCut ? cutAt(task, rangeOf(rows), descending) : { loaded: task, remaining: [] }
+    if (!loaded) return { points: new Map(), remaining }
+    const points = samplePoints(rows, format, loaded)
+    return points ? { loaded, points, remaining } : await reload({ withOrder: true })
   }
 }
 
-const isMoment = ({ from, to }: Span) => from === to
+const isSingleTime = ({ from, to }: Span) => from === to
 
-/** The last time may have more samples than were read: it is left for later, and where there is nothing before it, for itself. */
-function cutAt(task: Task, { from, to }: Span, descending: boolean): { now: Task | undefined; later: Task[] } {
+/**
+ * Cuts the task before the last time that was read, since that time may have more samples. If nothing is before it,
+ * that time becomes a task of its own.
+ */
+function cutAt(task: Task, { from, to }: Span, descending: boolean): { loaded: Task | undefined; remaining: Task[] } {
   const at = descending ? from : to
   if (at === (descending ? task.to : task.from)) {
     const rest = descending ? { ...task, to: at - 1 } : { ...task, from: at + 1 }
-    return { now: undefined, later: [{ ...task, from: at, to: at }, rest] }
+    return { loaded: undefined, remaining: [{ ...task, from: at, to: at }, rest] }
   }
-  if (descending) return { now: { ...task, from: at + 1 }, later: [{ ...task, to: at }] }
-  return { now: { ...task, to: at - 1 }, later: [{ ...task, from: at }] }
+  if (descending) return { loaded: { ...task, from: at + 1 }, remaining: [{ ...task, to: at }] }
+  return { loaded: { ...task, to: at - 1 }, remaining: [{ ...task, from: at }] }
 }

@@ -1,43 +1,43 @@
 /**
- * Points as JSON, straight into bytes: a million of them are an answer of 66 MB, and building their texts one by one takes
- * three times as long.
+ * Writes points as JSON directly into bytes, which takes a third of the time of building strings (bench `time-series`,
+ * a million points).
  */
 import { firstFrom, type Points, valueAt } from '../points.ts'
 import { dayMs, put, putNumber, putTimeOfDay, room, type TextBuffer } from './text-buffer.ts'
 
-/** One value of a series. */
+/** Points of one value of a series. */
 export interface Column {
   name: string
   points: Points
 }
 
-/** A number or, where there is none, what stands beside. */
+/** Writes the value of a point. */
 export function putValue(text: TextBuffer, points: Points, index: number) {
   const number = points.numbers[index]!
   if (Number.isNaN(number)) put(text, JSON.stringify(valueAt(points, index)))
   else putNumber(text, number)
 }
 
-/** Longer than a number, a time and the signs around them. */
-const valueRoom = 40
+/** More bytes than a number with its punctuation takes. */
+const valueBytesMax = 40
 const before = '{"timestamp":"'
 const after = 'Z","values":{'
 const timeAt = before.length + '2026-01-02T'.length
 
-/** Everything of a point that is the same for all of a day. */
+/** Returns the part of a point that is the same for all of a day. */
 const dayText = (day: number, name: string) =>
   Buffer.from(`${before}${new Date(day * dayMs).toISOString().slice(0, 11)}00:00:00.000${after}${name}`)
 
 /**
- * The points of a series from `from` on, until the text has about `bytesMax` bytes or there are no more: the place to go on
- * at. Without brackets, with commas between.
+ * Writes the points from index `from`, separated by commas, until the text has about `bytesMax` bytes. Returns the
+ * index to continue at.
  */
-export function putPoints(text: TextBuffer, rows: Rows, from: number, bytesMax: number): number {
+export function putPoints(text: TextBuffer, rows: AlignedRows, from: number, bytesMax: number): number {
   const { times, columns, cells, count } = rows
   const names = columns.map(({ name }) => Buffer.from(`${JSON.stringify(name)}:`))
-  const one = columns.length === 1 && !cells ? columns[0]!.points : undefined
-  const nameText = one ? names[0]!.toString() : ''
-  const longest = names.reduce((sum, name) => sum + name.length + valueRoom, 100)
+  const only = columns.length === 1 && !cells ? columns[0]!.points : undefined
+  const nameText = only ? names[0]!.toString() : ''
+  const longest = names.reduce((sum, name) => sum + name.length + valueBytesMax, 100)
   let [knownDay, template] = [Number.NaN, Buffer.alloc(0)]
   let index = from
   for (; index < count && text.length < bytesMax; index++) {
@@ -50,7 +50,7 @@ export function putPoints(text: TextBuffer, rows: Rows, from: number, bytesMax: 
     text.bytes.set(template, text.length)
     putTimeOfDay(text.bytes, text.length + timeAt, time - day * dayMs)
     text.length += template.length
-    if (one) putValue(text, one, row)
+    if (only) putValue(text, only, row)
     else putRow(text, rows, names, row, longest)
     room(text, 2)
     text.bytes[text.length++] = 0x7d
@@ -59,7 +59,7 @@ export function putPoints(text: TextBuffer, rows: Rows, from: number, bytesMax: 
   return index
 }
 
-function putRow(text: TextBuffer, { columns, cells }: Rows, names: Buffer[], row: number, longest: number) {
+function putRow(text: TextBuffer, { columns, cells }: AlignedRows, names: Buffer[], row: number, longest: number) {
   const first = cells ? cells.starts[row]! : 0
   const end = cells ? cells.starts[row + 1]! : columns.length
   for (let cell = first; cell < end; cell++) {
@@ -72,44 +72,44 @@ function putRow(text: TextBuffer, { columns, cells }: Rows, names: Buffer[], row
   }
 }
 
-/** The values of a series side by side. */
-export interface Rows {
-  /** How many of them are wanted. */
+/** Values of a series aligned by time. */
+export interface AlignedRows {
+  /** Number of rows to be written. */
   count: number
   /** Ascending. */
   times: Float64Array
   columns: Column[]
-  /** Absent when each row has all columns, each at the place of the row. */
+  /** Absent if every row has all columns. */
   cells?: Cells
-  /** The place of the last row, where that is the first one that is wanted. */
+  /** Index of the last row, if rows are written backwards. */
   descendingFrom?: number
 }
 
-/** Which columns the rows have: as many as there are points, however many columns and rows there are. */
+/** Which columns each row has; takes memory for each point, not for each row and column. */
 interface Cells {
-  /** Where the cells of each row begin, and at last where those of the last one end. */
+  /** Index of the first cell of each row, and the end of the last row. */
   starts: Uint32Array
   columns: Uint32Array
-  /** Places in the points of the column. */
+  /** Indexes of the points of the column. */
   places: Uint32Array
 }
 
-/** The place in `times` of the row that comes at this place of the answer. */
-export const rowAt = ({ descendingFrom }: Rows, index: number) =>
+/** Returns the index in `times` of the row that is written at this position. */
+export const rowAt = ({ descendingFrom }: AlignedRows, index: number) =>
   descendingFrom === undefined ? index : descendingFrom - index
 
-export function rowsOf(columns: Column[], descending = false): Rows {
-  const rows = columns.length === 1 ? alone(columns[0]!) : sideBySide(columns)
+export function rowsOf(columns: Column[], descending = false): AlignedRows {
+  const rows = columns.length === 1 ? single(columns[0]!) : aligned(columns)
   return descending ? { ...rows, descendingFrom: rows.count - 1 } : rows
 }
 
-const alone = (column: Column): Rows => ({
+const single = (column: Column): AlignedRows => ({
   count: column.points.count,
   times: column.points.times,
   columns: [column],
 })
 
-/** Values that came in the same samples have the same times. */
+/** Returns true if all columns have the same times, as values of the same samples do. */
 function haveSameTimes([first, ...others]: Column[]): boolean {
   const { count, times } = first!.points
   return others.every(({ points }) => {
@@ -119,7 +119,7 @@ function haveSameTimes([first, ...others]: Column[]): boolean {
   })
 }
 
-function sideBySide(columns: Column[]): Rows {
+function aligned(columns: Column[]): AlignedRows {
   if (haveSameTimes(columns)) return { count: columns[0]!.points.count, times: columns[0]!.points.times, columns }
   const times = allTimes(columns)
   const rows = columns.map(({ points }) => placesAmong(times, points))
@@ -137,7 +137,7 @@ function sideBySide(columns: Column[]): Rows {
   return { count: times.length, times, columns, cells }
 }
 
-/** Ascending, each once. */
+/** Returns all times, ascending and without duplicates. */
 function allTimes(columns: Column[]): Float64Array {
   const all = new Float64Array(columns.reduce((sum, { points }) => sum + points.count, 0))
   let count = 0
@@ -157,7 +157,7 @@ function placesAmong(times: Float64Array, points: Points): Uint32Array {
   let next = 0
   for (let index = 0; index < points.count; index++) {
     const time = points.times[index]!
-    // Mostly it is the next one; where there are many columns it may be far away.
+    // Usually the next time; among many columns it may be far away.
     if (times[next] !== time) next = firstFrom({ times, count: times.length }, time)
     places[index] = next++
   }

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { between, merge, type Points, type Value, valueAt } from '../points.ts'
 import { putPoints, rowsOf } from './point-json.ts'
 import { createTextBuffer, take } from './text-buffer.ts'
-import { inThisOrder, isAscending, orderOf } from './time-order.ts'
+import { isAscending, orderOf, reordered } from './time-order.ts'
 
 const pointsOf = (list: [number, Value][]): Points => ({
   count: list.length,
@@ -28,7 +28,7 @@ const list = fc
   .uniqueArray(fc.tuple(fc.integer({ min: 0, max: 60 }), value), { maxLength: 40, selector: ([at]) => at })
   .map((points) => points.sort(([a], [b]) => a - b) as [number, Value][])
 
-test('what was written later counts, whatever the order and overlap of the places', () => {
+test('merge keeps the later source for equal times, whatever the overlap', () => {
   const property = fc.property(fc.array(list, { maxLength: 5 }), (lists) => {
     const expected = new Map(lists.flat())
     const sorted = [...expected].sort(([a], [b]) => a - b)
@@ -37,11 +37,11 @@ test('what was written later counts, whatever the order and overlap of the place
   fc.assert(property, { numRuns: 300, seed: 7 })
 })
 
-test('places in the order of their times, wherever late ones are, unless a time occurs twice', () => {
+test('orderOf sorts late times, and returns undefined if a time occurs twice', () => {
   const times = fc.oneof(
     fc.array(fc.integer({ min: 0, max: 30 }), { maxLength: 20 }),
     fc.uniqueArray(fc.integer(), { maxLength: 50 }),
-    // Nearly in order.
+    // The times are nearly in order.
     fc.uniqueArray(fc.integer({ min: 0, max: 1000 }), { maxLength: 60 }).chain((all) =>
       fc.array(fc.nat({ max: Math.max(0, all.length - 1) }), { maxLength: 3 }).map((moved) => {
         const sorted = all.toSorted((a, b) => a - b)
@@ -55,7 +55,7 @@ test('places in the order of their times, wherever late ones are, unless a time 
     if (new Set(all).size < all.length) return assert.equal(order, undefined)
     const sorted = all.toSorted((a, b) => a - b)
     assert.equal(isAscending(all), JSON.stringify(all) === JSON.stringify(sorted))
-    assert.deepEqual([...inThisOrder(Float64Array.from(all), order!)], sorted)
+    assert.deepEqual([...reordered(Float64Array.from(all), order!)], sorted)
     assert.deepEqual(
       [...order!].toSorted((a, b) => a - b),
       [...all.keys()],
@@ -64,7 +64,7 @@ test('places in the order of their times, wherever late ones are, unless a time 
   fc.assert(property, { numRuns: 500, seed: 9 })
 })
 
-test('a part between two times holds both of them', () => {
+test('between includes both times', () => {
   const property = fc.property(
     list,
     fc.integer({ min: -5, max: 65 }),
@@ -77,7 +77,7 @@ test('a part between two times holds both of them', () => {
   fc.assert(property, { numRuns: 300, seed: 8 })
 })
 
-test('the text of points is what JSON would say, in whatever pieces it is written', () => {
+test('putPoints writes the same text as JSON.stringify, whatever the buffer size', () => {
   const names = ['value', 'a "b"', 'ü']
   const property = fc.property(
     fc.array(list, { minLength: 1, maxLength: 3 }),
@@ -103,7 +103,7 @@ test('the text of points is what JSON would say, in whatever pieces it is writte
   fc.assert(property, { numRuns: 300, seed: 9 })
 })
 
-test('times before 1970 and of every millisecond are written as dates are', () => {
+test('times are written like Date.toISOString, also before 1970', () => {
   const times = [
     -1,
     -86_400_001,
@@ -124,7 +124,7 @@ test('times before 1970 and of every millisecond are written as dates are', () =
   )
 })
 
-test('many values, each with times of its own, take no more than their points', () => {
+test('aligning many values with distinct times takes memory for each point only', () => {
   const columns = Array.from({ length: 2000 }, (_, column) => ({
     name: `v${column}`,
     points: pointsOf(Array.from({ length: 10 }, (_, place) => [place * 2000 + column, column])),

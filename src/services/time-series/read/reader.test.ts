@@ -11,7 +11,7 @@ const { collect, endpoint, house, pack, points, registerEndpoint } = await openT
 const { db } = house.kit
 const today = Math.floor(Date.now() / dayMs) * dayMs
 
-/** As the simple reader says, in both directions. */
+/** Compares with the reference reader, in both directions. */
 async function sameAsSimple(of: Parameters<typeof collect>[0], limits: ReaderLimits) {
   const expected = { [of.endpointId]: await points(of.endpointId) }
   let parts = 0
@@ -24,7 +24,7 @@ async function sameAsSimple(of: Parameters<typeof collect>[0], limits: ReaderLim
 }
 
 suite('reading in parts', () => {
-  test('any number of samples of one time: the last of each set counts', async () => {
+  test('of many samples with the same time, the last of each set wins', async () => {
     const one = await endpoint()
     await collect(one, [{ timestamp: today - 1, x: -1 }])
     for (let round = 0; round < 12; round++)
@@ -34,7 +34,7 @@ suite('reading in parts', () => {
         { timestamp: today, y: -round },
       ])
     await collect(one, [{ timestamp: today + 1, x: 100 }])
-    await sameAsSimple(one, { points: 10, hotValues: 4 })
+    await sameAsSimple(one, { points: 10, sampleValues: 4 })
     assert.deepEqual((await points(one.endpointId))['auto~x/value'], [
       [today - 1, -1],
       [today, 11.5],
@@ -42,7 +42,7 @@ suite('reading in parts', () => {
     ])
   })
 
-  test('long texts are read a few at a time, of one endpoint and of several', async () => {
+  test('long texts are read in small parts, of one endpoint and of several', async () => {
     const one = await endpoint({ 'time-series': { names: { log: { values: [{ path: 'log' }] } } } })
     const two = await registerEndpoint(one)
     const texts = (of: string) =>
@@ -52,7 +52,7 @@ suite('reading in parts', () => {
         x: index,
       }))
     for (const own of [one, two]) await collect(own, texts(own.endpointId.slice(0, 3)))
-    const limits = { points: 300, hotValues: 1000, hotTextBytes: 3000 }
+    const limits = { points: 300, sampleValues: 1000, sampleTextBytes: 3000 }
     const isSame = async () => {
       assert.ok((await sameAsSimple(one, limits)) > 5, 'in several parts')
       const both = await readSeries(db, { endpoints: [one, two], descending: false, limits })
@@ -66,7 +66,7 @@ suite('reading in parts', () => {
     await sameAsSimple(one, { ...limits, points: 50 })
   })
 
-  test('samples of the same time in two slots, and in the wrong order', async () => {
+  test('of samples with the same time in two slots, the later write wins', async () => {
     const one = await endpoint()
     await collect(one, [
       { timestamp: today + 5, x: 1 },
@@ -75,10 +75,10 @@ suite('reading in parts', () => {
     ])
     await collect(one, [{ timestamp: today + 3, x: 'none', y: 7 }])
     await collect(one, [{ timestamp: today + 3, x: 4 }])
-    await sameAsSimple(one, { points: 100, hotValues: 100 })
+    await sameAsSimple(one, { points: 100, sampleValues: 100 })
     await pack()
     await collect(one, [{ timestamp: today + 3, x: 5 }])
-    await sameAsSimple(one, { points: 100, hotValues: 100 })
+    await sameAsSimple(one, { points: 100, sampleValues: 100 })
   })
 
   test('a day too large for memory is read by series, and a series of it by hours', async () => {
@@ -98,12 +98,12 @@ suite('reading in parts', () => {
       { timestamp: today + 10_000, x: -1 },
       { timestamp: today - dayMs, y: 5 },
     ])
-    assert.equal(await sameAsSimple(one, { points: 1_000_000, hotValues: 1000 }), 1)
-    assert.ok((await sameAsSimple(one, { points: 25_000, hotValues: 1000 })) >= 2)
-    assert.ok((await sameAsSimple(one, { points: 9000, hotValues: 1000 })) >= 6)
+    assert.equal(await sameAsSimple(one, { points: 1_000_000, sampleValues: 1000 }), 1)
+    assert.ok((await sameAsSimple(one, { points: 25_000, sampleValues: 1000 })) >= 2)
+    assert.ok((await sameAsSimple(one, { points: 9000, sampleValues: 1000 })) >= 6)
   })
 
-  test('many small endpoints take few parts, and a large one among them its own', async () => {
+  test('many small endpoints share parts, and a large one gets its own', async () => {
     const one = await endpoint()
     const others: DeviceEndpoint[] = []
     for (let count = 0; count < 30; count++) others.push(await registerEndpoint(one))
@@ -116,28 +116,28 @@ suite('reading in parts', () => {
       others[7]!,
       Array.from({ length: 500 }, (_, index) => ({ timestamp: today + index, x: index })),
     )
-    const check = async (limits: { points: number; hotValues: number }) => {
+    const check = async (limits: { points: number; sampleValues: number }) => {
       const read = await readSeries(db, { endpoints: others, limits })
       for (const { endpointId } of others) assert.deepEqual(read.points[endpointId], await points(endpointId))
       return read.parts
     }
-    assert.equal(await check({ points: 10_000, hotValues: 10_000 }), 1)
-    const hot = await check({ points: 10_000, hotValues: 100 })
-    assert.ok(hot > 5 && hot < 12, `${hot} parts`)
+    assert.equal(await check({ points: 10_000, sampleValues: 10_000 }), 1)
+    const samples = await check({ points: 10_000, sampleValues: 100 })
+    assert.ok(samples > 5 && samples < 12, `${samples} parts`)
     await pack()
-    const packed = await check({ points: 100, hotValues: 100 })
+    const packed = await check({ points: 100, sampleValues: 100 })
     assert.ok(packed <= 4, `${packed} parts`)
   })
 })
 
-suite('reading while something else happens', () => {
-  test('what is packed, and its slot dropped, between two parts is read once and not missed', async () => {
+suite('reading during packing', () => {
+  test('points that are packed between two parts are read exactly once', async () => {
     const one = await endpoint()
     const samples = Array.from({ length: 300 }, (_, index) => ({ timestamp: today + index * 1000, x: index }))
     await collect(one, samples)
     const expected = { [one.endpointId]: await points(one.endpointId) }
     for (const descending of [false, true]) {
-      const limits = { points: 50, hotValues: 40 }
+      const limits = { points: 50, sampleValues: 40 }
       const read = await readSeries(db, {
         endpoints: [one],
         descending,
@@ -151,7 +151,7 @@ suite('reading while something else happens', () => {
     }
   })
 
-  test('readers see everything, always, while slots are closed, packed and dropped', async () => {
+  test('readers always see all points while slots are closed, packed and dropped', async () => {
     const one = await endpoint()
     let stored = 0
     let done = false
@@ -170,7 +170,7 @@ suite('reading while something else happens', () => {
     const look = async () => {
       while (!done) {
         const least = stored
-        const { points: seen } = await readSeries(db, { endpoints: [one], limits: { points: 200, hotValues: 64 } })
+        const { points: seen } = await readSeries(db, { endpoints: [one], limits: { points: 200, sampleValues: 64 } })
         const found = count(seen[one.endpointId]?.['auto~x/value'])
         assert.ok(found >= least, `${found} of ${least}`)
       }

@@ -1,6 +1,6 @@
 /**
- * Points of endpoints, piece by piece: whatever there is of them, one part of it is in memory, and the next on its way. Samples
- * are asked for before chunks: what is packed in between is seen twice, which merges, and never missed.
+ * Reads points in parts: one part is in memory while the next is read. Samples are read before chunks, so a point that
+ * is packed in between is read twice and merged, never missed.
  */
 
 import type { ConcurrencyLimit } from '../../../kernel/concurrency-limit.ts'
@@ -8,80 +8,80 @@ import type { Db } from '../../../kernel/db.ts'
 import { dayOf } from '../pack/chunk-builder.ts'
 import * as store from '../store/reading.ts'
 import type { Span } from '../times.ts'
-import { type AskedSeries, idsOf } from './asked-series.ts'
 import type { Interval } from './intervals.ts'
-import { createHotLoading } from './load-samples.ts'
-import { type Loaded, type Piece, piecesOf } from './pieces.ts'
-import { type HotFormat, type HotPoints, hotFormat } from './sample-points.ts'
-import { plan, type Task } from './split-query.ts'
+import { createSampleLoader } from './load-samples.ts'
+import { type SampleFormat, type SamplePoints, sampleFormat } from './sample-points.ts'
+import { idsOf, type SelectedSeries } from './selected-series.ts'
+import { fragmentsOf, type Loaded, type SeriesFragment } from './series-fragments.ts'
+import { splitQuery, type Task } from './split-query.ts'
 
-export interface Question extends Span {
+export interface ReadRequest extends Span {
   tenantId: string
   applicationName: string
   endpointNos: number[]
-  series: AskedSeries[]
+  series: SelectedSeries[]
   descending: boolean
-  /** Whether the next part is read while this one is used: for whoever will want all of it. */
-  ahead: boolean
+  /** Reads the next part while the current one is used; for callers that want all parts. */
+  prefetch: boolean
   /**
-   * For whoever makes less of it: the parts are larger, and all parts of an endpoint and its series come before those of the
-   * next. `sums`: of chunks that need not be unpacked for them only sums are read.
+   * For reductions: parts are larger, and all parts of an endpoint and series come before those of the next. `sums`
+   * reads only the stored sums of chunks where these suffice.
    */
   reducing?: 'points' | 'sums'
-  /** Whose sums are wanted, and nothing else of its points. */
+  /** Intervals whose sums replace the points. */
   summing?: Interval
 }
 
-/** What was read together: `endpointNos` and `series` are the very same lists as long as there is more of them. */
-export type Part = Task & { pieces: Iterable<Piece> }
+/** Points that were read together. Parts of the same endpoints and series share the same list objects. */
+export type Part = Task & { fragments: Iterable<SeriesFragment> }
 
 export interface Reader {
   /**
-   * In parts: no endpoint has a series twice in one, and what comes of it in a later part is later (descending: earlier). The
-   * points of a part are unpacked as they are asked for.
+   * Yields parts. A part has each series of an endpoint once; later parts have later times (descending: earlier).
+   * Points are unpacked when the fragments are iterated.
    */
-  read(question: Question): AsyncGenerator<Part>
+  read(request: ReadRequest): AsyncGenerator<Part>
 }
 
 export interface ReaderLimits {
-  /** Packed points that are read at once, about. */
+  /** Packed points of a part, approximately. */
   points: number
-  /** Values of samples that are read at once, about. */
-  hotValues: number
-  /** Bytes of their texts. */
-  hotTextBytes?: number
+  /** Sample values of a part, approximately. */
+  sampleValues: number
+  /** Bytes of texts of these samples. */
+  sampleTextBytes?: number
 }
 
-/** Packed points of a part take a few bytes each, and are unpacked one series at a time. */
-const reducedTimes = 5
+/** Reductions read larger parts, since packed points take a few bytes each and are unpacked one series at a time. */
+const reductionFactor = 5
 
-const usual: ReaderLimits = { points: 120_000, hotValues: 120_000 }
-const hotTextBytesUsually = 16_000_000
+const defaultLimits: ReaderLimits = { points: 120_000, sampleValues: 120_000 }
+const defaultTextBytes = 16_000_000
 
 export function createReader({
   db,
-  turns,
-  limits = usual,
+  readLimit,
+  limits = defaultLimits,
 }: {
   db: Db
-  turns: ConcurrencyLimit
+  readLimit: ConcurrencyLimit
   limits?: ReaderLimits
 }): Reader {
-  const { hotValues: values, hotTextBytes: textBytes = hotTextBytesUsually } = limits
-  const loadHot = createHotLoading(db, { values, textBytes })
+  const { sampleValues: values, sampleTextBytes: textBytes = defaultTextBytes } = limits
+  const loadSamples = createSampleLoader(db, { values, textBytes })
 
-  /** Undefined when it was too much: then `rest` is in smaller parts. */
+  /** Loads a task. `loaded` is undefined if it was too large; `rest` then has smaller tasks. */
   async function load(
     task: Task,
-    format: HotFormat,
-    { descending, reducing }: Question,
+    format: SampleFormat,
+    { descending, reducing }: ReadRequest,
   ): Promise<{ loaded: Loaded | undefined; rest: Task[] }> {
-    const { now, points: hot, later: rest } = await loadHot(task, format, descending)
-    if (!now) return { loaded: undefined, rest }
-    const { endpointNos, series, from, to } = now
+    const { loaded, points: samples, remaining: rest } = await loadSamples(task, format, descending)
+    if (!loaded) return { loaded: undefined, rest }
+    const { endpointNos, series, from, to } = loaded
     const part = { endpointNos, seriesIds: idsOf(series), from, to }
     const chunks = await (reducing === 'sums'
-      ? store.findPackedSums(db.sql, part, daysOf(hot))
+      ? store.findPackedSums(db.sql, part, daysOf(samples))
       : store.findPacked(db.sql, part))
     const packed: Loaded['packed'] = new Map()
     for (const { endpointNo, seriesId, ...one } of chunks) {
@@ -89,24 +89,24 @@ export function createReader({
       if (own) own.set(seriesId, one)
       else packed.set(endpointNo, new Map([[seriesId, one]]))
     }
-    return { loaded: { task: now, hot, packed }, rest }
+    return { loaded: { task: loaded, samples, packed }, rest }
   }
 
   return {
-    async *read(question) {
-      const { tenantId, descending } = question
-      const sets = await store.findSetsWith(db.sql, question, idsOf(question.series))
-      const pointsMax = limits.points * (question.reducing ? reducedTimes : 1)
-      const tasks = plan(db.sql, question, { descending, pointsMax, seriesFirst: question.reducing !== undefined })
+    async *read(request) {
+      const { tenantId, descending } = request
+      const sets = await store.findSetsWith(db.sql, request, idsOf(request.series))
+      const pointsMax = limits.points * (request.reducing ? reductionFactor : 1)
+      const tasks = splitQuery(db.sql, request, { descending, pointsMax, seriesFirst: request.reducing !== undefined })
       const first: Task[] = []
-      const formatOf = lastRemembered((series: AskedSeries[]) => hotFormat(sets, idsOf(series)))
+      const formatOf = rememberLast((series: SelectedSeries[]) => sampleFormat(sets, idsOf(series)))
 
       const next = () =>
-        turns.run(tenantId, async () => {
+        readLimit.run(tenantId, async () => {
           for (;;) {
             const task = first.shift() ?? (await tasks.next()).value
             if (!task) return undefined
-            const { loaded, rest } = await load(task, formatOf(task.series), question)
+            const { loaded, rest } = await load(task, formatOf(task.series), request)
             first.unshift(...rest)
             if (loaded) return loaded
           }
@@ -117,12 +117,12 @@ export function createReader({
         for (;;) {
           const loaded = await coming
           if (!loaded) return
-          if (question.ahead) {
+          if (request.prefetch) {
             coming = next()
             coming.catch(() => {})
           }
-          yield { ...loaded.task, pieces: piecesOf(loaded, question.summing) }
-          if (!question.ahead) coming = next()
+          yield { ...loaded.task, fragments: fragmentsOf(loaded, request.summing) }
+          if (!request.prefetch) coming = next()
         }
       } finally {
         await coming.catch(() => {})
@@ -131,15 +131,15 @@ export function createReader({
   }
 }
 
-function daysOf(hot: HotPoints): number[] {
+function daysOf(samples: SamplePoints): number[] {
   const days = new Set<number>()
-  for (const ofEndpoint of hot.values())
+  for (const ofEndpoint of samples.values())
     for (const { count, times } of ofEndpoint.values())
       for (let index = 0; index < count; index++) days.add(dayOf(times[index]!))
   return [...days]
 }
 
-function lastRemembered<K, V>(make: (key: K) => V): (key: K) => V {
+function rememberLast<K, V>(make: (key: K) => V): (key: K) => V {
   let known: { key: K; value: V } | undefined
   return (key) => {
     if (known?.key !== key) known = { key, value: make(key) }

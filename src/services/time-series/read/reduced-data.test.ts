@@ -1,4 +1,4 @@
-/** Points by parts of time, and fewer of them. */
+/** Aggregation by interval, and downsampling. */
 
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
@@ -11,7 +11,7 @@ import { Register } from '../../register/contract.ts'
 import { dayMs } from '../pack/chunk-builder.ts'
 import type { Value } from '../points.ts'
 import { timeMax, timeMin } from '../times.ts'
-import { createDataQuery, type DataQuestion } from './data.ts'
+import { createDataQuery, type DataRequest } from './data.ts'
 import { type Aggregate, aggregates } from './interval-sums.ts'
 import { intervalOf } from './intervals.ts'
 import { createReader } from './reader.ts'
@@ -22,11 +22,11 @@ const start = Date.UTC(2026, 0, 1)
 const iso = (time: number) => new Date(time).toISOString()
 const always = { fromDate: '2025-01-01', toDate: '2028-01-01' }
 
-type Answer = Record<string, Record<string, { timestamp: string; values: Record<string, Value> }[]>>
+type PointsByEndpoint = Record<string, Record<string, { timestamp: string; values: Record<string, Value> }[]>>
 
-/** Everything of an answer as one object. */
-function whole(parts: Answer[]): Answer {
-  const all: Answer = {}
+/** Merges the objects of a response. */
+function whole(parts: PointsByEndpoint[]): PointsByEndpoint {
+  const all: PointsByEndpoint = {}
   for (const part of parts)
     for (const [endpointId, series] of Object.entries(part))
       for (const [name, own] of Object.entries(series)) {
@@ -43,8 +43,8 @@ async function read(of: DeviceEndpoint, query: Record<string, string>) {
   return whole(answer.body)
 }
 
-suite('by parts of time', () => {
-  test('each part has its value, packed or not', async () => {
+suite('aggregation by interval', () => {
+  test('returns one value for each interval, packed or not', async () => {
     const one = await endpoint()
     const samples = [0, 10, 20, 60, 70, 24 * 60, 24 * 60 + 1].map((minute, x) => ({
       timestamp: start + minute * 60_000,
@@ -69,7 +69,7 @@ suite('by parts of time', () => {
     }
   })
 
-  test('nothing of what lies outside of the dates counts, also not of a whole day', async () => {
+  test('ignores points outside of the dates, also of the same day', async () => {
     const one = await endpoint()
     await collect(
       one,
@@ -86,7 +86,7 @@ suite('by parts of time', () => {
     )
   })
 
-  test('what is wrong is named', async () => {
+  test('rejects invalid requests with the name of the field', async () => {
     const one = await endpoint()
     const url = `/epts/api/v1/applications/${one.applicationName}/time-series/data`
     for (const [query, field] of [
@@ -106,7 +106,7 @@ suite('by parts of time', () => {
   })
 })
 
-/** As simply as it can be said. */
+/** Reference implementation of the aggregates. */
 function expectedOf(list: [number, Value][], interval: string, wanted: Aggregate): [number, Value][] {
   const { startOf } = intervalOf(interval)!
   return [...Map.groupBy(list, ([time]) => startOf(time))].map(([time, own]) => {
@@ -127,26 +127,26 @@ function expectedOf(list: [number, Value][], interval: string, wanted: Aggregate
   })
 }
 
-const rulesWith = (limits: { points: number; hotValues: number }) => {
+const queryWith = (limits: { points: number; sampleValues: number }) => {
   const { db } = house.kit
   const reader = createReader({
     db,
-    turns: oneAtATime(),
+    readLimit: oneAtATime(),
     limits,
   })
   const deps = { db, applications: house.ask(Applications), register: house.ask(Register) }
-  const answers = createConcurrencyLimit({ perTenant: 1, waitingPerTenant: 0 })
-  return createDataQuery({ visible: createVisibleSeries(deps), reader, answers })
+  const responses = createConcurrencyLimit({ perTenant: 1, waitingPerTenant: 0 })
+  return createDataQuery({ visible: createVisibleSeries(deps), reader, responses })
 }
 
-async function answerOf(
-  question: Omit<DataQuestion, 'format'>,
-  limits: { points: number; hotValues: number },
-): Promise<Answer> {
-  const pieces: Buffer[] = []
+async function responseOf(
+  request: Omit<DataRequest, 'format'>,
+  limits: { points: number; sampleValues: number },
+): Promise<PointsByEndpoint> {
+  const buffers: Buffer[] = []
   const system = house.kit.system('default')
-  for await (const piece of await rulesWith(limits).read(system, { ...question, format: 'json' })) pieces.push(piece)
-  return whole(JSON.parse(Buffer.concat(pieces).toString()))
+  for await (const buffer of await queryWith(limits).read(system, { ...request, format: 'json' })) buffers.push(buffer)
+  return whole(JSON.parse(Buffer.concat(buffers).toString()))
 }
 
 let seed = 3
@@ -155,8 +155,8 @@ function random(below: number) {
   return Math.floor((seed / 2 ** 32) * below)
 }
 
-suite('whatever was sent, and in however many parts it is read', () => {
-  test('parts of time are as if all of it had been read at once', async () => {
+suite('aggregation of random points in parts of any size', () => {
+  test('equals aggregation of all points at once', async () => {
     const values = [
       { path: 'a', name: 'a' },
       { path: 'b', name: 'b' },
@@ -184,10 +184,10 @@ suite('whatever was sent, and in however many parts it is read', () => {
         random(2) === 0
           ? { from: timeMin, to: timeMax }
           : { from: start + random(10) * dayMs - 5, to: start + random(70) * dayMs }
-      const limits = { points: [1, 5, 30, 10_000][random(4)]!, hotValues: [2, 20, 10_000][random(3)]! }
+      const limits = { points: [1, 5, 30, 10_000][random(4)]!, sampleValues: [2, 20, 10_000][random(3)]! }
       const reduction = { aggregate, interval: intervalOf(interval)! }
       const of = { applicationName: one.applicationName, endpointIds: undefined, seriesNames: ['s'] }
-      const answer = await answerOf({ ...of, span, descending, reduction }, limits)
+      const answer = await responseOf({ ...of, span, descending, reduction }, limits)
       const what = JSON.stringify({ interval, aggregate, descending, span, limits })
       for (const [index, { endpointId }] of [one, two].entries()) {
         const rows = new Map<number, Record<string, Value>>()
@@ -203,26 +203,26 @@ suite('whatever was sent, and in however many parts it is read', () => {
     }
   })
 
-  test('of whole days only sums are read, and points where those are not enough', async () => {
+  test('reads stored sums for whole days, and points only where sums do not suffice', async () => {
     const one = await endpoint()
     const hours = (day: number) =>
       Array.from({ length: 24 }, (_, hour) => ({ timestamp: start + day * dayMs + hour * 3_600_000, x: hour }))
     for (const day of [0, 1, 2, 3]) await collect(one, hours(day))
     await pack()
-    // What is packed is spoilt: whoever unpacks it fails.
+    // The packed data is corrupted, so unpacking it fails.
     await sql`
       update time_series.chunks set data = '\\x0100' where endpoint_no =
         (select endpoint_no from time_series.endpoints where endpoint_id = ${one.endpointId})`
     const of = { applicationName: one.applicationName, endpointIds: undefined, seriesNames: undefined }
     const ask = (from: number, aggregate: Aggregate) =>
-      answerOf(
+      responseOf(
         {
           ...of,
           span: { from, to: timeMax },
           descending: false,
           reduction: { aggregate, interval: intervalOf('1d')! },
         },
-        { points: 1000, hotValues: 1000 },
+        { points: 1000, sampleValues: 1000 },
       )
     const sums = (await ask(start, 'sum'))[one.endpointId]!['auto~x']!
     assert.deepEqual(
@@ -237,8 +237,8 @@ suite('whatever was sent, and in however many parts it is read', () => {
   })
 })
 
-suite('fewer points', () => {
-  test('at most so many of each value, with the ends and the peak, in the order that was asked for', async () => {
+suite('downsampling', () => {
+  test('returns at most the requested points of each value, with ends and peak, in the requested order', async () => {
     const one = await endpoint()
     const samples = Array.from({ length: 3000 }, (_, step) => ({
       timestamp: start + step * 60_000,
@@ -258,7 +258,7 @@ suite('fewer points', () => {
     assert.equal((await read(one, { points: '5000' }))[one.endpointId]!['auto~x']!.length, 3001)
   })
 
-  test('also where there are more than fit into memory at once', async () => {
+  test('works for more points than fit into memory', async () => {
     const one = await endpoint()
     const samples = Array.from({ length: 2000 }, (_, step) => ({
       timestamp: start + step * 60_000,
@@ -267,9 +267,9 @@ suite('fewer points', () => {
     for (let from = 0; from < samples.length; from += 1000) await collect(one, samples.slice(from, from + 1000))
     const of = { applicationName: one.applicationName, endpointIds: undefined, seriesNames: undefined }
     const span = { from: start, to: start + 5 * dayMs }
-    const answer = await answerOf(
+    const answer = await responseOf(
       { ...of, span, descending: false, reduction: { points: 10 } },
-      { points: 20, hotValues: 100 },
+      { points: 20, sampleValues: 100 },
     )
     const values = answer[one.endpointId]!['auto~x']!
     assert.equal(values.length, 10)

@@ -2,19 +2,18 @@ import type { ConcurrencyLimit } from '../../../kernel/concurrency-limit.ts'
 import type { Ctx } from '../../../kernel/contract.ts'
 
 /**
- * An answer holds some megabytes until its reader has taken it, so a tenant, and each of its callers, has so many of them at a
- * time; the others wait before they begin.
+ * Limits concurrent responses per tenant and caller, since each takes some megabytes until it is read; the rest wait.
  */
-export async function* heldAnswer(
-  gate: ConcurrencyLimit,
+export async function* limitedResponse(
+  limit: ConcurrencyLimit,
   ctx: Ctx,
-  pieces: AsyncIterable<Buffer>,
+  buffers: AsyncIterable<Buffer>,
 ): AsyncGenerator<Buffer> {
   const { subject } = ctx.caller
-  const leave = await gate.enter(ctx.tenantId, `${subject.type} ${subject.id}`, ctx)
+  const release = await limit.enter(ctx.tenantId, `${subject.type} ${subject.id}`, ctx)
   try {
-    yield* pieces
+    yield* buffers
   } finally {
-    leave()
+    release()
   }
 }

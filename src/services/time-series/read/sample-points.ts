@@ -1,28 +1,28 @@
-/** Samples as `store/reading.ts` has them, as points of series. */
+/** Converts samples, as `store/reading.ts` returns them, to points of series. */
 import { between, type Points, type Value } from '../points.ts'
 import type { SeriesSet } from '../store/numbers.ts'
-import { type HotRows, isPicked } from '../store/reading.ts'
+import { isPicked, type SampleRows } from '../store/reading.ts'
 import type { Span } from '../times.ts'
-import { inThisOrder, isAscending, orderOf } from './time-order.ts'
+import { isAscending, orderOf, reordered } from './time-order.ts'
 
-/** How the samples of an application are read that hold some series. */
-export interface HotFormat {
+/** Describes which values of which sets a query reads. */
+export interface SampleFormat {
   sets: SeriesSet[]
-  /** The series that are wanted, in the order in which they travel. */
+  /** The selected series, in the order of their columns. */
   wanted: number[]
   bySet: Map<number, WantedOfSet>
-  /** The most values that a sample brings. */
+  /** Greatest number of values that are read of a sample. */
   width: number
 }
 
 interface WantedOfSet {
-  /** Places in `wanted`. */
+  /** Indexes in `wanted`. */
   wanted: number[]
-  /** Where each is in the sample. */
+  /** Index of each value in the sample. */
   places: number[]
 }
 
-export function hotFormat(all: SeriesSet[], wanted: number[]): HotFormat {
+export function sampleFormat(all: SeriesSet[], wanted: number[]): SampleFormat {
   const bySet = new Map<number, WantedOfSet>()
   const indexOf = new Map(wanted.map((seriesId, index) => [seriesId, index]))
   for (const { setId, seriesIds } of all) {
@@ -43,23 +43,23 @@ export function hotFormat(all: SeriesSet[], wanted: number[]): HotFormat {
 
 type Other = Exclude<Value, number>
 
-/** The values of one series of one endpoint as they come. */
+/** Values of one series of one endpoint, in arrival order. */
 interface Run {
   times: number[]
   numbers: number[]
   others: Map<number, Other> | undefined
-  /** Who wrote later, where that is known. */
+  /** Slot and number of each value, if they were read. */
   slots: number[]
   writtens: number[]
   isAscending: boolean
 }
 
-const aRun = (): Run => ({ times: [], numbers: [], others: undefined, slots: [], writtens: [], isAscending: true })
+const newRun = (): Run => ({ times: [], numbers: [], others: undefined, slots: [], writtens: [], isAscending: true })
 
-export const countOf = (rows: HotRows | undefined) => rows?.times.length ?? 0
+export const countOf = (rows: SampleRows | undefined) => rows?.times.length ?? 0
 
-/** The first and the last time. */
-export function rangeOf({ times }: HotRows): Span {
+/** Returns the first and the last time. */
+export function rangeOf({ times }: SampleRows): Span {
   let [from, to] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
   for (const time of times) {
     if (time < from) from = time
@@ -68,17 +68,17 @@ export function rangeOf({ times }: HotRows): Span {
   return { from, to }
 }
 
-/** By endpoint and series. */
-export type HotPoints = Map<number, Map<number, Points>>
+/** Points by endpoint and series. */
+export type SamplePoints = Map<number, Map<number, Points>>
 
-/** Both times are within. Undefined where a series has a time twice and nobody says which was written later. */
-export function hotPoints(rows: HotRows, format: HotFormat, task: Span & { endpointNos: number[] }) {
-  const simple = simply(rows, format)
+/** Returns undefined if a series has a time twice and the rows lack the order of writes. */
+export function samplePoints(rows: SampleRows, format: SampleFormat, task: Span & { endpointNos: number[] }) {
+  const simple = numbersOnly(rows, format)
   if (simple) {
     const points = new Map([...simple].map(([seriesId, own]) => [seriesId, between(own, task.from, task.to)]))
     return new Map([[task.endpointNos[0]!, points]])
   }
-  const points: HotPoints = new Map()
+  const points: SamplePoints = new Map()
   for (const [endpointNo, runs] of runsOf(rows, format, task)) {
     const own = new Map<number, Points>()
     for (const [index, run] of runs.entries()) {
@@ -92,12 +92,12 @@ export function hotPoints(rows: HotRows, format: HotFormat, task: Span & { endpo
   return points
 }
 
-/** Numbers of one endpoint and one set are what they have to be, but for the order of those that came late. */
-function simply({ endpointNos, times, setIds, others, picked, arrays }: HotRows, format: HotFormat) {
+/** Fast path: numbers of one endpoint and one set need at most sorting. */
+function numbersOnly({ endpointNos, times, setIds, others, picked, arrays }: SampleRows, format: SampleFormat) {
   if (endpointNos || setIds || others || arrays) return undefined
-  const order = isAscending(times) ? 'as it is' : orderOf(times)
+  const order = isAscending(times) ? 'unchanged' : orderOf(times)
   if (!order) return undefined
-  const ordered = (numbers: Float64Array) => (order === 'as it is' ? numbers : inThisOrder(numbers, order))
+  const ordered = (numbers: Float64Array) => (order === 'unchanged' ? numbers : reordered(numbers, order))
   const { wanted } = format.bySet.get(format.sets[0]!.setId)!
   const columns = { count: times.length, times: ordered(times) }
   return new Map(
@@ -109,8 +109,8 @@ function simply({ endpointNos, times, setIds, others, picked, arrays }: HotRows,
 }
 
 function runsOf(
-  rows: HotRows,
-  format: HotFormat,
+  rows: SampleRows,
+  format: SampleFormat,
   { endpointNos: [onlyEndpoint], from, to }: Span & { endpointNos: number[] },
 ) {
   const { times, endpointNos, setIds, slots, writtens, others } = rows
@@ -132,7 +132,7 @@ function runsOf(
       knownNo = endpointNo
     }
     for (let index = 0; index < ofSet.wanted.length; index++) {
-      const run = known[ofSet.wanted[index]!] ?? aRun()
+      const run = known[ofSet.wanted[index]!] ?? newRun()
       if (run.times.length === 0) known[ofSet.wanted[index]!] = run
       else if (run.times[run.times.length - 1]! >= time) run.isAscending = false
       const number = numbers.values[index]!
@@ -150,11 +150,13 @@ function runsOf(
   return runs
 }
 
-/** Length and type of an array; then each number with its length before it. */
+/** Bytes before the values of an array; each value has a length of four bytes before it. */
 const arrayHead = 20
 
-/** What the next sample has of the wanted values, and whether it has something beside numbers. */
-function valuesIn({ arrays, picked }: HotRows) {
+/**
+ * Returns a function that reads the selected values of the next sample and whether it has values that are not numbers.
+ */
+function valuesIn({ arrays, picked }: SampleRows) {
   const next = picked.map(() => 0)
   const view = arrays && new DataView(arrays.buffer, arrays.byteOffset, arrays.length)
   const found = { values: [] as number[], hasOther: false }
@@ -187,14 +189,14 @@ const pointsOf = ({ times, numbers, others }: Run): Points => ({
   ...(others && { others }),
 })
 
-/** Undefined where a time occurs twice and nobody says which was written later. */
+/** Sorts by time; the last write wins. Returns undefined if a time occurs twice and the order of writes is unknown. */
 function inOrder({ times, numbers, others, slots, writtens }: Run): Points | undefined {
   const isLater = (a: number, b: number) =>
     times[a]! - times[b]! || slots[a]! - slots[b]! || writtens[a]! - writtens[b]!
   const isKnown = slots.length > 0
   const order = orderOf(times) ?? (isKnown ? Uint32Array.from(times.keys()).sort(isLater) : undefined)
   if (!order) return undefined
-  const sorted: Run = aRun()
+  const sorted: Run = newRun()
   for (const place of order) {
     const isSame = sorted.times.length > 0 && sorted.times[sorted.times.length - 1] === times[place]
     const at = isSame ? sorted.times.length - 1 : sorted.times.length

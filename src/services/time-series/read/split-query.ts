@@ -1,63 +1,63 @@
 /**
- * In which parts something large is read, so that each fits into memory and is worth a statement: several endpoints as long as
- * they are small, days of a large one, series of a large day, hours of a large series.
+ * Splits a large query into tasks that fit into memory: several small endpoints together, days of a large endpoint,
+ * series of a large day, hours of a large series.
  */
 import type { Sql } from '../../../kernel/db.ts'
 import { dayMs } from '../pack/chunk-builder.ts'
 import * as store from '../store/reading.ts'
 import type { Span } from '../times.ts'
-import { type AskedSeries, idsOf } from './asked-series.ts'
+import { idsOf, type SelectedSeries } from './selected-series.ts'
 
 export interface Task extends Span {
   endpointNos: number[]
-  series: AskedSeries[]
+  series: SelectedSeries[]
 }
 
-export interface PlanOptions {
+export interface SplitOptions {
   descending: boolean
-  /** Points of a task, about. */
+  /** Points of a task, approximately. */
   pointsMax: number
-  /** A large endpoint series by series, and each of them by days; else day by day, and a large day by series. */
+  /** Splits a large endpoint by series and then by days; otherwise by days and then by series. */
   seriesFirst: boolean
 }
 
 const daysAtOnce = 5000
-/** Chunks that one statement counts, about: nobody waits long for it, and one who goes away leaves little behind. */
+/** Chunks that one statement counts, approximately: a client that disconnects leaves little work behind. */
 const chunksAtOnce = 200_000
-/** More than that, and most of the days will have nothing. */
+/** Longer queries rarely have chunks on most of their days. */
 const daysUsually = 400
 
-/** In the order of the endpoints; the parts of one endpoint in the order of time. */
-export async function* plan(sql: Sql, task: Task, options: PlanOptions): AsyncGenerator<Task> {
+/** Yields tasks in the order of the endpoints, those of one endpoint in time order. */
+export async function* splitQuery(sql: Sql, task: Task, options: SplitOptions): AsyncGenerator<Task> {
   if (task.series.length === 0 || task.from > task.to) return
   const days = Math.min(daysUsually, (task.to - task.from) / dayMs + 1)
   const atOnce = Math.max(10, Math.floor(chunksAtOnce / (days * idsOf(task.series).length)))
   for (let first = 0; first < task.endpointNos.length; first += atOnce)
-    yield* ofSome(sql, { ...task, endpointNos: task.endpointNos.slice(first, first + atOnce) }, options)
+    yield* splitEndpoints(sql, { ...task, endpointNos: task.endpointNos.slice(first, first + atOnce) }, options)
 }
 
-async function* ofSome(sql: Sql, task: Task, options: PlanOptions): AsyncGenerator<Task> {
+async function* splitEndpoints(sql: Sql, task: Task, options: SplitOptions): AsyncGenerator<Task> {
   const sizes = sizesOf(await store.sumByEndpoint(sql, partOf(task)))
   for (const endpointNos of grouped(task.endpointNos, (no) => sizes.get(no) ?? 0, options.pointsMax)) {
     const some = { ...task, endpointNos }
     if (endpointNos.length > 1 || (sizes.get(endpointNos[0]!) ?? 0) <= options.pointsMax) yield some
     else if (options.seriesFirst)
-      yield* bySeries(sql, some, options, (series) =>
-        byDays(sql, series, options, (large, day) => byTimes(sql, large, day, options)),
+      yield* splitBySeries(sql, some, options, (series) =>
+        splitByDays(sql, series, options, (large, day) => splitByTimes(sql, large, day, options)),
       )
     else
-      yield* byDays(sql, some, options, (large, day) =>
-        bySeries(sql, large, options, (series) => byTimes(sql, series, day, options)),
+      yield* splitByDays(sql, some, options, (large, day) =>
+        splitBySeries(sql, large, options, (series) => splitByTimes(sql, series, day, options)),
       )
   }
 }
 
-/** Of one endpoint. `ofLarge`: before and after that day there is nothing that is packed. */
-async function* byDays(
+/** Splits one endpoint by days. `splitLarge` gets a day that exceeds the limit; no other packed day is in its task. */
+async function* splitByDays(
   sql: Sql,
   task: Task,
-  { descending, pointsMax }: PlanOptions,
-  ofLarge: (task: Task, day: number) => AsyncGenerator<Task>,
+  { descending, pointsMax }: SplitOptions,
+  splitLarge: (task: Task, day: number) => AsyncGenerator<Task>,
 ): AsyncGenerator<Task> {
   let rest: Span | undefined = task
   while (rest) {
@@ -66,37 +66,38 @@ async function* byDays(
     rest = days.length < daysAtOnce ? undefined : restAfter(span, days.at(-1)!.key, descending)
     const sizes = sizesOf(days)
     const parts = [...grouped([...sizes.keys()], (day) => sizes.get(day)!, pointsMax)]
-    // Whatever lies between the parts belongs to one of them: what is not packed may be there.
+    // Times between the parts belong to one of them too, since samples may be there.
     const cuts = parts.slice(1).map(([first]) => first!)
     const spans = spansOf(rest ? beforeRest(span, rest, descending) : span, cuts, descending)
     for (const [index, own] of spans.entries()) {
       const part = parts[index] ?? []
       const isLarge = part.length === 1 && sizes.get(part[0]!)! > pointsMax
       const some = { ...task, ...own }
-      if (isLarge) yield* ofLarge(some, part[0]!)
+      if (isLarge) yield* splitLarge(some, part[0]!)
       else yield some
     }
   }
 }
 
-/** Of one endpoint. */
-async function* bySeries(
+/** Splits one endpoint by series. */
+async function* splitBySeries(
   sql: Sql,
   task: Task,
-  { pointsMax }: PlanOptions,
-  ofLarge: (task: Task) => AsyncGenerator<Task>,
+  { pointsMax }: SplitOptions,
+  splitLarge: (task: Task) => AsyncGenerator<Task>,
 ): AsyncGenerator<Task> {
   const sizes = sizesOf(await store.sumBySeries(sql, partOf(task)))
-  const sizeOf = ({ values }: AskedSeries) => values.reduce((sum, { seriesId }) => sum + (sizes.get(seriesId) ?? 0), 0)
+  const sizeOf = ({ values }: SelectedSeries) =>
+    values.reduce((sum, { seriesId }) => sum + (sizes.get(seriesId) ?? 0), 0)
   for (const series of grouped(task.series, sizeOf, pointsMax)) {
     const some = { ...task, series }
     if (series.length > 1 || sizeOf(series[0]!) <= pointsMax) yield some
-    else yield* ofLarge(some)
+    else yield* splitLarge(some)
   }
 }
 
-/** Of one endpoint, one day and one series. */
-async function* byTimes(sql: Sql, task: Task, day: number, { descending, pointsMax }: PlanOptions) {
+/** Splits one day of one series by the times at which its chunks begin. */
+async function* splitByTimes(sql: Sql, task: Task, day: number, { descending, pointsMax }: SplitOptions) {
   const within = { ...task, from: Math.max(task.from, day * dayMs), to: Math.min(task.to, (day + 1) * dayMs - 1) }
   const chunks = await store.findBeginnings(sql, partOf(within))
   const cuts: number[] = []
@@ -122,12 +123,12 @@ const partOf = ({ endpointNos, series, from, to }: Task): store.Part => ({
 
 const sizesOf = (sizes: store.Size[]) => new Map(sizes.map(({ key, points }) => [key, points]))
 
-/** Neighbours together, as long as they are not too much; what alone is too much is alone. */
-export function* grouped<T>(all: T[], sizeOf: (one: T) => number, most: number): Generator<T[]> {
+/** Groups consecutive items up to the limit; an item that exceeds it is alone. */
+export function* grouped<T>(all: T[], sizeOf: (one: T) => number, limit: number): Generator<T[]> {
   let [some, sum]: [T[], number] = [[], 0]
   for (const one of all) {
     const size = sizeOf(one)
-    if (some.length > 0 && sum + size > most) {
+    if (some.length > 0 && sum + size > limit) {
       yield some
       some = []
       sum = 0
@@ -138,7 +139,7 @@ export function* grouped<T>(all: T[], sizeOf: (one: T) => number, most: number):
   if (some.length > 0) yield some
 }
 
-/** Cut at the beginning (descending: at the end) of these days, which are in the order of reading. */
+/** Cuts a time range where these days begin (descending: end). The days are in reading order. */
 function spansOf({ from, to }: Span, days: number[], descending: boolean): Span[] {
   const spans: Span[] = []
   let [low, high] = [from, to]
@@ -153,7 +154,7 @@ function spansOf({ from, to }: Span, days: number[], descending: boolean): Span[
   return [...spans, { from: low, to: high }]
 }
 
-/** What comes after a day in the order of reading. */
+/** Returns the rest of the range after a day, in reading order. */
 function restAfter({ from, to }: Span, day: number, descending: boolean): Span | undefined {
   const rest = descending ? { from, to: day * dayMs - 1 } : { from: (day + 1) * dayMs, to }
   return rest.from <= rest.to ? rest : undefined

@@ -1,4 +1,7 @@
-/** Text as bytes: building texts of numbers and times one by one takes three times as long. */
+/**
+ * A growing buffer of UTF-8 text. Writing numbers and times into it takes a third of the time of strings (bench
+ * `time-series`).
+ */
 
 export interface TextBuffer {
   bytes: Buffer
@@ -19,7 +22,7 @@ export function put(text: TextBuffer, part: string) {
   text.length += text.bytes.write(part, text.length)
 }
 
-/** What was written, as bytes of its own; the buffer begins anew. */
+/** Returns a copy of the text and empties the buffer. */
 export function take(text: TextBuffer): Buffer {
   const taken = Buffer.from(text.bytes.subarray(0, text.length))
   text.length = 0
@@ -28,7 +31,7 @@ export function take(text: TextBuffer): Buffer {
 
 export const dayMs = 86_400_000
 
-/** `2026-01-02T03:04:05.678Z`: the day's part is written once and copied, and these are the digits of the time. */
+/** Writes the digits of the time of day over the zeros of a copied `2026-01-02T00:00:00.000Z`. */
 export function putTimeOfDay(bytes: Buffer, at: number, ms: number) {
   const seconds = (ms / 1000) | 0
   const minutes = (seconds / 60) | 0
@@ -49,7 +52,10 @@ export function putTimeOfDay(bytes: Buffer, at: number, ms: number) {
 
 const wholeMax = 1e9
 
-/** The digits of a number: those of up to three decimals by hand, which takes a fifth of the time and gives the same. */
+/**
+ * Writes a number. Up to three decimals are formatted here, in a fifth of the time of `String` and with the same
+ * result.
+ */
 export function putNumber(text: TextBuffer, number: number) {
   let [power, whole] = [1, number]
   if (!Number.isInteger(number)) {
@@ -62,7 +68,7 @@ export function putNumber(text: TextBuffer, number: number) {
   }
   const { bytes } = text
   let at = text.length
-  // Fifteen digits name one number only, so no shorter text can mean the same one. JSON has no negative zero.
+  // Numbers of up to 15 digits have one shortest text. JSON has no negative zero.
   if (whole / power !== number || whole > wholeMax || whole < -wholeMax) {
     const digits = String(number)
     for (let place = 0; place < digits.length; place++) bytes[at++] = digits.charCodeAt(place)

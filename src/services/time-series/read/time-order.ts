@@ -1,12 +1,12 @@
-/** Samples come as they lie there, which is nearly always in the order of their times. */
+/** Sorts samples by time. They are nearly always in order already, so only late ones are sorted. */
 
-/** No time twice. */
+/** Returns true if the times increase strictly. */
 export function isAscending(times: ArrayLike<number>): boolean {
   for (let place = 1; place < times.length; place++) if (times[place - 1]! >= times[place]!) return false
   return true
 }
 
-/** Their places in the order of the times; undefined where a time occurs twice. Only what came late is sorted. */
+/** Returns the indexes in time order; undefined if a time occurs twice. */
 export function orderOf(times: ArrayLike<number>): Uint32Array | undefined {
   const inTime = new Uint32Array(times.length)
   const late: number[] = []
@@ -20,10 +20,10 @@ export function orderOf(times: ArrayLike<number>): Uint32Array | undefined {
       last = time
     }
   }
-  return late.length === 0 ? inTime : withLate(times, inTime.subarray(0, count), late)
+  return late.length === 0 ? inTime : mergeLate(times, inTime.subarray(0, count), late)
 }
 
-function withLate(times: ArrayLike<number>, inTime: Uint32Array, late: number[]): Uint32Array | undefined {
+function mergeLate(times: ArrayLike<number>, inTime: Uint32Array, late: number[]): Uint32Array | undefined {
   late.sort((a, b) => times[a]! - times[b]!)
   const order = new Uint32Array(times.length)
   let [next, nextLate, last] = [0, 0, Number.NEGATIVE_INFINITY]
@@ -37,7 +37,7 @@ function withLate(times: ArrayLike<number>, inTime: Uint32Array, late: number[])
   return order
 }
 
-export function inThisOrder(numbers: Float64Array, order: Uint32Array): Float64Array {
+export function reordered(numbers: Float64Array, order: Uint32Array): Float64Array {
   const ordered = new Float64Array(order.length)
   for (let at = 0; at < order.length; at++) ordered[at] = numbers[order[at]!]!
   return ordered

@@ -1,4 +1,4 @@
-/** Which endpoints and series of an application a caller may read points of (document 4, section 2). */
+/** Finds the endpoints and series of an application that a caller may read (document 4, section 2). */
 import type { Ctx } from '../../../kernel/contract.ts'
 import type { Db } from '../../../kernel/db.ts'
 import { Forbidden, invalidField } from '../../../kernel/errors.ts'
@@ -7,27 +7,27 @@ import type { Applications } from '../../applications/contract.ts'
 import { applicationResource, endpointResource, type Register } from '../../register/contract.ts'
 import { NoApplication } from '../errors.ts'
 import * as store from '../store/numbers.ts'
-import type { AskedSeries } from './asked-series.ts'
+import type { SelectedSeries } from './selected-series.ts'
 
 export const readScopes = ['endpoint:read', 'time-series:read']
 
-export interface Asked {
+export interface SeriesFilter {
   applicationName: string
   endpointIds: string[] | undefined
   seriesNames: string[] | undefined
 }
 
 export interface Visible {
-  /** Those that have points, page by page. One that does not exist or is not visible is like one without points. */
+  /** Endpoints that have points, in pages. An endpoint that does not exist or is not visible is left out. */
   endpoints: AsyncIterable<store.NumberedEndpoint[]>
-  /** Those that have points. */
-  series: AskedSeries[]
+  /** Series that have points. */
+  series: SelectedSeries[]
 }
 
 export interface VisibleSeries {
-  /** The endpoints that the caller may read; undefined: all. Throws where the caller may read none. */
+  /** Returns the endpoints that the caller may read; undefined means all. Throws if there are none. */
   readable(ctx: Ctx, applicationName: string): Promise<Set<string> | undefined>
-  of(ctx: Ctx, asked: Asked): Promise<Visible>
+  of(ctx: Ctx, requested: SeriesFilter): Promise<Visible>
 }
 
 interface Deps {
@@ -36,18 +36,20 @@ interface Deps {
   register: Register
 }
 
-const endpointsAtOnce = 1000
+const pageSize = 1000
 export const endpointsMax = 10_000
 
 export function createVisibleSeries(deps: Deps): VisibleSeries {
   return {
-    readable: (ctx, applicationName) => readable(deps, ctx, applicationName),
+    readable: (ctx, applicationName) => readableEndpoints(deps, ctx, applicationName),
     async of(ctx, { applicationName, endpointIds, seriesNames }) {
       if (endpointIds && endpointIds.length > endpointsMax)
         throw invalidField('endpointId', `expected at most ${endpointsMax} of them`)
-      const mine = await readable(deps, ctx, applicationName)
-      const asked = endpointIds && [...new Set(endpointIds)].sort()
-      const some = mine ? (asked ?? [...mine].sort()).filter((endpointId) => mine.has(endpointId)) : asked
+      const readable = await readableEndpoints(deps, ctx, applicationName)
+      const requested = endpointIds && [...new Set(endpointIds)].sort()
+      const some = readable
+        ? (requested ?? [...readable].sort()).filter((endpointId) => readable.has(endpointId))
+        : requested
       const of = { tenantId: ctx.tenantId, applicationName }
       const series = await store.findSeriesNamed(deps.db.sql, { ...of, names: seriesNames })
       return { endpoints: pagesOf(deps.db, of, some), series: byName(series) }
@@ -55,7 +57,7 @@ export function createVisibleSeries(deps: Deps): VisibleSeries {
   }
 }
 
-async function readable({ applications, register }: Deps, ctx: Ctx, applicationName: string) {
+async function readableEndpoints({ applications, register }: Deps, ctx: Ctx, applicationName: string) {
   const { tenantId, caller } = ctx
   if (!(await applications.exists(ctx, { name: applicationName }))) throw NoApplication({ applicationName })
   const application = onResource(tenantId, applicationResource(applicationName))
@@ -79,19 +81,19 @@ async function readable({ applications, register }: Deps, ctx: Ctx, applicationN
 
 async function* pagesOf(db: Db, of: { tenantId: string; applicationName: string }, endpointIds: string[] | undefined) {
   if (endpointIds)
-    for (let from = 0; from < endpointIds.length; from += endpointsAtOnce) {
-      const some = endpointIds.slice(from, from + endpointsAtOnce)
+    for (let from = 0; from < endpointIds.length; from += pageSize) {
+      const some = endpointIds.slice(from, from + pageSize)
       yield await store.findTheseEndpointsOf(db.sql, { ...of, endpointIds: some })
     }
   else
     for (let after: string | undefined = ''; after !== undefined; ) {
-      const page = await store.findEndpointsOf(db.sql, { ...of, after, limit: endpointsAtOnce })
+      const page = await store.findEndpointsOf(db.sql, { ...of, after, limit: pageSize })
       if (page.length > 0) yield page
-      after = page.length < endpointsAtOnce ? undefined : page.at(-1)!.endpointId
+      after = page.length < pageSize ? undefined : page.at(-1)!.endpointId
     }
 }
 
-const byName = (series: store.Series[]): AskedSeries[] =>
+const byName = (series: store.Series[]): SelectedSeries[] =>
   [...Map.groupBy(series, ({ name }) => name)].map(([name, values]) => ({
     name,
     values: values.map(({ seriesId, valueName }) => ({ seriesId, name: valueName })),

@@ -7,18 +7,18 @@ import { intervalOf } from '../read/intervals.ts'
 import * as schemas from '../schemas.ts'
 import type { TimeSeriesService } from '../service.ts'
 import { given, spanOf } from './dates.ts'
-import { csvType, jsonType, sendPieces, wantsCsv } from './send.ts'
+import { csvType, jsonType, sendBuffers, wantsCsv } from './send.ts'
 
 type Body = Static<typeof schemas.searchData.body>
-type Asking = Pick<Request<OperationSchema>, 'raw'> & { ctx: Ctx; params: { applicationName: string } }
+type DataHttpRequest = Pick<Request<OperationSchema>, 'raw'> & { ctx: Ctx; params: { applicationName: string } }
 
 const path = '/api/v1/applications/:applicationName/time-series/data'
 const read = { scope: ['endpoint:read', 'time-series:read'] }
 
 export function dataRoutes(http: Http, { data, now }: TimeSeriesService) {
-  async function answer(request: Asking, reply: Reply, body: Body) {
+  async function respond(request: DataHttpRequest, reply: Reply, body: Body) {
     const format = wantsCsv(request.raw.headers.accept) ? 'csv' : 'json'
-    const pieces = await data.read(request.ctx, {
+    const buffers = await data.read(request.ctx, {
       ...request.params,
       endpointIds: given(body.endpointIDs),
       seriesNames: body.timeSeriesNames,
@@ -29,18 +29,18 @@ export function dataRoutes(http: Http, { data, now }: TimeSeriesService) {
     })
     reply.header('vary', 'accept')
     if (format === 'csv') reply.header('content-disposition', 'attachment; filename="time-series.csv"')
-    return await sendPieces(request, reply, format === 'csv' ? csvType : jsonType, pieces)
+    return await sendBuffers(request, reply, format === 'csv' ? csvType : jsonType, buffers)
   }
 
   http.get(path, { schema: schemas.readData, config: read }, (request, reply) => {
     const { timeSeriesName, endpointId, ...rest } = request.query
     const [timeSeriesNames = [], endpointIDs = []] = [listOf(timeSeriesName), listOf(endpointId)]
     if (timeSeriesNames.length === 0) throw invalidField('timeSeriesName', 'must not be empty')
-    return answer(request, reply, { ...rest, timeSeriesNames, endpointIDs })
+    return respond(request, reply, { ...rest, timeSeriesNames, endpointIDs })
   })
 
   http.post(path, { schema: schemas.searchData, config: { ...read, bodyBytesMax: 1024 * 1024 } }, (request, reply) =>
-    answer(request, reply, request.body),
+    respond(request, reply, request.body),
   )
 }
 

@@ -14,12 +14,12 @@ export function spanOf({ fromDate, toDate, includeTime }: Dates, now: Date): Spa
   const to = endOf(toDate, includeTime === 'to' || includeTime === 'both', now)
   if (from === undefined) throw invalidField('fromDate', expected)
   if (to === undefined) throw invalidField('toDate', expected)
-  // Two exclusive bounds that are the same moment are two apart.
+  // Two exclusive bounds of the same moment are two milliseconds apart.
   if (from > to + 2) throw invalidField('toDate', 'expected a moment that is not before fromDate')
   return { from, to }
 }
 
-/** The last time before it. */
+/** Returns the last millisecond before the date. */
 export function untilOf(beforeDate: string | undefined, now: Date): number | undefined {
   if (beforeDate === undefined) return undefined
   const until = endOf(beforeDate, false, now)
@@ -27,5 +27,5 @@ export function untilOf(beforeDate: string | undefined, now: Date): number | und
   return until
 }
 
-/** A list without anything in it is as none. */
+/** Treats an empty list like an absent one. */
 export const given = (list: string[] | undefined) => (list && list.length > 0 ? list : undefined)

@@ -4,17 +4,17 @@ import { listOf, type OperationSchema, type Static } from '../../../kernel/schem
 import * as schemas from '../schemas.ts'
 import type { TimeSeriesService } from '../service.ts'
 import { given, untilOf } from './dates.ts'
-import { jsonType, sendPieces } from './send.ts'
+import { jsonType, sendBuffers } from './send.ts'
 
 type Body = Static<typeof schemas.searchLast.body>
-type Asking = Pick<Request<OperationSchema>, 'raw'> & { ctx: Ctx; params: { applicationName: string } }
+type LastHttpRequest = Pick<Request<OperationSchema>, 'raw'> & { ctx: Ctx; params: { applicationName: string } }
 
 const path = '/api/v1/applications/:applicationName/time-series/last'
 const read = { scope: ['endpoint:read', 'time-series:read'] }
 
 export function lastRoutes(http: Http, { last, now }: TimeSeriesService) {
-  async function answer(request: Asking, reply: Reply, body: Body) {
-    const pieces = await last.read(request.ctx, {
+  async function respond(request: LastHttpRequest, reply: Reply, body: Body) {
+    const buffers = await last.read(request.ctx, {
       ...request.params,
       endpointIds: given(body.endpointIDs),
       seriesNames: given(body.timeSeriesNames),
@@ -22,18 +22,18 @@ export function lastRoutes(http: Http, { last, now }: TimeSeriesService) {
       offset: body.offset ?? 0,
       limit: body.limit ?? 1,
     })
-    return await sendPieces(request, reply, jsonType, pieces)
+    return await sendBuffers(request, reply, jsonType, buffers)
   }
 
   http.get(path, { schema: schemas.readLast, config: read }, (request, reply) => {
     const { timeSeriesName, endpointId, ...rest } = request.query
     const [timeSeriesNames = [], endpointIDs = []] = [listOf(timeSeriesName), listOf(endpointId)]
-    return answer(request, reply, { ...rest, timeSeriesNames, endpointIDs })
+    return respond(request, reply, { ...rest, timeSeriesNames, endpointIDs })
   })
 
   http.post(
     path,
     { schema: schemas.searchLast, config: { ...read, bodyOptional: true, bodyBytesMax: 1024 * 1024 } },
-    (request, reply) => answer(request, reply, request.body),
+    (request, reply) => respond(request, reply, request.body),
   )
 }

@@ -10,18 +10,18 @@ export function liveRoutes(http: Http, { live }: TimeSeriesService) {
     async (request, reply) => {
       const { ctx, params, query, headers, callerNow } = request
       const lastEventId = headers['last-event-id']?.toString()
-      const question = {
+      const watched = {
         applicationName: params.applicationName,
         endpointIds: given(listOf(query.endpointId)),
         seriesNames: given(listOf(query.timeSeriesName)),
         initial: query.initial === true,
         lastEventId: lastEventId === '' ? undefined : lastEventId,
       }
-      await live.watch(ctx, question, callerNow, () => http.events(request, reply))
+      await live.watch(ctx, watched, callerNow, () => http.events(request, reply))
       return reply
     },
   )
 }
 
-/** A list without anything in it is as none. */
+/** Treats an empty list like an absent one. */
 const given = (list: string[] | undefined) => (list && list.length > 0 ? list : undefined)

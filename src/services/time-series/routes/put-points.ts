@@ -5,7 +5,7 @@ import type { TimeSeriesService } from '../service.ts'
 export function pointRoutes(http: Http, { points }: TimeSeriesService) {
   http.put(
     '/api/v1/app-versions/:appVersionName/time-series/data',
-    // Endpoint ids and names of series are keys of the body, and those are the caller's own.
+    // Keys of the body are endpoint ids and series names, so any key is valid.
     { schema: schemas.putPoints, config: { scope: ['endpoint:update', 'time-series:update'], anyJson: true } },
     async ({ ctx, params, body }, reply) => {
       await points.put(ctx, params.appVersionName, body)

@@ -9,7 +9,7 @@ export function retentionRoutes(http: Http, { retentionPreview }: TimeSeriesServ
   http.get(path, { schema: schemas.previewRetention, config }, ({ ctx, params }) =>
     retentionPreview.of(ctx, params.applicationName),
   )
-  // Names of series are keys of the body.
+  // Keys of the body are series names, so any key is valid.
   http.post(
     path,
     { schema: schemas.previewProposedRetention, config: { ...config, anyJson: 'inside' } },

@@ -5,25 +5,25 @@ import type { OperationSchema } from '../../../kernel/schema.ts'
 export const jsonType = 'application/json; charset=utf-8'
 export const csvType = 'text/csv; charset=utf-8; header=present'
 
-/** Where CSV is named, and not as less welcome than JSON. */
+/** Returns true if Accept names CSV with at least the weight of JSON. */
 export function wantsCsv(accept = ''): boolean {
-  const wishes = accept.split(',').map((part) => {
+  const accepted = accept.split(',').map((part) => {
     const [type = '', ...parameters] = part.split(';').map((piece) => piece.trim().toLowerCase())
     const weight = parameters.find((parameter) => parameter.startsWith('q='))
     return { type, weight: weight === undefined ? 1 : Number(weight.slice(2)) || 0 }
   })
-  const weightOf = (type: string) => wishes.find((wish) => wish.type === type)?.weight ?? 0
+  const weightOf = (type: string) => accepted.find((range) => range.type === type)?.weight ?? 0
   return weightOf('text/csv') > 0 && weightOf('text/csv') >= weightOf('application/json')
 }
 
-/** As fast as its reader takes it, each piece for itself. What goes wrong before the first one is an error as any other. */
-export async function sendPieces(
+/** Sends buffers as fast as the client reads. An error before the first buffer becomes an HTTP error. */
+export async function sendBuffers(
   { raw }: Pick<Request<OperationSchema>, 'raw'>,
   reply: Reply,
   type: string,
-  pieces: AsyncIterable<Buffer>,
+  buffers: AsyncIterable<Buffer>,
 ) {
-  const iterator = pieces[Symbol.asyncIterator]()
+  const iterator = buffers[Symbol.asyncIterator]()
   const first = await iterator.next()
   reply.type(type)
   if (raw.method === 'HEAD') {
@@ -31,7 +31,7 @@ export async function sendPieces(
     return reply.send(Readable.from([]))
   }
   const body = Readable.from(startingWith(first, iterator), { highWaterMark: 1 })
-  // Whoever has gone by now never begins to read, and what is held for the answer would be held for ever.
+  // A client that has disconnected never starts reading, so the response limit is released here.
   body.once('close', () => void iterator.return?.())
   return reply.send(body)
 }

@@ -1,11 +1,11 @@
 /**
- * What readers ask for. Every statement names the endpoints: they are what the tables would be distributed by. Many small rows
- * travel as one value for each endpoint, which takes a tenth of the time of the rows.
+ * Statements of readers. Each names the endpoints, by which the tables could be distributed. Small rows are combined to
+ * one value for each endpoint, which takes a tenth of the time.
  */
 import type { Sql } from '../../../kernel/db.ts'
 import type { SeriesSet } from './numbers.ts'
 
-/** The sets of an application that hold any of these series. */
+/** Finds the sets of an application that contain any of these series. */
 export async function findSetsWith(
   sql: Sql,
   { tenantId, applicationName }: { tenantId: string; applicationName: string },
@@ -16,7 +16,7 @@ export async function findSetsWith(
     where tenant_id = ${tenantId} and application_name = ${applicationName} and series_ids && ${seriesIds}::integer[]`
 }
 
-/** Both times are within. */
+/** Endpoints, series and a time range; both times are included. */
 export interface Part {
   endpointNos: number[]
   seriesIds: number[]
@@ -26,28 +26,28 @@ export interface Part {
 
 const dayMs = 86_400_000
 
-/** Chunks that hold anything of it. */
+/** Matches chunks that overlap the part. */
 const within = (sql: Sql, { endpointNos, seriesIds, from, to }: Part) => sql`
   endpoint_no = any(${endpointNos}::bigint[]) and series_id = any(${seriesIds}::integer[])
   and day between ${Math.floor(from / dayMs)} and ${Math.floor(to / dayMs)} and t_max >= ${from} and t_min <= ${to}`
 
 export interface Size {
-  /** Of what was asked by: the endpoint, the day or the series. */
+  /** Number of the endpoint, day or series. */
   key: number
   points: number
 }
 
-/** Points, or texts that take as much: numbers take a few bytes each, and a text may have 65,536. */
+/** Counts texts by their bytes: a number takes a few bytes, and a text up to 65,536. */
 const sizeOf = (sql: Sql) => sql`greatest(n, octet_length(data) / 64)`
 
-/** How many packed points there are of each endpoint that has any. */
+/** Counts the packed points of each endpoint. */
 export async function sumByEndpoint(sql: Sql, part: Part): Promise<Size[]> {
   return await sql`
     select endpoint_no as key, sum(${sizeOf(sql)})::float8 as points from time_series.chunks where ${within(sql, part)}
     group by endpoint_no`
 }
 
-/** Of some days, the first or the last ones. */
+/** Counts the packed points of the first (descending: last) days. */
 export async function sumByDay(sql: Sql, part: Part, order: { descending: boolean; limit: number }): Promise<Size[]> {
   return await sql`
     select day as key, sum(${sizeOf(sql)})::float8 as points from time_series.chunks where ${within(sql, part)}
@@ -60,7 +60,7 @@ export async function sumBySeries(sql: Sql, part: Part): Promise<Size[]> {
     group by series_id`
 }
 
-/** When the chunks begin, with how many points each has. */
+/** Finds the first time and the number of points of each chunk. */
 export async function findBeginnings(sql: Sql, part: Part): Promise<{ from: number; points: number }[]> {
   return await sql`
     select t_min as from, ${sizeOf(sql)} as points from time_series.chunks where ${within(sql, part)} order by t_min`
@@ -69,9 +69,9 @@ export async function findBeginnings(sql: Sql, part: Part): Promise<{ from: numb
 export interface PackedOfSeries {
   endpointNo: number
   seriesId: number
-  /** Chunks in the order of day and writing, each after its length in four bytes. */
+  /** Chunks in the order of day and write, each with its length in four bytes before it. */
   data: Buffer | null
-  /** Of chunks whose points are not needed: the first time, how many they are, their sum, the least and the greatest. */
+  /** Sums of chunks whose points are not needed: first time, count, sum, least and greatest for each. */
   sums?: Float64Array
 }
 
@@ -84,8 +84,8 @@ export async function findPacked(sql: Sql, part: Part): Promise<PackedOfSeries[]
 }
 
 /**
- * What is known of whole chunks, and the points of those where that is not enough: at the ends of the span, where another chunk
- * or a sample of the same time may count instead, and where there is anything but numbers.
+ * Reads sums of whole chunks. Reads the points of chunks that exceed the range, overlap another chunk, share a day with
+ * samples, or have values that are not numbers.
  */
 export async function findPackedSums(sql: Sql, part: Part, sampledDays: number[]): Promise<PackedOfSeries[]> {
   const rows = await sql<{ endpointNo: number; seriesId: number; data: Buffer | null; sums: Buffer | null }[]>`
@@ -106,58 +106,58 @@ export async function findPackedSums(sql: Sql, part: Part, sampledDays: number[]
   return rows.map(({ sums, ...row }) => ({ ...row, ...(sums && { sums: floatsIn(sums) }) }))
 }
 
-/** Which values of a sample are wanted, by its set. */
-export interface HotPart extends Omit<Part, 'seriesIds'> {
+/** Endpoints, sets and series of samples, and a time range. */
+export interface SamplePart extends Omit<Part, 'seriesIds'> {
   sets: SeriesSet[]
   wanted: number[]
 }
 
-/** Samples in whatever order, column by column: rows of their own would take twice the time. */
-export interface HotRows {
-  /** Absent where there is one endpoint only. */
+/** Samples as columns, in no order. Single rows would take twice the time. */
+export interface SampleRows {
+  /** Absent if there is only one endpoint. */
   endpointNos: Float64Array | undefined
   times: Float64Array
-  /** Absent where there is one set only. */
+  /** Absent if there is only one set. */
   setIds: Float64Array | undefined
-  /** Where they were asked for. */
+  /** Present if requested. */
   slots: Float64Array | undefined
   writtens: Float64Array | undefined
-  /** What is not a number, as texts of JSON: of the samples that have such a thing among the values below. */
+  /** Values that are not numbers, as JSON, of the samples that have any. */
   others: string[] | null
-  /** Of those that are long, and then missing among `others`, unless they were asked for. */
+  /** Bytes of long texts that are missing in `others`, unless these were requested. */
   longBytes: number
-  /** Of each wanted series a value for each sample that has it. */
+  /** One column for each selected series, with a value for each sample that has it. */
   picked: Float64Array[]
-  /** Or, where so much is wanted: all values of each sample, as PostgreSQL sends an array. */
+  /** All values of each sample in the binary format of PostgreSQL arrays, if many series are selected. */
   arrays: Buffer | undefined
 }
 
-export interface HotOptions extends WantedColumns {
+export interface SampleOptions extends WantedColumns {
   limit: number
 }
 
 interface WantedColumns {
-  /** With slots and stamps, which say who wrote later: only samples of the same time need them. */
-  withWriting: boolean
-  /** With texts of any length: nobody knows beforehand how much that is. */
+  /** Reads slots and numbers, which say which write was later. Only samples of the same time need them. */
+  withOrder: boolean
+  /** Reads texts of any length. Their total size is not known before. */
   withLong: boolean
 }
 
-/** Up to `limit` of them; undefined: none. */
-export async function findHot(sql: Sql, part: HotPart, options: HotOptions): Promise<HotRows | undefined> {
+/** Finds up to `limit` samples; undefined means none. */
+export async function findSamples(sql: Sql, part: SamplePart, options: SampleOptions): Promise<SampleRows | undefined> {
   const rows = sql`select * from time_series.samples where ${ofSamples(sql, part)} limit ${options.limit}`
   return await asColumns(sql, part, rows, options)
 }
 
 /**
- * Of one endpoint, in a transaction: the first ones (descending: the last ones). The planner knows nothing of samples that came
- * in the last minute, and would sort them all where the index has them in this order.
+ * Finds the first (descending: last) samples of one endpoint, in a transaction. The planner has no statistics of recent
+ * samples, and would sort instead of using the index.
  */
-export async function findFirstHot(
+export async function findFirstSamples(
   sql: Sql,
-  part: HotPart,
-  options: HotOptions & { descending: boolean },
-): Promise<HotRows | undefined> {
+  part: SamplePart,
+  options: SampleOptions & { descending: boolean },
+): Promise<SampleRows | undefined> {
   await sql`select set_config('enable_bitmapscan', 'off', true), set_config('enable_sort', 'off', true)`
   const [endpointNo] = part.endpointNos
   const direction = options.descending ? sql`desc` : sql``
@@ -167,37 +167,37 @@ export async function findFirstHot(
   return await asColumns(sql, part, rows, options)
 }
 
-/** At one time, where there may be any number of samples: only those that count. */
-export async function findHotAt(sql: Sql, part: HotPart): Promise<HotRows | undefined> {
+/** Finds the samples of a single time, of each set only the last that was written. */
+export async function findSamplesAt(sql: Sql, part: SamplePart): Promise<SampleRows | undefined> {
   const rows = sql`
     select distinct on (endpoint_no, set_id) * from time_series.samples where ${ofSamples(sql, part)}
     order by endpoint_no, set_id, slot desc, written desc`
-  return await asColumns(sql, part, rows, { withWriting: true, withLong: true })
+  return await asColumns(sql, part, rows, { withOrder: true, withLong: true })
 }
 
-/** How many samples there are of each endpoint that has any. */
-export async function countHot(sql: Sql, part: HotPart): Promise<Size[]> {
+/** Counts the samples of each endpoint. */
+export async function countSamples(sql: Sql, part: SamplePart): Promise<Size[]> {
   return await sql`
     select endpoint_no as key, count(*)::float8 as points from time_series.samples where ${ofSamples(sql, part)}
     group by endpoint_no`
 }
 
-const ofSamples = (sql: Sql, { endpointNos, from, to, sets }: HotPart) => sql`
+const ofSamples = (sql: Sql, { endpointNos, from, to, sets }: SamplePart) => sql`
   endpoint_no = any(${endpointNos}::bigint[])
   and ts between ${from} and ${to} and set_id = any(${sets.map(({ setId }) => setId)}::integer[])`
 
-/** Never in JSON as we write it; to read an array of long texts takes a hundred times as long as to cut one text. */
-const lineBreak = '\n'
-/** States and the like are shorter, and nulls. */
-const longFrom = 256
+/** Separates JSON texts, which have no line breaks. Parsing an array of long texts takes a hundred times as long. */
+const separator = '\n'
+/** Texts up to this length, such as states, are always read. */
+const longBytesMin = 256
 
-/** Everything as numbers of eight bytes: their bytes have to be turned around, and nothing else is to be done. */
+/** Aggregates rows to columns of eight-byte numbers, which only need their bytes swapped. */
 async function asColumns(
   sql: Sql,
-  { endpointNos, sets, wanted }: HotPart,
+  { endpointNos, sets, wanted }: SamplePart,
   rows: ReturnType<typeof ofSamples>,
-  { withWriting, withLong }: WantedColumns,
-): Promise<HotRows | undefined> {
+  { withOrder, withLong }: WantedColumns,
+): Promise<SampleRows | undefined> {
   const picked = isPicked(sets, wanted) ? wanted : []
   const values = picked.map((seriesId) => valueIn(sql, sets, seriesId))
   const isOther = values.map((value) => sql`${value} = 'NaN'`).reduce((all, one) => sql`${all} or ${one}`, sql`false`)
@@ -206,14 +206,14 @@ async function asColumns(
     sql`string_agg(float8send(ts), '') as times`,
     ...(endpointNos.length > 1 ? [sql`string_agg(float8send(endpoint_no), '') as endpoint_nos`] : []),
     ...(sets.length > 1 ? [sql`string_agg(float8send(set_id), '') as set_ids`] : []),
-    ...(withWriting
+    ...(withOrder
       ? [sql`string_agg(float8send(slot), '') as slots`, sql`string_agg(float8send(written), '') as writtens`]
       : []),
     ...(withLong
-      ? [sql`string_agg(x, ${lineBreak}) filter (where x is not null and ${isWanted}) as others`]
+      ? [sql`string_agg(x, ${separator}) filter (where x is not null and ${isWanted}) as others`]
       : [
-          sql`string_agg(x, ${lineBreak}) filter (where octet_length(x) <= ${longFrom} and ${isWanted}) as others`,
-          sql`sum(octet_length(x)) filter (where octet_length(x) > ${longFrom} and ${isWanted})::float8 as long_bytes`,
+          sql`string_agg(x, ${separator}) filter (where octet_length(x) <= ${longBytesMin} and ${isWanted}) as others`,
+          sql`sum(octet_length(x)) filter (where octet_length(x) > ${longBytesMin} and ${isWanted})::float8 as long_bytes`,
         ]),
     ...(picked.length > 0 ? [] : [sql`string_agg(array_send(v), '') as arrays`]),
     ...values.map((value, index) => sql`string_agg(float8send(${value}), '') as ${sql(`v${index}`)}`),
@@ -227,7 +227,7 @@ async function asColumns(
     setIds: floats('setIds'),
     slots: floats('slots'),
     writtens: floats('writtens'),
-    others: row!.others?.split(lineBreak) ?? null,
+    others: row!.others?.split(separator) ?? null,
     longBytes: row!.longBytes ?? 0,
     picked: picked.map((_, index) => floats(`v${index}`) ?? new Float64Array(0)),
     arrays: row!.arrays ?? undefined,
@@ -240,7 +240,7 @@ function floatsIn(bytes: Buffer): Float64Array {
   return new Float64Array(copy.buffer)
 }
 
-/** Null where a sample does not have it. */
+/** Selects the value of a series, null for a sample without it. */
 function valueIn(sql: Sql, sets: SeriesSet[], seriesId: number) {
   const places = sets.map(({ seriesIds }) => seriesIds.indexOf(seriesId) + 1 || null)
   if (places.length === 1) return sql`v[${places[0]!}::integer]`
@@ -248,7 +248,7 @@ function valueIn(sql: Sql, sets: SeriesSet[], seriesId: number) {
   return sql`v[(${places}::integer[])[array_position(${setIds}::integer[], set_id)]]`
 }
 
-/** So many can be picked out one by one. */
+/** Up to these limits, columns are read for each series; beyond, whole arrays. */
 const pickedMax = 8
 const pickedSetsMax = 32
 

@@ -5,6 +5,7 @@ import type { Log } from '../../../kernel/log.ts'
 import type { Applications } from '../../applications/contract.ts'
 import { connectivityInstance, type Register } from '../../register/contract.ts'
 import type { TimeSeries } from '../contract.ts'
+import { connectivityNotStored } from '../log-messages.ts'
 
 export function createConnectivitySeries(deps: {
   log: Log
@@ -32,7 +33,7 @@ export function createConnectivitySeries(deps: {
     } catch (error) {
       // An application that has too many series already would be refused for ever; all else is worth another try.
       if (!(error instanceof PlatformError) || error.status >= 500) throw error
-      log.warn({ err: error, applicationName, versionName, series: name }, 'connectivity was not written as a series')
+      connectivityNotStored(log, { err: error, applicationName, versionName, series: name })
     }
   }
 

@@ -6,6 +6,7 @@ import type { Db } from '../../../kernel/db.ts'
 import type { Log } from '../../../kernel/log.ts'
 import type { Members } from '../../../kernel/members.ts'
 import type { LatestValue } from '../contract.ts'
+import { latestValuesUnsaved, latestValuesUnsavedAtStop } from '../log-messages.ts'
 import type { Numbers } from '../numbers/numbers.ts'
 import * as store from '../store/latest.ts'
 import { completeLatest, deleteMark, findMarks } from '../store/latest-marks.ts'
@@ -91,7 +92,7 @@ export function createLatestValues(options: LatestOptions): LatestValues {
 
   function tick() {
     if (running || (!mark.isSet() && unsaved.size === 0)) return
-    flush().catch((error) => log.warn({ err: error }, 'saving latest values failed; retrying'))
+    flush().catch((error) => latestValuesUnsaved(log, { err: error }))
   }
 
   options.members.leftovers({
@@ -120,7 +121,7 @@ export function createLatestValues(options: LatestOptions): LatestValues {
         await flush(true)
         await mark.remove()
       } catch (error) {
-        log.warn({ err: error }, 'saving latest values failed; another node, or the next start, completes the table')
+        latestValuesUnsavedAtStop(log, { err: error })
       }
     },
   }

@@ -1,47 +1,50 @@
-/** From what was read of some endpoints to the points of their series, one series at a time. */
+/** Merges packed points and samples of a part, one series at a time. */
 import { dayOf } from '../pack/chunk-builder.ts'
 import { firstTimeOf, unpack } from '../pack/chunk-codec.ts'
 import { between, merge, type Points } from '../points.ts'
 import type { PackedOfSeries } from '../store/reading.ts'
 import type { Span } from '../times.ts'
-import type { AskedSeries } from './asked-series.ts'
 import { sumsOfPacked } from './chunk-sums.ts'
 import type { Sum } from './interval-sums.ts'
 import type { Interval } from './intervals.ts'
 import type { Column } from './point-json.ts'
-import type { HotPoints } from './sample-points.ts'
+import type { SamplePoints } from './sample-points.ts'
+import type { SelectedSeries } from './selected-series.ts'
 import type { Task } from './split-query.ts'
 
 export interface Loaded {
   task: Task
-  hot: HotPoints
-  /** By endpoint and series. */
+  samples: SamplePoints
+  /** Chunks by endpoint and series. */
   packed: Map<number, Map<number, Packed>>
 }
 
 type Packed = Pick<PackedOfSeries, 'data' | 'sums'>
 
-/** One value of a series; where sums were asked for, some points are only in those. */
-export interface PieceColumn extends Column {
+/** Points of one value of a series. If sums are requested, some points are only in `sums`. */
+export interface FragmentColumn extends Column {
   sums?: Sum[]
 }
 
-/** Some points of one series of one endpoint. Values without points are left out. */
-export interface Piece {
+/** Points of one series of one endpoint within a part. Values without points are left out. */
+export interface SeriesFragment {
   endpointNo: number
-  series: AskedSeries
-  columns: PieceColumn[]
+  series: SelectedSeries
+  columns: FragmentColumn[]
 }
 
-/** `summing`: of packed points only the sums of these parts of time are wanted, where that saves anything. */
-export function* piecesOf({ task, hot, packed }: Loaded, summing?: Interval): Generator<Piece> {
+/**
+ * Yields the fragments of a part. With `summing`, packed points are returned as sums of these intervals where that is
+ * cheaper.
+ */
+export function* fragmentsOf({ task, samples, packed }: Loaded, summing?: Interval): Generator<SeriesFragment> {
   for (const endpointNo of task.endpointNos) {
-    const [fresh, chunks] = [hot.get(endpointNo), packed.get(endpointNo)]
-    if (!fresh && !chunks) continue
+    const [sampled, chunks] = [samples.get(endpointNo), packed.get(endpointNo)]
+    if (!sampled && !chunks) continue
     for (const series of task.series) {
-      const columns: PieceColumn[] = []
+      const columns: FragmentColumn[] = []
       for (const { seriesId, name } of series.values) {
-        const [old, recent] = [chunks?.get(seriesId), fresh?.get(seriesId)]
+        const [old, recent] = [chunks?.get(seriesId), sampled?.get(seriesId)]
         if (!old && !recent) continue
         const sums: Sum[] = old?.sums ? sumsIn(old.sums) : []
         const points = merge([...packedOf(old?.data, task, recent, sums, summing), ...(recent ? [recent] : [])])
@@ -67,7 +70,7 @@ function sumsIn(numbers: Float64Array): Sum[] {
   return sums
 }
 
-/** The packed points between the times of the task, but those that became sums. */
+/** Unpacks the points within the task, except those that were added to `sums`. */
 function packedOf(
   data: Buffer | null | undefined,
   task: Span,
@@ -86,7 +89,7 @@ function packedOf(
   return days.length > 0 ? [between(merge(days), task.from, task.to)] : []
 }
 
-/** Chunks of a series in the order of day and writing, each after its length: only those of the same day can meet. */
+/** Splits chunks of a series, each with a length prefix, by day. Only chunks of the same day can overlap. */
 function* byDay(data: Buffer): Generator<Uint8Array[]> {
   let [day, same]: [number, Uint8Array[]] = [Number.NaN, []]
   for (let at = 0; at < data.length; ) {

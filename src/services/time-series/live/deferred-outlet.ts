@@ -1,7 +1,10 @@
-/** An outlet that exists before its connection: keeps listeners until then. Ended before, it only calls those for the end. */
+/**
+ * Stands in for an outlet whose connection is not open yet: keeps the listeners until `connect`. If it is ended before,
+ * only the close listeners run.
+ */
 import type { Outlet } from './subscription.ts'
 
-export function createLateOutlet(): Outlet & { becomes(outlet: Outlet): void } {
+export function createDeferredOutlet(): Outlet & { connect(outlet: Outlet): void } {
   let [real, reason]: [Outlet | undefined, string | undefined] = [undefined, undefined]
   const [drained, closed]: [(() => void)[], (() => void)[]] = [[], []]
   return {
@@ -13,7 +16,7 @@ export function createLateOutlet(): Outlet & { becomes(outlet: Outlet): void } {
       reason = given
       for (const listener of closed.splice(0)) listener()
     },
-    becomes(outlet) {
+    connect(outlet) {
       real = outlet
       if (reason !== undefined) return outlet.end(reason)
       outlet.onDrain(() => {

@@ -1,0 +1,59 @@
+import { defineLogMessage } from '../../kernel/log-messages.ts'
+
+export const interestUnacknowledged = defineLogMessage({
+  level: 'warn',
+  text: 'announcing live streams to a node failed; points that it stores may be missing in live streams here',
+  cause: 'The node is overloaded, starting, stopping or cut off from the database; or it died a moment ago.',
+  action:
+    'Nothing if it happens once: the streams get a gap event. If it repeats, look at the log and load of that node.',
+})
+
+export const interestsUnread = defineLogMessage({
+  level: 'warn',
+  text: 'reading the live streams of a node failed; points are forwarded to it after its next announcement',
+  cause: 'The node did not respond within a second: it is overloaded, starting, stopping or cut off from the database.',
+  action: 'Nothing if it happens once. If it repeats, look at the log and load of that node.',
+})
+
+export const recheckFailed = defineLogMessage({
+  level: 'warn',
+  text: 'checking the permissions of a live stream failed; retrying in 1 s',
+  cause: 'The database did not answer; the stream continues with the permissions of the last check.',
+  action: 'If it repeats, check the database and its connections.',
+})
+
+export const connectivityNotStored = defineLogMessage({
+  level: 'warn',
+  text: 'storing connectivity as a series failed; the points are dropped',
+  cause: 'The application rejects them for good, for example because it has as many series as it may have.',
+  action:
+    'Read the error: raise WAYPOST_SERIES_PER_APPLICATION, or correct the series name in the configuration of epl.',
+})
+
+export const latestValuesUnsaved = defineLogMessage({
+  level: 'warn',
+  text: 'saving latest values failed; retrying',
+  cause: 'The database did not answer. The values stay in memory, and the samples themselves are stored.',
+  action: 'If it repeats, check the database and its connections.',
+})
+
+export const latestValuesUnsavedAtStop = defineLogMessage({
+  level: 'warn',
+  text: 'saving latest values at shutdown failed; another node, or the next start, completes the table',
+  cause: 'The database did not answer while the node stopped.',
+  action: 'Nothing: the mark of the node says which samples have to be read again.',
+})
+
+export const retentionIgnored = defineLogMessage({
+  level: 'warn',
+  text: 'parts of the retention of an application are invalid; they delete nothing',
+  cause: 'The configuration of epts has a retention that is not a number of days.',
+  action: 'Correct the retention of the application that the fields name.',
+})
+
+export const packingFailed = defineLogMessage({
+  level: 'error',
+  text: 'packing time series failed; retrying in 10 s',
+  cause: 'A statement failed: the database did not answer, or it has no space left.',
+  action: 'Read the error. Samples stay readable, but their table grows until packing succeeds.',
+})
