@@ -1,19 +1,19 @@
-/** Reads access tokens: who presents this one? Everything false is a 401 that says no more. */
+/** Verifies access tokens of our realms. Every invalid token gets the same 401, which gives no reason. */
 import { decodeJwt, decodeProtectedHeader, type JWTPayload } from 'jose'
 import type { Kit } from '../kernel/define-service.ts'
-import { Unauthenticated } from '../kernel/errors.ts'
-import type { Denied } from './denied.ts'
-import { verifySignature } from './keys.ts'
+import type { DeniedTokens } from './denied-tokens.ts'
+import { invalidToken } from './invalid-token.ts'
 import type { Realms } from './realms.ts'
+import { verifySignature } from './signing-keys.ts'
 import type { Realm, TokenOwner } from './types.ts'
 
 export interface AccessTokens {
   verify(token: string): Promise<TokenOwner>
-  /** The same for one realm, with all claims; undefined for anything false. */
+  /** Returns all claims of a valid token of this realm, undefined for an invalid token. */
   read(realm: Realm, token: string): Promise<JWTPayload | undefined>
 }
 
-export function createAccessTokens({ now }: Pick<Kit, 'now'>, realms: Realms, denied: Denied): AccessTokens {
+export function createAccessTokens({ now }: Pick<Kit, 'now'>, realms: Realms, denied: DeniedTokens): AccessTokens {
   async function read(realm: Realm, token: string): Promise<JWTPayload | undefined> {
     let claims: JWTPayload
     try {
@@ -23,8 +23,8 @@ export function createAccessTokens({ now }: Pick<Kit, 'now'>, realms: Realms, de
     }
     const seconds = now().getTime() / 1000
     const { iat, jti, sid, typ } = claims
-    if (typ !== 'Bearer') return undefined // an id_token, for example
-    // A lifetime that was shortened holds for what is out already; so a denial need not outlive the current lifetime.
+    if (typ !== 'Bearer') return undefined // such as an id_token
+    // A shortened lifetime applies to existing tokens too, so a denial can expire after the current lifetime.
     if (iat! + realm.accessTokenSeconds <= seconds) return undefined
     if (await denied.has(realm.tenantId, { jti: jti!, sid: sid as string | undefined })) return undefined
     return claims
@@ -33,13 +33,13 @@ export function createAccessTokens({ now }: Pick<Kit, 'now'>, realms: Realms, de
   return {
     read,
     async verify(token) {
-      const { tenantId, kid } = namesIn(token, realms)
+      const { tenantId, kid } = unverifiedNames(token, realms)
       let realm = await realms.get(tenantId)
-      // Another process may have made this key a moment ago.
+      // Another node may have created this key a moment ago.
       if (realm && !realm.keys.some((key) => key.kid === kid)) realm = await realms.refresh(tenantId)
-      if (realm?.status !== 'AVAILABLE') throw refused()
+      if (realm?.status !== 'AVAILABLE') throw invalidToken()
       const claims = await read(realm, token)
-      if (!claims) throw refused()
+      if (!claims) throw invalidToken()
       const { sub, azp, sid, jti, exp } = claims
       return {
         tenantId,
@@ -55,17 +55,15 @@ export function createAccessTokens({ now }: Pick<Kit, 'now'>, realms: Realms, de
   }
 }
 
-const refused = () => Unauthenticated({}, { headers: { 'www-authenticate': 'Bearer error="invalid_token"' } })
-
-/** What the token says of itself; nothing of it is believed before the signature is checked. */
-function namesIn(token: string, realms: Realms) {
+/** Reads tenant and key id from the token. They are untrusted until the signature is verified. */
+function unverifiedNames(token: string, realms: Realms) {
   try {
     const { kid } = decodeProtectedHeader(token)
     const { iss } = decodeJwt(token)
     const tenantId = realms.tenantOf(iss ?? '')
     if (tenantId !== undefined && kid !== undefined) return { tenantId, kid }
   } catch {
-    // not a token at all
+    // not a JWT
   }
-  throw refused()
+  throw invalidToken()
 }

@@ -1,43 +1,42 @@
 /**
- * What a subject may do (document 4, section 2): its roles' scopes and the grants to it and to its roles, looked up
- * once and kept until something of it changes. A change that comes while we look it up wins: what was read before is
- * used for the request that waits for it, and not kept.
+ * Caches the permissions of subjects (document 4, section 2): the scopes of their roles, and the grants to them and to
+ * their roles. A result that was loaded while a change arrived answers the waiting request and is not cached.
  */
 import { createCache } from '../kernel/cache.ts'
 import type { Caller } from '../kernel/contract.ts'
 import type { Kit } from '../kernel/define-service.ts'
 import { type Permission, platformSystem, tenantSystem } from '../kernel/permissions.ts'
 import { AccessChanged, CreatorGranted, RealmChanged, RealmStatusChanged } from './events.ts'
-import { refused } from './refused.ts'
+import { invalidToken } from './invalid-token.ts'
 import { canonicalResource, every, heldScopes, holdsEverything, platformTenant } from './scopes.ts'
 import * as store from './store/access.ts'
 
-/** Kept so long at most: what bounds the harm of a message that never came. */
-export const keptMs = 60_000
+/** Maximum age of a cache entry. It bounds the effect of a lost invalidation. */
+export const cacheMs = 60_000
 const subjectsMax = 20_000
 
 export interface Subject {
   readonly tenantId: string
   readonly key: store.SubjectKey
-  /** Shared between requests. Undefined: not looked up, or out of date. */
+  /** The loaded caller, shared between requests; undefined if it is not loaded or invalidated. */
   ready: Promise<Caller> | undefined
-  /** Looked up and found to be nobody who may talk. */
+  /** True if the subject was loaded and does not exist, is disabled, or its realm is not available. */
   refused: boolean
-  /** Epoch ms until which either of the two counts. */
+  /** Epoch ms until which `ready` or `refused` is valid. */
   until: number
   permissions: Permission[] | undefined
   loading: Promise<Caller> | undefined
-  /** Grows with every change. */
+  /** Increases with every invalidation. */
   generation: number
 }
 
 export interface Access {
   subjectOf(key: store.SubjectKey): Subject
-  /** 401 for who is gone, disabled, or in a realm that is not available. */
+  /** Returns the caller; 401 if the subject is deleted or disabled, or its realm is not available. */
   callerOf(subject: Subject): Promise<Caller>
 }
 
-/** The same resource once, with all its scopes; the systems first, because most questions are about them. */
+/** Merges scopes by resource. Platform and tenant come first, because most checks are about them. */
 export function permissionsOf(
   tenantId: string,
   roles: readonly store.RoleRow[],
@@ -71,39 +70,45 @@ export function permissionsOf(
   ]
 }
 
-const nameOf = ({ type, id, external }: store.SubjectKey) =>
+const cacheKeyOf = ({ type, id, external }: store.SubjectKey) =>
   external ? `${type}\n${id}\n${external.roles.join('\n')}` : `${type}\n${id}`
 
+function invalidate(subject: Subject) {
+  subject.generation++
+  subject.ready = undefined
+  subject.permissions = undefined
+  subject.loading = undefined
+  subject.refused = false
+  subject.until = 0
+}
+
 export function createAccess({ db, bus, now }: Pick<Kit, 'db' | 'bus' | 'now'>): Access {
-  const forget = (subject: Subject) => {
-    subject.generation++
-    subject.ready = undefined
-    subject.permissions = undefined
-    subject.loading = undefined
-    subject.refused = false
-    subject.until = 0
-  }
-  const subjects = createCache<Subject>({ max: subjectsMax, groupOf: ({ tenantId }) => tenantId, onDrop: forget, bus })
+  const subjects = createCache<Subject>({
+    max: subjectsMax,
+    groupOf: ({ tenantId }) => tenantId,
+    onDrop: invalidate,
+    bus,
+  })
 
   const matching = (tenantId: string, { type, id }: { type: string; id: string }) => {
     const known = subjects.get(`${tenantId}\n${type}\n${id}`)
     if (known || type !== 'user' || !id.includes(':')) return known ? [known] : []
-    // A user of another provider is kept once for each set of roles that its tokens name.
+    // A user of an external issuer has one entry for each set of roles in its tokens.
     return subjects.ofGroup(tenantId).filter(({ key }) => key.id === id)
   }
-  const forgetAll = ({ tenantId }: { tenantId: string }) => subjects.ofGroup(tenantId).forEach(forget)
+  const invalidateTenant = ({ tenantId }: { tenantId: string }) => subjects.ofGroup(tenantId).forEach(invalidate)
 
-  bus.hear(RealmChanged, forgetAll)
-  bus.hear(RealmStatusChanged, forgetAll)
+  bus.hear(RealmChanged, invalidateTenant)
+  bus.hear(RealmStatusChanged, invalidateTenant)
   bus.hear(AccessChanged, ({ tenantId, subject }) => {
-    if (subject === undefined) forgetAll({ tenantId })
-    else matching(tenantId, subject).forEach(forget)
+    if (subject === undefined) invalidateTenant({ tenantId })
+    else matching(tenantId, subject).forEach(invalidate)
   })
   bus.hear(CreatorGranted, ({ tenantId, subject, resource }) => {
-    for (const known of matching(tenantId, subject)) {
-      // Only ever growing, so those who hold the list at this moment lose nothing.
-      if (known.permissions && !known.loading) known.permissions.push({ resource, scopes: every })
-      else forget(known)
+    for (const cached of matching(tenantId, subject)) {
+      // Requests in progress share this list. Appending takes no permission away from them.
+      if (cached.permissions && !cached.loading) cached.permissions.push({ resource, scopes: every })
+      else invalidate(cached)
     }
   })
 
@@ -113,10 +118,10 @@ export function createAccess({ db, bus, now }: Pick<Kit, 'db' | 'bus' | 'now'>):
     const current = subject.generation === generation
     if (current) {
       subject.loading = undefined
-      subject.until = now().getTime() + keptMs
+      subject.until = now().getTime() + cacheMs
       subject.refused = !row
     }
-    if (!row) throw refused()
+    if (!row) throw invalidToken()
     const permissions = permissionsOf(tenantId, row.roles, row.grants)
     const caller: Caller = {
       tenantId,
@@ -135,7 +140,7 @@ export function createAccess({ db, bus, now }: Pick<Kit, 'db' | 'bus' | 'now'>):
 
   const access: Access = {
     subjectOf(key) {
-      const name = `${key.tenantId}\n${nameOf(key)}`
+      const name = `${key.tenantId}\n${cacheKeyOf(key)}`
       let subject = subjects.get(name)
       if (!subject) {
         subject = {
@@ -153,11 +158,11 @@ export function createAccess({ db, bus, now }: Pick<Kit, 'db' | 'bus' | 'now'>):
       return subject
     },
     async callerOf(given) {
-      // The one that is kept under this name hears of changes; the given one may have made room for another.
+      // Events invalidate only the cached entry; the given one may have been evicted.
       const subject = access.subjectOf(given.key)
       if (subject.until > now().getTime()) {
         if (subject.ready) return await subject.ready
-        if (subject.refused) throw refused()
+        if (subject.refused) throw invalidToken()
       }
       if (!subject.loading) {
         subject.loading = load(subject)

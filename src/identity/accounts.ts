@@ -1,40 +1,40 @@
-/** Users as they log in and as other services ask for them. */
+/** Logs users in, and creates, finds and deletes users for other services. */
 import type { Kit } from '../kernel/define-service.ts'
 import { newSecret } from '../kernel/ids.ts'
+import type { AmbientTransaction } from './ambient-transaction.ts'
 import type { Identity, UserView } from './contract.ts'
+import type { LoginLockout, Wait } from './login-lockout.ts'
 import type { Passwords } from './passwords.ts'
 import type { Sessions } from './sessions.ts'
 import * as store from './store/users.ts'
-import type { Throttle, Wait } from './throttle.ts'
 import type { User } from './types.ts'
-import type { Unit } from './unit.ts'
 
 export type LoginResult = { user: User } | Wait | 'wrong'
 
 export interface Accounts extends Pick<Identity, 'createUser' | 'findUsers' | 'deleteUser'> {
   find(tenantId: string, id: string): Promise<User | undefined>
-  /** Counted and slowed down per account and address. */
+  /** Checks a password. Wrong attempts are delayed and lead to a lockout, per account and per address. */
   logIn(tenantId: string, given: { username: string; password: string; address: string }): Promise<LoginResult>
 }
 
-/** Longer ones are no passwords; they would only be work. */
+/** Rejects longer passwords without hashing them. */
 const passwordBytesMax = 1024
 const usernameMax = 255
 
 export function createAccounts(
   { db, newId }: Pick<Kit, 'db' | 'newId'>,
-  parts: { passwords: Passwords; throttle: Throttle; sessions: Sessions; unit: Unit },
+  parts: { passwords: Passwords; lockout: LoginLockout; sessions: Sessions; transaction: AmbientTransaction },
 ): Accounts {
-  const { passwords, throttle, sessions, unit } = parts
+  const { passwords, lockout, sessions, transaction } = parts
   return {
-    find: (tenantId, id) => store.findUser(unit.sql(), tenantId, id),
+    find: (tenantId, id) => store.findUser(transaction.sql(), tenantId, id),
     async logIn(tenantId, { username, password, address }) {
       const usable =
         username.length <= usernameMax && Buffer.byteLength(password) <= passwordBytesMax && !username.includes('\0')
       const known = usable && username.isWellFormed() ? await store.findForLogin(db.sql, tenantId, username) : undefined
-      // By the id where there is one: a name and an e-mail address of one account are not twice as many guesses.
+      // Counts by user id, so that guesses by username and by e-mail address share one limit.
       const account = `user\n${tenantId}\n${known?.id ?? username.toLowerCase()}`
-      const attempt = await throttle.reserve({ account, address })
+      const attempt = await lockout.reserve({ account, address })
       if ('wait' in attempt) return attempt
       let matches: boolean
       try {

@@ -29,7 +29,7 @@ describe('API keys', () => {
 
   const administer = (operation: string, body?: unknown) =>
     house.as(aCaller({ tenantId: 'acme', on: { 'tenant-system': ['*'] } }))(operation, body)
-  /** A user with these roles and a key of it. */
+  /** Creates a user with these roles and an API key of that user. */
   async function withKey(name: string, roles: string[], body: Record<string, unknown> = {}) {
     const id = await house.user('acme', name, roles)
     const ask = house.as(aCaller({ tenantId: 'acme', id, on: { 'tenant-system': ['*'] } }))
@@ -38,7 +38,7 @@ describe('API keys', () => {
     return { userId: id, keyId: made.body.id as string, key: made.body.key as string, made }
   }
 
-  test('a key is shown once, kept as a hash, and speaks for its owner', async () => {
+  test('a key is shown once, stored as a hash, and authenticates as its owner', async () => {
     const { userId, keyId, key, made } = await withKey('owner', ['endpoint-reader'])
     assert.match(key, /^wpk_[\w-]{43}$/)
     assert.equal(made.headers.location, `http://waypost.test${root}/api-keys/${keyId}`)
@@ -60,7 +60,7 @@ describe('API keys', () => {
     }
   })
 
-  test('a key carries a part of what its owner holds now, not of what it held then', async () => {
+  test('a key has the part of the permissions that its owner has now, not when the key was created', async () => {
     const { userId, key } = await withKey('waning', ['tenant-admin', 'endpoint-reader'], {
       scopes: ['endpoint:read', 'endpoint:update'],
     })
@@ -73,7 +73,7 @@ describe('API keys', () => {
     assert.deepEqual(await held(), [])
   })
 
-  test('a key of a disabled or deleted owner is refused at once', async () => {
+  test('a key of a disabled or deleted owner is rejected at once', async () => {
     const { userId, key } = await withKey('going', [])
     const ask = house.withKey(key)
     assert.equal((await ask(me)).status, 200)
@@ -85,7 +85,7 @@ describe('API keys', () => {
     assert.equal((await ask(me)).status, 401)
   })
 
-  test('a revoked key is refused at once here and within a second elsewhere', async () => {
+  test('a revoked key is rejected at once on this node and within a second on others', async () => {
     const { keyId, key } = await withKey('revoked', [])
     assert.equal((await house.withKey(key)(me)).status, 200)
     assert.equal((await other.withKey(key)(me)).status, 200)
@@ -95,7 +95,7 @@ describe('API keys', () => {
     assert.equal((await administer(`DELETE ${root}/api-keys/${keyId}`)).status, 404)
   })
 
-  test('every kind of change reaches another process within a second', async () => {
+  test('every kind of change of permissions reaches another node within a second', async () => {
     const { userId, keyId, key } = await withKey('followed', [])
     const seen = async () => (await other.withKey(key)(me)).body.permissions
     const within = { withinMs: 1000 }
@@ -125,7 +125,7 @@ describe('API keys', () => {
     await eventually(async () => assert.equal((await other.withKey(key)(me)).status, 200), within)
   })
 
-  test('a grant to a key counts as far as its owner holds the same', async () => {
+  test('a grant to a key counts only if its owner has the same permission', async () => {
     const { userId, keyId, key } = await withKey('narrow', ['endpoint-reader'], { scopes: [] })
     const held = async () => (await house.withKey(key)(me)).body.permissions
     const subject = { type: 'api-key', id: keyId }
@@ -139,7 +139,7 @@ describe('API keys', () => {
     assert.deepEqual(await held(), [])
   })
 
-  test('a key made with a key is not wider and does not live longer', async () => {
+  test('a key created with another key has no more scopes and no longer lifetime', async () => {
     const expiresAt = new Date(Date.now() + 3_600_000).toISOString()
     const scopes = ['identity:api-key:create', 'endpoint:read']
     const { userId, key } = await withKey('parent', ['tenant-admin'], { scopes, expiresAt })
@@ -156,7 +156,7 @@ describe('API keys', () => {
     assert.equal((await ask(`POST ${root}/api-keys`, longer)).status, 400)
   })
 
-  test('the last use is noted once a minute and never earlier than it was', async () => {
+  test('the last use is written at most once a minute and never moves back', async () => {
     const { keyId, key } = await withKey('used', [])
     const lastUsed = async () => {
       const { body } = await administer(`GET ${root}/api-keys?limit=0`)
@@ -178,7 +178,7 @@ describe('API keys', () => {
     await eventually(async () => assert.notEqual(await lastUsed(), first))
   })
 
-  test('a key ends when it expires, also one that was used a moment ago', async () => {
+  test('an expired key is rejected, also if it is cached', async () => {
     const expiresAt = new Date(Date.now() + ahead + 10_000).toISOString()
     const { key } = await withKey('mortal', [], { expiresAt })
     assert.equal((await house.withKey(key)(me)).status, 200)
@@ -209,7 +209,7 @@ const cases: [
     { 'endpoint-1': ['a'], 'platform-system': ['a'] },
   ],
 ]
-test('what a key holds of what its owner holds', () => {
+test('permissions of a key are computed from those of its owner', () => {
   for (const [what, on, scopes, left] of cases) {
     const held = permissionsOfKey(aCaller({ on }), { scopes, grants: [] })
     assert.deepEqual(Object.fromEntries(held.map((one) => [one.resource, [...one.scopes]])), left, what)

@@ -1,7 +1,6 @@
 /**
- * API keys (document 4, section 1): a subset of the owner's permissions, measured at every use against what the
- * owner holds now. Grants to the key itself count as far as the owner holds the same, on the same resource or on the
- * tenant: a key never does what its owner cannot.
+ * Authenticates API keys (document 4, section 1). A key has at most the permissions that its owner has at the time of
+ * use. A grant to the key counts if the owner has the same permission on that resource or on the tenant.
  */
 import { hash } from 'node:crypto'
 import { createCache } from '../kernel/cache.ts'
@@ -17,39 +16,40 @@ import {
   platformSystem,
   tenantSystem,
 } from '../kernel/permissions.ts'
-import { type Access, keptMs, permissionsOf, type Subject } from './access.ts'
+import { type Access, cacheMs, permissionsOf, type Subject } from './access.ts'
 import { AccessChanged, RealmChanged, RealmStatusChanged } from './events.ts'
-import { refused } from './refused.ts'
+import { invalidToken } from './invalid-token.ts'
+import { lastUseOfKeyNotWritten } from './log-messages.ts'
 import { heldScopes } from './scopes.ts'
 import * as store from './store/access.ts'
 
-/** Says what it is, so that a leaked one is found by those who look for such things. */
+/** Prefix of every key, so that secret scanners recognise a leaked one. */
 export const keyPrefix = 'wpk_'
 export const hashOfKey = (key: string) => hash('sha256', key, 'buffer')
 
 const keysMax = 10_000
-const usedEveryMs = 60_000
+const writeUseEveryMs = 60_000
 
-interface KnownKey {
+interface CachedKey {
   tenantId: string
   row: store.KeyRow
   owner: Subject
   until: number
   usedAt: number
   ready: Promise<Caller> | undefined
-  /** What `ready` was made of: the owner as it was, and how much it held. */
-  madeOf: Promise<Caller> | undefined
-  ownerHolds: Permission[] | undefined
-  count: number
+  /** The owner's state from which `ready` was computed; `ready` is stale if one of the three has changed. */
+  ownerReady: Promise<Caller> | undefined
+  ownerPermissions: Permission[] | undefined
+  ownerPermissionCount: number
 }
 
 export interface KeyAccess {
   callerOf(key: string): Promise<Caller>
-  /** Waits for what is still to be written. */
+  /** Waits until pending writes of last uses are done. */
   stop(): Promise<void>
 }
 
-/** What is left of the owner's permissions. */
+/** Limits the owner's permissions to the scopes of the key and adds the grants to the key that the owner has too. */
 export function permissionsOfKey(owner: Caller, row: Pick<store.KeyRow, 'scopes' | 'grants'>): readonly Permission[] {
   const granted = permissionsOf(owner.tenantId, [], row.grants).flatMap(({ resource, scopes }) => {
     const where =
@@ -72,51 +72,51 @@ export function permissionsOfKey(owner: Caller, row: Pick<store.KeyRow, 'scopes'
 
 export function createKeyAccess(kit: Pick<Kit, 'db' | 'bus' | 'now' | 'log'>, access: Access): KeyAccess {
   const { db, bus, now, log } = kit
-  const keys = createCache<KnownKey>({
+  const keys = createCache<CachedKey>({
     max: keysMax,
     groupOf: ({ tenantId }) => tenantId,
     isExpired: ({ until }) => until <= now().getTime(),
     bus,
   })
-  const writing = new Set<Promise<void>>()
+  const pendingWrites = new Set<Promise<void>>()
 
-  const forgetTenant = ({ tenantId }: { tenantId: string }) => keys.dropGroup(tenantId)
-  bus.hear(RealmChanged, forgetTenant)
-  bus.hear(RealmStatusChanged, forgetTenant)
+  const invalidateTenant = ({ tenantId }: { tenantId: string }) => keys.dropGroup(tenantId)
+  bus.hear(RealmChanged, invalidateTenant)
+  bus.hear(RealmStatusChanged, invalidateTenant)
   bus.hear(AccessChanged, ({ tenantId, subject }) => {
-    if (subject === undefined) forgetTenant({ tenantId })
+    if (subject === undefined) invalidateTenant({ tenantId })
     else if (subject.type === 'api-key') keys.dropGroup(tenantId, ({ row }) => row.id === subject.id)
   })
 
-  /** At most once a minute, and nobody waits for it. */
-  function use(known: KnownKey, at: number) {
-    if (at - known.usedAt < usedEveryMs) return
+  /** Writes the time of the last use in the background, at most once a minute. */
+  function recordUse(known: CachedKey, at: number) {
+    if (at - known.usedAt < writeUseEveryMs) return
     known.usedAt = at
     const { tenantId, id } = known.row
     const written = store
       .touchKey(db.sql, tenantId, id, new Date(at))
-      .catch((error) => log.warn({ err: error, tenantId, apiKey: id }, 'the last use of an API key was not noted'))
-      .finally(() => writing.delete(written))
-    writing.add(written)
+      .catch((error) => lastUseOfKeyNotWritten(log, { err: error, tenantId, apiKey: id }))
+      .finally(() => pendingWrites.delete(written))
+    pendingWrites.add(written)
   }
 
-  async function find(text: string, at: number): Promise<KnownKey> {
+  async function find(text: string, at: number): Promise<CachedKey> {
     const row = await store.findKey(db.sql, hashOfKey(text))
-    if (!row || (row.expiresAt !== null && row.expiresAt.getTime() <= at)) throw refused()
+    if (!row || (row.expiresAt !== null && row.expiresAt.getTime() <= at)) throw invalidToken()
     return {
       tenantId: row.tenantId,
       row,
       owner: access.subjectOf({ tenantId: row.tenantId, type: row.ownerType, id: row.ownerId }),
-      until: Math.min(at + keptMs, row.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY),
+      until: Math.min(at + cacheMs, row.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY),
       usedAt: row.lastUsedAt?.getTime() ?? 0,
       ready: undefined,
-      madeOf: undefined,
-      ownerHolds: undefined,
-      count: 0,
+      ownerReady: undefined,
+      ownerPermissions: undefined,
+      ownerPermissionCount: 0,
     }
   }
 
-  async function make(text: string, name: string, at: number): Promise<Caller> {
+  async function loadCaller(text: string, name: string, at: number): Promise<Caller> {
     const known = (await keys.read(name, () => find(text, at)))!
     known.owner = access.subjectOf(known.owner.key)
     const owner = await access.callerOf(known.owner)
@@ -126,43 +126,43 @@ export function createKeyAccess(kit: Pick<Kit, 'db' | 'bus' | 'now' | 'log'>, ac
       subject: { type: 'api-key', id: row.id },
       ...(owner.username !== undefined && { username: owner.username }),
       ...(owner.email !== undefined && { email: owner.email }),
-      // Where only a part of the permissions counts, a role would say too much.
+      // A key with limited scopes has no roles: a role would imply all of its scopes.
       roles: row.scopes === null ? owner.roles : [],
       permissions: permissionsOfKey(owner, row),
     }
-    // The owner may have changed while we waited: then this answer serves the one who waited, and nobody else.
+    // If the owner changed meanwhile, the result answers this request and is not cached.
     const held = known.owner.permissions
     if (known.owner.ready !== undefined && held === owner.permissions) {
       known.ready = Promise.resolve(caller)
-      known.madeOf = known.owner.ready
-      known.ownerHolds = held
-      known.count = owner.permissions.length
+      known.ownerReady = known.owner.ready
+      known.ownerPermissions = held
+      known.ownerPermissionCount = owner.permissions.length
     }
-    use(known, at)
+    recordUse(known, at)
     return caller
   }
 
   return {
     callerOf(text) {
-      // What has not our prefix is none of ours; the length bounds what is hashed for nothing.
-      if (!text.startsWith(keyPrefix) || text.length > 128) return Promise.reject(refused())
+      // The length limit bounds the cost of hashing invalid keys.
+      if (!text.startsWith(keyPrefix) || text.length > 128) return Promise.reject(invalidToken())
       const name = hash('sha256', text, 'base64')
       const at = now().getTime()
       const known = keys.get(name)
       if (
         known?.ready !== undefined &&
         known.until > at &&
-        known.madeOf === known.owner.ready &&
+        known.ownerReady === known.owner.ready &&
         known.owner.until > at &&
-        known.ownerHolds?.length === known.count
+        known.ownerPermissions?.length === known.ownerPermissionCount
       ) {
-        use(known, at)
+        recordUse(known, at)
         return known.ready
       }
-      return make(text, name, at)
+      return loadCaller(text, name, at)
     },
     async stop() {
-      await Promise.all(writing)
+      await Promise.all(pendingWrites)
     },
   }
 }

@@ -19,7 +19,7 @@ describe('authentication', () => {
     service = await house.clientToken('acme')
   })
 
-  test('a service account is its client with the roles of the client', async () => {
+  test('the token of a service account authenticates as its client with the roles of the client', async () => {
     const { status, body } = await asService(me)
     assert.equal(status, 200)
     assert.equal(body.tenantId, 'acme')
@@ -31,13 +31,13 @@ describe('authentication', () => {
     )
   })
 
-  test('the backend client of platform holds every scope', async () => {
+  test('the backend client of realm platform has every scope', async () => {
     const { body } = await house.bearer(await house.clientToken('platform'))(me)
     const platform = body.permissions.find(({ resource }: { resource: string }) => resource === 'platform-system')
     assert.ok(platform.scopes.includes('*'))
   })
 
-  test('a user is known with name and roles', async () => {
+  test('the token of a user gives username and roles', async () => {
     const id = await house.user('acme', 'lisa', ['endpoint-reader'])
     const { body } = await house.bearer(await house.userToken('acme', 'lisa'))(me)
     assert.deepEqual(body, {
@@ -49,7 +49,7 @@ describe('authentication', () => {
     })
   })
 
-  test('an issuer that no database could look for is 401', async () => {
+  test('an issuer that PostgreSQL cannot store is 401', async () => {
     const none = Buffer.from('{"alg":"none","kid":"a\\u0000b"}').toString('base64url')
     const ours = `${house.baseUrl}/auth/realms/`
     for (const iss of [
@@ -68,7 +68,7 @@ describe('authentication', () => {
       await assert.rejects(house.api.authenticate({ apiKey: key }), Unauthenticated.is)
   })
 
-  test('nothing presented is nobody, anything false is 401', async () => {
+  test('a request without token and key is anonymous, an invalid one is 401', async () => {
     assert.equal(await house.api.authenticate({}), undefined)
     const [head, payload, signature] = service.split('.') as [string, string, string]
     const none = Buffer.from('{"alg":"none"}').toString('base64url')
@@ -102,17 +102,17 @@ describe('authentication', () => {
     )
   })
 
-  test("the scheme's letters may be of either case", async () => {
+  test('the authentication scheme is case-insensitive', async () => {
     for (const scheme of ['Bearer', 'bearer', 'BEARER', 'Bearer '])
       assert.equal((await house.authenticate(`${scheme} ${service}`))?.tenantId, 'acme', scheme)
   })
 
-  test('a known token costs one lookup and gives the same caller', async () => {
+  test('a cached token gives the same caller object', async () => {
     const first = await house.authenticate(`Bearer ${service}`)
     assert.equal(await house.authenticate(`Bearer ${service}`), first)
   })
 
-  test('changed roles count for the very next request', async () => {
+  test('changed roles of a user apply to the next request', async () => {
     const id = await house.user('acme', 'moving', [])
     const ask = house.bearer(await house.userToken('acme', 'moving'))
     assert.deepEqual((await ask(me)).body.permissions, [])
@@ -123,7 +123,7 @@ describe('authentication', () => {
       }
   })
 
-  test('a changed or deleted role counts for the very next request of all who have it', async () => {
+  test('a changed or deleted role applies to the next request of all its users', async () => {
     await asService(`POST ${root}/roles`, { name: 'shifting', scopes: ['endpoint:read'] })
     await house.user('acme', 'shifted', ['shifting'])
     const ask = house.bearer(await house.userToken('acme', 'shifted'))
@@ -138,7 +138,7 @@ describe('authentication', () => {
     assert.deepEqual(await held(), [])
   })
 
-  test('a grant counts from the next request on, and no longer when it is taken back', async () => {
+  test('a grant applies from the next request until it is deleted', async () => {
     const id = await house.user('acme', 'granted')
     const ask = house.bearer(await house.userToken('acme', 'granted'))
     assert.deepEqual((await ask(me)).body.permissions, [])
@@ -149,7 +149,7 @@ describe('authentication', () => {
     assert.deepEqual((await ask(me)).body.permissions, [])
   })
 
-  test('a disabled user is refused at once, and known again when enabled and logged in', async () => {
+  test('a disabled user is rejected at once, and accepted after enabling and a new login', async () => {
     const id = await house.user('acme', 'blinking')
     const ask = house.bearer(await house.userToken('acme', 'blinking'))
     assert.equal((await ask(me)).status, 200)
@@ -160,7 +160,7 @@ describe('authentication', () => {
     assert.equal((await house.bearer(await house.userToken('acme', 'blinking'))(me)).status, 200)
   })
 
-  test('a deleted user is refused at once', async () => {
+  test('a deleted user is rejected at once', async () => {
     const id = await house.user('acme', 'leaving')
     const ask = house.bearer(await house.userToken('acme', 'leaving'))
     assert.equal((await ask(me)).status, 200)
@@ -168,7 +168,7 @@ describe('authentication', () => {
     assert.equal((await ask(me)).status, 401)
   })
 
-  test('another password ends the logins so far', async () => {
+  test('a new password ends the existing logins', async () => {
     const id = await house.user('acme', 'changing')
     const ask = house.bearer(await house.userToken('acme', 'changing'))
     assert.equal((await ask(me)).status, 200)
@@ -178,7 +178,7 @@ describe('authentication', () => {
     assert.equal((await house.bearer(again)(me)).status, 200)
   })
 
-  test('only an available realm talks', async () => {
+  test('only tokens of an available realm are accepted', async () => {
     await house.realm('sleepy')
     const ask = house.bearer(await house.clientToken('sleepy'))
     assert.equal((await ask(me)).status, 200)
@@ -188,7 +188,7 @@ describe('authentication', () => {
     assert.equal((await ask(me)).status, 200)
   })
 
-  test('who creates a resource holds every scope on it at once, and no longer when it is gone', async () => {
+  test('the creator of a resource has every scope on it at once, until it is deleted', async () => {
     await house.user('acme', 'maker')
     const bearer = `Bearer ${await house.userToken('acme', 'maker')}`
     const { kit, api } = house
@@ -209,7 +209,7 @@ describe('authentication', () => {
     assert.deepEqual((await house.authenticate(bearer))!.permissions, [])
   })
 
-  test('an administrator who loses the role still holds what it created', async () => {
+  test('an administrator who loses the role keeps the permissions on resources it created', async () => {
     const id = await house.user('acme', 'former', ['tenant-admin'])
     await house.user('acme', 'successor', ['tenant-admin'])
     const bearer = `Bearer ${await house.userToken('acme', 'former')}`
@@ -223,7 +223,7 @@ describe('authentication', () => {
     assert.deepEqual(await resources(), ['application-mine'])
   })
 
-  test('under changes and requests at the same time nobody keeps what was taken', async () => {
+  test('with concurrent changes and requests no caller keeps a revoked permission', async () => {
     const id = await house.user('acme', 'raced')
     const bearer = `Bearer ${await house.userToken('acme', 'raced')}`
     for (let round = 0; round < 15; round++) {

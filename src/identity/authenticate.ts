@@ -1,30 +1,29 @@
 /**
- * Who presents this token or key (document 4, section 1). A verified token is known by its SHA-256 for a minute at
- * most; only the last few hundred are held as they came. Whatever ends a token, a login, a realm or an issuer
- * drops what is known at once here, and within a second in other processes.
+ * Authenticates requests by access token or API key (document 4, section 1). Verified tokens are cached by SHA-256 for
+ * at most a minute. Events that end a token, login, realm or issuer invalidate them, on other nodes within a second.
  */
 import { hash } from 'node:crypto'
 import { decodeJwt } from 'jose'
 import { createCache } from '../kernel/cache.ts'
 import type { Authenticate, Caller } from '../kernel/contract.ts'
 import type { Kit } from '../kernel/define-service.ts'
-import { type Access, keptMs, type Subject } from './access.ts'
+import { type Access, cacheMs, type Subject } from './access.ts'
 import type { KeyAccess } from './api-key-access.ts'
 import { IssuersChanged, RealmChanged, RealmStatusChanged, TokensDenied } from './events.ts'
 import type { ExternalIssuers } from './external-issuers.ts'
-import { refused } from './refused.ts'
+import { invalidToken } from './invalid-token.ts'
 import type { TokenOwner } from './types.ts'
 
 const tokensMax = 10_000
 const recentMax = 200
-/** Longer ones do not fit into a request's headers. */
+/** The HTTP server rejects requests with longer headers. */
 const tokenLengthMax = 16 * 1024
 
-interface KnownToken {
+interface CachedToken {
   tenantId: string
   subject: Subject
   until: number
-  /** As in TokensDenied; a token of another provider has none. */
+  /** Ids as in `TokensDenied`; empty for a token of an external issuer. */
   ids: string[]
 }
 
@@ -33,25 +32,25 @@ export function createAuthenticate(
   given: { verify(token: string): Promise<TokenOwner>; external: ExternalIssuers; access: Access; keys: KeyAccess },
 ): Authenticate {
   const { access, keys, external } = given
-  const tokens = createCache<KnownToken>({
+  const tokens = createCache<CachedToken>({
     max: tokensMax,
     groupOf: ({ tenantId }) => tenantId,
     isExpired: ({ until }) => until <= now().getTime(),
     bus,
   })
-  const forgetTenant = ({ tenantId }: { tenantId: string }) => tokens.dropGroup(tenantId)
-  bus.hear(RealmChanged, forgetTenant)
-  bus.hear(RealmStatusChanged, forgetTenant)
-  bus.hear(IssuersChanged, forgetTenant)
+  const invalidateTenant = ({ tenantId }: { tenantId: string }) => tokens.dropGroup(tenantId)
+  bus.hear(RealmChanged, invalidateTenant)
+  bus.hear(RealmStatusChanged, invalidateTenant)
+  bus.hear(IssuersChanged, invalidateTenant)
   bus.hear(TokensDenied, ({ tenantId, ids }) => {
     const denied = new Set(ids)
     tokens.dropGroup(tenantId, (token) => token.ids.some((id) => denied.has(id)))
   })
 
-  async function verify(token: string): Promise<KnownToken> {
+  async function verify(token: string): Promise<CachedToken> {
     const { iss } = claimsOf(token)
-    if (typeof iss !== 'string') throw refused()
-    const until = (exp: number) => Math.min(exp * 1000, now().getTime() + keptMs)
+    if (typeof iss !== 'string') throw invalidToken()
+    const until = (exp: number) => Math.min(exp * 1000, now().getTime() + cacheMs)
     if (iss.startsWith(`${baseUrl()}/auth/realms/`)) {
       const { tenantId, sub, subjectType, jti, sid, exp } = await given.verify(token)
       const subject = access.subjectOf({ tenantId, type: subjectType, id: sub })
@@ -68,22 +67,22 @@ export function createAuthenticate(
     return await access.callerOf(known.subject)
   }
 
-  // The hash of a kilobyte is a twentieth of a read: whoever asks again within the moment is spared it.
-  const recent = new Map<string, string>()
-  function nameOf(token: string): string {
-    let name = recent.get(token)
+  // Hashing a token takes 5 % of the time of a read request, so the hashes of recent tokens are kept.
+  const recentHashes = new Map<string, string>()
+  function hashOf(token: string): string {
+    let name = recentHashes.get(token)
     if (name === undefined) {
       name = hash('sha256', token, 'base64')
-      if (recent.size >= recentMax) recent.clear()
-      recent.set(token, name)
+      if (recentHashes.size >= recentMax) recentHashes.clear()
+      recentHashes.set(token, name)
     }
     return name
   }
 
   function bearer(authorization: string): Promise<Caller> {
     const token = tokenIn(authorization)
-    if (token === undefined) return Promise.reject(refused())
-    const name = nameOf(token)
+    if (token === undefined) return Promise.reject(invalidToken())
+    const name = hashOf(token)
     const known = tokens.get(name)
     if (known !== undefined) {
       const at = now().getTime()
@@ -95,16 +94,16 @@ export function createAuthenticate(
 
   return ({ authorization, apiKey }) => {
     const byToken = authorization ? bearer(authorization) : undefined
-    if (!apiKey) return byToken ?? nobody
+    if (!apiKey) return byToken ?? anonymous
     const byKey = keys.callerOf(apiKey)
-    // Both: anything false is refused, and the token says who it is.
+    // With both, both must be valid, and the caller is the token's.
     return byToken ? Promise.all([byToken, byKey]).then(([caller]) => caller) : byKey
   }
 }
 
-const nobody = Promise.resolve(undefined)
+const anonymous = Promise.resolve(undefined)
 
-/** `Bearer <token>`; the scheme's letters may be of either case (RFC 9110, 11.1). */
+/** Reads `Bearer <token>`. The scheme is case-insensitive (RFC 9110, 11.1). */
 function tokenIn(authorization: string): string | undefined {
   if (authorization.length > tokenLengthMax) return undefined
   if (authorization.startsWith('Bearer ') && authorization.charCodeAt(7) !== 32) return authorization.slice(7)
@@ -115,6 +114,6 @@ function claimsOf(token: string) {
   try {
     return decodeJwt(token)
   } catch {
-    throw refused()
+    throw invalidToken()
   }
 }

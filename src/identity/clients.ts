@@ -1,4 +1,4 @@
-/** What a client may do: pure rules over its row. */
+/** Decides about a client from its row: its secret, redirect addresses and origins. */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { Secrets } from '../kernel/secrets.ts'
 import type { Client, Realm } from './types.ts'
@@ -6,7 +6,7 @@ import type { Client, Realm } from './types.ts'
 const loopback = new Set(['localhost', '127.0.0.1', '[::1]'])
 const digest = (text: string) => createHash('sha256').update(text).digest()
 
-/** A secret has 256 random bits and is sealed, not hashed, because tenant manager v1 shows it again. */
+/** Compares a client secret. It is sealed and not hashed, because tenant manager v1 shows it again. */
 export function secretMatches(client: Client, secret: string, now: Date, secrets: Secrets): boolean {
   const given = digest(secret)
   const same = (sealed: string | undefined) =>
@@ -23,13 +23,13 @@ const below = (url: URL, origin: string, path: string) =>
   url.origin === origin && withSlash(url.pathname).startsWith(withSlash(path))
 
 /**
- * Any path of the base URL, loopback on any port (document 3; RFC 8252, 7.3), and what is registered: the exact text, or
- * everything below `https://host/path/*`. A star anywhere else is a letter, so no registration opens every address.
+ * Allows any path of the base URL, loopback on any port (document 3; RFC 8252, 7.3) and registered addresses: exact, or
+ * below `https://host/path/*`. An asterisk elsewhere is literal, so no registration allows every address.
  */
 export function redirectAllowed(baseUrl: string, client: Client, uri: unknown): boolean {
   const url = typeof uri === 'string' ? URL.parse(uri) : null
   if (!url || url.username || url.password || url.href.includes('#') || runsScript(url)) return false
-  // What a parser repairs (backslashes, dot segments, control characters) another one may read differently.
+  // Parsers disagree on backslashes, dot segments and control characters, so such addresses are not allowed.
   if (isWeb(url) && (/[\\\s]/.test(uri as string) || /\/\.{1,2}(\/|$)/.test((uri as string).split('?')[0]!)))
     return false
   const base = new URL(baseUrl)
@@ -41,7 +41,7 @@ export function redirectAllowed(baseUrl: string, client: Client, uri: unknown): 
   })
 }
 
-/** The base URL's origin, loopback, and what is registered; `+` is Keycloak's "wherever redirects may go". */
+/** Allows the base URL's origin, loopback and registered origins; `+` (Keycloak) means those of the redirect addresses. */
 export function originAllowed(baseUrl: string, client: Client | undefined, origin: string): boolean {
   const url = URL.parse(origin)
   if (!url || url.origin !== origin) return false
@@ -55,7 +55,7 @@ export function originAllowed(baseUrl: string, client: Client | undefined, origi
 
 export const clientOf = (realm: Realm, id: unknown) => realm.clients.find((client) => client.id === id)
 
-/** The library's picture of a client. Its secret and its redirects are never compared through it (adjustments.ts). */
+/** Describes a client to the library. adjustments.ts replaces the checks of its secret and redirect addresses. */
 export function metadataOf(baseUrl: string, client: Client): Record<string, unknown> {
   const common = { client_id: client.id, id_token_signed_response_alg: 'RS256', application_type: 'web' }
   if (client.kind === 'frontend')
@@ -69,8 +69,8 @@ export function metadataOf(baseUrl: string, client: Client): Record<string, unkn
     }
   return {
     ...common,
-    client_secret: 'sealed elsewhere', // the schema wants one
-    token_endpoint_auth_method: 'client_secret_basic', // the library takes form fields for it, too
+    client_secret: 'sealed elsewhere', // required by the library; never compared
+    token_endpoint_auth_method: 'client_secret_basic', // the library accepts form fields as well
     grant_types: ['client_credentials', 'password', 'refresh_token'],
     response_types: [],
     redirect_uris: [],

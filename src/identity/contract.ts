@@ -1,15 +1,15 @@
 import { type Authenticate, type Ctx, contract } from '../kernel/contract.ts'
 import type { Sql } from '../kernel/db.ts'
 
-/** AVAILABLE realms log in and talk, all others get 401. */
+/** Users and devices of AVAILABLE realms are accepted; all others get 401. */
 export type RealmStatus = 'AVAILABLE' | 'SUSPENDED' | 'DISABLED' | 'CREATING' | 'UPDATING' | 'FAILED' | 'DELETED'
 
 export interface RoleSpec {
   name: string
   description?: string
   /**
-   * Where its scopes are held. `platform`: all of them on platform-system; such a role occurs only in realm `platform`.
-   * `tenant`: on tenant-system, but a scope that starts with `platform:` on platform-system and only in realm `platform`.
+   * The resource on which the role has its scopes. `platform`: platform-system; such roles exist only in realm `platform`.
+   * `tenant`: tenant-system; scopes that start with `platform:` apply to platform-system, and only in realm `platform`.
    */
   on: 'platform' | 'tenant'
   scopes: string[]
@@ -36,7 +36,7 @@ export interface RealmView {
   backendClientSecret: string
 }
 
-/** What must be known before a realm is built: the answer to a registration names its clients and the secret. */
+/** Names the clients of a realm before it is built: the response to a registration contains them and the secret. */
 export interface RealmReservation {
   tenantId: string
   frontendClientId: string
@@ -53,7 +53,7 @@ export interface UserView {
 }
 
 export interface NewUser {
-  /** A UUID that the caller chose: the answer to a registration names its administrator before the realm is built. */
+  /** UUID chosen by the caller: the response to a registration names the administrator before the realm is built. */
   id?: string
   username: string
   email?: string
@@ -64,16 +64,16 @@ export interface NewUser {
   roles: string[]
 }
 
-/** For whoever holds the machine itself: no permission is asked, and what is changed takes effect as usual. */
+/** Operations of the command line. They need no permission; changes take effect as with the API. */
 export interface Operator {
-  /** 400 for a role that does not exist or a name that cannot be shown, 409 for a taken name. */
+  /** Creates a user; 400 for an unknown role or a name with invisible characters, 409 for a taken name. */
   addUser(
     tenantId: string,
     user: { username: string; roles: string[]; password: string },
   ): Promise<{ id: string; username: string }>
   setPassword(tenantId: string, userId: string, password: string): Promise<void>
   removeUser(tenantId: string, userId: string): Promise<void>
-  /** A key of this user or client, with all or some of its permissions; shown once. 403 for a scope that it does not hold. */
+  /** Creates a key with all or some permissions of its owner; 403 for a scope that the owner does not have. */
   createApiKey(
     tenantId: string,
     owner: { type: 'user' | 'client'; id: string },
@@ -83,48 +83,48 @@ export interface Operator {
     tenantId: string,
   ): Promise<{ id: string; name: string; owner: { type: string; id: string }; expiresAt?: Date }[]>
   revokeApiKey(tenantId: string, id: string): Promise<void>
-  /** A new signing key; what the old one has signed stays valid until it expires. */
+  /** Creates a new signing key. Tokens signed with the old one stay valid until they expire. */
   rotateSigningKey(tenantId: string): Promise<void>
 }
 
 export interface Identity {
-  /** Who presents this token or key; undefined when nothing is presented, 401 for anything false. */
+  /** Returns the caller; undefined without token and key, 401 if one of them is invalid. */
   authenticate: Authenticate
   /**
-   * A realm in status CREATING with its two client ids and a generated backend secret, and nothing else yet. buildRealm
-   * keeps the secret. An existing realm stays as it is and is returned.
+   * Creates a realm in status CREATING with its two client ids and a generated backend secret, which `buildRealm` keeps.
+   * An existing realm is returned unchanged.
    */
   reserveRealm(sql: Sql, realm: RealmReservation): Promise<RealmView>
-  /** Makes the realm or brings it to this specification; users, keys and secrets stay. Safe to repeat. */
+  /** Creates the realm or updates it to this specification; users, keys and secrets stay. Idempotent. */
   buildRealm(sql: Sql, realm: RealmSpec): Promise<void>
-  /** Takes effect within a second everywhere; DELETED also removes users, clients, keys, roles and grants. */
+  /** Changes the status, on all nodes within a second. DELETED also removes users, clients, keys, roles and grants. */
   setRealmStatus(sql: Sql, tenantId: string, status: RealmStatus): Promise<void>
   realm(tenantId: string): Promise<RealmView | undefined>
-  /** Many at once, for lists; a realm that does not exist is missing from the map. */
+  /** Returns several realms by tenant id. Realms that do not exist are not in the map. */
   realms(tenantIds: string[]): Promise<Map<string, RealmView>>
   /**
-   * Of these tenants, those whose backend client holds nothing that the caller does not hold: only then may the caller
-   * see its secret. While a realm is being built nobody knows what its client will hold, and every scope is asked for.
+   * Returns the tenants whose backend client has no permission that the caller lacks; only then may the caller see its
+   * secret. Until a realm is built its client's permissions are unknown, so the caller needs every scope.
    */
   mayActAs(ctx: Ctx, tenantIds: readonly string[]): Promise<Set<string>>
-  /** The id of the user, and the password when it was generated. A taken username is returned as undefined. */
+  /** Returns the id of the user, and the password if it was generated; undefined if the username is taken. */
   createUser(sql: Sql, tenantId: string, user: NewUser): Promise<{ id: string; password?: string } | undefined>
-  /** Users of a realm by username; `search` is part of username, e-mail or a name. `limit` null is all. */
+  /** Returns users in order of username. `search` is part of username, e-mail or a name; `limit` null means all. */
   findUsers(
     tenantId: string,
     filter: { search?: string; enabled?: boolean; offset: number; limit: number | null },
   ): Promise<{ count: number; users: UserView[] }>
-  /** False when there is no such user. 409 for the last enabled administrator of the realm. */
+  /** Deletes a user; false if there is no such user, 409 for the last enabled administrator of the realm. */
   deleteUser(sql: Sql, tenantId: string, userId: string): Promise<boolean>
   operator: Operator
-  /** Who creates a resource holds every scope on it. */
+  /** Grants the creator of a resource every scope on it. */
   grantCreator(sql: Sql, ctx: Ctx, resource: string): Promise<void>
-  /** The resource is gone: grants on it go too. */
+  /** Deletes the grants on a resource that was deleted. */
   forgetResource(sql: Sql, tenantId: string, resource: string): Promise<void>
 }
 export const Identity = contract<Identity>('identity')
 
-/** Roles that every realm has from the start; `platform-admin` only realm `platform`. */
+/** Roles that every realm has from the start; only realm `platform` has `platform-admin`. */
 export const builtInRoles = {
   'tenant-admin': 'Everything in its tenant',
   service: "The tenant's backend client: every scope at tenant level",
@@ -141,7 +141,7 @@ const tenantAdmins: Holders = ['tenant-admin', 'service']
 const applicationAdmins: Holders = [...tenantAdmins, 'application-admin']
 const endpointAdmins: Holders = [...applicationAdmins, 'endpoint-admin']
 
-/** Who holds a scope that a service declares. `platform-admin` holds every scope, those of `nobodyElse` alone. */
+/** Sets of built-in roles that get a declared scope. `platform-admin` has every scope; `nobodyElse` adds no other role. */
 export const heldBy = {
   tenantAdmins,
   applicationAdmins,
@@ -151,6 +151,6 @@ export const heldBy = {
   nobodyElse: [] as Holders,
 }
 
-/** `<prefix>:<verb>` for each of the verbs, all held by the same roles. */
+/** Declares the scope `<prefix>:<verb>` for each verb, with the same roles. */
 export const scopes = (prefix: string, verbs: readonly string[], holders: Holders): Record<string, Holders> =>
   Object.fromEntries(verbs.map((verb) => [`${prefix}:${verb}`, holders]))

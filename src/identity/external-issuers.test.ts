@@ -12,7 +12,7 @@ import { createExternalIssuers, rolesOf } from './external-issuers.ts'
 const root = '/iam/api/v1'
 const me = `GET ${root}/me`
 
-/** A provider on a real socket, which can be made to misbehave. */
+/** Starts an OpenID Connect provider on a socket, which can return invalid responses. */
 async function aProvider() {
   const keys: JWK[] = []
   const signers = new Map<string, CryptoKey>()
@@ -55,7 +55,7 @@ async function aProvider() {
 }
 type Provider = Awaited<ReturnType<typeof aProvider>>
 
-describe('tokens of another provider', () => {
+describe('tokens of an external issuer', () => {
   let house: Realms
   let provider: Provider
   let issuerId: string
@@ -73,7 +73,7 @@ describe('tokens of another provider', () => {
   }
   const statusOf = async (token: string) => (await house.bearer(token)(me)).status
 
-  test('a token of a registered issuer is its tenant, with the roles that the tenant has', async () => {
+  test('a token of a registered issuer belongs to its tenant and has those of its roles that the tenant defines', async () => {
     const { body } = await house.bearer(
       await provider.token({ realm_access: { roles: ['endpoint-reader', 'their-own', 'platform-admin'] } }),
     )(me)
@@ -86,7 +86,7 @@ describe('tokens of another provider', () => {
     })
   })
 
-  test('anything false is refused', async () => {
+  test('invalid tokens are rejected', async () => {
     const good = await provider.token()
     assert.equal(await statusOf(good), 200)
     const [head, , signature] = good.split('.')
@@ -114,7 +114,7 @@ describe('tokens of another provider', () => {
     for (const [what, token] of bad) assert.equal(await statusOf(token), 401, what)
   })
 
-  test('the audience counts where one is registered', async () => {
+  test('the audience is checked if one is registered', async () => {
     const strict = await aProvider()
     await register(strict, { audience: 'waypost' })
     assert.equal(await statusOf(await strict.token()), 401)
@@ -122,7 +122,7 @@ describe('tokens of another provider', () => {
     assert.equal(await statusOf(await strict.token({ aud: ['account', 'waypost'] })), 200)
   })
 
-  test('tenants that share an issuer are told apart by the audience, and nobody can take it away', async () => {
+  test('the audience selects the tenant of a shared issuer, and another registration cannot take its tokens', async () => {
     await house.realm('squatter')
     const shared = await aProvider()
     const other = house.as(aTenantAdmin('squatter'))
@@ -149,13 +149,13 @@ describe('tokens of another provider', () => {
     assert.equal(await ownerOf(['acme-app', 'their-app']), undefined, 'ambiguous')
   })
 
-  test('keys are fetched once, and again for a key that is new', async () => {
+  test('keys are fetched once, and again for a new key id', async () => {
     const rotating = await aProvider()
     await register(rotating)
     for (let n = 0; n < 5; n++) assert.equal(await statusOf(await rotating.token({ n })), 200)
     assert.equal(rotating.asked.length, 2)
     await rotating.addKey('two')
-    // Not before the cooldown is over: unknown key ids must not make us ask again and again.
+    // Unknown key ids cause no further fetch before the cooldown is over.
     for (let n = 0; n < 5; n++) assert.equal(await statusOf(await rotating.token({ n }, 'two')), 401)
     assert.equal(rotating.asked.length, 2)
 
@@ -167,7 +167,7 @@ describe('tokens of another provider', () => {
     assert.equal(tenantId, 'acme')
   })
 
-  test('a provider that misbehaves is asked again after a while, and harms nobody', async () => {
+  test('a failing issuer is retried after the cooldown and does not affect others', async () => {
     const discovery = '/realms/theirs/.well-known/openid-configuration'
     const certs = '/realms/theirs/certs'
     const misbehaviour: [what: string, answers: (issuer: string) => Record<string, unknown>][] = [
@@ -195,7 +195,7 @@ describe('tokens of another provider', () => {
     }
   })
 
-  test('what others give a user counts: grants by an administrator, and what it creates', async () => {
+  test('an external user has grants from administrators and on resources it created', async () => {
     const token = await provider.token({ sub: 'u-2' })
     const id = `${issuerId}:u-2`
     assert.deepEqual((await house.bearer(token)(me)).body.permissions, [])
@@ -209,13 +209,13 @@ describe('tokens of another provider', () => {
     assert.equal((await admin()(`POST ${root}/grants`, unknown)).status, 400)
   })
 
-  test('its users own no API keys, because their roles are known only from their tokens', async () => {
+  test('external users cannot create API keys, because only their tokens contain their roles', async () => {
     const token = await provider.token({ sub: 'u-3', roles: ['tenant-admin'] })
     const answer = await house.bearer(token)(`POST ${root}/api-keys`, { name: 'x' })
     assert.equal(answer.status, 403, answer.text)
   })
 
-  test('our own realms are no other providers', async () => {
+  test('our own realms cannot be registered as external issuers', async () => {
     for (const issuer of ['http://waypost.test/auth/realms/acme', 'http://WAYPOST.test:80/', 'http://waypost.test']) {
       const answer = await admin()(`POST ${root}/issuers`, { issuer })
       assert.equal(answer.status, 400, issuer)
@@ -223,7 +223,7 @@ describe('tokens of another provider', () => {
     }
   })
 
-  test('an issuer that is removed is refused at once', async () => {
+  test('tokens of a removed issuer are rejected at once', async () => {
     const leaving = await aProvider()
     const id = await register(leaving)
     const token = await leaving.token()
@@ -232,7 +232,7 @@ describe('tokens of another provider', () => {
     assert.equal(await statusOf(token), 401)
   })
 
-  test('an issuer on a private address is not asked unless the operator allows it', async () => {
+  test('an issuer on a private address is not fetched unless the operator allows it', async () => {
     const { kit } = house
     const careful = createExternalIssuers({ ...kit, platform: { ...kit.platform, allowPrivateAddresses: false } })
     const before = provider.asked.length
@@ -254,6 +254,6 @@ const claims: [claim: string | null, payload: Record<string, unknown>, roles: st
   ['constructor.name', {}, []],
   ['__proto__.roles', {}, []],
 ]
-test('roles are found where the registration says', () => {
+test('roles are read from the claim that the registration names', () => {
   for (const [claim, payload, roles] of claims) assert.deepEqual(rolesOf(payload, claim), roles, String(claim))
 })

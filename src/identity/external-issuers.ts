@@ -1,29 +1,30 @@
 /**
- * Tokens of other OpenID Connect providers that a tenant registered. Their keys come from the issuer's own discovery
- * document, fetched as anything that a user names: to public addresses only, bounded, kept, and not again and again.
+ * Verifies tokens of external OpenID Connect issuers that a tenant registered. The keys come from the issuer's discovery
+ * document: public addresses only, with a size limit and a time-out, cached, and with a cooldown after a failure.
  */
 import { createRemoteJWKSet, customFetch, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose'
 import { type Cache, createCache } from '../kernel/cache.ts'
 import type { Kit } from '../kernel/define-service.ts'
 import { addressProblem, safeFetch } from '../kernel/safe-fetch.ts'
 import { IssuersChanged } from './events.ts'
-import { refused } from './refused.ts'
+import { invalidToken } from './invalid-token.ts'
+import { ambiguousExternalToken, externalKeysNotFetched } from './log-messages.ts'
 import * as store from './store/access.ts'
 
-/** A shared secret would have to be known to both: only keys that can be published. */
+/** Asymmetric algorithms only: an issuer publishes public keys, never a shared secret. */
 const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519']
-/** Keycloak's `typ` claim: what is signed with the same keys and is no access token. */
+/** Values of Keycloak's `typ` claim for tokens that are signed with the same keys but are not access tokens. */
 const otherTypes = new Set(['ID', 'Refresh', 'Offline', 'Logout'])
 
-const keptMs = 60_000
+const cacheMs = 60_000
 const rowsMax = 1000
 const rolesMax = 200
-/** As long as a registration may be. */
+/** Maximum length of a registered issuer. */
 export const issuerLengthMax = 500
 
 export interface ExternalToken {
   tenantId: string
-  /** `<id of the registration>:<sub>`: never the id of a user of ours. */
+  /** `<id of the registration>:<sub>`, which never equals the id of a user of our realms. */
   userId: string
   exp: number
   user: store.ExternalUser
@@ -33,7 +34,7 @@ export interface ExternalIssuers {
   verify(token: string, issuer: string): Promise<ExternalToken>
 }
 
-/** How long a failed fetch counts, and how soon an unknown key id makes us ask again. */
+/** Minimum time between fetches: after a failed one, and for an unknown key id. */
 export interface Cooldowns {
   failureMs: number
   rotationMs: number
@@ -41,7 +42,7 @@ export interface Cooldowns {
 
 interface State extends Pick<Kit, 'db' | 'now' | 'log' | 'platform'> {
   cooldowns: Cooldowns
-  known: Cache<Registrations>
+  registrations: Cache<Registrations>
   keySets: Cache<KeySet>
 }
 
@@ -60,24 +61,24 @@ export function createExternalIssuers(
   cooldowns: Cooldowns = { failureMs: 10_000, rotationMs: 30_000 },
 ): ExternalIssuers {
   const { bus, now } = kit
-  const known = createCache<Registrations>({
+  const registrations = createCache<Registrations>({
     max: rowsMax,
     isExpired: ({ until }) => until <= now().getTime(),
     bus,
   })
-  // They come from elsewhere: a reset of our own messages says nothing about them.
+  // Not dropped on a reset of the bus: the keys are not in our database.
   const keySets = createCache<KeySet>({ max: rowsMax })
-  known.dropOn(IssuersChanged, ({ issuer }) => issuer)
+  registrations.dropOn(IssuersChanged, ({ issuer }) => issuer)
   bus.hear(IssuersChanged, ({ issuer }) => keySets.drop(issuer))
-  const state: State = { ...kit, cooldowns, known, keySets }
+  const state: State = { ...kit, cooldowns, registrations, keySets }
   return { verify: (token, issuer) => verify(state, token, issuer) }
 }
 
 async function verify(state: State, token: string, issuer: string): Promise<ExternalToken> {
   const { now, log } = state
-  if (issuer.length > issuerLengthMax || hasControls(issuer)) throw refused()
+  if (issuer.length > issuerLengthMax || hasControls(issuer)) throw invalidToken()
   const rows = await find(state, issuer)
-  if (rows.length === 0) throw refused()
+  if (rows.length === 0) throw invalidToken()
   let payload: JWTPayload
   try {
     const options = {
@@ -89,13 +90,13 @@ async function verify(state: State, token: string, issuer: string): Promise<Exte
     }
     payload = (await jwtVerify(token, await keysOf(state, issuer), options)).payload
   } catch (error) {
-    log.debug({ err: error, issuer }, 'a token of an external issuer was refused')
-    throw refused()
+    log.debug({ err: error, issuer }, 'token of an external issuer rejected')
+    throw invalidToken()
   }
   const row = tenantOf(state, issuer, rows, payload.aud)
   const { sub, exp } = payload
-  if (typeof sub !== 'string' || sub === '' || sub.length > 255 || hasControls(sub)) throw refused()
-  if (typeof payload.typ === 'string' && otherTypes.has(payload.typ)) throw refused()
+  if (typeof sub !== 'string' || sub === '' || sub.length > 255 || hasControls(sub)) throw invalidToken()
+  if (typeof payload.typ === 'string' && otherTypes.has(payload.typ)) throw invalidToken()
   return {
     tenantId: row.tenantId,
     userId: `${row.id}:${sub}`,
@@ -108,23 +109,22 @@ async function verify(state: State, token: string, issuer: string): Promise<Exte
   }
 }
 
-async function find({ db, now, known }: State, issuer: string): Promise<readonly store.IssuerRow[]> {
-  const found = await known.read(issuer, async () => ({
+async function find({ db, now, registrations }: State, issuer: string): Promise<readonly store.IssuerRow[]> {
+  const found = await registrations.read(issuer, async () => ({
     rows: await store.findIssuers(db.sql, issuer),
-    until: now().getTime() + keptMs,
+    until: now().getTime() + cacheMs,
   }))
   return found!.rows
 }
 
-/** Whose token this is. Where that cannot be told, it is nobody's: it must not act in a tenant that it was not made for. */
+/** Returns the only registration that fits the audience; 401 if none or several fit. */
 function tenantOf({ log }: State, issuer: string, rows: readonly store.IssuerRow[], aud: unknown): store.IssuerRow {
-  const meant = matching(rows, aud)
-  if (meant.length === 1) return meant[0]!
+  const fitting = matching(rows, aud)
+  if (fitting.length === 1) return fitting[0]!
   const tenants = rows.map(({ tenantId }) => tenantId)
   const audiences = [aud].flat()
-  if (tenants.length > 1)
-    log.warn({ issuer, tenants, audiences }, 'several tenants registered this issuer and the token fits not just one')
-  throw refused()
+  if (tenants.length > 1) ambiguousExternalToken(log, { issuer, tenants, audiences })
+  throw invalidToken()
 }
 
 async function get({ platform }: State, address: string): Promise<Response> {
@@ -148,7 +148,7 @@ async function discover(state: State, issuer: string): Promise<JWTVerifyGetKey> 
   return remoteKeys(state, new URL(address))
 }
 
-/** The published keys; after a failure they are not fetched again for a while. */
+/** Fetches the published keys, with a cooldown after a failure. */
 function remoteKeys(state: State, address: URL): JWTVerifyGetKey {
   const { now, cooldowns } = state
   let failedUntil = 0
@@ -174,18 +174,18 @@ function remoteKeys(state: State, address: URL): JWTVerifyGetKey {
 function keysOf(state: State, issuer: string): Promise<JWTVerifyGetKey> {
   const { now, log, keySets, cooldowns } = state
   const at = now().getTime()
-  const kept = keySets.get(issuer)
-  if (kept && kept.retryAt > at) return kept.keys
+  const cached = keySets.get(issuer)
+  if (cached && cached.retryAt > at) return cached.keys
   const entry = { keys: discover(state, issuer), retryAt: at + 3_600_000 }
   entry.keys.catch((error) => {
     entry.retryAt = now().getTime() + cooldowns.failureMs
-    log.warn({ err: error, issuer }, 'the keys of an external issuer could not be fetched')
+    externalKeysNotFetched(log, { err: error, issuer })
   })
   keySets.set(issuer, entry)
   return entry.keys
 }
 
-/** Without an audience, a registration means all tokens of the issuer, which it can do only where it is alone. */
+/** Selects registrations by audience. One without an audience fits all tokens, but only if it is the only one. */
 export function matching<R extends { audience: string | null }>(rows: readonly R[], aud: unknown): readonly R[] {
   const audiences = [aud].flat()
   if (rows.length === 1 && rows[0]!.audience === null) return rows
@@ -197,7 +197,7 @@ const hasControls = (text: string) => /\p{Cc}/u.test(text) || !text.isWellFormed
 const textOf = (value: unknown) =>
   typeof value === 'string' && value !== '' && value.length <= 255 && !hasControls(value) ? value : undefined
 
-/** A claim may have dots in its own name (`https://acme.example/roles`): the whole name first, then as a path. */
+/** Reads a claim by its whole name, which may contain dots (`https://acme.example/roles`), or else by its path. */
 function claimAt(payload: Record<string, unknown>, path: string): unknown {
   if (Object.hasOwn(payload, path)) return payload[path]
   let value: unknown = payload
@@ -208,7 +208,7 @@ function claimAt(payload: Record<string, unknown>, path: string): unknown {
   return value
 }
 
-/** Names of the tenant's roles: a list, or words in one text. Sorted, each once. */
+/** Reads role names from a list or a text separated by spaces or commas; sorted, without duplicates. */
 export function rolesOf(payload: Record<string, unknown>, rolesClaim: string | null): string[] {
   const claims = rolesClaim === null ? ['realm_access.roles', 'roles'] : [rolesClaim]
   for (const claim of claims) {

@@ -2,7 +2,7 @@ import { defineService } from '../kernel/define-service.ts'
 import { heldBy, Identity, scopes } from './contract.ts'
 import { createCore } from './core.ts'
 import { createManagement } from './management.ts'
-import { mountRealms } from './provider/edge.ts'
+import { mountRealms } from './provider/realm-routes.ts'
 import { realmOperations } from './provider/reference.ts'
 
 export default defineService({

@@ -33,7 +33,7 @@ before(async () => {
   client = clientOf(realm)
 })
 
-test('discovery names the public address, whatever Host and forwarding headers say', async () => {
+test('discovery contains the public address, whatever the Host and X-Forwarded headers are', async () => {
   const wellKnown = `${realm.url}/.well-known/openid-configuration`
   const headers = { host: 'evil.example', 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'https' }
   const text = await new Promise<string>((resolve, reject) => {
@@ -69,7 +69,7 @@ test('discovery names the public address, whatever Host and forwarding headers s
   assert.equal((await call(wellKnown, { method: 'HEAD' })).status, 200)
 })
 
-test('a person signs in with a browser, is known to the next application, and signs out', async () => {
+test('a user signs in with a browser, is signed in to the next application, and signs out', async () => {
   const browser = aBrowser()
   const { verifier, challenge } = pkce()
   const first = await browser.go(client.authUrl(challenge, { response_mode: 'fragment' }))
@@ -106,7 +106,7 @@ test('a person signs in with a browser, is known to the next application, and si
   assert.deepEqual([id.sid, id.nonce], [decodeJwt(tokens.body.access_token).sid, 'n1'])
   assert.equal((await client.userinfo(tokens.body.access_token)).status, 200)
 
-  // Signed in already: the next application asks nobody, on a loopback address and with the query as response mode.
+  // The session exists: the next application needs no sign-in, with a loopback address and response mode query.
   const again = pkce()
   const desktop = 'http://127.0.0.1:49152/cb'
   const known = await browser.go(client.authUrl(again.challenge, { response_mode: 'query', redirect_uri: desktop }))
@@ -128,7 +128,7 @@ test('a person signs in with a browser, is known to the next application, and si
   assert.match((await browser.go(client.authUrl(challenge, { prompt: 'none' }))).location, /error=login_required/)
 })
 
-test('the page that hands over by a form is guarded like the sign-in page and runs just its own script', async () => {
+test('the form_post page has the security headers of the sign-in page and may run only its own script', async () => {
   const browser = aBrowser()
   const { challenge } = pkce()
   const url = client.authUrl(challenge, { response_mode: 'form_post' })
@@ -147,7 +147,7 @@ test('the page that hands over by a form is guarded like the sign-in page and ru
   assert.match((await browser.go(client.authUrl(challenge, { prompt: 'none' }))).location, /code=/)
 })
 
-test('a code works once, and its second use ends what the first one gave', async () => {
+test('a code works once, and its second use ends the login of the first', async () => {
   const { verifier, challenge } = pkce()
   const back = await aBrowser().signIn(client.authUrl(challenge), 'ada')
   const exchange = {
@@ -163,7 +163,7 @@ test('a code works once, and its second use ends what the first one gave', async
   assert.equal((await client.refresh(one.body.refresh_token)).status, 400)
 })
 
-test('without a hint the logout page asks, and its button needs no script', async () => {
+test('without an id_token_hint the logout page asks for confirmation, without a script', async () => {
   const browser = aBrowser()
   await browser.signIn(client.authUrl(pkce().challenge), 'ada')
   const ask = await browser.go(client.at('logout'))
@@ -180,7 +180,7 @@ test('without a hint the logout page asks, and its button needs no script', asyn
   assert.match((await browser.go(client.authUrl(pkce().challenge, { prompt: 'none' }))).location, /login_required/)
 })
 
-test('redirects go nowhere but to the base URL, to loopback and to what is registered', async () => {
+test('redirects are allowed only to the base URL, loopback and registered addresses', async () => {
   const { challenge } = pkce()
   const ask = (redirect_uri: string) => aBrowser().go(client.authUrl(challenge, { redirect_uri }))
   const refused = [
@@ -220,7 +220,7 @@ test('redirects go nowhere but to the base URL, to loopback and to what is regis
   assert.match(plain.location, /error=invalid_request/)
 })
 
-test('a sign-in page that is not this browser’s, or is over, says so', async () => {
+test('a sign-in page of another browser, or an expired one, shows an error', async () => {
   const browser = aBrowser()
   const { location } = await browser.go(client.authUrl(pkce().challenge))
   const stranger = await aBrowser().go(base + location, { username: 'ada', password })
@@ -228,7 +228,7 @@ test('a sign-in page that is not this browser’s, or is over, says so', async (
   assert.match(stranger.text, /This sign-in has expired/)
 })
 
-test('scripts of registered origins may call, others may not', async () => {
+test('CORS allows registered origins and no others', async () => {
   const origins: [string, boolean][] = [
     [base, true],
     ['http://localhost:5173', true],
@@ -257,7 +257,7 @@ test('scripts of registered origins may call, others may not', async () => {
   assert.equal((await client.serviceAccount()).headers.get('access-control-allow-origin'), null)
 })
 
-test('behind TLS and below a path, links are https and cookies secure and of the realm’s path', async () => {
+test('with an https base URL with a path, links are https and cookies are secure and limited to the realm’s path', async () => {
   const port = await freePort()
   const outside = 'https://iot.example/wp'
   const other = await openIdentity({ port, environment: { WAYPOST_BASE_URL: outside } })

@@ -1,4 +1,4 @@
-/** Who calls and what they may do, and the operations under /iam/api/v1. */
+/** Assembles authentication, permissions and the operations under /iam/api/v1. */
 import type { Kit } from '../kernel/define-service.ts'
 import type { Http } from '../kernel/http/routes.ts'
 import { createAccess } from './access.ts'
@@ -11,9 +11,9 @@ import { apiKeyRoutes } from './iam/api-keys/routes.ts'
 import { createApiKeys } from './iam/api-keys/service.ts'
 import { clientRoutes } from './iam/clients/routes.ts'
 import { createClients } from './iam/clients/service.ts'
+import { mayActAs } from './iam/escalation.ts'
 import { grantRoutes } from './iam/grants/routes.ts'
 import { createGrants } from './iam/grants/service.ts'
-import { mayActAs } from './iam/holding.ts'
 import { issuerRoutes } from './iam/issuers/routes.ts'
 import { createIssuers } from './iam/issuers/service.ts'
 import { meRoutes } from './iam/me/routes.ts'
@@ -45,7 +45,7 @@ export function createManagement(kit: Kit, core: Core): Management {
     grantCreator: grants.grantCreator,
     forgetResource: grants.forgetResource,
     deleteUser: users.remove,
-    operator: createOperator(kit, { users, apiKeys, keys: core.keys }),
+    operator: createOperator(kit, { users, apiKeys, keys: core.signingKeys }),
     routes(http) {
       meRoutes(http)
       userRoutes(http, users)

@@ -1,4 +1,4 @@
-/** Text that PostgreSQL cannot keep is the caller's mistake wherever it comes in. */
+/** NUL characters, which PostgreSQL cannot store, are an error of the caller (4xx) in every parameter. */
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import {
@@ -24,7 +24,7 @@ before(async () => {
 
 const names = ['state', 'nonce', 'login_hint', 'ui_locales', 'acr_values', 'claims_locales', 'display', 'claims', 'x']
 
-test('NUL in a parameter of the sign-in is 400', async () => {
+test('NUL in a parameter of a sign-in is 400', async () => {
   for (const name of [...names, 'client_id', 'redirect_uri', 'scope', 'a\0b']) {
     const url = client.authUrl(pkce().challenge, { [name]: 'a\0b' })
     const answer = await call(url)
@@ -38,7 +38,7 @@ test('NUL in a parameter of the sign-in is 400', async () => {
   assert.equal((await call(client.authUrl(pkce().challenge, { state: 'a%00b' }))).status, 303, 'this is no NUL')
 })
 
-test('NUL in a form or a path is refused too', async () => {
+test('NUL in a form or a path is rejected', async () => {
   const form = { grant_type: 'password', client_id: realm.frontend, username: 'ada', password }
   for (const field of [
     'grant_type',

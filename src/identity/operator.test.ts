@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { openRealms, type Realms } from '../../test/harness/iam.ts'
 
-describe('the operator at the machine', () => {
+describe('commands of the operator', () => {
   let house: Realms
   let operator: Realms['api']['operator']
   before(async () => {
@@ -16,7 +16,7 @@ describe('the operator at the machine', () => {
     return true
   }
 
-  test('adds users with roles that there are', async () => {
+  test('add users, only with existing roles', async () => {
     const ada = { username: 'ada', password: 'correct horse', roles: ['tenant-admin'] }
     const made = await operator.addUser('acme', ada)
     const me = await house.bearer(await house.userToken('acme', 'ada'))('GET /iam/api/v1/me')
@@ -31,7 +31,7 @@ describe('the operator at the machine', () => {
     assert.equal((await house.api.findUsers('acme', { offset: 0, limit: null })).count, 1)
   })
 
-  test('makes API keys with scopes that their owner holds', async () => {
+  test('create API keys, only with scopes that their owner has', async () => {
     const id = await house.user('acme', 'rita', ['endpoint-reader'])
     const keyOf = (scopes?: string[]) =>
       operator.createApiKey('acme', { type: 'user', id }, { name: 'k', ...(scopes && { scopes }) })

@@ -1,4 +1,4 @@
-/** What the commands `waypost user` and `waypost key` ask for: the same rules, called by the platform itself. */
+/** Implements the commands `waypost user` and `waypost key` with the services of the API. */
 import type { Ctx } from '../kernel/contract.ts'
 import type { Kit } from '../kernel/define-service.ts'
 import { invalidField, NotFound } from '../kernel/errors.ts'
@@ -7,14 +7,14 @@ import type { Operator } from './contract.ts'
 import type { ApiKeys } from './iam/api-keys/service.ts'
 import { visibleText } from './iam/shapes.ts'
 import type { Users } from './iam/users/service.ts'
-import type { Keys } from './keys.ts'
 import { scopePattern } from './scopes.ts'
+import type { SigningKeys } from './signing-keys.ts'
 import { findSubject } from './store/access.ts'
 
 const isScope = new RegExp(scopePattern)
 const isVisible = new RegExp(visibleText, 'u')
 
-/** What the shapes of the operations ask of texts: here nothing else has looked at them. */
+/** Validates a text as the schemas of the API do, because commands do not pass through them. */
 function check(field: string, text: string, shape: RegExp, max: number) {
   if (text === '' || text.length > max || !shape.test(text))
     throw invalidField(field, `expected at most ${max} characters that match ${shape.source}`)
@@ -22,10 +22,10 @@ function check(field: string, text: string, shape: RegExp, max: number) {
 
 export function createOperator(
   { system, db }: Pick<Kit, 'system' | 'db'>,
-  { users, apiKeys, keys }: { users: Users; apiKeys: ApiKeys; keys: Keys },
+  { users, apiKeys, keys }: { users: Users; apiKeys: ApiKeys; keys: SigningKeys },
 ): Operator {
-  /** With what the subject holds, and no more: a key with a scope that its owner has not would never work. */
-  async function inTheNameOf(tenantId: string, subject: { type: 'user' | 'client'; id: string }): Promise<Ctx> {
+  /** Creates a context with the owner's permissions, so that a key gets only scopes that its owner has. */
+  async function contextOfOwner(tenantId: string, subject: { type: 'user' | 'client'; id: string }): Promise<Ctx> {
     const ctx = system(tenantId)
     const found = await findSubject(db.sql, { tenantId, ...subject }, { evenDisabled: true })
     if (!found) throw NotFound({ what: `An available ${subject.type} ${subject.id}` })
@@ -42,7 +42,7 @@ export function createOperator(
     async createApiKey(tenantId, owner, key) {
       check('name', key.name, /^[^\0]*$/, 255)
       for (const scope of key.scopes ?? []) check('scopes', scope, isScope, 128)
-      return await apiKeys.create(await inTheNameOf(tenantId, owner), key)
+      return await apiKeys.create(await contextOfOwner(tenantId, owner), key)
     },
     apiKeys: async (tenantId) => (await apiKeys.list(system(tenantId), { offset: 0, limit: 0 })).content,
     revokeApiKey: (tenantId, id) => apiKeys.delete(system(tenantId), id),

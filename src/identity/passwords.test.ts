@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { loadConfig } from '../config.ts'
 import { createPasswords } from './passwords.ts'
-import { hideSecrets } from './provider/edge.ts'
+import { hideSecrets } from './provider/realm-routes.ts'
 
-test('a password matches its hash and no other, however its accents are typed', async () => {
+test('a password matches only its own hash, with composed or decomposed accents', async () => {
   const passwords = createPasswords(loadConfig({}).platform.passwordCost.scrypt)
   const hash = await passwords.hash('caf\u00e9')
   assert.match(hash, /^scrypt\$16384\$8\$5\$/)
@@ -14,7 +14,7 @@ test('a password matches its hash and no other, however its accents are typed', 
   assert.notEqual(await passwords.hash('caf\u00e9'), hash)
 })
 
-test('more checks than can wait are refused at once, and the others are done', async () => {
+test('checks beyond the queue limit are rejected at once, and the queued ones complete', async () => {
   const passwords = createPasswords(loadConfig({}).platform.passwordCost.scrypt)
   const cheap = 'scrypt$1024$8$1$c2FsdA$AAAA'
   const results = await Promise.allSettled(Array.from({ length: 80 }, () => passwords.matches('x', cheap)))
@@ -24,7 +24,7 @@ test('more checks than can wait are refused at once, and the others are done', a
   assert.equal(await passwords.matches('x', cheap), false, 'there is room again')
 })
 
-test('what is logged of a URL has no secrets', () => {
+test('the logged URL contains no secrets', () => {
   assert.equal(
     hideSecrets('?client_id=a&id_token_hint=ey.J.x&code=c&state=s&Token=t'),
     '?client_id=a&id_token_hint=[hidden]&code=[hidden]&state=s&Token=[hidden]',

@@ -1,4 +1,4 @@
-/** Passwords of users. scrypt at OWASP's strength with the least memory (config.ts): 16 MiB for each check. */
+/** Hashes passwords of users with scrypt: OWASP's parameters with the least memory, 16 MiB for each check. */
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 import { createConcurrencyLimit } from '../kernel/concurrency-limit.ts'
 import type { PlatformSettings } from '../kernel/settings.ts'
@@ -6,21 +6,21 @@ import { TooManyLogins } from './errors.ts'
 
 export interface Passwords {
   hash(password: string): Promise<string>
-  /** Takes as long for a user that does not exist (`undefined`) as for one that does. */
+  /** Compares a password with a hash. An unknown user (`undefined`) takes as long as a known one. */
   matches(password: string, hash: string | undefined): Promise<boolean>
 }
 
 const bytes = 32
-/** Two at a time leave threads for everything else that the process does; more would only make all of them slow. */
-const atOnce = 2
-const waitingMax = 64
+/** Two checks at a time leave threads of Node's pool for other work. */
+const concurrentMax = 2
+const queuedMax = 64
 
 type Cost = PlatformSettings['passwordCost']['scrypt']
 
 export function createPasswords(cost: Cost): Passwords {
   const limit = createConcurrencyLimit({
-    total: atOnce,
-    waitingTotal: waitingMax,
+    total: concurrentMax,
+    waitingTotal: queuedMax,
     waitMs: Number.POSITIVE_INFINITY,
     refusal: () => TooManyLogins({}, { headers: { 'retry-after': '2' } }),
   })
@@ -30,7 +30,7 @@ export function createPasswords(cost: Cost): Passwords {
       '',
       () =>
         new Promise<Buffer>((resolve, reject) => {
-          // Composed and decomposed accents are the same password (RFC 8265).
+          // Composed and decomposed accents give the same password (RFC 8265).
           scrypt(password.normalize('NFC'), salt, bytes, { N, r, p, maxmem: 256 * N * r }, (error, key) =>
             error ? reject(error) : resolve(key),
           )

@@ -34,7 +34,7 @@ const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 const refused = (token: string, at = house) =>
   assert.rejects(at.identity.authenticate(bearer(token)), { code: 'unauthenticated' }, token)
 
-test('a realm is reserved, built, built again and deleted; its secret, keys and users stay until then', async () => {
+test('a realm is reserved, built, rebuilt and deleted; rebuilding keeps its secret, keys and users', async () => {
   const { identity, kit } = house
   const names = { tenantId: 'built', frontendClientId: 'f', backendClientId: 'b' }
   const reserved = await kit.db.tx((sql) => identity.reserveRealm(sql, names))
@@ -75,7 +75,7 @@ test('a realm is reserved, built, built again and deleted; its secret, keys and 
   await kit.db.tx((sql) => identity.setRealmStatus(sql, 'built', 'DELETED'))
 })
 
-test('users are made, found and deleted, and a deleted one is out at once', async () => {
+test('users are created, found and deleted, and deleting one ends its logins at once', async () => {
   const { identity, kit } = house
   const realm = await house.addRealm('people')
   const ada = await house.addUser('people', 'ada')
@@ -97,7 +97,7 @@ test('users are made, found and deleted, and a deleted one is out at once', asyn
   assert.equal(await kit.db.tx((sql) => identity.deleteUser(sql, 'people', ada.id)), false)
 })
 
-test('ending the sessions of a user ends the browser’s session, too', async () => {
+test('ending the logins of a user ends the browser’s session', async () => {
   const realm = await house.addRealm('sessions')
   const ada = await house.addUser('sessions', 'ada')
   const browser = aBrowser()
@@ -109,7 +109,7 @@ test('ending the sessions of a user ends the browser’s session, too', async ()
   assert.match((await silently()).location, /login_required/)
 })
 
-test('forged tokens are refused', async () => {
+test('forged tokens are rejected', async () => {
   const realm = await house.addRealm('forged')
   const other = await house.addRealm('stranger')
   const token: string = (await clientOf(realm).serviceAccount()).body.access_token
@@ -132,7 +132,7 @@ test('forged tokens are refused', async () => {
   const unsigned = `${part({ alg: 'HS256', kid: header.kid })}.${part(claims)}`
   await refused(`${unsigned}.${createHmac('sha256', pem).update(unsigned).digest('base64url')}`)
 
-  // A key of another realm signs for its own realm only.
+  // The key of another realm is not accepted for this realm.
   const { keys } = (await createCore(house.kit).realms.get('stranger'))!
   const theirs = JSON.parse(house.kit.secrets.open(keys[0]!.privateJwkSealed))
   const key = (await importJWK(theirs, 'RS256')) as never
@@ -152,7 +152,7 @@ test('forged tokens are refused', async () => {
   offsetMs = 0
 })
 
-test('the old client secret is good for an hour after a change', async () => {
+test('the old client secret stays valid for an hour after a change', async () => {
   const realm = await house.addRealm('secrets')
   const { realms } = createCore(house.kit)
   const secret = await house.kit.db.tx((sql) => realms.changeSecret(sql, 'secrets', realm.backend))
@@ -165,11 +165,11 @@ test('the old client secret is good for an hour after a change', async () => {
   assert.equal(await house.kit.db.tx((sql) => realms.changeSecret(sql, 'secrets', realm.frontend)), undefined)
 })
 
-test('a retired key is dropped once nothing that it signed can be in use', async () => {
+test('a retired key is deleted once every token it signed has expired', async () => {
   const realm = await house.addRealm('retired')
   const certs = async () => (await call(clientOf(realm).at('certs'))).body.keys.length
   assert.equal(await certs(), 1)
-  const { keys } = createCore(house.kit)
+  const { signingKeys: keys } = createCore(house.kit)
   const prune = () => house.kit.db.tx((sql) => keys.prune(sql))
   await keys.rotate('retired')
   await prune()
@@ -180,7 +180,7 @@ test('a retired key is dropped once nothing that it signed can be in use', async
   assert.equal(await certs(), 1)
 })
 
-test('a refresh that fails half way leaves the login as it was', async () => {
+test('a refresh that fails half way is rolled back and the login continues', async () => {
   const realm = await house.addRealm('half')
   await house.addUser('half', 'ada')
   const login = (await clientOf(realm).logIn('ada')).body
@@ -195,13 +195,13 @@ test('a refresh that fails half way leaves the login as it was', async () => {
   assert.equal((await clientOf(realm).refresh(login.refresh_token)).status, 200)
 })
 
-test('two processes on one database hear of each other within a second', async () => {
+test('changes reach another node within a second', async () => {
   const port = await freePort()
   const sameAddress = { ...environment, WAYPOST_BASE_URL: house.baseUrl }
   const second = await openIdentity({ connection, environment: sameAddress, port })
   const realm = await house.addRealm('shared')
   await house.addUser('shared', 'ada')
-  // Both need the realm's first key at once: one of them makes it.
+  // Both nodes need the realm's first key at the same time; only one creates it.
   const there = clientOf({ ...realm, url: `http://127.0.0.1:${port}/auth/realms/shared` })
   const here = clientOf(realm)
   const [a, b] = await Promise.all([here.serviceAccount(), there.serviceAccount()])
@@ -210,7 +210,7 @@ test('two processes on one database hear of each other within a second', async (
     for (const { body } of [a, b]) await at.identity.authenticate(bearer(body.access_token))
 
   const soon = { withinMs: 1000, everyMs: 10 }
-  await createCore(house.kit).keys.rotate('shared')
+  await createCore(house.kit).signingKeys.rotate('shared')
   const rotated = (await here.serviceAccount()).body.access_token
   await second.identity.authenticate(bearer(rotated))
 
@@ -254,7 +254,7 @@ test('a restart keeps keys, cookies and refresh tokens', async () => {
   assert.match((await browser.go(client.authUrl(pkce().challenge, { prompt: 'none' }))).location, /code=/)
 })
 
-test('without the database the answer is 503, in the words of the standard', async () => {
+test('without the database the response is 503 in the OAuth error format', async () => {
   const lost = await openIdentity({ connection, environment })
   const realm = await lost.addRealm('lost')
   await lost.addUser('lost', 'ada')
@@ -273,14 +273,14 @@ test('without the database the answer is 503, in the words of the standard', asy
   }
 })
 
-test('ten thousand realms that nobody uses have no keys and no instances', async () => {
+test('10,000 unused realms have no signing keys and no instances of the library', async () => {
   const { sql } = house.kit.db
   await sql`
     insert into identity.realms (tenant_id, status, frontend_client_id, backend_client_id, cookie_key_sealed)
     select 'many-' || n, 'AVAILABLE', 'f', 'b', ${house.kit.secrets.seal('x'.repeat(43))} from generate_series(1, 10000) n`
   const started = performance.now()
   const other = await openIdentity({ connection, environment })
-  // Keys for all of them would take minutes.
+  // SigningKeys for all of them would take minutes.
   assert.ok(performance.now() - started < 5000)
   assert.equal((await other.kit.db.sql`select kid from identity.signing_keys where tenant_id like 'many-%'`).length, 0)
   const found = await call(`${other.baseUrl}/auth/realms/many-9999/protocol/openid-connect/certs`)

@@ -1,4 +1,4 @@
-/** Realms: rows that cost nothing until they are used, and a bounded cache of those that are. */
+/** Creates, changes and caches realms. */
 import { createCache } from '../kernel/cache.ts'
 import type { Sql } from '../kernel/db.ts'
 import type { Kit } from '../kernel/define-service.ts'
@@ -11,21 +11,21 @@ import * as store from './store/realms.ts'
 import type { Realm } from './types.ts'
 
 const cachedMax = 2000
-/** Whoever makes up key ids must not make us read a realm for each of them. */
+/** Limits database reads that tokens with unknown key ids cause. */
 const refreshMs = 1000
 const realmsPath = '/auth/realms/'
 
 export interface Realms extends Pick<Identity, 'reserveRealm' | 'buildRealm' | 'setRealmStatus' | 'realm' | 'realms'> {
-  /** The current snapshot; undefined where there is no such realm. */
+  /** Returns the cached snapshot; undefined if there is no such realm. */
   get(tenantId: string): Promise<Realm | undefined>
-  /** The same, read anew: another process may know more. Once a second at most, whoever asks. */
+  /** Reads the realm again, at most once a second: another node may have changed it. */
   refresh(tenantId: string): Promise<Realm | undefined>
-  /** To be called in the transaction of any change to the realm, its clients or its keys. */
+  /** Publishes a change. Call it in every transaction that changes the realm, its clients or its keys. */
   changed(sql: Sql, tenantId: string): Promise<void>
   issuerOf(tenantId: string): string
-  /** Whose issuer this is; undefined for an issuer that is not ours. */
+  /** Returns the tenant of an issuer; undefined for an external issuer. */
   tenantOf(issuer: string): string | undefined
-  /** A new secret of the backend client; the one so far stays valid for an hour. Undefined: no such client. */
+  /** Creates a new secret of the backend client; the old one stays valid for an hour. Undefined: no such client. */
   changeSecret(sql: Sql, tenantId: string, clientId: string): Promise<string | undefined>
 }
 
@@ -56,13 +56,13 @@ export function createRealms(deps: RealmDeps): Realms {
   }
 }
 
-/** Realms in memory, dropped when they change. */
+/** Caches snapshots of realms and drops them when they change. */
 function createSnapshots({ db, bus, now }: RealmDeps): Pick<Realms, 'get' | 'refresh'> {
   const cache = createCache<{ realm: Realm; refreshedAt: number }>({ max: cachedMax, bus })
   cache.dropOn(RealmChanged, ({ tenantId }) => tenantId)
   const once = createSingleFlight<Realm | undefined>()
 
-  /** Unknown names are not kept: whoever makes them up must not evict real ones. */
+  /** Does not cache unknown names, so that invented ones cannot evict real realms. */
   async function read(tenantId: string, refreshedAt = 0): Promise<Realm | undefined> {
     const known = await cache.read(tenantId, async () => {
       const realm = await store.findRealm(db.sql, tenantId)
@@ -161,7 +161,7 @@ async function changeSecret(deps: RealmDeps, sql: Sql, tenantId: string, clientI
   return secret
 }
 
-/** Ids of tenants are short and plain; nothing else reaches the database. */
+/** Checks the form of a realm name; other texts are not looked up in the database. */
 export const isRealmName = (text: string) => /^[\w.~-]{1,255}$/.test(text)
 
 const fieldsOf = (realm: RealmSpec) => ({
@@ -174,7 +174,7 @@ const fieldsOf = (realm: RealmSpec) => ({
   backendClientId: realm.backendClient.id,
 })
 
-/** Scopes on the platform exist in the realm `platform` alone, whatever a template says. */
+/** Drops scopes on the platform outside of realm `platform`, whatever a template says. */
 function roleOf(tenantId: string, { name, description, on, scopes }: RoleSpec) {
   const ofPlatform = tenantId === 'platform'
   if (on === 'platform' && !ofPlatform) return []

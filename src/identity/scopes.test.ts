@@ -12,24 +12,24 @@ const spellings: [given: string, kept: string][] = [
   ['kaatic:read', 'kaatic:read'],
   ['*', '*'],
 ]
-test('of several spellings one is kept', () => {
+test('a scope is stored in its canonical spelling', () => {
   for (const [given, kept] of spellings) assert.deepEqual(canonicalScopes([given, kept]), [kept], given)
 })
 
-test('who holds one spelling holds the other', () => {
+test('a subject with one spelling of a scope has the other too', () => {
   const both = ['platform:tenant:idp-roles-scopes-mappings:read', 'platform:tenant:role-scope-mapping:read']
   for (const one of [...both, 'kaa:tenant:role-scope-mapping:read'])
     assert.deepEqual([...heldScopes([one])].sort(), both, one)
 })
 
-test('the scopes of a role are held on the tenant, those of the platform on the platform', () => {
+test('platform scopes of a role apply to the platform, all others to the tenant', () => {
   assert.deepEqual(splitScopes(['kaa:tenant:read', 'endpoint:read', 'platform:tenant:read', '*']), {
     scopes: ['*', 'endpoint:read'],
     platformScopes: ['platform:tenant:read'],
   })
 })
 
-test('a scope is words between colons', () => {
+test('a scope consists of words separated by colons', () => {
   for (const good of ['*', 'endpoint:read', 'time-series:read', 'application:endpoints-metadata-keys:read', 'x509'])
     assert.match(good, new RegExp(scopePattern, 'u'), good)
   for (const bad of ['', 'a:*', '**', 'A:read', 'a b', 'a:', ':a', 'a::b', 'a\n', 'endpoint:read '])

@@ -1,15 +1,15 @@
 /**
- * The names of scopes. Several spellings are in circulation (document 3, "Words and roots" and 2.6); one of each is
- * kept in the database, and who holds one holds its other spelling too.
+ * Names of scopes. Some scopes have two spellings (document 3, "Words and roots" and 2.6): the database contains the
+ * canonical one, and a subject that has one has both.
  */
 import { everyScope, platformSystem } from '../kernel/permissions.ts'
 
 export const platformTenant = 'platform'
 
-/** Words and digits in parts; or every scope, for those who hold every scope. */
+/** Lower-case words separated by colons, or `*` for every scope. */
 export const scopePattern = '^(\\*|[a-z0-9][a-z0-9_-]*(:[a-z0-9_-]+)*)$'
 
-const entities: [canonical: string, other: string][] = [
+const spellings: [canonical: string, other: string][] = [
   ['idp-roles-versions-mappings', 'role-version-mapping'],
   ['idp-roles-scopes-mappings', 'role-scope-mapping'],
 ]
@@ -17,23 +17,23 @@ const platformPrefix = 'platform:'
 
 export function canonicalScope(scope: string): string {
   const name = scope.startsWith('kaa:') ? platformPrefix + scope.slice(4) : scope
-  for (const [canonical, other] of entities) {
+  for (const [canonical, other] of spellings) {
     const family = `${platformPrefix}tenant:${other}:`
     if (name.startsWith(family)) return `${platformPrefix}tenant:${canonical}:${name.slice(family.length)}`
   }
   return name
 }
 
-/** Sorted, each once. */
+/** Returns canonical names, sorted and without duplicates. */
 export const canonicalScopes = (scopes: readonly string[]) => [...new Set(scopes.map(canonicalScope))].sort()
 
-/** Both spellings of what is held: an operation may be declared with either. */
+/** Returns both spellings of each scope: an operation may be declared with either. */
 export function heldScopes(scopes: readonly string[]): Set<string> {
   const held = new Set<string>()
   for (const scope of scopes) {
     const canonical = canonicalScope(scope)
     held.add(canonical)
-    for (const [name, other] of entities) {
+    for (const [name, other] of spellings) {
       const family = `${platformPrefix}tenant:${name}:`
       if (canonical.startsWith(family)) held.add(`${platformPrefix}tenant:${other}:${canonical.slice(family.length)}`)
     }
@@ -41,7 +41,7 @@ export function heldScopes(scopes: readonly string[]): Set<string> {
   return held
 }
 
-/** Where the scopes of a role are held: those of the platform on platform-system, all others on tenant-system. */
+/** Splits the scopes of a role: `platform:…` applies to platform-system, all others to tenant-system. */
 export function splitScopes(scopes: readonly string[]): { scopes: string[]; platformScopes: string[] } {
   const all = canonicalScopes(scopes)
   return {
@@ -52,7 +52,7 @@ export function splitScopes(scopes: readonly string[]): { scopes: string[]; plat
 
 export const canonicalResource = (resource: string) => (resource === 'kaa-system' ? platformSystem : resource)
 
-/** Everything on the platform, also what no table of scopes names yet (document 4, sections 2 and 3). */
+/** True for `platform-admin`, which has every scope, also undeclared ones (document 4, sections 2 and 3). */
 export const holdsEverything = (tenantId: string, role: string) =>
   tenantId === platformTenant && role === 'platform-admin'
 

@@ -1,18 +1,18 @@
-/** Logins and how they end. A login is a grant: its id is the claim `sid`, its refresh tokens are one family. */
+/** Ends logins. A login is a grant: its id is the claim `sid`, and its refresh tokens are one family. */
 import type { Sql } from '../kernel/db.ts'
 import type { Kit } from '../kernel/define-service.ts'
-import type { Denied } from './denied.ts'
+import type { DeniedTokens } from './denied-tokens.ts'
 import * as artefacts from './store/artefacts.ts'
 import { findLifetime } from './store/realms.ts'
 
 export interface Sessions {
-  /** The refresh tokens are gone, the access tokens that are still out are denied. */
+  /** Deletes the refresh tokens of a login and denies its access tokens. */
   endLogin(sql: Sql, tenantId: string, sid: string): Promise<void>
-  /** All logins of a user: disabled, deleted, or with another password. */
+  /** Ends all logins of a user who is disabled or deleted or gets a new password. */
   endSessions(sql: Sql, tenantId: string, of: { userId: string }): Promise<void>
 }
 
-export function createSessions({ now }: Pick<Kit, 'now'>, denied: Denied): Sessions {
+export function createSessions({ now }: Pick<Kit, 'now'>, denied: DeniedTokens): Sessions {
   async function deny(sql: Sql, tenantId: string, sids: string[]) {
     if (sids.length === 0) return
     const seconds = await findLifetime(sql, tenantId)

@@ -25,7 +25,7 @@ before(async () => {
   client = clientOf(realm)
 })
 
-test('a service account gets a token by form fields and by HTTP Basic', async () => {
+test('a service account gets a token with form fields and with HTTP Basic', async () => {
   const { backend, secret } = realm
   const keys = createRemoteJWKSet(new URL(client.at('certs')))
   for (const answer of [
@@ -53,7 +53,7 @@ test('a service account gets a token by form fields and by HTTP Basic', async ()
   }
 })
 
-test('a password grant answers with the six fields that existing clients require, also with a needless secret', async () => {
+test('a password grant returns the six fields that existing clients require, also with a superfluous secret', async () => {
   const form = { grant_type: 'password', username: 'ada', password }
   for (const answer of [
     await client.logIn('ada'),
@@ -84,7 +84,7 @@ test('a password grant answers with the six fields that existing clients require
   }
 })
 
-test('scope openid adds an id_token of the same login, and userinfo needs that scope', async () => {
+test('scope openid adds an id_token of the same login, and userinfo requires that scope', async () => {
   const { body } = await client.logIn('ada', { scope: 'openid' })
   const id = decodeJwt(body.id_token)
   assert.equal(id.aud, realm.frontend)
@@ -99,7 +99,7 @@ test('scope openid adds an id_token of the same login, and userinfo needs that s
   assert.equal((await client.introspect(body.id_token)).body.active, false)
 })
 
-test('errors are RFC 6749 bodies with the status that clients expect', async () => {
+test('errors have RFC 6749 bodies and the statuses that clients expect', async () => {
   const { frontend, backend } = realm
   const cases: [Record<string, string>, Record<string, string>, number, string][] = [
     [{ grant_type: 'client_credentials', client_id: backend, client_secret: 'x' }, {}, 401, 'invalid_client'],
@@ -148,7 +148,7 @@ test('errors are RFC 6749 bodies with the status that clients expect', async () 
   assert.deepEqual([nothing.status, nothing.body.error], [404, 'not_found'])
 })
 
-test('refresh tokens rotate, and a reused one ends its family and no other', async () => {
+test('refresh tokens rotate, and reuse ends only the family of the token', async () => {
   const first = (await client.logIn('ada', { scope: 'openid' })).body
   const other = (await client.logIn('ada')).body
   const second = await client.refresh(first.refresh_token, { client_secret: 'needless' })
@@ -170,7 +170,7 @@ test('refresh tokens rotate, and a reused one ends its family and no other', asy
   assert.equal((await client.refresh(other.refresh_token)).status, 200)
 })
 
-test('of eight uses of one refresh token at once at most one wins, and the family ends', async () => {
+test('of eight concurrent uses of a refresh token at most one succeeds, and its family ends', async () => {
   const first = (await client.logIn('ada')).body
   const answers = await Promise.all(Array.from({ length: 8 }, () => client.refresh(first.refresh_token)))
   const won = answers.filter(({ status }) => status === 200)
@@ -182,7 +182,7 @@ test('of eight uses of one refresh token at once at most one wins, and the famil
   for (const { body } of won) assert.equal((await client.refresh(body.refresh_token)).status, 400)
 })
 
-test('revoking an access token leaves the login alone, revoking a refresh token ends it', async () => {
+test('revoking an access token keeps the login, revoking a refresh token ends it', async () => {
   const login = (await client.logIn('ada')).body
   assert.equal((await client.introspect(login.access_token)).body.active, true)
   assert.equal((await client.post('revoke', { token: login.access_token, client_id: realm.frontend })).status, 200)
@@ -203,7 +203,7 @@ test('revoking an access token leaves the login alone, revoking a refresh token 
   assert.equal((await client.post('token/introspect', { token: service })).status, 400, 'nobody asks')
 })
 
-test('a password login ends by id_token_hint and by the refresh token, as Keycloak’s clients do it', async () => {
+test('a login by password grant ends with an id_token_hint or with the refresh token, as in Keycloak', async () => {
   const first = (await client.logIn('ada', { scope: 'openid' })).body
   const out = await call(`${client.at('logout')}?id_token_hint=${first.id_token}`)
   assert.equal(out.status, 302, out.text)
@@ -215,7 +215,7 @@ test('a password login ends by id_token_hint and by the refresh token, as Keyclo
   assert.equal((await client.introspect(second.refresh_token)).body.active, false)
 })
 
-test('openid-client, an independent implementation, works unchanged', async () => {
+test('the independent library openid-client works unchanged', async () => {
   const insecure = { execute: [oidc.allowInsecureRequests] }
   const service = await oidc.discovery(new URL(realm.url), realm.backend, realm.secret, undefined, insecure)
   const tokens = await oidc.clientCredentialsGrant(service)
@@ -231,10 +231,10 @@ test('openid-client, an independent implementation, works unchanged', async () =
   assert.equal(info.preferred_username, 'ada')
 })
 
-test('a new key signs without logging anybody out', async () => {
+test('a new signing key ends no login', async () => {
   const login = (await client.logIn('ada', { scope: 'openid' })).body
   const { kid } = decodeProtectedHeader(login.access_token)
-  await createCore(house.kit).keys.rotate('acme')
+  await createCore(house.kit).signingKeys.rotate('acme')
   const certs = (await call(client.at('certs'))).body.keys as Record<string, string>[]
   assert.equal(certs.length, 2)
   assert.ok(certs.every(({ d, alg, use }) => !d && alg === 'RS256' && use === 'sig'))
@@ -246,7 +246,7 @@ test('a new key signs without logging anybody out', async () => {
   assert.equal((await call(`${client.at('logout')}?id_token_hint=${login.id_token}`)).status, 302)
 })
 
-test('nothing that opens something is in the database as it is', async () => {
+test('the database contains no refresh token, client secret or private key in plain text', async () => {
   const login = (await client.logIn('ada')).body
   const { sql } = house.kit.db
   const rows = await sql`select a::text as text from identity.artefacts a

@@ -1,7 +1,7 @@
-/** The shapes that the parts of identity hand each other. */
+/** Types that several parts of identity use. */
 import type { RealmStatus } from './contract.ts'
 
-/** One realm as its caches hold it: a snapshot, never changed; a change is another revision. */
+/** An immutable snapshot of a realm. A change creates another revision. */
 export interface Realm {
   tenantId: string
   displayName: string | undefined
@@ -12,10 +12,10 @@ export interface Realm {
   frontendClientId: string
   backendClientId: string
   cookieKeySealed: string
-  /** Grows with every change of the realm, its clients or its keys. */
+  /** Increases with every change of the realm, its clients or its keys. */
   revision: number
   clients: Client[]
-  /** The newest first: the first one signs, all of them verify. */
+  /** The newest first. The first one signs, all of them verify. */
   keys: SigningKey[]
 }
 
@@ -55,7 +55,7 @@ export interface User {
   roles: string[]
 }
 
-/** Who a verified access token belongs to. */
+/** Owner of a verified access token. */
 export interface TokenOwner {
   tenantId: string
   /** The user's id, or the client's. */
@@ -63,7 +63,7 @@ export interface TokenOwner {
   subjectType: 'user' | 'client'
   /** The client that asked for the token. */
   azp: string
-  /** The login that the token came from; service accounts have none. */
+  /** Id of the token's login; undefined for service accounts. */
   sid: string | undefined
   jti: string
   /** Epoch seconds. */

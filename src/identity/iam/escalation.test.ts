@@ -9,7 +9,7 @@ const managing = ['user', 'role', 'grant', 'api-key', 'client', 'issuer'].flatMa
   ['create', 'read', 'update', 'delete'].map((verb) => `identity:${entity}:${verb}`),
 )
 
-describe('nobody can grant what they do not hold', () => {
+describe('a caller can grant only permissions that they have', () => {
   let house: Realms
   let manager: Ask
   let managerId: string
@@ -30,7 +30,7 @@ describe('nobody can grant what they do not hold', () => {
     assert.match(answer.body.message, scope)
   }
 
-  test('a role holds only what its maker holds', async () => {
+  test('a role can have only scopes that its creator has', async () => {
     await refused(
       `POST ${root}/roles`,
       { name: 'more', scopes: ['endpoint:read', 'endpoint:delete'] },
@@ -47,14 +47,14 @@ describe('nobody can grant what they do not hold', () => {
     await refused(`PUT ${root}/roles/fine`, { scopes: ['endpoint:read', 'endpoint:delete'] }, /endpoint:delete/)
   })
 
-  test('what a role has already may stay when somebody with less changes it', async () => {
+  test('a caller with fewer permissions may change a role if it adds no scope', async () => {
     const admin = house.as(aCaller({ tenantId: 'acme', on: { 'tenant-system': ['*'] } }))
     await admin(`POST ${root}/roles`, { name: 'strong', scopes: ['endpoint:delete'] })
     const change = { description: 'Strong', scopes: ['endpoint:delete', 'endpoint:read'] }
     assert.equal((await manager(`PUT ${root}/roles/strong`, change)).status, 204)
   })
 
-  test('nobody gives a role that holds more, to themselves or to others', async () => {
+  test('a caller cannot assign a role with more permissions, to themselves or to others', async () => {
     await refused(`PUT ${root}/users/${managerId}/roles`, ['tenant-admin'], /(endpoint|application):create/)
     await refused(`PUT ${root}/users/${managerId}`, { roles: ['tenant-admin'] }, /(endpoint|application):create/)
     await refused(
@@ -68,7 +68,7 @@ describe('nobody can grant what they do not hold', () => {
     assert.equal((await manager(`PUT ${root}/users/${managerId}/roles`, ['endpoint-reader'])).status, 204)
   })
 
-  test('a role brings along what is granted to it', async () => {
+  test('the permissions of a role include the grants to it', async () => {
     const admin = house.as(aCaller({ tenantId: 'acme', on: { 'tenant-system': ['*'] } }))
     await admin(`POST ${root}/roles`, { name: 'carrier', scopes: [] })
     const subject = { type: 'role', id: 'carrier' }
@@ -76,7 +76,7 @@ describe('nobody can grant what they do not hold', () => {
     await refused(`PUT ${root}/users/${managerId}/roles`, ['carrier'], /application:delete on application-a/)
   })
 
-  test('nobody grants more, on the resource or above', async () => {
+  test('a caller cannot grant more than they have, on the resource, the tenant or the platform', async () => {
     const subject = { type: 'user', id: managerId }
     const grant = (resource: string, ...scopes: string[]) => ({ subject, resource, scopes })
     await refused(`POST ${root}/grants`, grant('endpoint-1', 'endpoint:delete'), /endpoint:delete on endpoint-1/)
@@ -87,7 +87,7 @@ describe('nobody can grant what they do not hold', () => {
     assert.equal((await manager(`POST ${root}/grants`, grant('endpoint-1', 'endpoint:read'))).status, 201)
   })
 
-  test('a tenant cannot hand out the platform, whoever asks in it', async () => {
+  test('no caller of a tenant can grant permissions on the platform', async () => {
     const admin = house.as(aCaller({ tenantId: 'acme', on: { 'tenant-system': ['*'] } }))
     const subject = { type: 'user', id: adminId }
     const answer = await admin(`POST ${root}/grants`, {
@@ -104,7 +104,7 @@ describe('nobody can grant what they do not hold', () => {
     assert.ok(!JSON.stringify(body.permissions).includes('platform-system'))
   })
 
-  test('who holds the platform grants on the platform', async () => {
+  test('a caller with every scope on the platform can grant scopes on it', async () => {
     const id = await house.user('platform', 'operator')
     const admin = house.as(aCaller({ tenantId: 'platform', on: { 'platform-system': ['*'] } }))
     const grant = { subject: { type: 'user', id }, resource: 'kaa-system', scopes: ['kaa:tenant:read'] }
@@ -116,18 +116,18 @@ describe('nobody can grant what they do not hold', () => {
     assert.deepEqual(role.body.scopes, ['platform:tenant:idp-roles-versions-mappings:read'])
   })
 
-  test('who cannot be somebody cannot set their password or secret', async () => {
+  test('a caller with fewer permissions than a user or client cannot set its password or secret', async () => {
     await refused(`PUT ${root}/users/${adminId}/password`, { password: 'mine now!' }, /(endpoint|application):create/)
     await refused(`PUT ${root}/users/${adminId}`, { password: 'mine now!' }, /(endpoint|application):create/)
     await refused(`POST ${root}/clients/acme-back/secret`, undefined, /(endpoint|application):create/)
     assert.equal((await manager(`PUT ${root}/users/${managerId}/password`, { password: 'mine anyway' })).status, 204)
   })
 
-  test('who registers an issuer can name every role, so must hold what they hold', async () => {
+  test('registering an issuer requires the permissions of all roles', async () => {
     await refused(`POST ${root}/issuers`, { issuer: 'https://mine.example' }, /(endpoint|application):create/)
   })
 
-  test('a key is not wider than its owner', async () => {
+  test('a key cannot have scopes that its owner lacks', async () => {
     await refused(
       `POST ${root}/api-keys`,
       { name: 'wide', scopes: ['endpoint:read', 'endpoint:delete'] },
@@ -136,7 +136,7 @@ describe('nobody can grant what they do not hold', () => {
     await refused(`POST ${root}/api-keys`, { name: 'wide', scopes: ['*'] }, /\*/)
   })
 
-  test('an administrator by role may share single resources whole, and reset the passwords of their makers', async () => {
+  test('an administrator may grant every scope on a single resource and reset the password of its creator', async () => {
     const admin = house.bearer(await house.userToken('acme', 'admin'))
     const makerId = await house.user('acme', 'maker')
     const caller = aCaller({ tenantId: 'acme', id: makerId })

@@ -25,13 +25,13 @@ describe('management of a realm', () => {
     return answer
   }
 
-  test('without a token every operation but none answers 401', async () => {
+  test('every operation returns 401 without a token', async () => {
     const anybody = house.as(undefined)
     for (const path of ['/me', '/users', '/roles', '/grants', '/api-keys', '/clients', '/issuers'])
       assert.equal((await anybody(`GET ${root}${path}`)).status, 401, path)
   })
 
-  test('me says who the caller is and what it holds', async () => {
+  test('/me returns the caller and its permissions', async () => {
     const me = await house.as(
       aCaller({ tenantId: 'acme', id: 'u1', on: { 'tenant-system': ['endpoint:read'], 'endpoint-1': ['*'] } }),
     )(`GET ${root}/me`)
@@ -46,7 +46,7 @@ describe('management of a realm', () => {
     })
   })
 
-  test('lists need the scope on the tenant, single things are not there without it', async () => {
+  test('without the scope on the tenant, lists are 403 and single objects 404', async () => {
     const { body: user } = await made('/users', { username: 'seen' })
     for (const path of ['/users', '/roles', '/grants', '/api-keys', '/clients', '/issuers']) {
       const answer = await nobody(`GET ${root}${path}`)
@@ -61,7 +61,7 @@ describe('management of a realm', () => {
     assert.equal((await nobody(`POST ${root}/clients/acme-back/secret`)).status, 404)
   })
 
-  test('what may be read and not changed answers 403 to the change', async () => {
+  test('a change without its scope is 403 if the caller may read the object', async () => {
     const { body: user } = await made('/users', { username: 'read only' })
     const reader = house.as(aCaller({ tenantId: 'acme', on: { 'tenant-system': ['identity:user:read'] } }))
     assert.equal((await reader(`GET ${root}/users/${user.id}`)).status, 200)
@@ -69,7 +69,7 @@ describe('management of a realm', () => {
     assert.equal((await reader(`DELETE ${root}/users/${user.id}`)).status, 403)
   })
 
-  test('things of another tenant answer as things that do not exist, byte for byte', async () => {
+  test('objects of another tenant return exactly the response of objects that do not exist', async () => {
     const { body: user } = await made('/users', { username: 'hidden' })
     const { body: role } = await made('/roles', { name: 'hidden-role', scopes: [] })
     const grant = { subject: { type: 'user', id: user.id }, resource: 'endpoint-1', scopes: ['endpoint:read'] }
@@ -114,7 +114,7 @@ describe('management of a realm', () => {
     assert.equal((await admin(`GET ${root}/users/${user.id}`)).status, 200)
   })
 
-  test('a user is made, read, changed and deleted', async () => {
+  test('a user is created, read, changed and deleted', async () => {
     const given = {
       username: 'anna@example.com',
       email: 'anna@example.com',
@@ -145,14 +145,14 @@ describe('management of a realm', () => {
     assert.equal((await admin(`DELETE ${root}/users/${id}`)).status, 404)
   })
 
-  test('a change cannot reach what is not shown of a user', async () => {
+  test('a change of a user cannot set columns that are not in the schema', async () => {
     const { body: user } = await made('/users', { username: 'columns' })
     const sly = { id: 'mine', tenantId: 'other', passwordHash: 'x', createdAt: '2020-01-01T00:00:00Z', firstName: 'f' }
     assert.equal((await admin(`PUT ${root}/users/${user.id}`, sly)).status, 204)
     assert.deepEqual((await admin(`GET ${root}/users/${user.id}`)).body, { ...user, firstName: 'f' })
   })
 
-  test('a username is one whatever the case of its letters', async () => {
+  test('usernames are case-insensitive', async () => {
     await made('/users', { username: 'Bob' })
     assert.equal((await admin(`POST ${root}/users`, { username: 'bOB' })).status, 409)
     const { body: user } = await made('/users', { username: 'bobby' })
@@ -163,7 +163,7 @@ describe('management of a realm', () => {
     assert.equal((await stranger(`POST ${root}/users`, { username: 'bob' })).status, 201)
   })
 
-  test('users come in pages with their total', async () => {
+  test('users are listed in pages with the total number', async () => {
     for (const name of ['page-1', 'page-2', 'page-3']) await made('/users', { username: name })
     const page = await admin(`GET ${root}/users?search=PAGE-&offset=1&limit=1`)
     assert.equal(page.body.totalElements, 3)
@@ -228,7 +228,7 @@ describe('management of a realm', () => {
     ['GET /users?offset=x', undefined, /offset/],
     ['GET /grants?subjectType=thing', undefined, /subjectType/],
   ]
-  test('bad input is answered with 400 that names the field', async () => {
+  test('invalid input is 400 and names the field', async () => {
     for (const [operation, body, names] of badInput) {
       const [method, path] = operation.split(' ')
       const answer = await admin(`${method} ${root}${path}`, body)
@@ -237,7 +237,7 @@ describe('management of a realm', () => {
     }
   })
 
-  test('a role is made, read, changed and deleted, and leaves those who had it', async () => {
+  test('a role is created, read, changed and deleted, and deleting it removes it from its users', async () => {
     const created = await made('/roles', { name: 'watch man', description: 'Watches', scopes: ['endpoint:read'] })
     assert.equal(created.headers.location, `http://waypost.test${root}/roles/watch%20man`)
     const role = { name: 'watch man', description: 'Watches', scopes: ['endpoint:read'], builtIn: false }
@@ -256,7 +256,7 @@ describe('management of a realm', () => {
     assert.equal((await admin(`GET ${root}/grants?resource=endpoint-7`)).body.totalElements, 0)
   })
 
-  test('built-in roles are shown and cannot be changed', async () => {
+  test('built-in roles are listed and cannot be changed', async () => {
     const { body } = await admin(`GET ${root}/roles?limit=0`)
     assert.equal(body.totalElements, body.content.length)
     assert.ok(body.content.some(({ name, builtIn }: never) => name === 'tenant-admin' && builtIn))
@@ -266,7 +266,7 @@ describe('management of a realm', () => {
     assert.equal((await admin(`POST ${root}/roles`, { name: 'platform-admin', scopes: [] })).status, 409)
   })
 
-  test('a grant is made, listed and taken back; old spellings become the current ones', async () => {
+  test('a grant is created, listed and deleted; its scopes are stored in the canonical spelling', async () => {
     const { body: user } = await made('/users', { username: 'granted' })
     const subject = { type: 'user', id: user.id }
     const { body: grant } = await made('/grants', { subject, resource: 'endpoint-9', scopes: ['b', 'a', 'b'] })
@@ -280,7 +280,7 @@ describe('management of a realm', () => {
     assert.equal((await admin(`DELETE ${root}/grants/${grant.id}`)).status, 404)
   })
 
-  test('the last enabled administrator stays', async () => {
+  test('the last enabled administrator cannot be deleted, disabled or lose the role', async () => {
     await house.realm('lonely')
     const only = await house.user('lonely', 'only', ['tenant-admin'])
     const helper = house.as(aTenantAdmin('lonely'))
@@ -294,7 +294,7 @@ describe('management of a realm', () => {
     assert.equal((await helper(`DELETE ${root}/users/${only}`)).status, 204)
   })
 
-  test('of two administrators who delete each other at the same time one stays', async () => {
+  test('one of two administrators who delete each other concurrently remains', async () => {
     await house.realm('duel')
     const ids = [await house.user('duel', 'one', ['tenant-admin']), await house.user('duel', 'two', ['tenant-admin'])]
     const ask = house.as(aTenantAdmin('duel'))
@@ -321,7 +321,7 @@ describe('management of a realm', () => {
     assert.equal((await admin(`POST ${root}/clients/none/secret`)).status, 404)
   })
 
-  test('an issuer is registered once in a tenant, whoever else uses it', async () => {
+  test('an issuer can be registered once per tenant, also by several tenants', async () => {
     const given = { issuer: 'https://idp.example/realms/x', audience: 'waypost', rolesClaim: 'groups' }
     const created = await made('/issuers', given)
     assert.equal(created.headers.location, `http://waypost.test${root}/issuers/${created.body.id}`)

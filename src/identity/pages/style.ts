@@ -1,4 +1,4 @@
-/** The look of the sign-in pages: one small sheet, inline, so that nothing is fetched from anywhere. */
+/** Style sheet of the sign-in pages. It is inline, so that a page fetches nothing else. */
 import { createHash } from 'node:crypto'
 
 export const style = `

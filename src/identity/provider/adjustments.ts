@@ -1,14 +1,14 @@
-/** The library's own extension points end here: what follows replaces methods of one instance's models. */
+/** Replaces methods of the library's models, where the library has no extension point. */
 import type { Provider } from 'oidc-provider'
 import { clientOf, redirectAllowed, secretMatches } from '../clients.ts'
+import type { InstanceContext } from './instance-context.ts'
 import { extrasOf, tooMany } from './library.ts'
-import type { Setting } from './setting.ts'
 
-export function adjustModels(provider: Provider, { kit, core, library, realm }: Setting) {
+export function adjustModels(provider: Provider, { kit, core, library, realm }: InstanceContext) {
   const { Client, Session, OIDCContext } = provider
   const { errors } = library
 
-  // Links are made of the issuer, never of the Host header or an absolute request target.
+  // Builds links from the issuer, never from the Host header or an absolute request target.
   OIDCContext.prototype.urlFor = (name, options) => provider.urlFor(name, options)
 
   const mayRedirect = function (this: { clientId: string; redirectUris: string[] }, uri: unknown) {
@@ -21,19 +21,19 @@ export function adjustModels(provider: Provider, { kit, core, library, realm }: 
   Client.prototype.compareClientSecret = async function (secret) {
     const ctx = library.Provider.ctx!
     const who = { account: `client\n${realm.tenantId}\n${this.clientId}`, address: extrasOf(ctx).address }
-    const { wait, known } = await core.throttle.look(who)
+    const { wait, known } = await core.lockout.read(who)
     if (wait > 0) throw tooMany(library, ctx, { wait, locked: true })
     const client = clientOf(realm, this.clientId)
     if (client && secretMatches(client, secret, kit.now(), kit.secrets)) {
-      if (known) await core.throttle.forget(who)
+      if (known) await core.lockout.reset(who)
       return true
     }
-    const counted = await core.throttle.count(who)
+    const counted = await core.lockout.countFailure(who)
     if (counted.wait > 0) throw tooMany(library, ctx, counted)
     return false
   }
 
-  // RFC 6749, 5.2: unauthorized_client; the library says invalid_request.
+  // RFC 6749, 5.2 asks for unauthorized_client; the library returns invalid_request.
   Client.prototype.grantTypeAllowed = function (type) {
     const { oidc } = library.Provider.ctx ?? {}
     const allowed = this.grantTypes.includes(type)
@@ -42,7 +42,7 @@ export function adjustModels(provider: Provider, { kit, core, library, realm }: 
     return allowed
   }
 
-  // The claim sid is the grant's id: from an access token to its login without a lookup.
+  // The claim `sid` is the id of the grant, so an access token leads to its login without a lookup.
   Client.prototype.includeSid = () => true
   Session.prototype.sidFor = function (clientId, value) {
     return value ? undefined : this.grantIdFor(clientId)

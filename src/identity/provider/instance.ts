@@ -1,24 +1,32 @@
-/** One realm as an instance of the library: about 1.4 ms and 70 KB, made on first use (instances.ts). */
+/** Creates the library's instance for one realm, which takes 1.4 ms and 70 KB (instances.ts). */
 import type { Client, Ctx, Provider, Token } from 'oidc-provider'
 import type { Kit } from '../../kernel/define-service.ts'
 import type { Core } from '../core.ts'
-import { createSigner, loginSecondsMax } from '../keys.ts'
 import { confirmLogoutPage, errorPage, loggedOutPage, type Page } from '../pages/pages.ts'
+import { createSigner, loginSecondsMax } from '../signing-keys.ts'
 import type { Realm } from '../types.ts'
 import { createAdapter } from './adapter.ts'
 import { adjustModels } from './adjustments.ts'
-import { answerAccidents, answerLikeKeycloak, guardPages, inOneTransaction } from './answers.ts'
+import { epochSeconds, type InstanceContext } from './instance-context.ts'
 import { type UserAccount, useJwtAccessTokens, userClaims } from './jwt-access-tokens.ts'
 import { connectPath, defaultScopes, extrasOf, loadLibrary } from './library.ts'
 import { useOneStepLogout } from './logout.ts'
+import { answerLikeKeycloak, answerUnexpectedErrors, inOneTransaction, setPageHeaders } from './middleware.ts'
 import { usePasswordGrant } from './password-grant.ts'
-import { epochSeconds, type Setting } from './setting.ts'
 
 export async function createInstance(kit: Kit, core: Core, realm: Realm): Promise<Provider> {
   const library = await loadLibrary()
   const issuer = core.realms.issuerOf(realm.tenantId)
   const mount = new URL(issuer).pathname
-  const setting: Setting = { kit, core, library, realm, issuer, mount, signer: await createSigner(realm, kit.secrets) }
+  const context: InstanceContext = {
+    kit,
+    core,
+    library,
+    realm,
+    issuer,
+    mount,
+    signer: await createSigner(realm, kit.secrets),
+  }
 
   async function findAccount(_ctx: unknown, id: string): Promise<UserAccount | undefined> {
     const user = await core.accounts.find(realm.tenantId, id)
@@ -27,28 +35,28 @@ export async function createInstance(kit: Kit, core: Core, realm: Realm): Promis
   }
 
   const provider: Provider = new library.Provider(issuer, {
-    ...configurationOf(setting),
+    ...configurationOf(context),
     findAccount,
     loadExistingGrant: (ctx: Ctx) => grantOfLogin(provider, ctx),
   })
-  provider.proxy = true // only for X-Forwarded-Proto, which the edge sets itself
-  provider.on('error', () => {}) // Koa prints otherwise
+  provider.proxy = true // only for X-Forwarded-Proto, which realm-routes.ts sets
+  provider.on('error', () => {}) // without a handler Koa prints errors
   provider.on('server_error', (ctx: Ctx, error: Error) => {
     extrasOf(ctx).failure = error
   })
 
-  adjustModels(provider, setting)
-  useJwtAccessTokens(provider, setting)
-  usePasswordGrant(provider, setting, findAccount)
-  provider.use(answerAccidents(setting))
-  provider.use(guardPages)
-  provider.use(inOneTransaction(setting))
+  adjustModels(provider, context)
+  useJwtAccessTokens(provider, context)
+  usePasswordGrant(provider, context, findAccount)
+  provider.use(answerUnexpectedErrors(context))
+  provider.use(setPageHeaders)
+  provider.use(inOneTransaction(context))
   provider.use(answerLikeKeycloak)
-  useOneStepLogout(provider, setting)
+  useOneStepLogout(provider, context)
   return provider
 }
 
-/** First party: who logs in has consented. One grant for each login (session and client) = one refresh token family. */
+/** Gives each login (session and client) one grant. Clients are first-party, so no consent is asked for. */
 async function grantOfLogin(provider: Provider, { oidc }: Ctx) {
   const { clientId } = oidc.client
   const id = oidc.session.grantIdFor(clientId)
@@ -66,12 +74,12 @@ const show = (page: Page) => async (ctx: Ctx) => {
   ctx.body = page.html
 }
 
-function configurationOf(setting: Setting) {
-  const { kit, realm, mount, signer } = setting
+function configurationOf(context: InstanceContext) {
+  const { kit, realm, mount, signer } = context
   const name = realm.displayName ?? realm.tenantId
   const loginSeconds = Math.max(loginSecondsMax, realm.refreshTokenSeconds)
   return {
-    adapter: createAdapter(setting),
+    adapter: createAdapter(context),
     jwks: { keys: signer.jwks },
     scopes: ['openid', ...defaultScopes],
     claims: {
@@ -89,7 +97,7 @@ function configurationOf(setting: Setting) {
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'none'],
     pkce: { required: () => true },
     rotateRefreshToken: true,
-    issueRefreshToken: async (_ctx: unknown, client: Client) => client.grantTypeAllowed('refresh_token'), // not only with offline_access
+    issueRefreshToken: async (_ctx: unknown, client: Client) => client.grantTypeAllowed('refresh_token'), // also without the scope offline_access
     expiresWithSession: async () => true,
     ttl: {
       AccessToken: realm.accessTokenSeconds,
@@ -99,7 +107,7 @@ function configurationOf(setting: Setting) {
       Interaction: 1800,
       Session: loginSeconds,
       Grant: loginSeconds,
-      // Never longer than the login itself.
+      // A refresh token never outlives its login.
       RefreshToken: (ctx: Ctx) => {
         const left = (ctx.oidc.grant?.exp ?? Number.POSITIVE_INFINITY) - epochSeconds(kit)
         return Math.max(1, Math.min(realm.refreshTokenSeconds, left))
@@ -117,7 +125,7 @@ function configurationOf(setting: Setting) {
     cookies: {
       keys: [kit.secrets.open(realm.cookieKeySealed)],
       names: { session: 'waypost_session', interaction: 'waypost_interaction', resume: 'waypost_resume' },
-      // On '/' the realms would overwrite each other's.
+      // With path '/' the realms would overwrite each other's cookies.
       long: { path: `${mount}/`, httpOnly: true, sameSite: 'lax', signed: true },
       short: { httpOnly: true, sameSite: 'lax', signed: true },
     },
@@ -126,7 +134,7 @@ function configurationOf(setting: Setting) {
     async renderError(ctx: Ctx, out: { error: string; error_description?: string }) {
       const inBrowser = /^(authorization|resume|end_session)/.test(ctx.oidc?.route ?? '')
       if (inBrowser) await show(errorPage({ name, ...problemOf(out) }))(ctx)
-      else ctx.body = out // a browser's Accept header must not turn the token endpoint's JSON into a page
+      else ctx.body = out // the token endpoint returns JSON whatever the Accept header says
     },
   }
 }

@@ -1,4 +1,4 @@
-/** Instances by realm, a bounded number; the least recently used one leaves. */
+/** Caches the library's instances by realm; evicts the least recently used. */
 import type { Provider } from 'oidc-provider'
 import { createCache } from '../../kernel/cache.ts'
 import type { Kit } from '../../kernel/define-service.ts'
@@ -8,7 +8,7 @@ import { createInstance } from './instance.ts'
 
 const instancesMax = 100
 
-/** A realm that was deleted and made again counts from one again, but has another cookie key. */
+/** Identifies a state of a realm. The cookie key differs from that of a deleted realm with the same name. */
 const versionOf = ({ revision, cookieKeySealed }: Realm) => `${revision} ${cookieKeySealed}`
 
 export interface Instance {
@@ -29,9 +29,9 @@ export function createInstances(kit: Kit, core: Core) {
   }
 
   return {
-    /** Of this revision of the realm; it has a signing key from here on. */
+    /** Returns the instance for this revision of the realm, after creating its signing key if needed. */
     async of(given: Realm): Promise<Instance> {
-      const realm = await core.keys.ensure(given)
+      const realm = await core.signingKeys.ensure(given)
       const known = instances.get(realm.tenantId)
       const entry = known?.version === versionOf(realm) ? known : make(realm)
       if (entry !== known) instances.set(realm.tenantId, entry)

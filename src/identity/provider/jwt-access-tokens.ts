@@ -1,19 +1,18 @@
 /**
- * Access tokens are JWTs with Keycloak's claims, made and read by us. The library's own JWT format (by resource
- * indicators) cannot be introspected, revoked or shown to userinfo; its opaque format can, so tokens stay "opaque" for
- * the library and only what goes over the wire is a JWT.
+ * Issues and reads access tokens as JWTs with Keycloak's claims. The library handles them as opaque tokens, because its
+ * own JWT tokens cannot be introspected, revoked or used at userinfo.
  */
 import type { Account, Provider, Token } from 'oidc-provider'
 import { clientOf } from '../clients.ts'
 import type { User } from '../types.ts'
-import { epochSeconds, type Setting } from './setting.ts'
+import { epochSeconds, type InstanceContext } from './instance-context.ts'
 
 export type UserAccount = Account & { user: User }
 
 type Claims = Record<string, unknown> & { sid?: string; sub: string; azp: string; exp: number; iat: number }
 
-export function useJwtAccessTokens(provider: Provider, setting: Setting) {
-  const { kit, core, library, realm, issuer, signer } = setting
+export function useJwtAccessTokens(provider: Provider, context: InstanceContext) {
+  const { kit, core, library, realm, issuer, signer } = context
   const { tenantId } = realm
   const { AccessToken, ClientCredentials } = provider
 
@@ -29,7 +28,7 @@ export function useJwtAccessTokens(provider: Provider, setting: Setting) {
     resource_access: { [clientId]: { roles: names } },
   })
 
-  // No payload in the answers: the library stores nothing.
+  // Without a payload in the result the library stores nothing.
   AccessToken.prototype.getValueAndPayload = async function () {
     const { user } = library.Provider.ctx!.oidc.account as UserAccount
     const claims = { ...userClaims(user), ...roles(this.clientId, user.roles) }
@@ -61,7 +60,7 @@ export function useJwtAccessTokens(provider: Provider, setting: Setting) {
   AccessToken.find = async (value) => {
     const claims = await read(value)
     if (!claims?.sid) return undefined
-    // Without a grant id the library ends just this token: revoking an access token leaves the login alone.
+    // Without a grant id the library revokes only this token and not its login.
     const grantId = library.Provider.ctx?.oidc.route === 'revocation' ? undefined : claims.sid
     return new AccessToken({ ...fieldsOf(claims), accountId: claims.sub, grantId, sid: claims.sid })
   }
@@ -71,7 +70,7 @@ export function useJwtAccessTokens(provider: Provider, setting: Setting) {
   }
   const deny = function (this: Token) {
     const { jti, exp } = this
-    return core.unit.tx((sql) => core.denied.add(sql, tenantId, 'jti', [jti], new Date(exp * 1000)))
+    return core.transaction.tx((sql) => core.deniedTokens.add(sql, tenantId, 'jti', [jti], new Date(exp * 1000)))
   }
   AccessToken.prototype.destroy = deny
   ClientCredentials.prototype.destroy = deny
@@ -80,14 +79,14 @@ export function useJwtAccessTokens(provider: Provider, setting: Setting) {
 export const userClaims = (user: User) => ({
   preferred_username: user.username,
   email: user.email,
-  // An administrator typed it: nobody has proved to own it.
+  // Not verified: an administrator entered the address.
   email_verified: user.email === undefined ? undefined : false,
   name: [user.firstName, user.lastName].filter(Boolean).join(' ') || undefined,
   given_name: user.firstName,
   family_name: user.lastName,
 })
 
-/** `revoke` and `introspect` of the library refuse whatever looks like a JWT: they get it in base64url once more. */
+/** Encodes a JWT in base64url, because the library's `revoke` and `introspect` reject values that look like a JWT. */
 export const wrap = (token: string) =>
   token.split('.').length === 3 ? Buffer.from(token).toString('base64url') : token
 const unwrap = (value: string) => (value.includes('.') ? value : Buffer.from(value, 'base64url').toString())

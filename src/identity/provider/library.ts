@@ -1,6 +1,6 @@
-/** oidc-provider, read from disk when a realm is first used. */
+/** Loads oidc-provider when a realm is first used. */
 import type { Ctx } from 'oidc-provider'
-import type { Wait } from '../throttle.ts'
+import type { Wait } from '../login-lockout.ts'
 
 let loading: Promise<typeof import('oidc-provider')> | undefined
 export const loadLibrary = () => {
@@ -11,16 +11,16 @@ export type Library = Awaited<ReturnType<typeof loadLibrary>>
 
 export type Form = Record<string, string | string[] | undefined>
 
-/** What the edge hangs on the request that it hands to the library. */
+/** Properties that realm-routes.ts adds to the request for the library. */
 export interface Extras {
   address: string
   form: Form
   correlationId: string
-  /** The headers of CORS are the edge's alone. */
+  /** Value of the CORS header; undefined if the origin is not allowed. */
   allowedOrigin: string | undefined
-  /** The status of a success where Keycloak's differs. */
+  /** Status of a successful response, if Keycloak's differs from the library's. */
   successStatus: number | undefined
-  /** What went wrong inside, for the log and for the choice of the status. */
+  /** Unexpected error of the library, for the log and the status. */
   failure?: unknown
 }
 export const extrasOf = (ctx: Ctx) => (ctx.req as unknown as { waypost: Extras }).waypost
@@ -28,13 +28,12 @@ export const extrasOf = (ctx: Ctx) => (ctx.req as unknown as { waypost: Extras }
 const waitText = ({ wait, locked }: Wait) =>
   locked ? `too many failed attempts, try again in ${wait} s` : `too many attempts at once, try again in ${wait} s`
 
-/** 429 in the words of RFC 6749. */
+/** Creates the 429 of a lockout in the error format of RFC 6749. */
 export function tooMany({ errors }: Library, ctx: Ctx, wait: Wait) {
   ctx.set('Retry-After', String(wait.wait))
   const error = new errors.TemporarilyUnavailable('too many attempts')
   return Object.assign(error, { status: 429, statusCode: 429, expose: true, error_description: waitText(wait) })
 }
 
-/** Everything that one instance is made of. */
 export const connectPath = '/protocol/openid-connect'
 export const defaultScopes = ['profile', 'email']

@@ -1,4 +1,4 @@
-/** The sign-in form. The library leads here with an interaction in a signed cookie, and takes over again afterwards. */
+/** Serves the sign-in form. The library redirects here with an interaction in a signed cookie and then continues. */
 import type { IncomingMessage } from 'node:http'
 import type { FastifyReply } from 'fastify'
 import type { Interaction, Provider } from 'oidc-provider'
@@ -11,12 +11,12 @@ export interface LoginRequest {
   core: Core
   realm: Realm
   provider: Provider
-  /** As the library sees it. */
+  /** The request for the library. */
   inner: IncomingMessage
   form: Form
   address: string
   reply: FastifyReply
-  takeOver(): void
+  hijackReply(): void
 }
 
 export const sendPage = (reply: FastifyReply, status: number, { html, headers }: Page) =>
@@ -29,13 +29,13 @@ export async function signIn(request: LoginRequest) {
   try {
     interaction = await provider.interactionDetails(inner, reply.raw)
   } catch (error) {
-    // Also when the cookie is another browser's, or the form was sent twice.
+    // Also happens with the cookie of another browser, or if the form is sent twice.
     if ((error as Error).name !== 'SessionNotFound') throw error
     const text = 'This sign-in has expired. Please go back to the application and start again.'
     return sendPage(reply, 400, errorPage({ name, title: 'Sign-in expired', text }))
   }
   const finish = (result: object) => {
-    request.takeOver()
+    request.hijackReply()
     return provider.interactionFinished(inner, reply.raw, result, { mergeWithLastSubmission: true })
   }
   const show = (status: number, values: { error?: string; username?: string | undefined }) => {
@@ -43,7 +43,7 @@ export async function signIn(request: LoginRequest) {
     return sendPage(reply, status, loginPage({ name, action, returnTo: interaction.params.redirect_uri, ...values }))
   }
 
-  if (interaction.prompt.name === 'consent') return finish({ consent: {} }) // first party: see grantOfLogin
+  if (interaction.prompt.name === 'consent') return finish({ consent: {} }) // first-party clients: see grantOfLogin
   if (inner.method !== 'POST') return show(200, { username: interaction.params.login_hint })
 
   const { username, password } = request.form

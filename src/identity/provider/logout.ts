@@ -1,14 +1,13 @@
 /**
- * With an id_token_hint nobody needs to be asked, and no script needs to run: the login that the hint names ends, with
- * the browser's session if it is the same user's, and the answer is the redirect. Without a hint the library asks on a
- * page. Logins by password grant have no session in a browser: they can end only this way.
+ * Logs out without a confirmation page if the request has an id_token_hint: ends that login, and the browser's session
+ * if it is the same user's, then redirects. Logins by password grant have no browser session and end only this way.
  */
 import { decodeJwt } from 'jose'
 import type { Ctx, Provider } from 'oidc-provider'
+import type { InstanceContext } from './instance-context.ts'
 import { connectPath, extrasOf, type Form } from './library.ts'
-import type { Setting } from './setting.ts'
 
-export function useOneStepLogout(provider: Provider, { library, mount }: Setting) {
+export function useOneStepLogout(provider: Provider, { library, mount }: InstanceContext) {
   const { errors } = library
 
   provider.use(async (ctx, next) => {
@@ -40,11 +39,11 @@ export function useOneStepLogout(provider: Provider, { library, mount }: Setting
     try {
       const claims = decodeJwt(hint as string)
       const client = await provider.Client.find(claims.aud)
-      // Signature, issuer and audience; it may be expired.
+      // Checks signature, issuer and audience; an expired hint is valid.
       if (client) await provider.IdToken.validate(hint as string, client)
       if (client && (clientId === undefined || clientId === claims.aud)) return { client, claims }
     } catch {
-      // whatever is wrong with it, it is no hint
+      // an invalid hint
     }
     throw new errors.InvalidRequest('could not validate id_token_hint')
   }

@@ -1,4 +1,4 @@
-/** The part of oidc-provider 9 that we use; it publishes no types of its own. */
+/** Types of the parts of oidc-provider 9 that we use; the package has none. */
 declare module 'oidc-provider' {
   import type { EventEmitter } from 'node:events'
   import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -87,7 +87,7 @@ declare module 'oidc-provider' {
     entity(name: string, value: unknown): void
   }
 
-  /** Koa's context, as far as we touch it. */
+  /** The parts of Koa's context that we use. */
   export interface Ctx {
     req: IncomingMessage
     method: string
@@ -146,7 +146,7 @@ declare module 'oidc-provider' {
   }
   export const Provider: {
     new (issuer: string, configuration: object): Provider
-    /** The request that is being answered. */
+    /** Context of the current request. */
     readonly ctx: Ctx | undefined
   }
 

@@ -1,10 +1,10 @@
-/** RFC 6749, 4.3. The library has no such grant; what follows is its refresh grant without the refresh token. */
+/** Adds the password grant (RFC 6749, 4.3), which the library lacks; modelled on its refresh grant. */
 import type { Ctx, Provider } from 'oidc-provider'
+import { epochSeconds, type InstanceContext } from './instance-context.ts'
 import { extrasOf, tooMany } from './library.ts'
-import { epochSeconds, type Setting } from './setting.ts'
 
-export function usePasswordGrant(provider: Provider, setting: Setting, findAccount: FindAccount) {
-  const { kit, core, library, realm } = setting
+export function usePasswordGrant(provider: Provider, context: InstanceContext, findAccount: FindAccount) {
+  const { kit, core, library, realm } = context
   const { errors } = library
 
   async function logIn(ctx: Ctx, username: string, password: string) {
@@ -31,8 +31,8 @@ export function usePasswordGrant(provider: Provider, setting: Setting, findAccou
     const authTime = epochSeconds(kit)
     const grant = new provider.Grant({ accountId: user.id, clientId: client.clientId })
     grant.addOIDCScope(scope)
-    // The login and its first refresh token: both or none.
-    await core.unit.run(async () => {
+    // One transaction creates the login and its first refresh token.
+    await core.transaction.run(async () => {
       const grantId = await grant.save()
       ctx.oidc.entity('Account', account)
       ctx.oidc.entity('Grant', grant)

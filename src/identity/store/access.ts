@@ -1,4 +1,4 @@
-/** Who may do what, as the database knows it. */
+/** SQL of permissions, API keys, issuers and grants of creators. */
 import type { Sql } from '../../kernel/db.ts'
 import type { RealmStatus } from '../contract.ts'
 
@@ -17,7 +17,7 @@ export interface SubjectRow {
 
 export type SubjectKey =
   | { tenantId: string; type: 'user' | 'client'; id: string; external?: undefined }
-  /** A user of another provider: roles and names are what its token says. */
+  /** A user of an external issuer, with roles and names from its token. */
   | { tenantId: string; type: 'user'; id: string; external: ExternalUser }
 
 export interface ExternalUser {
@@ -26,7 +26,7 @@ export interface ExternalUser {
   email: string | undefined
 }
 
-/** They hold every scope in the tenant: what they made, perhaps a million things, need not be looked at. */
+/** Roles with every scope of the tenant. Their grants as creators, maybe a million, are not loaded. */
 const administrators = ['tenant-admin', 'service', 'platform-admin']
 
 const baseOf = (sql: Sql, { tenantId, type, id, external }: SubjectKey, evenDisabled: boolean) => {
@@ -40,7 +40,7 @@ const baseOf = (sql: Sql, { tenantId, type, id, external }: SubjectKey, evenDisa
     where tenant_id = ${tenantId} and id = ${id} and (enabled or ${evenDisabled})`
 }
 
-/** One statement, one snapshot. Undefined: no such subject, disabled, or its realm is not available. */
+/** Finds a subject's roles and grants in one snapshot; undefined if it is unknown, disabled or its realm unavailable. */
 export async function findSubject(
   sql: Sql,
   key: SubjectKey,
@@ -70,7 +70,7 @@ export interface BackendRow {
   grants: [resource: string, scopes: string[]][]
 }
 
-/** The backend clients of these tenants and what they hold, whatever the status of the realm. */
+/** Finds the backend clients of these tenants with their roles and grants, in any status of the realm. */
 export const findBackends = (sql: Sql, tenantIds: readonly string[]) =>
   sql<BackendRow[]>`
     select c.tenant_id, c.id as client_id, m.status,
@@ -84,7 +84,7 @@ export const findBackends = (sql: Sql, tenantIds: readonly string[]) =>
     from identity.realms m join identity.clients c on c.tenant_id = m.tenant_id and c.id = m.backend_client_id
     where m.tenant_id = any(${[...tenantIds]})`
 
-/** What these roles give, with the grants to them. In a transaction they cannot be deleted before it ends. */
+/** Finds these roles and the grants to them; locks the roles against deletion until the transaction ends. */
 export async function findRoleRights(
   sql: Sql,
   tenantId: string,
@@ -119,7 +119,7 @@ export async function findKey(sql: Sql, hash: Buffer): Promise<KeyRow | undefine
   return row
 }
 
-/** Several processes may see the same key in the same minute: the first one writes. */
+/** Writes the last use unless another node wrote it within the last minute. */
 export async function touchKey(sql: Sql, tenantId: string, id: string, at: Date) {
   const minuteBefore = new Date(at.getTime() - 60_000)
   await sql`
@@ -135,13 +135,13 @@ export interface IssuerRow {
   rolesClaim: string | null
 }
 
-/** One for each tenant that registered it. */
+/** Finds the registrations of an issuer, one for each tenant. */
 export const findIssuers = (sql: Sql, issuer: string) =>
   sql<IssuerRow[]>`
     select tenant_id, id, issuer, audience, roles_claim from identity.issuers where issuer = ${issuer}
     order by created_at, tenant_id`
 
-/** The owner of the key, where the creator is one. */
+/** Grants `*` to the creator, or to the owner of the API key that created the resource; returns that subject. */
 export async function insertCreatorGrant(
   sql: Sql,
   grant: {

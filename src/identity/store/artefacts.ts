@@ -1,4 +1,4 @@
-/** What the OpenID Connect provider keeps. `id` is a hash wherever the id itself opens something. */
+/** Stored objects of the OpenID Connect provider. `id` is a hash, because ids of the library can be secrets. */
 import type { Sql } from '../../kernel/db.ts'
 
 export type Payload = Record<string, unknown>
@@ -43,7 +43,7 @@ export async function findArtefactByUid(sql: Sql, tenantId: string, model: strin
   return payloadOf(row)
 }
 
-/** True for exactly one caller, whatever the number of processes. */
+/** Consumes an object; true for exactly one of several concurrent calls, also on different nodes. */
 export async function consumeArtefact(sql: Sql, tenantId: string, model: string, id: Buffer, now: Date) {
   const { count } = await sql`
     update identity.artefacts set consumed_at = ${now}
@@ -55,12 +55,12 @@ export async function deleteArtefact(sql: Sql, tenantId: string, model: string, 
   await sql`delete from identity.artefacts where tenant_id = ${tenantId} and model = ${model} and id = ${id}`
 }
 
-/** Everything of a login: the grant, its codes and its refresh tokens. */
+/** Deletes a login: the grant, its codes and its refresh tokens. */
 export async function deleteGrant(sql: Sql, tenantId: string, grantId: string) {
   await sql`delete from identity.artefacts where tenant_id = ${tenantId} and grant_id = ${grantId}`
 }
 
-/** Everything of a user; the ids of the logins that ended. */
+/** Deletes all objects of a user; returns the ids of the ended logins. */
 export async function deleteArtefactsOf(sql: Sql, tenantId: string, accountId: string): Promise<string[]> {
   const rows = await sql`
     delete from identity.artefacts where tenant_id = ${tenantId} and account_id = ${accountId}
@@ -68,7 +68,7 @@ export async function deleteArtefactsOf(sql: Sql, tenantId: string, accountId: s
   return [...new Set(rows.map(({ grantId }) => grantId as string | null).filter((id) => id !== null))]
 }
 
-/** A bounded bite: a table that nobody pruned for long does not hold its rows locked for long. */
+/** Deletes expired objects, at most 20,000 at a time, to keep the transaction short. */
 export async function deleteExpired(sql: Sql, now: Date) {
   await sql`
     delete from identity.artefacts where ctid = any(array(

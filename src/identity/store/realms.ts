@@ -2,7 +2,7 @@ import type { Sql } from '../../kernel/db.ts'
 import type { RealmStatus } from '../contract.ts'
 import type { Client, Realm, SigningKey } from '../types.ts'
 
-/** The realm with its clients and keys in one statement: one snapshot, so that the revision fits what it counts. */
+/** Finds a realm with its clients and keys, in one statement so that they belong to the same revision. */
 export async function findRealm(sql: Sql, tenantId: string): Promise<Realm | undefined> {
   const [row] = await sql`
     select r.tenant_id, r.display_name, r.login_theme, r.status, r.access_token_seconds, r.refresh_token_seconds,
@@ -28,7 +28,7 @@ export async function findRealm(sql: Sql, tenantId: string): Promise<Realm | und
   }
 }
 
-// Inside jsonb, column names arrive as they are.
+// Columns inside jsonb keep their SQL names.
 interface ClientRow {
   id: string
   kind: 'frontend' | 'backend'
@@ -88,7 +88,7 @@ export interface NewRealm {
   cookieKeySealed: string
 }
 
-/** False when the realm exists already. */
+/** Inserts a realm; false if it exists. */
 export async function insertRealm(sql: Sql, realm: NewRealm): Promise<boolean> {
   const { count } = await sql`insert into identity.realms ${sql({ ...realm })} on conflict (tenant_id) do nothing`
   return count === 1
@@ -110,7 +110,7 @@ export async function updateRealm(
   await sql`update identity.realms set ${sql(fields)} where tenant_id = ${tenantId}`
 }
 
-/** The status before, and undefined where there is no such realm. Whoever changes a realm waits here for the others. */
+/** Locks the realm against concurrent changes; returns its status, undefined if there is no such realm. */
 export async function lockRealm(sql: Sql, tenantId: string): Promise<RealmStatus | undefined> {
   const [row] = await sql`select status from identity.realms where tenant_id = ${tenantId} for update`
   return row?.status
@@ -124,12 +124,12 @@ export async function bumpRevision(sql: Sql, tenantId: string) {
   await sql`update identity.realms set revision = revision + 1 where tenant_id = ${tenantId}`
 }
 
-/** With everything that belongs to it, by its foreign keys. */
+/** Deletes a realm; foreign keys delete everything in it. */
 export async function deleteRealm(sql: Sql, tenantId: string) {
   await sql`delete from identity.realms where tenant_id = ${tenantId}`
 }
 
-/** The secret of a known client stays; a client under another id takes it along. */
+/** Inserts or updates a client, which keeps its secret even if its id changes. */
 export async function upsertClient(
   sql: Sql,
   tenantId: string,
@@ -154,7 +154,7 @@ export async function upsertClient(
       secret_sealed = coalesce(identity.clients.secret_sealed, excluded.secret_sealed)`
 }
 
-/** False when there is no such confidential client. The secret so far stays valid until the given time. */
+/** Replaces the secret; the old one stays valid until `oldUntil`. False if there is no such backend client. */
 export async function replaceSecret(sql: Sql, tenantId: string, id: string, sealed: string, oldUntil: Date) {
   const { count } = await sql`
     update identity.clients set old_secret_sealed = secret_sealed, old_secret_until = ${oldUntil},
@@ -193,7 +193,7 @@ export async function replaceResources(
     where tenant_id = ${tenantId} and not name = any(${resources.map(({ name }) => name)})`
 }
 
-/** How long an access token that is issued now lives, in seconds. */
+/** Returns the current lifetime of access tokens in seconds. */
 export async function findLifetime(sql: Sql, tenantId: string): Promise<number> {
   const [row] = await sql`select access_token_seconds from identity.realms where tenant_id = ${tenantId}`
   return row?.accessTokenSeconds ?? 0

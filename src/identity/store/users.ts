@@ -20,7 +20,7 @@ export async function findUser(sql: Sql, tenantId: string, id: string): Promise<
   return row && userOf(row)
 }
 
-/** By name, or by an e-mail address that only one user has. */
+/** Finds a user by username, or by an e-mail address that only one user has. */
 export async function findForLogin(
   sql: Sql,
   tenantId: string,
@@ -46,7 +46,7 @@ export interface UserRow {
   roles: string[]
 }
 
-/** False when the username, or the id, is taken. */
+/** Inserts a user; false if the username or the id is taken. */
 export async function insertUser(sql: Sql, tenantId: string, user: UserRow): Promise<boolean> {
   const { count } = await sql`insert into identity.users ${sql({ tenantId, ...user })} on conflict do nothing`
   return count === 1
@@ -71,7 +71,7 @@ export async function searchUsers(
   return { count: counted?.count ?? 0, users: rows.map(userOf) }
 }
 
-/** With what only this user has; false when there is no such user. */
+/** Deletes a user with its grants and API keys; false if there is no such user. */
 export async function deleteUser(sql: Sql, tenantId: string, id: string): Promise<boolean> {
   await sql`delete from identity.grants where tenant_id = ${tenantId} and subject_type = 'user' and subject_id = ${id}`
   await sql`delete from identity.api_keys where tenant_id = ${tenantId} and owner_type = 'user' and owner_id = ${id}`

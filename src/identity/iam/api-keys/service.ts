@@ -13,7 +13,7 @@ import * as store from './store.ts'
 
 const missing = (id: string) => () => NotFound({ what: `API key ${id}` })
 
-const shown = (row: store.ApiKeyRow): ApiKey => ({
+const viewOf = (row: store.ApiKeyRow): ApiKey => ({
   id: row.id,
   name: row.name,
   owner: { type: row.ownerType, id: row.ownerId },
@@ -26,7 +26,7 @@ const shown = (row: store.ApiKeyRow): ApiKey => ({
 export type ApiKeys = ReturnType<typeof createApiKeys>
 
 export function createApiKeys({ db, bus, now, newId }: Pick<Kit, 'db' | 'bus' | 'now' | 'newId'>) {
-  /** Whose the new key is, and what bounds it: a key made with a key is never wider and never lives longer. */
+  /** Returns the owner and the limits of a new key: one created with a key has no more scopes and no longer lifetime. */
   async function ownerOf({ tenantId, caller }: Ctx) {
     const { type, id } = caller.subject
     if (type === 'api-key') {
@@ -40,7 +40,7 @@ export function createApiKeys({ db, bus, now, newId }: Pick<Kit, 'db' | 'bus' | 
   return {
     async list(ctx: Ctx, page: { offset: number; limit: number }) {
       const { count, rows } = await store.findApiKeys(db.sql, ctx.tenantId, windowOf(page))
-      return { totalElements: count, content: rows.map(shown) }
+      return { totalElements: count, content: rows.map(viewOf) }
     },
     async create(ctx: Ctx, given: NewApiKey): Promise<ApiKey & { key: string }> {
       const owner = await ownerOf(ctx)
@@ -69,7 +69,7 @@ export function createApiKeys({ db, bus, now, newId }: Pick<Kit, 'db' | 'bus' | 
       await db.tx(async (sql) => {
         if (!(await store.insertApiKey(sql, ctx.tenantId, hashOfKey(key), row))) throw NoKeysForExternalUsers()
       })
-      return { ...shown(row), key }
+      return { ...viewOf(row), key }
     },
     async delete(ctx: Ctx, id: string) {
       const access = { read: 'identity:api-key:read', scope: 'identity:api-key:delete' }

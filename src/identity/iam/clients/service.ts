@@ -5,7 +5,7 @@ import { windowOf } from '../../../kernel/paging.ts'
 import { onTenant } from '../../../kernel/permissions.ts'
 import type { Realms } from '../../realms.ts'
 import { NoSecret } from '../errors.ts'
-import { mustHoldAllOf } from '../holding.ts'
+import { mustHoldAllOf } from '../escalation.ts'
 import * as store from './store.ts'
 
 const missing = (id: string) => () => NotFound({ what: `Client ${id}` })

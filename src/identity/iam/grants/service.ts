@@ -8,18 +8,18 @@ import type { Identity } from '../../contract.ts'
 import { AccessChanged, CreatorGranted } from '../../events.ts'
 import { canonicalResource, canonicalScopes } from '../../scopes.ts'
 import { deleteGrantsOn, insertCreatorGrant } from '../../store/access.ts'
-import { mustHold } from '../holding.ts'
+import { mustHold } from '../escalation.ts'
 import type { Grant, NewGrant, SubjectType } from './schemas.ts'
 import * as store from './store.ts'
 
 const missing = (id: string) => () => NotFound({ what: `Grant ${id}` })
 
-const shown = ({ subjectType, subjectId, ...grant }: store.GrantRow): Grant => ({
+const viewOf = ({ subjectType, subjectId, ...grant }: store.GrantRow): Grant => ({
   ...grant,
   subject: { type: subjectType, id: subjectId },
 })
 
-/** They hold every scope already: see store/access.ts. */
+/** These roles have every scope, so a grant to a creator adds nothing (store/access.ts). */
 const administrators = ['tenant-admin', 'service', 'platform-admin']
 
 export interface Grants extends Pick<Identity, 'grantCreator' | 'forgetResource'> {
@@ -32,15 +32,15 @@ export interface Grants extends Pick<Identity, 'grantCreator' | 'forgetResource'
 }
 
 export function createGrants({ db, bus, now, newId }: Pick<Kit, 'db' | 'bus' | 'now' | 'newId'>): Grants {
-  /** A role's grants are everybody's who has the role. */
-  const tell = (sql: Sql, tenantId: string, { type, id }: { type: SubjectType; id: string }) =>
+  /** Publishes the change; one of a role affects all subjects of the tenant. */
+  const publishChange = (sql: Sql, tenantId: string, { type, id }: { type: SubjectType; id: string }) =>
     bus.publish(sql, AccessChanged, { tenantId, ...(type !== 'role' && { subject: { type, id } }) })
 
   return {
     async list(ctx, { subjectType = null, subjectId = null, resource = null, ...page }) {
       const filter = { subjectType, subjectId, resource: resource && canonicalResource(resource) }
       const { count, rows } = await store.findGrants(db.sql, ctx.tenantId, filter, windowOf(page))
-      return { totalElements: count, content: rows.map(shown) }
+      return { totalElements: count, content: rows.map(viewOf) }
     },
     async create(ctx, given) {
       const resource = canonicalResource(given.resource)
@@ -52,9 +52,9 @@ export function createGrants({ db, bus, now, newId }: Pick<Kit, 'db' | 'bus' | '
         if (!(await store.subjectExists(sql, ctx.tenantId, type, id)))
           throw invalidField('subject.id', `there is no ${type} ${id}`)
         await store.insertGrant(sql, ctx.tenantId, grant)
-        await tell(sql, ctx.tenantId, { type, id })
+        await publishChange(sql, ctx.tenantId, { type, id })
       })
-      return shown(grant)
+      return viewOf(grant)
     },
     async delete(ctx, id) {
       const access = { read: 'identity:grant:read', scope: 'identity:grant:delete' }
@@ -62,12 +62,12 @@ export function createGrants({ db, bus, now, newId }: Pick<Kit, 'db' | 'bus' | '
       await db.tx(async (sql) => {
         const grant = await store.deleteGrant(sql, ctx.tenantId, id)
         if (!grant) throw missing(id)()
-        await tell(sql, ctx.tenantId, { type: grant.subjectType, id: grant.subjectId })
+        await publishChange(sql, ctx.tenantId, { type: grant.subjectType, id: grant.subjectId })
       })
     },
     async grantCreator(sql, { tenantId, caller }, resource) {
       const { type, id } = caller.subject
-      // The platform holds everything; somebody of another tenant holds what it made by a permission on the platform.
+      // The system has every scope. Callers of other tenants have their scopes on the platform.
       if (type === 'system' || caller.tenantId !== tenantId) return
       const grant = { tenantId, id: newId(), subjectType: type, subjectId: id, resource }
       const holder = await insertCreatorGrant(sql, grant)
@@ -75,9 +75,9 @@ export function createGrants({ db, bus, now, newId }: Pick<Kit, 'db' | 'bus' | '
         await bus.publish(sql, CreatorGranted, { tenantId, subject: holder, resource })
     },
     async forgetResource(sql, tenantId, resource) {
-      const gone = await deleteGrantsOn(sql, tenantId, resource)
-      const subjects = new Map(gone.map(({ subjectType: type, subjectId: id }) => [`${type}\n${id}`, { type, id }]))
-      for (const subject of subjects.values()) await tell(sql, tenantId, subject)
+      const deleted = await deleteGrantsOn(sql, tenantId, resource)
+      const subjects = new Map(deleted.map(({ subjectType: type, subjectId: id }) => [`${type}\n${id}`, { type, id }]))
+      for (const subject of subjects.values()) await publishChange(sql, tenantId, subject)
     },
   }
 }

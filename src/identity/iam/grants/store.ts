@@ -40,7 +40,10 @@ export async function deleteGrant(sql: Sql, tenantId: string, id: string): Promi
   return row
 }
 
-/** A user of another provider is known by its provider: `<id of the issuer>:<sub>`. Stays until the transaction ends. */
+/**
+ * Locks the subject until the transaction ends; false if there is none. A user of an external issuer
+ * (`<id of the issuer>:<sub>`) exists if its issuer does.
+ */
 export async function subjectExists(sql: Sql, tenantId: string, type: SubjectType, id: string): Promise<boolean> {
   const issuerId = id.includes(':') ? id.slice(0, id.indexOf(':')) : null
   const found = {

@@ -6,14 +6,14 @@ import { onTenant } from '../../../kernel/permissions.ts'
 import { addressProblem } from '../../../kernel/safe-fetch.ts'
 import { AccessChanged, IssuersChanged } from '../../events.ts'
 import { IssuerTaken } from '../errors.ts'
-import { mustHoldRoles } from '../holding.ts'
+import { mustHoldRoles } from '../escalation.ts'
 import { findRoleNames } from '../roles/store.ts'
 import type { Issuer, NewIssuer } from './schemas.ts'
 import * as store from './store.ts'
 
 const missing = (id: string) => () => NotFound({ what: `Issuer ${id}` })
 
-const shown = ({ audience, rolesClaim, ...row }: store.IssuerRow): Issuer => ({
+const viewOf = ({ audience, rolesClaim, ...row }: store.IssuerRow): Issuer => ({
   ...row,
   ...(audience !== null && { audience }),
   ...(rolesClaim !== null && { rolesClaim }),
@@ -36,7 +36,7 @@ export function createIssuers(kit: Pick<Kit, 'db' | 'bus' | 'now' | 'newId' | 'b
   return {
     async list(ctx: Ctx, page: { offset: number; limit: number }) {
       const { count, rows } = await store.findIssuers(db.sql, ctx.tenantId, windowOf(page))
-      return { totalElements: count, content: rows.map(shown) }
+      return { totalElements: count, content: rows.map(viewOf) }
     },
     async create(ctx: Ctx, given: NewIssuer): Promise<Issuer> {
       check(given.issuer)
@@ -48,12 +48,12 @@ export function createIssuers(kit: Pick<Kit, 'db' | 'bus' | 'now' | 'newId' | 'b
         createdAt: now(),
       }
       await db.tx(async (sql) => {
-        // Its tokens can name any role of the tenant: to register it is to give all of them.
+        // The issuer's tokens can name any role of the tenant, so the caller needs the permissions of all roles.
         await mustHoldRoles(ctx, sql, await findRoleNames(sql, ctx.tenantId))
         if (!(await store.insertIssuer(sql, ctx.tenantId, row))) throw IssuerTaken({ issuer: given.issuer })
         await bus.publish(sql, IssuersChanged, { tenantId: ctx.tenantId, issuer: given.issuer })
       })
-      return shown(row)
+      return viewOf(row)
     },
     async delete(ctx: Ctx, id: string) {
       const access = { read: 'identity:issuer:read', scope: 'identity:issuer:delete' }

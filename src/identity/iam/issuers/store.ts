@@ -17,13 +17,13 @@ export async function findIssuers(sql: Sql, tenantId: string, { offset, limit }:
   return { count: (counted?.count ?? 0) as number, rows }
 }
 
-/** False when this tenant has registered it. */
+/** Inserts a registration; false if the tenant has registered this issuer. */
 export async function insertIssuer(sql: Sql, tenantId: string, issuer: IssuerRow): Promise<boolean> {
   const { count } = await sql`insert into identity.issuers ${sql({ tenantId, ...issuer })} on conflict do nothing`
   return count === 1
 }
 
-/** With the grants to its users. */
+/** Deletes a registration and the grants to its users; returns the issuer. */
 export async function deleteIssuer(sql: Sql, tenantId: string, id: string): Promise<string | undefined> {
   const [row] = await sql`
     delete from identity.issuers where tenant_id = ${tenantId} and id = ${id} returning issuer`

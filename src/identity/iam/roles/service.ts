@@ -6,16 +6,16 @@ import { onTenant, platformSystem, tenantSystem } from '../../../kernel/permissi
 import { AccessChanged } from '../../events.ts'
 import { splitScopes } from '../../scopes.ts'
 import { BuiltInRole, RoleTaken } from '../errors.ts'
-import { mustHold } from '../holding.ts'
+import { mustHold } from '../escalation.ts'
 import type { Role } from './schemas.ts'
 import * as store from './store.ts'
 
 const missing = (name: string) => () => NotFound({ what: `Role ${name}` })
 
-/** Names that mean something to the platform, also in realms that have no such role. */
+/** Names with a meaning to the platform. No custom role can have them, also in realms without the built-in role. */
 const reserved = ['platform-admin', 'tenant-admin', 'service']
 
-const shown = ({ name, description, scopes, platformScopes, builtIn }: store.RoleRow): Role => ({
+const viewOf = ({ name, description, scopes, platformScopes, builtIn }: store.RoleRow): Role => ({
   name,
   ...(description !== null && { description }),
   scopes: [...scopes, ...platformScopes],
@@ -25,7 +25,7 @@ const shown = ({ name, description, scopes, platformScopes, builtIn }: store.Rol
 export type Roles = ReturnType<typeof createRoles>
 
 export function createRoles({ db, bus }: Pick<Kit, 'db' | 'bus'>) {
-  const may = (ctx: Ctx, verb: 'read' | 'update' | 'delete', name: string) =>
+  const authorizeRole = (ctx: Ctx, verb: 'read' | 'update' | 'delete', name: string) =>
     authorizeOn(
       ctx,
       { read: 'identity:role:read', scope: `identity:role:${verb}` },
@@ -36,7 +36,7 @@ export function createRoles({ db, bus }: Pick<Kit, 'db' | 'bus'>) {
   return {
     async list(ctx: Ctx, page: { offset: number; limit: number }) {
       const { count, rows } = await store.findRoles(db.sql, ctx.tenantId, windowOf(page))
-      return { totalElements: count, content: rows.map(shown) }
+      return { totalElements: count, content: rows.map(viewOf) }
     },
     async create(ctx: Ctx, given: { name: string; description?: string; scopes: string[] }): Promise<Role> {
       const { scopes, platformScopes } = splitScopes(given.scopes)
@@ -47,19 +47,19 @@ export function createRoles({ db, bus }: Pick<Kit, 'db' | 'bus'>) {
       const role = { name, description: given.description ?? null, scopes, platformScopes, builtIn: false }
       await db.tx(async (sql) => {
         if (!(await store.insertRole(sql, ctx.tenantId, role))) throw RoleTaken({ name })
-        // Tokens of other providers may have named this role before it was there.
+        // Tokens of external issuers authorizeRole have named this role before it existed.
         await bus.publish(sql, AccessChanged, { tenantId: ctx.tenantId })
       })
-      return shown(role)
+      return viewOf(role)
     },
     async read(ctx: Ctx, name: string): Promise<Role> {
-      may(ctx, 'read', name)
+      authorizeRole(ctx, 'read', name)
       const role = await store.findRole(db.sql, ctx.tenantId, name)
       if (!role) throw missing(name)()
-      return shown(role)
+      return viewOf(role)
     },
     async update(ctx: Ctx, name: string, given: { description?: string; scopes: string[] }) {
-      may(ctx, 'update', name)
+      authorizeRole(ctx, 'update', name)
       const { scopes, platformScopes } = splitScopes(given.scopes)
       await db.tx(async (sql) => {
         const role = await store.lockRole(sql, ctx.tenantId, name)
@@ -78,7 +78,7 @@ export function createRoles({ db, bus }: Pick<Kit, 'db' | 'bus'>) {
       })
     },
     async delete(ctx: Ctx, name: string) {
-      may(ctx, 'delete', name)
+      authorizeRole(ctx, 'delete', name)
       await db.tx(async (sql) => {
         const role = await store.lockRole(sql, ctx.tenantId, name)
         if (!role) throw missing(name)()

@@ -24,7 +24,7 @@ export async function findRole(sql: Sql, tenantId: string, name: string): Promis
   return row
 }
 
-/** The same, and nobody else changes it until we are done. */
+/** Finds a role and locks it until the transaction ends. */
 export async function lockRole(sql: Sql, tenantId: string, name: string): Promise<RoleRow | undefined> {
   const [row] = await sql<RoleRow[]>`
     select name, description, scopes, platform_scopes, built_in from identity.roles
@@ -32,7 +32,7 @@ export async function lockRole(sql: Sql, tenantId: string, name: string): Promis
   return row
 }
 
-/** False when the name is taken. */
+/** Inserts a role; false if the name is taken. */
 export async function insertRole(sql: Sql, tenantId: string, role: RoleRow): Promise<boolean> {
   const { count } = await sql`insert into identity.roles ${sql({ tenantId, ...role })} on conflict do nothing`
   return count === 1
@@ -46,7 +46,7 @@ export async function updateRole(
   await sql`update identity.roles set ${sql(fields)} where tenant_id = ${tenantId} and name = ${name}`
 }
 
-/** With all that names it. */
+/** Deletes a role, its assignments to users and clients, and the grants to it. */
 export async function deleteRole(sql: Sql, tenantId: string, name: string) {
   await sql`
     update identity.users set roles = array_remove(roles, ${name})

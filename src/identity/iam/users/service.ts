@@ -12,7 +12,7 @@ import type { Sessions } from '../../sessions.ts'
 import { findUser, searchUsers } from '../../store/users.ts'
 import type { User } from '../../types.ts'
 import { LastAdministrator, UsernameTaken } from '../errors.ts'
-import { mustHoldAllOf, mustHoldRoles } from '../holding.ts'
+import { mustHoldAllOf, mustHoldRoles } from '../escalation.ts'
 import type { NewUser, UserChange } from './schemas.ts'
 import * as store from './store.ts'
 
@@ -21,8 +21,8 @@ const administratorOf = (tenantId: string) => (tenantId === platformTenant ? 'pl
 const administers = (tenantId: string, { enabled, roles }: Pick<User, 'enabled' | 'roles'>) =>
   enabled && roles.includes(administratorOf(tenantId))
 
-/** Without what is undefined. */
-const present = (fields: { [K in keyof store.UserFields]: store.UserFields[K] | undefined }) =>
+/** Drops undefined fields. */
+const definedFields = (fields: { [K in keyof store.UserFields]: store.UserFields[K] | undefined }) =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Partial<store.UserFields>
 const missing = (id: string) => () => NotFound({ what: `User ${id}` })
 
@@ -48,22 +48,22 @@ export function createUsers(
     },
     create: (ctx: Ctx, user: NewUser) => create(deps, ctx, user),
     async read(ctx: Ctx, id: string) {
-      may(ctx, 'read', id)
+      authorizeUser(ctx, 'read', id)
       return await find(db.sql, ctx, id)
     },
     update: (ctx: Ctx, id: string, given: UserChange) => change(deps, ctx, id, given),
     setPassword: (ctx: Ctx, id: string, password: string) => change(deps, ctx, id, { password }),
     setRoles: (ctx: Ctx, id: string, roles: string[]) => change(deps, ctx, id, { roles }),
     async delete(ctx: Ctx, id: string) {
-      may(ctx, 'delete', id)
+      authorizeUser(ctx, 'delete', id)
       if (!(await db.tx((sql) => remove(deps, sql, ctx.tenantId, id)))) throw missing(id)()
     },
-    /** For other services, which have checked on their own who asks. False when there is no such user. */
+    /** Deletes a user without a permission check, for other services; false if there is no such user. */
     remove: (sql: Sql, tenantId: string, id: string) => remove(deps, sql, tenantId, id),
   }
 }
 
-const may = (ctx: Ctx, verb: 'read' | 'update' | 'delete', id: string) =>
+const authorizeUser = (ctx: Ctx, verb: 'read' | 'update' | 'delete', id: string) =>
   authorizeOn(ctx, { read: 'identity:user:read', scope: `identity:user:${verb}` }, onTenant(ctx.tenantId), missing(id))
 const find = async (sql: Sql, ctx: Ctx, id: string) => {
   const user = await findUser(sql, ctx.tenantId, id)
@@ -71,11 +71,16 @@ const find = async (sql: Sql, ctx: Ctx, id: string) => {
   return user
 }
 
-const tell = ({ bus }: Deps, sql: Sql, tenantId: string, id: string) =>
+const publishChange = ({ bus }: Deps, sql: Sql, tenantId: string, id: string) =>
   bus.publish(sql, AccessChanged, { tenantId, subject: { type: 'user', id } })
 
-/** A tenant without an administrator could only be helped by its service account. */
-async function keepAnAdministrator(sql: Sql, tenantId: string, before: User, after: Pick<User, 'enabled' | 'roles'>) {
+/** Throws 409 if the change would leave the realm without an enabled administrator. */
+async function refuseLastAdministrator(
+  sql: Sql,
+  tenantId: string,
+  before: User,
+  after: Pick<User, 'enabled' | 'roles'>,
+) {
   if (!administers(tenantId, before) || administers(tenantId, after)) return
   const role = administratorOf(tenantId)
   if ((await store.countOtherHolders(sql, tenantId, role, before.id)) === 0) throw LastAdministrator({ role })
@@ -83,7 +88,7 @@ async function keepAnAdministrator(sql: Sql, tenantId: string, before: User, aft
 
 async function create({ db, newId, passwords }: Deps, ctx: Ctx, user: NewUser): Promise<User> {
   const roles = unique(user.roles ?? [])
-  // Who may not give these roles is told so before any work is done.
+  // Checks the roles before hashing the password, which is slow; the transaction checks them again.
   await mustHoldRoles(ctx, db.sql, roles)
   const passwordHash = user.password === undefined ? null : await passwords.hash(user.password)
   const id = newId()
@@ -106,11 +111,11 @@ async function create({ db, newId, passwords }: Deps, ctx: Ctx, user: NewUser): 
 
 async function change(deps: Deps, ctx: Ctx, id: string, given: UserChange) {
   const { db, bus, now, passwords, sessions } = deps
-  may(ctx, 'update', id)
-  // Field by field: a body may hold more than its shape says, and what is updated are columns.
+  authorizeUser(ctx, 'update', id)
+  // Takes only these fields: others in the body must not reach columns.
   const { password, username, email, firstName, lastName, enabled } = given
   const { type, id: callerId } = ctx.caller.subject
-  // Before the transaction: hashing takes long, and it holds no connection meanwhile.
+  // Hashing is slow, so it happens before the transaction takes a connection.
   const known = await find(db.sql, ctx, id)
   if (password !== undefined && !(type === 'user' && callerId === id))
     await mustHoldAllOf(ctx, db.sql, { type: 'user', id })
@@ -125,14 +130,14 @@ async function change(deps: Deps, ctx: Ctx, id: string, given: UserChange) {
       await mustHoldRoles(ctx, sql, added)
     }
     const after = { enabled: enabled ?? user.enabled, roles: roles ?? user.roles }
-    await keepAnAdministrator(sql, ctx.tenantId, user, after)
-    const changes = present({ username, email, firstName, lastName, enabled, roles, passwordHash })
+    await refuseLastAdministrator(sql, ctx.tenantId, user, after)
+    const changes = definedFields({ username, email, firstName, lastName, enabled, roles, passwordHash })
     if (!(await store.updateUser(sql, ctx.tenantId, id, changes, now())))
       throw UsernameTaken({ username: username ?? '' })
     if (passwordHash !== undefined || !after.enabled) await sessions.endSessions(sql, ctx.tenantId, { userId: id })
     if (passwordHash !== undefined)
       await bus.publish(sql, PasswordChanged, { tenantId: ctx.tenantId, username: user.username })
-    await tell(deps, sql, ctx.tenantId, id)
+    await publishChange(deps, sql, ctx.tenantId, id)
   })
 }
 
@@ -143,9 +148,9 @@ async function remove(deps: Deps, sql: Sql, tenantId: string, id: string): Promi
   await store.lockUser(sql, tenantId, id)
   const user = await findUser(sql, tenantId, id)
   if (!user) return false
-  await keepAnAdministrator(sql, tenantId, user, { enabled: false, roles: [] })
+  await refuseLastAdministrator(sql, tenantId, user, { enabled: false, roles: [] })
   await store.deleteKeyGrantsOf(sql, tenantId, id)
   const removed = await deps.accounts.deleteUser(sql, tenantId, id)
-  if (removed) await tell(deps, sql, tenantId, id)
+  if (removed) await publishChange(deps, sql, tenantId, id)
   return removed
 }

@@ -10,13 +10,13 @@ export interface UserFields {
   roles: string[]
 }
 
-/** False when the username is taken. */
+/** Inserts a user; false if the username is taken. */
 export async function insertUser(sql: Sql, user: UserFields & { tenantId: string; id: string }): Promise<boolean> {
   const { count } = await sql`insert into identity.users ${sql({ ...user })} on conflict do nothing`
   return count === 1
 }
 
-/** False when the username is taken; the transaction is lost then. */
+/** Updates a user; false if the username is taken, after which the transaction must roll back. */
 export async function updateUser(sql: Sql, tenantId: string, id: string, fields: Partial<UserFields>, at: Date) {
   try {
     await sql`
@@ -29,12 +29,12 @@ export async function updateUser(sql: Sql, tenantId: string, id: string, fields:
   }
 }
 
-/** What is read of the user afterwards stays so until the transaction ends. */
+/** Locks the user's row until the transaction ends. */
 export async function lockUser(sql: Sql, tenantId: string, id: string) {
   await sql`select from identity.users where tenant_id = ${tenantId} and id = ${id} for update`
 }
 
-/** Whoever takes an administrator away waits here for the others who do, and before it waits for anything else. */
+/** Serializes changes that remove an administrator. Taken before other locks, against deadlocks. */
 export async function lockRealm(sql: Sql, tenantId: string) {
   await sql`select from identity.realms where tenant_id = ${tenantId} for no key update`
 }

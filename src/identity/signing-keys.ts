@@ -1,4 +1,4 @@
-/** Signing keys, made when a realm first needs one: ten thousand realms that nobody uses have none. */
+/** Signing keys of realms. A realm gets its first key when it is first used. */
 import { generateKeyPair } from 'node:crypto'
 import { promisify } from 'node:util'
 import { type CryptoKey, calculateJwkThumbprint, importJWK, type JWTPayload, jwtVerify, SignJWT } from 'jose'
@@ -13,20 +13,23 @@ import type { PublicJwk, Realm } from './types.ts'
 
 const generate = promisify(generateKeyPair)
 
-/** How long a login can last at most: as long, a retired key still verifies what it has signed (id_token_hint). */
+/** Maximum duration of a login. A retired key verifies tokens for as long, such as an id_token_hint. */
 export const loginSecondsMax = 36_000
 
 export type PrivateJwk = PublicJwk & { kid: string; alg: 'RS256'; use: 'sig'; d: string }
 
-export interface Keys {
-  /** The realm with at least one key that signs; the first use of a realm makes it. */
+export interface SigningKeys {
+  /** Returns the realm with an active key, which it creates if there is none. */
   ensure(realm: Realm): Promise<Realm>
-  /** A new key signs from now on. What the old ones signed stays good: nobody is logged out. */
+  /** Replaces the active key. Tokens signed with the old keys stay valid, and logins continue. */
   rotate(tenantId: string): Promise<void>
   prune(sql: Sql): Promise<void>
 }
 
-export function createKeys({ db, now, secrets }: Pick<Kit, 'db' | 'now' | 'secrets'>, realms: Realms): Keys {
+export function createSigningKeys(
+  { db, now, secrets }: Pick<Kit, 'db' | 'now' | 'secrets'>,
+  realms: Realms,
+): SigningKeys {
   const once = createSingleFlight<Realm>()
 
   async function newKey(): Promise<store.NewKey> {
@@ -38,15 +41,15 @@ export function createKeys({ db, now, secrets }: Pick<Kit, 'db' | 'now' | 'secre
     return { kid, publicJwk, privateJwkSealed: secrets.seal(JSON.stringify(whole)), createdAt: now() }
   }
 
-  /** Made before the lock is taken: it takes a quarter of a second of arithmetic. Whoever comes second drops theirs. */
-  async function make(tenantId: string): Promise<Realm> {
+  /** Generates the key before taking the lock, because it takes 250 ms; discards it if another node was faster. */
+  async function createFirstKey(tenantId: string): Promise<Realm> {
     const key = await newKey()
     await db.tx(async (sql) => {
       if (!(await lockRealm(sql, tenantId)) || (await store.hasSigningKey(sql, tenantId))) return
       await store.insertKey(sql, tenantId, key)
       await realms.changed(sql, tenantId)
     })
-    // Where another process made it, we may not have heard yet.
+    // The event of a key that another node created may not have arrived yet.
     const realm = await realms.refresh(tenantId)
     if (!realm) throw NoSuchRealm({ tenantId })
     return realm
@@ -55,7 +58,7 @@ export function createKeys({ db, now, secrets }: Pick<Kit, 'db' | 'now' | 'secre
   return {
     async ensure(realm) {
       if (realm.keys.some(({ retiredAt }) => retiredAt === undefined)) return realm
-      return await once(realm.tenantId, () => make(realm.tenantId))
+      return await once(realm.tenantId, () => createFirstKey(realm.tenantId))
     },
     async rotate(tenantId) {
       const key = await newKey()
@@ -73,7 +76,7 @@ export function createKeys({ db, now, secrets }: Pick<Kit, 'db' | 'now' | 'secre
   }
 }
 
-/** Signs with the newest key of the realm. */
+/** Creates a signer with the newest key of the realm. */
 export async function createSigner(realm: Realm, secrets: Kit['secrets']) {
   const jwks = realm.keys.map(({ privateJwkSealed }) => JSON.parse(secrets.open(privateJwkSealed)) as PrivateJwk)
   const [active] = jwks
@@ -96,7 +99,7 @@ const importOnce = (jwk: PublicJwk) => {
   return key
 }
 
-/** The claims, when one of the realm's keys signed them with RS256 for this issuer; throws otherwise. */
+/** Returns the claims if a key of the realm signed them with RS256 for this issuer; throws otherwise. */
 export async function verifySignature(realm: Realm, token: string, issuer: string, now: Date): Promise<JWTPayload> {
   const { payload } = await jwtVerify(
     token,

@@ -1,4 +1,4 @@
-/** What Keycloak's clients send, turned into what the library takes. */
+/** Translates requests of Keycloak's clients into requests that the library accepts. */
 import { wrap } from './jwt-access-tokens.ts'
 import { connectPath, defaultScopes, type Form } from './library.ts'
 
@@ -6,17 +6,17 @@ export interface Call {
   path: string
   headers: Record<string, string | string[] | undefined>
   form: Form
-  /** The status of a success, where it is not the library's. */
+  /** Status of a successful response, if it differs from the library's. */
   successStatus?: number | undefined
 }
 
 export function normalise(frontendClientId: string, call: Call): Call {
-  const steps = [dropNeedlessSecret, logOutByRefreshToken, wrapToken, addDefaultScopes]
+  const steps = [dropPublicClientSecret, logOutByRefreshToken, wrapToken, addDefaultScopes]
   return steps.reduce((current, step) => step(current, frontendClientId), call)
 }
 
-/** A public client has no secret; Keycloak ignores the one that is sent, and existing SDKs send one. */
-function dropNeedlessSecret(call: Call, frontend: string): Call {
+/** Removes the secret of a public client: existing SDKs send one, and Keycloak ignores it. */
+function dropPublicClientSecret(call: Call, frontend: string): Call {
   const { authorization, ...others } = call.headers
   const { client_secret: _, ...form } = call.form
   if (call.form.client_id === frontend && !isBasic(authorization)) return { ...call, form }
@@ -28,7 +28,7 @@ function dropNeedlessSecret(call: Call, frontend: string): Call {
 const isBasic = (value: string | string[] | undefined): value is string =>
   typeof value === 'string' && /^basic /i.test(value)
 
-/** Keycloak's logout without a browser: POST with the refresh token, 204. */
+/** Translates Keycloak's logout without a browser (POST with the refresh token, 204) into a revocation. */
 function logOutByRefreshToken(call: Call): Call {
   const { client_id, client_secret, refresh_token: token, id_token_hint: hint } = call.form
   if (call.path !== `${connectPath}/logout` || token === undefined || hint !== undefined) return call
@@ -42,7 +42,7 @@ function wrapToken(call: Call): Call {
   return { ...call, form: { ...call.form, token: wrap(call.form.token) } }
 }
 
-/** Keycloak's default client scopes are always there. */
+/** Adds Keycloak's default client scopes. */
 function addDefaultScopes(call: Call): Call {
   const { grant_type: type, scope = '' } = call.form
   const named = type === 'password' || type === 'client_credentials'

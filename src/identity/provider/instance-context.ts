@@ -1,18 +1,18 @@
 import type { Kit } from '../../kernel/define-service.ts'
 import type { Core } from '../core.ts'
-import type { createSigner } from '../keys.ts'
+import type { createSigner } from '../signing-keys.ts'
 import type { Realm } from '../types.ts'
 import type { Library } from './library.ts'
 
-/** What the parts of one realm's instance share. */
-export interface Setting {
+/** Dependencies shared by the parts of one realm's instance. */
+export interface InstanceContext {
   kit: Kit
   core: Core
   library: Library
-  /** A snapshot: another revision of the realm is another instance. */
+  /** A snapshot; a new revision of the realm gets a new instance. */
   realm: Realm
   issuer: string
-  /** The path of the realm in a browser, without a slash at its end. */
+  /** Path of the realm in URLs, without a trailing slash. */
   mount: string
   signer: Awaited<ReturnType<typeof createSigner>>
 }

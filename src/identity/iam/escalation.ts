@@ -1,4 +1,4 @@
-/** Nobody can grant what they do not hold (document 4, section 1): the one place where this is decided. */
+/** Prevents privilege escalation: a caller can grant only permissions that they have (document 4, section 1). */
 import { authorize, type Ctx } from '../../kernel/contract.ts'
 import type { Sql } from '../../kernel/db.ts'
 import { Forbidden, invalidField } from '../../kernel/errors.ts'
@@ -16,18 +16,18 @@ import {
 import { permissionsOf } from '../access.ts'
 import { type BackendRow, findBackends, findRoleRights, findSubject } from '../store/access.ts'
 
-/** Built-in roles that hold everything in their tenant, though scope by scope. */
+/** Built-in roles that have every declared scope of their tenant, but not `*`. */
 const administrators = ['tenant-admin', 'service']
 
-/** An application's permissions are not asked for its endpoints: what lies below what is not known here. */
-const named = (tenantId: string, resource: string): Resource => {
+/** Ignores permissions on an application for its endpoints: identity does not know which endpoint belongs to it. */
+const resourceNamed = (tenantId: string, resource: string): Resource => {
   if (resource === platformSystem) return onPlatform
   return resource === tenantSystem ? onTenant(tenantId) : onResource(tenantId, resource)
 }
 
-/** 403 that names the first scope that the caller does not hold there. */
+/** Throws 403 with the first scope that the caller does not have on the resource. */
 export function mustHold(ctx: Ctx, scopes: Iterable<string>, resource: string) {
-  const where = named(ctx.tenantId, resource)
+  const where = resourceNamed(ctx.tenantId, resource)
   const administers =
     where.path.length > 1 &&
     ctx.caller.tenantId === ctx.tenantId &&
@@ -43,7 +43,7 @@ export function mustHoldAll(ctx: Ctx, permissions: readonly Permission[]) {
   for (const { resource, scopes } of permissions) mustHold(ctx, scopes, resource)
 }
 
-/** To give a role is to give all that it holds. A role that does not exist is a 400 that names it. */
+/** Requires every permission of these roles, because assigning a role grants them. 400 for an unknown role. */
 export async function mustHoldRoles(ctx: Ctx, sql: Sql, names: readonly string[], field = 'roles') {
   const { roles, grants } = await findRoleRights(sql, ctx.tenantId, [...names])
   const missing = names.find((name) => !roles.some((role) => role.name === name))
@@ -51,31 +51,31 @@ export async function mustHoldRoles(ctx: Ctx, sql: Sql, names: readonly string[]
   mustHoldAll(ctx, permissionsOf(ctx.tenantId, roles, grants))
 }
 
-/** Who can set the password or the secret of a subject can act as that subject. */
+/** Requires every permission of the subject: a caller who sets its password or secret can act as it. */
 export async function mustHoldAllOf(ctx: Ctx, sql: Sql, subject: { type: 'user' | 'client'; id: string }) {
   const found = await findSubject(sql, { tenantId: ctx.tenantId, ...subject }, { evenDisabled: true })
   if (found) mustHoldAll(ctx, permissionsOf(ctx.tenantId, found.roles, found.grants))
 }
 
-const built = new Set(['AVAILABLE', 'SUSPENDED', 'DISABLED'])
-/** Who asks for all tenants at once does not get all their permissions into memory at once. */
-const tenantsAtOnce = 100
+const builtStatuses = new Set(['AVAILABLE', 'SUSPENDED', 'DISABLED'])
+/** Batch size, which limits the permissions in memory. */
+const tenantsPerBatch = 100
 
-/** Who sees the secret of a client can act as that client. */
+/** Returns the tenants whose backend client has no permission that the caller lacks. */
 export async function mayActAs(ctx: Ctx, sql: Sql, tenantIds: readonly string[]): Promise<Set<string>> {
   if (holds(ctx.caller, everyScope, onPlatform)) return new Set(tenantIds)
-  const mine = new Set<string>()
-  for (let at = 0; at < tenantIds.length; at += tenantsAtOnce)
-    for (const backend of await findBackends(sql, tenantIds.slice(at, at + tenantsAtOnce)))
-      if (holdsAllOf(ctx, backend)) mine.add(backend.tenantId)
-  return mine
+  const allowed = new Set<string>()
+  for (let at = 0; at < tenantIds.length; at += tenantsPerBatch)
+    for (const backend of await findBackends(sql, tenantIds.slice(at, at + tenantsPerBatch)))
+      if (holdsAllOf(ctx, backend)) allowed.add(backend.tenantId)
+  return allowed
 }
 
 function holdsAllOf(ctx: Ctx, { tenantId, clientId, status, roles, grants }: BackendRow): boolean {
   const { caller } = ctx
   if (caller.tenantId === tenantId && caller.subject.type === 'client' && caller.subject.id === clientId) return true
-  // What it will hold is not known yet, and its secret stays the same.
-  if (!built.has(status)) return holds(caller, everyScope, onTenant(tenantId))
+  // The permissions of the client are not known yet, and its secret will not change.
+  if (!builtStatuses.has(status)) return holds(caller, everyScope, onTenant(tenantId))
   try {
     mustHoldAll({ ...ctx, tenantId }, permissionsOf(tenantId, roles, grants))
     return true

@@ -1,23 +1,23 @@
-/** Access tokens that ended before they expire. All of them are in memory: a lookup costs nothing on the hot path. */
+/** Access tokens that were revoked before they expire. Each node has all of them in memory, for fast checks. */
 import type { Sql } from '../kernel/db.ts'
 import type { Kit } from '../kernel/define-service.ts'
 import { TokensDenied } from './events.ts'
 import * as store from './store/denied.ts'
 
-export interface Denied {
-  /** `sid`: every access token of these logins; `jti`: these access tokens. */
+export interface DeniedTokens {
+  /** Denies access tokens until they expire. `sid`: all tokens of these logins; `jti`: these tokens. */
   add(sql: Sql, tenantId: string, kind: 'sid' | 'jti', values: string[], until: Date): Promise<void>
   has(tenantId: string, token: { jti: string; sid: string | undefined }): Promise<boolean>
-  /** Loaded before a transaction opens, so that `has` needs no second connection within. */
-  ready(): Promise<unknown>
+  /** Loads the list. Called before a transaction opens, so that `has` needs no second connection within it. */
+  load(): Promise<unknown>
 }
 
-export function createDenied({ db, bus, now }: Pick<Kit, 'db' | 'bus' | 'now'>): Denied {
+export function createDeniedTokens({ db, bus, now }: Pick<Kit, 'db' | 'bus' | 'now'>): DeniedTokens {
   let known: Promise<Map<string, number>> | undefined
   let sweepAt = 0
   const keyOf = (tenantId: string, id: string) => `${tenantId}\n${id}`
 
-  function load() {
+  function readAll() {
     const loading = store
       .findDenied(db.sql, now())
       .then((rows) => new Map(rows.map(({ tenantId, id, expiresAt }) => [keyOf(tenantId, id), expiresAt.getTime()])))
@@ -27,7 +27,7 @@ export function createDenied({ db, bus, now }: Pick<Kit, 'db' | 'bus' | 'now'>):
     return loading
   }
   const current = () => {
-    known ??= load()
+    known ??= readAll()
     return known
   }
 
@@ -39,7 +39,7 @@ export function createDenied({ db, bus, now }: Pick<Kit, 'db' | 'bus' | 'now'>):
   }
 
   bus.hear(TokensDenied, ({ tenantId, ids, expiresAt }) => {
-    // Without a map there is nothing to correct: it will be read from the table, which has this already.
+    // Before the list is loaded there is no entry to add: the table contains these ids already.
     known?.then(
       (map) => {
         for (const id of ids) map.set(keyOf(tenantId, id), expiresAt * 1000)
@@ -54,7 +54,7 @@ export function createDenied({ db, bus, now }: Pick<Kit, 'db' | 'bus' | 'now'>):
 
   return {
     async add(sql, tenantId, kind, values, until) {
-      // In bites that fit into one notification.
+      // Batches of 100 ids fit into one notification.
       for (let at = 0; at < values.length; at += 100) {
         const ids = values.slice(at, at + 100).map((value) => `${kind}:${value}`)
         await store.insertDenied(sql, tenantId, ids, until)
@@ -67,6 +67,6 @@ export function createDenied({ db, bus, now }: Pick<Kit, 'db' | 'bus' | 'now'>):
       const denied = (id: string) => (map.get(keyOf(tenantId, id)) ?? 0) > at
       return denied(`jti:${jti}`) || (sid !== undefined && denied(`sid:${sid}`))
     },
-    ready: current,
+    load: current,
   }
 }

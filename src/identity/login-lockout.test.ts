@@ -32,11 +32,11 @@ before(async () => {
   await house.addUser('acme', 'ada')
 })
 
-const forgetAll = () => house.kit.db.sql`delete from identity.attempts`
+const resetAll = () => house.kit.db.sql`delete from identity.attempts`
 const guess = (username: string) => client.logIn(username, { password: 'wrong' })
 const count = (answers: { status: number }[], status: number) => answers.filter((one) => one.status === status).length
 
-test('wrong passwords lock the account for a minute, then for two', async () => {
+test('wrong passwords lock the account for one minute, then for two', async () => {
   for (let i = 0; i < 2; i++) assert.equal((await guess(i % 2 ? 'Ada' : 'ada@example.org')).status, 400)
   const locked = await client.logIn('ada')
   assert.equal(locked.status, 429, locked.text)
@@ -48,34 +48,34 @@ test('wrong passwords lock the account for a minute, then for two', async () => 
   assert.equal((await client.logIn('ada')).status, 429, 'the second lock is longer')
   later(61)
   assert.equal((await client.logIn('ada')).status, 200)
-  await forgetAll()
+  await resetAll()
 })
 
-test('guesses at the same time do not get past the limit', async () => {
+test('concurrent guesses do not exceed the limit', async () => {
   const answers = await Promise.all(Array.from({ length: 16 }, () => guess('ada')))
   assert.deepEqual([count(answers, 400), count(answers, 429)], [2, 14])
-  await forgetAll()
+  await resetAll()
   const names = await Promise.all(Array.from({ length: 8 }, () => guess('nobody')))
   assert.deepEqual([count(names, 400), count(names, 429)], [2, 6], 'a name without a user is treated alike')
-  await forgetAll()
+  await resetAll()
 })
 
-test('right passwords lock nobody out', async () => {
+test('correct passwords cause no lockout', async () => {
   for (let i = 0; i < 3; i++) assert.equal((await client.logIn('ada')).status, 200)
   const [row] = await house.kit.db.sql`select coalesce(sum(failures), 0)::integer as failures from identity.attempts`
   assert.equal(row?.failures, 0)
 })
 
-/** What is left behind when all is decided. */
-const leftOver = async () => {
+/** Reads the counters after all attempts are done. */
+const counters = async () => {
   const [row] = await house.kit.db.sql`
     select coalesce(sum(failures), 0)::integer as failures, coalesce(sum(pending), 0)::integer as pending,
       count(locked_until)::integer as locks from identity.attempts`
   return row
 }
-const nothing = { failures: 0, pending: 0, locks: 0 }
-/** Only what passes by itself: too many at once, never a lock. */
-const onlyBusy = (answers: Reply[]) => {
+const noCounts = { failures: 0, pending: 0, locks: 0 }
+/** Asserts that attempts were rejected only because too many were in progress, never by a lockout. */
+const assertNoLockout = (answers: Reply[]) => {
   for (const { status, headers, text } of answers) {
     assert.ok([200, 429, 503].includes(status), text)
     if (status !== 200) assert.ok(Number(headers.get('retry-after')) <= 2, text)
@@ -83,11 +83,11 @@ const onlyBusy = (answers: Reply[]) => {
   }
 }
 
-test('right passwords at the same time lock nobody out, also where more come than can be checked', async () => {
+test('concurrent correct passwords cause no lockout, even if there are more than can be checked', async () => {
   const toOne = await Promise.all(Array.from({ length: 20 }, () => client.logIn('ada')))
-  onlyBusy(toOne)
+  assertNoLockout(toOne)
   assert.ok(count(toOne, 200) >= 2)
-  assert.deepEqual(await leftOver(), nothing)
+  assert.deepEqual(await counters(), noCounts)
   assert.equal((await client.logIn('ada')).status, 200)
 
   const [row] = await house.kit.db.sql`select password_hash from identity.users where username = 'ada'`
@@ -98,9 +98,9 @@ test('right passwords at the same time lock nobody out, also where more come tha
       passwordHash: row!.passwordHash,
     })
   const fromOne = await Promise.all(Array.from({ length: 120 }, (_, i) => client.logIn(names[i % names.length]!)))
-  onlyBusy(fromOne)
+  assertNoLockout(fromOne)
   assert.ok(count(fromOne, 200) >= 24)
-  assert.deepEqual(await leftOver(), nothing)
+  assert.deepEqual(await counters(), noCounts)
   assert.equal((await client.logIn('user-7')).status, 200)
 })
 
@@ -109,20 +109,20 @@ test('an attempt that could not be checked does not count', async () => {
   const { accounts } = createCore(house.kit, { passwords })
   const given = { username: 'ada', password, address: '192.0.2.1' }
   for (let i = 0; i < 5; i++) await assert.rejects(accounts.logIn('acme', given), TooManyLogins.is)
-  assert.deepEqual(await leftOver(), nothing)
+  assert.deepEqual(await counters(), noCounts)
 })
 
-test('places of a process that died are free again after a minute', async () => {
-  const { throttle } = createCore(house.kit)
+test('slots reserved by a crashed node are free again after a minute', async () => {
+  const { lockout } = createCore(house.kit)
   const who = { account: 'user\nacme\nlost', address: '192.0.2.2' }
-  for (let i = 0; i < 2; i++) assert.ok('failed' in (await throttle.reserve(who)))
-  assert.deepEqual(await throttle.reserve(who), { wait: 1, locked: false })
+  for (let i = 0; i < 2; i++) assert.ok('failed' in (await lockout.reserve(who)))
+  assert.deepEqual(await lockout.reserve(who), { wait: 1, locked: false })
   later(61)
-  assert.ok('failed' in (await throttle.reserve(who)))
-  await forgetAll()
+  assert.ok('failed' in (await lockout.reserve(who)))
+  await resetAll()
 })
 
-test('wrong client secrets lock the client, and a right one starts anew', async () => {
+test('wrong client secrets lock the client, and a correct one resets the counter', async () => {
   const wrong = () => client.token({ grant_type: 'client_credentials' }, basic(realm.backend, 'wrong'))
   assert.equal((await wrong()).status, 401)
   assert.equal((await client.serviceAccount()).status, 200)
@@ -131,10 +131,10 @@ test('wrong client secrets lock the client, and a right one starts anew', async 
   assert.equal((await client.serviceAccount()).status, 429)
   later(61)
   assert.equal((await client.serviceAccount()).status, 200)
-  await forgetAll()
+  await resetAll()
 })
 
-test('an address that tries many names or clients is locked, and a refused attempt does not count twice', async () => {
+test('an address that tries many users or clients is locked, and a rejected attempt does not count again', async () => {
   const unknown = (i: number) =>
     client.token({ grant_type: 'client_credentials', client_id: `c${i}`, client_secret: 'x' })
   const answers = await Promise.all(Array.from({ length: 40 }, (_, i) => unknown(i)))
@@ -145,7 +145,7 @@ test('an address that tries many names or clients is locked, and a refused attem
   assert.equal((await client.logIn('ada')).status, 200)
 })
 
-test('behind a proxy, forged entries of X-Forwarded-For neither evade the lock of an address nor lock another', async () => {
+test('behind a proxy, forged X-Forwarded-For entries neither evade the lockout of an address nor lock another', async () => {
   const proxied = await openIdentity({
     environment: {
       WAYPOST_TRUST_PROXY: '127.0.0.0/8',
@@ -171,13 +171,13 @@ test('behind a proxy, forged entries of X-Forwarded-For neither evade the lock o
   assert.equal((await token(realm.secret, '2001:db8:1:3::1')).status, 200)
 })
 
-test('what was counted is forgotten when it means nothing any more', async () => {
+test('outdated counters are deleted', async () => {
   await guess('somebody')
   const core = createCore(house.kit)
-  await house.kit.db.tx((sql) => core.throttle.prune(sql))
+  await house.kit.db.tx((sql) => core.lockout.prune(sql))
   const rows = () => house.kit.db.sql`select key from identity.attempts`
   assert.ok((await rows()).length > 0)
   later(2 * 86_400)
-  await house.kit.db.tx((sql) => core.throttle.prune(sql))
+  await house.kit.db.tx((sql) => core.lockout.prune(sql))
   assert.equal((await rows()).length, 0)
 })

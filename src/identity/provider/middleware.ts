@@ -1,40 +1,42 @@
-/** Around the library: one transaction for what belongs together, Keycloak's fields, and errors that tell nothing. */
+/** Koa middleware around the library: transactions, security headers, Keycloak's fields, and error responses. */
 import type { Ctx, Middleware } from 'oidc-provider'
 import { isConnectionTrouble } from '../../kernel/db.ts'
 import { PlatformError } from '../../kernel/errors.ts'
+import { identityRequestFailed } from '../log-messages.ts'
 import { libraryHeaders } from '../pages/pages.ts'
+import type { InstanceContext } from './instance-context.ts'
 import { connectPath, extrasOf } from './library.ts'
-import type { Setting } from './setting.ts'
 
-/** Grants that use something up and make something new. */
-const exchanges = new Set<unknown>(['refresh_token', 'authorization_code'])
+/** Grant types that consume a code or refresh token and create a new one. */
+const exchangeGrants = new Set<unknown>(['refresh_token', 'authorization_code'])
 
 const corsHeaders = ['Access-Control-Allow-Origin', 'Access-Control-Expose-Headers']
 
-/** Left to roll back; the answer is written already. */
-const undo = Symbol('undo')
+/** Thrown to roll back after the response is written. */
+const rollback = Symbol('rollback')
 
 export const inOneTransaction =
-  ({ core }: Setting): Middleware =>
+  ({ core }: InstanceContext): Middleware =>
   async (ctx, next) => {
-    if (ctx.path !== `${connectPath}/token` || !exchanges.has(extrasOf(ctx).form.grant_type)) return next()
+    if (ctx.path !== `${connectPath}/token` || !exchangeGrants.has(extrasOf(ctx).form.grant_type)) return next()
     try {
-      await core.unit.run(async () => {
+      await core.transaction.run(async () => {
         await next()
-        // A refusal is kept (a reused refresh token has ended its family), an accident is not.
-        if (ctx.status >= 500) throw undo
+        // A rejection commits, because the reuse of a refresh token ends its family; an internal error rolls back.
+        if (ctx.status >= 500) throw rollback
       })
     } catch (error) {
-      if (error !== undo) throw error
+      if (error !== rollback) throw error
     }
   }
 
-/** Before the library answers: a page of ours replaces them by its own. */
-export const guardPages: Middleware = async (ctx, next) => {
+/** Sets the headers for pages of the library; our own pages overwrite them. */
+export const setPageHeaders: Middleware = async (ctx, next) => {
   for (const [name, value] of Object.entries(libraryHeaders)) ctx.set(name, value)
   await next()
 }
 
+/** Adapts responses to Keycloak's. */
 export const answerLikeKeycloak: Middleware = async (ctx, next) => {
   await next()
   const { successStatus } = extrasOf(ctx)
@@ -48,7 +50,7 @@ export const answerLikeKeycloak: Middleware = async (ctx, next) => {
   if (ctx.routerName === 'token')
     body.refresh_expires_in = body.refresh_token ? ctx.oidc.entities.RefreshToken?.remainingTTL : 0
   if (ctx.routerName === 'introspection' && body.active) {
-    // The model may not know its audience, or userinfo would refuse it.
+    // The token model has no audience, because userinfo rejects tokens with one. It is added here.
     const { AccessToken, ClientCredentials } = ctx.oidc.entities
     body.aud = (AccessToken ?? ClientCredentials)?.extra?.aud
     body.username = body.preferred_username
@@ -56,9 +58,9 @@ export const answerLikeKeycloak: Middleware = async (ctx, next) => {
   if (ctx.routerName === 'discovery') body.response_modes_supported = ['query', 'fragment', 'form_post']
 }
 
-/** The outermost: what the library, or we inside it, did not expect. */
-export const answerAccidents =
-  ({ kit, realm }: Setting): Middleware =>
+/** Outermost middleware: answers and logs unexpected errors, and sets the CORS headers. */
+export const answerUnexpectedErrors =
+  ({ kit, realm }: InstanceContext): Middleware =>
   async (ctx, next) => {
     let failure: unknown
     try {
@@ -77,7 +79,7 @@ export const answerAccidents =
       return answer(ctx, failure.status, failure.message, wait)
     }
     const { correlationId } = extrasOf(ctx)
-    kit.log.error({ err: failure, correlationId, tenantId: realm.tenantId, path: ctx.path }, 'identity request failed')
+    identityRequestFailed(kit.log, { err: failure, correlationId, tenantId: realm.tenantId, path: ctx.path })
     answer(ctx, 500, `something went wrong; the log has it under ${correlationId}`)
   }
 

@@ -1,4 +1,4 @@
-/** The realms under /auth/realms/{tenant_id}: Fastify reads and limits the body, the library answers. */
+/** Serves the realms under /auth/realms/{tenant_id}. Fastify reads and limits the body, the library responds. */
 import type { IncomingMessage } from 'node:http'
 import querystring from 'node:querystring'
 import { Readable } from 'node:stream'
@@ -8,26 +8,27 @@ import type { Kit } from '../../kernel/define-service.ts'
 import { PlatformError } from '../../kernel/errors.ts'
 import { clientOf, originAllowed } from '../clients.ts'
 import type { Core } from '../core.ts'
+import { identityRequestFailed } from '../log-messages.ts'
 import { errorPage } from '../pages/pages.ts'
 import { isRealmName } from '../realms.ts'
 import type { Realm } from '../types.ts'
-import { type Call, normalise } from './compat.ts'
 import { createInstances } from './instances.ts'
+import { type Call, normalise } from './keycloak-compat.ts'
 import type { Extras, Form } from './library.ts'
 import { sendPage, signIn } from './login.ts'
 
 const formType = 'application/x-www-form-urlencoded'
 const bodyLimit = 56 * 1024
-/** What the library or the sign-in page answers; everything else is not even looked at. */
+/** Paths that the library or the sign-in page can have; others are 404. */
 const pathPattern = /^[\w./~-]{1,500}$/
-/** Readable from every origin: they are the same for everybody. */
+/** Paths that every origin may read, because their content is public. */
 const publicPath = /^\.well-known\/|\/certs$/
 const pagePath = /^(login\/|protocol\/openid-connect\/(auth|logout)(\/|$))/
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The query as it came; the URL that is logged has its secrets hidden. */
-    givenSearch: string
+    /** The query as received; in the logged URL its secrets are hidden. */
+    originalQuery: string
   }
 }
 
@@ -37,13 +38,13 @@ export function mountRealms(app: FastifyInstance, kit: Kit, core: Core) {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit }, (_request, body, done) => done(null, body))
   app.setErrorHandler((error, request, reply) => answerError(kit, error, request, reply))
-  app.decorateRequest('givenSearch', '')
+  app.decorateRequest('originalQuery', '')
   app.addHook('onRequest', async (request) => {
     const { url = '' } = request.raw
     const at = url.indexOf('?')
     if (at < 0) return
-    request.givenSearch = url.slice(at)
-    request.raw.url = url.slice(0, at) + hideSecrets(request.givenSearch)
+    request.originalQuery = url.slice(at)
+    request.raw.url = url.slice(0, at) + hideSecrets(request.originalQuery)
   })
   app.route({
     method: ['GET', 'HEAD', 'POST', 'OPTIONS'],
@@ -61,25 +62,25 @@ export function mountRealms(app: FastifyInstance, kit: Kit, core: Core) {
     if (realm.status !== 'AVAILABLE')
       return refuse(request, reply, 401, 'access_denied', 'This tenant is not available at the moment.')
     if (!pathPattern.test(path)) return refuse(request, reply, 404, 'not_found', 'There is nothing at this path.')
-    if (hasNul(request.givenSearch) || (Buffer.isBuffer(request.body) && hasNul(request.body)))
+    if (hasNul(request.originalQuery) || (Buffer.isBuffer(request.body) && hasNul(request.body)))
       return refuse(request, reply, 400, 'invalid_request', 'A parameter contains NUL, which no text may.')
 
-    // Loaded here: inside a transaction nothing may ask for a second connection.
-    await core.denied.ready()
+    // Loaded before a transaction begins, which must not take a second connection.
+    await core.deniedTokens.load()
     const { provider, handle } = await instances.of(realm)
     const allowedOrigin = reply.getHeader('access-control-allow-origin')?.toString()
     const { inner, form } = innerRequest(kit.baseUrl(), realm, request, { path, allowedOrigin })
-    const takeOver = () => {
+    const hijackReply = () => {
       for (const [name, value] of Object.entries(reply.getHeaders())) reply.raw.setHeader(name, value as string)
       reply.hijack()
     }
     if (path.startsWith('login/'))
-      return signIn({ core, realm, provider, inner, form, address: request.address, reply, takeOver })
-    takeOver()
+      return signIn({ core, realm, provider, inner, form, address: request.address, reply, hijackReply })
+    hijackReply()
     await handle(inner, reply.raw)
   }
 
-  /** CORS is ours alone: the library never sees the Origin header. */
+  /** Sets the CORS headers. The library does not get the Origin header. */
   function allowOrigin(
     { headers, method }: FastifyRequest,
     reply: FastifyReply,
@@ -109,7 +110,7 @@ export function mountRealms(app: FastifyInstance, kit: Kit, core: Core) {
 const findRealm = async ({ realms }: Core, tenantId: string) =>
   isRealmName(tenantId) ? realms.get(tenantId) : undefined
 
-/** Whatever a parameter is for, the library may keep it, and PostgreSQL keeps no NUL. */
+/** The library may store any parameter, and PostgreSQL cannot store NUL. */
 const hasNul = (text: string | Buffer) => text.includes('%00') || text.includes('\0')
 
 const sendError = (reply: FastifyReply, status: number, error: string, description: string) =>
@@ -131,7 +132,7 @@ function answerError(kit: Kit, error: unknown, request: FastifyRequest, reply: F
     return sendError(reply, error.status, name, error.message)
   }
   if (statusCode < 500) return sendError(reply, statusCode, 'invalid_request', message)
-  kit.log.error({ err: error, correlationId: request.id, url: request.url }, 'identity request failed')
+  identityRequestFailed(kit.log, { err: error, correlationId: request.id, url: request.url })
   const text = `something went wrong; the log has it under ${request.id}`
   return sendError(reply, 500, 'server_error', text)
 }
@@ -139,8 +140,8 @@ function answerError(kit: Kit, error: unknown, request: FastifyRequest, reply: F
 const secretParameters = /([?&](?:id_token_hint|code|token|access_token|refresh_token|password|client_secret)=)[^&]*/gi
 export const hideSecrets = (search: string) => search.replace(secretParameters, '$1[hidden]')
 
-/** Headers that could tell the library another address, or another body, than the ones it gets. */
-const dropped = [
+/** Headers that would give the library a wrong address or describe a body that it does not get. */
+const droppedHeaders = [
   'origin',
   'x-forwarded-host',
   'x-forwarded-for',
@@ -152,7 +153,7 @@ const dropped = [
   'expect',
 ]
 
-/** The request as the library sees it: its own path, our body, and the public address whatever the headers said. */
+/** Builds the library's request: the path in the realm, the normalized body, and host and protocol of the base URL. */
 function innerRequest(
   baseUrl: string,
   realm: Realm,
@@ -167,7 +168,7 @@ function innerRequest(
   const body = isForm ? Buffer.from(querystring.stringify(defined(call.form))) : given
 
   const headers: Call['headers'] = { ...call.headers, host: base.host, 'x-forwarded-proto': base.protocol.slice(0, -1) }
-  for (const name of dropped) delete headers[name]
+  for (const name of droppedHeaders) delete headers[name]
   if (body?.length) headers['content-length'] = String(body.length)
   const { socket, httpVersion, httpVersionMajor } = request.raw
   const waypost: Extras = {
@@ -180,7 +181,7 @@ function innerRequest(
   const stream = Readable.from(body?.length ? [body] : [], { objectMode: false })
   const inner = Object.assign(stream, {
     method: request.method,
-    url: call.path + request.givenSearch,
+    url: call.path + request.originalQuery,
     headers,
     socket,
     httpVersion,

@@ -1,0 +1,31 @@
+/** Log messages at warn and above of identity. */
+import { defineLogMessage } from '../kernel/log-messages.ts'
+
+export const identityRequestFailed = defineLogMessage({
+  level: 'error',
+  text: 'request to the OpenID Connect provider failed; the caller got 500',
+  cause: 'An unexpected error in the provider or in oidc-provider. The fields name the path and the correlation id.',
+  action: 'Report the error with its stack. The caller can repeat the request.',
+})
+
+export const lastUseOfKeyNotWritten = defineLogMessage({
+  level: 'warn',
+  text: 'writing the last use of an API key failed; the next use after a minute writes it',
+  cause: 'The database rejected the statement or was not reachable. The request with the key was answered.',
+  action: 'Nothing, unless it repeats: then check the database. Only `lastUsedAt` of the key is affected.',
+})
+
+export const ambiguousExternalToken = defineLogMessage({
+  level: 'warn',
+  text: 'token of an external issuer rejected; its audience does not select one of the tenants that registered the issuer',
+  cause:
+    'Several tenants registered the same issuer, and the token contains the audience of none or of several of them.',
+  action: 'Let each tenant register the issuer with an audience of its own, and issue tokens with that audience.',
+})
+
+export const externalKeysNotFetched = defineLogMessage({
+  level: 'warn',
+  text: 'fetching the keys of an external issuer failed; its tokens are rejected, retrying after 10 s',
+  cause: 'Its discovery document is not reachable or not valid, or its address is private and not allowed.',
+  action: 'Open `<issuer>/.well-known/openid-configuration` from the platform, or let the tenant correct the issuer.',
+})

@@ -1,0 +1,128 @@
+/**
+ * Lockout after wrong passwords and secrets, per account and per address (document 4, section 1). An attempt reserves a
+ * slot before it is checked, so concurrent guesses cannot exceed the limit; only wrong attempts count (README).
+ */
+import { createHash } from 'node:crypto'
+import { networkOf } from '../kernel/client-address.ts'
+import { sleep } from '../kernel/clock.ts'
+import type { Sql } from '../kernel/db.ts'
+import type { Kit } from '../kernel/define-service.ts'
+import type { AmbientTransaction } from './ambient-transaction.ts'
+import { attempts } from './store/attempts.ts'
+
+export interface AttemptKey {
+  /** `user\n<tenant>\n<id or name>` or `client\n<tenant>\n<id>`; undefined if only the address counts. */
+  account: string | undefined
+  address: string
+}
+
+/** Rejects an attempt because of a lockout (`locked`), or because too many attempts are in progress. */
+export interface Wait {
+  /** Seconds until the next attempt. */
+  wait: number
+  locked: boolean
+}
+
+/** A reserved slot. The caller reports the result of the check with exactly one of the functions. */
+export interface ReservedAttempt {
+  succeeded(): Promise<void>
+  failed(): Promise<void>
+  /** The attempt could not be checked; it does not count. */
+  undecided(): Promise<void>
+}
+
+export interface LoginLockout {
+  /** Reserves a slot before a slow check. */
+  reserve(who: AttemptKey): Promise<Wait | ReservedAttempt>
+  /** Reads the state before a fast check, without a reservation. `known`: wrong attempts are counted. */
+  read(who: AttemptKey): Promise<{ wait: number; known: boolean }>
+  /** Counts a failed fast check. With `wait` above 0 a lockout has begun meanwhile, and the attempt gets 429. */
+  countFailure(who: AttemptKey): Promise<Wait>
+  /** Resets the counter of the account. */
+  reset(who: AttemptKey): Promise<void>
+  prune(sql: Sql): Promise<void>
+}
+
+/** Delay of the response per wrong attempt. */
+const delayStepMs = 20
+const delayMaxMs = 400
+
+const hash = (text: string) => createHash('sha256').update(text).digest()
+
+export function createLoginLockout(
+  { now, platform }: Pick<Kit, 'now' | 'platform'>,
+  transaction: AmbientTransaction,
+): LoginLockout {
+  const { account, address, windowSeconds, lockSeconds } = platform.loginLockout
+  const keysOf = (who: AttemptKey) => [
+    { key: hash(`address\n${networkOf(who.address)}`), limit: address, isAccount: false },
+    ...(who.account === undefined ? [] : [{ key: hash(`account\n${who.account}`), limit: account, isAccount: true }]),
+  ]
+  const secondsUntil = (until: Date | undefined) =>
+    until ? Math.max(1, Math.ceil((until.getTime() - now().getTime()) / 1000)) : 1
+  const delay = (failures: number) => sleep(Math.min(delayMaxMs, failures * delayStepMs))
+
+  type Key = ReturnType<typeof keysOf>[number]
+  const ruleOf = ({ limit }: Key) => ({ limit, windowSeconds, lockSeconds })
+
+  const refusal = async (sql: Sql, key: Buffer): Promise<Wait> => {
+    const { until } = await attempts.find(sql, [key], now())
+    return { wait: secondsUntil(until), locked: until !== undefined }
+  }
+
+  /** Reserves a slot for every key or none: an attempt that its account rejects does not count for its address. */
+  async function reserveAll(keys: Key[]): Promise<Wait | undefined> {
+    return await transaction.tx(async (sql) => {
+      for (const [at, entry] of keys.entries()) {
+        if (await attempts.reserve(sql, entry.key, now(), ruleOf(entry))) continue
+        for (const before of keys.slice(0, at)) await attempts.release(sql, before.key)
+        return await refusal(sql, entry.key)
+      }
+      return undefined
+    })
+  }
+
+  /** Counts a wrong attempt for every key; returns the number for the account, or else for the address. */
+  const countFailures = (keys: Key[]) =>
+    transaction.tx(async (sql) => {
+      let failures = 0
+      for (const entry of keys) failures = await attempts.fail(sql, entry.key, now(), ruleOf(entry))
+      return failures
+    })
+
+  return {
+    async reserve(who) {
+      const keys = keysOf(who)
+      const rejection = await reserveAll(keys)
+      if (rejection) return rejection
+      return {
+        succeeded: () =>
+          transaction.tx(async (sql) => {
+            for (const { key, isAccount } of keys)
+              await (isAccount ? attempts.forgive(sql, key) : attempts.release(sql, key))
+          }),
+        failed: async () => delay(await countFailures(keys)),
+        undecided: () =>
+          transaction.tx(async (sql) => {
+            for (const { key } of keys) await attempts.release(sql, key)
+          }),
+      }
+    },
+    async read(who) {
+      const keys = keysOf(who).map(({ key }) => key)
+      const found = await attempts.find(transaction.sql(), keys, now())
+      return { wait: found.until ? secondsUntil(found.until) : 0, known: found.known }
+    },
+    async countFailure(who) {
+      const keys = keysOf(who)
+      const rejection = await reserveAll(keys)
+      if (rejection) return rejection
+      await delay(await countFailures(keys))
+      return { wait: 0, locked: false }
+    },
+    async reset(who) {
+      for (const { key, isAccount } of keysOf(who)) if (isAccount) await attempts.forget(transaction.sql(), key)
+    },
+    prune: (sql) => attempts.prune(sql, now(), windowSeconds),
+  }
+}
