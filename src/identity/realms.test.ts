@@ -212,7 +212,7 @@ test('changes reach another node within a second', async () => {
   const soon = { withinMs: 1000, everyMs: 10 }
   await createCore(house.kit).signingKeys.rotate('shared')
   const rotated = (await here.serviceAccount()).body.access_token
-  await second.identity.authenticate(bearer(rotated))
+  await eventually(() => second.identity.authenticate(bearer(rotated)), soon)
 
   const login = (await here.logIn('ada')).body
   await second.identity.authenticate(bearer(login.access_token))
