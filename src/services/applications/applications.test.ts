@@ -38,7 +38,7 @@ const grantsOf = (application: string) => grantsOn(house.kit.db.sql, `applicatio
 const names = (list: { name: string }[]) => list.map(({ name }) => name)
 
 suite('creating an application', () => {
-  test('answers with its address below the root that the caller used', async () => {
+  test('returns a Location below the root path of the request', async () => {
     const plain = await admin(`POST ${root}/applications`, { name: 'smart_kettle-1' })
     assert.equal(plain.status, 201)
     assert.equal(plain.text, '')
@@ -47,7 +47,7 @@ suite('creating an application', () => {
     assert.equal(alias.headers.location, 'http://waypost.test/tekton/api/v1/applications/aliased')
   })
 
-  test('keeps what was given, with the tenant, dates and no versions', async () => {
+  test('stores the given fields with the tenant and dates, without versions', async () => {
     const name = await anApplication(admin, { displayName: 'Kettle "é" ☕', description: '', tenantId: 'other', x: 1 })
     const { status, body, headers } = await admin(`GET ${root}/applications/${name}`)
     assert.equal(status, 200)
@@ -64,7 +64,7 @@ suite('creating an application', () => {
     assert.equal(updatedDate, createdDate)
   })
 
-  test('gives the creator every scope on it and tells others', async () => {
+  test('grants the creator every scope on it and publishes an event', async () => {
     const caller = aTenantAdmin()
     const name = await anApplication(house.as(caller))
     const granted = { tenantId: 'default', subjectId: caller.subject.id, scopes: ['*'] }
@@ -73,7 +73,7 @@ suite('creating an application', () => {
     assert.deepEqual(heard.at(-1), { event: 'applications.application.created', payload })
   })
 
-  test('refuses a name that is taken, in another tenant too, and changes nothing', async () => {
+  test('rejects a name that is taken, also by another tenant, and changes nothing', async () => {
     const name = await anApplication()
     const before = [...(await grantsOf(name))]
     for (const ask of [admin, other]) {
@@ -84,14 +84,14 @@ suite('creating an application', () => {
     assert.deepEqual([...(await grantsOf(name))], before)
   })
 
-  test('of one name by many at once succeeds once', async () => {
+  test('with the same name by concurrent requests succeeds once', async () => {
     const answers = await Promise.all(
       Array.from({ length: 6 }, () => admin(`POST ${root}/applications`, { name: 'contested' })),
     )
     assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 409, 409, 409, 409, 409])
   })
 
-  test('refuses bad input with the name of the field', async () => {
+  test('rejects invalid input and names the field', async () => {
     const cases: [unknown, string][] = [
       [{}, 'name'],
       [{ name: '' }, 'name'],
@@ -123,14 +123,14 @@ suite('creating an application', () => {
     assert.equal((await admin(`GET ${root}/applications/ok`)).status, 404)
   })
 
-  test('takes the longest name, one character, and __proto__ as names like any other', async () => {
+  test('accepts names of one character and of the maximum length, and __proto__', async () => {
     for (const name of ['a'.repeat(128), '-', '__proto__', 'constructor']) {
       assert.equal((await admin(`POST ${root}/applications`, { name })).status, 201)
       assert.equal((await admin(`GET ${root}/applications/${name}`)).body.name, name)
     }
   })
 
-  test('for another tenant needs the permission on the platform', async () => {
+  test('for another tenant requires the permission on the platform', async () => {
     const refused = await admin(`POST ${root}/applications?tenantId=other`, { name: 'theirs' })
     assert.equal(refused.status, 403)
     assert.equal((await admin(`POST ${root}/applications?tenantId=default`, { name: 'ours' })).status, 201)
@@ -142,7 +142,7 @@ suite('creating an application', () => {
     assert.match(nobody.body.message, /^tenantId: /)
   })
 
-  test('needs the scope on the tenant or on the platform', async () => {
+  test('requires the scope on the tenant or on the platform', async () => {
     const scopes = { 'application-app-0': ['*'], 'tenant-system': ['application:read', 'application:update'] }
     const without = house.as(aCaller({ on: scopes }))
     assert.equal((await without(`POST ${root}/applications`, { name: 'never' })).status, 403)
@@ -155,7 +155,7 @@ suite('creating an application', () => {
   })
 })
 
-test('generated names have 20 base32hex characters, and a given name is refused', async () => {
+test('generated names have 20 base32hex characters, and a given name is rejected', async () => {
   const generating = await openHouse({
     services: [applications, identity],
     environment: { WAYPOST_GENERATE_APPLICATION_NAMES: 'on' },
@@ -173,7 +173,7 @@ test('generated names have 20 base32hex characters, and a given name is refused'
 })
 
 suite('reading applications', () => {
-  test('lists those of the tenant with their versions, ordered by name', async () => {
+  test('lists the applications of the tenant with their versions, in the order of names', async () => {
     const ask = house.as(aTenantAdmin('lister'))
     assert.deepEqual((await ask(`GET ${root}/applications`)).body, [])
     for (const name of ['list-b', 'list_a', 'list-a']) await ask(`POST ${root}/applications`, { name })
@@ -186,7 +186,7 @@ suite('reading applications', () => {
     assert.deepEqual(body[1], (await ask(`GET ${root}/applications/list-b`)).body)
   })
 
-  test('shows a caller only what it may read', async () => {
+  test('lists only applications that the caller may read', async () => {
     const [mine, hidden] = [await anApplication(), await anApplication()]
     const theirs = await anApplication(other)
     const on = { [`application-${mine}`]: ['application:read'], [`application-${theirs}`]: ['application:read'] }
@@ -197,7 +197,7 @@ suite('reading applications', () => {
     assert.deepEqual((await house.as(aCaller())(`GET ${root}/applications`)).body, [])
   })
 
-  test('answers the same bytes for what is missing, hidden or in another tenant', async () => {
+  test('returns the same bytes for an application that is missing, hidden or of another tenant', async () => {
     const hidden = await anApplication()
     const ask = house.as(aCaller({ on: { 'application-app-0': ['*'] } }))
     const paths = (name: string) => [
@@ -224,7 +224,7 @@ suite('reading applications', () => {
     assert.deepEqual(await shape(other, hidden), missing)
   })
 
-  test('of another tenant by the tenantId parameter needs a permission on the platform', async () => {
+  test('of another tenant with the parameter tenantId requires a permission on the platform', async () => {
     const name = await anApplication(other)
     const scopes = [['application:read'], ['platform:application:read']]
     for (const scope of scopes) {
@@ -240,7 +240,7 @@ suite('reading applications', () => {
     assert.deepEqual(own.body, (await other(`GET ${root}/applications`)).body)
   })
 
-  test('again with its ETag answers 304 until it changes', async () => {
+  test('with the current ETag returns 304', async () => {
     const name = await anApplication()
     for (const path of [`GET ${root}/applications/${name}`, `GET ${root}/applications`]) {
       const { headers } = await admin(path)
@@ -252,7 +252,7 @@ suite('reading applications', () => {
     }
   })
 
-  test('streams a list that is longer than a page, whole and in order', async () => {
+  test('streams a list longer than a page completely and in order', async () => {
     const ask = house.as(aTenantAdmin('large'))
     const description = 'x'.repeat(2000)
     await house.kit.db.sql`
@@ -274,7 +274,7 @@ suite('reading applications', () => {
 })
 
 suite('changing an application', () => {
-  test('replaces the given fields only and is seen by the next read', async () => {
+  test('replaces only the given fields, and the next read returns them', async () => {
     const name = await anApplication(admin, { displayName: 'Old', description: 'Kept' })
     const before = (await admin(`GET ${root}/applications/${name}`)).body
     await admin(`GET ${root}/applications`)
@@ -292,14 +292,14 @@ suite('changing an application', () => {
     assert.equal(heard.at(-1)?.event, 'applications.application.updated')
   })
 
-  test('with nothing to change is done and not told', async () => {
+  test('without a change succeeds and publishes no event', async () => {
     const name = await anApplication()
     const told = heard.length
     assert.equal((await admin(`PATCH ${root}/applications/${name}`, { unknown: 1 })).status, 204)
     assert.equal(heard.length, told)
   })
 
-  test('needs the scope: 403 where the caller may only read', async () => {
+  test('requires the scope: 403 for a caller who may only read', async () => {
     const name = await anApplication()
     const reader = house.as(aCaller({ on: { [`application-${name}`]: ['application:read'] } }))
     const writer = house.as(aCaller({ on: { [`application-${name}`]: ['application:update'] } }))
@@ -312,7 +312,7 @@ suite('changing an application', () => {
     assert.equal((await house.as(undefined)(`PATCH ${root}/applications/${name}`, {})).status, 401)
   })
 
-  test('with If-Match of an older state is refused', async () => {
+  test('with If-Match of an older state is rejected', async () => {
     const name = await anApplication()
     const path = `${root}/applications/${name}`
     const { etag } = (await admin(`GET ${path}`)).headers
@@ -322,7 +322,7 @@ suite('changing an application', () => {
     assert.equal((await admin(`GET ${path}`)).body.displayName, 'A')
   })
 
-  test('refuses bad input', async () => {
+  test('rejects invalid input', async () => {
     const name = await anApplication()
     for (const body of [{ displayName: null }, { description: 1 }, { displayName: 'x'.repeat(256) }, [], 'null'])
       assert.equal((await admin(`PATCH ${root}/applications/${name}`, body)).status, 400)
@@ -330,7 +330,7 @@ suite('changing an application', () => {
 })
 
 suite('deleting an application', () => {
-  test('removes its versions, configurations and grants, and tells it', async () => {
+  test('deletes its versions, configurations and grants, and publishes events', async () => {
     const name = await anApplication()
     const version = await aVersion(name)
     const config = { epts: { platform: { applications: { [name]: { versions: { [version]: {} } } } } } }
@@ -350,7 +350,7 @@ suite('deleting an application', () => {
     assert.equal(await ask.findVersion(version), undefined)
   })
 
-  test('or a version is refused while somebody uses it', async () => {
+  test('or a version is rejected while objects use it', async () => {
     const name = await anApplication()
     const version = await aVersion(name)
     const used = new Set([version])
@@ -372,7 +372,7 @@ suite('deleting an application', () => {
 })
 
 suite('versions', () => {
-  test('are named after the application and shown with it', async () => {
+  test('have the name of the application as prefix and are part of the application', async () => {
     const name = await anApplication()
     const path = `${root}/applications/${name}/app-versions`
     const created = await admin(`POST ${path}`, { nameSuffix: 'v1', displayName: 'One', name: 'ignored' })
@@ -389,7 +389,7 @@ suite('versions', () => {
     assert.equal((await admin(`POST ${path}`, { nameSuffix: 'v1' })).status, 409)
   })
 
-  test('change and go, and the application shows it at once', async () => {
+  test('are changed and deleted, and the application shows it at once', async () => {
     const name = await anApplication()
     const version = await aVersion(name, 'v1', { displayName: 'One', description: 'Kept' })
     const path = `${root}/applications/${name}/app-versions/${version}`
@@ -417,7 +417,7 @@ suite('versions', () => {
     assert.equal((await other(`GET ${root}/applications/${one}/app-versions/${version}`)).status, 404)
   })
 
-  test('refuse a bad suffix', async () => {
+  test('reject an invalid suffix', async () => {
     const name = await anApplication()
     for (const nameSuffix of ['', 'V1', 'v-1', 'v_1', 'v 1', 'v1\n', 'a'.repeat(65), 1, null, undefined]) {
       const answer = await admin(`POST ${root}/applications/${name}/app-versions`, { nameSuffix })
@@ -426,7 +426,7 @@ suite('versions', () => {
     }
   })
 
-  test('are at most a thousand for an application', async () => {
+  test('are limited to 1000 per application', async () => {
     const name = await anApplication()
     await house.kit.db.sql`
       insert into applications.versions (name, application_name, tenant_id, created_date, updated_date)
@@ -438,7 +438,7 @@ suite('versions', () => {
 })
 
 suite('other services', () => {
-  test('ask whether the tenant has an application, and whose a version is', async () => {
+  test('check whether the tenant has an application, and find the owner of a version', async () => {
     const name = await anApplication()
     const version = await aVersion(name)
     const ask = house.ask(Applications)
@@ -451,7 +451,7 @@ suite('other services', () => {
   })
 })
 
-test('a deleted tenant takes its applications, versions and configurations with it, and no others', async () => {
+test('deleting a tenant deletes its applications, versions and configurations, and no others', async () => {
   const doomed = house.as(aTenantAdmin('doomed'))
   const name = await anApplication(doomed)
   const version = await aVersion(name, 'v1', {}, doomed)

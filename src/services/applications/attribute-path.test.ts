@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { rejectsWith } from '../../../test/harness/device-messages.ts'
 import { select } from './attribute-path.ts'
 
-/** The document of GJSON's own description, and some corners. */
+/** The example document of GJSON's documentation, with edge cases. */
 const data = {
   name: { first: 'Tom', last: 'Anderson' },
   age: 37,
@@ -100,15 +100,15 @@ suite('a path', () => {
     '!"x"',
     'name.{first,last}',
   ])
-    test(`${path} is refused, because something else is meant`, async () => {
+    test(`${path} is rejected as unsupported syntax`, async () => {
       const error = await rejectsWith((async () => select(data, path))(), 400)
       assert.match(error.message, /^q: .* is not supported here/)
     })
 
-  test('sees an own __proto__ as a key', () =>
+  test('treats an own __proto__ as a key', () =>
     assert.equal(select(JSON.parse('{"__proto__": {"a": 1}}'), '__proto__.a'), 1))
 
-  test('goes to the next key when the rest is not below the first that matches', () => {
+  test('tries the next matching key if the rest of the path is not below the first', () => {
     assert.equal(select({ a1: { x: 1 }, a2: { y: { z: 2 } }, a3: { y: { z: 3 } } }, 'a*.y.z'), 2)
   })
 })
@@ -118,7 +118,7 @@ const json = fc.jsonValue({ maxDepth: 4 })
 const isObject = (value: unknown) => typeof value === 'object' && value !== null
 
 suite('any document', () => {
-  test('has every value at its path of escaped keys', () => {
+  test('finds every value at its path of escaped keys', () => {
     fc.assert(
       fc.property(json, fc.array(fc.nat()), (document, choices) => {
         let value: unknown = document
@@ -137,7 +137,7 @@ suite('any document', () => {
     )
   })
 
-  test('has as many elements as # says, and # with a key has those of its elements', () => {
+  test('# returns the number of elements, and # with a key their values', () => {
     fc.assert(
       fc.property(fc.array(fc.dictionary(fc.constantFrom('a', 'b'), json)), (array) => {
         assert.equal(select({ array }, 'array.#'), array.length)
@@ -147,7 +147,7 @@ suite('any document', () => {
     )
   })
 
-  test('answers any text, or refuses it with a 400', () => {
+  test('evaluates any text or rejects it with 400', () => {
     const path = fc.string({ unit: fc.constantFrom('a', '.', '*', '?', '#', '\\', '|', '@', '(', '1', '0', 'é') })
     fc.assert(
       fc.property(json, path, (document, text) => {
@@ -166,7 +166,7 @@ suite('wildcards', () => {
   const expression = (pattern: string) =>
     new RegExp(`^${[...pattern].map((unit) => (unit === '*' ? '.*' : unit === '?' ? '.' : unit)).join('')}$`, 'su')
 
-  test('match what they say', () => {
+  test('match like the equivalent regular expression', () => {
     const pattern = fc.string({ unit: fc.constantFrom('a', 'b', '*', '?'), minLength: 1, maxLength: 8 })
     const key = fc.string({ unit: fc.constantFrom('a', 'b', '😀'), maxLength: 10 })
     fc.assert(
@@ -177,7 +177,7 @@ suite('wildcards', () => {
     )
   })
 
-  test('never take long: what would is refused', async () => {
+  test('are rejected if they take too many comparisons', async () => {
     const document = Object.fromEntries(Array.from({ length: 10 }, (_, n) => [`${'a'.repeat(100_000)}${n}`, n]))
     const started = process.cpuUsage().user
     assert.equal(select(document, `${'*a'.repeat(500)}b`), undefined)
@@ -186,5 +186,5 @@ suite('wildcards', () => {
     assert.ok(process.cpuUsage().user - started < 2_000_000)
   })
 
-  test('of long keys are still found', () => assert.equal(select({ [`${'a'.repeat(100_000)}b`]: 1 }, '*aab'), 1))
+  test('match long keys', () => assert.equal(select({ [`${'a'.repeat(100_000)}b`]: 1 }, '*aab'), 1))
 })

@@ -1,29 +1,28 @@
 /**
- * The part of GJSON's path syntax that devices use: keys with dots between them, `*` and `?` in a key, the index of an array,
- * `#` for its length, `#.rest` for the rest of the path in each element, `\` before a character that means itself, and
- * `@this` alone for everything. Queries, other modifiers, pipes and multipaths are refused, not misread.
+ * Evaluates a subset of GJSON paths: keys separated by dots, wildcards `*` and `?`, array indexes, `#` (array length),
+ * `#.rest` (the rest of the path in each element), `\` as escape, and `@this` alone. Other syntax is rejected with 400.
  */
 import { invalidField } from '../../kernel/errors.ts'
 
-/** A character of a key, or what stands for one (`?`) or any number of them (`*`). */
-type Unit = string | typeof anyOne | typeof anyNumber
+/** A character of a key, or a wildcard for one character (`?`) or any number of characters (`*`). */
+type PatternUnit = string | typeof anyOne | typeof anyNumber
 const anyOne = Symbol('?')
 const anyNumber = Symbol('*')
 
 interface Step {
   key: string
-  /** With wildcards in it, only. */
-  pattern?: Unit[]
-  /** `#` that is not escaped. */
+  /** Only set for a key with wildcards. */
+  pattern?: PatternUnit[]
+  /** True for an unescaped `#`. */
   isEach: boolean
 }
 
 const unsupported = (what: string) => invalidField('q', `${what} of GJSON is not supported here`)
 
-/** Of characters compared: a path of stars over long keys must not hold up everybody else. */
+/** Limits character comparisons, because many `*` over long keys would block the event loop. */
 const comparisonsMax = 10_000_000
 
-/** The value at the path, or undefined. */
+/** Returns the value at the path, or undefined. */
 export function select(data: unknown, path: string): unknown {
   if (path === '@this') return data
   const steps = stepsOf(path)
@@ -43,7 +42,7 @@ export function select(data: unknown, path: string): unknown {
     return Object.hasOwn(object, step.key) ? at(object[step.key], depth + 1) : undefined
   }
 
-  /** The number of elements, or what the rest of the path finds in those that have it. */
+  /** Returns the number of elements, or the values of the rest of the path in those elements that have it. */
   const each = (array: unknown[], depth: number) =>
     depth === steps.length
       ? array.length
@@ -52,8 +51,8 @@ export function select(data: unknown, path: string): unknown {
   const atIndex = (array: unknown[], { key, pattern }: Step, depth: number) =>
     !pattern && /^\d{1,9}$/.test(key) && Number(key) < array.length ? at(array[Number(key)], depth) : undefined
 
-  /** The first key under which the rest of the path leads somewhere. */
-  function firstMatch(object: Record<string, unknown>, pattern: Unit[], depth: number): unknown {
+  /** Returns the value of the first matching key under which the rest of the path exists. */
+  function firstMatch(object: Record<string, unknown>, pattern: PatternUnit[], depth: number): unknown {
     for (const [key, value] of Object.entries(object)) {
       if (!matches(pattern, [...key], spend)) continue
       const found = at(value, depth)
@@ -67,7 +66,7 @@ export function select(data: unknown, path: string): unknown {
 
 function stepsOf(path: string): Step[] {
   const steps: Step[] = []
-  let units: Unit[] = []
+  let units: PatternUnit[] = []
   let isEscaped = false
   let source = ''
   const end = () => {
@@ -103,8 +102,8 @@ function refuseUnsupported(before: string, character: string) {
   if (before === '' && special[character]) throw unsupported(special[character])
 }
 
-/** Goes back to the last star only: what an earlier one took can stay as it is. */
-function matches(pattern: Unit[], text: string[], spend: (comparisons: number) => void): boolean {
+/** Matches wildcards by backtracking to the last `*` only, which is sufficient. */
+function matches(pattern: PatternUnit[], text: string[], spend: (comparisons: number) => void): boolean {
   let [p, t, star, mark] = [0, 0, -1, 0]
   let comparisons = 0
   while (t < text.length) {

@@ -8,7 +8,7 @@ import identity from '../../identity/index.ts'
 import { Applications } from './contract.ts'
 import applications from './index.ts'
 
-test('readers during a stream of writes never see an older state than one already answered', {
+test('reads during continuous writes never return an older state than the last answered write', {
   timeout: 60_000,
 }, async () => {
   const house = await openHouse({ services: [applications, identity] })
@@ -23,7 +23,7 @@ test('readers during a stream of writes never see an older state than one alread
       const before = written
       const { body } = await admin(`GET ${path}`)
       assert.ok(Number(shown(body as never)) >= before, `read ${shown(body as never)} after ${before} was answered`)
-      // Requests without a socket would not let the database's answers in.
+      // Injected requests use no socket, so the loop must yield to let responses of the database in.
       await setImmediate()
     }
     return reads
@@ -42,7 +42,7 @@ test('readers during a stream of writes never see an older state than one alread
   for (const reads of await Promise.all(readers)) assert.ok(reads > 10)
 })
 
-test('a version that another tenant makes under the name of a deleted one has nothing of its configuration', async () => {
+test('a version with the name of a deleted version of another tenant has none of its configuration', async () => {
   const house = await openHouse({ services: [applications, identity] })
   await addRealms(house, 'default', 'other')
   const configOf = house.ask(Applications).follow(house.kit.instances.get('epmx')!, (config) => config)

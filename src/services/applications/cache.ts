@@ -1,6 +1,6 @@
 /**
- * What this process keeps in mind, dropped by our own events: in the process that wrote, after the commit and before
- * the answer leaves; in the others as soon as they hear of it.
+ * Caches of the service, invalidated by its own events: on the writing node after the commit and before the response,
+ * on other nodes when the event arrives.
  */
 import type { Bus } from '../../kernel/bus.ts'
 import { type Cache, createCache } from '../../kernel/cache.ts'
@@ -18,28 +18,28 @@ import {
   VersionUpdated,
 } from './events.ts'
 
-/** The configurations of one level, by instance. */
+/** Configurations of a tenant, an application or a version, by instance. */
 export type LevelConfigurations = ReadonlyMap<string, Record<string, unknown>>
 
-export interface Memory {
+export interface Caches {
   /** By application name. */
   documents: Cache<ApplicationDocument>
-  /** By tenant: the whole list. */
+  /** The whole list of a tenant, by tenant id. */
   lists: Cache<Document>
   /** By version name. */
   versions: Cache<ApplicationVersionRef>
-  /** By `placeKey`. */
+  /** By `levelKey`. */
   configurations: Cache<LevelConfigurations>
 }
 
 const mebibyte = 1024 * 1024
 
-export const placeKey = (place: { tenantId: string; applicationName?: string; versionName?: string }) =>
-  [place.tenantId, place.applicationName, place.versionName].filter((part) => part !== undefined).join('\n')
+export const levelKey = (level: { tenantId: string; applicationName?: string; versionName?: string }) =>
+  [level.tenantId, level.applicationName, level.versionName].filter((part) => part !== undefined).join('\n')
 
-export function createMemory(bus: Bus): Memory {
+export function createCaches(bus: Bus): Caches {
   const sizeOf = ({ body }: Document) => (typeof body === 'string' ? 2 * body.length : body.length)
-  const memory: Memory = {
+  const caches: Caches = {
     documents: createCache<ApplicationDocument>({ max: 32 * mebibyte, sizeOf, bus }),
     lists: createCache<Document>({ max: 32 * mebibyte, sizeOf, bus }),
     versions: createCache<ApplicationVersionRef>({ max: 16 * mebibyte, sizeOf: () => 400, bus }),
@@ -47,18 +47,18 @@ export function createMemory(bus: Bus): Memory {
   }
 
   const dropApplication = ({ tenantId, applicationName }: ApplicationEvent) => {
-    memory.documents.drop(applicationName)
-    memory.lists.drop(tenantId)
+    caches.documents.drop(applicationName)
+    caches.lists.drop(tenantId)
   }
   for (const event of [ApplicationCreated, ApplicationUpdated, ApplicationDeleted]) bus.hear(event, dropApplication)
   for (const event of [VersionCreated, VersionUpdated, VersionDeleted]) bus.hear(event, dropApplication)
-  memory.configurations.dropOn(ApplicationDeleted, placeKey)
-  memory.versions.dropOn(VersionDeleted, ({ versionName }) => versionName)
-  memory.configurations.dropOn(VersionDeleted, placeKey)
-  memory.configurations.dropOn(ConfigurationChanged, placeKey)
-  return memory
+  caches.configurations.dropOn(ApplicationDeleted, levelKey)
+  caches.versions.dropOn(VersionDeleted, ({ versionName }) => versionName)
+  caches.configurations.dropOn(VersionDeleted, levelKey)
+  caches.configurations.dropOn(ConfigurationChanged, levelKey)
+  return caches
 }
 
-/** About what parsed JSON takes in memory, from its text. */
+/** Estimates the memory of parsed JSON from the length of its text. */
 const sizeOfLevel = (level: LevelConfigurations) =>
   [...level.values()].reduce((sum, config) => sum + 4 * JSON.stringify(config).length + 100, 100)

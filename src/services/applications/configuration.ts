@@ -1,7 +1,7 @@
 import { defineInstance, onBoth } from '../../kernel/configuration.ts'
 import { Type } from '../../kernel/schema.ts'
 
-/** The attribute dictionary is the user's own JSON. */
+/** The attribute dictionary accepts any JSON object. */
 export const attributesInstance = defineInstance({
   name: 'adx',
   group: 'Configuration management',

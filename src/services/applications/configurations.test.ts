@@ -26,7 +26,7 @@ const heard: object[] = []
 house.kit.bus.hear(ConfigurationChanged, (payload) => heard.push(payload))
 
 let count = 0
-/** An application with the versions `<name>-v1` and `<name>-v2`. */
+/** Creates an application with the versions `<name>-v1` and `<name>-v2`. */
 async function anApplication() {
   const name = `conf-${count++}`
   await admin(`POST ${root}/applications`, { name })
@@ -42,7 +42,7 @@ const ofVersion = (instance: string, name: string, version: string, config: obje
   enveloped(instance, name, { versions: { [version]: config } }, word)
 const autoExtract = (on: boolean) => ({ 'time-series': { 'auto-extract': on } })
 
-test('the initial load takes a whole envelope once, on an empty platform only', async () => {
+test('the initial load accepts a whole envelope once, only while no configuration exists', async () => {
   const [one, two] = [await anApplication(), await anApplication()]
   const envelope = {
     dcx: { kaa: { applications: { [one]: { a: 1, versions: { [`${one}-v1`]: { a: 2 } } }, [two]: { b: 1 } } } },
@@ -73,7 +73,7 @@ test('the initial load takes a whole envelope once, on an empty platform only', 
 })
 
 suite('the configuration of an application', () => {
-  test('is empty at first, and read back as it was put', async () => {
+  test('is empty at first, and returned as it was written', async () => {
     const name = await anApplication()
     const empty = await admin(`GET ${pathOf(name)}`)
     assert.deepEqual([empty.status, empty.text], [200, '{}'])
@@ -90,7 +90,7 @@ suite('the configuration of an application', () => {
     assert.deepEqual(both.body, envelope)
   })
 
-  test('is accepted in the other word for the platform and answered with ours', async () => {
+  test('is accepted with `kaa` and returned with `platform`', async () => {
     const name = await anApplication()
     const version = `${name}-v1`
     assert.equal((await admin(`PUT ${pathOf(name)}`, enveloped('dcx', name, { a: 1 }, 'kaa'))).status, 204)
@@ -111,7 +111,7 @@ suite('the configuration of an application', () => {
     assert.deepEqual(body, { ...enveloped('adx', name, { c: 1 }), ...enveloped('dcx', name, { a: 2 }) })
   })
 
-  test('and those of its versions do not touch each other', async () => {
+  test('is independent of those of its versions', async () => {
     const name = await anApplication()
     const [v1, v2] = [`${name}-v1`, `${name}-v2`]
     await admin(`PUT ${pathOf(name, v1)}`, ofVersion('dcx', name, v1, { level: 'v1' }))
@@ -127,7 +127,7 @@ suite('the configuration of an application', () => {
     assert.deepEqual((await admin(`GET ${pathOf(name, v1)}`)).body, ofVersion('dcx', name, v1, { level: 'new' }))
   })
 
-  test('refuses an envelope that is wrong, says where, and changes nothing', async () => {
+  test('rejects an invalid envelope with the path of the mistake and changes nothing', async () => {
     const name = await anApplication()
     const [v1, v2] = [`${name}-v1`, `${name}-v2`]
     const good = enveloped('dcx', name, { a: 1 })
@@ -164,7 +164,7 @@ suite('the configuration of an application', () => {
     assert.equal((await admin(`GET ${pathOf(name, `${name}-v9`)}`)).status, 404)
   })
 
-  test('keeps __proto__ and friends as plain data', async () => {
+  test('stores __proto__ and similar keys as plain data', async () => {
     const name = await anApplication()
     const text = `{"adx":{"platform":{"applications":{"${name}":{"__proto__":{"polluted":1},"constructor":2}}}}}`
     assert.equal((await admin(`PUT ${pathOf(name)}`, text)).status, 204)
@@ -174,7 +174,7 @@ suite('the configuration of an application', () => {
     assert.equal(({} as { polluted?: number }).polluted, undefined)
   })
 
-  test('tells every change once, and nothing when nothing changed', async () => {
+  test('publishes one event per change and none without a change', async () => {
     const name = await anApplication()
     const [v1] = [`${name}-v1`]
     const envelope = { ...enveloped('dcx', name, { a: 1, versions: { [v1]: {} } }), ...enveloped('adx', name, {}) }
@@ -190,14 +190,14 @@ suite('the configuration of an application', () => {
     assert.equal(heard.length, 3)
   })
 
-  test('answers 304 to its ETag', async () => {
+  test('returns 304 for its ETag', async () => {
     const name = await anApplication()
     const { headers } = await admin(`GET ${pathOf(name)}`)
     const again = await admin(`GET ${pathOf(name)}`, undefined, { 'if-none-match': headers.etag! })
     assert.equal(again.status, 304)
   })
 
-  test('needs the same permissions as the application itself', async () => {
+  test('requires the same permissions as the application', async () => {
     const name = await anApplication()
     const version = `${name}-v1`
     const reader = house.as(aCaller({ on: { [`application-${name}`]: ['application:read'] } }))
@@ -216,7 +216,7 @@ suite('the configuration of an application', () => {
 })
 
 suite('a patch', () => {
-  test('merges into the configuration as RFC 7396 says, on both levels', async () => {
+  test('is merged by RFC 7396, on both levels', async () => {
     const name = await anApplication()
     const version = `${name}-v1`
     for (const path of [pathOf(name), pathOf(name, version)]) {
@@ -230,7 +230,7 @@ suite('a patch', () => {
     assert.deepEqual((await admin(`GET ${pathOf(name, version)}`)).body, ofVersion('adx', name, version, merged))
   })
 
-  test('by many at once loses nothing', async () => {
+  test('by concurrent requests loses no change', async () => {
     const name = await anApplication()
     const keys = Array.from({ length: 10 }, (_, index) => `k${index}`)
     await Promise.all(keys.map((key) => admin(`PATCH ${pathOf(name)}?serviceInstanceName=adx`, { [key]: 1 })))
@@ -238,7 +238,7 @@ suite('a patch', () => {
     assert.deepEqual(Object.keys(body.adx.platform.applications[name]).sort(), keys)
   })
 
-  test('that is wrong is refused and changes nothing', async () => {
+  test('that is invalid is rejected and changes nothing', async () => {
     const name = await anApplication()
     const cases: [query: string, body: unknown, where: string][] = [
       ['', {}, 'serviceInstanceName'],
@@ -264,7 +264,7 @@ suite('a patch', () => {
     assert.deepEqual((await admin(`GET ${pathOf(name)}`)).body, {})
   })
 
-  test('cannot grow a configuration beyond a mebibyte', async () => {
+  test('cannot grow a configuration beyond 1 MiB', async () => {
     const name = await anApplication()
     const path = `PATCH ${pathOf(name)}?serviceInstanceName=adx`
     assert.equal((await admin(path, { a: 'x'.repeat(600_000) })).status, 204)
@@ -281,7 +281,7 @@ suite('the configuration of a tenant', () => {
   })
   const transports = { transports: { mqtt: { tcp: { 'basic-auth': { required: true } } } } }
 
-  test('is put and read by its administrator, in both words, and told', async () => {
+  test('is written and read by its administrator, with `platform` or `kaa`, and published', async () => {
     heard.length = 0
     assert.equal((await admin(`PUT ${path}`, ofTenant('default', transports, 'kaa'))).status, 204)
     assert.deepEqual(heard, [{ tenantId: 'default', instance: 'kpc', level: 'tenant' }])
@@ -292,7 +292,7 @@ suite('the configuration of a tenant', () => {
     assert.deepEqual(await ask.tenantConfiguration({ tenantId: 'other', instance: gatewayInstance }), {})
   })
 
-  test('of another tenant needs the permission on the platform', async () => {
+  test('of another tenant requires the permission on the platform', async () => {
     const theirs = ofTenant('other', transports)
     assert.equal((await admin(`PUT ${path}?tenantId=other`, theirs)).status, 403)
     assert.equal((await admin(`GET ${path}?tenantId=other`)).status, 403)
@@ -308,7 +308,7 @@ suite('the configuration of a tenant', () => {
     assert.equal((await house.as(aCaller())(`GET ${path}`)).status, 403)
   })
 
-  test('refuses what its schema or its envelope does not allow', async () => {
+  test('rejects violations of its schema or its envelope', async () => {
     const cases: [body: unknown, where: string][] = [
       [{}, 'body'],
       [ofTenant('other', {}), 'kpc.platform.tenants.other'],
@@ -330,8 +330,8 @@ suite('the configuration of a tenant', () => {
   })
 })
 
-suite('the configuration in force', () => {
-  test("is the application's, overridden key by key at the top by the version's", async () => {
+suite('the effective configuration', () => {
+  test("is the application's with top-level keys of the version's over it", async () => {
     const name = await anApplication()
     const version = `${name}-v1`
     await admin(`PUT ${pathOf(name)}`, enveloped('adx', name, { a: { x: 1, y: 1 }, b: 1 }))
@@ -347,7 +347,7 @@ suite('the configuration in force', () => {
     assert.deepEqual((await ask.configuration({ ...of, tenantId: 'other' })).config, {})
   })
 
-  test('is the new one as soon as a write was answered, and cannot be changed by who asks', async () => {
+  test('is current as soon as a write has been answered, and is immutable for callers', async () => {
     const name = await anApplication()
     const version = `${name}-v1`
     const of = { tenantId: 'default', instance: attributesInstance, applicationName: name, versionName: version }
@@ -361,7 +361,7 @@ suite('the configuration in force', () => {
     assert.throws(() => Object.assign(config.deep as object, { own: false }))
   })
 
-  test('does not survive the deletion of its version or application', async () => {
+  test('is empty after the deletion of its version or application', async () => {
     const name = await anApplication()
     const version = `${name}-v1`
     const of = { tenantId: 'default', instance: attributesInstance, applicationName: name, versionName: version }
@@ -382,7 +382,7 @@ suite('the configuration in force', () => {
   })
 })
 
-test('everything in one answer holds instances, applications and configurations, filtered as asked', async () => {
+test('/bulk returns instances, applications and configurations, with filters', async () => {
   const name = await anApplication()
   await admin(`PUT ${pathOf(name)}`, { ...enveloped('dcx', name, { a: 1 }), ...enveloped('adx', name, { b: 1 }) })
   const { status, body } = await platform(
@@ -404,7 +404,7 @@ test('everything in one answer holds instances, applications and configurations,
   assert.equal((await platform(`GET ${root}/bulk?include=x`)).status, 400)
 })
 
-test('more configurations than a page are all in the whole envelope', async () => {
+test('the whole envelope contains more configurations than a page', async () => {
   const name = await anApplication()
   await house.kit.db.sql`
     insert into applications.versions (name, application_name, tenant_id, created_date, updated_date)
@@ -418,7 +418,7 @@ test('more configurations than a page are all in the whole envelope', async () =
   assert.deepEqual(versions[`${name}-p77`], { i: 77 })
 })
 
-test('a second node forgets what the first one changes, and a restarted one finds it stored', async () => {
+test('a change on one node invalidates the cache of another, and a restarted node reads it', async () => {
   const connection = await freshDatabase()
   const config = loadConfig({ WAYPOST_DATA: temporaryDirectory() })
   const aNode = async () => {
@@ -461,7 +461,7 @@ test('a second node forgets what the first one changes, and a restarted one find
   await restarted.close()
 })
 
-suite("the attribute dictionary's own door", () => {
+suite('the API of the attribute dictionary', () => {
   const doorOf = (name: string, version: string) =>
     `/adx/api/v1/app-configs/applications/${name}/app-versions/${version}`
 
@@ -482,7 +482,7 @@ suite("the attribute dictionary's own door", () => {
     assert.deepEqual((await admin(`GET ${door}`)).body, { q: 1 })
   })
 
-  test('refuses what is no object, whom it does not concern, and what is not there', async () => {
+  test('rejects bodies that are no object, callers without permission and unknown versions', async () => {
     const name = await anApplication()
     const door = doorOf(name, `${name}-v1`)
     for (const body of ['[]', '1', '"x"', 'null', '', '{'])

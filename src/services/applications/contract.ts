@@ -11,15 +11,15 @@ export interface ApplicationVersionRef {
 
 export interface Applications {
   /**
-   * Whether the tenant of the context has this application. `sql`: whoever holds a transaction asks with it, here and
-   * below. A second connection might never come free, and the answer is what is stored, not what is remembered.
+   * Returns whether the tenant of the context has this application. Pass `sql` inside a transaction, here and below: the
+   * result then comes from the database instead of the cache, and no second connection is needed.
    */
   exists(ctx: Ctx, application: { name: string }, sql?: Sql): Promise<boolean>
-  /** Version names are unique on the platform; a device names one before its tenant is known. */
+  /** Finds a version by its name, which is unique on the platform: a device sends it before its tenant is known. */
   findVersion(versionName: string, sql?: Sql): Promise<ApplicationVersionRef | undefined>
   /**
-   * The effective configuration of a service instance: application level, overridden key by key by the version's. Here and below
-   * it is read by the schema of the instance: with its defaults, without what violates it.
+   * Returns the effective configuration of a service instance: the application's, with keys of the version's over it.
+   * Here and below, the instance's schema adds defaults and drops invalid parts.
    */
   configuration<C>(of: {
     tenantId: string
@@ -28,16 +28,16 @@ export interface Applications {
     versionName?: string
   }): Promise<ReadConfiguration<C>>
   /**
-   * What the configuration of an instance means for a version, for those who ask for every message: read once, remembered until
-   * it changes, and given at once where it is known.
+   * Returns a function that gives `read(configuration)` for a version. Its results are cached until the configuration
+   * changes; a cached result is returned without a promise. For use with every message.
    */
   follow<C, T>(
     instance: ConfigurationInstance<C>,
     read: (config: C, of: ApplicationVersionRef) => T,
   ): (of: ApplicationVersionRef) => T | Promise<T>
   /**
-   * The applications of a tenant, or these of them, in the order of their names, page after page: what an instance is
-   * configured with at the application and at each of its versions.
+   * Returns a page of applications of a tenant, all or these `names`, in the order of their names. Each has the
+   * configurations of the instance at the application and at its versions.
    */
   configurationsOf<C>(of: {
     tenantId: string
@@ -47,12 +47,13 @@ export interface Applications {
     limit: number
   }): Promise<{ applicationName: string; configurations: C[] }[]>
   tenantConfiguration<T>(of: { tenantId: string; instance: ConfigurationInstance<unknown, T> }): Promise<T>
-  /** While somebody uses an application or version, it cannot be deleted: services that hold such things say so here. */
+  /** Registers objects that use applications. An application or version in use cannot be deleted (409). */
   addUsage(usage: ApplicationUsage): void
 }
 
-/** How many things of yours hang on this application (or on one version of it), for the 409 of a deletion. */
+/** Counts objects of a service that use an application or one of its versions. */
 export interface ApplicationUsage {
+  /** Plural name of the objects, for the text of the 409. */
   what: string
   count(sql: Sql, of: { tenantId: string; applicationName: string; versionName?: string }): Promise<number>
 }

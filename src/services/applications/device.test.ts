@@ -31,14 +31,14 @@ before(async () => {
 })
 
 suite('adx', () => {
-  test('answers the value at the path, with or without a request id', async () => {
+  test('returns the value at the path, with or without a request id', async () => {
     assert.deepEqual(await ask('limits.high'), { payload: 9, always: true })
     assert.deepEqual(await say('/json', { q: 'limits' }), { payload: { low: 1, high: 9 }, always: true })
     assert.deepEqual(await ask('rooms.#.id'), { payload: ['a', 'b'], always: true })
     assert.deepEqual(await ask('nothing'), { payload: null, always: true })
   })
 
-  test("takes the version's word before the application's, key by key at the top", async () => {
+  test("prefers top-level keys of the version to those of the application", async () => {
     const v2 = sendTo(adx!, aDeviceEndpoint({ versionName: 'app-v2' }))
     assert.deepEqual((await v2('/json', { q: '@this' }))?.payload, {
       limits: { low: 2 },
@@ -49,7 +49,7 @@ suite('adx', () => {
     await rejectsWith(v2('/json', { q: 'limits.high' }), 404)
   })
 
-  test('says when there is nothing', async () => {
+  test('returns an error if there is no attribute at the path', async () => {
     const error = await rejectsWith(ask('limits.middle'), 404)
     assert.match(error.message, /limits\.middle/)
     await rejectsWith(
@@ -58,7 +58,7 @@ suite('adx', () => {
     )
   })
 
-  test('shows another tenant nothing', async () => {
+  test('shows no attributes of another tenant', async () => {
     await rejectsWith(sendTo(adx!, aDeviceEndpoint({ tenantId: 'another' }))('/json', { q: 'colour' }), 404)
   })
 
@@ -73,12 +73,12 @@ suite('adx', () => {
     ['{"q": "\\u0000"}', /NUL/],
   ]
   for (const [payload, problem] of bad)
-    test(`refuses ${JSON.stringify(payload).slice(0, 40)}`, async () => {
+    test(`rejects ${JSON.stringify(payload).slice(0, 40)}`, async () => {
       const error = await rejectsWith(say('/json', payload, { requestId: 1 }), 400)
       assert.match(error.message, problem)
     })
 
-  test('has one resource', async () => {
+  test('has only the resource /json', async () => {
     for (const path of ['', '/', '/json/', '/json/x', '/jso']) await rejectsWith(say(path, { q: 'colour' }), 404)
   })
 })

@@ -1,4 +1,4 @@
-/** The devices' door: adx, the attribute dictionary of the application (instance `adx`). */
+/** Device extension `adx`: looks up attributes in the configuration of instance `adx`. */
 import type { Extension } from '../../kernel/device.ts'
 import { jsonPayload, resources } from '../../kernel/device-resources.ts'
 import { defineError } from '../../kernel/errors.ts'

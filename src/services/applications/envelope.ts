@@ -1,12 +1,12 @@
 /**
- * The envelope around configurations (document 3, 2.8):
+ * Reads and writes the JSON envelope of configurations (document 3, 2.8; `kaa` is an alias of `platform`):
  * `{<instance>: {platform: {applications: {<application>: {…, versions: {<version>: {…}}}}}}}` and
- * `{<instance>: {platform: {tenants: {<tenant>: {config: {…}}}}}}`. Existing clients write `kaa` for `platform`.
+ * `{<instance>: {platform: {tenants: {<tenant>: {config: {…}}}}}}`.
  */
 import { invalidField } from '../../kernel/errors.ts'
 import { isObject } from './merge-patch.ts'
 
-/** One configuration of an envelope; `path` is where it stood, in the caller's words. */
+/** One configuration of an envelope; `path` is its path in the request, for errors. */
 export interface Entry {
   instance: string
   applicationName: string
@@ -22,7 +22,7 @@ function membersOf(value: unknown, path: string): [key: string, value: unknown, 
   return Object.entries(value).map(([key, inner]) => [key, inner, path === 'body' ? key : `${path}.${key}`])
 }
 
-/** The members of `applications` or `tenants` of every instance. */
+/** Yields the members of `applications` or `tenants` of every instance. */
 function* namedIn(envelope: unknown, kind: 'applications' | 'tenants') {
   const instances = membersOf(envelope, 'body')
   if (instances.length === 0) throw invalidField('body', 'expected at least one service instance')
@@ -38,7 +38,7 @@ function* namedIn(envelope: unknown, kind: 'applications' | 'tenants') {
   }
 }
 
-/** What an envelope of the application level holds. A member with nothing but `versions` leaves its own level alone. */
+/** Reads an envelope of applications. An application with only `versions` has no entry for its own level. */
 export function readEnvelope(envelope: unknown): Entry[] {
   return [...namedIn(envelope, 'applications')].flatMap(({ instance, name: applicationName, value, path }) => {
     const members = membersOf(value, path)
@@ -58,7 +58,7 @@ export function readEnvelope(envelope: unknown): Entry[] {
   })
 }
 
-/** The configurations that an envelope holds for exactly this tenant. */
+/** Reads an envelope that may contain only this tenant. */
 export function readTenantEnvelope(envelope: unknown, tenantId: string) {
   return [...namedIn(envelope, 'tenants')].map(({ instance, name, value, path }) => {
     if (name !== tenantId) throw invalidField(path, `expected only the tenant ${tenantId}`)
@@ -76,7 +76,7 @@ interface Stored {
 const wrap = (rows: Stored[], inner: (config: Stored['config']) => object) =>
   JSON.stringify(Object.fromEntries(rows.map(({ instance, config }) => [instance, { platform: inner(config) }])))
 
-/** The level of one application, or of one version of it. */
+/** Writes the envelope of one application, or of one of its versions. */
 export const writeEnvelope = (rows: Stored[], of: { applicationName: string; versionName?: string | undefined }) =>
   wrap(rows, (config) => {
     const value = of.versionName === undefined ? config : { versions: { [of.versionName]: config } }
@@ -92,12 +92,12 @@ export interface StoredEntry extends Stored {
 }
 
 /**
- * Everything as one envelope, piece by piece. The rows come ordered by instance, application and version, the
- * application's own level before its versions.
+ * Writes all configurations as one envelope, in pieces. Rows must be in the order of instance, application and version,
+ * with the application's own row before those of its versions.
  */
 export async function* writeWholeEnvelope(rows: AsyncIterable<StoredEntry>): AsyncGenerator<string> {
   let before: StoredEntry | undefined
-  /** Whether the application that is open has written anything yet. */
+  /** Separator before `versions`; empty if the current application has no keys of its own. */
   let comma = ''
   yield '{'
   for await (const row of rows) {

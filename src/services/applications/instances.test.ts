@@ -13,7 +13,7 @@ import { validateConfiguration } from './instances/validate.ts'
 const path = '/api/v1/service-instances'
 const instances = instancesOf(catalogue)
 
-test('service instances are listed for everybody who is known, with schemas only when asked for', async () => {
+test('every authenticated caller can list service instances, with schemas only if requested', async () => {
   const house = await openHouse({ services: [applications, identity] })
   const anybody = house.as(aCaller())
   const { status, body } = await anybody(`GET ${path}`)
@@ -132,7 +132,7 @@ suite('a configuration', () => {
     ['ecr', { endpointConfigurationSchema: { type: 'object' } }, 'at.endpointConfigurationSchema'],
     ['ecr', { endpointConfigurationSchema: '{' }, 'at.endpointConfigurationSchema'],
     ['ecr', schemaText([]), 'at.endpointConfigurationSchema'],
-    // Looking for each of these below each of those would take seconds.
+    // A nested loop over both lists would take seconds.
     [
       'ecr',
       schemaText({ allOf: [...Array(2400).fill({ $id: 'a' }), ...Array(2000).fill({ $ref: '#/a' })] }),
@@ -160,11 +160,11 @@ suite('a configuration', () => {
     ['ecr', { endpointConfigurationSchemaRequired: 'yes' }, 'at.endpointConfigurationSchemaRequired'],
   ]
 
-  test('that its service understands is accepted', () => {
+  test('that fits the schema is accepted', () => {
     for (const [instance, config, level] of good) check(instance, config, level)
   })
 
-  test('that its service does not understand is refused with the place of the mistake', () => {
+  test('that violates the schema is rejected with the path of the mistake', () => {
     for (const [instance, config, where, level] of bad)
       assert.throws(
         () => check(instance, config, level),
@@ -173,7 +173,7 @@ suite('a configuration', () => {
       )
   })
 
-  test('names an extension of the gateway only if it is an instance too', () => {
+  test('of the gateway allows only extensions that are service instances', () => {
     const schema = gatewayInstance.schemas.version as unknown as {
       properties: { 'allowed-extension-instances': { items: { enum: string[] } } }
     }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { mergePatch } from './merge-patch.ts'
 
-test('the examples of RFC 7396 hold', () => {
+test('the examples of RFC 7396 give the documented results', () => {
   const cases: [target: unknown, patch: unknown, result: unknown][] = [
     [{ a: 'b' }, { a: 'c' }, { a: 'c' }],
     [{ a: 'b' }, { b: 'c' }, { a: 'b', b: 'c' }],
@@ -31,7 +31,7 @@ test('the examples of RFC 7396 hold', () => {
   }
 })
 
-test('__proto__ is a key like any other', () => {
+test('__proto__ is an ordinary key', () => {
   const merged = mergePatch({}, JSON.parse('{"__proto__":{"a":1}}'))
   assert.equal(JSON.stringify(merged), '{"__proto__":{"a":1}}')
   assert.equal(({} as { a?: number }).a, undefined)

@@ -2,7 +2,7 @@ import type { Http } from '../../kernel/http/routes.ts'
 import { sendDocument, sendText } from '../../kernel/http/send.ts'
 import { listOf } from '../../kernel/schema.ts'
 import { NoServiceInstance } from './errors.ts'
-import { presentInstances } from './instances/present.ts'
+import { representInstances } from './instances/representation.ts'
 import * as schemas from './schemas.ts'
 import type { ApplicationsService } from './service.ts'
 
@@ -28,10 +28,10 @@ const updateTenant = {
   or: { scope: 'platform:tenant:configuration:update', on: 'platform' },
   anyJson: true,
 } as const
-/** Configurations are the user's own JSON. */
+/** Configurations may contain any JSON. */
 const configure = { ...update, anyJson: true }
 
-/** Only what may be changed; other fields of a body are ignored. */
+/** Picks the fields that may be changed; other fields of the body are ignored. */
 const namingOf = ({ displayName, description }: { displayName?: string; description?: string }) => ({
   ...(displayName !== undefined && { displayName }),
   ...(description !== undefined && { description }),
@@ -46,7 +46,7 @@ export function routes(http: Http, service: ApplicationsService) {
 
 function instanceRoutes(http: Http, { instances }: ApplicationsService) {
   http.get('/service-instances', { schema: schemas.listInstances, config: authenticated }, ({ query }, reply) =>
-    reply.send(presentInstances(instances, undefined, listOf(query.include))),
+    reply.send(representInstances(instances, undefined, listOf(query.include))),
   )
 
   http.get(
@@ -54,7 +54,7 @@ function instanceRoutes(http: Http, { instances }: ApplicationsService) {
     { schema: schemas.readInstance, config: authenticated },
     ({ params, query }, reply) => {
       const name = params.serviceInstanceName
-      const [instance] = presentInstances(instances, [name], listOf(query.include))
+      const [instance] = representInstances(instances, [name], listOf(query.include))
       if (!instance) throw NoServiceInstance({ name })
       return reply.send(instance)
     },
@@ -106,7 +106,7 @@ function applicationRoutes(http: Http, { applications, everything, instances: kn
     const { serviceInstanceName, include, appName } = request.query
     const instances = listOf(serviceInstanceName)
     const pieces = everything({
-      serviceInstances: presentInstances(known, instances, listOf(include)),
+      serviceInstances: representInstances(known, instances, listOf(include)),
       instances,
       applicationNames: listOf(appName),
     })
@@ -157,7 +157,7 @@ function versionRoutes(http: Http, { versions }: ApplicationsService) {
 function configurationRoutes(http: Http, { configurations }: ApplicationsService) {
   http.post('/app-configs', { schema: schemas.loadConfigurations, config: loadPlatform }, async (request, reply) => {
     await configurations.load(request.body)
-    // What was stored, in the word that the caller uses for the platform.
+    // The request's own text, which may have `kaa` instead of `platform`.
     const created = reply.code(201).header('location', http.link(request, '/app-configs'))
     return sendText(created, JSON.stringify(request.body))
   })
@@ -219,7 +219,7 @@ function configurationRoutes(http: Http, { configurations }: ApplicationsService
   )
 }
 
-/** The attribute dictionary's own door (document 3, 2.8): the configuration of its instance, as it is. */
+/** API of the attribute dictionary (document 3, 2.8): the configuration of its instance without the envelope. */
 export function attributeRoutes(http: Http, { configurations }: ApplicationsService) {
   const path = '/app-configs/applications/:appName/app-versions/:appVersionName'
   const placeOf = ({ appName, appVersionName }: { appName: string; appVersionName: string }) => ({

@@ -1,11 +1,11 @@
-/** The rules of the service put together: what routes.ts calls, and what other services ask for. */
+/** Assembles the service: the operations for routes.ts and the contract for other services. */
 import type { Identity } from '../../identity/contract.ts'
 import type { ConfigurationInstance } from '../../kernel/configuration.ts'
 import { readConfiguration } from '../../kernel/configuration-reader.ts'
 import type { Kit } from '../../kernel/define-service.ts'
+import { createCaches } from './cache.ts'
 import type { Applications } from './contract.ts'
-import { createFollow } from './following.ts'
-import { createMemory } from './memory.ts'
+import { createDerivedConfiguration } from './derived-configuration.ts'
 import { type ApplicationRules, createApplicationRules, documentsOf, inArray } from './service/applications.ts'
 import { type ConfigurationRules, createConfigurationRules } from './service/configurations.ts'
 import { createUsages } from './service/usages.ts'
@@ -19,7 +19,7 @@ export interface ApplicationsService {
   applications: ApplicationRules
   versions: VersionRules
   configurations: ConfigurationRules
-  /** All that the platform knows of applications, as one JSON text in pieces. */
+  /** Yields all applications with their configurations, of all tenants, as one JSON text in pieces. */
   everything(of: {
     serviceInstances: object[]
     instances: string[] | undefined
@@ -30,11 +30,11 @@ export interface ApplicationsService {
 }
 
 export function createApplications(kit: Kit<ApplicationsSettings>, identity: Identity): ApplicationsService {
-  const memory = createMemory(kit.bus)
+  const caches = createCaches(kit.bus)
   const usages = createUsages()
-  const applications = createApplicationRules(kit, identity, memory, usages)
-  const versions = createVersionRules(kit, applications, memory, usages)
-  const configurations = createConfigurationRules({ kit, identity, applications, memory })
+  const applications = createApplicationRules(kit, identity, caches, usages)
+  const versions = createVersionRules(kit, applications, caches, usages)
+  const configurations = createConfigurationRules({ kit, identity, applications, caches })
   return {
     applications,
     versions,
@@ -54,7 +54,7 @@ export function createApplications(kit: Kit<ApplicationsSettings>, identity: Ide
       },
       findVersion: versions.findOwner,
       configuration: configurations.effective,
-      follow: createFollow(kit, configurations.effective),
+      follow: createDerivedConfiguration(kit, configurations.effective),
       async configurationsOf<C>({ instance, ...of }: Paged & { instance: ConfigurationInstance<C> }) {
         const page = await findConfigurationsOf(kit.db.sql, { ...of, instance: instance.name })
         return page.map(({ applicationName, configurations: stored }) => ({

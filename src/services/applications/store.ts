@@ -22,7 +22,7 @@ export interface Naming {
 
 // ── applications
 
-/** False when the name is taken, in whichever tenant. */
+/** Inserts an application; false if the name is taken, in any tenant. */
 export async function insertApplication(sql: Sql, row: Naming & { name: string; tenantId: string; at: Date }) {
   const { count } = await sql`
     insert into applications.applications (name, tenant_id, display_name, description, created_date, updated_date)
@@ -31,7 +31,7 @@ export async function insertApplication(sql: Sql, row: Naming & { name: string; 
   return count === 1
 }
 
-/** Brings the text that readers get in step with the rows: the last statement of every change but a deletion. */
+/** Rewrites the JSON document from the rows. Call it last in every change except a deletion. */
 export async function writeDocument(sql: Sql, name: string) {
   await sql`
     update applications.applications a set document = json_strip_nulls(json_build_object(
@@ -59,7 +59,7 @@ export async function findApplication(sql: Sql, name: string): Promise<Applicati
   return row
 }
 
-/** Changes of one application, its versions and its configurations happen one after the other. */
+/** Locks an application, which serializes changes of it, its versions and its configurations. */
 export async function lockApplication(sql: Sql, name: string): Promise<ApplicationRow | undefined> {
   const [row] = await sql<ApplicationRow[]>`
     select name, tenant_id, document from applications.applications where name = ${name} for update`
@@ -69,7 +69,7 @@ export async function lockApplication(sql: Sql, name: string): Promise<Applicati
 const pageRows = 1000
 const pageBytes = 1024 * 1024
 
-/** A page of texts in the order of their names; it ends where a mebibyte is full, however long the texts are. */
+/** Finds a page of documents in the order of names. A page ends after 1000 rows or 1 MiB. */
 export async function findDocuments(
   sql: Sql,
   of: { tenantId?: string | undefined; names?: string[] | undefined; after?: string | undefined },
@@ -96,14 +96,14 @@ export async function updateApplication(sql: Sql, name: string, { at, ...change 
   await sql`update applications.applications set ${sql({ ...change, updatedDate: at } as never)} where name = ${name}`
 }
 
-/** With its versions and configurations. */
+/** Deletes an application with its versions and configurations. */
 export async function deleteApplication(sql: Sql, name: string) {
   await sql`delete from applications.applications where name = ${name}`
 }
 
 // ── versions
 
-/** False when the name is taken. */
+/** Inserts a version; false if the name is taken. */
 export async function insertVersion(
   sql: Sql,
   row: Naming & { name: string; applicationName: string; tenantId: string; at: Date },
@@ -158,7 +158,7 @@ export interface ConfigurationPlace {
 
 type Config = Record<string, unknown>
 
-/** False when it is there already, just so. */
+/** Saves a configuration; false if an equal one is stored. */
 export async function saveConfiguration(
   sql: Sql,
   row: ConfigurationPlace & { tenantId: string; instance: string; config: Config },
@@ -172,7 +172,7 @@ export async function saveConfiguration(
   return count === 1
 }
 
-/** On one level, of all instances or of these. */
+/** Finds the configurations of an application or version, of all instances or of these. */
 export async function findConfigurations(
   sql: Sql,
   of: ConfigurationPlace & { tenantId: string; instances?: string[] | undefined },
@@ -185,7 +185,7 @@ export async function findConfigurations(
     order by instance`
 }
 
-/** A page of a tenant's applications, each with the configurations of one instance on all of its levels. */
+/** Finds a page of a tenant's applications, each with the configurations of one instance on all of its levels. */
 export async function findConfigurationsOf(
   sql: Sql,
   of: { tenantId: string; instance: string; names?: string[] | undefined; after: string; limit: number },
@@ -204,7 +204,7 @@ export async function findConfigurationsOf(
 
 const configurationsPage = 100
 
-/** A page of everything, in the order in which an envelope is written. */
+/** Finds a page of all configurations, in the order that `writeWholeEnvelope` needs. */
 export async function findAllConfigurations(
   sql: Sql,
   of: { instances?: string[] | undefined; applicationNames?: string[] | undefined },
@@ -219,7 +219,7 @@ export async function findAllConfigurations(
     order by instance, application_name, coalesce(version_name, '') limit ${configurationsPage}`
 }
 
-/** Whether nothing is configured yet; nobody else can configure anything before this transaction ends. */
+/** Locks the table against other writers until the transaction ends; returns whether it is empty. */
 export async function lockEmptyConfigurations(sql: Sql): Promise<boolean> {
   await sql`lock table applications.configurations in share row exclusive mode`
   const [row] = await sql`select exists (select from applications.configurations) as taken`
@@ -246,11 +246,11 @@ export async function findTenantConfigurations(
     order by instance`
 }
 
-// ── a tenant that is gone
+// ── deleted tenants
 
-/** Everything of the tenant; what was there, so that it can be told. */
+/** Deletes everything of the tenant; returns what was deleted, for the events. */
 export async function deleteTenant(sql: Sql, tenantId: string) {
-  // Applications are locked before anything below them, as by every other writer.
+  // Locks applications before their versions, like other writers, against deadlocks.
   const applications = await sql<{ applicationName: string }[]>`
     select name as application_name from applications.applications where tenant_id = ${tenantId} order by name for update`
   const versions = await sql<{ applicationName: string; versionName: string }[]>`

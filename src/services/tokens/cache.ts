@@ -1,7 +1,6 @@
 /**
- * What this process keeps in mind of tokens, whatever their status, dropped by our own events: in the process that wrote,
- * after the commit and before the answer leaves; in the others as soon as they hear of it. Texts that are no tokens are
- * not remembered: whoever tries them out would push out the others.
+ * Cache of tokens in any status, invalidated by the service's own events: on the writing node after the commit and before
+ * the response, on other nodes when the event arrives. Unknown tokens are not cached, so guesses evict nothing.
  */
 import type { Bus } from '../../kernel/bus.ts'
 import { createCache } from '../../kernel/cache.ts'
@@ -9,18 +8,19 @@ import { gather } from '../../kernel/gather.ts'
 import { TenantTokensDeleted, TokenStatusChanged, TokensDeleted } from './events.ts'
 import type { KnownToken, Lookup } from './store.ts'
 
-export interface Memory {
-  /** Never what was true only before a drop. */
+export interface TokenCache {
+  /** Finds a token; never returns a state from before an invalidation. */
   find(lookup: Lookup): Promise<KnownToken | undefined>
   drop(tokenHash: string): void
 }
 
-/** About a hundred thousand tokens. */
+/** Room for about 130,000 tokens. */
 const bytesMax = 64 * 1024 * 1024
-const atOnce = 128
-const everyMs = 3
+/** Lookups are batched: at most so many in a statement, or those of so many milliseconds. */
+const batchMax = 128
+const batchMs = 3
 
-export function createMemory(bus: Bus, load: (lookups: Lookup[]) => Promise<KnownToken[]>): Memory {
+export function createTokenCache(bus: Bus, load: (lookups: Lookup[]) => Promise<KnownToken[]>): TokenCache {
   const cache = createCache<KnownToken>({ max: bytesMax, sizeOf: () => 500, bus })
   cache.dropOn(TokenStatusChanged, ({ tokenHash }) => tokenHash)
   cache.dropOn(TokensDeleted, ({ tokens }) => tokens.map(({ tokenHash }) => tokenHash))
@@ -31,8 +31,8 @@ export function createMemory(bus: Bus, load: (lookups: Lookup[]) => Promise<Know
       const found = new Map((await load(lookups)).map((token) => [token.tokenHash, token]))
       return lookups.map(({ tokenHash }) => found.get(tokenHash))
     },
-    atOnce,
-    everyMs,
+    batchMax,
+    batchMs,
   )
 
   return {

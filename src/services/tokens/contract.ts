@@ -1,12 +1,12 @@
 import { contract } from '../../kernel/contract.ts'
 import type { Sql } from '../../kernel/db.ts'
 
-/** What a token may be: it fits into one level of an MQTT topic. */
+/** Allows texts that fit into one level of an MQTT topic. */
 export const tokenPattern = '^[^+#/.]+$'
 export const tokenLengthMax = 255
 
 export interface ProvisionedToken {
-  /** The only time that it is shown. */
+  /** The text of the token, which is never shown again. */
   token: string
   status: 'Inactive'
 }
@@ -20,25 +20,22 @@ export interface ValidToken {
 
 export interface Tokens {
   /**
-   * The first tokens of new endpoints with different ids, in the transaction that registers them: an outcome for each, in
-   * their order. A token that is not given is generated. `taken`: the application has this token already, and nothing was
-   * written for this endpoint. The caller checks given texts (`tokenPattern`, `tokenLengthMax`).
+   * Creates the first tokens of new endpoints with distinct ids and returns a result for each, in order. Generates absent
+   * tokens. `taken`: the application has this token, and nothing was written. The caller validates given tokens.
    */
   provision(
     sql: Sql,
     of: { tenantId: string; applicationName: string },
     endpoints: { endpointId: string; token?: string | undefined }[],
   ): Promise<(ProvisionedToken | 'taken')[]>
-  /** The endpoints are gone, with this transaction: their tokens go too and can be given anew at once. */
+  /** Deletes the tokens of deleted endpoints; the same texts can be used again at once. */
   forget(sql: Sql, tenantId: string, endpointIds: string[]): Promise<void>
   /**
-   * The endpoint that a device speaks for with this token, as a version of the token's application; undefined for anything
-   * wrong: no such version, no such token, suspended or revoked. The first success makes Inactive Active. The answer is
-   * never older than an event (events.ts) that was heard in this process before it came. Whether the tenant itself may
-   * talk, and how often somebody may be wrong, is for whoever asks to decide.
+   * Returns the endpoint of a token; undefined if the version or token is unknown, or the token suspended or revoked. The
+   * first success activates an Inactive token. The caller checks the tenant's status and limits failed attempts.
    */
   validate(presented: { token: string; versionName: string }): Promise<ValidToken | undefined>
-  /** Whether the endpoint can speak for itself at all: it has a token that is neither suspended nor revoked. */
+  /** Returns whether the endpoint has a token that is neither suspended nor revoked. */
   mayTalk(endpointId: string): Promise<boolean>
 }
 export const Tokens = contract<Tokens>('tokens')

@@ -1,6 +1,6 @@
 /**
- * Tokens are found by a keyed hash of application and text. The key is made once for the platform and stored sealed: a
- * copy of the database alone does not let anybody try out tokens.
+ * Hashes tokens for lookups: HMAC of application and text. The key is created once per platform and stored sealed, so a
+ * copy of the database does not suffice to guess tokens.
  */
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
 import type { Sql } from '../../kernel/db.ts'
@@ -9,31 +9,31 @@ import { newSecret } from '../../kernel/ids.ts'
 import * as store from './store.ts'
 
 export interface LookupKey {
-  /** Makes sure that there is a key. */
+  /** Creates the key if there is none. */
   prepare(): Promise<void>
-  /** `sql`: whoever holds a transaction asks with it; a second connection might never come free. */
+  /** Hashes a token. Pass the open transaction as `sql`, so that no second connection is needed. */
   hashOf(sql: Sql, applicationName: string, token: string): Promise<string>
 }
 
 export function createLookupKey({ db, bus, secrets }: Pick<Kit, 'db' | 'bus' | 'secrets'>): LookupKey {
   let known: KeyObject | undefined
-  let gaps = 0
-  // A restore brings the key that the restored hashes were made with.
+  let resets = 0
+  // After a restore the hashes belong to the restored key.
   bus.onGap(() => {
     known = undefined
-    gaps++
+    resets++
   })
 
   async function load(sql: Sql): Promise<KeyObject> {
-    const before = gaps
-    const sealed = (await store.findLookupKey(sql)) ?? (await make())
+    const before = resets
+    const sealed = (await store.findLookupKey(sql)) ?? (await createKey())
     const key = createSecretKey(secrets.open(sealed), 'base64url')
-    if (gaps === before) known = key
+    if (resets === before) known = key
     return key
   }
 
-  /** Never in a transaction of others, which could take it back. */
-  async function make(): Promise<string> {
+  /** Inserts the key outside of the caller's transaction, which may roll back. */
+  async function createKey(): Promise<string> {
     await store.insertLookupKey(db.sql, secrets.seal(newSecret()))
     return (await store.findLookupKey(db.sql))!
   }

@@ -22,7 +22,7 @@ function send(
 
 const isStatus = (text: string): text is TokenStatus => (tokenStatuses as readonly string[]).includes(text)
 
-/** Undefined is all of them. */
+/** Reads the status filter; undefined means all statuses. */
 function statusesOf(given: string | string[] | undefined): TokenStatus[] | undefined {
   const statuses = listOf(given)
   if (statuses === undefined || statuses.length === 0) return undefined

@@ -4,10 +4,10 @@ import type { Sql } from '../../kernel/db.ts'
 import type { Kit } from '../../kernel/define-service.ts'
 import type { Window } from '../../kernel/paging.ts'
 import type { Applications } from '../applications/contract.ts'
+import { createTokenCache } from './cache.ts'
 import type { Tokens } from './contract.ts'
 import { NoEndpoint, NoToken } from './errors.ts'
 import { createLookupKey } from './lookup-key.ts'
-import { createMemory } from './memory.ts'
 import { permitted } from './service/access.ts'
 import { deleteToken, ForgetTenant, forgetEndpoints, forgetTenant } from './service/deletion.ts'
 import type { TokenDeps } from './service/deps.ts'
@@ -46,8 +46,8 @@ export interface TokensService {
 export function createTokens(kit: Kit, applications: Applications): TokensService {
   const { db, bus, jobs } = kit
   const key = createLookupKey(kit)
-  const memory = createMemory(bus, (lookups) => store.findByHash(db.sql, lookups))
-  const deps = { kit, applications, key, memory, activate: createActivate(kit) }
+  const cache = createTokenCache(bus, (lookups) => store.findByHash(db.sql, lookups))
+  const deps = { kit, applications, key, cache, activate: createActivate(kit) }
   jobs.handle(ForgetTenant, ({ tenantId }) => forgetTenant(deps, tenantId))
   return {
     list: (ctx, of) => list(deps, ctx, of),

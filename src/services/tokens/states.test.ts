@@ -12,11 +12,11 @@ const allowed: [Mover, TokenStatus, TokenStatus][] = [
   ['people', 'Suspended', 'Revoked'],
 ]
 
-test('tokens move only as the table says', () => {
+test('a token changes its status only by the transitions of the specification', () => {
   assertMoves(mayMove, { states: tokenStatuses, movers: ['use', 'people'], allowed })
 })
 
-test('nobody can ask for Inactive, and only Active and Inactive tokens let an endpoint in', () => {
+test('callers cannot set Inactive, and only Active and Inactive tokens authenticate', () => {
   assert.ok(!(targetStatuses as readonly string[]).includes('Inactive'))
   assert.deepEqual(tokenStatuses.filter(isValid), ['Active', 'Inactive'])
 })

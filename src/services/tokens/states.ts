@@ -1,14 +1,14 @@
-/** The life of an endpoint token (document 1, section 3; document 3, 1.9), as data. */
+/** Statuses of an endpoint token and their transitions (document 1, section 3; document 3, 1.9). */
 import { movesOf } from '../../kernel/moves.ts'
 
 export const tokenStatuses = ['Active', 'Inactive', 'Suspended', 'Revoked'] as const
 export type TokenStatus = (typeof tokenStatuses)[number]
 
-/** What people may ask for: Inactive means never used, and nobody can undo a use. */
+/** Statuses that a caller can set. Inactive means never used, so it cannot be set. */
 export const targetStatuses = ['Active', 'Suspended', 'Revoked'] as const
 export type TargetStatus = (typeof targetStatuses)[number]
 
-/** Who makes a move: people by the interface, or the endpoint by its first successful validation. */
+/** Cause of a transition: an API request (`people`), or the first successful validation (`use`). */
 export type Mover = 'people' | 'use'
 
 const moves = movesOf<TokenStatus, Mover>([
@@ -22,11 +22,11 @@ const moves = movesOf<TokenStatus, Mover>([
 
 export const { mayMove } = moves
 
-/** What to tell who asked for a move that there is not. */
+/** Describes the possible transitions, for the error of an impossible one. */
 export function possibleFrom(from: TokenStatus): string {
   const targets = moves.from(from).map(({ to, by }) => (by === 'use' ? `${to} by its first use` : to))
   return targets.length > 0 ? `it can become ${targets.join(' or ')}` : `${from} is final`
 }
 
-/** Whether an endpoint that presents the token is let in. */
+/** Returns whether a token with this status authenticates its endpoint. */
 export const isValid = (status: TokenStatus) => status === 'Active' || mayMove(status, 'Active', 'use')

@@ -28,7 +28,7 @@ export async function findEndpoint(sql: Sql, endpointId: string): Promise<Endpoi
   return row
 }
 
-/** Until the transaction ends the endpoint stays, and nobody else gives it a token. */
+/** Locks the endpoint against deletion and new tokens until the transaction ends. */
 export async function lockEndpoint(sql: Sql, endpointId: string): Promise<EndpointRow | undefined> {
   const [row] = await sql<EndpointRow[]>`
     select endpoint_id, tenant_id, application_name from tokens.endpoints where endpoint_id = ${endpointId} for update`
@@ -38,8 +38,8 @@ export async function lockEndpoint(sql: Sql, endpointId: string): Promise<Endpoi
 export type FirstToken = Pick<NewToken, 'endpointId' | 'endpointTokenId' | 'tokenHash'>
 
 /**
- * New endpoints with their first tokens. An endpoint whose token the application has already is missing from the answer;
- * of equal tokens the first one is inserted. `known`: the endpoint was there before.
+ * Inserts new endpoints with their first tokens. Omits endpoints whose token the application has; of equal tokens only
+ * the first one is inserted. `known`: the endpoint existed before.
  */
 export async function insertEndpointsWithTokens(
   sql: Sql,
@@ -47,7 +47,7 @@ export async function insertEndpointsWithTokens(
   tokens: FirstToken[],
 ): Promise<{ endpointId: string; known: boolean }[]> {
   const column = (name: keyof FirstToken) => tokens.map((token) => token[name])
-  // In the order of hashes: two transactions with equal tokens wait for each other, but never in a circle.
+  // Inserted in the order of hashes, so that concurrent transactions cannot deadlock.
   return await sql<{ endpointId: string; known: boolean }[]>`
     with made as (
       insert into tokens.tokens (endpoint_id, endpoint_token_id, tenant_id, application_name, token_hash, status,
@@ -73,9 +73,9 @@ export async function saveEndpoint(sql: Sql, { endpointId, tenantId, application
 
 export type DeletedToken = Pick<TokenRow, 'endpointId' | 'endpointTokenId' | 'tokenHash'>
 
-/** The tokens that went with them. */
+/** Deletes endpoints; returns their deleted tokens. */
 export async function deleteEndpoints(sql: Sql, tenantId: string, endpointIds: string[]): Promise<DeletedToken[]> {
-  // Endpoints are locked before their tokens, as by whoever adds one.
+  // Locks endpoints before their tokens, as provisioning does, against deadlocks.
   await sql`
     select from tokens.endpoints where endpoint_id = any(${endpointIds}::text[]) and tenant_id = ${tenantId}
     order by endpoint_id for update`
@@ -86,7 +86,7 @@ export async function deleteEndpoints(sql: Sql, tenantId: string, endpointIds: s
   return [...tokens]
 }
 
-/** Some of them, with their tokens; how many they were. One that is another tenant's by the time of the lock stays. */
+/** Deletes up to `limit` endpoints of a tenant with their tokens; returns the number. */
 export async function deleteOfTenant(sql: Sql, tenantId: string, limit: number): Promise<number> {
   const { count } = await sql`
     delete from tokens.endpoints where tenant_id = ${tenantId} and endpoint_id in (
@@ -96,7 +96,7 @@ export async function deleteOfTenant(sql: Sql, tenantId: string, limit: number):
 
 // ── tokens
 
-/** False when the application already has this token. */
+/** Inserts a token; false if the application has it already. */
 export async function insertToken(sql: Sql, token: NewToken): Promise<boolean> {
   const { count } = await sql`
     insert into tokens.tokens ${sql({ ...token, status: 'Inactive' })}
@@ -116,14 +116,14 @@ export async function hasToken(sql: Sql, endpointId: string, statuses: readonly 
   return row?.yes
 }
 
-/** A page and how many there are in all, as of one moment. */
+/** Finds a page of tokens and their total number in one snapshot. */
 export async function findTokens(
   sql: Sql,
   of: { endpointId: string; statuses: readonly TokenStatus[]; order: 'ASC' | 'DESC' } & Window,
 ): Promise<{ total: number; tokens: TokenRow[] }> {
   const matching = sql`
     from tokens.tokens where endpoint_id = ${of.endpointId} and status = any(${[...of.statuses]}::text[])`
-  // The id decides between tokens of the same millisecond.
+  // The id orders tokens of the same millisecond.
   const order =
     of.order === 'ASC' ? sql`created_date, endpoint_token_id` : sql`created_date desc, endpoint_token_id desc`
   const rows = await sql<(TokenRow & { total: number })[]>`
@@ -142,7 +142,7 @@ export async function findToken(sql: Sql, { endpointId, endpointTokenId }: Token
   return row
 }
 
-/** Changes of one token happen one after the other. */
+/** Finds a token and locks it, which serializes its changes. */
 export async function lockToken(sql: Sql, { endpointId, endpointTokenId }: TokenPlace): Promise<TokenRow | undefined> {
   const [row] = await sql<TokenRow[]>`
     select endpoint_id, endpoint_token_id, tenant_id, application_name, token_hash, status, created_date, updated_date
@@ -150,23 +150,23 @@ export async function lockToken(sql: Sql, { endpointId, endpointTokenId }: Token
   return row
 }
 
-/** False when it is not in the status from which it was to move. */
-export async function moveToken(
+/** Changes the status; false if the token is not in status `from`. */
+export async function updateStatus(
   sql: Sql,
   { endpointId, endpointTokenId }: TokenPlace,
-  move: { from: TokenStatus; to: TokenStatus; at: Date },
+  change: { from: TokenStatus; to: TokenStatus; at: Date },
 ): Promise<boolean> {
   const { count } = await sql`
-    update tokens.tokens set status = ${move.to}, updated_date = ${move.at}
-    where endpoint_id = ${endpointId} and endpoint_token_id = ${endpointTokenId} and status = ${move.from}`
+    update tokens.tokens set status = ${change.to}, updated_date = ${change.at}
+    where endpoint_id = ${endpointId} and endpoint_token_id = ${endpointTokenId} and status = ${change.from}`
   return count === 1
 }
 
-/** Many at once: those that moved. Locked in one order, so that two who do it never wait for each other. */
-export async function moveTokens(
+/** Changes the status of several tokens; returns those that were in status `from`. Locks in order, against deadlocks. */
+export async function updateStatuses(
   sql: Sql,
   places: TokenPlace[],
-  move: { from: TokenStatus; to: TokenStatus; at: Date },
+  change: { from: TokenStatus; to: TokenStatus; at: Date },
 ): Promise<Omit<KnownToken, 'status'>[]> {
   return await sql<Omit<KnownToken, 'status'>[]>`
     with locked as (
@@ -174,10 +174,10 @@ export async function moveTokens(
       from unnest(${places.map(({ endpointId }) => endpointId)}::text[],
         ${places.map(({ endpointTokenId }) => endpointTokenId)}::text[]) as asked (endpoint_id, endpoint_token_id)
       join tokens.tokens t on t.endpoint_id = asked.endpoint_id and t.endpoint_token_id = asked.endpoint_token_id
-      where t.status = ${move.from}
+      where t.status = ${change.from}
       order by t.endpoint_id, t.endpoint_token_id
       for update of t)
-    update tokens.tokens t set status = ${move.to}, updated_date = ${move.at}
+    update tokens.tokens t set status = ${change.to}, updated_date = ${change.at}
     from locked
     where t.endpoint_id = locked.endpoint_id and t.endpoint_token_id = locked.endpoint_token_id
     returning t.tenant_id, t.application_name, t.endpoint_id, t.endpoint_token_id, t.token_hash`
@@ -188,7 +188,7 @@ export async function deleteToken(sql: Sql, { endpointId, endpointTokenId }: Tok
     delete from tokens.tokens where endpoint_id = ${endpointId} and endpoint_token_id = ${endpointTokenId}`
 }
 
-/** All tokens of an endpoint but one. */
+/** Deletes all tokens of an endpoint except one. */
 export async function deleteOtherTokens(
   sql: Sql,
   { endpointId, endpointTokenId }: TokenPlace,
@@ -206,7 +206,7 @@ export interface Lookup {
   tokenHash: string
 }
 
-/** What a validation needs to know. */
+/** The columns that a validation needs. */
 export type KnownToken = Pick<
   TokenRow,
   'tenantId' | 'applicationName' | 'endpointId' | 'endpointTokenId' | 'tokenHash' | 'status'
@@ -220,7 +220,7 @@ export async function findByHash(sql: Sql, lookups: Lookup[]): Promise<KnownToke
     join tokens.tokens t on t.application_name = asked.application_name and t.token_hash = asked.token_hash`
 }
 
-/** The first one stays. */
+/** Inserts the key unless there is one. */
 export async function insertLookupKey(sql: Sql, sealed: string) {
   await sql`insert into tokens.lookup_keys (id, sealed) values (1, ${sealed}) on conflict (id) do nothing`
 }

@@ -12,7 +12,7 @@ const other = house.as(aTenantAdmin('other'))
 const tokensOf = (endpointId: string) => `${root}/endpoints/${endpointId}/tokens`
 
 suite('provisioning a token', () => {
-  test('answers with the text, this once, and with an address that does not name it', async () => {
+  test('returns the token once, and a Location without the token', async () => {
     const { app } = await anApplication()
     const { endpointId } = await anEndpoint(app, { endpointId: 'pump~1' })
     for (const prefix of [root, '/cm/api/v1']) {
@@ -30,7 +30,7 @@ suite('provisioning a token', () => {
     }
   })
 
-  test('makes one of ten letters and digits where none is given', async () => {
+  test('generates ten letters and digits if no token is given', async () => {
     const { app } = await anApplication()
     const { endpointId } = await anEndpoint(app)
     const made = await Promise.all(Array.from({ length: 5 }, () => provision(endpointId, { applicationName: app })))
@@ -38,7 +38,7 @@ suite('provisioning a token', () => {
     assert.equal(new Set(made.map(({ token }) => token)).size, 5)
   })
 
-  test('refuses a token that the application has, whosever it is, without saying it; another application may', async () => {
+  test('rejects a token of another endpoint of the application without naming it; another application may have it', async () => {
     const { app } = await anApplication()
     const elsewhere = await anApplication()
     const { token } = await anEndpoint(app)
@@ -82,7 +82,7 @@ suite('provisioning a token', () => {
     assert.equal((await admin(`GET ${tokensOf(endpointId)}`)).body.totalElements, 1)
   })
 
-  test('of twenty with the same token one wins', async () => {
+  test('of twenty concurrent requests with the same token one succeeds', async () => {
     const { app } = await anApplication()
     const places = await Promise.all(Array.from({ length: 20 }, () => anEndpoint(app)))
     const answers = await Promise.all(
@@ -93,7 +93,7 @@ suite('provisioning a token', () => {
     assert.deepEqual(answers.map(({ status }) => status).sort(), [201, ...Array(19).fill(409)])
   })
 
-  test('an endpoint has so many tokens and no more', async () => {
+  test('the number of tokens of an endpoint is limited', async () => {
     const { app } = await anApplication()
     const { endpointId } = await anEndpoint(app)
     await sql.unsafe(
@@ -112,7 +112,7 @@ suite('provisioning a token', () => {
 })
 
 suite('reading and listing', () => {
-  test('a list shows everything but the text, the newest first', async () => {
+  test('a list contains everything but the token, the newest first', async () => {
     const { app, version } = await anApplication()
     const { endpointId, token } = await anEndpoint(app)
     await aTokenWithStatus('Suspended', { endpointId, app, version })
@@ -133,7 +133,7 @@ suite('reading and listing', () => {
     assert.ok(!text.includes(token))
   })
 
-  test('pages, order and statuses; tokens of one moment keep their order', async () => {
+  test('lists support pages, order and status filters; tokens of the same millisecond keep their order', async () => {
     const { app } = await anApplication()
     const { endpointId } = await anEndpoint(app)
     for (let i = 0; i < 24; i++) await provision(endpointId, { applicationName: app })
@@ -161,7 +161,7 @@ suite('reading and listing', () => {
     assert.deepEqual(created, created.toSorted().reverse())
   })
 
-  test('a filter by status takes one, several, repeated or with commas', async () => {
+  test('the status filter accepts one or several values, repeated or separated by commas', async () => {
     const { app, version } = await anApplication()
     const { endpointId } = await anEndpoint(app)
     for (const status of tokenStatuses) await aTokenWithStatus(status, { endpointId, app, version })
@@ -177,7 +177,7 @@ suite('reading and listing', () => {
     }
   })
 
-  test('an ETag that is current is answered with 304, until something changes', async () => {
+  test('a current ETag returns 304 until something changes', async () => {
     const { app, version } = await anApplication()
     const { endpointId } = await anEndpoint(app)
     const { url, token } = await aTokenWithStatus('Inactive', { endpointId, app, version })
@@ -252,7 +252,7 @@ suite('the status of a token', () => {
 })
 
 suite('deleting a token', () => {
-  test('it is gone, is told, and can be given anew', async () => {
+  test('the token is deleted, an event is published, and it can be provisioned again', async () => {
     const { app, version } = await anApplication()
     const { endpointId } = await anEndpoint(app)
     const { url, token, endpointTokenId } = await aTokenWithStatus('Active', { endpointId, app, version })
@@ -272,7 +272,7 @@ suite('deleting a token', () => {
   })
 })
 
-suite('who may', () => {
+suite('permissions', () => {
   const operations = (endpointId: string, endpointTokenId: string, app: string) =>
     [
       ['endpoint:read', 'GET', tokensOf(endpointId)],
@@ -283,7 +283,7 @@ suite('who may', () => {
       ['endpoint:update', 'DELETE', `${tokensOf(endpointId)}/${endpointTokenId}`],
     ] as const
 
-  test('without the scope, from another tenant, and where there is nothing: the same 404, byte for byte', async () => {
+  test('without the scope, from another tenant and for a missing object the response is the same 404', async () => {
     const { app, version } = await anApplication()
     const { endpointId } = await anEndpoint(app)
     const { endpointTokenId } = await aTokenWithStatus('Active', { endpointId, app, version })
@@ -317,7 +317,7 @@ suite('who may', () => {
     assert.equal((await admin(`GET ${tokensOf(endpointId)}/${endpointTokenId}`)).body.status, 'Active')
   })
 
-  test('with the scope on the endpoint, its application, its tenant or the platform', async () => {
+  test('the scope on the endpoint, its application, its tenant or the platform suffices', async () => {
     const { app, version } = await anApplication()
     const { endpointId } = await anEndpoint(app)
     for (const resource of [`endpoint-${endpointId}`, `application-${app}`, 'tenant-system', 'platform']) {
@@ -340,7 +340,7 @@ suite('who may', () => {
   })
 })
 
-test('the text of a token is nowhere in the database', async () => {
+test('the database does not contain the text of a token', async () => {
   const { app, version } = await anApplication()
   const { endpointId, token } = await anEndpoint(app)
   const { token: second } = await aTokenWithStatus('Suspended', { endpointId, app, version })

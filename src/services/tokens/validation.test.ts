@@ -24,7 +24,7 @@ const anEndpointWithToken = async () => {
 const changes = () => publishedEvents.filter(({ event }) => event === 'tokens.token.status-changed')
 
 suite('validating a token', () => {
-  test('knows every text that can be provisioned, also of characters that take two units', async () => {
+  test('accepts every token that can be provisioned, also with characters of two UTF-16 units', async () => {
     const { app, version, endpointId } = await anEndpointWithToken()
     for (const token of ['😀'.repeat(255), 'x'.repeat(255), ' ', 'a\nb', '"', '\u202e']) {
       const made = await admin(`POST /api/v1/endpoints/${endpointId}/tokens`, { applicationName: app, token })
@@ -34,7 +34,7 @@ suite('validating a token', () => {
     assert.equal(await api.validate({ token: '😀'.repeat(256), versionName: version }), undefined)
   })
 
-  test('the first use makes it Active and is told once; every use names the endpoint', async () => {
+  test('the first use activates the token and publishes one event; every use returns the endpoint', async () => {
     const { app, version, endpointId, token } = await anEndpointWithToken()
     publishedEvents.length = 0
     const first = await api.validate({ token, versionName: version })
@@ -49,7 +49,7 @@ suite('validating a token', () => {
     assert.deepEqual([from, to], ['Inactive', 'Active'])
   })
 
-  test('any version of the application will do, and no other', async () => {
+  test('any version of the application is accepted, and no other', async () => {
     const { app, token, endpointId } = await anEndpointWithToken()
     const elsewhere = await anApplication()
     const added = await admin(`POST /api/v1/applications/${app}/app-versions`, { nameSuffix: 'v2' })
@@ -59,27 +59,27 @@ suite('validating a token', () => {
       assert.equal(await api.validate({ token, versionName }), undefined)
   })
 
-  test('what is no token lets nobody in, however odd or long it is', async () => {
+  test('unknown tokens of any form or length are rejected', async () => {
     const { version, token } = await anEndpointWithToken()
     for (const wrong of ['', 'x', token.toUpperCase(), ` ${token}`, `${token}\0`, '#', '\ud800', token.repeat(10_000)])
       assert.equal(await api.validate({ token: wrong, versionName: version }), undefined)
   })
 
-  test('the same text in two applications leads to two endpoints', async () => {
+  test('the same token in two applications belongs to two endpoints', async () => {
     const [one, two] = [await anEndpointWithToken(), await anApplication()]
     const { endpointId } = await anEndpoint(two.app, { token: one.token })
     assert.equal((await api.validate({ token: one.token, versionName: one.version }))?.endpointId, one.endpointId)
     assert.equal((await api.validate({ token: one.token, versionName: two.version }))?.endpointId, endpointId)
   })
 
-  test('a token that was unknown is good as soon as it is there', async () => {
+  test('an unknown token is valid as soon as it is provisioned', async () => {
     const { app, version } = await anApplication()
     assert.equal(await api.validate({ token: 'soon', versionName: version }), undefined)
     await anEndpoint(app, { token: 'soon' })
     assert.ok(await api.validate({ token: 'soon', versionName: version }))
   })
 
-  test('parallel first uses, here and in another process: all are let in, one event', async () => {
+  test('concurrent first uses on two nodes all succeed, with one event', async () => {
     const { version, endpointId, token } = await anEndpointWithToken()
     publishedEvents.length = 0
     const uses = Array.from({ length: 20 }, (_, i) =>
@@ -90,7 +90,7 @@ suite('validating a token', () => {
     assert.equal(changes().length, 1)
   })
 
-  test('first uses of many tokens at once share transactions; each is let in and told once', async () => {
+  test('concurrent first uses of many tokens share transactions; each succeeds with one event', async () => {
     const { app, version } = await anApplication()
     const tokens = await Promise.all(Array.from({ length: 30 }, async () => (await anEndpoint(app)).token))
     publishedEvents.length = 0
@@ -109,7 +109,7 @@ suite('validating a token', () => {
     assert.equal(row!.count, 30)
   })
 
-  test('a first use and a revocation at once: what was revoked stays so', async () => {
+  test('a concurrent first use does not undo a revocation', async () => {
     for (let i = 0; i < 10; i++) {
       const { app, version, endpointId } = await anEndpointWithToken()
       const { url, token } = await aTokenWithStatus('Inactive', { endpointId, app, version })
@@ -123,7 +123,7 @@ suite('validating a token', () => {
     }
   })
 
-  test('many at once are many right answers', async () => {
+  test('concurrent validations return the correct endpoints', async () => {
     const { app, version } = await anApplication()
     const made = await Promise.all(Array.from({ length: 100 }, () => anEndpoint(app)))
     const asked = made.flatMap(({ endpointId, token }) => [
@@ -138,11 +138,11 @@ suite('validating a token', () => {
   })
 })
 
-suite('what is changed is known', () => {
+suite('changes invalidate caches', () => {
   const moves = { Suspended: 'PUT', Revoked: 'PUT', deleted: 'DELETE' } as const
 
   for (const [what, method] of Object.entries(moves))
-    test(`${what}: here at once, in another process within a second`, async () => {
+    test(`${what}: at once on this node, within a second on another`, async () => {
       const { app, version, endpointId } = await anEndpointWithToken()
       const { url, token } = await aTokenWithStatus('Active', { endpointId, app, version })
       const presented = { token, versionName: version }
@@ -157,7 +157,7 @@ suite('what is changed is known', () => {
       await eventually(async () => assert.ok(await neighbour.api.validate(presented)), { withinMs: 1000 })
     })
 
-  test('an endpoint that is forgotten lets nobody in, here and in another process, and its tokens are free', async () => {
+  test('tokens of a deleted endpoint are rejected on all nodes and can be used again', async () => {
     const { app, version } = await anApplication()
     const places = await Promise.all(Array.from({ length: 150 }, () => anEndpoint(app)))
     const presented = { token: places[149]!.token, versionName: version }
@@ -177,17 +177,17 @@ suite('what is changed is known', () => {
     assert.equal((await api.validate({ token: anew.token, versionName: version }))?.endpointId, ids[0])
   })
 
-  test('a version that is deleted lets nobody in', async () => {
+  test('a token is rejected with a deleted version', async () => {
     const { app, version, token } = await anEndpointWithToken()
     assert.ok(await api.validate({ token, versionName: version }))
     assert.equal((await admin(`DELETE /api/v1/applications/${app}/app-versions/${version}`)).status, 204)
     assert.equal(await api.validate({ token, versionName: version }), undefined)
   })
 
-  test('a gap empties the memory and takes the key up anew', async () => {
+  test('a reset clears the cache and reloads the lookup key', async () => {
     const { app, version, token, endpointId } = await anEndpointWithToken()
     for (let i = 0; i < 2; i++) assert.ok(await neighbour.api.validate({ token, versionName: version }))
-    // As after a restore: the rows are others, and nobody was told but of a gap.
+    // As after a restore: rows changed without an event, and only a reset is signalled.
     await db.sql.unsafe(`update tokens.tokens set status = 'Revoked' where endpoint_id = $1`, [endpointId])
     assert.ok(await neighbour.api.validate({ token, versionName: version }))
     await resetAllNodes(db.sql)
@@ -197,14 +197,14 @@ suite('what is changed is known', () => {
   })
 })
 
-suite('for the register', () => {
+suite('functions for the register', () => {
   const provision = async (applicationName: string, token: string, endpointId = house.kit.newId()) => {
     const of = { tenantId: 'default', applicationName }
     const [outcome] = await db.tx((sql) => api.provision(sql, of, [{ endpointId, token }]))
     return outcome
   }
 
-  test('of twenty registrations with the same token one wins, and the others leave nothing', async () => {
+  test('of twenty concurrent registrations with the same token one succeeds, and the others write nothing', async () => {
     const { app, version } = await anApplication()
     const ids = Array.from({ length: 20 }, () => house.kit.newId())
     const outcomes = await Promise.all(ids.map((id) => provision(app, 'wanted by all', id)))
@@ -217,7 +217,7 @@ suite('for the register', () => {
     assert.deepEqual(statuses.sort(), [200, ...Array(19).fill(404)])
   })
 
-  test('a batch in one transaction goes on after a token that is taken', async () => {
+  test('a batch in one transaction continues after a token that is taken', async () => {
     const { app, version } = await anApplication()
     await provision(app, 'first')
     const outcomes = await db.tx((sql) =>
@@ -235,7 +235,7 @@ suite('for the register', () => {
     assert.equal((await api.validate({ token: generated.token, versionName: version }))?.endpointId, `${app}-3`)
   })
 
-  test('a registration that fails leaves no token', async () => {
+  test('a registration that is rolled back leaves no token', async () => {
     const { app, version } = await anApplication()
     const failed = db.tx(async (sql) => {
       const of = { tenantId: 'default', applicationName: app }
@@ -247,13 +247,13 @@ suite('for the register', () => {
     assert.notEqual(await provision(app, 'never'), 'taken')
   })
 
-  test('only endpoints of the tenant are forgotten', async () => {
+  test('only endpoints of the given tenant are deleted', async () => {
     const { version, token, endpointId } = await anEndpointWithToken()
     await db.tx((sql) => api.forget(sql, 'other', [endpointId]))
     assert.ok(await api.validate({ token, versionName: version }))
   })
 
-  test('an endpoint id that a deleted tenant has left behind takes no token over', async () => {
+  test('an endpoint with the id of an endpoint of a deleted tenant does not inherit its tokens', async () => {
     const { app, version } = await anApplication()
     const { endpointId, token } = await anEndpoint(app, { tenantId: 'gone' })
     assert.equal(await api.validate({ token, versionName: version }), undefined) // another tenant's, of the same name
@@ -265,7 +265,7 @@ suite('for the register', () => {
   })
 })
 
-test('a tenant that is deleted takes its endpoints and tokens with it, and only those', async () => {
+test('deleting a tenant deletes its endpoints and tokens, and no others', async () => {
   const { version, token } = await anEndpointWithToken()
   const { app } = await anApplication()
   const { endpointId } = await anEndpoint(app, { tenantId: 'doomed' })
@@ -279,7 +279,7 @@ test('a tenant that is deleted takes its endpoints and tokens with it, and only 
   assert.ok(await api.validate({ token, versionName: version }))
 })
 
-test('questions that come while one is being answered are asked together, and a failure is told to its askers only', async () => {
+test('gather batches calls that arrive during a batch, and an error rejects only the calls of its batch', async () => {
   const asked: number[][] = []
   const ask = gather<number, string>(async (questions) => {
     asked.push(questions)
@@ -296,7 +296,7 @@ test('questions that come while one is being answered are asked together, and a 
   assert.equal(await ask(5), 'answer 5')
 })
 
-test('questions behind one that is being answered wait a moment for more, unless there are enough', async () => {
+test('gather waits a moment for more calls before the next batch, unless it is full', async () => {
   const asked: number[][] = []
   const ask = gather<number, number>(
     async (questions) => {

@@ -1,4 +1,4 @@
-/** Service instances as they are shown. */
+/** Converts service instances to their API representation. */
 import type { ConfigurationInstance } from '../../../kernel/configuration.ts'
 import { invalidField } from '../../../kernel/errors.ts'
 
@@ -23,8 +23,8 @@ function present(
   }
 }
 
-/** All of them, or the named ones, with the schemas that are asked for. */
-export function presentInstances(
+/** Returns all service instances, or the named ones, with the schemas in `include`. */
+export function representInstances(
   instances: ReadonlyMap<string, ConfigurationInstance>,
   names: string[] | undefined,
   include: string[] = [],

@@ -5,17 +5,17 @@ import { isObject } from '../merge-patch.ts'
 
 type Instances = ReadonlyMap<string, ConfigurationInstance>
 
-/** Bodies are bounded by the door; a configuration that grows by many small patches is bounded here. */
+/** Limits a configuration that grows by many patches; the HTTP server limits only single bodies. */
 export const configurationBytesMax = 1024 * 1024
 
-/** 400 that names the instance. */
+/** Returns the instance; 400 if there is none with this name. */
 export function knownInstance(instances: Instances, name: string, path: string): ConfigurationInstance {
   const instance = instances.get(name)
   if (!instance) throw invalidField(path, `there is no service instance ${name}`)
   return instance
 }
 
-/** 400 with the path of the violation, unless the instance accepts this configuration on this level. */
+/** Throws 400 with the path of the violation if the configuration does not fit the instance's schema for this level. */
 export function validateConfiguration(
   instances: Instances,
   of: { instance: string; level: Level; path: string },

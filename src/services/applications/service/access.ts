@@ -1,4 +1,4 @@
-/** Who may see and do what with an application (document 4, section 2). */
+/** Permissions on applications (document 4, section 2). */
 import type { Identity } from '../../../identity/contract.ts'
 import { authorize, authorizeOn, type Ctx, tenantOf } from '../../../kernel/contract.ts'
 import { invalidField } from '../../../kernel/errors.ts'
@@ -13,17 +13,17 @@ export const resourceName = (applicationName: string) => prefix + applicationNam
 
 const readsEverywhere = ({ caller }: Ctx) => holds(caller, readAnywhere, onPlatform) || holds(caller, read, onPlatform)
 
-/** The tenant whose applications are asked for: another one than the caller's needs a permission on the platform. */
+/** Returns the requested tenant, by default the caller's; another one needs a permission on the platform. */
 export const tenantToRead = (ctx: Ctx, requested: string | undefined) =>
   requested !== undefined && readsEverywhere(ctx) ? requested : tenantOf(ctx, requested, readAnywhere)
 
-/** A tenant that a parameter names must be there; the caller's own is. */
+/** Throws 400 if the requested tenant does not exist. */
 export async function requireTenant(ctx: Ctx, tenantId: string, identity: Identity) {
   if (tenantId !== ctx.tenantId && !(await identity.realm(tenantId)))
     throw invalidField('tenantId', `there is no tenant ${tenantId}`)
 }
 
-/** What a list may show: undefined is everything of the tenant. */
+/** Returns the names of the applications that the caller may read; undefined means all of the tenant. */
 export function readableNames(ctx: Ctx, tenantId: string): string[] | undefined {
   if (readsEverywhere(ctx)) return undefined
   const names = visible(ctx.caller, read, tenantId, prefix)
@@ -36,8 +36,8 @@ interface Owned {
 }
 
 /**
- * The application, if the caller may do this with it. An application of another tenant, one that the caller may not
- * read and one that does not exist are the same 404; readable, but without the scope: 403.
+ * Returns the application if the caller has the scope on it. It is 404 if it does not exist or the caller may not read
+ * it, also if it is another tenant's; 403 if the caller may read it but lacks the scope.
  */
 export function permitted<A extends Owned>(ctx: Ctx, name: string, found: A | undefined, scope = read): A {
   const missing = () => NoApplication({ name })

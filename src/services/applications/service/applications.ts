@@ -6,6 +6,7 @@ import { type Document, documentOf } from '../../../kernel/document.ts'
 import { invalidField } from '../../../kernel/errors.ts'
 import { checkIfMatch, etagOf } from '../../../kernel/etag.ts'
 import { newName } from '../../../kernel/ids.ts'
+import type { Caches } from '../cache.ts'
 import type { ApplicationDocument } from '../document.ts'
 import { ApplicationNameTaken, NoApplication } from '../errors.ts'
 import {
@@ -15,34 +16,33 @@ import {
   ConfigurationChanged,
   VersionDeleted,
 } from '../events.ts'
-import type { Memory } from '../memory.ts'
 import type { ApplicationsSettings } from '../settings.ts'
 import * as store from '../store.ts'
 import { permitted, readableNames, requireTenant, resourceName, tenantToRead } from './access.ts'
 import type { Usages } from './usages.ts'
 
 export interface ApplicationRules {
-  /** The name, given or generated. */
+  /** Creates an application; returns its name, given or generated. */
   create(ctx: Ctx, input: store.Naming & { name?: string; tenantId?: string }): Promise<string>
-  /** One text, or, where that would be long, its pieces. */
+  /** Returns the list as one text, or a long list in pieces. */
   list(ctx: Ctx, of: { tenantId?: string }): Promise<Document | AsyncIterable<string>>
   read(ctx: Ctx, of: { name: string; tenantId?: string }): Promise<Document>
   update(ctx: Ctx, name: string, change: store.Naming, ifMatch: string | undefined): Promise<void>
   delete(ctx: Ctx, name: string, ifMatch: string | undefined): Promise<void>
-  /** Without a question about permissions: for whoever has asked it already. */
+  /** Finds an application without a permission check. */
   find(name: string): Promise<ApplicationDocument | undefined>
-  /** In the transaction that the tenant's deletion is told in. */
+  /** Deletes everything of a deleted tenant. */
   forgetTenant(sql: Sql, tenantId: string): Promise<void>
 }
 
 export function createApplicationRules(
   { db, bus, now, settings }: Kit<ApplicationsSettings>,
   identity: Identity,
-  memory: Memory,
+  caches: Caches,
   usages: Usages,
 ): ApplicationRules {
   const find = (name: string) =>
-    memory.documents.read(name, async () => {
+    caches.documents.read(name, async () => {
       const row = await store.findApplication(db.sql, name)
       return row && { name, tenantId: row.tenantId, ...documentOf(row.document) }
     })
@@ -68,7 +68,7 @@ export function createApplicationRules(
         const inserted = await store.insertApplication(sql, { ...input, name, tenantId, at: now() })
         if (!inserted) throw ApplicationNameTaken({ name })
         await store.writeDocument(sql, name)
-        // Grants stay within a tenant: who creates for another one acts by a permission on the platform.
+        // A caller of another tenant needs no grant: it has its permission on the platform.
         if (tenantId === ctx.tenantId) await identity.grantCreator(sql, ctx, resourceName(name))
         await bus.publish(sql, ApplicationCreated, { tenantId, applicationName: name })
       })
@@ -82,7 +82,7 @@ export function createApplicationRules(
         const { documents, complete } = await store.findDocuments(db.sql, { tenantId, names })
         return complete ? documentOf(`[${documents.join(',')}]`) : undefined
       }
-      const whole = await (names ? load() : memory.lists.read(tenantId, load))
+      const whole = await (names ? load() : caches.lists.read(tenantId, load))
       return whole ?? inArray(documentsOf(db.sql, { tenantId, names }))
     },
 
@@ -119,9 +119,9 @@ export function createApplicationRules(
     },
 
     async forgetTenant(sql, tenantId) {
-      // The grants go with the realm.
+      // Identity deletes the grants with the realm.
       const { versions, applications, instances } = await store.deleteTenant(sql, tenantId)
-      // Sent together, in this order: a tenant can have a hundred thousand applications.
+      // Pipelined and in this order, because a tenant can have 100,000 applications.
       await Promise.all([
         ...versions.map((version) => bus.publish(sql, VersionDeleted, { tenantId, ...version })),
         ...applications.map((application) => bus.publish(sql, ApplicationDeleted, { tenantId, ...application })),
@@ -133,7 +133,7 @@ export function createApplicationRules(
   }
 }
 
-/** Page after page: no connection is held while a slow reader takes its time. */
+/** Yields documents page by page, so that a slow reader holds no connection. */
 export async function* documentsOf(sql: Sql, of: { tenantId?: string; names?: string[] | undefined }) {
   let after: string | undefined
   for (;;) {

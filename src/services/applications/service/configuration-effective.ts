@@ -1,18 +1,19 @@
-/** The configurations that are in force, read from memory. */
+/** Computes effective configurations from the cache. */
 import type { ConfigurationInstance } from '../../../kernel/configuration.ts'
 import { type ReadConfiguration, readConfiguration } from '../../../kernel/configuration-reader.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
-import { type LevelConfigurations, type Memory, placeKey } from '../memory.ts'
+import { type Caches, type LevelConfigurations, levelKey } from '../cache.ts'
+import { invalidConfigurationIgnored } from '../log-messages.ts'
 import * as store from '../store.ts'
 
 type Config = Record<string, unknown>
 
 interface Deps {
   kit: Pick<Kit, 'db' | 'log'>
-  memory: Memory
+  caches: Caches
 }
 
-interface Asked<C> {
+interface Request<C> {
   tenantId: string
   instance: ConfigurationInstance<C>
   applicationName: string
@@ -21,8 +22,8 @@ interface Asked<C> {
 
 const nothing: Config = Object.freeze({})
 
-/** Of a version, or of the application when none is named. */
-export async function effective<C>(deps: Deps, { tenantId, instance, applicationName, versionName }: Asked<C>) {
+/** Returns the effective configuration of a version, or of the application without a version. */
+export async function effective<C>(deps: Deps, { tenantId, instance, applicationName, versionName }: Request<C>) {
   const base = (await levelOf(deps, { tenantId, applicationName })).get(instance.name)
   const over =
     versionName === undefined
@@ -38,15 +39,14 @@ export async function effectiveForTenant<T>(
 ) {
   const stored = (await levelOf(deps, { tenantId })).get(instance.name) ?? nothing
   const { config, problems } = readConfiguration(instance, 'tenant', stored)
-  if (problems.length > 0)
-    deps.kit.log.warn({ tenantId, instance: instance.name, problems }, 'invalid parts of a configuration are ignored')
+  if (problems.length > 0) invalidConfigurationIgnored(deps.kit.log, { tenantId, instance: instance.name, problems })
   return config as T
 }
 
 type Level = { tenantId: string; applicationName?: string; versionName?: string }
 
-const levelOf = async ({ kit: { db }, memory }: Deps, level: Level) =>
-  (await memory.configurations.read(placeKey(level), async () => {
+const levelOf = async ({ kit: { db }, caches }: Deps, level: Level) =>
+  (await caches.configurations.read(levelKey(level), async () => {
     const { tenantId, applicationName, versionName } = level
     const rows =
       applicationName === undefined
@@ -55,7 +55,7 @@ const levelOf = async ({ kit: { db }, memory }: Deps, level: Level) =>
     return frozen(rows)
   })) ?? new Map<string, Config>()
 
-/** Frozen, because all readers share it. */
+/** Freezes configurations, because all readers share them. */
 const frozen = (rows: { instance: string; config: Config }[]): LevelConfigurations =>
   new Map(rows.map(({ instance, config }) => [instance, freeze(config)]))
 

@@ -1,4 +1,4 @@
-/** Writes configurations of applications, versions and tenants; every write is validated by the instance's shape. */
+/** Writes configurations of applications, versions and tenants; every write is validated with the instance's schema. */
 import type { Identity } from '../../../identity/contract.ts'
 import { type Ctx, tenantOf } from '../../../kernel/contract.ts'
 import type { Sql } from '../../../kernel/db.ts'
@@ -69,11 +69,11 @@ export async function replaceOne(
   })
 }
 
-/** The initial load, for a platform where nothing is configured. */
+/** Loads the first configurations; 409 if any configuration exists. */
 export async function load({ kit }: Deps, envelope: unknown) {
   const entries = readEnvelope(envelope)
   await kit.db.tx(async (sql) => {
-    // Locks applications first and in order, then the table, as every other writer does: no deadlock.
+    // Locks applications in order and then the table, like other writers, against deadlocks.
     const tenants = new Map<string, string>()
     for (const { applicationName, path } of entries.toSorted(byApplication)) {
       if (tenants.has(applicationName)) continue
@@ -108,7 +108,7 @@ export async function requireVersion(sql: Sql, { applicationName, versionName }:
     throw NoVersion({ name: versionName })
 }
 
-/** Needs the lock on the application. */
+/** Validates and saves one configuration. The caller has locked the application. */
 async function save({ bus, instances }: Deps['kit'], sql: Sql, tenantId: string, entry: Entry) {
   const { instance, applicationName, versionName, config, path } = entry
   const level = versionName === undefined ? 'application' : 'version'
@@ -119,7 +119,7 @@ async function save({ bus, instances }: Deps['kit'], sql: Sql, tenantId: string,
   await bus.publish(sql, ConfigurationChanged, versionName === undefined ? event : { ...event, versionName })
 }
 
-/** Returns the tenant of the application. */
+/** Checks the permission and locks the application; returns its tenant. */
 async function lockPlace(ctx: Ctx, sql: Sql, { applicationName, versionName }: Place): Promise<string> {
   const locked = await store.lockApplication(sql, applicationName)
   const { tenantId } = permitted(ctx, applicationName, locked, 'application:update')
@@ -127,7 +127,7 @@ async function lockPlace(ctx: Ctx, sql: Sql, { applicationName, versionName }: P
   return tenantId
 }
 
-/** A version inside an envelope that does not exist is a mistake in the body (400), not a missing address. */
+/** Throws 400 for an unknown version inside the envelope; 404 is for an unknown version in the URL. */
 async function checkVersions(sql: Sql, applicationName: string, entries: Entry[]) {
   if (entries.every(({ versionName }) => versionName === undefined)) return
   const known = new Set((await store.findVersions(sql, applicationName)).map(({ name }) => name))
@@ -138,7 +138,7 @@ async function checkVersions(sql: Sql, applicationName: string, entries: Entry[]
 
 const byApplication = (a: Entry, b: Entry) => (a.applicationName < b.applicationName ? -1 : 1)
 
-/** A write at one address changes that address; an application's may hold its versions too. */
+/** Throws 400 for entries of other applications or versions than those in the URL. */
 function checkPlace(entry: Entry, { applicationName, versionName }: Place) {
   if (entry.applicationName !== applicationName)
     throw invalidField(entry.path, `expected only the application ${applicationName}`)

@@ -2,9 +2,9 @@ import type { Identity } from '../../../identity/contract.ts'
 import { type Ctx, tenantOf } from '../../../kernel/contract.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { type Document, documentOf } from '../../../kernel/document.ts'
+import type { Caches } from '../cache.ts'
 import type { Applications } from '../contract.ts'
 import { type StoredEntry, writeEnvelope, writeTenantEnvelope, writeWholeEnvelope } from '../envelope.ts'
-import type { Memory } from '../memory.ts'
 import * as store from '../store.ts'
 import { permitted } from './access.ts'
 import type { ApplicationRules } from './applications.ts'
@@ -17,15 +17,16 @@ export interface ConfigurationRules {
   replace(ctx: Ctx, place: Place, envelope: unknown): Promise<void>
   merge(ctx: Ctx, place: Place & { instances: string[] | undefined }, patch: unknown): Promise<void>
   read(ctx: Ctx, place: Place & { instances: string[] | undefined }): Promise<Document>
-  /** Of one instance, without the envelope; where nothing is configured: `{}`. */
+  /** Replaces the configuration of one instance, without the envelope. */
   replaceOne(ctx: Ctx, place: Place & { instance: string }, config: unknown): Promise<void>
+  /** Returns the configuration of one instance, without the envelope; `{}` if there is none. */
   readOne(ctx: Ctx, place: Place & { instance: string }): Promise<Document>
-  /** The initial load, for a platform where nothing is configured. */
+  /** Loads the first configurations; 409 if any configuration exists. */
   load(envelope: unknown): Promise<void>
   all(of: Everything): AsyncIterable<string>
   replaceForTenant(ctx: Ctx, of: TenantPlace, envelope: unknown): Promise<void>
   readForTenant(ctx: Ctx, of: TenantPlace): Promise<Document>
-  /** In force for a version, or for the application when none is named. */
+  /** Returns the effective configuration of a version, or of the application without a version. */
   effective: Applications['configuration']
   effectiveForTenant: Applications['tenantConfiguration']
 }
@@ -39,7 +40,7 @@ export interface ConfigurationDeps {
   kit: Kit
   identity: Identity
   applications: ApplicationRules
-  memory: Memory
+  caches: Caches
 }
 
 export function createConfigurationRules(deps: ConfigurationDeps): ConfigurationRules {

@@ -1,11 +1,11 @@
-/** Who holds something that hangs on an application or a version. */
+/** Registry of objects that use applications and versions. */
 import type { Sql } from '../../../kernel/db.ts'
 import type { ApplicationUsage } from '../contract.ts'
 import { StillUsed } from '../errors.ts'
 
 export interface Usages {
   add(usage: ApplicationUsage): void
-  /** 409 while there are any. */
+  /** Throws 409 if objects use the application or version. */
   refuse(sql: Sql, of: { tenantId: string; applicationName: string; versionName?: string }): Promise<void>
 }
 

@@ -3,10 +3,10 @@ import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { type Document, documentOf } from '../../../kernel/document.ts'
 import { checkIfMatch } from '../../../kernel/etag.ts'
+import type { Caches } from '../cache.ts'
 import type { ApplicationVersionRef } from '../contract.ts'
 import { NoVersion, TooManyVersions, VersionNameTaken } from '../errors.ts'
 import { VersionCreated, VersionDeleted, VersionUpdated } from '../events.ts'
-import type { Memory } from '../memory.ts'
 import * as store from '../store.ts'
 import { permitted } from './access.ts'
 import type { ApplicationRules } from './applications.ts'
@@ -18,7 +18,7 @@ interface Place {
 }
 
 export interface VersionRules {
-  /** The whole name. */
+  /** Creates a version; returns its full name. */
   create(ctx: Ctx, input: store.Naming & { applicationName: string; nameSuffix: string }): Promise<string>
   list(ctx: Ctx, applicationName: string): Promise<Document>
   read(ctx: Ctx, of: Place): Promise<Document>
@@ -27,13 +27,13 @@ export interface VersionRules {
   findOwner(versionName: string, sql?: Sql): Promise<ApplicationVersionRef | undefined>
 }
 
-/** Every change writes the application's text anew, and every reader of the application gets all its versions. */
+/** Limits the application's document, which contains all versions and is rewritten with every change. */
 export const versionsMax = 1000
 
 export function createVersionRules(
   { db, bus, now }: Kit,
   applications: ApplicationRules,
-  memory: Memory,
+  caches: Caches,
   usages: Usages,
 ): VersionRules {
   const readable = async (ctx: Ctx, name: string) => permitted(ctx, name, await applications.find(name))
@@ -93,11 +93,11 @@ export function createVersionRules(
     findOwner: (versionName, sql) =>
       sql
         ? store.findVersionOwner(sql, versionName)
-        : memory.versions.read(versionName, () => store.findVersionOwner(db.sql, versionName)),
+        : caches.versions.read(versionName, () => store.findVersionOwner(db.sql, versionName)),
   }
 }
 
-/** As in the application's text: what is not set is not there. */
+/** Omits unset fields, as the application's document does. */
 const present = ({ name, displayName, description, createdDate, updatedDate }: store.VersionRow) => ({
   name,
   ...(displayName !== null && { displayName }),

@@ -4,7 +4,7 @@ import type { EndpointRow } from '../store.ts'
 
 type Scope = 'endpoint:read' | 'endpoint:update'
 
-/** Returns what was found if the caller has the scope on its endpoint; otherwise throws the same error as for nothing found. */
+/** Returns the row if the caller has the scope on its endpoint; throws the same error as for a missing row otherwise. */
 export function permitted<E extends EndpointRow>(
   ctx: Ctx,
   scope: Scope,

@@ -10,7 +10,7 @@ import { permitted } from './access.ts'
 import type { TokenDeps } from './deps.ts'
 
 export const ForgetTenant = defineJob<{ tenantId: string }>('tokens.forget-tenant', { timeoutSeconds: 3600 })
-const forgottenAtOnce = 5000
+const batchRows = 5000
 
 export async function deleteToken({ kit: { db, bus } }: TokenDeps, ctx: Ctx, place: store.TokenPlace) {
   await db.tx(async (sql) => {
@@ -25,9 +25,9 @@ export async function forgetEndpoints({ kit }: TokenDeps, sql: Sql, tenantId: st
   await publishDeleted(kit.bus, sql, tenantId, await store.deleteEndpoints(sql, tenantId, endpointIds))
 }
 
-/** In parts, with one event: a tenant can leave a million endpoints. */
+/** Deletes in batches and publishes one event, because a tenant can have a million endpoints. */
 export async function forgetTenant({ kit: { db, bus } }: TokenDeps, tenantId: string) {
-  while ((await db.tx((sql) => store.deleteOfTenant(sql, tenantId, forgottenAtOnce))) > 0);
+  while ((await db.tx((sql) => store.deleteOfTenant(sql, tenantId, batchRows))) > 0);
   await db.tx((sql) => bus.publish(sql, TenantTokensDeleted, { tenantId }))
 }
 

@@ -1,4 +1,4 @@
-/** Makes tokens: the first one of a new endpoint, and further ones that callers ask for. */
+/** Creates tokens: the first one of a new endpoint, and further ones on request. */
 import type { Ctx } from '../../../kernel/contract.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import { invalidField } from '../../../kernel/errors.ts'
@@ -10,7 +10,7 @@ import { permitted } from './access.ts'
 import { publishDeleted } from './deletion.ts'
 import type { TokenDeps } from './deps.ts'
 
-/** A list of all tokens is one answer, and all tokens of an endpoint are deleted in one statement. */
+/** Limits responses with all tokens of an endpoint, and the statement that deletes them. */
 export const tokensMax = 1000
 
 export interface NewToken {
@@ -24,14 +24,14 @@ export async function provision(deps: TokenDeps, ctx: Ctx, { endpointId, applica
   return await deps.kit.db.tx(async (sql) => {
     const locked = await store.lockEndpoint(sql, endpointId)
     const endpoint = permitted(ctx, 'endpoint:update', locked, () => NoEndpoint({ endpointId }))
-    // Devices name a version of the endpoint's application: a token of another application could not be used.
+    // Devices send a version of the endpoint's application, so a token of another application could not be used.
     if (applicationName !== endpoint.applicationName)
       throw invalidField('applicationName', `must be ${endpoint.applicationName}, the application of the endpoint`)
     if ((await store.countTokens(sql, endpointId)) >= tokensMax) throw TooManyTokens({ endpointId, limit: tokensMax })
-    const made = await insertFurther(deps, sql, endpoint, token)
-    if (!made) throw TokenTaken({ applicationName })
-    const { endpointTokenId, createdDate } = made
-    return { endpointTokenId, createdDate, applicationName, token: made.token, status: 'Inactive' as const }
+    const created = await insertFurther(deps, sql, endpoint, token)
+    if (!created) throw TokenTaken({ applicationName })
+    const { endpointTokenId, createdDate } = created
+    return { endpointTokenId, createdDate, applicationName, token: created.token, status: 'Inactive' as const }
   })
 }
 
@@ -45,24 +45,24 @@ interface NewEndpoint {
   token?: string | undefined
 }
 
-/** Makes the first token of each endpoint; `taken` where the caller's own text is taken. */
+/** Creates the first token of each endpoint; `taken` if the given token exists in the application. */
 export async function provisionFirst(
   deps: TokenDeps,
   sql: Sql,
   of: Owner,
   endpoints: NewEndpoint[],
 ): Promise<(ProvisionedToken | 'taken')[]> {
-  const made = new Map<string, ProvisionedToken>()
-  // Repeats for generated texts that are taken.
+  const created = new Map<string, ProvisionedToken>()
+  // Repeats with new generated tokens for those that were taken.
   for (let left = endpoints; left.length > 0; ) {
     const inserted = await insertFirst(deps, sql, of, left)
-    for (const { endpointId, token } of inserted) made.set(endpointId, { token, status: 'Inactive' })
-    left = left.filter(({ endpointId, token }) => token === undefined && !made.has(endpointId))
+    for (const { endpointId, token } of inserted) created.set(endpointId, { token, status: 'Inactive' })
+    left = left.filter(({ endpointId, token }) => token === undefined && !created.has(endpointId))
   }
-  return endpoints.map(({ endpointId }) => made.get(endpointId) ?? 'taken')
+  return endpoints.map(({ endpointId }) => created.get(endpointId) ?? 'taken')
 }
 
-/** Undefined when the given text is taken; a generated text that is taken is made anew. */
+/** Inserts a token; undefined if the given one is taken. A generated one that is taken is replaced. */
 async function insertFurther({ kit, key }: TokenDeps, sql: Sql, endpoint: store.EndpointRow, given?: string) {
   for (;;) {
     const token = given ?? newShortToken()
@@ -73,7 +73,7 @@ async function insertFurther({ kit, key }: TokenDeps, sql: Sql, endpoint: store.
   }
 }
 
-/** Inserts new endpoints with their first tokens; leaves out those whose token is taken. */
+/** Inserts new endpoints with their first tokens, except those whose token is taken. */
 async function insertFirst({ kit, key }: TokenDeps, sql: Sql, of: Owner, endpoints: NewEndpoint[]) {
   const rows = new Map<string, store.FirstToken & { token: string }>()
   for (const { endpointId, token = newShortToken() } of endpoints) {
@@ -83,7 +83,7 @@ async function insertFirst({ kit, key }: TokenDeps, sql: Sql, of: Owner, endpoin
   const inserted = await store.insertEndpointsWithTokens(sql, { ...of, createdDate: kit.now() }, [...rows.values()])
   for (const { endpointId, known } of inserted)
     if (known) {
-      // Left by a deleted tenant, whose endpoints are deleted in parts: its tokens must not admit the new endpoint.
+      // The row remains of a deleted tenant, whose endpoints are deleted in batches. Its tokens must not become valid again.
       await store.saveEndpoint(sql, { endpointId, ...of })
       await publishDeleted(kit.bus, sql, of.tenantId, await store.deleteOtherTokens(sql, rows.get(endpointId)!))
     }

@@ -9,8 +9,8 @@ import * as store from '../store.ts'
 import { permitted } from './access.ts'
 import type { TokenDeps } from './deps.ts'
 
-const activatedAtOnce = 128
-const activatedEveryMs = 3
+const batchMax = 128
+const batchMs = 3
 
 export async function setStatus(deps: TokenDeps, ctx: Ctx, place: store.TokenPlace, to: TargetStatus) {
   await deps.kit.db.tx(async (sql) => {
@@ -18,28 +18,28 @@ export async function setStatus(deps: TokenDeps, ctx: Ctx, place: store.TokenPla
     if (token.status === to) return
     if (!mayMove(token.status, to, 'people'))
       throw StatusMoveRefused({ from: token.status, to, possible: possibleFrom(token.status) })
-    await move(deps, sql, token, to)
+    await changeStatus(deps, sql, token, to)
   })
 }
 
-async function move({ kit: { bus, now } }: TokenDeps, sql: Sql, token: store.KnownToken, to: TokenStatus) {
+async function changeStatus({ kit: { bus, now } }: TokenDeps, sql: Sql, token: store.KnownToken, to: TokenStatus) {
   const { tenantId, applicationName, endpointId, endpointTokenId, tokenHash, status: from } = token
-  if (!(await store.moveToken(sql, token, { from, to, at: now() }))) return
+  if (!(await store.updateStatus(sql, token, { from, to, at: now() }))) return
   const payload = { tenantId, applicationName, endpointId, endpointTokenId, tokenHash, from, to }
   await bus.publish(sql, TokenStatusChanged, payload)
 }
 
-/** Resolves to false when the token was not Inactive any more. */
+/** Activates an Inactive token; resolves to false if it is not Inactive any more. */
 export type Activate = (token: store.KnownToken) => Promise<boolean | undefined>
 
-/** Activates tokens in batches: devices that connect for the first time come by the thousand and share transactions. */
+/** Activates tokens in batches, because thousands of new devices may connect at the same time. */
 export const createActivate = (kit: TokenDeps['kit']): Activate =>
-  gather<store.KnownToken, boolean>((tokens) => activateAll(kit, tokens), activatedAtOnce, activatedEveryMs)
+  gather<store.KnownToken, boolean>((tokens) => activateAll(kit, tokens), batchMax, batchMs)
 
 async function activateAll({ db, bus, now }: TokenDeps['kit'], tokens: store.KnownToken[]): Promise<boolean[]> {
   const [from, to] = ['Inactive', 'Active'] as const
   const moved = await db.tx(async (sql) => {
-    const rows = await store.moveTokens(sql, tokens, { from, to, at: now() })
+    const rows = await store.updateStatuses(sql, tokens, { from, to, at: now() })
     await bus.publishAll(
       sql,
       TokenStatusChanged,

@@ -1,32 +1,32 @@
-/** Answers which endpoint a token belongs to; on the path of every connection. */
+/** Finds the endpoint of a token. Runs for every connection. */
 import { type Tokens, tokenLengthMax } from '../contract.ts'
 import { isValid } from '../states.ts'
 import type { TokenDeps } from './deps.ts'
 import type { Activate } from './status.ts'
 
-type Deps = Pick<TokenDeps, 'applications' | 'key' | 'memory'> & {
+type Deps = Pick<TokenDeps, 'applications' | 'key' | 'cache'> & {
   kit: Pick<TokenDeps['kit'], 'db'>
   activate: Activate
 }
 
 export async function validate(
-  { kit, applications, key, memory, activate }: Deps,
+  { kit, applications, key, cache, activate }: Deps,
   { token, versionName }: Parameters<Tokens['validate']>[0],
 ): ReturnType<Tokens['validate']> {
-  // The limit counts characters, as the shapes do: a character may be two units long.
+  // The limit counts characters, as in the schemas; a character can be two UTF-16 units long.
   if (token.length > 2 * tokenLengthMax || [...token].length > tokenLengthMax) return undefined
   const version = await applications.findVersion(versionName)
   if (!version) return undefined
   const { applicationName } = version
   const tokenHash = await key.hashOf(kit.db.sql, applicationName, token)
   for (;;) {
-    const found = await memory.find({ applicationName, tokenHash })
+    const found = await cache.find({ applicationName, tokenHash })
     // The name of a deleted application may belong to another tenant by now.
     if (!found || found.tenantId !== version.tenantId || !isValid(found.status)) return undefined
     const { tenantId, endpointId, endpointTokenId } = found
     if (found.status === 'Active' || (await activate(found)))
       return { tenantId, applicationName, endpointId, endpointTokenId }
     // Another caller changed it first, perhaps on a node whose event has not arrived yet: read it again.
-    memory.drop(tokenHash)
+    cache.drop(tokenHash)
   }
 }
