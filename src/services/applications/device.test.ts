@@ -38,7 +38,7 @@ suite('adx', () => {
     assert.deepEqual(await ask('nothing'), { payload: null, always: true })
   })
 
-  test("prefers top-level keys of the version to those of the application", async () => {
+  test('prefers top-level keys of the version to those of the application', async () => {
     const v2 = sendTo(adx!, aDeviceEndpoint({ versionName: 'app-v2' }))
     assert.deepEqual((await v2('/json', { q: '@this' }))?.payload, {
       limits: { low: 2 },
