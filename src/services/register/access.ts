@@ -1,11 +1,11 @@
-/** Who may see and do what with an endpoint (document 4, section 2). */
+/** Checks permissions on endpoints (document 4, section 2). */
 import { authorize, authorizeOn, type Ctx, tenantOf } from '../../kernel/contract.ts'
 import { Forbidden } from '../../kernel/errors.ts'
 import { holds, holdsSomewhere, onResource, tenantSystem, visible } from '../../kernel/permissions.ts'
 import type { ApplicationVersionRef } from '../applications/contract.ts'
 import { applicationResource, type EndpointRef, endpointResource } from './contract.ts'
 import { NoEndpoint } from './errors.ts'
-import type { Sight } from './lists/query.ts'
+import type { Visibility } from './lists/query.ts'
 
 export const read = 'endpoint:read'
 export const update = 'endpoint:update'
@@ -15,8 +15,8 @@ export const create = 'application:endpoint:create'
 export const onApplication = (tenantId: string, name: string) => onResource(tenantId, applicationResource(name))
 
 /**
- * The endpoint, if the caller may do this with it. An endpoint of another tenant, one that the caller may not read and
- * one that does not exist are the same 404; readable, but without the scope: 403.
+ * Returns the endpoint if the caller has the scope on it. The error is 404 if the endpoint does not exist, belongs to
+ * another tenant or is not readable for the caller, and 403 if it is readable but the scope is missing.
  */
 export function permitted<E extends EndpointRef>(ctx: Ctx, endpointId: string, found: E | undefined, scope = read): E {
   const missing = () => NoEndpoint({ endpointId })
@@ -28,23 +28,23 @@ export function permitted<E extends EndpointRef>(ctx: Ctx, endpointId: string, f
 export const mayUse = (ctx: Ctx, endpoint: EndpointRef, scope: string) =>
   holds(ctx.caller, scope, endpointResource(endpoint))
 
-/** The tenant whose endpoints are asked for: another one than the caller's needs the scope on the platform. */
+/** Returns the requested tenant, by default the caller's. Another tenant needs the scope on the platform. */
 export const tenantToRead = (ctx: Ctx, requested: string | undefined) => tenantOf(ctx, requested, read)
 
-export function sightOf(ctx: Ctx, tenantId: string): Sight {
+export function visibilityOf(ctx: Ctx, tenantId: string): Visibility {
   const applicationNames = visible(ctx.caller, read, tenantId, 'application-')
   const endpointIds = visible(ctx.caller, read, tenantId, 'endpoint-')
   return applicationNames === 'all' || endpointIds === 'all' ? 'all' : { applicationNames, endpointIds }
 }
 
-/** The version, if the caller may register endpoints in it; a version that is not visible is the given error. */
+/** Returns the version if the caller may register endpoints in it. Throws `missing()` if the version is not visible. */
 export function permittedVersion(
   ctx: Ctx,
   found: ApplicationVersionRef | undefined,
   scopes: string[],
   missing: () => Error,
 ): ApplicationVersionRef {
-  // Who can register nowhere learns nothing about what exists.
+  // Checked first, so that a caller who can register nowhere does not learn which versions exist.
   for (const scope of scopes) if (!holdsSomewhere(ctx.caller, scope)) throw Forbidden({ scope, resource: tenantSystem })
   if (!found) throw missing()
   const application = onApplication(found.tenantId, found.applicationName)
@@ -57,12 +57,12 @@ export function permittedVersion(
   return found
 }
 
-/** What the creator of an endpoint is to hold on it; all that can be asked for on an endpoint. */
+/** The scopes that the creator of an endpoint gets on it: all that exist on endpoints. */
 const creatorScopes = [read, update, remove, 'time-series:read', 'time-series:update']
 
 /**
- * Who creates a resource holds every scope on it. A grant is written only where the caller does not hold these scopes on
- * the application or above already: a backend client that registers a million endpoints would own a million rows.
+ * Returns whether the creator of an endpoint needs a grant on it. Callers that have the scopes on the application or above
+ * need none: a backend client that registers a million endpoints would otherwise own a million rows.
  */
 export const needsGrant = (ctx: Ctx, { tenantId, applicationName }: { tenantId: string; applicationName: string }) =>
   !creatorScopes.every((scope) => holds(ctx.caller, scope, onApplication(tenantId, applicationName)))

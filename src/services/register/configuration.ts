@@ -4,7 +4,7 @@ import { defaulted, type Static, Type } from '../../kernel/schema.ts'
 const metadataKey = '^[a-zA-Z0-9_]+$'
 const seriesName = '^[a-zA-Z0-9_-]+$'
 
-/** The metadata keys that a device may use; absent: all of them. */
+/** Configures the metadata keys that a device may use. Without a list it may use all. */
 export const metadataInstance = defineInstance({
   name: 'epmx',
   group: 'Identity management',
@@ -24,8 +24,8 @@ export const metadataInstance = defineInstance({
   ),
 })
 
-/** Of the state and of its time. */
-export const usualKeys: readonly [state: string, at: string] = ['connected', 'connectivity_ts']
+/** The default metadata keys of the connectivity state and of its time. */
+export const defaultKeys: readonly [state: string, at: string] = ['connected', 'connectivity_ts']
 
 const keyName = (fallback: string) =>
   defaulted(Type.String({ pattern: metadataKey, maxLength: 128, default: fallback }))
@@ -33,15 +33,17 @@ const keyName = (fallback: string) =>
 const ConnectivityShape = Type.Object({
   connectivity: Type.Optional(
     Type.Object({
-      'metadata-keys': Type.Optional(Type.Object({ state: keyName(usualKeys[0]), 'state-ts': keyName(usualKeys[1]) })),
+      'metadata-keys': Type.Optional(
+        Type.Object({ state: keyName(defaultKeys[0]), 'state-ts': keyName(defaultKeys[1]) }),
+      ),
       'time-series': Type.Optional(Type.Object({ name: Type.String({ pattern: seriesName, maxLength: 255 }) })),
     }),
   ),
 })
 
-/** One key cannot hold both; each may be left out, and is then the usual one. */
+/** Rejects one name for both keys. A name that is left out has its default. */
 function checkConnectivityKeys(config: Static<typeof ConnectivityShape>): ConfigurationProblem | undefined {
-  const { state = usualKeys[0], 'state-ts': at = usualKeys[1] } = config.connectivity?.['metadata-keys'] ?? {}
+  const { state = defaultKeys[0], 'state-ts': at = defaultKeys[1] } = config.connectivity?.['metadata-keys'] ?? {}
   if (state !== at) return undefined
   return {
     path: ['connectivity', 'metadata-keys'],
@@ -49,7 +51,7 @@ function checkConnectivityKeys(config: Static<typeof ConnectivityShape>): Config
   }
 }
 
-/** Where the connectivity of an endpoint is written. */
+/** Configures the metadata keys and the time series to which the connectivity of an endpoint is written. */
 export const connectivityInstance = defineInstance({
   name: 'epl',
   group: 'Communication',

@@ -21,13 +21,13 @@ export interface Relation {
 export const applicationResource = (applicationName: string) => `application-${applicationName}`
 export const endpointResourceName = (endpointId: string) => `endpoint-${endpointId}`
 
-/** Where permissions on an endpoint are looked up: itself, its application, its tenant. */
+/** Returns the resources on which a permission for an endpoint can be granted: itself, its application, its tenant. */
 export const endpointResource = ({ tenantId, applicationName, endpointId }: Omit<EndpointRef, 'versionName'>) =>
   onResource(tenantId, applicationResource(applicationName), endpointResourceName(endpointId))
 
-/** What a device does to its own metadata (10/EPMP). */
+/** A change that a device makes to its own metadata (10/EPMP). */
 export type MetadataChange =
-  /** All keys but those that `keep` names; `only`: none but these, whatever else there is by then. */
+  /** Replaces all keys except those in `keep`. With `only`, replaces only these keys and leaves all others as they are. */
   | { replace: Record<string, unknown>; keep?: string[]; only?: string[] }
   | { merge: Record<string, unknown> }
   | { remove: string[] }
@@ -36,48 +36,48 @@ export interface Connectivity {
   endpointId: string
   connected: boolean
   at: Date
-  /** Grows with each change of the endpoint's connectivity, on whichever node. */
+  /** Increases with each change of the endpoint's connectivity, across all nodes. */
   number: number
 }
 
 export interface FilterRef {
   filterId: string
   applicationName: string
-  /** Only an active one knows its endpoints. */
+  /** The members are complete only if the filter is active. */
   status: 'pending' | 'active'
   matchedEndpointsCount: number
 }
 
-/** The endpoints that a piece of work is about: those that an active filter matches, or a list of different ids. */
+/** Selects endpoints for a task: those that an active filter matches, or a list of distinct ids. */
 export type Selection = { filterId: string } | { endpointIds: string[] }
 
 export interface SelectionPage {
   endpoints: EndpointRef[]
-  /** Endpoints on which the caller does not hold the scope: the 404 or 403 that a request for this endpoint would get. */
+  /** Endpoints on which the caller lacks the scope, each with the 404 or 403 that a request for it would get. */
   refused: { endpointId: string; error: PlatformError }[]
-  /** Where the next page begins; undefined: this is the last one. */
+  /** The start of the next page; undefined on the last page. */
   next: string | undefined
 }
 
-/** Permissions are the caller's business: ask `find`, then `authorizeOn` with `endpointResource`. */
+/** Gives other services access to endpoints. They check permissions themselves: `find`, then `authorizeOn` with `endpointResource`. */
 export interface Register {
   find(endpointId: string): Promise<EndpointRef | undefined>
-  /** Many at once; an endpoint that does not exist is missing from the map. */
+  /** Finds many endpoints at once. The map has no entry for an endpoint that does not exist. */
   findAll(endpointIds: string[]): Promise<Map<string, EndpointRef>>
-  /** With the connectivity keys; undefined when there is no such endpoint. */
+  /** Returns the metadata with the connectivity keys, or undefined if the endpoint does not exist. */
   metadataOf(endpointId: string): Promise<Record<string, unknown> | undefined>
-  /** False when there is no such endpoint. A key or value that cannot be stored is a 400 that names it. */
+  /** Returns false if the endpoint does not exist. Throws a 400 that names a key or value that cannot be stored. */
   updateMetadata(endpointId: string, change: MetadataChange): Promise<boolean>
-  /** What the platform itself knows of connections; a change with a smaller number than the stored one is ignored. */
+  /** Stores whether endpoints are connected. Ignores a change whose number is smaller than the stored one. */
   setConnectivity(changes: Connectivity[]): Promise<void>
-  /** A device speaks with another version of its application; false when it is no version of that application. */
+  /** Sets the version that a device reports. Returns false if its application has no such version. */
   setVersion(endpointId: string, versionName: string): Promise<boolean>
-  /** The endpoints that this one contains (outbound) or is contained by (inbound), up to a thousand. */
+  /** Returns up to a thousand endpoints that this one contains (outbound) or is contained in (inbound). */
   related(endpointId: string, direction: 'outbound' | 'inbound'): Promise<EndpointRef[]>
   findFilter(tenantId: string, filterId: string): Promise<FilterRef | undefined>
   /**
-   * A page of a selection, with the rights of the caller. Each endpoint is on one page only. 400 when there is no such
-   * filter or it is not active, and when its query is changed between two pages.
+   * Returns a page of a selection, with the permissions of the caller. Each endpoint is on one page only. Throws a 400 if
+   * the filter does not exist or is not active, or if its query changes between two pages.
    */
   selected(
     sql: Sql,
@@ -85,12 +85,12 @@ export interface Register {
     selection: Selection,
     of: { scope: string; from?: string | undefined; limit: number },
   ): Promise<SelectionPage>
-  /** The active filters that the endpoint matches. */
+  /** Returns the ids of the active filters that the endpoint matches. */
   filtersOf(endpointId: string): Promise<string[]>
 }
 export const Register = contract<Register>('register')
 
-/** All pages of a selection, one after the other: for `bulk.start`, or for work within one transaction. */
+/** Yields all pages of a selection, for `bulk.start` or for work within one transaction. */
 export async function* pagesOf(
   register: Pick<Register, 'selected'>,
   sql: Sql,

@@ -34,13 +34,13 @@ const connectivity = { connected: true, connectivity_ts: at.toISOString() }
 const connect = (endpointId: string) => register.setConnectivity([{ endpointId, connected: true, at, number: 1 }])
 
 suite('epmx reads', () => {
-  test('keys, whatever the payload', async () => {
+  test('the keys, and ignores the payload', async () => {
     const { say } = await aDevice({ city: 'Kyiv', floor: 3 })
     for (const payload of ['', '{}', 'not JSON', Buffer.from([0xff])])
       assert.deepEqual(await say('/get/keys', payload), { payload: ['city', 'floor'], always: true })
   })
 
-  test('everything, or the keys that are asked for and there', async () => {
+  test('all metadata, or the requested keys that exist', async () => {
     const { say } = await aDevice({ city: 'Kyiv', floor: 3, place: { lat: 50.4 } })
     const everything = { city: 'Kyiv', floor: 3, place: { lat: 50.4 } }
     for (const payload of ['', {}, { keys: null }])
@@ -49,7 +49,7 @@ suite('epmx reads', () => {
     assert.deepEqual((await say('/get', { keys: [] }))?.payload, {})
   })
 
-  test('the connectivity keys too', async () => {
+  test('the connectivity keys', async () => {
     const { say, endpointId } = await aDevice({ city: 'Kyiv' })
     await connect(endpointId)
     assert.deepEqual((await say('/get'))?.payload, { city: 'Kyiv', ...connectivity })
@@ -57,7 +57,7 @@ suite('epmx reads', () => {
     assert.deepEqual((await say('/get/keys'))?.payload, ['city', 'connected', 'connectivity_ts'])
   })
 
-  test('nothing of an endpoint that is gone', async () => {
+  test('nothing of an unregistered endpoint', async () => {
     const { say, endpointId } = await aDevice()
     await admin(`DELETE ${root}/endpoints/${endpointId}`)
     for (const path of ['/get', '/get/keys']) await rejectsWith(say(path), 404)
@@ -67,7 +67,7 @@ suite('epmx reads', () => {
 })
 
 suite('epmx writes', () => {
-  test('/update replaces everything but what the platform maintains', async () => {
+  test('/update replaces all keys except the reserved ones', async () => {
     const { say, known, endpointId } = await aDevice({ city: 'Kyiv', floor: 3 })
     await connect(endpointId)
     assert.deepEqual(await say('/update', { room: null, floor: 4 }), {})
@@ -82,7 +82,7 @@ suite('epmx writes', () => {
     assert.deepEqual(await known(), { city: 'Kyiv', place: { lat: 51 }, floor: [1] })
   })
 
-  test('/delete/keys removes what is there of them', async () => {
+  test('/delete/keys removes the given keys that exist', async () => {
     const { say, known } = await aDevice({ city: 'Kyiv', floor: 3 })
     assert.deepEqual(await say('/delete/keys', ['floor', 'missing']), {})
     assert.deepEqual(await known(), { city: 'Kyiv' })
@@ -97,7 +97,7 @@ suite('epmx writes', () => {
     assert.deepEqual(await known(), { city: 'Kyiv' })
   })
 
-  test('are told to the others', async () => {
+  test('publish an event', async () => {
     const { say, endpointId } = await aDevice({ city: 'Kyiv' })
     await say('/update', { city: 'Lviv', floor: 1 })
     const told = publishedEvents.find(
@@ -107,7 +107,7 @@ suite('epmx writes', () => {
     assert.deepEqual(told?.payload.updated, { city: { newValue: '"Lviv"', oldValue: '"Kyiv"' } })
   })
 
-  test('of one endpoint happen in their order, and reads between them see what came before', async () => {
+  test('of one endpoint are processed in order, and reads see the previous writes', async () => {
     const { say, known } = await aDevice({})
     const answers = await Promise.all(
       Array.from({ length: 30 }, (_, n) => [say('/update/keys', { n }), say('/get', { keys: ['n'] })]).flat(),
@@ -120,7 +120,7 @@ suite('epmx writes', () => {
     assert.deepEqual(await known(), { n: 29 })
   })
 
-  test('go on after one that failed', async () => {
+  test('continue after one that failed', async () => {
     const { say, known } = await aDevice({})
     const outcomes = await Promise.allSettled([say('/update/keys', { connected: 1 }), say('/update/keys', { a: 1 })])
     assert.deepEqual(
@@ -130,7 +130,7 @@ suite('epmx writes', () => {
     assert.deepEqual(await known(), { a: 1 })
   })
 
-  test('what people see is what was written, whatever it was', async () => {
+  test('any JSON value is read back unchanged through HTTP', async () => {
     const { say, known } = await aDevice({})
     const key = fc.stringMatching(/^[a-zA-Z0-9_]{1,20}$/)
     await fc.assert(
@@ -148,7 +148,7 @@ suite('epmx writes', () => {
   })
 })
 
-suite('epmx refuses', () => {
+suite('epmx rejects', () => {
   const bad: [path: string, payload: unknown, problem: RegExp][] = [
     ['/get', '{', /malformed/],
     ['/get', [], /payload: expected an object/],
@@ -185,7 +185,7 @@ suite('epmx refuses', () => {
       assert.deepEqual(await known(), { city: 'Kyiv' })
     })
 
-  test('the keys of the platform by name', async () => {
+  test('reserved keys', async () => {
     const { say, known, endpointId } = await aDevice({})
     await connect(endpointId)
     for (const key of ['connected', 'connectivity_ts']) {
@@ -195,7 +195,7 @@ suite('epmx refuses', () => {
     assert.deepEqual(await known(), connectivity)
   })
 
-  test('resources that it does not have', async () => {
+  test('unknown resources', async () => {
     const { say } = await aDevice({})
     for (const path of ['', '/', '/get/', '/get/key', '/update/key', '/delete', '/get/keys/a', '/update/keys/'])
       await rejectsWith(say(path, { a: 1 }), 404)
@@ -205,7 +205,7 @@ suite('epmx refuses', () => {
 suite('a white list', () => {
   const all = { serial: 's-1', city: 'Kyiv', secret: 'x' }
 
-  test('hides what is not on it from answers of everything, and refuses it by name', async () => {
+  test('hides other keys in responses with all metadata, and rejects requests for them', async () => {
     const { say, endpointId } = await aDevice(all, listed)
     await connect(endpointId)
     assert.deepEqual((await say('/get'))?.payload, { serial: 's-1', city: 'Kyiv', connected: true })
@@ -213,12 +213,12 @@ suite('a white list', () => {
     assert.deepEqual((await say('/get', { keys: ['city'] }))?.payload, { city: 'Kyiv' })
     const error = await rejectsWith(say('/get', { keys: ['city', 'secret'] }), 403)
     assert.match(error.message, /secret cannot be read/)
-    // As for a key that is not there at all: nothing is given away.
+    // The response is the same for a key that does not exist, so that it reveals nothing.
     await rejectsWith(say('/get', { keys: ['unheard_of'] }), 403)
     await rejectsWith(say('/get', { keys: ['toString'] }), 403)
   })
 
-  test('refuses to write what may only be read, and what is not on it', async () => {
+  test('rejects writes of keys that are read-only or not on it', async () => {
     const { say, known } = await aDevice(all, listed)
     for (const key of ['serial', 'secret', 'other', 'connected', '__proto__']) {
       const error = await rejectsWith(say('/update/keys', `{"city": "Lviv", "${key}": 1}`), 403)
@@ -229,7 +229,7 @@ suite('a white list', () => {
     assert.deepEqual(await known(), all)
   })
 
-  test('keeps what the device may not write when it replaces everything', async () => {
+  test('keeps the keys that the device may not write when it replaces all metadata', async () => {
     const { say, known, endpointId } = await aDevice(all, listed)
     await connect(endpointId)
     assert.deepEqual(await say('/update', { floor: 2, connected: false }), {})
@@ -239,7 +239,7 @@ suite('a white list', () => {
     assert.deepEqual(await known(), { serial: 's-1', secret: 'x', city: 'Lviv', ...connectivity })
   })
 
-  test('keeps what others write while the device replaces everything', async () => {
+  test('keeps keys that users write while the device replaces all metadata', async () => {
     const { endpointId, known } = await aDevice(all, listed)
     const interrupted: typeof register = {
       ...register,

@@ -1,7 +1,6 @@
 /**
- * The devices' door: epmx (10/EPMP). Which keys a device may use stands in the application configuration of the instance
- * `epmx`, `{"metadata-keys": {"<key>": {"write-enabled": true}}}`: a white list, whose keys can be read and, with
- * `write-enabled`, written. Without one, all keys can.
+ * Implements the device extension epmx (10/EPMP). The application configuration `epmx` can contain a white list of keys,
+ * `{"metadata-keys": {"<key>": {"write-enabled": true}}}`. Devices read these keys and write those with `write-enabled`.
  */
 import type { DeviceAnswer, DeviceEndpoint, DeviceMessage, Extension } from '../../kernel/device.ts'
 import { jsonPayload, resources } from '../../kernel/device-resources.ts'
@@ -35,10 +34,10 @@ const readKeys = jsonPayload(Type.Array(Type.String(), { minItems: 1, ...keyList
 
 type WhiteList = Record<string, { 'write-enabled': boolean }>
 
-/** What this device may do with its keys. */
+/** Returns which keys this device may read and write. */
 function accessOf(list: WhiteList | undefined, isReserved: IsReserved) {
   const readable = (key: string) => list === undefined || Object.hasOwn(list, key)
-  /** Without a list: all. */
+  /** Undefined without a white list: the device may write all keys. */
   const writable = list && Object.keys(list).filter((key) => list[key]?.['write-enabled'])
   const isWritable = (key: string) => !isReserved(key) && (writable?.includes(key) ?? true)
   const check = (keys: string[], allowed: (key: string) => boolean, use: string) => {
@@ -75,7 +74,7 @@ export function endpointMetadata(
     return {}
   }
 
-  /** Reads wait too: a device sees what it wrote just before. */
+  /** Processes the messages of an endpoint in order. Reads wait too, so that a device sees its previous write. */
   const resource =
     <T>(read: (payload: Buffer) => T, use: (of: DeviceEndpoint, access: Access, asked: T) => Promise<DeviceAnswer>) =>
     async ({ endpoint, payload }: DeviceMessage) => {
@@ -105,7 +104,7 @@ export function endpointMetadata(
         return { payload: pick(metadata, (key) => readable(key) && (wanted?.has(key) ?? true)), always: true }
       }),
 
-      // What was read can be written back as it is: the connectivity keys in it are passed over.
+      // Connectivity keys are ignored, so that a device can write back what it has read.
       '/update': resource(readUpdate, async ({ endpointId }, { writable, checkWrite, isReserved }, replace) => {
         checkWrite(Object.keys(replace).filter((key) => !isReserved(key)))
         return await change(endpointId, { replace, ...(writable && { only: writable }) })

@@ -1,4 +1,4 @@
-/** What filters stand on: every change of an endpoint is told in its transaction, and lists can be narrowed by members. */
+/** Tests what filters rely on: listeners get every change of an endpoint in its transaction, and lists use the filter index. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { aCaller, aTenantAdmin } from '../../../test/harness/builders.ts'
@@ -20,13 +20,13 @@ import { metadataRoutes } from './metadata/routes.ts'
 import { createRegister } from './service.ts'
 
 const changes = createChanges()
-const heard: EndpointChange[] = []
+const received: EndpointChange[] = []
 changes.listen(async (_sql, told) => {
-  heard.push(...told)
+  received.push(...told)
   if (told.some(({ after }) => after?.metadata.refused)) throw new Error('a listener failed')
 })
 
-/** Members in a table of the test; a filter's count is what its creator says. */
+/** A filter index with its members in a table of the test. */
 const known: KnownFilter[] = []
 const filters: FilterIndex = {
   find: async (_sql, _tenantId, filterIds) => known.filter(({ filterId }) => filterIds.includes(filterId)),
@@ -80,13 +80,13 @@ const anEndpoint = async (endpointId: string, metadata: object = {}) => {
   const answer = await admin(`POST ${root}/endpoints`, { appVersion: { name: 'app-v1' }, endpointId, metadata })
   assert.equal(answer.status, 201, answer.text)
 }
-const states = () => heard.splice(0).map(({ endpointId, before, after }) => ({ endpointId, before, after }))
+const states = () => received.splice(0).map(({ endpointId, before, after }) => ({ endpointId, before, after }))
 
-suite('changes', () => {
-  test('are told with the state before and after', async () => {
+suite('changes of endpoints', () => {
+  test('are passed to listeners with the state before and after', async () => {
     const metadata = { a: 1 }
     await anEndpoint('c1', metadata)
-    const [{ seq } = { seq: 0 }] = heard
+    const [{ seq } = { seq: 0 }] = received
     assert.ok(seq > 0)
     const v1 = (metadata: object) => ({ versionName: 'app-v1', metadata })
     assert.deepEqual(states(), [{ endpointId: 'c1', before: undefined, after: v1(metadata) }])
@@ -105,7 +105,7 @@ suite('changes', () => {
     assert.deepEqual(states(), [{ endpointId: 'c1', before: undefined, after: undefined }])
   })
 
-  test('are undone when a listener fails', async () => {
+  test('are rolled back when a listener fails', async () => {
     const body = { appVersion: { name: 'app-v1' }, endpointId: 'refused', metadata: { refused: true } }
     assert.equal((await admin(`POST ${root}/endpoints`, body)).status, 500)
     assert.equal((await admin(`GET ${root}/endpoints/refused`)).status, 404)
@@ -113,7 +113,7 @@ suite('changes', () => {
 })
 
 suite('lists by filters', () => {
-  test('show the members of all that are asked for, in their order, to whom may see them', async () => {
+  test('contain the members of all given filters, in list order, that the caller may read', async () => {
     for (const id of ['m1', 'm2', 'm3', 'm4']) await anEndpoint(id, { city: id === 'm2' ? 'Kyiv' : 'Lviv' })
     for (const [filterId, ...members] of [['f1', 'm3', 'm1', 'm2'], ['f2', 'm2', 'm3'], ['slow']] as string[][]) {
       await sql`

@@ -1,12 +1,12 @@
 /**
- * The one place where it is known that an endpoint came, changed or went. Who keeps something that follows from an
- * endpoint's version and metadata (the members of filters) listens here, within the transaction of the change.
+ * Reports every registration, change and deletion of an endpoint to listeners, within the transaction of the change. Data
+ * that depends on an endpoint's version and metadata, such as the members of filters, is updated by a listener.
  */
 import type { Sql } from '../../kernel/db.ts'
 
 export interface EndpointState {
   versionName: string
-  /** As readers see it, with the connectivity keys. */
+  /** The metadata that readers see, with the connectivity keys. */
   metadata: Record<string, unknown>
 }
 
@@ -14,11 +14,11 @@ export interface EndpointChange {
   tenantId: string
   applicationName: string
   endpointId: string
-  /** The order of lists; it never changes while the endpoint exists. */
+  /** The position in lists; it never changes while the endpoint exists. */
   seq: number
-  /** Absent when the endpoint is new, and when it goes. */
+  /** Absent for a registration and for a deletion. */
   before?: EndpointState
-  /** Absent when the endpoint goes. */
+  /** Absent for a deletion. */
   after?: EndpointState
 }
 
@@ -26,17 +26,17 @@ export type ChangeListener = (sql: Sql, changes: EndpointChange[]) => Promise<vo
 
 export interface Changes {
   listen(listener: ChangeListener): void
-  /** Whether telling is worth collecting the states for. */
-  heard(): boolean
-  tell(sql: Sql, changes: EndpointChange[]): Promise<void>
+  /** Returns false if nothing listens, so that callers need not collect the states. */
+  hasListeners(): boolean
+  notify(sql: Sql, changes: EndpointChange[]): Promise<void>
 }
 
 export function createChanges(): Changes {
   const listeners: ChangeListener[] = []
   return {
     listen: (listener) => void listeners.push(listener),
-    heard: () => listeners.length > 0,
-    async tell(sql, changes) {
+    hasListeners: () => listeners.length > 0,
+    async notify(sql, changes) {
       if (changes.length > 0) for (const listener of listeners) await listener(sql, changes)
     },
   }

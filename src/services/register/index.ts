@@ -8,7 +8,7 @@ import { endpointMetadata } from './device.ts'
 import { createChanges } from './endpoint-changes.ts'
 import { batchRoutes, endpointRoutes } from './endpoints/routes.ts'
 import { createMatching } from './filters/matching.ts'
-import { keepMembers } from './filters/membership.ts'
+import { updateMembersOnChange } from './filters/membership.ts'
 import { filterRoutes } from './filters/routes.ts'
 import { createFilterRules } from './filters/service.ts'
 import { filterIndex } from './filters/store/members.ts'
@@ -35,7 +35,7 @@ export default defineService({
   build(kit, given) {
     const changes = createChanges()
     const matching = createMatching(kit)
-    keepMembers(kit.bus, changes)
+    updateMembersOnChange(kit.bus, changes)
     const filters = createFilterRules(kit, { ...given, matching })
     const connectivityKeys = followKeys(given.applications)
     const service = { ...createRegister(kit, given, { changes, filters: filterIndex, connectivityKeys }), filters }

@@ -1,6 +1,6 @@
 /**
- * With a single connection for transactions, a request that asked for a second one while it holds the first would never be
- * answered. With a few connections, a few such requests at once stop the whole process.
+ * Tests that no request takes a second connection while it holds one. With a single connection for transactions such a
+ * request would never end; with a few connections, a few concurrent ones would block the whole node.
  */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
@@ -10,9 +10,9 @@ const { admin, anApplication, anEndpoint } = await openRegister({
   environment: { WAYPOST_DATABASE_CONNECTIONS: '2' },
 })
 
-// Two are the fewest: one for transactions, one for all else.
+// Two is the minimum: one for transactions, one for all else.
 suite('requests over a single connection', { timeout: 20_000 }, () => {
-  test('moving an endpoint to a version that nobody asked for before', async () => {
+  test('move an endpoint to a version that is not cached', async () => {
     const { app, version } = await anApplication(admin, ['v1', 'v2'])
     const endpointId = await anEndpoint(version)
     const url = `PUT ${root}/endpoints/${endpointId}/app-version`
@@ -20,7 +20,7 @@ suite('requests over a single connection', { timeout: 20_000 }, () => {
     assert.equal((await admin(url, { name: `${app}-v2` })).status, 204)
   })
 
-  test('creating a filter while the application changes', async () => {
+  test('create a filter while the application changes', async () => {
     const { app } = await anApplication()
     const answers = await Promise.all(
       Array.from({ length: 6 }, async (_, index) => {
@@ -32,7 +32,7 @@ suite('requests over a single connection', { timeout: 20_000 }, () => {
     assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([201]))
   })
 
-  test('links of one tenant that wait for each other leave the connection to the others', async () => {
+  test('hold no connection while links of one tenant wait for each other', async () => {
     const { version } = await anApplication()
     const ids = await Promise.all(Array.from({ length: 30 }, () => anEndpoint(version)))
     const answers = ids
@@ -47,7 +47,7 @@ suite('requests over a single connection', { timeout: 20_000 }, () => {
     assert.deepEqual(new Set((await Promise.all(answers)).map(({ status }) => status)), new Set([201, 204]))
   })
 
-  test('everything else that writes', async () => {
+  test('make all other kinds of changes', async () => {
     const { app, version } = await anApplication()
     const [one, other] = [await anEndpoint(version), await anEndpoint(version, { endpointToken: `${app}-token` })]
     const relation = { type: 'contains', from: one, to: other }

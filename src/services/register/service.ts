@@ -1,4 +1,4 @@
-/** The rules of the service put together: what the routes call, and what other services ask for. */
+/** Assembles the service: the functions that routes call, and the API for other services. */
 import type { Identity } from '../../identity/contract.ts'
 import type { Sql } from '../../kernel/db.ts'
 import type { Kit } from '../../kernel/define-service.ts'

@@ -7,17 +7,17 @@ import { MatchFilter } from './filters/matching.ts'
 import { deleteFiltersOfTenant } from './filters/store/members.ts'
 
 export interface TenantRules {
-  /** With this transaction it is certain; the work itself takes its time. */
+  /** Enqueues the deletion with the commit of this transaction. */
   forget(sql: Sql, tenantId: string): Promise<void>
 }
 
 const ForgetTenant = defineJob<{ tenantId: string }>('register.forget-tenant', { timeoutSeconds: 3600 })
 const atOnce = 5000
 
-/** A tenant can leave a million endpoints: they go in parts, untold, because everybody hears of the tenant's end. */
+/** Deletes a tenant's endpoints in parts. It publishes no events for them, because all services handle `TenantDeleted`. */
 export function createTenantRules({ db, jobs, bulk }: Kit): TenantRules {
   jobs.handle(ForgetTenant, async ({ tenantId }) => {
-    // The members once more: a change of an endpoint may have been under way.
+    // Members are deleted twice: a concurrent change of an endpoint may have added some.
     for (const deletePart of [deleteFiltersOfTenant, deleteOfTenant, deleteFiltersOfTenant])
       while (await db.tx((sql) => deletePart(sql, tenantId, atOnce)));
     while (await db.tx((sql) => bulk.forgetTenant(sql, tenantId, [RegisterBatch, MatchFilter])));

@@ -200,7 +200,7 @@ const cases: [query: unknown, matching: JsonObject[], others: JsonObject[]][] = 
 ]
 
 for (const [query, matching, others] of cases)
-  test(`${JSON.stringify(query).slice(0, 100)} matches what it should, in memory and in SQL`, async () => {
+  test(`${JSON.stringify(query).slice(0, 100)} matches the expected metadata, in memory and in SQL`, async () => {
     for (const [metadata, expected] of [
       ...matching.map((one) => [one, true] as const),
       ...others.map((one) => [one, false] as const),
@@ -233,7 +233,7 @@ const versionCases: [condition: unknown, matching: (string | null)[], others: (s
 ]
 
 for (const name of ['application_version', 'applicationVersion', 'appVersion.name'])
-  test(`${name} takes every operator`, async () => {
+  test(`${name} accepts every operator`, async () => {
     for (const [condition, matching, others] of versionCases)
       for (const versionName of [...matching, ...others]) {
         const expected = matching.includes(versionName)
@@ -302,7 +302,7 @@ const refused: [query: unknown, path: string, problem: RegExp][] = [
 ]
 
 for (const [query, path, problem] of refused)
-  test(`${JSON.stringify(query).slice(0, 80)} is refused with a sentence and the place`, () => {
+  test(`${JSON.stringify(query).slice(0, 80)} is rejected with a message and the place`, () => {
     assert.throws(
       () => parse(query),
       (error) => {
@@ -314,7 +314,7 @@ for (const [query, path, problem] of refused)
     )
   })
 
-test('keysOf names the keys that matter, dependsOnVersion whether the version does', () => {
+test('keysOf and dependsOnVersion return what the result depends on', () => {
   const of = (query: unknown) => {
     const keys = keysOf(parse(query))
     return [keys === 'any' ? keys : [...keys].sort().join(), dependsOnVersion(parse(query))]

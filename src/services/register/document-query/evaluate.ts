@@ -1,4 +1,4 @@
-/** A query against one endpoint in memory, compiled to closures: it runs for each change of metadata and each filter. */
+/** Evaluates queries in memory. A query is compiled to closures, because each change of an endpoint evaluates many filters. */
 import { type Comparison, isObject, type Json, type JsonObject, type Node, type Query, type Test } from './query.ts'
 import { isOfType } from './types.ts'
 
@@ -10,7 +10,7 @@ export interface EndpointView {
 type Check = (value: Json | undefined) => boolean
 type Condition = (scope: Json | undefined, versionName: string | undefined) => boolean
 
-/** Compile once, ask often. */
+/** Compiles a query to a function that tests an endpoint. */
 export function compile(query: Query): (endpoint: EndpointView) => boolean {
   const condition = conditionOf(query.where)
   return (endpoint) => condition(endpoint.metadata, endpoint.versionName ?? undefined)
@@ -51,12 +51,12 @@ export function conditionOf(node: Node): Condition {
   }
 }
 
-/** $exists, $size and $elemMatch speak of the array itself. */
+/** `$exists`, `$size` and `$elemMatch` test the array itself, all others its elements too. */
 const looksInto = (test: Test) => test.is !== 'exists' && test.is !== 'size' && test.is !== 'element'
 
 function someAt(value: Json | undefined, path: string[], at: number, into: boolean, check: Check): boolean {
   if (at === path.length) return check(value) || (into && Array.isArray(value) && value.some(check))
-  // Elements that are no objects are passed over; they do not count as missing.
+  // Elements that are not objects are ignored; they do not count as missing.
   if (Array.isArray(value)) return value.some((element) => isObject(element) && someAt(element, path, at, into, check))
   const name = path[at]!
   if (isObject(value) && Object.hasOwn(value, name)) return someAt(value[name], path, at + 1, into, check)
@@ -85,7 +85,7 @@ export function checkOf(test: Test): Check {
     case 'element': {
       const where = conditionOf(test.where)
       if (!test.objects) return (value) => Array.isArray(value) && value.some((element) => where(element, undefined))
-      // MongoDB takes an array in an array for an object with positions as fields: no name that we accept is there.
+      // MongoDB treats a nested array as an object with indexes as names, which queries here cannot use.
       const ofArray = where({}, undefined)
       return (value) =>
         Array.isArray(value) &&
@@ -102,7 +102,7 @@ function equalityWith(values: Json[]): Check {
   return (value) => scalars.has(value) || structures.some((structure) => sameJson(structure, value))
 }
 
-/** The order of an object's fields does not count: the database does not keep it. */
+/** Compares JSON. The order of an object's fields does not matter, since the database does not keep it. */
 export function sameJson(a: Json | undefined, b: Json | undefined): boolean {
   if (Array.isArray(a))
     return Array.isArray(b) && a.length === b.length && a.every((element, index) => sameJson(element, b[index]))
@@ -128,7 +128,7 @@ function comparisonWith(by: Comparison, to: number | string | boolean): Check {
   return (value) => typeof value === typeof to && holds(Number(value) - Number(to))
 }
 
-/** By code point, as MongoDB and the database do; JavaScript's `<` goes by UTF-16 unit. */
+/** Compares by code point, as MongoDB and PostgreSQL do. JavaScript's `<` compares UTF-16 units. */
 export function compareText(a: string, b: string): number {
   const end = Math.min(a.length, b.length)
   for (let at = 0; at < end; at++) {

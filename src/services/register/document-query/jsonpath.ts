@@ -1,10 +1,6 @@
 /**
- * A condition of a documentQuery as a PostgreSQL jsonpath predicate. Three properties of lax jsonpath carry it, each
- * guarded where it does more than MongoDB:
- * - `.name` goes into the objects of an array, one level, as MongoDB's paths do;
- * - a filter `? (…)` on an array asks its elements, one level: that is MongoDB's look into an array at the end of a path;
- *   the array itself is asked from its parent, `parent ? (… @.name …)`;
- * - a comparison of different types is unknown, not false, and would stay unknown under `!`: so a type is always asked first.
+ * Translates a condition of a documentQuery to a PostgreSQL jsonpath predicate. The README ("In SQL") names the three
+ * properties of lax jsonpath that make it agree with MongoDB.
  */
 
 import { conditionOf } from './evaluate.ts'
@@ -17,7 +13,7 @@ const isType = (value: string, type: string) => `${value}.type() == "${type}"`
 const and = (parts: string[]) => (parts.length ? `(${parts.join(' && ')})` : '(1 == 1)')
 const or = (parts: string[]) => (parts.length ? `(${parts.join(' || ')})` : '(1 == 0)')
 
-/** `base` is `$`, the metadata, or within a filter `@`: the member or element. */
+/** Returns the predicate. `base` is `$` for the metadata, or `@` for the member or element within a filter. */
 export function predicateOf(node: Node, base = '$'): string {
   switch (node.node) {
     case 'constant':
@@ -37,7 +33,7 @@ export function predicateOf(node: Node, base = '$'): string {
   }
 }
 
-/** `keyvalue()` makes an object of each member, which costs ten times what `$.*` does. */
+/** Uses `$.*` where possible: `keyvalue()` creates an object for each member and takes ten times as long. */
 function someMember(where: Node): string {
   if (where.node === 'test' && where.into && where.path[0] === 'value') {
     const { path, test } = where
@@ -63,7 +59,7 @@ function someAt(path: string[], into: boolean, test: Test, base: string): string
   return or(parts)
 }
 
-/** The path breaks off: at an object without the name, or at something that is neither object nor array. */
+/** Returns predicates for a path that does not exist: an object lacks the name, or a value is neither object nor array. */
 function missingAt(path: string[], base: string): string[] {
   return path.flatMap((name, index) => {
     const reached = steps(base, path.slice(0, index))
@@ -72,13 +68,13 @@ function missingAt(path: string[], base: string): string[] {
   })
 }
 
-/** $size and $elemMatch speak of the array, not of its elements. */
+/** `$size` and `$elemMatch` test the array, not its elements. */
 const asksItself = (test: Test) => test.is === 'size' || test.is === 'element'
 
 const holdsForArrays = (test: Test) =>
   (test.is === 'in' && test.values.some(Array.isArray)) || (test.is === 'type' && test.types.includes('array'))
 
-/** The test of one value; false where `value` reaches nothing. */
+/** Returns the test of one value. It is false if there is no value. */
 function holds(test: Test, value: string): string {
   switch (test.is) {
     case 'in':
@@ -90,7 +86,7 @@ function holds(test: Test, value: string): string {
     case 'exists':
       return `(exists(${value}))`
     case 'regex':
-      // Flag s: without it, jsonpath hides the newline from classes.
+      // Without flag s, character classes in jsonpath do not match a newline.
       return and([isType(value, 'string'), `${value} like_regex ${quote(test.regex.sqlPattern)} flag "s"`])
     case 'mod': {
       const rest = (rounding: string) => `${value}.${rounding}() % ${Math.abs(test.divisor)} == ${test.remainder}`
@@ -131,7 +127,7 @@ function isOneOf(values: Json[], value: string): string {
   ])
 }
 
-/** jsonpath compares only scalars: a structure is compared part by part. */
+/** Compares structures part by part, because jsonpath compares only scalars. */
 function equals(value: string, to: Json): string {
   if (Array.isArray(to))
     return and([

@@ -1,14 +1,14 @@
-/** What can change the result of a query: a change of anything else need not ask it again. */
+/** Finds which keys a query depends on. Changes of other keys need not evaluate it again. */
 import type { Node, Query } from './query.ts'
 
-/** The metadata keys that can influence the result; `any` where members are addressed without naming their keys. */
+/** Returns the metadata keys that can influence the result, or `any` if the query tests members without naming keys. */
 export function keysOf(query: Query): Set<string> | 'any' {
   const keys = new Set<string>()
   return collect(query.where, keys) ? keys : 'any'
 }
 
-/** Whether the application version can influence the result. */
-export const dependsOnVersion = (query: Query): boolean => speaksOfVersion(query.where)
+/** Returns whether the application version can influence the result. */
+export const dependsOnVersion = (query: Query): boolean => usesVersion(query.where)
 
 function collect(node: Node, keys: Set<string>): boolean {
   switch (node.node) {
@@ -28,7 +28,7 @@ function collect(node: Node, keys: Set<string>): boolean {
   }
 }
 
-function speaksOfVersion(node: Node): boolean {
-  if (node.node === 'all' || node.node === 'any') return node.of.some(speaksOfVersion)
-  return node.node === 'not' ? speaksOfVersion(node.of) : node.node === 'version'
+function usesVersion(node: Node): boolean {
+  if (node.node === 'all' || node.node === 'any') return node.of.some(usesVersion)
+  return node.node === 'not' ? usesVersion(node.of) : node.node === 'version'
 }

@@ -1,4 +1,4 @@
-/** What a query may hold, and the error that says what is wrong and where. */
+/** Limits of queries, and the error that says what is wrong and where. */
 import { isObject, type Json } from './query.ts'
 
 export const limits = {
@@ -12,10 +12,10 @@ export const limits = {
   patternSize: 500,
 }
 
-/** The caller answers 400 with this sentence. */
+/** Reports an invalid query. The HTTP response is a 400 with this message. */
 export class DocumentQueryError extends Error {
   override readonly name = 'DocumentQueryError'
-  /** Where in the query, such as `metadata.$elemMatch.value.$gt`; empty for the whole. */
+  /** The place in the query, such as `metadata.$elemMatch.value.$gt`; empty for the whole query. */
   readonly path: string
   readonly problem: string
 
@@ -31,11 +31,11 @@ export const below = (path: string, name: string | number) => (path ? `${path}.$
 export function checkText(text: string, path: string) {
   if (text.length > limits.textLength)
     throw new DocumentQueryError(path, `a text may have ${limits.textLength} characters`)
-  // Neither can be stored in metadata, and the database would refuse the comparison.
+  // Metadata cannot contain such text, and the database would reject the comparison.
   if (!text.isWellFormed() || text.includes('\0')) throw new DocumentQueryError(path, 'this is not valid text')
 }
 
-/** A constant to compare with: any JSON without operators in it. */
+/** Checks a constant to compare with: any JSON without operators. */
 export function checkLiteral(given: unknown, path: string): Json {
   let parts = 0
   const check = (value: unknown, at: string, depth: number) => {

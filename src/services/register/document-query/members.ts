@@ -1,21 +1,21 @@
 /**
- * Conditions on the members `{ key, value }` of `metadata`. Where a condition names its keys, it becomes one on those
- * entries of the metadata object: that is what an index can answer and what other keys cannot influence.
+ * Rewrites conditions on the members `{ key, value }` of `metadata`. A condition that names its keys becomes a condition on
+ * these entries of the metadata object: an index can answer it, and changes of other keys cannot affect it.
  */
 import { checkOf, conditionOf } from './evaluate.ts'
 import { all, any, constant, isObject, type Json, type Node, not, type Test } from './query.ts'
 
-/** More keys than this stay a walk over the members: each key repeats the whole condition. */
-const mostKeys = 20
+/** With more keys than this, the condition stays a test of all members, because each key repeats the whole condition. */
+const keysMax = 20
 
-/** Some member satisfies `where`. */
+/** Returns a condition that holds if some member satisfies `where`. */
 export function someMember(where: Node): Node {
   if (where.node === 'constant' && !where.holds) return where
   if (where.node === 'any') return any(...where.of.map(someMember))
   const parts = where.node === 'all' ? where.of : [where]
   const named = parts.find((part) => keysNamedBy(part))
   const keys = named && keysNamedBy(named)
-  if (!keys || keys.length > mostKeys) return { node: 'member', where }
+  if (!keys || keys.length > keysMax) return { node: 'member', where }
   return any(...keys.map((key) => entry(key, all(...parts.filter((part) => part !== named)))))
 }
 
@@ -25,7 +25,7 @@ function keysNamedBy(node: Node): string[] | undefined {
   return [...new Set(node.test.values.filter((value) => typeof value === 'string'))]
 }
 
-/** The member with this key exists and satisfies `where`. */
+/** Returns a condition that holds if the member with this key exists and satisfies `where`. */
 function entry(key: string, where: Node): Node {
   const rebased = onEntry(key, where)
   const exists: Node = { node: 'test', path: [key], into: true, test: { is: 'exists' } }
@@ -50,7 +50,7 @@ function onEntry(key: string, node: Node): Node {
   }
 }
 
-/** A test of the array `metadata` itself, and of its members where MongoDB looks into an array. */
+/** Tests the array `metadata` itself, and its members where MongoDB tests the elements of an array. */
 export function testOfMetadata(test: Test): Node {
   switch (test.is) {
     case 'exists':
@@ -64,7 +64,7 @@ export function testOfMetadata(test: Test): Node {
   }
 }
 
-/** A test of a whole member: an object that is never null, a number or a text. */
+/** Tests a whole member, which is an object and never null, a number or a text. */
 export function testOfMember(test: Test): Node {
   switch (test.is) {
     case 'exists':

@@ -280,7 +280,7 @@ const query = anyQuery.filter((reference) => {
 const endpoints = fc.sample(endpoint, { numRuns: 250, seed })
 const settings = (runs: number) => ({ numRuns: Number(process.env.TEST_RUNS ?? runs), seed })
 
-test('SQL, the evaluator and a literal reading of MongoDB agree', async (t) => {
+test('SQL, the evaluator and a reference implementation of MongoDB agree', async (t) => {
   t.diagnostic(`seed ${seed}`)
   const count = { answers: 0, hits: 0, telling: 0 }
   const documents = endpoints.map(documentOf)
@@ -305,7 +305,7 @@ test('SQL, the evaluator and a literal reading of MongoDB agree', async (t) => {
   t.diagnostic(`${count.answers} answers, ${count.hits} hits; ${count.telling} queries told endpoints apart`)
 })
 
-test('what keysOf leaves out cannot change the result', () => {
+test('keys that keysOf does not return cannot change the result', () => {
   fc.assert(
     fc.property(query, endpoint, endpoint, (reference, one, other) => {
       const parsed = parse(spelled(reference))

@@ -1,6 +1,6 @@
 /**
- * What a documentQuery means, after parsing: a small algebra that the evaluator (evaluate.ts) and the SQL compiler
- * (store/document-query-sql.ts) both read, so that they cannot disagree about the language.
+ * The syntax tree of a documentQuery. The evaluator (`evaluate.ts`) and the SQL compiler (`sql.ts`) both use it, so that
+ * they cannot disagree about the language.
  */
 import type { Regex } from '../regex/regex.ts'
 
@@ -10,7 +10,7 @@ export type JsonObject = { [name: string]: Json }
 export type TypeName = 'double' | 'int' | 'long' | 'number' | 'string' | 'object' | 'array' | 'bool' | 'null'
 export type Comparison = '>' | '>=' | '<' | '<='
 
-/** A question about one value, which may be missing. */
+/** Tests one value, which may be missing. */
 export type Test =
   | { is: 'in'; values: Json[] }
   | { is: 'compare'; by: Comparison; to: number | string | boolean }
@@ -19,12 +19,12 @@ export type Test =
   | { is: 'mod'; divisor: number; remainder: number }
   | { is: 'type'; types: TypeName[] }
   | { is: 'size'; size: number }
-  /** Some element of the array; `objects`: `where` speaks of fields of the element, else of the element itself. */
+  /** Some element of the array matches. With `objects`, `where` tests fields of the element, otherwise the element itself. */
   | { is: 'element'; where: Node; objects: boolean }
 
 /**
- * A condition on what is in scope: at the root the metadata as an object, within `member` one `{ key, value }`, within an
- * `element` test one element of an array.
+ * A condition on the value in scope: the metadata object at the root, one `{ key, value }` within `member`, and one element
+ * of an array within an `element` test.
  */
 export type Node =
   | { node: 'constant'; holds: boolean }
@@ -32,20 +32,20 @@ export type Node =
   | { node: 'any'; of: Node[] }
   | { node: 'not'; of: Node }
   /**
-   * Some value at the path passes. Paths go through arrays as MongoDB's do: on the way into the objects of an array,
-   * at the end, with `into`, to the elements as well as the array itself.
+   * Some value at the path passes the test. As in MongoDB, a path passes through the objects of arrays. With `into`, an
+   * array at its end is tested itself and by its elements.
    */
   | { node: 'test'; path: string[]; into: boolean; test: Test }
-  /** Only at the root: */
+  /** This and the next two nodes occur only at the root. */
   | { node: 'version'; test: Test }
   | { node: 'member'; where: Node }
   | { node: 'size'; size: number }
 
 export interface Query {
-  /** As given, for storing and showing. */
+  /** The query as given, which is stored and shown. */
   source: JsonObject
   where: Node
-  /** The sizes of its patterns together: see regex.ts. */
+  /** The sum of the sizes of its patterns (`regex.ts`). */
   patternSize: number
 }
 
@@ -71,5 +71,5 @@ export const not = (of: Node): Node =>
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Whether a value that is not there passes: missing equals null, and nothing else holds of it. */
+/** Returns whether a missing value passes: it equals null and passes no other test. */
 export const holdsForMissing = (test: Test) => test.is === 'in' && test.values.includes(null)

@@ -76,7 +76,7 @@ for (const query of [
     assert.equal((await ask(query)).usesIndex, false)
   })
 
-test('the text of a query is never part of the statement', async () => {
+test('queries of users are parameters, never part of the statement text', async () => {
   const text = `'"; drop table endpoints; --$1 \\ ) ? ( @`
   const query = {
     $or: [

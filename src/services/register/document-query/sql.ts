@@ -1,25 +1,24 @@
 /**
- * A documentQuery as an SQL condition. Equality compiles to `@> any(…)`, which the GIN index (jsonb_path_ops) answers; the rest
- * is jsonpath, called as a function where the index cannot help: an operator would tempt the planner into reading the
- * whole index.
+ * Translates a documentQuery to SQL. Equality becomes `@> any(…)`, which the GIN index (jsonb_path_ops) supports. All else is
+ * jsonpath, called as a function, because with an operator the planner might read the whole index.
  */
 import type { Fragment, Sql } from '../../../kernel/db.ts'
 import { predicateOf } from './jsonpath.ts'
 import type { Comparison, Json, Node, Query, Test } from './query.ts'
 import { isObject } from './query.ts'
 
-/** Columns as they are named in the statement, such as `e.metadata`. */
+/** The column names in the statement, such as `e.metadata`. */
 export interface Columns {
   metadata: string
   versionName: string
 }
 
-/** Beyond this, planning costs more than it saves. */
-const mostContainments = 4000
-/** From here on it pays to look a value up in a hash table before asking for containment. */
-const manyValues = 8
+/** With more containments than this, planning takes longer than the index saves. */
+const containmentsMax = 4000
+/** From this number of values on, a hash table lookup before the containments pays. */
+const valuesForHash = 8
 
-/** For `where`: it never raises an error; null stands for false, so a caller negates it with `is not true`. */
+/** Returns a condition for `where` that never raises an error. Null means false, so negate it with `is not true`. */
 export function toSql(sql: Sql, query: Query, columns: Columns): Fragment {
   const metadata = () => sql(columns.metadata) as unknown as Fragment
   const version = () => sql(columns.versionName) as unknown as Fragment
@@ -51,17 +50,17 @@ export function toSql(sql: Sql, query: Query, columns: Columns): Fragment {
   function equality(node: Node & { node: 'test' }, values: Json[]): Fragment {
     if (!values.every(holdsScalar)) return matched(node)
     const shapes = values.flatMap((value) => shapesOf(node.path, value, node.into))
-    if (shapes.length > mostContainments) return matched(node)
+    if (shapes.length > containmentsMax) return matched(node)
     const parts = [sql`${metadata()} @> any(${texts(shapes)}::text[]::jsonb[])`]
-    if (values.length >= manyValues && node.path.length === 1) parts.unshift(hashed(node.path[0]!, values))
-    // Of a structure, containment says only "at least this".
+    if (values.length >= valuesForHash && node.path.length === 1) parts.unshift(hashed(node.path[0]!, values))
+    // Containment of a structure also finds larger ones.
     if (values.some((value) => typeof value === 'object')) parts.push(matched(node))
     return parts.length === 1 ? parts[0]! : joined(parts, sql`and`)
   }
 
   /**
-   * For scans, also under a negation: 300 containments take 60 µs a row, one look into a hash table 0.5. Arrays go on to
-   * the containments.
+   * Speeds up scans: 300 containments take 60 µs for each row, a lookup in a hash table 0.5 µs. Arrays pass, and the
+   * containments decide.
    */
   function hashed(key: string, values: Json[]): Fragment {
     const value = sql`${metadata()} -> ${key}::text`
@@ -92,7 +91,7 @@ export function toSql(sql: Sql, query: Query, columns: Columns): Fragment {
     }
   }
 
-  /** Collation C is by code point, as in memory. */
+  /** Collation C compares by code point, like the evaluator. */
   function comparison(by: Comparison, to: string): Fragment {
     const operator = { '>': sql`>`, '>=': sql`>=`, '<': sql`<`, '<=': sql`<=` }[by]
     return sql`(${version()} collate "C" ${operator} ${to})`
@@ -103,14 +102,14 @@ export function toSql(sql: Sql, query: Query, columns: Columns): Fragment {
 
 const texts = (values: Json[]) => values.map((value) => JSON.stringify(value))
 
-/** Null also matches what is missing, and an empty structure has nothing that is in the index. */
+/** Returns false for values that the index cannot find: null also matches missing values, and empty structures are not indexed. */
 function holdsScalar(value: Json): boolean {
   if (Array.isArray(value)) return value.some((element) => element === null || holdsScalar(element))
   if (isObject(value)) return Object.values(value).some((field) => field === null || holdsScalar(field))
   return value !== null
 }
 
-/** What metadata may look like where the path leads to the value: on the way and at the end there may be arrays. */
+/** Returns the shapes that metadata may have if the path leads to the value: each step and the end may be an array. */
 function shapesOf(path: string[], value: Json, into: boolean): Json[] {
   const ends: Json[] = into ? [value, [value]] : [value]
   return path.reduceRight<Json[]>(

@@ -1,7 +1,7 @@
-/** The types of $type. JSON has one kind of number; MongoDB's are told apart by value, as its own JSON import does. */
+/** The types of `$type`. JSON has one number type; MongoDB's types are distinguished by value, as in its JSON import. */
 import { isObject, type Json, type TypeName } from './query.ts'
 
-/** Names and numbers of MongoDB that JSON values can have. */
+/** MongoDB's names and numbers of types that JSON values can have. */
 export const typeNames: Record<string, TypeName> = {
   double: 'double',
   1: 'double',
@@ -22,7 +22,7 @@ export const typeNames: Record<string, TypeName> = {
   number: 'number',
 }
 
-/** Of MongoDB, but no JSON value can have them: they match nothing. */
+/** MongoDB types that no JSON value has. They match nothing. */
 export const foreignTypes = new Set<string | number>([
   'binData',
   5,
@@ -56,7 +56,7 @@ export const intLimit = 2 ** 31
 export const longLimit = 2 ** 63
 
 const isInt = (value: number) => Number.isInteger(value) && value >= -intLimit && value < intLimit
-// Strictly above -2^63: the database holds the shortest decimal of a double, and that of -2^63 lies below it.
+// Strictly above -2^63: the database stores the shortest decimal of a double, and that of -2^63 is smaller.
 const isLong = (value: number) => Number.isInteger(value) && !isInt(value) && value > -longLimit && value < longLimit
 
 export function isOfType(value: Json, type: TypeName): boolean {

@@ -22,7 +22,7 @@ const finished = (taskId: string, count: number) =>
   })
 
 suite('a batch of registrations', () => {
-  test('registers each and reports each', async () => {
+  test('registers each endpoint and reports its outcome', async () => {
     const { app, version } = await anApplication()
     const taken = await anEndpoint(version, { endpointToken: 'taken' })
     const taskId = await start(version, [
@@ -57,13 +57,13 @@ suite('a batch of registrations', () => {
     assert.equal(told.length, 1)
   })
 
-  test('does nothing twice when its job is run again after a crash', async () => {
+  test('registers no endpoint twice when its job runs again after a crash', async () => {
     const { app, version } = await anApplication()
     const taskId = await start(
       version,
       Array.from({ length: 250 }, () => ({})),
     )
-    // Two more runs of the same job, while the first may still be at work.
+    // Runs the same job twice more, while the first run may not have finished.
     for (let i = 0; i < 2; i++) await house.kit.db.tx((sql) => house.kit.jobs.send(sql, RegisterBatch.job, { taskId }))
     await finished(taskId, 250)
     await house.kit.bus.settled()
@@ -71,7 +71,7 @@ suite('a batch of registrations', () => {
     assert.equal(list.body.totalElements, 250)
   })
 
-  test('keeps the tokens sealed', async () => {
+  test('stores sealed tokens', async () => {
     const { version } = await anApplication()
     const twice = [{ endpointToken: 'a very secret token' }, { endpointToken: 'a very secret token' }]
     await finished(await start(version, twice), 2)
@@ -79,7 +79,7 @@ suite('a batch of registrations', () => {
     assert.equal(JSON.stringify(rows).includes('very secret'), false)
   })
 
-  test('refuses bad input and unknown versions', async () => {
+  test('rejects invalid input and unknown versions', async () => {
     const { version } = await anApplication()
     const good = { appVersion: { name: version } }
     const bodies: unknown[] = [
@@ -98,7 +98,7 @@ suite('a batch of registrations', () => {
     assert.equal((await admin(`GET ${url}/status`)).status, 400)
   })
 
-  test('and its status need the scope on the application', async () => {
+  test('needs the scope on the application, and so does its status', async () => {
     const { app, version } = await anApplication()
     const on = (...scopes: string[]) => aCaller({ on: { [`application-${app}`]: scopes } })
     const body = { appVersion: { name: version }, endpoints: [{}] }

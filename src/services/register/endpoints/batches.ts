@@ -1,4 +1,4 @@
-/** Registration by the batch: a bulk task (kernel/bulk) whose items are the endpoints to register. */
+/** Registers batches of endpoints. A batch is a bulk task (kernel/bulk) whose items are the endpoints. */
 import type { Bulk } from '../../../kernel/bulk/bulk.ts'
 import { defineBulk, type Outcome, type Task } from '../../../kernel/bulk/types.ts'
 import type { Ctx } from '../../../kernel/contract.ts'
@@ -27,7 +27,7 @@ export interface BatchStatus {
 }
 
 export interface BatchRules {
-  /** The id under which its status is asked for. */
+  /** Starts a batch and returns its id, with which callers read its status. */
   start(ctx: Ctx, request: BatchRequest): Promise<string>
   status(ctx: Ctx, of: { taskId: string; appName?: string | undefined }): Promise<BatchStatus>
 }
@@ -35,11 +35,11 @@ export interface BatchRules {
 interface Batch {
   applicationName: string
   versionName: string
-  /** Who gets every scope on the endpoints; null where the caller holds them on the application already. */
+  /** The caller who gets every scope on the endpoints; null if they have these scopes on the application already. */
   creator: { subject: Ctx['caller']['subject']; roles: string[] } | null
 }
 
-/** Tokens are sealed: they are secrets of the endpoints. */
+/** An endpoint to register. Its token is a secret and therefore sealed. */
 interface BatchItem {
   endpointId?: string
   endpointToken?: string
@@ -99,7 +99,7 @@ export function createBatchRules(kit: Kit, deps: Deps): BatchRules {
   }
 }
 
-/** Registers a page of items. What is wrong with one item is told of that item. */
+/** Registers a page of items. A problem with one item becomes the outcome of that item only. */
 async function registerPage(
   kit: Kit,
   { registration }: Deps,
@@ -123,8 +123,8 @@ async function registerPage(
   const system = kit.system(tenantId)
   const creator = grantee ? { ...system, caller: { tenantId, permissions: [], ...grantee } } : undefined
   const admitted = await registration.admit(sql, into, admissions, creator)
-  for (const [place, { index, endpointId }] of admissions.entries())
-    outcomes[index] = outcomeOf(kit.secrets, { endpointId, applicationName }, admitted[place]!)
+  for (const [position, { index, endpointId }] of admissions.entries())
+    outcomes[index] = outcomeOf(kit.secrets, { endpointId, applicationName }, admitted[position]!)
   return outcomes
 }
 

@@ -12,7 +12,7 @@ const platform = house.as(aPlatformAdmin())
 const endpoints = `${root}/endpoints`
 
 suite('registering an endpoint', () => {
-  test('answers with its id, a token and its one address', async () => {
+  test('returns its id, a token and its location', async () => {
     const { app, version } = await anApplication()
     const answer = await admin(`POST ${endpoints}`, {
       appVersion: { name: version },
@@ -44,7 +44,7 @@ suite('registering an endpoint', () => {
     })
   })
 
-  test('makes an id and a token where none is given', async () => {
+  test('generates an id and a token if none is given', async () => {
     const { version } = await anApplication()
     const { body, status } = await admin(`POST ${endpoints}`, { appVersion: { name: version } })
     assert.equal(status, 201)
@@ -55,7 +55,7 @@ suite('registering an endpoint', () => {
     assert.equal('metadataUpdatedDate' in read, false)
   })
 
-  test('refuses an id that is taken, in another tenant too, and a token that is taken, and leaves nothing', async () => {
+  test('rejects a taken id, even of another tenant, and a taken token, and stores nothing', async () => {
     const { version } = await anApplication()
     const foreign = await anApplication(other)
     const id = await anEndpoint(version, { endpointToken: 'taken token' })
@@ -76,7 +76,7 @@ suite('registering an endpoint', () => {
     assert.equal(body.totalElements, 1)
   })
 
-  test('of one id by many at once succeeds once', async () => {
+  test('succeeds once if many concurrent requests use the same id', async () => {
     const { version } = await anApplication()
     const body = { appVersion: { name: version }, endpointId: 'contested' }
     const answers = await Promise.all(Array.from({ length: 8 }, () => admin(`POST ${endpoints}`, body)))
@@ -85,7 +85,7 @@ suite('registering an endpoint', () => {
     assert.equal(list.body.totalElements, 1)
   })
 
-  test('refuses bad input with the name of the field', async () => {
+  test('rejects invalid input with the name of the field', async () => {
     const { version } = await anApplication()
     const good = { appVersion: { name: version } }
     const cases: [unknown, string][] = [
@@ -120,7 +120,7 @@ suite('registering an endpoint', () => {
     }
   })
 
-  test('needs both scopes, and says nothing of versions to who has neither', async () => {
+  test('needs both scopes, and does not reveal versions to callers without them', async () => {
     const { app, version } = await anApplication()
     const on = (resource: string, ...scopes: string[]) => house.as(aCaller({ on: { [resource]: scopes } }))
     const register = (ask: typeof admin, name = version) => ask(`POST ${endpoints}`, { appVersion: { name } })
@@ -136,7 +136,7 @@ suite('registering an endpoint', () => {
     assert.equal((await register(other)).status, 400)
   })
 
-  test('gives the creator every scope only where the application does not already', async () => {
+  test('grants the creator every scope only if they do not have it on the application', async () => {
     const { app, version } = await anApplication()
     assert.deepEqual([...(await grantsOn(house.kit.db.sql, `endpoint-${await anEndpoint(version)}`))], [])
     const caller = aCaller({ on: { [`application-${app}`]: ['application:endpoint:create', 'endpoint:update'] } })
@@ -147,7 +147,7 @@ suite('registering an endpoint', () => {
 })
 
 suite('reading an endpoint', () => {
-  test('answers 304 to who has it, and another tag once it has changed', async () => {
+  test('returns 304 for a current ETag, and a new ETag after a change', async () => {
     const { version } = await anApplication()
     const id = await anEndpoint(version, { metadata: { a: 1 } })
     const first = await admin(`GET ${endpoints}/${id}?include=metadata`)
@@ -164,7 +164,7 @@ suite('reading an endpoint', () => {
     assert.deepEqual(changed.body.metadata, { a: 2 })
   })
 
-  test('of another tenant, of nobody and without the scope is the same 404', async () => {
+  test('is the same 404 for another tenant, an unknown id and a missing scope', async () => {
     const { app, version } = await anApplication()
     const id = await anEndpoint(version)
     const readers = { [`endpoint-${id}`]: 200, [`application-${app}`]: 200, 'application-x': 404, 'endpoint-x': 404 }
@@ -177,7 +177,7 @@ suite('reading an endpoint', () => {
     assert.equal(hidden.text.replace(id, '…'), missing.text.replace('nobody', '…'))
   })
 
-  test('tenantId is for the platform, and include knows two words', async () => {
+  test('accepts tenantId only with the scope on the platform, and two values of include', async () => {
     const { version } = await anApplication()
     const id = await anEndpoint(version)
     const status = async (ask: typeof admin, parameters: string) =>
@@ -192,7 +192,7 @@ suite('reading an endpoint', () => {
 })
 
 suite('deleting endpoints', () => {
-  test('takes tokens, relations and grants along and tells it', async () => {
+  test('deletes their tokens, relations and grants, and publishes an event', async () => {
     const { app, version } = await anApplication()
     const creator = aCaller({ on: { [`application-${app}`]: ['application:endpoint:create', 'endpoint:update'] } })
     const child = await anEndpoint(version, { endpointToken: 'again' }, house.as(creator))
@@ -213,7 +213,7 @@ suite('deleting endpoints', () => {
     assert.equal(back.body.totalElements, 0)
   })
 
-  test('needs the scope: 403 for a reader', async () => {
+  test('is 403 for a caller who may only read', async () => {
     const { version } = await anApplication()
     const id = await anEndpoint(version)
     const reader = house.as(aCaller({ on: { [`endpoint-${id}`]: ['endpoint:read'] } }))
@@ -221,7 +221,7 @@ suite('deleting endpoints', () => {
     assert.equal((await other(`DELETE ${endpoints}/${id}`)).status, 404)
   })
 
-  test('by many at once succeeds once', async () => {
+  test('succeeds once if many requests are concurrent', async () => {
     const { version } = await anApplication()
     const id = await anEndpoint(version)
     const answers = await Promise.all(Array.from({ length: 5 }, () => admin(`DELETE ${endpoints}/${id}`)))
@@ -230,7 +230,7 @@ suite('deleting endpoints', () => {
     assert.equal(list.body.totalElements, 0)
   })
 
-  test('by the list reports each', async () => {
+  test('reports an outcome for each of a list', async () => {
     const { version } = await anApplication()
     const foreign = await anEndpoint((await anApplication(other)).version, {}, other)
     const [mine, readable] = [await anEndpoint(version), await anEndpoint(version)]
@@ -255,7 +255,7 @@ suite('deleting endpoints', () => {
       assert.equal((await admin(`POST ${endpoints}/delete`, body)).status, 400)
   })
 
-  test('of a thousand is told in parts that reach the other processes whole', async () => {
+  test('publishes a thousand deletions in parts that reach the other nodes completely', async () => {
     const { app, version } = await anApplication()
     await house.kit.db.sql`
       insert into register.endpoints (endpoint_id, tenant_id, application_name, version_name, version_registered_date,
@@ -271,7 +271,7 @@ suite('deleting endpoints', () => {
 })
 
 suite('the application version of an endpoint', () => {
-  test('moves within the application and tells it', async () => {
+  test('can change within the application, and the change is published', async () => {
     const { app, version } = await anApplication(admin, ['v1', 'v2'])
     const id = await anEndpoint(version, { metadata: { a: 1 } })
     const before = (await admin(`GET ${endpoints}/${id}/app-version`)).body
@@ -285,7 +285,7 @@ suite('the application version of an endpoint', () => {
     assert.deepEqual(moved.at(-1)?.payload, { tenantId: 'default', applicationName: app, endpointId: id, ...payload })
     const keys = await admin(`GET ${root}/applications/${app}/metadata-keys`)
     assert.deepEqual(keys.body, { [`${app}-v2`]: ['a'] })
-    // To where it is already: nothing happens.
+    // Setting the same version changes nothing.
     await admin(`PUT ${endpoints}/${id}/app-version`, { name: `${app}-v2` })
     assert.deepEqual((await admin(`GET ${endpoints}/${id}/app-version`)).body, after)
     assert.equal(
@@ -294,7 +294,7 @@ suite('the application version of an endpoint', () => {
     )
   })
 
-  test('is never one of another application', async () => {
+  test('cannot be a version of another application', async () => {
     const { version } = await anApplication()
     const id = await anEndpoint(version)
     const elsewhere = (await anApplication()).version
@@ -308,8 +308,8 @@ suite('the application version of an endpoint', () => {
   })
 })
 
-suite('applications and tenants that go', () => {
-  test('an application with endpoints stays; without them it can go', async () => {
+suite('deleted applications and tenants', () => {
+  test('an application can be deleted only without endpoints', async () => {
     const { app, version } = await anApplication(admin, ['v1', 'v2'])
     const id = await anEndpoint(version)
     const versions = `/api/v1/applications/${app}/app-versions`
@@ -321,7 +321,7 @@ suite('applications and tenants that go', () => {
     assert.equal((await admin(`POST ${endpoints}`, { appVersion: { name: version } })).status, 400)
   })
 
-  test('no endpoint survives its application, however the two race', async () => {
+  test('no endpoint survives the concurrent deletion of its application', async () => {
     const { app, version } = await anApplication()
     const [registered, deleted] = await Promise.all([
       Promise.all(Array.from({ length: 8 }, () => admin(`POST ${endpoints}`, { appVersion: { name: version } }))),
@@ -333,7 +333,7 @@ suite('applications and tenants that go', () => {
     assert.equal(body.totalElements, deleted.status === 204 ? 0 : made)
   })
 
-  test('a deleted tenant leaves nothing', async () => {
+  test('all data of a deleted tenant is deleted', async () => {
     const doomed = house.as(aTenantAdmin('doomed'))
     const { version } = await anApplication(doomed)
     const id = await anEndpoint(version, { metadata: { a: 1 } }, doomed)

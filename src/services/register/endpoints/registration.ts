@@ -17,7 +17,7 @@ import type { LinkOutcome, RelationRules } from '../relations/service.ts'
 import { lockRelations } from '../relations/store.ts'
 import * as store from './store/endpoints.ts'
 
-/** Where the endpoint that is being registered stands on the other side. */
+/** A relation with an existing endpoint. The endpoint to register is the other end. */
 export type RelationRequest = { type: 'contains'; from: string } | { type: 'contains'; to: string }
 
 export interface Registration {
@@ -33,7 +33,7 @@ export interface Registered {
   endpointId: string
   token: string
   status: 'Inactive'
-  /** Absent when all of them were made. */
+  /** Absent if all relations were created. */
   relations?: LinkOutcome
 }
 
@@ -47,7 +47,7 @@ export type Admitted = { token: string; status: 'Inactive' } | 'id taken' | 'tok
 
 export interface RegistrationRules {
   register(ctx: Ctx, registration: Registration): Promise<Registered>
-  /** Endpoints with different ids, their tokens and what follows, for each in its order; `creator` gets the grants. */
+  /** Creates endpoints with distinct ids, their tokens and the grants of `creator`. Returns an outcome for each, in order. */
   admit(sql: Sql, into: ApplicationVersionRef, endpoints: Admission[], creator?: Ctx): Promise<Admitted[]>
 }
 
@@ -88,8 +88,8 @@ export function createRegistrationRules(
       await Promise.all(
         admitted.map(({ endpointId }) => identity.grantCreator(sql, creator, endpointResourceName(endpointId))),
       )
-    if (changes.heard())
-      await changes.tell(
+    if (changes.hasListeners())
+      await changes.notify(
         sql,
         admitted.map(({ endpointId, metadata }) => ({
           tenantId,
@@ -116,7 +116,8 @@ export function createRegistrationRules(
       const links = wanted.map((request): Relation => relationOf(request, endpointId))
       const related = [...new Set(links.flatMap(({ from, to }) => [from, to]))].filter((id) => id !== endpointId)
 
-      const inTurn = <T>(work: () => Promise<T>) => (links.length > 0 ? relations.inLine(into.tenantId, work) : work())
+      const inTurn = <T>(work: () => Promise<T>) =>
+        links.length > 0 ? relations.serialize(into.tenantId, work) : work()
       return await inTurn(() =>
         db.tx(async (sql) => {
           if (links.length > 0) {

@@ -12,7 +12,7 @@ import * as schemas from './schemas.ts'
 const read = { scope: 'endpoint:read' }
 const update = { scope: 'endpoint:update' }
 const remove = { scope: 'endpoint:delete' }
-/** Metadata is the user's own JSON, and so are the values that it is compared with. */
+/** Metadata is arbitrary JSON of users, and so are the values in searches. */
 const anyJson = 'inside' as const
 const search = { ...read, anyJson, bodyBytesMax: 256 * 1024 }
 const create = { scope: 'application:endpoint:create', anyJson }
@@ -109,7 +109,7 @@ function inclusionOf(include: string | string[] | undefined): Inclusion {
   return { metadata: words.includes('metadata'), filters: words.includes('filters') }
 }
 
-/** Named keys mean that metadata is wanted. */
+/** Includes metadata also if only `metadataKeys` is given. */
 function viewOf({ metadata, filters }: Inclusion, keys: string[] | undefined): Question['view'] {
   for (const key of keys ?? []) checkKey(key, 'metadataKeys')
   return { metadata: keys && keys.length > 0 ? keys : metadata ? 'all' : 'none', filters }

@@ -44,8 +44,8 @@ async function all(caller: Caller, selection: Selection, limit: number) {
   return { endpoints, refused, sizes }
 }
 
-suite('the endpoints of a selection', () => {
-  test('come in pages, each endpoint once, in the order of lists or in that of the list', async () => {
+suite('a selection of endpoints', () => {
+  test('returns pages with each endpoint once, in list order or in the order of the given ids', async () => {
     const { app, version } = await anApplication()
     const ids = await someEndpoints(version, 25)
     const filterId = await aFilter(app)
@@ -58,7 +58,7 @@ suite('the endpoints of a selection', () => {
     assert.deepEqual(await all(aTenantAdmin(), { filterId: nobody }, 10), { endpoints: [], refused: [], sizes: [0] })
   })
 
-  test('are those that the caller may work on; the others are refused as a request for them would be', async () => {
+  test('contains the endpoints that the caller may use, and errors for the others', async () => {
     const { app, version } = await anApplication()
     const ids = await someEndpoints(version, 4)
     const [own = '', readable = ''] = ids
@@ -74,7 +74,7 @@ suite('the endpoints of a selection', () => {
     assert.deepEqual((await all(ofApplication, { filterId }, 10)).endpoints, ids)
   })
 
-  test('of another tenant are not there', async () => {
+  test('contains no endpoints of another tenant', async () => {
     const { app, version } = await anApplication()
     const ids = await someEndpoints(version, 2)
     const filterId = await aFilter(app)
@@ -87,7 +87,7 @@ suite('the endpoints of a selection', () => {
     })
   })
 
-  test('of a filter that is pending, gone, or changed on the way are refused, never incomplete', async () => {
+  test('is rejected, never incomplete, if its filter is pending, deleted or changed between pages', async () => {
     const { app, version } = await anApplication()
     await someEndpoints(version, 6)
     const filterId = await aFilter(app)

@@ -1,4 +1,4 @@
-/** Pages of the endpoints that a filter matches or a list names, with the rights of a caller. */
+/** Pages through the endpoints of a filter or of a list of ids, with the permissions of a caller. */
 import { authorizeOn, type Ctx } from '../../../kernel/contract.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import { invalidField, PlatformError } from '../../../kernel/errors.ts'
@@ -51,12 +51,12 @@ async function ofList(sql: Sql, endpointIds: string[], { from = '0', limit }: Wi
   }
 }
 
-/** A place is the set of members and the number of the last endpoint: a filter with a new query has another set. */
+/** A page starts at the number of a member set and of an endpoint. A filter that gets a new query gets another set. */
 async function ofFilter(sql: Sql, tenantId: string, filterId: string, { from, limit }: Window) {
   const [pinned, after = 0] = from?.split(' ').map(Number) ?? []
   const memberSet = pinned ?? (await activeSet(sql, tenantId, filterId))
   const rows = await findMembersOfSet(sql, { tenantId, memberSet, after, limit })
-  // Asked after the page was read: the set was whole until now, so the page is.
+  // Checked after reading the page: if the filter still has this set, the page is complete.
   if ((await activeSet(sql, tenantId, filterId)) !== memberSet)
     throw invalidField('filterId', `filter ${filterId} was changed while its endpoints were read`)
   const next = rows.length < limit ? undefined : `${memberSet} ${rows.at(-1)!.seq}`

@@ -33,9 +33,9 @@ export interface EndpointRules {
   deleteMany(ctx: Ctx, endpointIds: string[]): Promise<Deletion>
   version(ctx: Ctx, endpointId: string): Promise<{ name: string; registeredDate: Date }>
   setVersion(ctx: Ctx, endpointId: string, versionName: string): Promise<void>
-  /** For the endpoint itself; false when the version is not one of its application. */
+  /** Sets the version for the device itself. Returns false if its application has no such version. */
   followVersion(endpointId: string, versionName: string): Promise<boolean>
-  /** Whatever a deleted version leaves behind. */
+  /** Unregisters endpoints that a deleted version has left. */
   forgetVersion(sql: Sql, of: { tenantId: string; applicationName: string; versionName: string }): Promise<void>
 }
 
@@ -65,21 +65,21 @@ export function createEndpointRules(
     setVersion: (ctx, endpointId, versionName) => setVersion(deps, ctx, endpointId, versionName),
     followVersion: (endpointId, versionName) =>
       db.tx(async (sql) => {
-        const row = await lockToMove(sql, endpointId)
+        const row = await lockForMove(sql, endpointId)
         return row !== undefined && (await move(deps, sql, row, versionName))
       }),
     forgetVersion: (sql, of) => forgetVersion(deps, sql, of),
   }
 }
 
-/** Up to a thousand; those that somebody else deleted meanwhile are missing from the answer. */
+/** Unregisters up to a thousand endpoints. Returns those that still existed. */
 async function unregister(deps: Deps, sql: Sql, endpointIds: string[]): Promise<string[]> {
   const { identity, tokens, changes, bus, now } = deps
   const gone = await store.deleteEndpoints(sql, endpointIds)
   if (gone.length === 0) return []
   const ids = gone.map(({ endpointId }) => endpointId)
   await deleteRelationsOf(sql, ids)
-  await changes.tell(sql, gone)
+  await changes.notify(sql, gone)
   const unregisteredDate = now().toISOString()
   for (const [tenantId, ofTenant] of groupedBy(gone, 'tenantId')) {
     await tokens.forget(
@@ -98,14 +98,14 @@ async function unregister(deps: Deps, sql: Sql, endpointIds: string[]): Promise<
   return ids
 }
 
-/** The deletion of a version waits for us, or we for it: then it is not there any more. */
-async function lockToMove(sql: Sql, endpointId: string): Promise<store.EndpointRow | undefined> {
+/** Locks the endpoint, and its application against the deletion of versions. */
+async function lockForMove(sql: Sql, endpointId: string): Promise<store.EndpointRow | undefined> {
   const ref = await store.findRef(sql, endpointId)
   if (ref) await store.holdApplication(sql, ref.applicationName)
   return await store.lockEndpoint(sql, endpointId)
 }
 
-/** False when the version is none of the endpoint's application. */
+/** Moves an endpoint to a version. Returns false if its application has no such version. */
 async function move(
   { bus, now, applications, changes }: Deps,
   sql: Sql,
@@ -117,13 +117,13 @@ async function move(
   const version = await applications.findVersion(versionName, sql)
   if (version?.tenantId !== tenantId || version.applicationName !== applicationName) return false
   await store.saveVersion(sql, row, versionName, now())
-  if (changes.heard()) {
+  if (changes.hasListeners()) {
     const metadata = wholeMetadata(row)
     const [before, after] = [
       { versionName: previousVersionName, metadata },
       { versionName, metadata },
     ]
-    await changes.tell(sql, [{ tenantId, applicationName, endpointId, seq, before, after }])
+    await changes.notify(sql, [{ tenantId, applicationName, endpointId, seq, before, after }])
   }
   const payload = { tenantId, applicationName, endpointId, versionName, previousVersionName }
   await bus.publish(sql, VersionUpdated, payload)
@@ -168,15 +168,15 @@ const deleteMany = (deps: Deps, ctx: Ctx, endpointIds: string[]): Promise<Deleti
 
 const setVersion = (deps: Deps, ctx: Ctx, endpointId: string, versionName: string) =>
   deps.db.tx(async (sql) => {
-    const row = permitted(ctx, endpointId, await lockToMove(sql, endpointId), update)
+    const row = permitted(ctx, endpointId, await lockForMove(sql, endpointId), update)
     if (!(await move(deps, sql, row, versionName)))
       throw invalidField('name', `application ${row.applicationName} has no version ${versionName}`)
   })
 
 async function forgetVersion(deps: Deps, sql: Sql, of: Parameters<EndpointRules['forgetVersion']>[1]) {
-  // A registration that began before the deletion may still be under way.
+  // Waits for registrations that began before the deletion.
   await store.lockApplication(sql, of.applicationName)
-  // More than a few are no such leftovers, but those of a deleted tenant, which go in a job of their own.
+  // Only concurrent registrations leave endpoints here. Those of a deleted tenant are deleted by a job.
   const left = await store.findIdsOfVersion(sql, of.tenantId, of.versionName, leftoversMax)
   if (left.length > 0) await unregister(deps, sql, left)
 }

@@ -1,4 +1,4 @@
-/** All filters of an application, compiled: which of them a change of an endpoint lets match, or match no more. Pure. */
+/** Evaluates all filters of an application: which ones begin or cease to match when an endpoint changes. Pure functions. */
 
 import { compile } from '../document-query/evaluate.ts'
 import { dependsOnVersion, keysOf } from '../document-query/keys.ts'
@@ -20,32 +20,32 @@ export interface FilterMove {
   matched: boolean
 }
 
-export interface AskedFilter extends FilterOfSet {
+export interface FilterWithQuery extends FilterOfSet {
   query: Query
 }
 
 export interface FilterSet {
   filters: FilterOfSet[]
-  /** The sizes of all patterns together. */
+  /** The sum of the sizes of all patterns. */
   patternSize: number
   /**
-   * `costly`: whose patterns could take long on these texts, and all further ones with patterns once there is no time
-   * left; the database is to be asked.
+   * Evaluates the filters that the change affects. `costly` are those that the database must evaluate: their patterns could
+   * take long on these texts, or `hasTime` returned false.
    */
-  movesOf(change: EndpointChange, hasTime: () => boolean): { moves: FilterMove[]; costly: AskedFilter[] }
+  movesOf(change: EndpointChange, hasTime: () => boolean): { moves: FilterMove[]; costly: FilterWithQuery[] }
 }
 
-interface Compiled extends AskedFilter {
+interface Compiled extends FilterWithQuery {
   keys: Set<string> | 'any'
   matches(state: EndpointState): boolean
 }
 
-/** Steps of a pattern's engine: about 10 ms in the worst case, and a hundredth of that in most. */
+/** Limits the steps of the regular expression engine to about 10 ms in the worst case; most patterns take 0.1 ms. */
 const stepsMax = 300_000
 
 export function createFilterSet(given: (FilterOfSet & { documentQuery: JsonObject })[]): FilterSet {
   const filters: Compiled[] = []
-  // Hundreds of filters, and a change of one key: only those that speak of it are asked.
+  // Indexes the filters by key, so that a change of one key evaluates only the filters that use it.
   const byKey = new Map<string, Compiled[]>()
   const byAnyKey: Compiled[] = []
   const byVersion: Compiled[] = []
@@ -75,7 +75,7 @@ export function createFilterSet(given: (FilterOfSet & { documentQuery: JsonObjec
     patternSize: filters.reduce((sum, { query }) => sum + query.patternSize, 0),
     movesOf({ endpointId, seq, before, after }, hasTime) {
       const moves: FilterMove[] = []
-      const costly: AskedFilter[] = []
+      const costly: FilterWithQuery[] = []
       if (!after) return { moves, costly }
       const lengths = [after, ...(before ? [before] : [])].map(createLengths)
       const isCheap = ({ query: { patternSize }, keys }: Compiled) =>
@@ -94,7 +94,7 @@ export function createFilterSet(given: (FilterOfSet & { documentQuery: JsonObjec
   }
 }
 
-/** At least those: an equal object in another place counts as changed, which only costs a question more. */
+/** Compares values by identity: an equal object counts as changed, which only costs an evaluation. */
 function changedKeys(before: Record<string, unknown>, after: Record<string, unknown>): string[] {
   if (before === after) return []
   const changed = Object.keys(after).filter((key) => !Object.hasOwn(before, key) || before[key] !== after[key])
@@ -102,7 +102,7 @@ function changedKeys(before: Record<string, unknown>, after: Record<string, unkn
   return changed
 }
 
-/** How long the texts are that patterns on these keys, or on any, look at; each key is looked at once. */
+/** Returns a function for the length of the texts that patterns on some keys read. The length of each key is cached. */
 function createLengths({ versionName, metadata }: EndpointState) {
   const known = new Map<string, number>()
   const lengthOf = (key: string) => {
@@ -132,20 +132,20 @@ export interface CompiledFilters {
 
 const kept = { applications: 200, patternSize: 60_000 }
 
-/** Keeps the compiled filters of applications; the revision, which never comes again, says whether they are still current. */
+/** Caches the compiled filters of applications by revision. A revision number is never reused. */
 export function createCompiledFilters(): CompiledFilters {
   const sets = new Map<string, { revision: number; set: FilterSet }>()
   const patternSize = () => [...sets.values()].reduce((sum, { set }) => sum + set.patternSize, 0)
   return {
     async read(applicationName, revision, load) {
       const known = sets.get(applicationName)
-      // A Map keeps the order of insertion: what was used last goes last.
+      // A Map keeps insertion order, so deleting and inserting again moves the entry to the end (least recently used first).
       sets.delete(applicationName)
       const set =
         known?.revision === revision
           ? known.set
           : createFilterSet((await load()).map(({ status, ...row }) => ({ ...row, pending: status === 'pending' })))
-      // Whoever was slower has not necessarily the newer ones.
+      // A concurrent load may have stored a newer revision meanwhile.
       const other = sets.get(applicationName)
       if (!other || other.revision <= revision) sets.set(applicationName, { revision, set })
       while (sets.size > kept.applications || (sets.size > 1 && patternSize() > kept.patternSize))

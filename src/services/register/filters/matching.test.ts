@@ -1,4 +1,4 @@
-/** Matching in the background while everything changes: interrupted, overtaken, edited, and still exact. */
+/** Tests that matching stays exact while endpoints and filters change, and after interruptions. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { eventually } from '../../../../test/harness/eventually.ts'
@@ -23,7 +23,7 @@ const active = (app: string, id: string) =>
   })
 const members = async (filterId: string) => ids(await admin(`GET ${root}/endpoints${query({ filterId })}`))
 
-/** Thousands at once, past the service. */
+/** Inserts thousands of endpoints directly into the database. */
 const someEndpoints = (app: string, version: string, count: number) => sql`
   insert into register.endpoints (endpoint_id, tenant_id, application_name, version_name, version_registered_date,
     created_date, metadata)
@@ -35,7 +35,7 @@ const seqOf = async (endpointId: string): Promise<number> => {
   return row?.seq
 }
 
-/** Until `release`, the matching of the application's next filter waits in the middle of the part with this endpoint. */
+/** Pauses the matching of the application's next filter in the step with this endpoint, until `release`. */
 async function heldAt(endpointId: string) {
   const [{ next } = { next: 0 }] = await sql<{ next: number }[]>`
     select last_value + case when is_called then 1 else 0 end as next from register.member_sets`
@@ -68,7 +68,7 @@ const waitingForMembers = (on: Sql) => on`
     and pid <> pg_backend_pid()`
 
 suite('while a filter is pending', () => {
-  test('it cannot be searched by, and is not shown', async () => {
+  test('lists cannot use it, and endpoints do not show it', async () => {
     const { app, version } = await anApplication()
     const id = await anEndpoint(version, { metadata: { city: 'Kyiv' } })
     const hold = await heldAt(id)
@@ -83,7 +83,7 @@ suite('while a filter is pending', () => {
     assert.deepEqual(await members(filterId), [id])
   })
 
-  test('what changes behind the back of the matching counts as it is in the end', async () => {
+  test('endpoints that change during the matching are members according to their last state', async () => {
     const { app, version } = await anApplication()
     const inKyiv = () => anEndpoint(version, { metadata: { city: 'Kyiv' } })
     const [first, leaves, goes, stays] = [await inKyiv(), await inKyiv(), await inKyiv(), await inKyiv()]
@@ -91,7 +91,7 @@ suite('while a filter is pending', () => {
     const hold = await heldAt(first)
     const filterId = await aFilter(app, kyiv)
     await hold.isReached()
-    // The matching has its picture of all of them by now.
+    // The step has taken its snapshot by now.
     const city = (id: string, name: string) => admin(`PUT ${root}/endpoints/${id}/metadata/city`, JSON.stringify(name))
     await city(leaves, 'Lviv')
     await admin(`DELETE ${root}/endpoints/${goes}`)
@@ -110,7 +110,7 @@ suite('while a filter is pending', () => {
     assert.equal(row?.count, 0)
   })
 
-  test('another edit stops the matching of the query before', async () => {
+  test('an edit stops the matching of the previous query', async () => {
     const { app, version } = await anApplication()
     await someEndpoints(app, version, 5000)
     const hold = await heldAt(`${app}4001`)
@@ -129,8 +129,8 @@ suite('while a filter is pending', () => {
   })
 })
 
-suite('a matching that was interrupted', () => {
-  test('goes on where the last part ended', async () => {
+suite('an interrupted matching', () => {
+  test('continues after the last completed step', async () => {
     const { app, version } = await anApplication()
     await someEndpoints(app, version, 5000)
     const hold = await heldAt(`${app}2002`)
@@ -158,7 +158,7 @@ suite('a matching that was interrupted', () => {
     assert.deepEqual([body.totalElements, body.content[0].endpointId], [2500, `${app}5000`])
   })
 
-  test('is taken up when its job is lost', async () => {
+  test('is resumed when its job is lost', async () => {
     const { app, version } = await anApplication()
     const id = await anEndpoint(version)
     const filterId = await aFilter(app)
@@ -174,7 +174,7 @@ suite('a matching that was interrupted', () => {
   })
 })
 
-test('the queries of users leave no prepared statements behind', async () => {
+test('queries of users create no prepared statements', async () => {
   const { app, version } = await anApplication()
   await anEndpoint(version)
   await active(app, await aFilter(app, { $or: [{ 'metadata.a': { $gt: 1 } }, { 'metadata.b': 2 }] }))

@@ -1,6 +1,6 @@
 /**
- * Finds the endpoints of a filter with a new query, in the background. `membership.ts` keeps them with each change of an
- * endpoint; both may work on the same endpoint at once, and the README says why the result is right.
+ * Finds the members of a filter with a new query, in the background. `membership.ts` updates members when an endpoint
+ * changes. Both may process the same endpoint at the same time; the README proves that the result is exact.
  */
 import { defineWalk, type Task } from '../../../kernel/bulk/types.ts'
 import type { Sql } from '../../../kernel/db.ts'
@@ -14,9 +14,9 @@ import * as store from './store/filters.ts'
 import * as members from './store/members.ts'
 
 export interface Matching {
-  /** The filter has an empty set of members: tells that it is pending, and finds its endpoints after the commit. */
+  /** Publishes that the filter is pending, and finds its members after the commit. Its member set must be empty. */
   begin(sql: Sql, filter: FilterToMatch, createdBy: Task['createdBy']): Promise<void>
-  /** A set that is nobody's any more, after the commit. */
+  /** Deletes an orphaned member set after the commit. */
   clear(sql: Sql, set: { tenantId: string; memberSet: number }): Promise<void>
 }
 
@@ -24,7 +24,7 @@ export interface FilterToMatch extends store.OfFilter {
   memberSet: number
 }
 
-/** Steps of about 200 ms: a transaction that lasts longer keeps dead rows of the whole database. */
+/** Walks in steps of about 200 ms, because long transactions prevent VACUUM from removing dead rows. */
 export const MatchFilter = defineWalk<Omit<FilterToMatch, 'tenantId'>>('register.match-filter', {
   title: 'Match a filter',
   first: 2000,
@@ -53,15 +53,15 @@ export function createMatching({ db, bus, bulk, jobs }: Kit): Matching {
       if (!(await lockPending(sql, { ...filter, memberSet }))) return
       await store.activateFilter(sql, filter)
       await bus.publish(sql, FilterActivated, filter)
-      // Most of it before, a rest after all changes of endpoints stand still.
-      await members.deleteRefused(sql, tenantId, memberSet)
+      // Deleted twice: most refusals before the exclusive lock, the rest under it.
+      await members.deleteRefusals(sql, tenantId, memberSet)
       await store.publishFilters(sql, filter)
-      await members.deleteRefused(sql, tenantId, memberSet)
+      await members.deleteRefusals(sql, tenantId, memberSet)
     },
   })
 
   jobs.handle(ClearMembers, async (_, { signal }) => {
-    while (await db.tx((sql) => members.deleteLeft(sql, clearedAtOnce))) signal.throwIfAborted()
+    while (await db.tx((sql) => members.deleteOrphanedMembers(sql, clearedAtOnce))) signal.throwIfAborted()
   })
 
   return {
@@ -72,13 +72,13 @@ export function createMatching({ db, bus, bulk, jobs }: Kit): Matching {
       await bulk.startWalk(sql, MatchFilter, { tenantId, createdBy, data }, total)
     },
     async clear(sql, set) {
-      await members.leaveSet(sql, set)
+      await members.markOrphanedSet(sql, set)
       await jobs.send(sql, ClearMembers, {})
     },
   }
 }
 
-/** The filter as long as it needs this set filled: one that was edited meanwhile has another set. */
+/** Locks the filter and returns it if this set is still pending. A filter that was edited meanwhile has another set. */
 async function lockPending(sql: Sql, filter: FilterToMatch): Promise<store.FilterRow | undefined> {
   const row = await store.lockFilter(sql, filter)
   return row?.memberSet === filter.memberSet && row.status === 'pending' ? row : undefined

@@ -1,5 +1,5 @@
-/** Keeps the members of an application's filters with each change of an endpoint, in the transaction of the change. */
-import { setImmediate as nextTurn } from 'node:timers/promises'
+/** Updates the members of filters when an endpoint changes, in the transaction of the change. */
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { type Bus, inParts } from '../../../kernel/bus.ts'
 import { monotonicMs } from '../../../kernel/clock.ts'
 import { type ConcurrencyLimit, createConcurrencyLimit } from '../../../kernel/concurrency-limit.ts'
@@ -7,19 +7,19 @@ import type { Sql } from '../../../kernel/db.ts'
 import { invalidField } from '../../../kernel/errors.ts'
 import type { Changes, EndpointChange } from '../endpoint-changes.ts'
 import { EndpointsMatched, EndpointsUnmatched } from '../events.ts'
-import { limitTime, limitTimeAsUsual } from '../lists/store/list.ts'
+import { limitTime, resetTimeLimit } from '../lists/store/list.ts'
 import {
-  type AskedFilter,
   type CompiledFilters,
   createCompiledFilters,
   type FilterMove,
   type FilterSet,
+  type FilterWithQuery,
 } from './compiled-filters.ts'
 import { findKnown, findMatching } from './store/evaluation.ts'
 import * as store from './store/filters.ts'
 import * as members from './store/members.ts'
 
-/** Time for the patterns of filters in one change: in this process, and then in the database, where few of a tenant run at once. */
+/** Limits the evaluation of patterns for one change: first on this node, then in the database, with few at once for a tenant. */
 const patterns = { milliseconds: 20, millisecondsThere: 5000, atOnce: 2 }
 
 interface Deps {
@@ -28,7 +28,7 @@ interface Deps {
   limit: ConcurrencyLimit
 }
 
-export function keepMembers(bus: Bus, changes: Changes) {
+export function updateMembersOnChange(bus: Bus, changes: Changes) {
   const deps: Deps = {
     bus,
     compiled: createCompiledFilters(),
@@ -36,7 +36,7 @@ export function keepMembers(bus: Bus, changes: Changes) {
   }
   changes.listen(async (sql, told) => {
     const ofApplications = Map.groupBy(told, ({ tenantId, applicationName }) => `${applicationName}\n${tenantId}`)
-    // In one order, so that transactions never wait for each other in a circle.
+    // Sorted, so that transactions cannot deadlock.
     for (const key of [...ofApplications.keys()].sort()) await follow(deps, sql, ofApplications.get(key)!)
   })
 }
@@ -49,7 +49,7 @@ async function follow({ bus, compiled, limit }: Deps, sql: Sql, told: EndpointCh
     store.findQueries(sql, { tenantId, applicationName }),
   )
   const { moves, costly } = await movesOf(set, told)
-  if (costly.size > 0) moves.push(...(await limit.run(tenantId, () => askDatabase(sql, tenantId, costly))))
+  if (costly.size > 0) moves.push(...(await limit.run(tenantId, () => evaluateInDatabase(sql, tenantId, costly))))
   if (moves.length > 0)
     await members.saveMoves(
       sql,
@@ -64,19 +64,19 @@ async function follow({ bus, compiled, limit }: Deps, sql: Sql, told: EndpointCh
 /** Yields to other requests between two endpoints, however long the patterns of one tenant take. */
 async function movesOf(set: FilterSet, told: EndpointChange[]) {
   const moves: FilterMove[] = []
-  const costly = new Map<AskedFilter, EndpointChange[]>()
+  const costly = new Map<FilterWithQuery, EndpointChange[]>()
   for (const change of told) {
     const began = monotonicMs()
     const found = set.movesOf(change, () => monotonicMs() - began < patterns.milliseconds)
     moves.push(...found.moves)
     for (const filter of found.costly) costly.set(filter, [...(costly.get(filter) ?? []), change])
-    if (told.length > 1 && monotonicMs() - began > patterns.milliseconds / 4) await nextTurn()
+    if (told.length > 1 && monotonicMs() - began > patterns.milliseconds / 4) await yieldToEventLoop()
   }
   return { moves, costly }
 }
 
-/** The database sees the endpoints as they are after the change; its answer for a pending filter is always written. */
-async function askDatabase(sql: Sql, tenantId: string, costly: Map<AskedFilter, EndpointChange[]>) {
+/** Evaluates filters in the database, which contains the changed endpoints. Always writes the result for a pending filter. */
+async function evaluateInDatabase(sql: Sql, tenantId: string, costly: Map<FilterWithQuery, EndpointChange[]>) {
   const moves: FilterMove[] = []
   const began = monotonicMs()
   for (const [filter, changed] of costly) {
@@ -95,7 +95,7 @@ async function askDatabase(sql: Sql, tenantId: string, costly: Map<AskedFilter, 
       throw (error as { code?: unknown }).code === outOfTime ? tooSlow() : error
     }
   }
-  await limitTimeAsUsual(sql)
+  await resetTimeLimit(sql)
   return moves
 }
 
@@ -114,7 +114,7 @@ async function forget(sql: Sql, tenantId: string, set: FilterSet, gone: Map<numb
   })
 }
 
-/** Moves of a pending filter are part of what its activation publishes. */
+/** Publishes moves of active filters. Those of a pending filter are covered by the event of its activation. */
 async function publishMoves(bus: Bus, sql: Sql, of: store.OfApplication, moves: FilterMove[]) {
   const told = Map.groupBy(
     moves.filter(({ filter }) => !filter.pending),
@@ -128,5 +128,5 @@ async function publishMoves(bus: Bus, sql: Sql, of: store.OfApplication, moves: 
   }
 }
 
-/** PostgreSQL's code for a statement that ran out of time. */
+/** PostgreSQL's error code for a statement that ran out of time. */
 const outOfTime = '57014'

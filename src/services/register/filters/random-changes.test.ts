@@ -154,7 +154,7 @@ const fold = () =>
       .run(tx),
   )
 
-/** For a moment no part of a matching can be finished. */
+/** Makes steps of matchings fail for a moment. */
 async function powerCut() {
   await sql`
     create trigger power_cut before update on kernel.bulk_tasks
@@ -193,7 +193,7 @@ async function check({ app, filters }: Application) {
   }
 }
 
-test(`every filter has the members that asking anew would give (seed ${seed}, ${steps} steps)`, async (t) => {
+test(`every filter has exactly the matching endpoints after random concurrent changes (seed ${seed}, ${steps} steps)`, async (t) => {
   await sql`create function public.power_cut() returns trigger language plpgsql as $$ begin raise 'power cut'; end $$`
   const applications = [await anApplicationWith(2500), await anApplicationWith(40)]
   const part = 400

@@ -4,7 +4,7 @@ import { sendDocument, sendText } from '../../../kernel/http/send.ts'
 import * as schemas from './schemas.ts'
 import type { FilterRules } from './service.ts'
 
-/** A query compares with any JSON of the user's. */
+/** Queries contain arbitrary JSON of users. */
 const scope = (action: string) => ({
   scope: `application:endpoint-filter:${action}`,
   anyJson: 'inside' as const,

@@ -16,7 +16,7 @@ import type { Query } from '../document-query/query.ts'
 import { holdApplication } from '../endpoints/store/endpoints.ts'
 import { FilterNameTaken, NoApplicationHere, NoFilter } from '../errors.ts'
 import { FilterDeleted } from '../events.ts'
-import { limitTime, limitTimeAsUsual } from '../lists/store/list.ts'
+import { limitTime, resetTimeLimit } from '../lists/store/list.ts'
 import type { Matching } from './matching.ts'
 import { tryQuery } from './store/evaluation.ts'
 import * as store from './store/filters.ts'
@@ -225,7 +225,7 @@ async function tryPatterns(sql: Sql, query: Query) {
       ? invalidField('documentQuery', 'a pattern is too complex: its repetitions multiply')
       : error
   }
-  await limitTimeAsUsual(sql)
+  await resetTimeLimit(sql)
 }
 
 /** PostgreSQL's error codes for an invalid regular expression and for a statement that ran out of time. */

@@ -1,4 +1,4 @@
-/** Patterns of filters that take long: nobody else waits for them, and the filters are right all the same. */
+/** Tests slow patterns in filters: they do not block other requests, and the members are still exact. */
 import assert from 'node:assert/strict'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { suite, test } from 'node:test'
@@ -7,10 +7,10 @@ import { ids, openRegister, query, root } from '../../../../test/harness/registe
 
 const { admin, publishedEvents, anApplication, anEndpoint } = await openRegister()
 
-/** Of a and b, in no order that an engine could learn. */
+/** Returns a random text of a and b. */
 const noise = (length: number) => Array.from({ length }, () => (Math.random() < 0.5 ? 'a' : 'b')).join('')
 const matching = `${'ab'.repeat(1500)}c`
-/** PostgreSQL gives up on it. */
+/** PostgreSQL rejects this pattern. */
 const complex = '((\\b|(\\d[^x])){7,23}.)*'
 const heavy = (times: number) => `a[ab]{${times}}[^ab]`
 
@@ -30,8 +30,8 @@ const told = (filterId: string) =>
     .filter(({ event, payload }) => /matched$/.test(event) && payload.filterId === filterId)
     .map(({ event, payload }) => [event.split('.').at(-1), ...payload.endpointIds])
 
-suite('patterns that take long', () => {
-  test('do not hold up the process', async () => {
+suite('slow patterns', () => {
+  test('do not block the main thread', async () => {
     const { app, version } = await anApplication()
     for (let i = 0; i < 6; i++) await aFilter(app, { 'metadata.text': { $regex: heavy(250 - i) } })
     const delay = monitorEventLoopDelay({ resolution: 5 })
@@ -42,7 +42,7 @@ suite('patterns that take long', () => {
     assert.ok(delay.max / 1e6 < 500, `it stood still for ${Math.round(delay.max / 1e6)} ms`)
   })
 
-  test('find who matches and tell it, as short ones do', async () => {
+  test('find members and publish events, like fast ones', async () => {
     const { app, version } = await anApplication()
     const filterId = await aFilter(app, { 'metadata.text': { $regex: heavy(255) } })
     await isActive(app, filterId)
@@ -65,7 +65,7 @@ suite('patterns that take long', () => {
     ])
   })
 
-  test('of a pending filter have their say too', async () => {
+  test('are evaluated for a pending filter too', async () => {
     const { app, version } = await anApplication()
     const [goes, comes] = [
       await anEndpoint(version, { metadata: { text: matching } }),
@@ -82,7 +82,7 @@ suite('patterns that take long', () => {
     assert.equal(body.matchedEndpointsCount, 1)
   })
 
-  test('are refused where they are too many or too complex, for the database too', async () => {
+  test('are rejected if they are too many or too complex, also for the database', async () => {
     const { app, version } = await anApplication()
     const create = (documentQuery: object) =>
       admin(`POST ${root}/applications/${app}/filters`, { name: `n${Math.random()}`, documentQuery })
@@ -113,8 +113,8 @@ suite('patterns that take long', () => {
   })
 })
 
-suite('queries of an application', () => {
-  test('are limited in all: each change of a filter reads them again', async () => {
+suite('the queries of an application', () => {
+  test('have a total size limit, because each change of a filter reads all of them', async () => {
     const { app } = await anApplication()
     const values = (one: number) => Array.from({ length: 950 }, (_, index) => `${one} ${index} ${'x'.repeat(90)}`)
     const statuses: number[] = []

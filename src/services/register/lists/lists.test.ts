@@ -40,7 +40,7 @@ const matching = async (multiFilter: object) => found({ multiFilter })
 const one = (key: string, operator: string, ...values: unknown[]) => ({ and: [{ key, operator, values }] })
 
 suite('listing endpoints', () => {
-  test('gives all of the tenant in the order of their registration, without metadata', async () => {
+  test('returns all endpoints of the tenant in the order of registration, without metadata', async () => {
     const answer = await list({})
     assert.deepEqual(ids(answer), ['e1', 'e2', 'e3', 'e4'])
     assert.equal(answer.body.totalElements, 4)
@@ -57,7 +57,7 @@ suite('listing endpoints', () => {
     }
   })
 
-  test('by id, application and version, one or several, however they are written', async () => {
+  test('accepts one or several ids, applications and versions, repeated or separated by commas', async () => {
     assert.deepEqual(await found({ applicationName: a.app }), ['e1', 'e2', 'e3'])
     assert.deepEqual(await found({ applicationName: `${b.app}, ${a.app}` }), ['e1', 'e2', 'e3', 'e4'])
     const repeated = await admin(`GET ${root}/endpoints?applicationName=${a.app}&applicationName=${a.app},${b.app}`)
@@ -70,7 +70,7 @@ suite('listing endpoints', () => {
     assert.deepEqual(await found({ endpointId: 'e3,e1', applicationVersionName: a.version }), ['e1'])
   })
 
-  test('in pages whose total counts all', async () => {
+  test('returns pages with the total of all endpoints', async () => {
     for (const parameters of [{}, { metadataFilter: {} }, { regex: '^e' }] as Record<string, unknown>[]) {
       const page = await list({ ...parameters, offset: 1, limit: 2 })
       assert.deepEqual([ids(page), page.body.totalElements], [['e2', 'e3'], 4], JSON.stringify(parameters))
@@ -83,7 +83,7 @@ suite('listing endpoints', () => {
     }
   })
 
-  test('with metadata, or only some keys of it, when asked for', async () => {
+  test('includes metadata, or some of its keys, on request', async () => {
     const all = await list({ include: 'metadata', endpointId: 'e1' })
     assert.deepEqual(all.body.content[0].metadata, metadata.e1)
     assert.equal(typeof all.body.content[0].metadataUpdatedDate, 'string')
@@ -96,7 +96,7 @@ suite('listing endpoints', () => {
     assert.deepEqual(streamed.body.content[2].metadata, metadata.e3)
   })
 
-  test('with a tag that holds until something in it changes', async () => {
+  test('returns an ETag that changes with the content of the page', async () => {
     const first = await list({ applicationName: b.app, include: 'metadata' })
     const again = (parameters: Record<string, unknown>) =>
       admin(`GET ${root}/endpoints${query(parameters)}`, undefined, { 'if-none-match': first.headers.etag! })
@@ -107,7 +107,7 @@ suite('listing endpoints', () => {
     await admin(`DELETE ${root}/endpoints/e4/metadata/level`)
   })
 
-  test('counts right before and after the differences are folded in', async () => {
+  test('returns exact totals before and after the count differences are added up', async () => {
     const { app, version } = await anApplication()
     for (let i = 0; i < 3; i++) await anEndpoint(version)
     const total = async () => (await list({ applicationName: app, limit: 1 })).body.totalElements
@@ -127,7 +127,7 @@ suite('listing endpoints', () => {
 })
 
 suite('metadataFilter', () => {
-  test('asks for equal values, nested ones by dots', async () => {
+  test('compares for equality, with dots for nested keys', async () => {
     assert.deepEqual(await found({ metadataFilter: { city: 'Kyiv' } }), ['e1', 'e3'])
     assert.deepEqual(await found({ metadataFilter: { city: 'Kyiv', level: 3 } }), ['e3'])
     assert.deepEqual(await found({ metadataFilter: { level: 1.0 } }), ['e1'])
@@ -142,7 +142,7 @@ suite('metadataFilter', () => {
     assert.deepEqual(await found({ metadataFilter: {}, applicationName: b.app }), ['e4'])
   })
 
-  test('knows the connectivity keys', async () => {
+  test('accepts the connectivity keys', async () => {
     const at = new Date('2026-01-01T00:00:00Z')
     await house.ask(Register).setConnectivity([{ endpointId: 'e2', connected: true, at, number: 1 }])
     assert.deepEqual(await found({ metadataFilter: { connected: true } }), ['e2'])
@@ -154,7 +154,7 @@ suite('metadataFilter', () => {
     assert.deepEqual(keys.body.content[0].metadata, { level: 20, connected: true })
   })
 
-  test('refuses what it cannot read', async () => {
+  test('rejects invalid input', async () => {
     for (const text of [
       '{"city":1e400}',
       '{"city":[-1e999]}',
@@ -175,7 +175,7 @@ suite('metadataFilter', () => {
 })
 
 suite('multiFilter', () => {
-  test('knows IN, NOT_IN, IN_REGEX and NOT_IN_REGEX', async () => {
+  test('supports IN, NOT_IN, IN_REGEX and NOT_IN_REGEX', async () => {
     assert.deepEqual(await matching(one('city', 'IN', 'Kyiv', 'Lviv')), ['e1', 'e2', 'e3'])
     assert.deepEqual(await matching(one('city', 'IN')), [])
     assert.deepEqual(await matching(one('tags', 'IN', 'x', ['x', 'y'])), ['e1', 'e2'])
@@ -187,7 +187,7 @@ suite('multiFilter', () => {
     assert.deepEqual(await matching(one('nested.deep.on', 'IN', false, 7)), ['e2'])
   })
 
-  test('joins by and, by or, and sorts', async () => {
+  test('combines conditions with and and or, and sorts', async () => {
     const kyiv = { key: 'city', operator: 'IN', values: ['Kyiv'] }
     const low = { key: 'level', operator: 'IN', values: [1, 20] }
     assert.deepEqual(await matching({ and: [kyiv, low] }), ['e1'])
@@ -201,7 +201,7 @@ suite('multiFilter', () => {
     assert.deepEqual(ids(all), ['e2', 'e3', 'e1', 'e4'])
   })
 
-  test('refuses what it cannot read', async () => {
+  test('rejects invalid input', async () => {
     const criterion = { key: 'a', operator: 'IN', values: [] }
     const cases: unknown[] = [
       {},
@@ -229,7 +229,7 @@ suite('multiFilter', () => {
 })
 
 suite('regex', () => {
-  test('looks at ids, metadata keys and values, and version names', async () => {
+  test('searches ids, metadata keys and values, and version names', async () => {
     assert.deepEqual(await found({ regex: '^e[23]$' }), ['e2', 'e3'])
     assert.deepEqual(await found({ regex: '^empty$' }), ['e3'])
     assert.deepEqual(await found({ regex: '^Lviv$' }), ['e2'])
@@ -242,7 +242,7 @@ suite('regex', () => {
     assert.deepEqual(await found({ regex: '' }), ['e1', 'e2', 'e3', 'e4'])
   })
 
-  test('refuses what is no regular expression, or one that could run away', async () => {
+  test('rejects invalid and too complex regular expressions', async () => {
     for (const regex of ['(', '[a', '(?<=x)y', '(a)\\1', '((a{1,50}){1,50}){1,50}', 'x'.repeat(501)]) {
       const answer = await list({ regex })
       assert.equal(answer.status, 400, regex)
@@ -254,11 +254,11 @@ suite('regex', () => {
   })
 })
 
-suite('what a caller may read', () => {
+suite('permissions of the caller', () => {
   const reader = (on: Record<string, string[]>) => house.as(aCaller({ on }))
   const read = ['endpoint:read']
 
-  test('is what a list shows and counts', async () => {
+  test('restrict the content and the total of a list', async () => {
     const both = reader({ 'endpoint-e2': read, 'endpoint-e4': read, [`application-${b.app}`]: read })
     const single = reader({ 'endpoint-e3': read, 'endpoint-f1': read, 'endpoint-e1': ['endpoint:update'] })
     const nothing = reader({ 'tenant-system': ['application:read'] })
@@ -279,7 +279,7 @@ suite('what a caller may read', () => {
     assert.deepEqual([ids(page), page.body.totalElements], [['e4'], 2])
   })
 
-  test('another tenant’s only with the scope on the platform', async () => {
+  test('allow lists of another tenant only with the scope on the platform', async () => {
     assert.equal((await list({ tenantId: 'other' })).status, 403)
     assert.equal((await list({ tenantId: 'default' })).status, 200)
     assert.deepEqual(await found({ tenantId: 'other' }, platform), ['f1'])
@@ -289,7 +289,7 @@ suite('what a caller may read', () => {
 })
 
 suite('searching', () => {
-  test('knows fields of the endpoint beside its metadata', async () => {
+  test('supports fields of the endpoint and its metadata', async () => {
     const hits = async (body: object) => {
       const answer = await search({ and: [], ...body })
       assert.equal(answer.status, 200, answer.text)
@@ -314,7 +314,7 @@ suite('searching', () => {
     assert.equal((await search({ and: [is('city', 'Kyiv')], limit: 1 })).body.totalElements, 2)
   })
 
-  test('refuses bad input', async () => {
+  test('rejects invalid input', async () => {
     const cases: object[] = [
       {},
       { and: {} },
@@ -333,8 +333,8 @@ suite('searching', () => {
   })
 })
 
-suite('parameters', () => {
-  test('that make no sense are refused by name', async () => {
+suite('query parameters', () => {
+  test('that are invalid are rejected with their name', async () => {
     const cases = { limit: -1, offset: -1, include: 'all', metadataKeys: 'a-b', filterId: 'nothing', tenantId: '' }
     for (const [name, value] of Object.entries(cases)) {
       const answer = await list({ [name]: value })

@@ -1,4 +1,4 @@
-/** What a list of endpoints is asked for: the query string, and the body of a search, become the same question. */
+/** Parses the query string of a list and the body of a search into the same query. */
 import { invalidField } from '../../../kernel/errors.ts'
 import { checkKey } from '../metadata/metadata.ts'
 import { compileRegex, RegexError } from '../regex/regex.ts'
@@ -6,29 +6,29 @@ import { compileRegex, RegexError } from '../regex/regex.ts'
 export type Operator = 'IN' | 'NOT_IN' | 'IN_REGEX' | 'NOT_IN_REGEX'
 export const operators: Operator[] = ['IN', 'NOT_IN', 'IN_REGEX', 'NOT_IN_REGEX']
 
-/** A field of the endpoint, or a path into its metadata. */
+/** Names a field of the endpoint, or a path into its metadata. */
 export type Key = { field: 'endpointId' | 'appName' | 'appVersion.name' | 'createdDate' } | { path: string[] }
 
 export type Condition =
   | { all: Condition[] }
   | { any: Condition[] }
-  /** `values`: for the two of regular expressions, patterns as PostgreSQL reads them. */
+  /** For the two regular expression operators, `values` are patterns in PostgreSQL's dialect. */
   | { key: Key; operator: Operator; values: unknown[] }
 
-/** What the caller may see of the tenant's endpoints. */
-export type Sight = 'all' | { applicationNames: string[]; endpointIds: string[] }
+/** The tenant's endpoints that the caller may read. */
+export type Visibility = 'all' | { applicationNames: string[]; endpointIds: string[] }
 
 export interface EndpointQuery {
   tenantId: string
-  sight: Sight
+  visibility: Visibility
   applicationNames?: string[] | undefined
   versionNames?: string[] | undefined
   endpointIds?: string[] | undefined
   filterIds?: string[] | undefined
-  /** How many endpoints the first of the filters has. */
+  /** The number of members of the first filter. */
   membersOfFirst?: number | undefined
   conditions: Condition[]
-  /** As PostgreSQL reads it. */
+  /** In PostgreSQL's dialect. */
   regex?: string | undefined
   sort?: { key: Key; descending: boolean } | undefined
 }
@@ -39,7 +39,7 @@ const pathMax = 16
 
 const fields = ['endpointId', 'appName', 'appVersion.name', 'createdDate'] as const
 
-/** `battery.level` is a path. Keys of metadata have no dots, so there is no doubt. */
+/** Parses a path such as `battery.level`. Metadata keys contain no dots, so this is unambiguous. */
 export function metadataKey(text: string, field: string): Key {
   const path = text.split('.')
   checkKey(path[0]!, field)
@@ -48,7 +48,7 @@ export function metadataKey(text: string, field: string): Key {
   return { path }
 }
 
-/** In a search, four names are fields of the endpoint itself (document 3, 1.10). */
+/** Parses a key of a search, where four names are fields of the endpoint itself (document 3, 1.10). */
 export const searchKey = (text: string, field: string): Key => {
   const known = fields.find((name) => name === text)
   return known ? { field: known } : metadataKey(text, field)
@@ -96,7 +96,7 @@ function comparable(value: unknown, key: Key, field: string): unknown {
   return new Date(moment).toISOString()
 }
 
-/** An element of `and` may itself be `{or: […]}`. */
+/** Parses `and` and `or`. An element of `and` may itself be `{or: […]}`. */
 export function conditionsOf(given: { and?: unknown; or?: unknown }, field: string, keyOf: KeyReader): Condition[] {
   const list = (name: 'and' | 'or', value: unknown): unknown[] => {
     if (!Array.isArray(value)) throw invalidField(field, `${name}: expected an array`)
@@ -116,7 +116,7 @@ export function conditionsOf(given: { and?: unknown; or?: unknown }, field: stri
   return conditions
 }
 
-/** `{"city": "Kyiv", "battery.level": 5}`: each key has just this value. */
+/** Parses equalities such as `{"city": "Kyiv", "battery.level": 5}`. */
 export function readMetadataFilter(text: string): Condition[] {
   const field = 'metadataFilter'
   const wanted = Object.entries(readJson(text, field))
@@ -151,21 +151,21 @@ function readJson(text: string, field: string): Record<string, unknown> {
     throw invalidField(field, `malformed JSON, ${(error as Error).message}`)
   }
   if (!isObject(value)) throw invalidField(field, 'expected a JSON object')
-  refuseBadText(value, field, 0)
+  checkJson(value, field, 0)
   return value
 }
 
-/** What PostgreSQL cannot compare with, and what would exhaust the stack. */
-function refuseBadText(value: unknown, field: string, depth: number) {
+/** Rejects values that PostgreSQL cannot compare with, and nesting that would exhaust the stack. */
+function checkJson(value: unknown, field: string, depth: number) {
   if (depth > 32) throw invalidField(field, 'nested deeper than 32 levels')
-  // As JSON again it would be null, and match what is null.
+  // JSON.stringify would turn it into null, which matches null values.
   if (typeof value === 'number' && !Number.isFinite(value)) throw invalidField(field, 'a number is out of range')
   if (typeof value === 'string' && (value.includes('\0') || !value.isWellFormed()))
     throw invalidField(field, 'expected text without NUL and lone surrogates')
   if (typeof value !== 'object' || value === null) return
   for (const [key, inner] of Object.entries(value)) {
-    refuseBadText(key, field, depth)
-    refuseBadText(inner, field, depth + 1)
+    checkJson(key, field, depth)
+    checkJson(inner, field, depth + 1)
   }
 }
 

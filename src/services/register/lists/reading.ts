@@ -1,20 +1,21 @@
-/** On which connections a list is read: where the plan is certain, it is not made anew for each page. */
+/** Chooses the connections for reading lists. Statements with a predictable plan use connections that plan once. */
 import { monotonicMs } from '../../../kernel/clock.ts'
 import type { Db, Pool } from '../../../kernel/db.ts'
 import type { Log } from '../../../kernel/log.ts'
+import { countingEndpointsFailed } from '../log-messages.ts'
 import type { EndpointQuery } from './query.ts'
 import * as store from './store/list.ts'
 
 export interface Reading {
-  /** Walks along one index. */
+  /** For statements that walk along one index. */
   walking: Pool
-  /** For what the index of metadata finds. */
+  /** For statements that may use the metadata index. */
   searching(query: EndpointQuery): Pool
 }
 
 /**
- * In a tenant of so many endpoints the index of metadata is the way, whatever is asked for. The few of a smaller one may be
- * found faster one by one than among all others that have the same values, and only a plan for just these values knows.
+ * From this number of endpoints on, the metadata index is always the best plan for a tenant. For a smaller tenant, checking
+ * its endpoints one by one may be faster, and only a plan for the given values can decide.
  */
 const largeTenant = 50_000
 const knownMs = 60_000
@@ -25,17 +26,17 @@ export function createReading(db: Db, log: Log): Reading {
   const sizes = new Map<string, { count: number; since: number }>()
 
   async function count(tenantId: string) {
-    const count = await store.countPlain(planned.sql, { tenantId, sight: 'all', conditions: [] })
+    const count = await store.countPlain(planned.sql, { tenantId, visibility: 'all', conditions: [] })
     if (sizes.size >= tenantsMax) sizes.clear()
     sizes.set(tenantId, { count, since: monotonicMs() })
   }
 
-  /** As of a minute ago; nobody waits for it. */
+  /** Answers from a count that is up to a minute old. The count is renewed in the background. */
   function isLarge(tenantId: string): boolean {
     const known = sizes.get(tenantId)
     if (!known || monotonicMs() - known.since > knownMs) {
       sizes.set(tenantId, { count: known?.count ?? 0, since: monotonicMs() })
-      count(tenantId).catch((error) => log.warn({ error, tenantId }, 'endpoints could not be counted'))
+      count(tenantId).catch((err) => countingEndpointsFailed(log, { err, tenantId }))
     }
     return (known?.count ?? 0) >= largeTenant
   }

@@ -7,9 +7,9 @@ const fields = { conditions: 'and', sort: 'sort' }
 const key = { path: ['city'] }
 const condition = (operator: Operator): Condition => ({ key, operator, values: ['x'] })
 const fieldOf = (query: Partial<EndpointQuery>) =>
-  scanningField({ tenantId: 't', sight: 'all', conditions: [], ...query }, fields)
+  scanningField({ tenantId: 't', visibility: 'all', conditions: [], ...query }, fields)
 
-test('a search that has to look at every endpoint says which field makes it so', () => {
+test('scanningField returns the field that forces a scan of all endpoints', () => {
   assert.equal(fieldOf({}), undefined)
   assert.equal(fieldOf({ conditions: [condition('IN')] }), undefined)
   for (const operator of ['NOT_IN', 'IN_REGEX', 'NOT_IN_REGEX'] as const)

@@ -1,12 +1,12 @@
 import type { Condition, EndpointQuery } from './query.ts'
 
-/** What the caller calls the parts of a question, for when something is wrong with them. */
+/** The names of request fields, for error messages. */
 export interface FieldNames {
   conditions: string
   sort: string
 }
 
-/** The field that makes the search look at every endpoint, if there is one: no index knows what does not match, or an order. */
+/** Returns the field that forces a scan of all endpoints, if any: no index supports negation, patterns or sorting. */
 export function scanningField({ regex, conditions, sort }: EndpointQuery, fields: FieldNames): string | undefined {
   if (regex !== undefined) return 'regex'
   const scans = (condition: Condition): boolean =>

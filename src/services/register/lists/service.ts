@@ -5,7 +5,7 @@ import type { Kit } from '../../../kernel/define-service.ts'
 import { type Document, documentOf } from '../../../kernel/document.ts'
 import { InvalidRequest, invalidField } from '../../../kernel/errors.ts'
 import { contentOf, contentText } from '../../../kernel/json-text.ts'
-import { sightOf, tenantToRead } from '../access.ts'
+import { tenantToRead, visibilityOf } from '../access.ts'
 import type { FilterIndex, KnownFilter } from '../filters/filter-index.ts'
 import type { Condition, EndpointQuery, Key } from './query.ts'
 import { createReading, type Reading } from './reading.ts'
@@ -25,16 +25,16 @@ export interface Question {
   fields: FieldNames
   view: { metadata: View['metadata']; filters: boolean }
   offset: number
-  /** 0: all. */
+  /** 0 means no limit. */
   limit: number
 }
 
 export interface ListRules {
-  /** One text with its ETag, or, where that would be long, its pieces. */
+  /** Returns one text with its ETag, or a stream of texts if the response is long. */
   list(ctx: Ctx, question: Question): Promise<Document | AsyncIterable<string>>
 }
 
-/** Longer answers are not held in memory. */
+/** Longer responses are streamed. */
 const pageMax = 1000
 const scanMilliseconds = 10_000
 const scanLimits = { perTenant: 2, total: 4, waitingPerTenant: 20 }
@@ -55,7 +55,7 @@ async function list(deps: Deps, ctx: Ctx, question: Question): Promise<Document 
   const tenantId = tenantToRead(ctx, question.tenantId)
   const query: EndpointQuery = {
     tenantId,
-    sight: sightOf(ctx, tenantId),
+    visibility: visibilityOf(ctx, tenantId),
     applicationNames: unique(question.applicationNames),
     versionNames: unique(question.versionNames),
     endpointIds: unique(question.endpointIds),
@@ -65,12 +65,12 @@ async function list(deps: Deps, ctx: Ctx, question: Question): Promise<Document 
     sort: question.sort,
   }
   const short = question.limit !== 0 && question.limit <= pageMax
-  if (short && query.sight === 'all' && query.filterIds?.length === 1 && isFilterOnly(query, [])) {
+  if (short && query.visibility === 'all' && query.filterIds?.length === 1 && isFilterOnly(query, [])) {
     const found = await pageOfFilter(deps, query, question)
     return documentOf(contentText(found.total, [found.content ?? '']))
   }
   const known = await checkFilters(deps, query)
-  // The members of the first filter are read, the others are only checked.
+  // The smallest filter comes first: its members are read, the others are only checked.
   known.sort(bySize)
   if (known.length > 0) query.filterIds = known.map(({ filterId }) => filterId)
   query.membersOfFirst = known[0]?.matchedEndpointsCount
@@ -84,7 +84,7 @@ const viewOf = ({ filters }: Deps, { view }: Question): View => ({
   filters: view.filters ? filters : undefined,
 })
 
-/** A search that reads every endpoint has a time limit, and few run at once. */
+/** Runs a search. One that reads every endpoint has a time limit, and few of them run at once. */
 async function limited<T>(
   { db, reading, scans }: Deps,
   ctx: Ctx,
@@ -195,9 +195,9 @@ async function* byNumbers(deps: Deps, tenantId: string, numbers: string, questio
 
 const bySize = (one: KnownFilter, other: KnownFilter) => one.matchedEndpointsCount - other.matchedEndpointsCount
 
-/** PostgreSQL's word for a statement that ran out of time. */
+/** PostgreSQL's error code for a statement that ran out of time. */
 const canceled = '57014'
-/** And for a regular expression that it does not take. */
+/** PostgreSQL's error code for an invalid regular expression. */
 const refusedPattern = '2201B'
 
 const unique = (values: string[] | undefined) => {
@@ -206,9 +206,11 @@ const unique = (values: string[] | undefined) => {
   return values && [...new Set(values)]
 }
 
-/** The filters alone decide, and the caller may see whatever they match. */
+/** Returns whether the query has only filters, and the caller may read all of their members. */
 function isFilterOnly(query: EndpointQuery, known: KnownFilter[]) {
-  const { sight, applicationNames, versionNames, filterIds } = query
+  const { visibility, applicationNames, versionNames, filterIds } = query
   if (!filterIds || applicationNames || versionNames || !store.isPlain({ ...query, filterIds: undefined })) return false
-  return sight === 'all' || known.every(({ applicationName }) => sight.applicationNames.includes(applicationName))
+  return (
+    visibility === 'all' || known.every(({ applicationName }) => visibility.applicationNames.includes(applicationName))
+  )
 }

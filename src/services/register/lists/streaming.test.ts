@@ -1,4 +1,4 @@
-/** Twenty thousand endpoints: an answer without end takes flat memory, and waits for a reader that takes its time. */
+/** Tests lists of twenty thousand endpoints: streamed responses use constant memory and wait for slow readers. */
 import assert from 'node:assert/strict'
 import { get, type IncomingMessage } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
@@ -42,7 +42,7 @@ const heapUsed = () => {
   return process.memoryUsage().heapUsed
 }
 
-/** Over a real socket, because only there something can be full. */
+/** Uses a real socket, because only there back-pressure occurs. */
 async function open(path: string): Promise<{ response: IncomingMessage; server: Socket }> {
   const { app } = house.http
   if (!app.server.listening) await app.listen({ port: 0, host: '127.0.0.1' })
@@ -56,7 +56,7 @@ async function open(path: string): Promise<{ response: IncomingMessage; server: 
 }
 
 suite('limit=0', () => {
-  test('gives all of them once, in order', async () => {
+  test('returns every endpoint once, in order', async () => {
     for (const parameters of [{}, { regex: '^device' }] as Record<string, unknown>[]) {
       const { body } = await admin(`GET ${url({ limit: 0, metadataKeys: 'number', ...parameters })}`)
       assert.equal(body.totalElements, count)
@@ -68,7 +68,7 @@ suite('limit=0', () => {
     }
   })
 
-  test('takes flat memory', async () => {
+  test('uses constant memory', async () => {
     const { response } = await open(url({ limit: 0, include: 'metadata' }))
     const before = heapUsed()
     let [total, grown, next] = [0, 0, 0]
@@ -82,7 +82,7 @@ suite('limit=0', () => {
     assert.ok(grown < 8_000_000, `the heap grew by ${grown} bytes`)
   })
 
-  test('waits for a reader that takes its time', async () => {
+  test('waits for a slow reader', async () => {
     const { response, server } = await open(url({ limit: 0, include: 'metadata' }))
     response.pause()
     await sleep(700)
@@ -92,8 +92,8 @@ suite('limit=0', () => {
   })
 })
 
-suite('a page', () => {
-  test('shows ten of twenty thousand to who may read ten', async () => {
+suite('a page of a large list', () => {
+  test('contains only the ten endpoints that the caller may read', async () => {
     const on = Object.fromEntries(
       Array.from({ length: 10 }, (_, i) => [`endpoint-device-${i * 1999}`, ['endpoint:read']]),
     )
@@ -103,7 +103,7 @@ suite('a page', () => {
     assert.equal(ids(answer).at(-1), `device-${9 * 1999}`)
   })
 
-  test('deep in the list, and by an equal value', async () => {
+  test('is correct for a large offset and for a metadata filter', async () => {
     const deep = await admin(`GET ${url({ offset: 19_990, limit: 5 })}`)
     assert.deepEqual(
       ids(deep),

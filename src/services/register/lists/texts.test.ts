@@ -1,4 +1,4 @@
-/** Pages are written by PostgreSQL, a single endpoint by the platform: both are to say the same. */
+/** Tests that an endpoint has the same JSON in a list and when it is read alone. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { ids, openRegister, query, root } from '../../../../test/harness/register.ts'
@@ -23,7 +23,7 @@ const page = async (parameters: Record<string, unknown>) => {
   return answer
 }
 
-suite('an endpoint in a list is the endpoint as it is read alone', () => {
+suite('an endpoint in a list equals the endpoint that is read alone', () => {
   const kinds: [string, Record<string, unknown>][] = [
     ['of all', {}],
     ['of an application', { applicationName: app }],
@@ -40,7 +40,7 @@ suite('an endpoint in a list is the endpoint as it is read alone', () => {
         assert.deepEqual(endpoint, (await admin(`GET ${root}/endpoints/${endpoint.endpointId}?include=metadata`)).body)
     })
 
-  test('sorted, and a part of it', async () => {
+  test('is the same in a sorted list, and with some metadata keys only', async () => {
     const body = { and: [], sort: 'endpointId', sortOrder: 'desc', include: ['metadata'], limit: 3 }
     const answer = await admin(`POST ${root}/endpoints/search`, body)
     assert.equal(answer.status, 200, answer.text)
@@ -51,14 +51,14 @@ suite('an endpoint in a list is the endpoint as it is read alone', () => {
   })
 })
 
-test('dates have milliseconds, whatever was stored', async () => {
+test('dates always have milliseconds', async () => {
   const [pooled] = (await page({ endpointId: 'pooled' })).body.content
   assert.equal(pooled.createdDate, '2026-01-02T03:04:05.000Z')
   assert.equal(pooled.appVersion.registeredDate, '2026-01-02T03:04:05.042Z')
   assert.deepEqual(pooled.poolIds, ['p "1"', 'p2'])
 })
 
-test('pages follow one another without a gap, also beyond the end', async () => {
+test('consecutive pages contain every endpoint once, and pages behind the end are empty', async () => {
   const parts = await Promise.all([0, 2, 4, 6].map((offset) => page({ applicationName: app, offset, limit: 2 })))
   assert.deepEqual(parts.flatMap(ids), inOrder)
   for (const { body } of parts) assert.equal(body.totalElements, 6)

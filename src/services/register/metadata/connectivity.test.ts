@@ -23,7 +23,7 @@ const configure = (app: string, config: object, version?: string) =>
     epl: { platform: { applications: { [app]: version ? { versions: { [version]: config } } : config } } },
   })
 
-/** An application whose connectivity has other names. */
+/** Creates an application with configured connectivity keys. */
 async function aNamedApplication(keys: object = { state: 'online', 'state-ts': 'online_since' }) {
   const made = await anApplication(admin, ['v1', 'v2'])
   const answer = await configure(made.app, named(keys))
@@ -38,8 +38,8 @@ const keysIn = (stored: object) =>
       read(readConfiguration(instance, 'application', stored as Record<string, unknown>).config as never, of),
   })({ tenantId: 'a', applicationName: 'b', versionName: 'c' })
 
-suite('names of connectivity', () => {
-  test('are those of the configuration, beside the ETag, and what is told has them', async () => {
+suite('configured connectivity keys', () => {
+  test('are used in metadata and events, and do not change the ETag', async () => {
     const { app, version } = await aNamedApplication()
     const id = await anEndpoint(version, { metadata: { a: 1 } })
     const { etag } = (await admin(`GET ${at(id)}`)).headers
@@ -50,7 +50,7 @@ suite('names of connectivity', () => {
     assert.equal((await admin(`GET ${at(id, 'connected')}`)).status, 404)
     assert.deepEqual((await admin(`GET ${root}/endpoints/${id}?include=metadata`)).body.metadata, read.body)
     await tell(id, false, later)
-    // An older word is ignored, as ever.
+    // A change with a smaller number is ignored.
     await tell(id, true)
     assert.deepEqual(await metadataOf(id), { a: 1, online: false, online_since: later })
     const told = publishedEvents
@@ -71,7 +71,7 @@ suite('names of connectivity', () => {
     assert.deepEqual(keys.body[version].sort(), ['a', 'online', 'online_since'], keys.text)
   })
 
-  test('are found by searches and filters, as the usual ones are', async () => {
+  test('are found by searches and filters, like the default ones', async () => {
     const { app, version } = await aNamedApplication()
     const [on, off] = [await anEndpoint(version), await anEndpoint(version)]
     await admin(`POST ${root}/applications/${app}/filters`, { name: 'f', documentQuery: { 'metadata.online': true } })
@@ -93,7 +93,7 @@ suite('names of connectivity', () => {
     assert.deepEqual(await found({ filterId }), [])
   })
 
-  test('are kept from people and devices, before and after they are written', async () => {
+  test('cannot be written by users and devices, before and after the platform writes them', async () => {
     const { app, version } = await aNamedApplication()
     for (const metadata of [{ online: false }, { online_since: 1 }, { connected: true }])
       assert.equal((await admin(`POST ${root}/endpoints`, { appVersion: { name: version }, metadata })).status, 400)
@@ -122,7 +122,7 @@ suite('names of connectivity', () => {
     }
   })
 
-  test('change with the configuration and the version when the endpoint is heard of next, and leave nothing behind', async () => {
+  test('follow the configuration and the version at the next change of connectivity, and the old keys are removed', async () => {
     const { app, version } = await anApplication(admin, ['v1', 'v2'])
     const id = await anEndpoint(version, { metadata: { online: 'mine' } })
     await tell(id, true)
@@ -131,7 +131,7 @@ suite('names of connectivity', () => {
     await tell(id, false, later)
     assert.deepEqual(await metadataOf(id), { online: false, connectivity_ts: later })
     await register.setVersion(id, `${app}-v2`)
-    // What has been written stays the platform's until the next word.
+    // Keys that were written stay reserved until the next change of connectivity.
     assert.equal((await admin(`DELETE ${at(id, 'online')}`)).status, 400)
     await tell(id, true, '2026-01-03T00:00:00.000Z')
     assert.deepEqual(await metadataOf(id), { connected: true, connectivity_ts: '2026-01-03T00:00:00.000Z' })
@@ -144,7 +144,7 @@ suite('names of connectivity', () => {
     assert.equal(row?.count, 1)
   })
 
-  test('that cannot be are refused where they are configured, and passed over where they are nevertheless', async () => {
+  test('that are invalid are rejected in the configuration, and ignored if they are stored already', async () => {
     const { app, version } = await anApplication()
     for (const keys of [
       { state: 'a-b' },
@@ -163,7 +163,7 @@ suite('names of connectivity', () => {
       assert.equal(keysIn(config), undefined)
     for (const series of [{}, { name: 'a b' }, { name: '' }, { name: 7 }, { name: 'x'.repeat(256) }])
       assert.equal((await configure(app, { connectivity: { 'time-series': series } })).status, 400)
-    // The names of one another are no contradiction.
+    // Swapping the two default names is allowed.
     assert.equal((await configure(app, named({ state: 'connectivity_ts', 'state-ts': 'connected' }))).status, 204)
     const id = await anEndpoint(version)
     await tell(id, true)

@@ -1,4 +1,4 @@
-/** Whether endpoints are connected: metadata to readers, columns of their own in the database. */
+/** Stores whether endpoints are connected. Readers see it as metadata; the database has columns for it. */
 import type { Kit } from '../../../kernel/define-service.ts'
 import type { Connectivity } from '../contract.ts'
 import type { Changes } from '../endpoint-changes.ts'
@@ -21,8 +21,8 @@ export async function setConnectivity({ db, bus, changes, connectivityKeys }: De
   if (named.length === 0) return
   await db.tx(async (sql) => {
     const rows = await store.saveConnectivity(sql, named)
-    if (changes.heard())
-      await changes.tell(
+    if (changes.hasListeners())
+      await changes.notify(
         sql,
         rows.map((row) => ({
           ...row,
@@ -30,14 +30,14 @@ export async function setConnectivity({ db, bus, changes, connectivityKeys }: De
           after: { versionName: row.versionName, metadata: wholeMetadata(row) },
         })),
       )
-    // Nothing that happens per device goes to all nodes: other nodes read the metadata when they need it.
+    // Connects and disconnects are not sent to other nodes, which read the metadata when they need it.
     await bus.publishAll(sql, MetadataUpdated, rows.flatMap(updateOf), { thisNodeOnly: true })
   })
 }
 
 function newestOfEach(given: Connectivity[]): Map<string, Connectivity> {
   const newest = new Map<string, Connectivity>()
-  // By number: the clocks of two nodes differ.
+  // Compared by number, because the clocks of nodes differ.
   for (const change of given)
     if ((newest.get(change.endpointId)?.number ?? 0) <= change.number) newest.set(change.endpointId, change)
   return newest
@@ -46,10 +46,10 @@ function newestOfEach(given: Connectivity[]): Map<string, Connectivity> {
 const before = ({ metadata, wasMetadata, wasConnected, wasConnectivityTs }: store.ConnectivityRow) =>
   wholeMetadata({ metadata: wasMetadata ?? metadata, connected: wasConnected, connectivityTs: wasConnectivityTs })
 
-/** What is published of a change; nothing when no key differs. */
+/** Returns the event of a change, or none if no key differs. */
 function updateOf(row: store.ConnectivityRow) {
   const { tenantId, applicationName, versionName, endpointId } = row
-  // Where the metadata is as it was, only the columns can differ.
+  // If the metadata did not change, only the columns can differ.
   const after = row.wasMetadata ? row : { ...row, metadata: {} }
   const difference = differenceOf(before(after), wholeMetadata(after))
   return difference ? [{ tenantId, applicationName, versionName, endpointId, ...difference }] : []

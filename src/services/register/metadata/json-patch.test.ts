@@ -16,7 +16,7 @@ const statusOf = (given: unknown, operations: unknown[]): number | undefined => 
 }
 
 suite('JSON Patch', () => {
-  test('what stands below a text, a number or null cannot be reached', () => {
+  test('rejects a path that continues below a text, a number or null', () => {
     for (const value of ['Kyiv', 1, null, true])
       for (const path of ['/a/b', '/a/0', '/a/-', '/a/length', '/a/b/c']) {
         for (const op of ['add', 'replace', 'remove'])
@@ -26,12 +26,12 @@ suite('JSON Patch', () => {
       }
   })
 
-  test('a test of what is not there fails, in arrays too', () => {
+  test('a test of a missing value fails, in arrays too', () => {
     for (const path of ['/b', '/b/c/d', '/list/2', '/list/-', '/list/01', '/list/length', '/toString'])
       for (const value of [null, 2, 'x']) assert.equal(statusOf({ list: [1, 2] }, [{ op: 'test', path, value }]), 409)
   })
 
-  test('names that every object inherits are no data', () => {
+  test('inherited property names do not count as data', () => {
     for (const name of ['toString', 'constructor', '__proto__', 'hasOwnProperty']) {
       const path = `/${name}`
       assert.equal(statusOf({}, [{ op: 'remove', path }]), 400, name)
@@ -42,7 +42,7 @@ suite('JSON Patch', () => {
     assert.equal(({} as { a?: unknown }).a, undefined)
   })
 
-  test('those names as data are data', () => {
+  test('inherited property names can be used as keys', () => {
     const operations = JSON.parse(`[
       { "op": "add", "path": "/__proto__", "value": { "__proto__": { "deep": 1 } } },
       { "op": "copy", "from": "/__proto__", "path": "/copy" },
@@ -57,21 +57,21 @@ suite('JSON Patch', () => {
     assert.equal(statusOf(JSON.parse('{"a":{"__proto__":1}}'), [{ op: 'test', path: '/a', value: {} }]), 409)
   })
 
-  test('a value cannot move into itself, and to its own place it moves without effect', () => {
+  test('a value cannot move into itself; moving it to its own path changes nothing', () => {
     assert.equal(statusOf({ a: { b: 1 } }, [{ op: 'move', from: '/a', path: '/a/b' }]), 400)
     assert.equal(statusOf({ a: 1 }, [{ op: 'move', from: '', path: '/a' }]), 400)
     assert.deepEqual(patched({ a: 1, ab: 2 }, [{ op: 'move', from: '/a', path: '/a' }]), { a: 1, ab: 2 })
     assert.deepEqual(patched({ a: 1, ab: {} }, [{ op: 'move', from: '/a', path: '/ab/a' }]), { ab: { a: 1 } })
   })
 
-  test('what it copies is limited in all, whatever becomes of the copies', () => {
+  test('limits the total size of copies, even if they overwrite each other', () => {
     const copies = Array.from({ length: 1000 }, () => ({ op: 'copy', from: '/a', path: '/b' }))
     assert.equal(statusOf({ a: 'x'.repeat(60_000) }, copies), 400)
     const nesting = Array.from({ length: 1000 }, () => ({ op: 'copy', from: '', path: '/a' }))
     assert.equal(statusOf({}, nesting), 400)
   })
 
-  test('leaves what it was given as it was', () => {
+  test('does not change the given document', () => {
     const given = { a: { b: [1, 2] } }
     patched(given, [
       { op: 'remove', path: '/a/b/0' },
@@ -80,7 +80,7 @@ suite('JSON Patch', () => {
     assert.deepEqual(given, { a: { b: [1, 2] } })
   })
 
-  test('the examples of RFC 6902, appendix A', () => {
+  test('passes the examples of RFC 6902, appendix A', () => {
     const cases: [given: unknown, operations: unknown[], result: unknown][] = [
       [{ foo: 'bar' }, [{ op: 'add', path: '/baz', value: 'qux' }], { foo: 'bar', baz: 'qux' }],
       [{ foo: ['bar', 'baz'] }, [{ op: 'add', path: '/foo/1', value: 'qux' }], { foo: ['bar', 'qux', 'baz'] }],
@@ -109,7 +109,7 @@ suite('JSON Patch', () => {
     assert.equal(statusOf({ '/': 9, '~1': 10 }, [{ op: 'test', path: '/~01', value: '10' }]), 409)
   })
 
-  test('can be applied again: neither the data nor the patch is changed', () => {
+  test('can be applied twice, because it changes neither the document nor the patch', () => {
     const operations = [
       { op: 'add', path: '/list', value: [1] },
       { op: 'add', path: '/list/-', value: 2 },
@@ -118,7 +118,7 @@ suite('JSON Patch', () => {
   })
 })
 
-test('agrees with a well-known library wherever that one can be followed', () => {
+test('agrees with a well-known library where that one follows RFC 6902', () => {
   const name = fc.constantFrom('a', 'b', 'c')
   const step = fc.oneof(name, fc.constantFrom('0', '1', '2', '-'))
   const pointer = fc.array(step, { minLength: 1, maxLength: 3 }).map((steps) => `/${steps.join('/')}`)
@@ -149,7 +149,7 @@ test('agrees with a well-known library wherever that one can be followed', () =>
         return
       }
       const theirs = structuredClone(document)
-      // One at a time: the library goes on after an operation that failed.
+      // Applied one by one, because the library continues after a failed operation.
       const failed = operations.some((one) =>
         applyPatch(theirs, structuredClone([one]) as never).some((e) => e !== null),
       )

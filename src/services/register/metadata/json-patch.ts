@@ -1,6 +1,6 @@
 /**
- * JSON Patch (RFC 6902), pure. Names are own names of the data and nothing else, `__proto__` and `toString` too; what a
- * patch copies is limited in all, so that it does no more work than its length allows.
+ * Applies JSON Patch (RFC 6902). Only own properties count, so `__proto__` and `toString` are ordinary names. The total size
+ * of copies is limited, so that a short patch cannot cause much work.
  */
 import { InvalidRequest } from '../../../kernel/errors.ts'
 import { sameJson } from '../document-query/evaluate.ts'
@@ -16,13 +16,13 @@ interface Operation {
   value: unknown
 }
 
-/** Copies of copies double with each operation. */
+/** Limits the characters of all copies: copies of copies double with each operation. */
 const copiedMax = 256 * 1024
 const pointerLengthMax = 4096
 
-/** Applied whole or not at all: what is given stays as it is. The result may be anything, if the patch replaces the root. */
+/** Returns the patched document. `given` stays unchanged. The result may be any JSON, because a patch can replace the root. */
 export function patched(given: unknown, operations: unknown[]): unknown {
-  // One level deeper, so that an operation on the whole document has a place to happen.
+  // The holder is the parent of the root, so that operations on the root work like all others.
   const holder = { whole: copied(given) }
   let copiedLength = 0
   const copyOf = (value: unknown): unknown => {
@@ -37,42 +37,42 @@ export function patched(given: unknown, operations: unknown[]): unknown {
     const { op, path, from } = operation
     const nothing = (pointer: string) => refuse(`there is nothing to ${op} at ${pointer || 'the root'}`)
     if (op === 'test') {
-      const found = placeOf(holder, path)
+      const found = locationOf(holder, path)
       if (!sameJson(operation.value as Json, found?.value as Json)) throw PatchTestFailed({ position, path })
       continue
     }
-    // A later operation may change it: the patch itself stays as it is, and can be applied again.
+    // A later operation may change the value, so it is copied: the patch itself must stay unchanged.
     let value = position < operations.length - 1 ? copied(operation.value) : operation.value
     if (op === 'move' || op === 'copy') {
-      const source = placeOf(holder, from)
+      const source = locationOf(holder, from)
       if (source?.value === undefined || (op === 'move' && path.startsWith(`${from}/`))) throw nothing(from)
       value = op === 'copy' ? copyOf(source.value) : source.value
       if (value === undefined) throw refuse(`the copies are more than ${copiedMax} bytes in all`)
       if (op === 'move') remove(source)
     }
-    const place = placeOf(holder, path)
-    const there = place?.value !== undefined
-    if (!place || (!there && (op === 'remove' || op === 'replace'))) throw nothing(path)
-    if (op === 'remove') remove(place)
-    else if (op === 'replace') put(place, value)
-    else if (!add(place, value)) throw refuse(`path: ${place.name} is no index of the array there`)
+    const location = locationOf(holder, path)
+    const there = location?.value !== undefined
+    if (!location || (!there && (op === 'remove' || op === 'replace'))) throw nothing(path)
+    if (op === 'remove') remove(location)
+    else if (op === 'replace') put(location, value)
+    else if (!add(location, value)) throw refuse(`path: ${location.name} is no index of the array there`)
   }
   return holder.whole
 }
 
-/** Of JSON: a third of the time that structuredClone takes. */
+/** Copies JSON in a third of the time of structuredClone. */
 const copied = (value: unknown): unknown =>
   typeof value === 'object' && value !== null ? JSON.parse(JSON.stringify(value)) : value
 
-interface Place {
+interface Location {
   parent: Container
   name: string
-  /** Undefined when there is none. */
+  /** Undefined if there is no value. */
   value: unknown
 }
 
-/** Undefined when the way breaks off before the last step. */
-function placeOf(holder: Container, pointer: string): Place | undefined {
+/** Returns undefined if the parent does not exist. */
+function locationOf(holder: Container, pointer: string): Location | undefined {
   const steps = ['whole', ...pointer.split('/').slice(1).map(unescaped)]
   const name = steps.pop()!
   let parent: unknown = holder
@@ -90,21 +90,21 @@ function valueAt(container: unknown, name: string): unknown {
   return Object.hasOwn(container, name) ? container[name] : undefined
 }
 
-function put({ parent, name }: Place, value: unknown) {
+function put({ parent, name }: Location, value: unknown) {
   if (Array.isArray(parent)) parent[Number(name)] = value
-  // As an own property, `__proto__` too.
+  // Defines an own property even for `__proto__`.
   else Object.defineProperty(parent, name, { value, configurable: true, enumerable: true, writable: true })
 }
 
-function remove({ parent, name }: Place) {
+function remove({ parent, name }: Location) {
   if (Array.isArray(parent)) parent.splice(Number(name), 1)
   else delete parent[name]
 }
 
-/** False when the place is in an array, but not one of its positions. */
-function add(place: Place, value: unknown): boolean {
-  const { parent, name } = place
-  if (!Array.isArray(parent)) put(place, value)
+/** Returns false if the parent is an array and the name is not a valid index. */
+function add(location: Location, value: unknown): boolean {
+  const { parent, name } = location
+  if (!Array.isArray(parent)) put(location, value)
   else if (name === '-') parent.push(value)
   else if (arrayIndex.test(name) && Number(name) <= parent.length) parent.splice(Number(name), 0, value)
   else return false

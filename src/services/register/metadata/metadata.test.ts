@@ -21,7 +21,7 @@ const patch = (id: string, operations: unknown, headers: Record<string, string> 
   ask(`PATCH ${at(id)}`, operations, headers)
 
 suite('replacing metadata', () => {
-  test('leaves just what was sent, and tells what was added, updated and removed as JSON texts', async () => {
+  test('stores exactly the given keys, and publishes added, updated and removed ones as JSON texts', async () => {
     const id = await aDevice({ stays: [1, { a: null }], changes: 'x', goes: true })
     const answer = await admin(`PUT ${at(id)}`, { stays: [1, { a: null }], changes: { y: 2 }, comes: 'Kyiv' })
     assert.equal(answer.status, 204)
@@ -35,7 +35,7 @@ suite('replacing metadata', () => {
     ])
   })
 
-  test('with what is there already changes nothing, not even the tag', async () => {
+  test('with equal metadata changes nothing, not even the ETag', async () => {
     const id = await aDevice({ a: 1, b: { c: [1, 2], d: 3 } })
     const before = await admin(`GET ${at(id)}`)
     const answer = await admin(`PUT ${at(id)}`, { b: { d: 3, c: [1, 2] }, a: 1 })
@@ -43,7 +43,7 @@ suite('replacing metadata', () => {
     assert.deepEqual(told(id), [])
   })
 
-  test('honours If-Match, and an empty one means nothing', async () => {
+  test('honours If-Match and ignores an empty one', async () => {
     const id = await aDevice({ a: 1 })
     const { etag } = (await admin(`GET ${at(id)}`)).headers
     const first = await admin(`PUT ${at(id)}`, { a: 2 }, { 'if-match': etag! })
@@ -54,7 +54,7 @@ suite('replacing metadata', () => {
     assert.deepEqual(await metadataOf(id), { a: 4 })
   })
 
-  test('refuses keys and sizes that cannot be', async () => {
+  test('rejects invalid keys and sizes', async () => {
     const id = await aDevice({ a: 1 })
     const cases: unknown[] = [
       { 'a-b': 1 },
@@ -72,7 +72,7 @@ suite('replacing metadata', () => {
     assert.deepEqual(await metadataOf(id), { a: 1 })
   })
 
-  test('takes names that JavaScript knows for plain data', async () => {
+  test('accepts names of JavaScript properties as keys', async () => {
     const id = await aDevice()
     const text = '{"__proto__":{"admin":true},"constructor":1,"toString":{"__proto__":[]}}'
     assert.equal((await admin(`PUT ${at(id)}`, text)).status, 204)
@@ -84,8 +84,8 @@ suite('replacing metadata', () => {
   })
 })
 
-suite('a value without a body', () => {
-  test('is 400, whether its end or its length is announced, and null is a value', async () => {
+suite('setting a key without a body', () => {
+  test('is 400, chunked or with Content-Length 0, whereas null is a value', async () => {
     const id = await aDevice()
     for (const headers of [{ 'transfer-encoding': 'chunked' }, {}] as Record<string, string>[])
       assert.equal((await admin(`PUT ${at(id, 'a')}`, '', headers)).status, 400)
@@ -95,12 +95,12 @@ suite('a value without a body', () => {
   })
 })
 
-suite('names that every object has', () => {
+suite('property names that every object inherits', () => {
   const metadata = '{"__proto__":{"a":1},"constructor":2,"x":{"__proto__":[3]}}'
   const same = (text: string) => assert.deepEqual(Object.entries(JSON.parse(text)).sort(), given)
   const given = Object.entries(JSON.parse(metadata)).sort()
 
-  test('are data from the registration on, and in what they are compared with', async () => {
+  test('can be metadata keys in registrations, searches and filters', async () => {
     const registration = `{"appVersion":{"name":"${version}"},"metadata":${metadata}}`
     const registered = await admin(`POST ${root}/endpoints`, registration)
     assert.equal(registered.status, 201, registered.text)
@@ -148,7 +148,7 @@ suite('patching metadata', () => {
     assert.deepEqual(await metadataOf(id), { whole: 1 })
   })
 
-  test('answers 409 to a failed test and 415 to another content type', async () => {
+  test('is 409 if a test operation fails and 415 for another content type', async () => {
     const id = await aDevice({ a: 1 })
     const operations = [{ op: 'test', path: '/a', value: 2 }]
     assert.equal((await patch(id, operations)).status, 409)
@@ -160,7 +160,7 @@ suite('patching metadata', () => {
     assert.equal((await patch(id, operations, { 'content-type': 'application/json' }, other)).status, 404)
   })
 
-  test('refuses what is no patch', async () => {
+  test('rejects invalid patches', async () => {
     const id = await aDevice({ a: 1, list: [1] })
     const cases: unknown[] = [
       {},
@@ -191,7 +191,7 @@ suite('patching metadata', () => {
     assert.deepEqual(await metadataOf(id), { a: 1, list: [1] })
   })
 
-  test('cannot be made to grow without end', async () => {
+  test('rejects patches that would make metadata too large or too deep', async () => {
     const id = await aDevice({ a: 'x'.repeat(30_000) })
     const doubling = Array.from({ length: 60 }, (_, i) => ({ op: 'copy', from: '', path: `/c${i}` }))
     assert.equal((await patch(id, doubling)).status, 400)
@@ -204,7 +204,7 @@ suite('patching metadata', () => {
     assert.deepEqual(Object.keys(await metadataOf(small)), ['a'])
   })
 
-  test('answers whatever its pointers lead through', async () => {
+  test('never fails with 500, whatever its pointers contain', async () => {
     const id = await aDevice({ city: 'Kyiv' })
     for (const path of ['/city/district', '/city/0', '/toString/a'])
       assert.equal((await patch(id, [{ op: 'add', path, value: 1 }])).status, 400, path)
@@ -214,7 +214,7 @@ suite('patching metadata', () => {
     assert.equal(text.split('"__proto__":{"p":1}').length, 3, text)
   })
 
-  test('twenty at once with the same tag: one wins, the others hear of it', async () => {
+  test('of twenty concurrent patches with the same ETag one succeeds, the others are rejected', async () => {
     const id = await aDevice({ counter: 0 })
     const { etag } = (await admin(`GET ${at(id)}`)).headers
     const answers = await Promise.all(
@@ -226,7 +226,7 @@ suite('patching metadata', () => {
     assert.equal(told(id).length, 1)
   })
 
-  test('twenty at once without a tag: none is lost', async () => {
+  test('loses none of twenty concurrent patches without an ETag', async () => {
     const id = await aDevice()
     await Promise.all(Array.from({ length: 20 }, (_, i) => patch(id, [{ op: 'add', path: `/k${i}`, value: i }])))
     assert.equal(Object.keys(await metadataOf(id)).length, 20)
@@ -248,7 +248,7 @@ suite('single keys', () => {
     assert.equal((await admin(`GET ${at(id, 'city')}`)).status, 404)
   })
 
-  test('refuse bad names and bad values', async () => {
+  test('reject invalid names and values', async () => {
     const id = await aDevice()
     for (const key of ['a-b', 'a.b', 'é', 'a b'])
       assert.equal((await admin(`PUT ${at(id, key)}`, '1')).status, 400, key)
@@ -256,14 +256,14 @@ suite('single keys', () => {
     assert.equal((await admin(`PUT ${at('nobody', 'a')}`, '1')).status, 404)
   })
 
-  test('are listed, and only those that are asked for are read', async () => {
+  test('are listed, and reads can be limited to some keys', async () => {
     const id = await aDevice({ a: 1, b: 2, c: 3 })
     assert.deepEqual((await admin(`GET ${root}/endpoints/${id}/metadata-keys`)).body.sort(), ['a', 'b', 'c'])
     assert.deepEqual((await admin(`GET ${at(id)}?include=a,%20c&include=x`)).body, { a: 1, c: 3 })
     assert.equal((await admin(`GET ${at(id)}?include=a-b`)).status, 400)
   })
 
-  test('need the scope: a reader may not write, a stranger sees nothing', async () => {
+  test('are 403 for a reader who writes, and 404 for callers without permissions', async () => {
     const id = await aDevice({ a: 1 })
     const reader = house.as(aCaller({ on: { [`endpoint-${id}`]: ['endpoint:read'] } }))
     const calls: [string, string, unknown?, Record<string, string>?][] = [
@@ -286,7 +286,7 @@ suite('connectivity', () => {
   const moment = new Date('2026-01-02T03:04:05.678Z')
   const connectivity = { connected: true, connectivity_ts: '2026-01-02T03:04:05.678Z' }
 
-  test('is metadata that only the platform sets, beside the ETag', async () => {
+  test('is metadata that only the platform sets, and does not change the ETag', async () => {
     const id = await aDevice({ a: 1 })
     const { etag } = (await admin(`GET ${at(id)}`)).headers
     await register.setConnectivity([{ endpointId: id, connected: true, at: moment, number: 1 }])
@@ -300,7 +300,7 @@ suite('connectivity', () => {
     ])
   })
 
-  test('survives a replacement and cannot be touched', async () => {
+  test('is kept when metadata is replaced, and cannot be set or deleted', async () => {
     const id = await aDevice({ a: 1 })
     await register.setConnectivity([{ endpointId: id, connected: true, at: moment, number: 1 }])
     assert.equal((await admin(`PUT ${at(id)}`, { b: 1, connected: false })).status, 204)
@@ -317,7 +317,7 @@ suite('connectivity', () => {
     assert.deepEqual(await metadataOf(id), { c: 1, ...connectivity })
   })
 
-  test('an older word never replaces a newer one', async () => {
+  test('is not overwritten by an older change', async () => {
     const id = await aDevice()
     const later = new Date(moment.getTime() + 1000)
     await register.setConnectivity([
@@ -332,7 +332,7 @@ suite('connectivity', () => {
     assert.deepEqual(await metadataOf(id), { connected: false, connectivity_ts: later.toISOString() })
     await register.setConnectivity([{ endpointId: id, connected: true, at: moment, number: 5 }])
     assert.deepEqual(await metadataOf(id), { connected: true, connectivity_ts: moment.toISOString() })
-    // Within one call too, in whichever order they are given.
+    // The same holds within one call, in any order.
     await register.setConnectivity([
       { endpointId: id, connected: false, at: moment, number: 7 },
       { endpointId: id, connected: true, at: later, number: 6 },
@@ -341,8 +341,8 @@ suite('connectivity', () => {
   })
 })
 
-suite('what an endpoint does to its own metadata', () => {
-  test('replaces, merges and deletes', async () => {
+suite('a device changes its own metadata', () => {
+  test('by replacing all, merging and deleting keys', async () => {
     const id = await aDevice({ a: 1, locked: 2 })
     assert.equal(await register.updateMetadata(id, { replace: { b: 1 }, keep: ['locked'] }), true)
     assert.deepEqual(await register.metadataOf(id), { b: 1, locked: 2 })
@@ -358,7 +358,7 @@ suite('what an endpoint does to its own metadata', () => {
 })
 
 suite('metadata keys of an application', () => {
-  test('are those that its endpoints have now, by version', async () => {
+  test('are the current keys of its endpoints, by version', async () => {
     const mine = await anApplication(admin, ['v1', 'v2'])
     const keys = async () => (await admin(`GET ${root}/applications/${mine.app}/metadata-keys`)).body
     assert.deepEqual(await keys(), {})
@@ -375,7 +375,7 @@ suite('metadata keys of an application', () => {
     assert.deepEqual((await keys())[mine.version], ['c'])
   })
 
-  test('of an application that is not there, or not the caller’s, are 404', async () => {
+  test('are 404 for an unknown application and one that the caller may not read', async () => {
     const url = (name: string) => `GET ${root}/applications/${name}/metadata-keys`
     assert.equal((await admin(url('no-such-app'))).status, 404)
     assert.equal((await other(url(app))).status, 404)

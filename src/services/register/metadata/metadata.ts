@@ -1,4 +1,4 @@
-/** The rules of metadata, pure: which keys and sizes, what differs, what a patch makes of it. */
+/** Checks, compares and patches metadata. Pure functions. */
 import { isDeepStrictEqual } from 'node:util'
 import { InvalidRequest, invalidField } from '../../../kernel/errors.ts'
 import type { MetadataDifference } from '../events.ts'
@@ -9,13 +9,13 @@ export type Metadata = Record<string, unknown>
 export const keyPattern = '^[a-zA-Z0-9_]+$'
 export const keyLengthMax = 128
 export const bytesMax = 64 * 1024
-/** Of a body with metadata: written with spaces and escapes, or as a patch, it may be longer than what is kept. */
+/** Limits request bodies. With spaces and escapes, or as a patch, they may be longer than the stored metadata. */
 export const bodyBytesMax = 4 * bytesMax
 export const keysMax = 500
-/** As deep as a body may be: a patch could put one into the other again and again. */
+/** Equals the limit of request bodies. It is checked again, because patches can nest values deeper. */
 export const depthMax = 64
 
-/** Whether a key is the platform's: it survives every change that people and devices make, and cannot be set by them. */
+/** Returns whether a key is reserved for the platform: users and devices can neither set nor delete it. */
 export type IsReserved = (key: string) => boolean
 
 const validKey = new RegExp(keyPattern)
@@ -30,7 +30,7 @@ export function checkKey(key: string, field = 'metadata') {
     )
 }
 
-/** A key that somebody else than the platform sets or deletes. */
+/** Checks a key that a user or a device sets or deletes. */
 export function checkOwnKey(key: string, isReserved: IsReserved, field = 'metadata') {
   checkKey(key, field)
   if (isReserved(key)) throw invalidField(field, `key ${key} is maintained by the platform`)
@@ -38,12 +38,12 @@ export function checkOwnKey(key: string, isReserved: IsReserved, field = 'metada
 
 const tooManyKeys = (field: string) => invalidField(field, `expected at most ${keysMax} keys`)
 
-/** Few enough keys, with those of the platform, to look at each of them. */
+/** Rejects far too many keys (twice the limit, since reserved keys are not removed yet) before each of them is processed. */
 export function checkKeyCount(metadata: Metadata, field = 'metadata') {
   if (Object.keys(metadata).length > 2 * keysMax) throw tooManyKeys(field)
 }
 
-/** Keys, number, depth and size; those of the platform must be gone already. */
+/** Checks keys, their number, the size and the depth. Reserved keys must be removed before. */
 export function checkMetadata(metadata: Metadata, isReserved: IsReserved, field = 'metadata') {
   const keys = Object.keys(metadata)
   if (keys.length > keysMax) throw tooManyKeys(field)
@@ -61,7 +61,7 @@ const isDeeper = (value: unknown, levels: number): boolean =>
 export const without = (metadata: Metadata, isReserved: IsReserved): Metadata =>
   pick(metadata, (key) => !isReserved(key))
 
-/** As an own property each, `__proto__` too. */
+/** Returns the wanted keys as own properties, even `__proto__`. */
 export const pick = (metadata: Metadata, wanted: (key: string) => boolean): Metadata =>
   Object.fromEntries(Object.entries(metadata).filter(([key]) => wanted(key)))
 
@@ -70,7 +70,7 @@ export const withKey = (metadata: Metadata, key: string, value: unknown): Metada
 
 export const has = (metadata: Metadata, key: string) => Object.hasOwn(metadata, key)
 
-/** Undefined when nothing differs. */
+/** Returns undefined if nothing differs. */
 export function differenceOf(before: Metadata, after: Metadata): MetadataDifference | undefined {
   const added: [string, string][] = []
   const updated: [string, { newValue: string; oldValue: string }][] = []
@@ -90,7 +90,7 @@ export function differenceOf(before: Metadata, after: Metadata): MetadataDiffere
   }
 }
 
-/** RFC 6902. Applied whole or not at all: the metadata that is given stays as it is. */
+/** Applies a JSON Patch (RFC 6902) to a copy of the metadata. */
 export function patchedMetadata(metadata: Metadata, operations: unknown[]): Metadata {
   const whole = patched(metadata, operations)
   if (typeof whole !== 'object' || whole === null || Array.isArray(whole))
@@ -103,7 +103,7 @@ interface StoredConnectivity {
   connectivityTs?: Date | null
 }
 
-/** The metadata that readers see, with the connectivity keys that are known. */
+/** Returns the metadata that readers see, with the connectivity keys if the state is known. */
 export function wholeMetadata(row: StoredConnectivity & { metadata: Metadata }): Metadata {
   const { metadata, connected, connectivityTs } = row
   const known = connected !== null && connected !== undefined && connectivityTs

@@ -8,7 +8,7 @@ import { bodyBytesMax } from './metadata.ts'
 import * as schemas from './schemas.ts'
 
 const read = { scope: 'endpoint:read' }
-/** Metadata is the user's own JSON. */
+/** Metadata is arbitrary JSON of users. */
 const update = { scope: 'endpoint:update', anyJson: true, bodyBytesMax }
 const readKeys = { scope: 'application:endpoints-metadata-keys:read' }
 
@@ -31,7 +31,7 @@ export function metadataRoutes(http: Http, { metadata }: RegisterService) {
   http.patch(all, { schema: schemas.patchMetadata, config: update }, async ({ ctx, params, body, headers }, reply) => {
     const given = headers['content-type'] ?? 'none'
     if (!given.toLowerCase().startsWith(schemas.patchType)) {
-      // What the caller may not read is not there, whatever was sent.
+      // Reads first, so that an endpoint that the caller may not read is 404, not 415.
       await metadata.read(ctx, params.endpointId)
       throw UnsupportedMediaType({ given, accepted: schemas.patchType })
     }

@@ -30,21 +30,21 @@ import {
 } from './metadata.ts'
 
 export interface MetadataRules {
-  /** `keys`: only these. */
+  /** Returns all metadata, or only `keys`. */
   read(ctx: Ctx, endpointId: string, keys?: string[]): Promise<{ metadata: Metadata; etag: string }>
   readKey(ctx: Ctx, endpointId: string, key: string): Promise<unknown>
-  /** Each change answers with the ETag of what there is now. */
+  /** Replaces all metadata. This and the next three functions return the new ETag. */
   replace(ctx: Ctx, endpointId: string, metadata: Metadata, ifMatch: string | undefined): Promise<string>
   patch(ctx: Ctx, endpointId: string, operations: unknown[], ifMatch: string | undefined): Promise<string>
   setKey(ctx: Ctx, endpointId: string, key: string, value: unknown, ifMatch: string | undefined): Promise<string>
   deleteKey(ctx: Ctx, endpointId: string, key: string, ifMatch: string | undefined): Promise<string>
   keysOfApplication(ctx: Ctx, applicationName: string): Promise<Record<string, string[]>>
-  /** For the endpoint itself. */
+  /** Applies a change of the device itself. Returns false if the endpoint does not exist. */
   change(endpointId: string, change: MetadataChange): Promise<boolean>
   setConnectivity(changes: Connectivity[]): Promise<void>
 }
 
-/** The connectivity keys do not count, and an endpoint that comes again under the same id has other tags. */
+/** Connectivity keys do not change the ETag. An endpoint that is registered again with the same id has other ETags. */
 const etagFor = (row: store.EndpointRow, revision = row.metadataRevision) =>
   etagOf(row.endpointId, row.createdDate.toISOString(), String(revision))
 
@@ -85,7 +85,7 @@ async function readKey({ db }: Deps, ctx: Ctx, endpointId: string, key: string) 
   return metadata[key]
 }
 
-/** Writes and publishes the difference, and returns the revision that is then the current one. `own`: without reserved keys. */
+/** Writes and publishes the difference. Returns the new revision. `own` must contain no reserved keys. */
 async function save(
   { bus, now, changes }: Deps,
   sql: Sql,
@@ -102,25 +102,25 @@ async function save(
   const addedKeys = Object.keys(difference.added)
   const removedKeys = Object.keys(difference.removed)
   const revision = await store.saveMetadata(sql, { ...row, metadata, at: now(), addedKeys, removedKeys })
-  if (changes.heard()) {
+  if (changes.hasListeners()) {
     const before = { versionName, metadata: wholeMetadata(row) }
     const after = { versionName, metadata: wholeMetadata({ ...row, metadata }) }
-    await changes.tell(sql, [{ tenantId, applicationName, endpointId, seq, before, after }])
+    await changes.notify(sql, [{ tenantId, applicationName, endpointId, seq, before, after }])
   }
   await bus.publish(sql, MetadataUpdated, { tenantId, applicationName, versionName, endpointId, ...difference })
   return revision
 }
 
 /**
- * Locks the endpoint while `work` runs. Which keys are reserved depends on its version: if that is not in memory, it is read
- * outside of the transaction, which then begins anew.
+ * Locks the endpoint while `work` runs. The reserved keys depend on the configuration of its version. If this is not cached,
+ * it is read outside of the transaction, and the transaction starts again.
  */
 async function holding<T>(
   { db, connectivityKeys }: Deps,
   endpointId: string,
   work: (sql: Sql, row: store.EndpointRow | undefined, isReserved: IsReserved) => Promise<T>,
 ): Promise<T> {
-  // An answer is used however often configurations change meanwhile: nobody waits because of others.
+  // The configuration that was read is used even if it changes meanwhile, so that this loop ends.
   let known: { versionName: string; keys: ConnectivityKeys | undefined } | undefined
   for (;;) {
     const done = await db.tx(async (sql) => {
@@ -134,7 +134,7 @@ async function holding<T>(
   }
 }
 
-/** Who changes which endpoint, and the ETag that it must have. */
+/** The endpoint to change, the caller, and the expected ETag. */
 interface Target {
   ctx: Ctx
   endpointId: string
@@ -152,10 +152,10 @@ const changeAs = (
     return etagFor(row, await save(deps, sql, row, make(row, isReserved), isReserved))
   })
 
-/** What was read can be written back as it is: reserved keys in it are passed over. */
+/** Replaces all metadata. Reserved keys are ignored, so that a caller can write back what it has read. */
 const replace = (deps: Deps, target: Target, metadata: Metadata) =>
   changeAs(deps, target, (_, isReserved) => {
-    // Before the difference is computed: a body may have twenty thousand keys.
+    // Checked before the keys are processed: a body may have twenty thousand.
     checkKeyCount(metadata)
     return without(metadata, isReserved)
   })
@@ -211,7 +211,7 @@ const changeOwn = (deps: Deps, endpointId: string, change: MetadataChange) =>
     return true
   })
 
-/** The top-level keys that an operation of a patch changes, as far as it names one; the patch itself is checked later. */
+/** Returns the top-level keys that a patch operation changes. The operation may be invalid; it is checked later. */
 function keysWritten(operation: unknown): string[] {
   const { op, path, from } = (operation ?? {}) as { op?: unknown; path?: unknown; from?: unknown }
   const pointers = op === 'test' ? [] : op === 'move' ? [path, from] : [path]

@@ -1,4 +1,4 @@
-/** Sets of characters as sorted, disjoint ranges of code points: what both regular expression engines are given. */
+/** Represents sets of characters as sorted, disjoint ranges of code points. */
 export type Range = readonly [from: number, to: number]
 export type CharacterSet = readonly Range[]
 
@@ -35,7 +35,7 @@ const digit = of('09')
 const word = of('09', 'AZ', 'az', '_')
 const space = of('\t\r', ' ')
 
-/** ASCII, as in PCRE and RE2: the database's own classes would depend on its locale. */
+/** Character classes are ASCII, as in PCRE and RE2. PostgreSQL's own classes depend on its locale. */
 export const escapedClasses: Record<string, CharacterSet> = {
   d: digit,
   D: complement(digit),
@@ -68,7 +68,7 @@ export const anything = complement([])
 
 let variants: Map<number, number[]> | undefined
 
-/** Each letter with the letters that differ from it only in case (Unicode's simple folding, which `iu` follows). */
+/** Maps each letter to those that differ from it only in case (Unicode simple case folding, as in the flags `iu`). */
 function caseVariants(): Map<number, number[]> {
   if (variants) return variants
   const groups = new Map<string, number[]>()

@@ -1,6 +1,6 @@
-/** Who contains whom, as far as it lies above some endpoints: a circle is found before it is closed. Pure. */
+/** Holds the relations above some endpoints in memory, to detect cycles before they are stored. */
 export interface Ancestry {
-  /** Whether the one contains the other, directly or not. */
+  /** Returns whether `above` contains `below`, directly or indirectly. */
   contains(above: string, below: string): boolean
   add(relation: { from: string; to: string }): void
 }
@@ -20,7 +20,7 @@ export function createAncestry(relations: Iterable<{ from: string; to: string }>
   return {
     add,
     contains(above, below) {
-      // Most new members contain nothing yet.
+      // A fast path: most new endpoints contain nothing.
       if (!containing.has(above)) return false
       const seen = new Set([below])
       for (const id of seen)

@@ -5,13 +5,13 @@ import type { RegisterService } from '../service.ts'
 import * as schemas from './schemas.ts'
 
 const read = { scope: 'endpoint:read' }
-/** A thousand pairs of ids. */
+/** The body limit fits a thousand pairs of ids. */
 const update = { scope: 'endpoint:update', bodyBytesMax: 1024 * 1024 }
 
 export function relationRoutes(http: Http, { relations }: RegisterService) {
   http.put('/relations/link', { schema: schemas.link, config: update }, async ({ ctx, body }, reply) => {
     const outcome = await relations.link(ctx, body)
-    // Those that could be made are made, and the answer says which.
+    // Valid relations are created even if others fail; the response lists both.
     return outcome.failed.length > 0 ? reply.code(400).send(outcome) : reply.code(204).send()
   })
 
@@ -31,7 +31,7 @@ export function relationRoutes(http: Http, { relations }: RegisterService) {
   )
 }
 
-/** Existing clients write the two in many ways (document 3, 1.12). */
+/** Accepts the many spellings of existing clients (document 3, 1.12). */
 function directionOf(relation: string): 'outbound' | 'inbound' {
   switch (relation.toLowerCase().replace(/[-_ ]/g, '')) {
     case 'contains':

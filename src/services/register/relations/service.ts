@@ -4,7 +4,7 @@ import type { Kit } from '../../../kernel/define-service.ts'
 import { InvalidRequest } from '../../../kernel/errors.ts'
 import { contentOf, contentText } from '../../../kernel/json-text.ts'
 import { createKeyedMutex } from '../../../kernel/keyed-mutex.ts'
-import { mayUse, permitted, sightOf, update } from '../access.ts'
+import { mayUse, permitted, update, visibilityOf } from '../access.ts'
 import type { EndpointRef, Relation } from '../contract.ts'
 import * as endpoints from '../endpoints/store/endpoints.ts'
 import { NoEndpoint } from '../errors.ts'
@@ -24,16 +24,16 @@ export interface RelationRules {
     ctx: Ctx,
     of: { endpointId: string; direction: store.Direction; offset: number; limit: number },
   ): Promise<string | AsyncIterable<string>>
-  /** Around a transaction that takes the lock of the tenant's relations: those who wait hold no connection. */
-  inLine<T>(tenantId: string, work: () => Promise<T>): Promise<T>
-  /** The endpoints that a registration wants relations with; one that the caller may not use is a 404. */
+  /** Queues transactions that lock the tenant's relations, so that waiting requests hold no connection. */
+  serialize<T>(tenantId: string, work: () => Promise<T>): Promise<T>
+  /** Locks the endpoints that a registration links to. An endpoint that the caller may not update is a 404. */
   holdRelated(sql: Sql, ctx: Ctx, tenantId: string, endpointIds: string[]): Promise<void>
-  /** Under the lock of the tenant's relations, in the order in which they stand. */
+  /** Creates relations in the given order. The caller holds the lock on the tenant's relations. */
   connect(sql: Sql, tenantId: string, relations: Relation[]): Promise<LinkOutcome>
 }
 
 const pageMax = 1000
-/** What a new relation is checked against; no house, plant or fleet comes near. */
+/** Limits the relations that a new one is checked against. Real hierarchies are far smaller. */
 const levelsMax = 1000
 const aboveMax = 20_000
 const waitingMax = 200
@@ -44,7 +44,7 @@ export function createRelationRules(kit: Kit): RelationRules {
   const line = createKeyedMutex({ waitingMax })
   return {
     connect: (sql, tenantId, relations) => connect(kit, sql, tenantId, relations),
-    inLine: line.run,
+    serialize: line.run,
     holdRelated,
     link: async (ctx, relations) =>
       relations.length === 0
@@ -60,7 +60,7 @@ export function createRelationRules(kit: Kit): RelationRules {
 async function connect({ bus, now }: Deps, sql: Sql, tenantId: string, relations: Relation[]): Promise<LinkOutcome> {
   const ancestry = await ancestryOf(sql, [...new Set(relations.map(({ from }) => from))])
   const wanted = new Map<string, Relation>()
-  // In their order: each sees those before it.
+  // Checked in order, each against the ones before it.
   const verdicts = relations.map((relation): Verdict => {
     const { from, to } = relation
     if (from === to) return 'self'
@@ -84,7 +84,7 @@ async function connect({ bus, now }: Deps, sql: Sql, tenantId: string, relations
   return outcome
 }
 
-/** What lies above these endpoints, level by level: few contain one, but it can contain a million. */
+/** Reads all relations above these endpoints, level by level. It reads upwards, because an endpoint can contain a million others. */
 async function ancestryOf(sql: Sql, endpointIds: string[]): Promise<Ancestry> {
   const known = new Set(endpointIds)
   const found: { from: string; to: string }[] = []
@@ -102,8 +102,8 @@ async function ancestryOf(sql: Sql, endpointIds: string[]): Promise<Ancestry> {
   return createAncestry(found)
 }
 
-/** All of them the caller's to change, and all of one tenant: 404 before 403. */
-async function holdEnds(sql: Sql, ctx: Ctx, relations: Relation[]): Promise<string> {
+/** Locks both ends of all relations. The caller must be allowed to update them (404 before 403), and they must have one tenant. */
+async function lockEnds(sql: Sql, ctx: Ctx, relations: Relation[]): Promise<string> {
   const ids = [...new Set(relations.flatMap(({ from, to }) => [from, to]))]
   const found = new Map((await endpoints.holdRefs(sql, ids)).map((ref) => [ref.endpointId, ref]))
   const ends = ids.map((id) => permitted(ctx, id, found.get(id)))
@@ -125,14 +125,14 @@ async function holdRelated(sql: Sql, ctx: Ctx, tenantId: string, endpointIds: st
 const link = (deps: Deps, ctx: Ctx, relations: Relation[]) =>
   deps.db.tx(async (sql) => {
     await store.lockRelations(sql, ctx.tenantId)
-    const tenantId = await holdEnds(sql, ctx, relations)
+    const tenantId = await lockEnds(sql, ctx, relations)
     if (tenantId !== ctx.tenantId) await store.lockRelations(sql, tenantId)
     return await connect(deps, sql, tenantId, relations)
   })
 
 const unlink = ({ db, bus }: Deps, ctx: Ctx, relations: Relation[]) =>
   db.tx(async (sql) => {
-    const tenantId = await holdEnds(sql, ctx, relations)
+    const tenantId = await lockEnds(sql, ctx, relations)
     const gone = await store.deleteRelations(sql, relations)
     const missing = relations.filter(({ from, to }) => !gone.some((one) => one.from === from && one.to === to))
     if (missing.length > 0) throw InvalidRequest({ problem: `body: there is no relation ${listed(missing)}` })
@@ -144,14 +144,14 @@ type Listed = Parameters<RelationRules['list']>[1]
 async function list({ db }: Deps, ctx: Ctx, asked: Listed) {
   const { endpointId, direction, offset, limit } = asked
   const { tenantId } = permitted(ctx, endpointId, await endpoints.findRef(db.sql, endpointId))
-  const of = { tenantId, endpointId, direction, sight: sightOf(ctx, tenantId) }
+  const of = { tenantId, endpointId, direction, visibility: visibilityOf(ctx, tenantId) }
   const total = await store.countRelations(db.sql, of)
   if (limit === 0 || limit > pageMax) return contentOf(total, walk(db.sql, of, asked))
   const rows = await store.findRelations(db.sql, { ...of, after: '', offset, limit })
   return contentText(total, rows.map(asText))
 }
 
-/** Page after page, so that no connection is held while a slow reader reads. */
+/** Reads page by page: no connection is held while a slow caller reads. */
 async function* walk(
   sql: Sql,
   of: Omit<Parameters<typeof store.findRelations>[1], 'after' | 'offset' | 'limit'>,
@@ -177,7 +177,7 @@ const reasons: Record<Verdict, string | undefined> = {
   duplicate: 'This relation exists already',
 }
 
-/** Ids hold no space. */
+/** Returns a unique key; ids contain no space. */
 const nameOf = ({ type, from, to }: Relation) => `${type} ${from} ${to}`
 
 const asText = ({ type, from, to }: Relation) => JSON.stringify({ type, from, to })

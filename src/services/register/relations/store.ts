@@ -1,20 +1,20 @@
 import type { Sql } from '../../../kernel/db.ts'
 import type { EndpointRef, Relation } from '../contract.ts'
-import type { Sight } from '../lists/query.ts'
+import type { Visibility } from '../lists/query.ts'
 
-/** One at a time in a tenant: two new relations that are fine alone can be a circle together. */
+/** Locks the relations of a tenant: two concurrent changes could create a cycle together. */
 export async function lockRelations(sql: Sql, tenantId: string) {
   await sql`select pg_advisory_xact_lock(hashtextextended(${`register.relations\n${tenantId}`}, 0))`
 }
 
-/** The relations that contain these endpoints directly. */
+/** Finds the relations that directly contain these endpoints. */
 export async function findRelationsAbove(sql: Sql, endpointIds: string[], limit: number) {
   return await sql<{ from: string; to: string }[]>`
     select from_id as "from", to_id as "to" from register.relations
     where to_id = any(${endpointIds}::text[]) and type = 'contains' limit ${limit}`
 }
 
-/** Those that were not there before. */
+/** Inserts relations. Returns those that did not exist. */
 export async function insertRelations(
   sql: Sql,
   relations: Relation[],
@@ -28,7 +28,7 @@ export async function insertRelations(
     on conflict do nothing returning type, from_id as "from", to_id as "to"`
 }
 
-/** Those that were there. */
+/** Deletes relations. Returns those that existed. */
 export async function deleteRelations(sql: Sql, relations: Relation[]): Promise<Relation[]> {
   return await sql<Relation[]>`
     delete from register.relations r
@@ -50,18 +50,18 @@ interface Of {
   tenantId: string
   endpointId: string
   direction: Direction
-  sight: Sight
+  visibility: Visibility
 }
 
-/** The relations of an endpoint whose other end may be seen. */
-function relationsOf(sql: Sql, { endpointId, direction, sight }: Of) {
+/** Returns a condition for the relations of an endpoint whose other end is readable. */
+function relationsOf(sql: Sql, { endpointId, direction, visibility }: Of) {
   const [own, other] = direction === 'outbound' ? [sql`from_id`, sql`to_id`] : [sql`to_id`, sql`from_id`]
   const seen =
-    sight === 'all'
+    visibility === 'all'
       ? sql``
       : sql`and exists (select from register.endpoints e where e.endpoint_id = r.${other}
-          and (e.application_name = any(${sight.applicationNames}::text[])
-            or e.endpoint_id = any(${sight.endpointIds}::text[])))`
+          and (e.application_name = any(${visibility.applicationNames}::text[])
+            or e.endpoint_id = any(${visibility.endpointIds}::text[])))`
   return { where: sql`r.${own} = ${endpointId} ${seen}`, other }
 }
 
@@ -70,7 +70,7 @@ export async function countRelations(sql: Sql, of: Of): Promise<number> {
   return row?.count
 }
 
-/** In the order of the other ends' ids. */
+/** Finds a page of relations, ordered by the id of the other end. */
 export async function findRelations(
   sql: Sql,
   of: Of & { after: string; offset: number; limit: number },

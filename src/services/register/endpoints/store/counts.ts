@@ -6,7 +6,7 @@ export interface CountedOf {
   versionNames?: string[] | undefined
 }
 
-/** The sum of both tables, with the same conditions on each. */
+/** Adds up both tables, with the same conditions on each. */
 const summed = (sql: Sql, where: Fragment) => sql`
   select application_name, version_name, metadata_key, sum(n) as n from (
     select application_name, version_name, metadata_key, count as n from register.counts where ${where}
@@ -14,7 +14,7 @@ const summed = (sql: Sql, where: Fragment) => sql`
     select application_name, version_name, metadata_key, difference from register.count_differences where ${where}
   ) both_tables group by application_name, version_name, metadata_key`
 
-/** Exact, without looking at a single endpoint. As part of a statement: */
+/** Returns an SQL expression for the exact number of endpoints. It reads the counts, not the endpoints. */
 export function countedEndpoints(sql: Sql, of: CountedOf): Fragment {
   const where = sql`tenant_id = ${of.tenantId} and metadata_key = ''
     ${of.applicationNames ? sql`and application_name = any(${of.applicationNames}::text[])` : sql``}
@@ -28,7 +28,7 @@ export async function countEndpoints(sql: Sql, of: CountedOf): Promise<number> {
   return row?.n
 }
 
-/** The keys that at least one endpoint of a version has, and the versions that have endpoints. */
+/** Finds the versions that have endpoints, and the keys that at least one endpoint of each has. */
 export async function findKeys(
   sql: Sql,
   of: { tenantId: string; applicationName: string },
@@ -39,7 +39,7 @@ export async function findKeys(
     order by version_name, metadata_key`
 }
 
-/** One statement, so that no reader sees the same difference twice or not at all. */
+/** Adds the differences to the counts, in one statement, so that readers count each difference exactly once. */
 export async function foldCounts(sql: Sql) {
   await sql`
     with moved as (delete from register.count_differences returning *),

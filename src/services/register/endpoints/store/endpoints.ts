@@ -7,13 +7,13 @@ export interface EndpointRow extends EndpointRef {
   seq: number
   versionRegisteredDate: Date
   createdDate: Date
-  /** Without the connectivity keys, but for those that `connectivityKeys` names. */
+  /** Contains no connectivity keys except those in `connectivityKeys`. */
   metadata: Metadata
   metadataRevision: number
   metadataUpdatedDate: Date | null
   connected: boolean | null
   connectivityTs: Date | null
-  /** Where connectivity stands in the metadata; null: in the two columns. */
+  /** The metadata keys that contain connectivity; null if the two columns do. */
   connectivityKeys: string[] | null
   poolIds: string[]
 }
@@ -25,8 +25,8 @@ export interface NewEndpoint {
 }
 
 /**
- * Those whose id was free, with the counts that change by them: one statement for one endpoint and for a thousand. The
- * application cannot be deleted in between: who asks whether it is used (`lockApplication`) waits for us.
+ * Inserts endpoints and their counts in one statement. Returns those whose id was free. The shared lock makes a deletion of
+ * the application (`lockApplication`) wait for this transaction.
  */
 export async function insertEndpoints(
   sql: Sql,
@@ -58,12 +58,12 @@ export async function insertEndpoints(
 
 const lockName = (applicationName: string) => `register.application\n${applicationName}`
 
-/** Waits for every registration in this application that is under way, and lets none begin before the transaction ends. */
+/** Waits for running registrations in this application, and blocks new ones until the transaction ends. */
 export async function lockApplication(sql: Sql, applicationName: string) {
   await sql`select pg_advisory_xact_lock(hashtextextended(${lockName(applicationName)}, 0))`
 }
 
-/** As a registration does: it cannot be deleted before the transaction ends. */
+/** Blocks the deletion of the application until the transaction ends, as a registration does. */
 export async function holdApplication(sql: Sql, applicationName: string) {
   await sql`select pg_advisory_xact_lock_shared(hashtextextended(${lockName(applicationName)}, 0))`
 }
@@ -83,7 +83,7 @@ export async function findRefs(sql: Sql, endpointIds: string[]): Promise<Endpoin
     select ${refColumns(sql)} from register.endpoints where endpoint_id = any(${endpointIds}::text[])`
 }
 
-/** They cannot be deleted before the transaction ends; others may hold them so too. */
+/** Finds endpoints and blocks their deletion until the transaction ends. The lock is shared. */
 export async function holdRefs(sql: Sql, endpointIds: string[]): Promise<EndpointRef[]> {
   return await sql<EndpointRef[]>`
     select ${refColumns(sql)} from register.endpoints where endpoint_id = any(${endpointIds}::text[])
@@ -96,14 +96,14 @@ export async function findEndpoint(sql: Sql, endpointId: string): Promise<Endpoi
   return row
 }
 
-/** Changes of one endpoint happen one after the other. */
+/** Locks an endpoint, so that its changes run one after the other. */
 export async function lockEndpoint(sql: Sql, endpointId: string): Promise<EndpointRow | undefined> {
   const [row] = await sql<EndpointRow[]>`
     select ${allColumns(sql)} from register.endpoints where endpoint_id = ${endpointId} for update`
   return row
 }
 
-/** With the counts that change by it; the new revision. */
+/** Saves metadata and updates the counts of its keys. Returns the new revision. */
 export async function saveMetadata(
   sql: Sql,
   of: EndpointRef & { metadata: Metadata; at: Date; addedKeys: string[]; removedKeys: string[] },
@@ -141,7 +141,7 @@ export interface ConnectivityRow extends EndpointRef {
   connectivityTs: Date
   wasConnected: boolean | null
   wasConnectivityTs: Date | null
-  /** Null: as it is now. */
+  /** Null if the metadata did not change. */
   wasMetadata: Metadata | null
 }
 
@@ -150,11 +150,11 @@ export interface ConnectivityChange {
   connected: boolean
   at: Date
   number: number
-  /** Undefined: the usual ones. */
+  /** Undefined for the default keys. */
   keys: ConnectivityKeys | undefined
 }
 
-/** Those for which it is news. Only what is named otherwise, or was, touches the metadata and the counts of its keys. */
+/** Saves newer connectivity and returns the rows that changed. Writes metadata and key counts only for configured key names. */
 export async function saveConnectivity(sql: Sql, changes: ConnectivityChange[]): Promise<ConnectivityRow[]> {
   const ids = changes.map(({ endpointId }) => endpointId)
   return await sql<ConnectivityRow[]>`
@@ -193,7 +193,7 @@ export async function saveConnectivity(sql: Sql, changes: ConnectivityChange[]):
     select * from saved`
 }
 
-/** Those that were there, with the counts that change by them. Their relations are the next statement's business. */
+/** Deletes endpoints and updates the counts. Returns those that existed. Callers delete the relations. */
 export async function deleteEndpoints(sql: Sql, endpointIds: string[]): Promise<(EndpointRef & { seq: number })[]> {
   return await sql<(EndpointRef & { seq: number })[]>`
     with locked as (
@@ -212,7 +212,7 @@ export async function deleteEndpoints(sql: Sql, endpointIds: string[]): Promise<
     select endpoint_id, tenant_id, application_name, version_name, seq from gone`
 }
 
-/** Some endpoints of a version, to be deleted. */
+/** Finds the first endpoints of a version. */
 export async function findIdsOfVersion(sql: Sql, tenantId: string, versionName: string, limit: number) {
   const rows = await sql<{ endpointId: string }[]>`
     select endpoint_id from register.endpoints
@@ -220,7 +220,7 @@ export async function findIdsOfVersion(sql: Sql, tenantId: string, versionName: 
   return rows.map(({ endpointId }) => endpointId)
 }
 
-/** A part of what a deleted tenant leaves; false when nothing is left. */
+/** Deletes a part of a deleted tenant's endpoints. Returns false when none are left. */
 export async function deleteOfTenant(sql: Sql, tenantId: string, limit: number): Promise<boolean> {
   const { count } = await sql`
     delete from register.endpoints where endpoint_id in (

@@ -1,16 +1,16 @@
-/** Whether endpoints match a filter, asked of the database: for patterns that would take long in this process. */
+/** Evaluates filters in the database, for patterns that would block this node. */
 import type { Sql } from '../../../../kernel/db.ts'
-import { usualKeys } from '../../configuration.ts'
+import { defaultKeys } from '../../configuration.ts'
 import { keysOf } from '../../document-query/keys.ts'
 import type { Query } from '../../document-query/query.ts'
 import { toSql } from '../../document-query/sql.ts'
 
 const columns = { metadata: 'e.metadata', versionName: 'e.version_name' }
 
-/** Those of the endpoints that match now. */
+/** Returns the endpoints that match. */
 export async function findMatching(sql: Sql, query: Query, tenantId: string, seqs: number[]): Promise<Set<number>> {
   const keys = keysOf(query)
-  const connectivity = keys === 'any' || usualKeys.some((key) => keys.has(key))
+  const connectivity = keys === 'any' || defaultKeys.some((key) => keys.has(key))
   const metadata = connectivity
     ? sql`register.whole_metadata(metadata, connected, connectivity_ts) as metadata`
     : sql`metadata`
@@ -22,7 +22,7 @@ export async function findMatching(sql: Sql, query: Query, tenantId: string, seq
   return new Set(rows.map(({ seq }) => seq as number))
 }
 
-/** Those of the endpoints that are known to match. */
+/** Returns the endpoints that are stored as members. */
 export async function findKnown(
   sql: Sql,
   of: { tenantId: string; memberSet: number; seqs: number[] },
@@ -34,7 +34,7 @@ export async function findKnown(
   return new Set(rows.map(({ seq }) => seq))
 }
 
-/** Lets the database read all patterns of the query, and refuse those that are too much for it. */
+/** Makes the database compile all patterns of the query. Throws if it rejects one. */
 export async function tryQuery(sql: Sql, query: Query) {
   await sql`
     select from (select '{}'::jsonb as metadata, ''::text as version_name offset 0) e where ${toSql(sql, query, columns)}`.unprepared()

@@ -12,7 +12,7 @@ export interface FilterRow {
   description: string
   documentQuery: JsonObject
   status: FilterStatus
-  /** The number of the set that holds its members. */
+  /** The number of its member set. */
   memberSet: number
   matchedEndpointsCount: number
   createdDate: Date
@@ -27,7 +27,7 @@ export interface OfFilter extends OfApplication {
   filterId: string
 }
 
-/** The sum of both tables: exact, without looking at a single member. */
+/** Returns an SQL expression for the exact number of members. It reads the counts, not the members. */
 export const countOf = (sql: Sql): Fragment => sql`(
   select coalesce(sum(n), 0)::bigint from (
     select c.count as n from register.filter_counts c where c.tenant_id = f.tenant_id and c.member_set = f.member_set
@@ -56,7 +56,7 @@ export async function findMemberSet(
   return row
 }
 
-/** Changes of one filter, and parts of its matching, happen one after the other. */
+/** Locks a filter, so that its changes and the steps of its matching run one after the other. */
 export async function lockFilter(sql: Sql, of: OfFilter): Promise<FilterRow | undefined> {
   const [locked] = await sql`select from register.filters f where ${addressed(sql, of)} for update`
   return locked && (await findFilter(sql, of))
@@ -80,7 +80,7 @@ export async function countFilters(sql: Sql, of: OfApplication & { name?: string
   return row?.count
 }
 
-/** Of all filters of the application together. */
+/** Adds up the sizes of all filters of the application. */
 export async function sumFilters(
   sql: Sql,
   { tenantId, applicationName }: OfApplication,
@@ -102,7 +102,7 @@ interface Written {
 
 const jsonText = (query: JsonObject) => JSON.stringify(query)
 
-/** The number of its set; undefined when the name is taken. */
+/** Inserts a filter. Returns the number of its member set, or undefined if the name is taken. */
 export async function insertFilter(sql: Sql, filter: OfFilter & Written): Promise<number | undefined> {
   const { tenantId, filterId, applicationName, name, description, documentQuery, patternSize, at } = filter
   const [row] = await sql`
@@ -122,7 +122,7 @@ export async function updateFilter(sql: Sql, of: OfFilter, written: Written) {
     where ${addressed(sql, of)}`
 }
 
-/** Back to pending with an empty set of members, whose number is returned. */
+/** Sets the filter to pending with a new, empty member set. Returns the number of the set. */
 export async function restartFilter(sql: Sql, of: OfFilter): Promise<number> {
   const [row] = await sql`
     update register.filters f set status = 'pending', member_set = nextval('register.member_sets')
@@ -147,13 +147,13 @@ export async function deleteFiltersOf(
     returning filter_id, member_set`
 }
 
-/** Who changes endpoints holds the application's filters as they are: the number of that state, null without filters. */
+/** Takes the shared lock on the application's filters. Returns their revision, or null if there are no filters. */
 export async function holdFilters(sql: Sql, { tenantId, applicationName }: OfApplication): Promise<number | null> {
   const [row] = await sql`select register.hold_filters(${tenantId}, ${applicationName}) as revision`
   return row?.revision
 }
 
-/** After it, nobody changes endpoints with the filters as they were. To be the last statement of its transaction. */
+/** Waits for changes that use the old filters, and blocks new ones. Must be the last statement of its transaction. */
 export async function publishFilters(sql: Sql, { tenantId, applicationName }: OfApplication) {
   await sql`select register.publish_filters(${tenantId}, ${applicationName})`
 }
@@ -171,7 +171,7 @@ export async function findQueries(sql: Sql, { tenantId, applicationName }: OfApp
     where tenant_id = ${tenantId} and application_name = ${applicationName}`
 }
 
-/** One statement, so that no reader sees the same difference twice or not at all. Sets of nobody are forgotten. */
+/** Adds the differences to the counts, in one statement, so that readers count each exactly once. Deletes counts of orphaned sets. */
 export async function foldFilterCounts(sql: Sql) {
   await sql`
     with moved as (delete from register.filter_count_differences returning *),

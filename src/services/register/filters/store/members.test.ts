@@ -10,7 +10,7 @@ const { sql } = house.kit.db
 const { app, version } = await anApplication()
 const size = 3600
 
-/** More than are found one by one in a set of which this is said. */
+/** More candidates than are looked up one by one in a set of this size. */
 await sql`
   insert into register.endpoints (endpoint_id, tenant_id, application_name, version_name, version_registered_date,
     created_date, metadata, metadata_updated_date)
@@ -26,7 +26,7 @@ async function aFilter(name: string, documentQuery: object): Promise<string> {
   return body.id
 }
 
-suite('a filter and another condition find the same, however the set is looked at', () => {
+suite('a filter with another condition finds the same endpoints with every strategy', () => {
   const filters = { even: '', third: '' }
   before(async () => {
     filters.even = await aFilter('Even', { 'metadata.even': true })
@@ -35,7 +35,7 @@ suite('a filter and another condition find the same, however the set is looked a
   const ways = { 'members first': 0, 'one by one': 1_000_000, 'all at once': 20_001 }
   for (const [name, membersOfFirst] of Object.entries(ways)) {
     const find = async (of: object, page = { offset: 0, limit: 5000 }) => {
-      const question = { tenantId: 'default', sight: 'all' as const, conditions: [], membersOfFirst, ...of }
+      const question = { tenantId: 'default', visibility: 'all' as const, conditions: [], membersOfFirst, ...of }
       const { total, content } = await findMatching(sql, question, filterIndex, page, {
         metadata: 'none',
         filters: undefined,
@@ -58,7 +58,7 @@ suite('a filter and another condition find the same, however the set is looked a
     })
   }
 
-  test('and through the API', async () => {
+  test('finds the same endpoints through the API', async () => {
     const { body } = await admin(
       `GET ${root}/endpoints${query({ filterId: `${filters.even},${filters.third}`, metadataFilter: { n: 12 } })}`,
     )

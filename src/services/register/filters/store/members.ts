@@ -1,6 +1,6 @@
-/** Which endpoints match which filters. */
+/** Stores the members of filters. */
 import type { Fragment, Sql } from '../../../../kernel/db.ts'
-import { usualKeys } from '../../configuration.ts'
+import { defaultKeys } from '../../configuration.ts'
 import type { EndpointRef } from '../../contract.ts'
 import { keysOf } from '../../document-query/keys.ts'
 import type { Query } from '../../document-query/query.ts'
@@ -8,16 +8,16 @@ import { toSql } from '../../document-query/sql.ts'
 import type { FilterIndex, KnownFilter } from '../filter-index.ts'
 import { countOf, type OfApplication } from './filters.ts'
 
-/** So many members are found first, each with its endpoint (about 3 µs). */
-const foundFirst = 20_000
-/** To look for one number in a set takes as long as to read so many of its members one after the other. */
-const membersForOneLook = 6
+/** Up to this many members are read first, and their endpoints are then checked (about 3 µs each). */
+const membersReadFirst = 20_000
+/** A lookup of one number in a set takes as long as reading this many members in sequence. */
+const membersPerLookup = 6
 
 const setOf = (sql: Sql, tenantId: string, filterId: string): Fragment => sql`(
   select f.member_set from register.filters f
   where f.tenant_id = ${tenantId} and f.filter_id = ${filterId} and f.status = 'active')`
 
-/** One that is not there any more has no set, and leaves a null that matches nothing. */
+/** Returns the member sets of filters. A deleted filter yields null, which matches nothing. */
 const setsOf = (sql: Sql, tenantId: string, filterIds: string[]): Fragment => sql`array(
   select f.member_set from unnest(${filterIds}::text[]) with ordinality as given(filter_id, position)
     left join register.filters f on f.tenant_id = ${tenantId} and f.filter_id = given.filter_id and f.status = 'active'
@@ -38,13 +38,13 @@ export const filterIndex: FilterIndex = {
     select number as seq from register.members_of(${tenantId}, ${setsOf(sql, tenantId, filterIds)})`,
 
   among(sql, tenantId, filterIds, members) {
-    if (members <= foundFirst) {
+    if (members <= membersReadFirst) {
       const all = { after: -1, offset: 0, limit: Number.MAX_SAFE_INTEGER }
       return { condition: sql`e.seq = any(array(${filterIndex.page(sql, tenantId, filterIds, all)}))` }
     }
     const sets = filterIds.map((filterId) => isMember(sql, tenantId, filterId, sql`c.seq`))
     const isEach = sets.reduce((before, one) => sql`${before} and ${one}`)
-    const most = Math.floor(members / membersForOneLook)
+    const most = Math.floor(members / membersPerLookup)
     return {
       of: (candidates) => sql`
         select c.* from ${candidates} c where not exists (select from ${candidates} offset ${most}) and ${isEach}
@@ -72,7 +72,7 @@ export const filterIndex: FilterIndex = {
   },
 }
 
-/** In the order of lists; the set is that of an active filter. */
+/** Finds a page of members in list order. The set must be that of an active filter. */
 export async function findMembersOfSet(
   sql: Sql,
   of: { tenantId: string; memberSet: number; after: number; limit: number },
@@ -87,13 +87,13 @@ export async function findMembersOfSet(
 
 export interface Move {
   memberSet: number
-  /** The set is still being filled. */
+  /** True while the set is still being filled. */
   pending: boolean
   seq: number
   matched: boolean
 }
 
-/** What changed endpoints come to match and match no more, with the counts; in one order, so that nobody waits in a circle. */
+/** Saves which filters changed endpoints begin and cease to match, with the counts. Rows are sorted, which prevents deadlocks. */
 export async function saveMoves(sql: Sql, tenantId: string, moves: Move[]) {
   const column = <K extends keyof Move>(name: K) => moves.map((move) => String(move[name]))
   await sql`
@@ -115,7 +115,7 @@ export async function saveMoves(sql: Sql, tenantId: string, moves: Move[]) {
     ${countPut(sql, tenantId, sql`select member_set, -1 as n from gone`)}`
 }
 
-/** A place that was taken before says that it counted; one that is new and refused never did. */
+/** Counts the written rows. An updated row was counted before; a new refusal never was. */
 const countPut = (sql: Sql, tenantId: string, gone: Fragment) => sql`
   insert into register.filter_count_differences (tenant_id, member_set, difference)
   select ${tenantId}, member_set, sum(n) from (
@@ -124,7 +124,7 @@ const countPut = (sql: Sql, tenantId: string, gone: Fragment) => sql`
     select member_set, case when matched then 1 when is_new then 0 else -1 end from put) moved
   group by member_set having sum(n) <> 0`
 
-/** Endpoints that went: where they were members. */
+/** Removes deleted endpoints from all sets. Returns the memberships that they had. */
 export async function removeEndpoints(
   sql: Sql,
   tenantId: string,
@@ -146,7 +146,7 @@ export async function removeEndpoints(
     select member_set, seq from gone`
 }
 
-/** How many endpoints the next step has, and the number of the last of them. */
+/** Returns how many endpoints the next step has, and the number of the last one. */
 export async function findNext(
   sql: Sql,
   { tenantId, applicationName, after, limit }: OfApplication & { after: number; limit: number },
@@ -160,19 +160,19 @@ export async function findNext(
 }
 
 /**
- * Adds to a set the endpoints after one number up to another that match. Without a lock on them: who changes one of them
- * meanwhile has its own say in the set, which stands (see the README).
+ * Adds the matching endpoints with numbers above `after`, up to `until`, to a set. It locks no endpoints: rows of concurrent
+ * changes take precedence (see the README).
  */
 export async function matchPart(
   sql: Sql,
   of: OfApplication & { memberSet: number; query: Query; after: number; until: number },
 ) {
   const keys = keysOf(of.query)
-  const connectivity = keys === 'any' || usualKeys.some((key) => keys.has(key))
+  const connectivity = keys === 'any' || defaultKeys.some((key) => keys.has(key))
   const metadata = connectivity
     ? sql`register.whole_metadata(metadata, connected, connectivity_ts) as metadata`
     : sql`metadata`
-  // `offset 0` keeps the planner from asking the metadata index for all that match, once for each part.
+  // `offset 0` prevents the planner from reading all matches from the metadata index in every step.
   await sql`
     with added as (
       insert into register.filter_members (tenant_id, member_set, seq)
@@ -186,23 +186,23 @@ export async function matchPart(
     select ${of.tenantId}, ${of.memberSet}, count(*) from added having count(*) > 0`.unprepared()
 }
 
-/** What the matching was warned of has no purpose once it is through. */
-export async function deleteRefused(sql: Sql, tenantId: string, memberSet: number) {
+/** Deletes the refusals of a set, which are needed only while it is pending. */
+export async function deleteRefusals(sql: Sql, tenantId: string, memberSet: number) {
   await sql`
     delete from register.filter_members
     where tenant_id = ${tenantId} and member_set = ${memberSet} and not matched`
 }
 
-/** From now on the set is nobody's. */
-export async function leaveSet(sql: Sql, { tenantId, memberSet }: { tenantId: string; memberSet: number }) {
+/** Marks a set as orphaned. */
+export async function markOrphanedSet(sql: Sql, { tenantId, memberSet }: { tenantId: string; memberSet: number }) {
   await sql`insert into register.left_sets (tenant_id, member_set) values (${tenantId}, ${memberSet})`
 }
 
 /**
- * A part of what is in a set that is nobody's; false when there is none, or somebody else is at the last. By place: what the
- * planner knows of a new set is too old for anything better.
+ * Deletes a part of an orphaned set. Returns false if there is none that is not locked. It deletes by `ctid`, because the
+ * planner's statistics do not cover new sets.
  */
-export async function deleteLeft(sql: Sql, limit: number): Promise<boolean> {
+export async function deleteOrphanedMembers(sql: Sql, limit: number): Promise<boolean> {
   const [left] = await sql`
     select tenant_id, member_set from register.left_sets order by member_set limit 1 for update skip locked`
   if (!left) return false
@@ -216,7 +216,7 @@ export async function deleteLeft(sql: Sql, limit: number): Promise<boolean> {
   return true
 }
 
-/** A part of what a deleted tenant leaves; false when nothing is left. */
+/** Deletes a part of a deleted tenant's filters and members. Returns false when none are left. */
 export async function deleteFiltersOfTenant(sql: Sql, tenantId: string, limit: number): Promise<boolean> {
   await sql`delete from register.filters where tenant_id = ${tenantId}`
   await sql`delete from register.filter_sets where tenant_id = ${tenantId}`

@@ -1,9 +1,9 @@
-/** Conditions on endpoints as SQL over `register.endpoints e`. What the index on metadata can answer is written as `@>`. */
+/** Translates conditions to SQL over `register.endpoints e`. It uses `@>` where the metadata index can help. */
 import type { Fragment, Sql } from '../../../../kernel/db.ts'
-import { usualKeys } from '../../configuration.ts'
+import { defaultKeys } from '../../configuration.ts'
 import type { Condition, Key } from '../query.ts'
 
-/** All of these hold. Equalities are asked for in one piece: the index meets them together, a rare one spares a common one. */
+/** Translates a conjunction. All equalities become one `@>`, so that the index intersects them and rare values narrow common ones. */
 export function conditionsSql(sql: Sql, conditions: Condition[]): Fragment[] {
   const equal = new Map<string, unknown>()
   const others = conditions.filter((condition) => {
@@ -12,7 +12,7 @@ export function conditionsSql(sql: Sql, conditions: Condition[]): Fragment[] {
     const [first = '', ...rest] = key.path
     const [value] = values
     if (operator !== 'IN' || values.length !== 1 || !isScalar(value)) return true
-    if (equal.has(first) || usualKeys.includes(first)) return true
+    if (equal.has(first) || defaultKeys.includes(first)) return true
     equal.set(first, nested(rest, value))
     return false
   })
@@ -50,13 +50,13 @@ const texts = (values: unknown[]) => values.map((value) => JSON.stringify(value)
 function isIn(sql: Sql, key: Key, values: unknown[]): Fragment {
   if ('field' in key) return sql`${fieldOf(sql, key.field)} = any(${values as string[]}::text[])`
   const [first = ''] = key.path
-  if (usualKeys.includes(first)) return sql`${jsonOf(sql, key)} = any(${texts(values)}::text[]::jsonb[])`
+  if (defaultKeys.includes(first)) return sql`${jsonOf(sql, key)} = any(${texts(values)}::text[]::jsonb[])`
   const contained = values.map((value) => nested(key.path, value))
   const found =
     contained.length === 1
       ? sql`e.metadata @> ${sql.json(contained[0] as never)}`
       : sql`e.metadata @> any(${texts(contained)}::text[]::jsonb[])`
-  // An object or array contains more than its equals.
+  // `@>` also finds larger objects and arrays, so equality is checked too.
   const scalars = values.every(isScalar)
   return scalars ? found : sql`${found} and ${jsonOf(sql, key)} = any(${texts(values)}::text[]::jsonb[])`
 }
@@ -77,8 +77,8 @@ function fieldOf(sql: Sql, field: Extract<Key, { field: string }>['field']): Fra
 export function jsonOf(sql: Sql, key: Key): Fragment {
   if ('field' in key) return sql`to_jsonb(${fieldOf(sql, key.field)}::text)`
   const [first = '', ...rest] = key.path
-  if (!usualKeys.includes(first)) return sql`e.metadata #> ${key.path}::text[]`
-  // Without a state in its column there may be one in the metadata, under names of the application's choice.
+  if (!defaultKeys.includes(first)) return sql`e.metadata #> ${key.path}::text[]`
+  // If the column is null, connectivity may be in the metadata, under configured names.
   const named = sql`case when e.connected is null then e.metadata #> ${key.path}::text[]`
   if (rest.length > 0) return sql`${named} end`
   return first === 'connected'
@@ -90,8 +90,8 @@ const textOf = (sql: Sql, key: Key): Fragment =>
   'field' in key ? fieldOf(sql, key.field) : sql`(${jsonOf(sql, key)} #>> '{}')`
 
 /**
- * Anywhere: the id, the version's name, a metadata key or value. Each of them apart is a dozen matches for an endpoint, so
- * one match over all of it comes first: it finds too much, but never too little.
+ * Matches a pattern against the id, the version's name and all metadata keys and values. These are a dozen matches for each
+ * endpoint, so one match over their concatenation comes first; it may find too much, but never too little.
  */
 export const regexSql = (sql: Sql, pattern: string): Fragment => sql`
   case when concat(e.endpoint_id, ' ', e.version_name, ' ', e.metadata::text,
@@ -102,8 +102,8 @@ export const regexSql = (sql: Sql, pattern: string): Fragment => sql`
     where m.key ~ ${pattern} or m.value ~ ${pattern})
   else false end`
 
-/** What stands for a place in a pattern that regex.ts wrote; there a backslash of the user's is always `\u005c`. */
-const places = /\\[AZ]|\(\?(?:<)?[=!][^)]*\)/g
+/** Finds the assertions in a pattern that regex.ts wrote. A backslash of the user is always `\u005c` there. */
+const assertions = /\\[AZ]|\(\?(?:<)?[=!][^)]*\)/g
 
-/** Without its places, a pattern matches wherever it did. In JSON a text with a backslash is written another way: it passes. */
-const loosened = (pattern: string) => `(?:${pattern.replace(places, '(?:)')})|\\u005c`
+/** Removes the assertions, so that the pattern matches at least the same texts. JSON escapes texts with a backslash, so they always pass. */
+const loosened = (pattern: string) => `(?:${pattern.replace(assertions, '(?:)')})|\\u005c`

@@ -1,19 +1,18 @@
 /**
- * An endpoint of `register.endpoints e` as JSON text. PostgreSQL writes it and the platform passes it on: the one place that
- * puts JSON together from texts. A page of a hundred takes half the time that it takes with `json_build_object`
- * (0.7 against 1.4 ms on a busy machine), and the platform's thread neither parses nor writes rows.
+ * Builds the JSON text of endpoints in PostgreSQL. No other code concatenates JSON. A page of a hundred takes half the
+ * time of `json_build_object` (0.7 instead of 1.4 ms), and Node.js neither parses nor serializes rows.
  */
 import type { Fragment, Sql } from '../../../../kernel/db.ts'
 import type { FilterIndex } from '../../filters/filter-index.ts'
 
 export interface View {
-  /** All of it, or only these keys. */
+  /** All metadata, none, or only these keys. */
   metadata: 'none' | 'all' | string[]
-  /** With the ids of the active filters that each endpoint matches. */
+  /** Includes the ids of the active filters that each endpoint matches. */
   filters: FilterIndex | undefined
 }
 
-/** The rows that `from` says (`from … where … order by …`), in its order, as one text: the driver gets a single row. */
+/** Selects the rows of `from` (`from … where … order by …`) as one text, so that the driver reads a single row. */
 export function textsOf(sql: Sql, view: View, from: Fragment, total?: Fragment): Fragment {
   const counted = total ? sql`${total} as total,` : sql``
   const rows = sql`select ${columnsOf(sql, view)} ${from}`
@@ -28,13 +27,13 @@ export function textsOf(sql: Sql, view: View, from: Fragment, total?: Fragment):
     from listed e left join (${view.filters.idsBySeq(sql, sql`select seq from listed`)}) matching on matching.seq = e.seq) texts`
 }
 
-/** One endpoint, with whose it is. */
+/** Selects the text of one endpoint, with its tenant and application. */
 export const oneTextOf = (sql: Sql, view: View, endpointId: string): Fragment => sql`
   select e.endpoint_id, e.tenant_id, e.application_name, e.version_name, ${textOf(sql, view)} as content
   from (${dated(sql, sql`select e.tenant_id, ${columnsOf(sql, view)} from register.endpoints e where e.endpoint_id = ${endpointId}`)}) e
     ${view.filters ? sql`left join (${view.filters.idsBySeq(sql, sql`select seq from register.endpoints where endpoint_id = ${endpointId}`)}) matching on true` : sql``}`
 
-/** `offset 0`: the date is written once, not wherever the text uses it. */
+/** `offset 0` makes PostgreSQL format the date once, not at every use. */
 const dated = (sql: Sql, rows: Fragment): Fragment => sql`
   select e.*, ${momentOf(sql, sql`e.created_date`)} as created from (${rows}) e offset 0`
 
@@ -42,7 +41,7 @@ const columnsOf = (sql: Sql, { metadata }: View): Fragment => sql`e.seq, e.endpo
   e.version_name, e.created_date, e.version_registered_date, e.pool_ids
   ${metadata === 'none' ? sql`` : sql`, e.metadata, e.metadata_updated_date, e.connected, e.connectivity_ts`}`
 
-/** Names and ids have no character that JSON escapes; `to_json` on them would take another half of the time. */
+/** Names and ids contain no characters that JSON escapes; `to_json` on them would take half as much time again. */
 const textOf = (sql: Sql, { metadata, filters }: View): Fragment => sql`
   '{"endpointId":"' || e.endpoint_id || '","createdDate":"' || e.created
   || '","appName":"' || e.application_name || '","appVersion":{"name":"' || e.version_name
@@ -55,11 +54,11 @@ const metadataOf = (sql: Sql, metadata: 'all' | string[]): Fragment => sql`
   || coalesce(',"metadataUpdatedDate":"' || ${unlessCreated(sql, sql`e.metadata_updated_date`)} || '"', '')
   || ',"metadata":' || ${metadata === 'all' ? sql`${whole(sql)}::text` : picked(sql, metadata)}`
 
-/** As `register.moment`, written out: PostgreSQL would look the function up each time that it plans. */
+/** Equals `register.moment`, inlined, because PostgreSQL would look up the function at each planning. */
 const momentOf = (sql: Sql, date: Fragment): Fragment =>
   sql`to_char(${date} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
 
-/** Most endpoints have the version and metadata of their registration: to write another date takes 1 µs. */
+/** Reuses the text of the creation date if the dates are equal, which is frequent. Formatting another one takes 1 µs. */
 const unlessCreated = (sql: Sql, date: Fragment): Fragment =>
   sql`case when ${date} = e.created_date then e.created else ${momentOf(sql, date)} end`
 

@@ -1,12 +1,12 @@
 /**
- * Lists of endpoints, in the order of registration. Two kinds: a plain list walks an index and takes its total from the
- * counts; any other question finds the numbers (`seq`) of all that match, once, and counts them.
+ * Reads lists of endpoints, in the order of registration. A plain list walks an index and takes its total from the counts.
+ * Any other query finds the numbers (`seq`) of all matching endpoints once and counts them.
  */
 import type { Fragment, Sql } from '../../../../kernel/db.ts'
 import type { EndpointRef } from '../../contract.ts'
 import { countedEndpoints } from '../../endpoints/store/counts.ts'
 import type { FilterIndex } from '../../filters/filter-index.ts'
-import type { EndpointQuery, Sight } from '../query.ts'
+import type { EndpointQuery, Visibility } from '../query.ts'
 import { conditionsSql, jsonOf, regexSql } from './conditions.ts'
 import { oneTextOf, textsOf, type View } from './endpoint-json.ts'
 
@@ -15,60 +15,60 @@ export interface Page {
   limit: number
 }
 
-type SomeSight = Exclude<Sight, 'all'>
+type PartialVisibility = Exclude<Visibility, 'all'>
 
-/** More names than these are not worth a walk each. */
+/** With more names than this, a walk for each does not pay. */
 const walksMax = 50
 
-/** The parts of the tenant that are asked for and may be seen, none twice. */
+/** Returns disjoint conditions for the endpoints that are requested and readable. */
 function partsOf(sql: Sql, query: EndpointQuery): Fragment[] {
-  const { tenantId, sight, applicationNames: asked, versionNames } = query
+  const { tenantId, visibility, applicationNames: asked, versionNames } = query
   const named = (applications: string[] | undefined) => sql`e.tenant_id = ${tenantId}
     ${applications ? sql`and e.application_name = any(${applications}::text[])` : sql``}
     ${versionNames ? sql`and e.version_name = any(${versionNames}::text[])` : sql``}`
-  if (sight === 'all') return [named(asked)]
-  const whole = wholeApplications(query, sight)
+  if (visibility === 'all') return [named(asked)]
+  const whole = wholeApplications(query, visibility)
   return [
     ...(whole.length > 0 ? [named(whole)] : []),
-    ...(sight.endpointIds.length > 0 ? [sql`${named(asked)} and ${singly(sql, sight, whole)}`] : []),
+    ...(visibility.endpointIds.length > 0 ? [sql`${named(asked)} and ${singly(sql, visibility, whole)}`] : []),
   ]
 }
 
-const wholeApplications = ({ applicationNames: asked }: EndpointQuery, sight: SomeSight) =>
-  asked ? asked.filter((name) => sight.applicationNames.includes(name)) : sight.applicationNames
+const wholeApplications = ({ applicationNames: asked }: EndpointQuery, visibility: PartialVisibility) =>
+  asked ? asked.filter((name) => visibility.applicationNames.includes(name)) : visibility.applicationNames
 
-const singly = (sql: Sql, { endpointIds }: SomeSight, whole: string[]) => sql`
+const singly = (sql: Sql, { endpointIds }: PartialVisibility, whole: string[]) => sql`
   e.endpoint_id = any(${endpointIds}::text[]) and e.application_name <> all(${whole}::text[])`
 
 interface Walk {
   where: Fragment
-  /** What it is ordered by before the number. */
+  /** The column that precedes the number in the order. */
   name: Fragment
 }
 
 const nameless = (sql: Sql) => sql`''::text`
 
 /**
- * The same parts, each an ordered walk along one index. A name is asked for as a range and ordered by, though it is but one:
- * else the planner may walk along all of the tenant, where the first of a young application come last.
+ * Returns the same parts, each as an ordered walk along one index. A name is written as a range and part of the order.
+ * Otherwise the planner may walk through the whole tenant, where the endpoints of a young application come last.
  */
 function walksOf(sql: Sql, query: EndpointQuery): Walk[] {
-  const { tenantId, sight, applicationNames: asked, versionNames } = query
+  const { tenantId, visibility, applicationNames: asked, versionNames } = query
   const own = sql`e.tenant_id = ${tenantId}`
   const along = (column: Fragment, name: string, also = sql``): Walk => ({
     where: sql`${own} and ${column} >= ${name} and ${column} <= ${name} ${also}`,
     name: column,
   })
-  const whole = sight === 'all' ? asked : wholeApplications(query, sight)
+  const whole = visibility === 'all' ? asked : wholeApplications(query, visibility)
   const names = versionNames ?? whole
-  if ((names && names.length > walksMax) || (whole?.length === 0 && sight === 'all'))
+  if ((names && names.length > walksMax) || (whole?.length === 0 && visibility === 'all'))
     return partsOf(sql, query).map((where) => ({ where, name: nameless(sql) }))
   const ofApplications = whole ? sql`and e.application_name = any(${whole}::text[])` : sql``
   const walks = versionNames
     ? versionNames.map((name) => along(sql`e.version_name`, name, ofApplications))
     : whole?.map((name) => along(sql`e.application_name`, name))
-  if (sight === 'all') return walks ?? [{ where: own, name: nameless(sql) }]
-  const rest = partsOf(sql, { ...query, sight: { ...sight, applicationNames: [] } })
+  if (visibility === 'all') return walks ?? [{ where: own, name: nameless(sql) }]
+  const rest = partsOf(sql, { ...query, visibility: { ...visibility, applicationNames: [] } })
   const alone = rest.map((where) => ({
     where: sql`${where} and e.application_name <> all(${whole ?? []}::text[])`,
     name: nameless(sql),
@@ -79,8 +79,8 @@ function walksOf(sql: Sql, query: EndpointQuery): Walk[] {
 const unionOf = (sql: Sql, parts: Fragment[]) => parts.reduce((before, part) => sql`${before} union all ${part}`)
 
 /**
- * `from … order by …`: the first rows of all parts together. Of one part they are walked along; of several, no more of each
- * are looked at than could be among them, and those that are found by where they lie: within one statement no row moves.
+ * Returns `from … order by …` for a page over all parts. One part is walked directly. Of several parts, each contributes at
+ * most `offset + limit` rows, and the page is then read by `ctid`, which is stable within one statement.
  */
 function firstOf(
   sql: Sql,
@@ -97,16 +97,21 @@ function firstOf(
   const parts = walks.map(
     (walk) => sql`(select e.seq, e.ctid as place ${along(walk, sql`limit ${offset + limit}::bigint`)})`,
   )
-  return lyingAt(sql, sql`select place from (${unionOf(sql, parts)}) parts order by seq ${window}`)
+  return byCtid(sql, sql`select place from (${unionOf(sql, parts)}) parts order by seq ${window}`)
 }
 
-/** Nothing but applications and versions is asked for. */
+/** Returns whether the query names only applications and versions. */
 export const isPlain = ({ endpointIds, filterIds, conditions, regex, sort }: EndpointQuery) =>
   !endpointIds && !filterIds && conditions.length === 0 && regex === undefined && !sort
 
-/** Nothing but metadata is asked for, of all endpoints. */
-export const isOfWholeTenant = ({ sight, applicationNames, versionNames, endpointIds, filterIds }: EndpointQuery) =>
-  sight === 'all' && !applicationNames && !versionNames && !endpointIds && !filterIds
+/** Returns whether the query has only metadata conditions, over all endpoints of the tenant. */
+export const isOfWholeTenant = ({
+  visibility,
+  applicationNames,
+  versionNames,
+  endpointIds,
+  filterIds,
+}: EndpointQuery) => visibility === 'all' && !applicationNames && !versionNames && !endpointIds && !filterIds
 
 function conditionSql(sql: Sql, query: EndpointQuery): Fragment {
   const parts = conditionsSql(sql, query.conditions).map((condition) => sql`and (${condition})`)
@@ -115,12 +120,12 @@ function conditionSql(sql: Sql, query: EndpointQuery): Fragment {
   return parts.reduce((before, part) => sql`${before} ${part}`, sql``)
 }
 
-/** A number, without counting endpoints but those that the caller may see one by one. */
+/** Returns an SQL expression for the total. It counts only endpoints with grants of their own; the rest comes from the counts. */
 function countedPlain(sql: Sql, query: EndpointQuery): Fragment {
-  const { tenantId, sight, applicationNames, versionNames } = query
-  if (sight === 'all') return countedEndpoints(sql, { tenantId, applicationNames, versionNames })
-  const whole = wholeApplications(query, sight)
-  const single: EndpointQuery = { ...query, sight: { applicationNames: [], endpointIds: sight.endpointIds } }
+  const { tenantId, visibility, applicationNames, versionNames } = query
+  if (visibility === 'all') return countedEndpoints(sql, { tenantId, applicationNames, versionNames })
+  const whole = wholeApplications(query, visibility)
+  const single: EndpointQuery = { ...query, visibility: { applicationNames: [], endpointIds: visibility.endpointIds } }
   const counts = [
     ...(whole.length > 0 ? [countedEndpoints(sql, { tenantId, applicationNames: whole, versionNames })] : []),
     ...partsOf(sql, single).map(
@@ -139,7 +144,7 @@ export async function countPlain(sql: Sql, query: EndpointQuery): Promise<number
 const ordering = (sql: Sql, { sort }: EndpointQuery) =>
   sort ? sql`sorted_by ${sort.descending ? sql`desc` : sql`asc`} nulls last, seq` : sql`seq`
 
-/** `matched as …`: the number and the place of each that matches. */
+/** Returns the CTE `matched` with the number and `ctid` of each matching endpoint. */
 function matched(sql: Sql, query: EndpointQuery, filters: FilterIndex): Fragment {
   const { tenantId, filterIds, membersOfFirst = 0, sort } = query
   const among = filterIds && filters.among(sql, tenantId, filterIds, membersOfFirst)
@@ -159,23 +164,23 @@ export interface Texts {
   /** JSON texts of endpoints, joined by commas; null when there are none. */
   content: string | null
   count: number
-  /** The number of the last of them. */
+  /** The number (`seq`) of the last endpoint. */
   last: number | null
 }
 export type Counted = Texts & { total: number }
 
-/** No index is asked twice. */
-const lyingAt = (sql: Sql, places: Fragment) =>
+/** Reads rows by `ctid`, without a second index lookup. */
+const byCtid = (sql: Sql, places: Fragment) =>
   sql`from register.endpoints e where e.ctid = any(array(${places})) order by e.seq`
 
-/** The page and its total as of one moment. */
+/** Returns a page and its total from the same snapshot. */
 export async function findPlain(sql: Sql, query: EndpointQuery, page: Page, view: View): Promise<Counted> {
   const [found] = await sql<[Counted]>`
     ${textsOf(sql, view, firstOf(sql, query, page), countedPlain(sql, query))}`
   return found
 }
 
-/** `after`: only what comes after the row of this number. */
+/** Returns the rows behind the number `after`. */
 export async function findNext(
   sql: Sql,
   query: EndpointQuery,
@@ -189,7 +194,7 @@ export async function findNext(
 const firstMembers = (sql: Sql, query: EndpointQuery, filters: FilterIndex, { offset, limit }: Page) =>
   filters.page(sql, query.tenantId, query.filterIds ?? [], { after: -1, offset, limit })
 
-/** All that one or several filters match, when nothing else is asked for and all of it may be seen. */
+/** Returns a page of the members of filters, if the query has no other condition and the caller may read all of them. */
 export async function findMembers(
   sql: Sql,
   query: EndpointQuery,
@@ -221,7 +226,7 @@ export async function findMatching(
   const [found] = await sql<[Counted]>`
     with ${matched(sql, query, filters)}
       ${query.sort ? sql`, page as materialized (select place, row_number() over () as position from (${places}) p)` : sql``}
-    ${textsOf(sql, view, query.sort ? ofPage(sql) : lyingAt(sql, places), sql`(select count(*) from matched)`)}`
+    ${textsOf(sql, view, query.sort ? ofPage(sql) : byCtid(sql, places), sql`(select count(*) from matched)`)}`
   return found
 }
 
@@ -229,7 +234,7 @@ const ofPage = (sql: Sql) => sql`
   from register.endpoints e join page on page.place = e.ctid
   where e.ctid = any(array(select place from page)) order by page.position`
 
-/** For an answer without end: the numbers of all that match as one text, `3,17,18`; a million take 8 MB. */
+/** Returns the numbers of all matching endpoints as one text, `3,17,18`, for a streamed response. A million take 8 MB. */
 export async function findNumbers(sql: Sql, query: EndpointQuery, filters: FilterIndex, offset: number) {
   const [row] = await sql<{ total: number; numbers: string | null }[]>`
     with ${matched(sql, query, filters)},
@@ -239,7 +244,7 @@ export async function findNumbers(sql: Sql, query: EndpointQuery, filters: Filte
   return { total: row?.total ?? 0, numbers: row?.numbers ?? '' }
 }
 
-/** In the order in which they are given; those that went meanwhile are missing. */
+/** Returns endpoints in the given order, without those that were deleted meanwhile. */
 export async function findByNumbers(sql: Sql, tenantId: string, numbers: number[], view: View): Promise<Texts> {
   const from = sql`
     from register.endpoints e join unnest(${numbers}::bigint[]) with ordinality as page(seq, position) on page.seq = e.seq
@@ -257,11 +262,11 @@ export async function findText(sql: Sql, endpointId: string, view: View): Promis
   return found
 }
 
-/** For what a user's own expression may cost; until the transaction ends or the usual limit is set again. */
+/** Limits the time of statements with expressions of users, until the transaction ends or `resetTimeLimit`. */
 export async function limitTime(sql: Sql, milliseconds: number) {
   await sql`select set_config('statement_timeout', ${String(milliseconds)}, true)`
 }
 
-export async function limitTimeAsUsual(sql: Sql) {
+export async function resetTimeLimit(sql: Sql) {
   await sql`set local statement_timeout to default`
 }

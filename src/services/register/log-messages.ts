@@ -1,0 +1,9 @@
+/** Log messages at warn and above of the register. */
+import { defineLogMessage } from '../../kernel/log-messages.ts'
+
+export const countingEndpointsFailed = defineLogMessage({
+  level: 'warn',
+  text: 'counting the endpoints of a tenant failed; the next search after a minute retries',
+  cause: 'The database did not answer the count, which decides how searches of metadata are planned.',
+  action: 'Check the database if it happens repeatedly. Until then searches of this tenant use the last count.',
+})
