@@ -168,8 +168,8 @@ test('messages in flight are sent again, under their packet ids, only to who pre
   await one.gateway.startSend(own.endpointId, push)
   const fresh = await intruder.next('publish')
   assert.equal(fresh.topic, topicOf(own))
-  const taken = [unacknowledged, half!, unseen!].map(({ messageId }) => messageId)
-  assert.ok(!taken.includes(fresh.messageId))
+  const recordPacketId = [unacknowledged, half!, unseen!].map(({ messageId }) => messageId)
+  assert.ok(!recordPacketId.includes(fresh.messageId))
   intruder.cut()
 
   for (const at of [one, two]) {
@@ -185,9 +185,9 @@ test('messages in flight are sent again, under their packet ids, only to who pre
         return packet.cmd === 'pubrel' ? [['PUBREL', packet.messageId]] : []
       }),
       [
-        [unacknowledged.topic, true, taken[0]],
-        ['PUBREL', taken[1]],
-        [unseen!.topic, true, taken[2]],
+        [unacknowledged.topic, true, recordPacketId[0]],
+        ['PUBREL', recordPacketId[1]],
+        [unseen!.topic, true, recordPacketId[2]],
       ],
     )
     again.cut()

@@ -68,7 +68,7 @@ export interface Binding {
   number: number
   /** Greatest number of a binding on another node that was signalled before `number` was known. */
   movedBy: number
-  /** Neighbours in the linked list of the connection. */
+  /** Links in the list of the connection. */
   next: Binding | undefined
   previous: Binding | undefined
 }

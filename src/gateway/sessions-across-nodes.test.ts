@@ -201,7 +201,7 @@ test('what is forwarded to a process that the client has left waits in its sessi
 
 test('what was missed while nothing was heard of the others is made up for: who took a session over, and what was queued', async () => {
   const stayed = await aMovedDevice('stayed')
-  const taken = await aMovedDevice('taken')
+  const recordPacketId = await aMovedDevice('taken')
   const wiped = await aMovedDevice('wiped')
   await sql`update gateway.sessions set claim = nextval('gateway.session_claims') where session_key like '%taken'`
   await sql`delete from gateway.sessions where session_key like '%wiped'`
@@ -212,7 +212,7 @@ test('what was missed while nothing was heard of the others is made up for: who 
   await stayed.device.receivesNothing(50)
   await tellGap(sql)
   assert.equal((await stayed.device.receives(topic)).json, 'missed')
-  await taken.device.closed()
+  await recordPacketId.device.closed()
   await wiped.device.closed()
   assert.ok(stayed.device.client.connected)
   await stayed.device.end()
@@ -287,18 +287,18 @@ test('what a connection writes after a newer one has claimed its session is igno
   const claim = await fresh!.claim('fenced', false)
   assert.ok(claim > before)
   await fresh!.save('fenced', claim, filters('fresh'))
-  const owed = {
+  const queued = {
     message: { topic: 't', payload: Buffer.alloc(0), qos: 1 as const },
     packetId: 1,
     released: false,
     at: 0,
   }
   await old!.save('fenced', before, filters('old', 'older'))
-  await old!.leave('fenced', before, { ...filters('old'), received: [[7, 1]], messages: [owed] }, 'fresh')
+  await old!.leave('fenced', before, { ...filters('old'), received: [[7, 1]], messages: [queued] }, 'fresh')
   await old!.discard('fenced', before)
   assert.deepEqual(await known(), ['fresh'])
   assert.deepEqual((await fresh!.load('fenced'))?.messages, [])
-  await fresh!.leave('fenced', claim, { ...filters('fresh'), received: [], messages: [owed] }, undefined)
+  await fresh!.leave('fenced', claim, { ...filters('fresh'), received: [], messages: [queued] }, undefined)
   assert.equal((await old!.load('fenced'))?.messages.length, 1)
   await fresh!.discard('fenced', claim)
   assert.equal(await known(), undefined)

@@ -10,18 +10,18 @@ export interface Claim {
   clean: boolean
 }
 
-/** Tells the previous node of endpoints that they are now connected to the sending node, by bindings with these numbers. */
+/** Informs the previous node of endpoints that they are now connected to the sending node, by bindings with these numbers. */
 export const EndpointsMoved = defineSignal<{ endpoints: [endpointId: string, number: number][] }>(
   'gateway.endpoints-moved',
 )
 
-/** Tells the previous node of clients that they have connected to the sending node. */
+/** Informs the previous node of clients that they have connected to the sending node. */
 export const SessionsClaimed = defineSignal<{ claims: Claim[] }>('gateway.sessions-claimed')
 
-/** Tells the claiming node that the state of these sessions is written. */
+/** Informs the claiming node that the state of these sessions is written. */
 export const SessionsReleased = defineSignal<{ keys: string[] }>('gateway.sessions-released')
 
-/** Tells the node of connected clients that messages were queued in their sessions. */
+/** Informs the node of connected clients that messages were queued in their sessions. */
 export const MessagesQueued = defineSignal<{ keys: string[] }>('gateway.messages-queued')
 
 /** Forwards a push to the node that has the connection of the endpoint. */

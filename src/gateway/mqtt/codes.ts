@@ -1,4 +1,4 @@
-/** MQTT 5's reason codes that this layer sends; what 3.1.1 knows of them is in `oldConnectCode`. */
+/** Reason codes of MQTT 5 that this layer sends; `oldConnectCode` maps them to those of 3.1.1. */
 export const Code = {
   success: 0x00,
   noSubscriptionExisted: 0x11,
@@ -27,7 +27,7 @@ export const Code = {
   sharedNotSupported: 0x9e,
 } as const
 
-/** Ends the connection with a code; the text is for the record and, where the peer asked for it, for the peer. */
+/** Ends the connection with a code. The text is for the traffic log and the reason string. */
 export class MqttError extends Error {
   readonly code: number
   constructor(code: number, message: string) {
@@ -39,7 +39,7 @@ export class MqttError extends Error {
 export const malformed = (problem: string) => new MqttError(Code.malformed, problem)
 export const protocolError = (problem: string) => new MqttError(Code.protocolError, problem)
 
-/** CONNACK of MQTT 3.1 and 3.1.1 knows five refusals. */
+/** Returns the code of CONNACK in MQTT 3.1 and 3.1.1, which have five. */
 export function oldConnectCode(code: number): number {
   if (code === Code.unsupportedVersion) return 1
   if (code === Code.clientIdInvalid) return 2

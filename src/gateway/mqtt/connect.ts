@@ -1,15 +1,16 @@
-/** CONNECT: from the first packet to an open connection with its session. */
+/** Handles CONNECT: authenticates the client, opens or resumes its session, sends CONNACK. */
 import { newId } from '../../kernel/ids.ts'
 import { Code } from './codes.ts'
 import type { Connect } from './decode.ts'
 import { end, refuse } from './ending.ts'
 import { holdBackAll } from './held-messages.ts'
 import type { Client, Verdict } from './host.ts'
+import { connectFailed } from './log-messages.ts'
 import { sendQueued } from './outbound.ts'
 import type { Properties } from './properties.ts'
 import { newSession, restore, sendAgain, settleAll, subscriptionsOf } from './session.ts'
 import { type Layer, Pause, type Peer, Phase, type Session, ticksPerSecond } from './state.ts'
-import { withhold } from './undeliverable.ts'
+import { dropUndeliverable } from './undeliverable.ts'
 import { writeConnack } from './writer.ts'
 
 const verdictCodes: Record<Extract<Verdict, { accepted: false }>['code'], number> = {
@@ -37,7 +38,7 @@ export function connect(peer: Peer, packet: Connect) {
   else if (peer.from.refusal) refuse(peer, refusalCodes[peer.from.refusal], 'too many connections')
   else if (properties.authenticationMethod !== undefined)
     refuse(peer, Code.badAuthenticationMethod, 'extended authentication is not supported')
-  // MQTT-3.1.3-8: without an id there is nothing to come back to. MQTT 3.1 wants one always.
+  // MQTT-3.1.3-8: a session that outlives the connection needs a client id. MQTT 3.1 always requires one.
   else if (clientId === '' && (version === 3 || (version === 4 && !packet.cleanStart)))
     refuse(peer, Code.clientIdInvalid, 'no client id')
   else if (Buffer.byteLength(clientId) > limits.clientIdBytesMax)
@@ -68,7 +69,7 @@ function expirySeconds({ layer }: Peer, { version, cleanStart }: Connect, proper
   return Math.min(asked === 0xffff_ffff ? Infinity : asked, layer.limits.sessionExpiryMaxSeconds)
 }
 
-/** Only MQTT 5 clients can be told of another keep-alive than theirs. */
+/** Limits the keep-alive of MQTT 5 clients; older protocols cannot announce another one than the client's. */
 function keepAliveSeconds({ layer }: Peer, { version, keepAliveSeconds: asked }: Connect): number {
   const most = layer.limits.keepAliveMaxSeconds
   return version === 5 && (asked === 0 || asked > most) ? most : asked
@@ -85,12 +86,12 @@ async function admit(peer: Peer, packet: Connect) {
       refuse(peer, verdictCodes[verdict.code], verdict.why)
     } else if (layer.closing) refuse(peer, Code.unavailable, 'the platform is stopping')
     else {
-      // No client id holds a control character, so that the last one parts the two.
+      // Client ids contain no control characters, so the separator is unambiguous.
       peer.sessionKey = `${verdict.owner}\u001f${client.clientId}`
       await open(peer, packet)
     }
   } catch (error) {
-    layer.log.error({ err: error, clientId: client.clientId }, 'a client could not be admitted')
+    connectFailed(layer.log, { err: error, clientId: client.clientId })
     if (peer.phase === Phase.open) end(peer, Code.unspecified, 'the platform failed')
     else refuse(peer, Code.unavailable, 'the platform failed')
   }
@@ -116,14 +117,14 @@ async function open(peer: Peer, packet: Connect) {
     opened = resolve
   })
   try {
-    // Together with what follows: the store does both at once.
+    // Not awaited yet: the store runs the claim and the load below in one transaction.
     const claiming = layer.store.claim(sessionKey, packet.cleanStart).then((claim) => {
-      // Another connection of this node may have taken it over meanwhile, with a number of its own to come.
+      // Another connection of this node may have taken over the session meanwhile, with its own claim.
       if (session.peer === peer) claimed(layer, session, claim)
       else layer.store.vacate(sessionKey, claim)
       return claim
     })
-    claiming.catch(() => {}) // whoever waits for it below hears it
+    claiming.catch(() => {}) // Awaited below, where the error is handled.
     if (loading) await loading
     if (continued) sendAgain(session)
     else if (packet.cleanStart) await layer.store.discard(sessionKey)
@@ -134,7 +135,7 @@ async function open(peer: Peer, packet: Connect) {
     }
     const claim = await claiming
     holdBackAll(peer, session)
-    await withhold(layer, session, client)
+    await dropUndeliverable(layer, session, client)
     session.expirySeconds = client.sessionExpirySeconds
     if (session.expirySeconds > 0 && peer.phase === Phase.connecting) {
       const subscriptions = subscriptionsOf(session)
@@ -156,7 +157,7 @@ function claimed(layer: Layer, session: Session, claim: number) {
   if (contested) yieldTo(layer, { key: session.key, ...contested })
 }
 
-/** `Sessions.yield`. */
+/** Implements `Sessions.yield`. */
 export function yieldTo(
   layer: Layer,
   { key, claim, clean, by }: { key: string; claim: number; clean: boolean; by: string },
@@ -164,7 +165,7 @@ export function yieldTo(
   const session = layer.sessions.get(key)
   const peer = session?.peer
   if (!peer) {
-    // Its connection has just ended: what is being written of it comes first.
+    // The connection has just ended: the release is written after the session.
     if (!clean) layer.store.release(key, by)
     return
   }
@@ -174,7 +175,7 @@ export function yieldTo(
   }
   if (session.claim > claim) return
   if (clean) {
-    // What it holds is not wanted any more.
+    // A clean start discards the session, so it is not stored.
     peer.session = undefined
     session.peer = undefined
     layer.sessions.delete(key)
@@ -185,7 +186,7 @@ export function yieldTo(
 
 const takenOver = 'another connection has taken over the session'
 
-/** Its session stays, for the newcomer. */
+/** Closes the old connection; its session stays in memory for the new one. */
 function takeOver(old: Peer) {
   old.session = undefined
   end(old, Code.takenOver, takenOver)
@@ -202,7 +203,7 @@ function begin(peer: Peer, session: Session, packet: Connect, present: boolean) 
   peer.claim = session.claim
   session.inherited = false
   peer.seen = layer.tick
-  // One and a half times as long as the client said (MQTT-3.1.2-22), and a tick because the sweep may be about to come.
+  // One and a half times the keep-alive (MQTT-3.1.2-22), plus a tick, because the current tick may be about to end.
   peer.keepAliveTicks = client.keepAliveSeconds > 0 ? Math.ceil(client.keepAliveSeconds * 1.5 * ticksPerSecond) + 1 : 0
   sendQueued(peer)
   layer.host.connected(peer, { present, subscriptions: subscriptionsOf(session) })

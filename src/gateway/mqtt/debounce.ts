@@ -1,26 +1,27 @@
 import { sleep } from '../../kernel/clock.ts'
+import type { LogMessage } from '../../kernel/log-messages.ts'
 import type { Layer } from './state.ts'
 
-const againMs = 1000
+const retryMs = 1000
 
-/** Work that is wanted now and then: several words at once lead to one look, and one that failed is made again. */
-export function soon(layer: Layer, what: string, work: () => Promise<void>, togetherMs = 0): () => void {
+/** Debounces work: calls within `delayMs`, or while it runs, lead to one run. Failed work is logged and retried after 1 s. */
+export function debounce(layer: Layer, failed: LogMessage, work: () => Promise<void>, delayMs = 0): () => void {
   let wanted = false
   let running = false
 
   async function run() {
     running = true
-    for (let pause = togetherMs; wanted; ) {
+    for (let waitMs = delayMs; wanted; ) {
       wanted = false
-      await sleep(pause)
+      await sleep(waitMs)
       if (layer.closing) break
       try {
         await work()
-        pause = togetherMs
+        waitMs = delayMs
       } catch (error) {
-        layer.log.error({ err: error }, `${what} could not be looked at; trying again`)
+        failed(layer.log, { err: error })
         wanted = true
-        pause = againMs
+        waitMs = retryMs
       }
     }
     running = false

@@ -1,4 +1,4 @@
-/** Packets of a client, all but PUBLISH (publish.ts): strict, because whatever passes here is taken for granted behind. */
+/** Parses and validates all packets of clients but PUBLISH (publish.ts). Later code does not check them again. */
 import { Code, MqttError, malformed, protocolError } from './codes.ts'
 import type { MessageProperties, Qos, Subscription } from './host.ts'
 import type { Limits } from './limits.ts'
@@ -126,7 +126,7 @@ export function readSubscribe(version: number, limits: Limits): Subscribe {
     if (retainHandling === 3) throw protocolError('retain handling 3')
     const noLocal = (options & 4) !== 0
     if (noLocal && isShared(filter)) throw protocolError('a shared subscription without local messages')
-    // Hardly ever more than that, and a packet may hold hundreds.
+    // Set options only if present: a packet may hold hundreds of subscriptions, usually without options.
     const subscription: Subscription = { filter, qos: qos as Qos }
     if (noLocal) subscription.noLocal = true
     if (options & 8) subscription.retainAsPublished = true

@@ -1,7 +1,8 @@
-/** How connections end: with a word to the peer where the protocol has one, and to the host always. */
+/** Ends connections: sends CONNACK or DISCONNECT where the protocol has one, and informs the host. */
 import { Socket } from 'node:net'
 import { Code } from './codes.ts'
 import type { Client, CloseReason } from './host.ts'
+import { disconnectNotReported } from './log-messages.ts'
 import { leaveSession } from './session.ts'
 import { type Peer, Phase } from './state.ts'
 import { flush, writeConnack, writeDisconnect } from './writer.ts'
@@ -33,25 +34,29 @@ const closeCodes: Record<CloseReason, number> = {
   protocol_error: Code.protocolError,
 }
 
-/** `Connection.close`. `why` is for the record, as a verdict's is. */
+/** Implements `Connection.close`. `why` is for the traffic log; the client gets the reason. */
 export function closeConnection(this: Peer, reason: CloseReason, why: string) {
-  end(this, closeCodes[reason], why, { told: reason.replaceAll('_', ' ') })
+  end(this, closeCodes[reason], why, { reasonString: reason.replaceAll('_', ' ') })
 }
 
 /**
- * Ends the connection from our side. The peer's bytes are still taken and thrown away for a moment: a socket that is closed with
- * unread bytes is reset, and the peer would lose our last words.
+ * Ends the connection. The client's bytes are read and discarded for a moment, because closing a socket with unread bytes resets it,
+ * and the client would lose the last packets.
  */
 export function end(
   peer: Peer,
   code: number,
   why: string,
-  { graceful = false, told = why, yieldedTo }: { graceful?: boolean; told?: string; yieldedTo?: string } = {},
+  {
+    graceful = false,
+    reasonString = why,
+    yieldedTo,
+  }: { graceful?: boolean; reasonString?: string; yieldedTo?: string } = {},
 ) {
   const { phase, stream, layer } = peer
   if (phase >= Phase.closing) return
   if (phase === Phase.open && peer.version === 5 && code >= 0x80)
-    writeDisconnect(peer, code, layer.offers.reasonStrings && peer.problemInformation ? told : undefined)
+    writeDisconnect(peer, code, layer.offers.reasonStrings && peer.problemInformation ? reasonString : undefined)
   peer.phase = Phase.closing
   peer.seen = layer.tick
   releaseRest(peer)
@@ -59,26 +64,26 @@ export function end(
   if (!stream.writableEnded) stream.end()
   peer.paused = 0
   stream.resume()
-  farewell(peer, phase, graceful, why, names.get(code) ?? 'closed', yieldedTo)
+  reportEnd(peer, phase, graceful, why, names.get(code) ?? 'closed', yieldedTo)
 }
 
-/** CONNACK with a code, and the end. */
+/** Sends CONNACK with a code and ends the connection. */
 export function refuse(peer: Peer, code: number, why: string) {
   if (peer.phase >= Phase.closing) return
   writeConnack(peer, false, code, {})
   end(peer, code, why)
 }
 
-/** `Accepted.evict`: the file descriptor is needed, so the peer gets no time to read. */
+/** Implements `Accepted.evict`: the file descriptor is needed, so the client gets no time to read. */
 export function evict(this: Peer, why: string) {
   if (this.phase === Phase.connecting) refuse(this, Code.busy, why)
-  else end(this, Code.quotaExceeded, why, { told: 'quota exceeded' })
+  else end(this, Code.quotaExceeded, why, { reasonString: 'quota exceeded' })
   const { stream } = this
   if (stream instanceof Socket) stream.destroySoon()
   else stream.once('finish', () => stream.destroy())
 }
 
-/** The stream is gone, whoever closed it. */
+/** Handles the closed stream. */
 export function gone(peer: Peer) {
   const { phase, layer } = peer
   if (phase === Phase.closed) return
@@ -88,7 +93,7 @@ export function gone(peer: Peer) {
   releaseRest(peer)
   layer.peers.delete(peer)
   peer.from.left?.(peer.from)
-  if (phase < Phase.closing) farewell(peer, phase, false, peer.failure ?? 'the connection was closed', 'closed')
+  if (phase < Phase.closing) reportEnd(peer, phase, false, peer.failure ?? 'the connection was closed', 'closed')
 }
 
 export function releaseRest(peer: Peer) {
@@ -103,16 +108,16 @@ function withoutPassword({ client }: Peer): Partial<Client> {
   return others
 }
 
-function farewell(peer: Peer, phase: number, graceful: boolean, why: string, reason: string, yieldedTo?: string) {
+function reportEnd(peer: Peer, phase: number, graceful: boolean, why: string, reason: string, yieldedTo?: string) {
   const { layer, from } = peer
   peer.open = false
   leaveSession(peer, phase, yieldedTo)
   try {
     if (phase === Phase.open) layer.host.disconnected(peer, { graceful, why })
-    // Whoever looks whether the port is open, and no more, was not turned away.
+    // Port checks, which close before CONNECT, are not recorded.
     else if (phase === Phase.connecting || reason !== 'closed')
       layer.host.refused({ ...withoutPassword(peer), transport: from.transport, address: from.address }, reason, why)
   } catch (error) {
-    layer.log.error({ err: error }, 'the end of a connection could not be told')
+    disconnectNotReported(layer.log, { err: error })
   }
 }

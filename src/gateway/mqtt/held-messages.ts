@@ -1,15 +1,15 @@
 /**
- * Messages that a session keeps for its client and may not send yet, because `Host.mustWait` says so. They stay in the session
- * until the host releases them, the session ends, or they are older than any session may become.
+ * Holds back messages that the client may not get yet (`Host.mustWait`). They stay in the session until the host releases them, the
+ * session ends, or they are older than the longest session expiry.
  */
 import type { Outgoing, Peer, Session } from './state.ts'
 
-/** At CONNECT: a new connection has shown nothing yet, so all that the session owes is judged anew. */
+/** Checks all messages of the session at CONNECT, because a new connection has not presented any token yet. */
 export function holdBackAll(peer: Peer, session: Session) {
   if (!session.queue && !session.held) return
-  const owed = [...(session.held ?? []), ...(session.queue ?? [])]
+  const queued = [...(session.held ?? []), ...(session.queue ?? [])]
   session.held = undefined
-  const due = holdBack(peer, session, owed)
+  const due = holdBack(peer, session, queued)
   session.queue = due.length > 0 ? due : undefined
 }
 
@@ -29,7 +29,7 @@ export function holdBack(peer: Peer, session: Session, messages: Outgoing[]): Ou
   if (session.held.length === 0) session.held = undefined
   for (const outgoing of waiting) {
     if (isKept(outgoing)) continue
-    session.owedBytes -= outgoing.bytes
+    session.queuedBytes -= outgoing.bytes
     if (outgoing.stored !== undefined) store.forget(session.key, outgoing.stored)
   }
   return due

@@ -1,7 +1,6 @@
 /**
- * What the session layer asks of whoever stands behind it. The layer keeps MQTT's promises (packets, acknowledgements,
- * sessions, limits) and knows neither topics of ours nor identities; the platform stands behind it, and for suites of other
- * brokers plain topic routing does (test/harness/open-broker.ts).
+ * The interface between the MQTT layer and its host. The layer implements packets, acknowledgements, sessions and limits; the host
+ * decides about topics and identities. Hosts are the gateway and, for test suites of brokers, test/harness/open-broker.ts.
  */
 import type { X509Certificate } from 'node:crypto'
 import type { Duplex } from 'node:stream'
@@ -9,10 +8,10 @@ import type { Duplex } from 'node:stream'
 export type Qos = 0 | 1 | 2
 export type Transport = 'mqtt' | 'mqtts' | 'websocket'
 
-/** MQTT 5 properties that a device platform cares for, in both directions. */
+/** The properties of MQTT 5 that are passed to and from the host. */
 export interface MessageProperties {
   payloadFormatIndicator?: boolean
-  /** Seconds, as it stood in the packet. */
+  /** Seconds, as in the packet. */
   messageExpiryInterval?: number
   contentType?: string
   responseTopic?: string
@@ -27,13 +26,13 @@ export interface Message {
   qos: Qos
   retain?: boolean
   properties?: MessageProperties
-  /** Whose it is, in the host's own words: kept with it for `mayDeliver`, and never sent. */
+  /** An id of the host that says whom the message is for. Stored with it for `mayDeliver`, never sent. */
   about?: string
 }
 
-/** What a client says in CONNECT, and where it comes from. */
+/** The fields of CONNECT and the origin of the connection. */
 export interface Client {
-  /** Ours when the client gave none. */
+  /** Assigned by the layer if the client sent none. */
   clientId: string
   protocolVersion: 3 | 4 | 5
   cleanStart: boolean
@@ -42,19 +41,19 @@ export interface Client {
   keepAliveSeconds: number
   username?: string
   password?: Buffer
-  /** Of a TLS handshake; whether it is one of ours has to be asked. */
+  /** The certificate of the TLS handshake; not verified. */
   certificate?: X509Certificate
   transport: Transport
   address: string
   will?: Message & { delaySeconds: number }
-  /** Of a client that was turned away: whose it is, where the verdict said so. */
+  /** The tenant of a refused client, if the verdict named one. */
   tenantId?: string
 }
 
 export type Verdict =
-  /** `owner`: whose session the client id names; nobody can take over the session of another owner. */
+  /** `owner` is part of the session key, so that a client cannot take over the session of another owner. */
   | { accepted: true; owner: string }
-  /** `why` and `tenantId`, where it is known, are for the record; the peer gets the code alone. */
+  /** `why` and `tenantId` are for the traffic log; the client gets only the code. */
   | {
       accepted: false
       code: 'bad_credentials' | 'not_authorized' | 'busy' | 'banned'
@@ -79,25 +78,25 @@ export type CloseReason =
   | 'quota_exceeded'
   | 'protocol_error'
 
-/** An open connection. Whoever stands behind keeps its own state in `state`. */
+/** An open connection. The host keeps its own data in `state`. */
 export interface Connection<S = unknown> {
   readonly client: Client
   readonly from: From
-  /** Owner and client id: the session's name. */
+  /** Owner and client id. */
   readonly sessionKey: string
   readonly open: boolean
-  /** Of its CONNECT: greater than that of every earlier one of the client, on whichever node. */
+  /** Claim number of its CONNECT: greater than that of every earlier CONNECT of the client, on any node. */
   readonly claim: number
   state: S
   /**
-   * QoS above 0 is kept until it is acknowledged, and beyond the connection when the session is. False: nothing was kept, because
-   * the client does not keep up and its queue is full, or it is gone. `settled` is called once, unless this returns false.
+   * Sends a message; with QoS above 0 it stays in the session until it is acknowledged. Returns false if the queue is full or the
+   * connection closed; otherwise `settled` is called once with the outcome.
    */
   send(message: Message, settled?: Settled): boolean
-  /** Sends the messages about this that `Host.mustWait` has held back. */
+  /** Sends the messages with this `about` that `Host.mustWait` has held back. */
   release(about: string): void
   close(reason: CloseReason, why: string): void
-  /** Back-pressure: nothing more is read until `resume`. */
+  /** Stops reading until `resume` (back-pressure). */
   pause(): void
   resume(): void
 }
@@ -105,36 +104,36 @@ export interface Connection<S = unknown> {
 /** `delivered`: acknowledged, or written at QoS 0. `kept`: stored in the session. `lost`: neither. */
 export type Settled = (outcome: 'delivered' | 'kept' | 'lost') => void
 
-/** MQTT 5's reason codes of PUBACK and PUBREC that a host may answer with; 3.1.1 has none. */
+/** Reason codes of PUBACK and PUBREC that a host may return; only MQTT 5 has them. */
 export type PublishCode = 0x00 | 0x10 | 0x80 | 0x83 | 0x87 | 0x90 | 0x97 | 0x99
 
 export interface Host<S = unknown> {
   connect(client: Client): Promise<Verdict>
-  /** After CONNACK; with what was there of the session, if anything. */
+  /** Called after CONNACK, with the subscriptions of a resumed session. */
   connected(connection: Connection<S>, session: { present: boolean; subscriptions: Subscription[] }): void
   /**
-   * In the order of arrival; the acknowledgement leaves once this has settled, in that order too. Anything but a promise is done
-   * already. A rejection closes the connection without an acknowledgement: the device sends again.
+   * Called in the order of arrival. The acknowledgement is sent in the same order once the result is there. A rejection closes the
+   * connection without an acknowledgement, so that the device sends the message again.
    */
   publish(connection: Connection<S>, message: Message): Promise<PublishCode | undefined> | PublishCode | undefined
-  /** The granted QoS or a reason code (0x80 and above) for each. */
+  /** Returns the granted QoS or a reason code (0x80 and above) for each subscription. */
   subscribe(connection: Connection<S>, subscriptions: Subscription[]): number[]
   unsubscribe(connection: Connection<S>, filters: string[]): void
   /** True: UNSUBSCRIBE must not reveal whether the session has this subscription. */
   concealsSubscription?(connection: Connection<S>, filter: string): boolean
   /**
-   * True: the session holds this message back until `Connection.release`, because the client has not shown on this connection
-   * that the message is for it. A message from an earlier connection without `about` can never be released and is dropped.
+   * True: the session holds this message back until `Connection.release`, because the client has not yet proved on this connection
+   * that the message is for it. A message from an earlier connection without `about` cannot be released and is dropped.
    */
   mustWait?(connection: Connection<S>, message: Message): boolean
   /**
-   * Asked before what waited in a session is sent to a client that is back, and by `Sessions.recheck`; an answer for each
-   * message. What may not be delivered is dropped.
+   * Returns for each queued message whether it may be delivered; the others are dropped. Called when a client reconnects and by
+   * `Sessions.recheck`.
    */
   mayDeliver?(client: Client, messages: Message[]): Promise<boolean[]>
-  /** `graceful`: by DISCONNECT, and its will is void. */
+  /** `graceful`: the client sent DISCONNECT with code 0, so its will is discarded. */
   disconnected(connection: Connection<S>, how: { graceful: boolean; why: string }): void
-  /** Whoever was turned away before it was a connection, by `connect` too. */
+  /** Called when a client is refused before CONNACK, also by `connect`. */
   refused(client: Partial<Client> & { transport: Transport; address: string }, reason: string, detail?: string): void
 }
 
@@ -142,41 +141,41 @@ export interface From {
   transport: Transport
   address: string
   certificate?: X509Certificate
-  /** Its CONNECT is answered with this and nothing else. */
+  /** If set, CONNECT is answered with this refusal. */
   refusal?: 'busy' | 'quota_exceeded'
-  /** Called when the stream is gone, whatever it was good for. One for all: a listener for each is memory that idles. */
+  /** Called when the stream is closed. Shared by all connections, because a listener for each would cost memory. */
   left?(from: From): void
 }
 
-/** A stream on which MQTT is spoken. */
+/** An accepted stream, also before CONNECT. */
 export interface Accepted<S = unknown> extends Pick<Connection<S>, 'open'> {
   /** Undefined before CONNECT. */
   readonly client: Client | undefined
   /** Undefined before CONNACK. */
   readonly state: S | undefined
-  /** Closes it without waiting for the peer, with CONNACK or DISCONNECT where the peer understands one. */
+  /** Closes it without waiting for the client, with CONNACK or DISCONNECT where the protocol has one. */
   evict(why: string): void
 }
 
-/** All sessions of this process; made by `createSessions` (sessions.ts). */
+/** All MQTT sessions of this node; created by `createSessions` (sessions.ts). */
 export interface Sessions<S = unknown> {
-  /** A stream that has just been opened: MQTT is spoken on it from now on. Undefined: the layer is closing, and the stream is gone. */
+  /** Starts MQTT on a new stream. Returns undefined and destroys the stream if the layer is closing. */
   accept(stream: Duplex, from: From): Accepted<S> | undefined
   /**
-   * To the session's connection, or, when the client is away and the session is not, into its queue (QoS above 0, matching a
-   * subscription, durable when this resolves). `full`: the queue is, and nothing was kept.
+   * Sends to the connection of the session, or stores the message in the queue of a disconnected client (QoS above 0, matching a
+   * subscription). `full`: the queue is full and the message was dropped.
    */
   deliver(sessionKey: string, message: Message, settled?: Settled): Promise<'sent' | 'queued' | 'full' | 'gone'>
-  /** The client has connected to node `by`: its connection here ends, unless it is the newer one. */
+  /** Closes the connection of a client that has connected to node `by`, unless the connection here is newer. */
   yield(to: { key: string; claim: number; clean: boolean; by: string }): void
-  /** Messages were queued elsewhere for these sessions: those whose clients are here get them. */
+  /** Loads and sends messages that another node has queued for connected clients. */
   fetch(sessionKeys: string[]): Promise<void>
-  /** Calls of `yield` and `fetch` may have been missed, and rows lost: the store is asked, and told who is here. */
+  /** Compares all sessions with the store after a reset, when calls of `yield` and `fetch` or rows may be missing. */
   catchUp(): void
-  /** Rights ended: what waits for clients that are connected is asked about soon (`Host.mayDeliver`). */
+  /** Checks queued messages of connected clients with `Host.mayDeliver`, debounced, after a permission has ended. */
   recheck(): void
-  /** Open connections; those whose CONNECT is still to come are counted too. */
+  /** Returns the number of connections, including those before CONNECT. */
   count(): number
-  /** Stops accepting, acknowledges what was stored, says goodbye and closes. */
+  /** Stops accepting, acknowledges stored messages, sends DISCONNECT and closes all connections. */
   close(): Promise<void>
 }

@@ -1,6 +1,6 @@
 /**
- * What was sent on a connection and is not acknowledged yet: a list of at most some dozens, in the order of sending. Mostly it
- * holds one message, and a map that gets and loses one with every message is a table made anew with every few of them.
+ * Linked list of messages that are sent and not acknowledged, in the order of sending. It has a few dozen entries at most and usually
+ * one; a map would rebuild its table every few messages.
  */
 import type { Outgoing, Session } from './state.ts'
 

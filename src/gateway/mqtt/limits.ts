@@ -1,26 +1,26 @@
-/** Bounds of what one peer can make this process hold or do. */
+/** Limits on what one connection can make the node store or do. */
 export interface Limits {
   connectTimeoutSeconds: number
-  /** Whole packets, announced to MQTT 5 clients. */
+  /** Size of a packet; announced to MQTT 5 clients. */
   packetBytesMax: number
-  /** Of a packet whose sender nobody knows yet. */
+  /** Size of a CONNECT packet. */
   connectBytesMax: number
-  /** Incomplete packets of all connections together. */
+  /** Total size of incomplete packets of all connections. */
   partialBytesMax: number
-  /** A packet that has begun must have come by then. */
+  /** Time within which a packet must be complete. */
   packetTimeoutSeconds: number
-  /** QoS above 0 from one client without an acknowledgement: announced to MQTT 5 clients, and where reading stops for all. */
+  /** Unacknowledged messages of one client; announced to MQTT 5 clients. Reading pauses at this number. */
   receiveMaximum: number
-  /** Payloads that the host still works on: reading stops above. */
+  /** Payload bytes that the host still works on; reading pauses above. */
   pendingBytesMax: number
-  /** QoS 2 packet ids of one session between PUBREC and PUBREL, where the protocol has no receive maximum. */
+  /** QoS 2 packet ids of one session between PUBREC and PUBREL, before MQTT 5, which has a receive maximum. */
   unreleasedMax: number
-  /** Sent to one client without an acknowledgement; a smaller receive maximum of the client wins. */
+  /** Unacknowledged messages to one client; a smaller receive maximum of the client applies instead. */
   inFlightMax: number
-  /** Waiting or sent and unacknowledged, for each session. */
+  /** Queued and unacknowledged messages of each session. */
   queuedMessagesMax: number
   queuedBytesMax: number
-  /** Bytes that a client has not read yet: QoS 0 is dropped above, at four times as much the connection ends. */
+  /** Bytes in the send buffer: above, QoS 0 messages are dropped; at four times as much, the connection is closed. */
   unsentBytesMax: number
   slowReaderSeconds: number
   subscriptionsMax: number
@@ -32,7 +32,7 @@ export interface Limits {
   topicAliasMaximum: number
   keepAliveMaxSeconds: number
   sessionExpiryMaxSeconds: number
-  /** How long the peer has to read our last words before its connection is cut. */
+  /** Time that a client has to read the last packets before its socket is destroyed. */
   lingerSeconds: number
 }
 

@@ -1,6 +1,6 @@
-/** Sessions for as long as the process lives: for suites of other brokers, and for tests that need no database. */
+/** Stores sessions in memory, for test suites of brokers and tests without a database. */
 import type { Clock } from '../../kernel/clock.ts'
-import { messageBytes, owedQos, type QueueLimits, type SessionState, type SessionStore } from './session-store.ts'
+import { messageBytes, type QueueLimits, type SessionState, type SessionStore, subscribedQos } from './session-store.ts'
 
 interface Kept extends SessionState {
   expiresAt: number
@@ -31,7 +31,7 @@ export function createMemoryStore(limits: QueueLimits, now: Clock): SessionStore
       sessions.set(key, { expirySeconds, subscriptions, received, messages, expiresAt: Infinity })
     },
     async leave(key, _claim, state) {
-      const messages = state.messages.map((owed) => ({ ...owed, stored: owed.stored ?? String(++names) }))
+      const messages = state.messages.map((queued) => ({ ...queued, stored: queued.stored ?? String(++names) }))
       sessions.set(key, { ...state, messages, expiresAt: expiry(state.expirySeconds) })
     },
     async discard(key) {
@@ -42,9 +42,9 @@ export function createMemoryStore(limits: QueueLimits, now: Clock): SessionStore
     async hold() {},
     async enqueue(key, message) {
       const kept = find(key)
-      const qos = kept ? owedQos(kept.subscriptions, message) : 0
+      const qos = kept ? subscribedQos(kept.subscriptions, message) : 0
       if (!kept || qos === 0) return 'gone'
-      const bytes = kept.messages.reduce((sum, owed) => sum + messageBytes(owed.message), messageBytes(message))
+      const bytes = kept.messages.reduce((sum, queued) => sum + messageBytes(queued.message), messageBytes(message))
       if (kept.messages.length >= limits.queuedMessagesMax || bytes > limits.queuedBytesMax) return 'full'
       const own = { ...message, payload: Buffer.from(message.payload), qos }
       kept.messages.push({ stored: String(++names), message: own, packetId: 0, released: false, at: now().getTime() })
@@ -52,7 +52,7 @@ export function createMemoryStore(limits: QueueLimits, now: Clock): SessionStore
     },
     forget(key, stored) {
       const kept = sessions.get(key)
-      if (kept) kept.messages = kept.messages.filter((owed) => owed.stored !== stored)
+      if (kept) kept.messages = kept.messages.filter((queued) => queued.stored !== stored)
     },
     async touch() {
       return []
@@ -65,5 +65,5 @@ const structured = ({ expirySeconds, subscriptions, received, messages }: Kept):
   expirySeconds,
   subscriptions: [...subscriptions],
   received: [...received],
-  messages: messages.map((owed) => ({ ...owed })),
+  messages: messages.map((queued) => ({ ...queued })),
 })

@@ -1,4 +1,4 @@
-/** Messages to a client: a window of unacknowledged ones, a bounded queue behind it. */
+/** Sends messages to a client: a limited number unacknowledged, the rest in a bounded queue. */
 import { Code, protocolError } from './codes.ts'
 import { holdBack } from './held-messages.ts'
 import type { Message, MessageProperties, Settled } from './host.ts'
@@ -9,7 +9,7 @@ import { messageBytes } from './session-store.ts'
 import { type Layer, type Outgoing, Pause, type Peer, type Session } from './state.ts'
 import { writeAcknowledgement, writePublish } from './writer.ts'
 
-/** `Connection.send`. False: nothing was kept of it, because the client does not keep up or is gone. */
+/** Implements `Connection.send`. Returns false if the queue is full or the connection closed. */
 export function send(this: Peer, message: Message, settled?: Settled): boolean {
   const { session, layer } = this
   if (!this.open || !session) return false
@@ -22,8 +22,8 @@ export function send(this: Peer, message: Message, settled?: Settled): boolean {
   const { queuedMessagesMax, queuedBytesMax } = layer.limits
   const bytes = messageBytes(message)
   const count = session.inFlight + (session.queue?.length ?? 0) + (session.held?.length ?? 0)
-  if (count >= queuedMessagesMax || session.owedBytes + bytes > queuedBytesMax) return false
-  session.owedBytes += bytes
+  if (count >= queuedMessagesMax || session.queuedBytes + bytes > queuedBytesMax) return false
+  session.queuedBytes += bytes
   const expires = message.properties?.messageExpiryInterval !== undefined
   const outgoing: Outgoing = {
     message,
@@ -47,7 +47,7 @@ export function send(this: Peer, message: Message, settled?: Settled): boolean {
 const mayTransmit = (peer: Peer, session: Session) =>
   (peer.paused & Pause.unsent) === 0 && session.inFlight < peer.receiveMaximum
 
-/** As much of the queue as the client takes at a time. */
+/** Sends queued messages until the receive maximum of the client is reached. */
 export function sendQueued(peer: Peer) {
   const { session } = peer
   if (!session) return
@@ -56,7 +56,7 @@ export function sendQueued(peer: Peer) {
   if (session.queue?.length === 0) session.queue = undefined
 }
 
-/** `Connection.release`: in their order, and before anything newer about the same. */
+/** Implements `Connection.release`: sends the messages in their order, before newer ones with the same `about`. */
 export function release(this: Peer, about: string) {
   const { session } = this
   if (!session?.held) return
@@ -68,13 +68,13 @@ export function release(this: Peer, about: string) {
   sendQueued(this)
 }
 
-/** `Sessions.fetch` for one: what the store has of it and this process does not know. */
+/** Implements `Sessions.fetch` for one session: loads the stored messages that are not in memory, and sends them. */
 export async function fetchQueued(layer: Layer, key: string) {
   const session = layer.sessions.get(key)
-  // Whoever is loading it may have read before the message was there.
+  // A load that is under way may have read before the message was stored.
   await session?.loading
   if (!session?.kept || !session.peer?.open) return
-  // What is acknowledged meanwhile was known.
+  // Taken before and after the load: messages acknowledged meanwhile must not be sent again.
   const known = new Set(storedOf(session))
   const state = await layer.store.load(key)
   const { peer } = session
@@ -83,7 +83,7 @@ export async function fetchQueued(layer: Layer, key: string) {
   const found = state.messages.filter(({ stored, packetId }) => packetId === 0 && !known.has(stored!))
   if (found.length === 0) return
   const added = found.map(toOutgoing)
-  for (const { bytes } of added) session.owedBytes += bytes
+  for (const { bytes } of added) session.queuedBytes += bytes
   session.queue = [...(session.queue ?? []), ...holdBack(peer, session, added)]
   sendQueued(peer)
 }
@@ -109,7 +109,7 @@ function transmit(peer: Peer, session: Session, outgoing: Outgoing) {
     }
     if (waited > 0) properties = { ...properties, messageExpiryInterval: left }
   }
-  // MQTT-3.1.2-25: what is too large for the client counts as sent.
+  // MQTT-3.1.2-25: a message that is too large for the client counts as sent.
   if (!writePublish(peer, message, outgoing.packetId, outgoing.again, properties))
     completed(peer, session, outgoing, 'lost')
 }
@@ -128,16 +128,16 @@ function completed(peer: Peer, session: Session, outgoing: Outgoing, outcome: Pa
   removeInFlight(session, outgoing)
   outgoing.settled?.(outcome)
   outgoing.settled = undefined
-  session.owedBytes -= outgoing.bytes
+  session.queuedBytes -= outgoing.bytes
   if (outgoing.stored !== undefined) peer.layer.store.forget(session.key, outgoing.stored)
 }
 
-/** PUBACK, PUBREC or PUBCOMP has come. */
+/** Handles PUBACK, PUBREC and PUBCOMP. */
 export function acknowledged(peer: Peer, type: number, packetId: number, code: number) {
   const session = peer.session!
   const outgoing = findInFlight(session, packetId)
   if (!outgoing) {
-    // The client remembers what we do not: it may stop.
+    // The client acknowledges an unknown packet id: the code makes it discard the message.
     if (type === Packet.pubrec && code < 0x80) writeAcknowledgement(peer, 0x62, packetId, Code.packetIdNotFound)
     return
   }

@@ -1,4 +1,4 @@
-/** MQTT 5's properties: one table for reading and writing. */
+/** Reads and writes the properties of MQTT 5. */
 import { Code, MqttError, malformed, protocolError } from './codes.ts'
 import type { Limits } from './limits.ts'
 import { binary, byte, left, narrow, text, uint16, uint32, variableInteger, widen } from './reader.ts'
@@ -8,7 +8,7 @@ export type Properties = Record<string, unknown> & { userProperties?: UserProper
 
 type Kind = 'flag' | 'byte' | 'two' | 'four' | 'variable' | 'text' | 'binary' | 'pair'
 
-/** Packets by their type number; the will's properties have a number that no packet has. */
+/** Packet types; `will` stands for the properties of the will in CONNECT. */
 export const Packet = {
   connect: 1,
   connack: 2,
@@ -32,7 +32,7 @@ interface Property {
   id: number
   name: string
   kind: Kind
-  /** Bits by packet type: where a client may send it. */
+  /** Bits of the packet types in which a client may send it. */
   from: number
 }
 
@@ -96,7 +96,7 @@ for (const property of table) {
   byName.set(property.name, property)
 }
 
-/** At the cursor; what is not for this packet, comes twice or has another type ends the connection. */
+/** Reads the properties at the cursor. Throws if one is not allowed in this packet, repeated or malformed. */
 export function readProperties(packet: number, limits: Limits): Properties | undefined {
   const length = variableInteger()
   if (length === 0) return undefined
@@ -128,8 +128,8 @@ export function readProperties(packet: number, limits: Limits): Properties | und
 }
 
 /**
- * By the standard's words a packet with a property of another one is malformed (2.2.2.2) and breaks the protocol (1.2) alike; the
- * choice is that of the broker that most devices are tested with.
+ * The standard calls a property of another packet both a malformed packet (2.2.2.2) and a protocol error (1.2). The choice follows
+ * the broker that most devices are tested with.
  */
 const misplaced = (packet: number, { name }: Property) =>
   (packet === Packet.subscribe || packet === Packet.unsubscribe ? malformed : protocolError)(
@@ -145,7 +145,7 @@ function readValue({ name, kind }: Property): unknown {
   if (kind === 'two') return uint16()
   if (kind === 'four') return uint32()
   if (kind === 'text') return text()
-  // A packet may be kept long after the chunk that it came in.
+  // Copied, because the read buffer is reused.
   if (kind === 'binary') return Buffer.from(binary())
   return kind === 'variable' ? variableInteger() : byte()
 }
@@ -165,7 +165,7 @@ export function variableIntegerBytes(value: number): number {
 
 const none = Buffer.from([0])
 
-/** With their length in front, as they stand in a packet. */
+/** Encodes properties with their length in front. */
 export function propertyBytes(properties: Properties | undefined): Buffer {
   if (!properties) return none
   const parts: number[] = []

@@ -1,9 +1,10 @@
-/** PUBLISH: parsed in place, handed to the host, acknowledged in the order of arrival once the host is done. */
+/** Handles PUBLISH: parses it, passes it to the host, and acknowledges in the order of arrival. */
 import { isUtf8 } from 'node:buffer'
 import { Code, MqttError, malformed, protocolError } from './codes.ts'
 import { end } from './ending.ts'
 import type { Message, MessageProperties, PublishCode, Qos } from './host.ts'
 import type { Limits } from './limits.ts'
+import { publishFailed } from './log-messages.ts'
 import { Packet, readProperties } from './properties.ts'
 import { doneReading, isOwn, readFrom, where } from './reader.ts'
 import { anyTopic } from './session-store.ts'
@@ -33,10 +34,7 @@ function readTopic(buffer: Buffer, start: number, stop: number, limits: Limits):
   return topic
 }
 
-/**
- * Large messages that came in several reads are in a buffer of their own already. A copy of each would make so much garbage that
- * its collection is felt by everybody.
- */
+/** Returns the payload, copied unless it fills most of a buffer that is not reused. Avoids garbage of large messages. */
 function ownPart(buffer: Buffer, start: number, stop: number): Buffer {
   if (isOwn(buffer) && stop - start > buffer.length / 2) return buffer.subarray(start, stop)
   const part = Buffer.allocUnsafe(stop - start)
@@ -84,21 +82,21 @@ export function receivePublish(peer: Peer, header: number, buffer: Buffer, start
   if (qos === 2 && !isNew(peer, packetId, topic)) return
   const outcome = layer.host.publish(peer, message)
   if (typeof outcome === 'object') {
-    void pend(peer, qos, packetId, message, outcome)
+    void acknowledgeLater(peer, qos, packetId, message, outcome)
     return
   }
-  // The host may have closed it meanwhile.
+  // The host may have closed the connection.
   if (qos === 0 || peer.phase !== Phase.open) return
   const code = outcome ?? Code.success
-  if (qos === 2) taken(peer, peer.session!, packetId, topic, code)
+  if (qos === 2) recordPacketId(peer, peer.session!, packetId, topic, code)
   acknowledge(peer, headers[qos]!, packetId, code)
 }
 
-/** First bytes of the acknowledgements of a PUBLISH, by its QoS; 0: there is none. */
+/** First byte of the acknowledgement by QoS; 0: none. */
 const headers = [0, 0x40, 0x50]
 
-/** QoS 2: its packet id is spoken for until PUBREL, unless the client was told that we do not have it. */
-function taken(peer: Peer, session: Session, packetId: number, topic: string, code: number) {
+/** Records the packet id of a QoS 2 message until PUBREL, unless the message was rejected. */
+function recordPacketId(peer: Peer, session: Session, packetId: number, topic: string, code: number) {
   if (code < 0x80 || peer.version < 5) session.received = (session.received ?? new Map()).set(packetId, hashOf(topic))
 }
 
@@ -123,8 +121,8 @@ function resolveAlias(peer: Peer, alias: number, topic: string): string {
 }
 
 /**
- * Whether a QoS 2 message is not one that we have already; if we have, its PUBREC leaves again, or is still to leave. With
- * another topic it is another message: a session's packet ids may come from a client that took the session over.
+ * True if a QoS 2 message is new; a repeated one is only acknowledged again. With another topic it is a new message, because a
+ * client that took over the session may use the same packet ids.
  */
 function isNew(peer: Peer, packetId: number, topic: string): boolean {
   const { received } = peer.session!
@@ -145,20 +143,21 @@ function isNew(peer: Peer, packetId: number, topic: string): boolean {
   return true
 }
 
-/** At once when nothing waits before it. */
+/** Sends an acknowledgement, after earlier ones that still wait. */
 export function acknowledge(peer: Peer, header: number, packetId: number, code: number, codes?: number[]) {
-  if (peer.firstWaiting) inRow(peer, { header, packetId, code, codes, bytes: 0, done: true, next: undefined })
+  if (peer.firstWaiting)
+    appendAcknowledgement(peer, { header, packetId, code, codes, bytes: 0, done: true, next: undefined })
   else if (codes) writeCodes(peer, header, packetId, codes)
   else writeAcknowledgement(peer, header, packetId, code)
 }
 
-function inRow(peer: Peer, entry: Acknowledgement) {
+function appendAcknowledgement(peer: Peer, entry: Acknowledgement) {
   if (peer.lastWaiting) peer.lastWaiting.next = entry
   else peer.firstWaiting = entry
   peer.lastWaiting = entry
 }
 
-async function pend(
+async function acknowledgeLater(
   peer: Peer,
   qos: Qos,
   packetId: number,
@@ -175,21 +174,21 @@ async function pend(
     done: false,
     next: undefined,
   }
-  waitFor(peer, entry)
+  enqueueAcknowledgement(peer, entry)
   try {
     entry.code = (await outcome) ?? Code.success
   } catch (error) {
     failed(peer, entry, error)
     return
   }
-  if (qos === 2 && session) taken(peer, session, packetId, topic, entry.code)
+  if (qos === 2 && session) recordPacketId(peer, session, packetId, topic, entry.code)
   settled(peer, entry)
 }
 
-/** Takes its place in the row; reading stops when the row gets long. */
-export function waitFor(peer: Peer, entry: Acknowledgement) {
+/** Appends a pending acknowledgement; pauses reading when too many are pending. */
+export function enqueueAcknowledgement(peer: Peer, entry: Acknowledgement) {
   const { receiveMaximum, pendingBytesMax } = peer.layer.limits
-  inRow(peer, entry)
+  appendAcknowledgement(peer, entry)
   peer.pending++
   peer.pendingBytes += entry.bytes
   if (peer.pending >= receiveMaximum || peer.pendingBytes >= pendingBytesMax) {
@@ -219,7 +218,7 @@ export function settled(peer: Peer, entry: Acknowledgement) {
     peer.pendingBytes <= pendingBytesMax / 2
   ) {
     peer.paused &= ~Pause.pending
-    // Not at once: with a host that answers within the turn, one peer could have the turn for itself.
+    // Resume in the next turn, so that one connection does not occupy the event loop.
     setImmediate(peer.layer.proceed, peer)
   }
 }
@@ -228,11 +227,11 @@ export function failed(peer: Peer, entry: Acknowledgement, error: unknown) {
   entry.done = true
   peer.pending--
   peer.pendingBytes -= entry.bytes
-  peer.layer.log.error({ err: error, clientId: peer.client.clientId }, 'a message of a device could not be taken')
+  publishFailed(peer.layer.log, { err: error, clientId: peer.client.clientId })
   end(peer, Code.unspecified, 'the message could not be taken')
 }
 
-/** PUBREL. */
+/** Handles PUBREL. */
 export function released(peer: Peer, session: Session, packetId: number) {
   const known = session.received?.delete(packetId)
   writeAcknowledgement(peer, 0x70, packetId, known ? 0 : Code.packetIdNotFound)

@@ -1,14 +1,11 @@
-/**
- * Reads the parts of a packet in place. One cursor serves all connections: a packet is read to its end without a pause, and a
- * reader for each would be garbage at the rate of packets.
- */
+/** Reads the parts of a packet with one cursor for all connections: a packet is parsed synchronously, so none is interrupted. */
 import { isUtf8 } from 'node:buffer'
 import { Code, MqttError, malformed } from './codes.ts'
 
-/** What all plain sockets are read into, one after the other: whoever keeps something of it copies it within the turn. */
+/** The read buffer of all plain sockets. Data must be copied before the next read. */
 export const sharedBuffer = Buffer.allocUnsafeSlow(65_536)
 
-/** What is parsed at this moment, if nobody else ever writes into what is read of it: parts of it need no copy. */
+/** The buffer that is being parsed, if it is not reused: parts of it need no copy. */
 let own: Buffer | undefined
 export const isOwn = (source: Buffer) => source === own
 export function setOwn(source: Buffer | undefined) {
@@ -25,14 +22,14 @@ export function readFrom(source: Buffer, start: number, stop: number) {
   end = stop
 }
 
-/** A packet that is kept whole somewhere else must not be kept here too. */
+/** Drops the reference to the packet, so that it can be garbage-collected. */
 export const doneReading = () => readFrom(empty, 0, 0)
 const empty = Buffer.alloc(0)
 
 export const left = () => end - position
 export const where = () => position
 
-/** Nothing is read beyond the next `length` bytes until `widen` is given what this returns. */
+/** Limits reading to the next `length` bytes, until `widen` is called with the returned value. */
 export function narrow(length: number): number {
   const before = end
   if (length > end - position) throw malformed('a part reaches beyond the packet')
@@ -69,7 +66,7 @@ export function variableInteger(): number {
   throw malformed('a variable byte integer has more than four bytes')
 }
 
-/** A view: whoever keeps it beyond this turn copies it. */
+/** Returns a view of the buffer; copy it to keep it. */
 export function binary(): Buffer {
   const length = uint16()
   const start = take(length)
@@ -89,8 +86,8 @@ export function text(bytesMax = 65_535): string {
 }
 
 /**
- * MQTT's texts: UTF-8 without U+0000 and without surrogates (MQTT-1.5.4-1, -2). Control characters may be refused too, and are:
- * they have no use in a topic or a name and much in an attack on a log.
+ * Decodes a text of MQTT: UTF-8 without U+0000 and surrogates (MQTT-1.5.4-1, -2). Control characters are rejected too, because they
+ * could be used to forge log lines.
  */
 export function decode(source: Buffer, start: number, stop: number): string {
   let ascii = true

@@ -1,8 +1,9 @@
-/** Bytes of a stream into packets, packets to their handlers. */
+/** Splits the bytes of a stream into packets and calls their handlers. */
 import { Code, MqttError, malformed, protocolError } from './codes.ts'
 import { connect } from './connect.ts'
 import { readAcknowledgement, readConnect, readDisconnect, readSubscribe, readUnsubscribe } from './decode.ts'
 import { end, refuse, releaseRest } from './ending.ts'
+import { packetFailed } from './log-messages.ts'
 import { acknowledged } from './outbound.ts'
 import { Packet } from './properties.ts'
 import { receivePublish, released } from './publish.ts'
@@ -11,10 +12,10 @@ import { Pause, type Peer, Phase } from './state.ts'
 import { subscribe, unsubscribe } from './subscribe.ts'
 import { flush, writePingResponse } from './writer.ts'
 
-/** A peer that keeps talking after our goodbye is cut off. */
+/** A client that sends more than this after the end of its connection is disconnected immediately. */
 const discardedMax = 4_194_304
 
-/** The first `length` bytes of the chunk, which is somebody else's again when this returns. */
+/** Handles `chunk[from, length)`. The chunk is reused when this returns. */
 export function receive(peer: Peer, chunk: Buffer, length: number, from = 0) {
   if (peer.phase >= Phase.closing) {
     peer.discarded += length - from
@@ -23,7 +24,7 @@ export function receive(peer: Peer, chunk: Buffer, length: number, from = 0) {
   else parse(peer, chunk, length, from)
 }
 
-/** To what waits only what completes its packet: the rest of the chunk is read where it lies, instead of being copied too. */
+/** Completes the buffered packet with bytes of the chunk; the rest of the chunk is parsed in place. */
 function receiveBehind(peer: Peer, chunk: Buffer, length: number, from: number) {
   const missing = peer.restNeeds - peer.restLength
   const to = missing > 0 && peer.paused === 0 ? Math.min(length, from + missing) : length
@@ -41,7 +42,7 @@ function parseRest(peer: Peer) {
   setOwn(undefined)
 }
 
-/** Goes on with what has been read already, then with the stream. */
+/** Continues with buffered bytes, then resumes the stream. */
 export function proceed(peer: Peer) {
   if (peer.parsing || peer.paused !== 0 || peer.phase >= Phase.closing) return
   parseRest(peer)
@@ -67,7 +68,7 @@ function parse(peer: Peer, buffer: Buffer, length: number, from = 0) {
       const first = buffer[position - size]!
       handle(peer, first, buffer, body, position)
       work += first >> 4 !== Packet.publish ? 1 + (size >>> 8) : (first & 4) === 0 ? 1 : 3
-      if (work >= workAtOnce && position < length) letOthersFirst(peer)
+      if (work >= workAtOnce && position < length) yieldToOthers(peer)
     }
   } catch (error) {
     fail(peer, error)
@@ -78,12 +79,12 @@ function parse(peer: Peer, buffer: Buffer, length: number, from = 0) {
 }
 
 /**
- * A chunk can hold tens of thousands of tiny packets, or hundreds of filters in one: nobody is served for so long at a time. In
- * packets; QoS 2 counts more, and what is not PUBLISH by its length, because each part of it costs.
+ * Packets that are handled for one connection before others get their turn. QoS 2 counts as three packets, and packets other than
+ * PUBLISH count by their length, because a SUBSCRIBE may hold hundreds of filters.
  */
 const workAtOnce = 32
 
-export function letOthersFirst(peer: Peer) {
+export function yieldToOthers(peer: Peer) {
   peer.paused |= Pause.turn
   peer.stream.pause()
   setImmediate(nextTurn, peer)
@@ -96,7 +97,7 @@ function nextTurn(peer: Peer) {
 
 const lengthBytes = (size: number) => (size < 130 ? 1 : size < 16_387 ? 2 : size < 2_097_156 ? 3 : 4)
 
-/** Of the packet that begins here; 0 when not even that is known. */
+/** Returns the size of the packet that begins here; 0 if its length has not arrived yet. */
 function packetSize(peer: Peer, buffer: Buffer, position: number, length: number): number {
   const { limits } = peer.layer
   const first = buffer[position]!
@@ -152,7 +153,7 @@ function handleOther(peer: Peer, type: number, flags: number) {
     connect(peer, readConnect(flags, limits))
     return
   }
-  // AUTH too: only a CONNECT with an authentication method, which is refused, could begin such an exchange.
+  // AUTH is rejected too: it is only valid after a CONNECT with an authentication method, which is refused.
   if ((fromClients & (1 << type)) === 0) throw protocolError('a packet that clients do not send')
   const wanted = type === Packet.pubrel || type === Packet.subscribe || type === Packet.unsubscribe ? 2 : 0
   if (flags !== wanted) throw malformed('reserved bits are set')
@@ -183,28 +184,27 @@ function disconnect(peer: Peer) {
   const { code, sessionExpirySeconds } = readDisconnect(peer.version, peer.layer.limits)
   const { session, client, layer } = peer
   if (sessionExpirySeconds !== undefined && session) {
-    // MQTT-3.1.2.11.2: a session that was to end with the connection cannot be made to stay.
+    // MQTT 5, 3.14.2.2.2: a session that ends with the connection cannot be extended by DISCONNECT.
     if (session.expirySeconds === 0 && sessionExpirySeconds > 0)
       throw protocolError('a session of no length cannot grow')
     session.expirySeconds = Math.min(sessionExpirySeconds, layer.limits.sessionExpiryMaxSeconds)
     client.sessionExpirySeconds = session.expirySeconds
   }
-  // MQTT-3.14.4-3: any other code leaves the will in force. To a client that sends one of the server's there is no more to say.
+  // MQTT-3.14.4-3: only code 0 discards the will. Invalid codes are accepted, because the connection ends anyway.
   end(peer, Code.success, `the client disconnected with code ${code}`, { graceful: code === Code.success })
 }
 
 function fail(peer: Peer, error: unknown) {
   if (!(error instanceof MqttError)) {
-    peer.layer.log.error({ err: error }, 'a packet could not be handled')
+    packetFailed(peer.layer.log, { err: error })
     end(peer, Code.unspecified, 'the platform failed')
   } else if (peer.phase < Phase.open && error.code === Code.unsupportedVersion) refuse(peer, error.code, error.message)
   else end(peer, error.code, error.message)
 }
 
 /**
- * What is left is copied: a slice would hold the whole chunk. Of our own buffer it stays where it is, unless most of that is done
- * with: whoever is read in turns would be copied in each of them. It grows as bytes come in, to the length of the packet once a
- * quarter of it is there, never to one that the peer has only announced.
+ * Buffers the unparsed bytes. They are copied, unless they fill more than a quarter of a buffer of their own. The buffer grows with
+ * the bytes that arrive, to the size of the packet once a quarter of it is there, and never by an announced length alone.
  */
 function keep(peer: Peer, buffer: Buffer, position: number, length: number) {
   const have = length - position

@@ -1,17 +1,17 @@
-/** Sessions that outlive their connections, looked at from time to time: the store is told that they are in use, and asked. */
+/** Compares the sessions in memory with the store, because signals from other nodes may have been missed. */
 import { yieldTo } from './connect.ts'
 import { fetchQueued } from './outbound.ts'
 import type { Layer } from './state.ts'
 
-/** Signals about these sessions may have been missed: who took one over, and what was queued. */
-export async function lookAtKept(layer: Layer) {
+/** Extends the expiry of stored sessions, ends those that another node has taken over, and fetches messages queued elsewhere. */
+export async function reconcileSessions(layer: Layer) {
   const kept = [...layer.sessions.values()].filter((session) => session.kept && !session.claiming)
   const asked = new Map(kept.map((session) => [session.key, { session, claim: session.claim }]))
   for (const { key, claim, waits } of await layer.store.touch(kept)) {
     const before = asked.get(key)!
     const { session } = before
     if (layer.sessions.get(key) !== session || session.claiming || session.claim !== before.claim) continue
-    // Whoever has it by now waits for nothing any more.
+    // Empty: no node waits for the release of the session.
     const by = ''
     if (claim === undefined) yieldTo(layer, { key, claim: Infinity, clean: true, by })
     else if (claim > session.claim) yieldTo(layer, { key, claim, clean: false, by })
@@ -19,9 +19,9 @@ export async function lookAtKept(layer: Layer) {
   }
 }
 
-/** After a reset: the rows of the clients that are connected here may be gone too. */
+/** Runs after a reset: writes the rows of connected clients again, which may be lost, and reconciles their sessions. */
 export async function catchUp(layer: Layer) {
   const held = [...layer.sessions.values()].filter(({ claiming, peer }) => !claiming && peer)
   await layer.store.hold(held.map(({ key, claim }) => ({ key, claim })))
-  await lookAtKept(layer)
+  await reconcileSessions(layer)
 }

@@ -1,71 +1,71 @@
 import type { Message, Qos, Subscription } from './host.ts'
 import { matches } from './topics.ts'
 
-/** A message that a session owes its client. */
-export interface OwedMessage {
-  /** The store's name for it; absent when only this process knows of it. */
+/** A message in a session that its client has not acknowledged. */
+export interface SessionMessage {
+  /** Id in the store; absent if the message is only in memory. */
   stored?: string
   message: Message
   /** 0: not sent yet. */
   packetId: number
-  /** QoS 2: PUBREC has come, PUBREL is owed. */
+  /** QoS 2: PUBREC has arrived, PUBREL must be sent. */
   released: boolean
-  /** When it was taken in, milliseconds since the epoch: what is left of its expiry interval is counted from here. */
+  /** When it was queued, in milliseconds since the epoch. Its expiry interval counts from here. */
   at: number
 }
 
 export interface SessionState {
-  /** Infinity: never. */
+  /** Infinity: the session does not expire. */
   expirySeconds: number
   subscriptions: Subscription[]
   /** Packet ids of QoS 2 messages from the client that it has not released, each with a hash of the topic. */
   received: [packetId: number, topicHash: number][]
   /** In the order in which they are to be sent. */
-  messages: OwedMessage[]
+  messages: SessionMessage[]
 }
 
 /**
- * Sessions beyond a connection, and beyond the process. What is asked for one session happens in the order of the calls. While a
- * client is connected the truth is in memory, except for messages that were queued before: they stay here until acknowledged.
+ * Stores sessions beyond connections and restarts. Calls for one session run in their order. While a client is connected, its session
+ * in memory is the current one; messages that were stored before stay in the store until they are acknowledged.
  */
 export interface SessionStore {
   /**
-   * At CONNECT, before all else: whoever had the session has it no more. The number grows from connection to connection of a
-   * client: what is asked with a smaller one than the last is ignored.
+   * Takes over the session at CONNECT, before anything else. The claim number grows with each connection of a client; calls with a
+   * smaller number than the last are ignored.
    */
   claim(key: string, clean: boolean): Promise<number>
-  /** Undefined: there is none, or it has expired. `claimed`: waits until the node that had it before has written it. */
+  /** Returns undefined if the session does not exist or has expired. `claimed`: waits until the previous node has written it. */
   load(key: string, claimed?: boolean): Promise<SessionState | undefined>
-  /** At CONNECT and when subscriptions change. */
+  /** Called at CONNECT and when subscriptions change. */
   save(key: string, claim: number, session: Pick<SessionState, 'expirySeconds' | 'subscriptions'>): Promise<void>
   /**
-   * When the connection ends. Messages that the store has already are updated, the others are added. `yieldedTo`: the node that
-   * the client has connected to, and that waits for it.
+   * Called when the connection ends. Updates stored messages and adds the others. `yieldedTo` is the node that the client has
+   * connected to and that waits for the session.
    */
   leave(key: string, claim: number, session: SessionState, yieldedTo: string | undefined): Promise<void>
-  /** Without a number: whoever has it. */
+  /** Deletes the session; with a claim, only if no later connection has claimed it. */
   discard(key: string, claim?: number): Promise<void>
-  /** The connection of this claim has ended, and nothing of its session is kept. */
+  /** Removes the row that says which node has the client, after a connection without a stored session. */
   vacate(key: string, claim: number): void
-  /** Tells a node that waits for a session that nothing more is written of it here. */
+  /** Signals a waiting node that this node writes nothing more to the session. */
   release(key: string, to: string): void
-  /** Writes again which clients are connected here: the rows about it may have been lost. */
+  /** Writes the rows of connected clients again, because they may have been lost. */
   hold(sessions: { key: string; claim: number }[]): Promise<void>
-  /** For a client that is away: `gone` when there is no session or no subscription of it that asks for this with a QoS above 0. */
+  /** Queues a message. `gone`: there is no session, or none of its subscriptions with a QoS above 0 matches. */
   enqueue(key: string, message: Message): Promise<'queued' | 'full' | 'gone'>
-  /** The client has acknowledged it. */
+  /** Deletes a stored message, after it was acknowledged or dropped. */
   forget(key: string, stored: string): void
-  /** These are connected: their expiry starts anew. Answers for those of which there is something to say. */
+  /** Restarts the expiry of connected sessions. Returns those that were taken over, are deleted or have queued messages. */
   touch(sessions: { key: string; claim: number }[]): Promise<Standing[]>
-  /** Resolves when all that was asked has been written. */
+  /** Resolves when all pending calls are written. */
   close(): Promise<void>
 }
 
 export interface Standing {
   key: string
-  /** Of who has it; undefined: it is not there any more. */
+  /** The claim that the store has; undefined if the session no longer exists. */
   claim: number | undefined
-  /** Messages wait in it that were not sent yet. */
+  /** True if it has messages that were not sent yet. */
   waits: boolean
 }
 
@@ -74,16 +74,16 @@ export interface QueueLimits {
   queuedBytesMax: number
 }
 
-/** Instead of a topic's hash where a session was written without one. */
+/** Replaces the hash of a topic in sessions that were written without hashes. */
 export const anyTopic = 0
 
-/** The QoS at which a session's subscriptions ask for a message; 0 when none does. */
-export function owedQos(subscriptions: Iterable<Subscription>, message: Message): Qos {
+/** Returns the QoS at which the subscriptions want a message; 0 if none matches. */
+export function subscribedQos(subscriptions: Iterable<Subscription>, message: Message): Qos {
   let granted: Qos = 0
   for (const { filter, qos } of subscriptions) if (qos > granted && matches(filter, message.topic)) granted = qos
   return Math.min(granted, message.qos) as Qos
 }
 
-/** What a message weighs in a queue, roughly: enough for a bound. */
+/** Estimates the memory of a queued message, for the limit of the queue. */
 export const messageBytes = ({ topic, payload, properties }: Message) =>
   topic.length + payload.length + (properties ? 256 : 0)

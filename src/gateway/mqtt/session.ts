@@ -1,7 +1,8 @@
-/** What a session owes its client, on a connection and beyond it. */
+/** Creates, restores, saves and ends sessions. */
 import type { Settled, Subscription } from './host.ts'
 import { clearInFlight, inFlightOf } from './in-flight.ts'
-import { messageBytes, type OwedMessage, type SessionState } from './session-store.ts'
+import { sessionNotSaved } from './log-messages.ts'
+import { messageBytes, type SessionMessage, type SessionState } from './session-store.ts'
 import { type Outgoing, type Peer, Phase, type Session } from './state.ts'
 
 export const newSession = (key: string): Session => ({
@@ -19,7 +20,7 @@ export const newSession = (key: string): Session => ({
   lastInFlight: undefined,
   queue: undefined,
   held: undefined,
-  owedBytes: 0,
+  queuedBytes: 0,
   received: undefined,
   lastPacketId: 0,
   loading: undefined,
@@ -32,12 +33,12 @@ export function restore(session: Session, state: SessionState) {
   if (state.received.length > 0) session.received = new Map(state.received)
   if (state.messages.length > 0) session.queue = state.messages.map(toOutgoing)
   for (const { bytes, packetId } of session.queue ?? []) {
-    session.owedBytes += bytes
+    session.queuedBytes += bytes
     session.lastPacketId = Math.max(session.lastPacketId, packetId)
   }
 }
 
-export const toOutgoing = ({ message, packetId, released, at, stored }: OwedMessage): Outgoing => ({
+export const toOutgoing = ({ message, packetId, released, at, stored }: SessionMessage): Outgoing => ({
   message,
   packetId,
   released,
@@ -49,7 +50,7 @@ export const toOutgoing = ({ message, packetId, released, at, stored }: OwedMess
   next: undefined,
 })
 
-/** Reports what became of everything that the session owed its client. */
+/** Reports the outcome of all messages that the session has for its client. */
 export function settleAll(session: Session, outcome: Parameters<Settled>[0]) {
   for (const outgoing of [...inFlightOf(session), ...(session.held ?? []), ...(session.queue ?? [])]) {
     outgoing.settled?.(outcome)
@@ -57,7 +58,7 @@ export function settleAll(session: Session, outcome: Parameters<Settled>[0]) {
   }
 }
 
-/** What was sent and not acknowledged is to be sent again first, in its order (MQTT-4.6.0-1). */
+/** Puts unacknowledged messages at the start of the queue, in their order, to be sent again (MQTT-4.6.0-1). */
 export function sendAgain(session: Session) {
   if (session.inFlight === 0) return
   const sent = inFlightOf(session)
@@ -68,7 +69,7 @@ export function sendAgain(session: Session) {
 
 export const subscriptionsOf = (session: Session): Subscription[] => [...(session.subscriptions?.values() ?? [])]
 
-/** Parts the session from its connection: kept where it outlives it, else dropped. */
+/** Detaches the session from its connection: stores it if it outlives the connection, otherwise drops it. */
 export function leaveSession(peer: Peer, phase: number, yieldedTo: string | undefined) {
   const { session, layer } = peer
   peer.session = undefined
@@ -77,8 +78,8 @@ export function leaveSession(peer: Peer, phase: number, yieldedTo: string | unde
   if (layer.sessions.get(session.key) === session) layer.sessions.delete(session.key)
   const { store } = layer
   const { key, claim } = session
-  const failed = (error: unknown) => layer.log.error({ err: error }, 'the session of a client that left was not kept')
-  // Before it was open nothing has changed of what the store has.
+  const failed = (error: unknown) => sessionNotSaved(layer.log, { err: error })
+  // Before CONNACK the stored session is unchanged, unless it was taken over from an earlier connection in memory.
   const isChanged = phase === Phase.open || session.inherited
   if (isChanged && session.expirySeconds > 0) {
     store.leave(key, claim, stateOf(session, layer.now().getTime()), yieldedTo).then(
@@ -92,18 +93,18 @@ export function leaveSession(peer: Peer, phase: number, yieldedTo: string | unde
   }
   settleAll(session, 'lost')
   if (isChanged && session.kept) store.discard(key, claim).catch(failed)
-  // Until the claim is known, connect.ts does this.
+  // While the claim is pending, connect.ts does this.
   else if (!session.claiming) store.vacate(key, claim)
   if (yieldedTo !== undefined) store.release(key, yieldedTo)
 }
 
 function stateOf(session: Session, now: number): SessionState {
-  const owed = [...inFlightOf(session), ...(session.held ?? []), ...(session.queue ?? [])]
+  const queued = [...inFlightOf(session), ...(session.held ?? []), ...(session.queue ?? [])]
   return {
     expirySeconds: session.expirySeconds,
     subscriptions: subscriptionsOf(session),
     received: [...(session.received ?? [])],
-    messages: owed.map(({ message, packetId, released, at, stored }) => ({
+    messages: queued.map(({ message, packetId, released, at, stored }) => ({
       message,
       packetId,
       released,

@@ -1,17 +1,18 @@
-/** MQTT over streams: 3.1, 3.1.1 and 5.0. What is supported is listed in docs/guides/mqtt.md. */
+/** The MQTT layer: accepts streams that speak MQTT 3.1, 3.1.1 or 5.0. docs/guides/mqtt.md lists what is supported. */
 import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { type Clock, sleep, systemClock } from '../../kernel/clock.ts'
 import type { Log } from '../../kernel/log.ts'
 import { Code } from './codes.ts'
 import { yieldTo } from './connect.ts'
-import { soon } from './debounce.ts'
+import { debounce } from './debounce.ts'
 import { closeConnection, end, evict, gone } from './ending.ts'
 import type { Accepted, Client, Connection, From, Host, Sessions } from './host.ts'
 import { defaultLimits, type Limits } from './limits.ts'
+import { sessionCheckFailed } from './log-messages.ts'
 import { fetchQueued, release, send, sendQueued } from './outbound.ts'
 import { sharedBuffer } from './reader.ts'
-import { letOthersFirst, proceed, receive } from './receive.ts'
+import { proceed, receive, yieldToOthers } from './receive.ts'
 import { catchUp } from './session-reconciliation.ts'
 import type { SessionStore } from './session-store.ts'
 import { type Layer, type Offers, Pause, type Peer, Phase } from './state.ts'
@@ -37,9 +38,8 @@ const peerOf = Symbol('peer')
 type Stream = Duplex & { [peerOf]?: Peer }
 
 /**
- * The socket of a server that has just accepted it, read into one buffer for all. Node.js offers that (`onread`) to whoever makes
- * a socket, but not to servers, hence the handle from one to the other. Without a fresh buffer and a queue for every chunk a
- * message costs a tenth less (30.5 µs against 34.2).
+ * Replaces an accepted socket by one that reads into a buffer shared by all sockets. Node.js offers `onread` only for new sockets,
+ * not for accepted ones, hence the handle is moved. Saves a tenth of the cost of a message (30.5 µs against 34.2).
  */
 export function readIntoOneBuffer(accepted: Socket): Socket {
   const before = accepted as unknown as { _handle: object | null }
@@ -54,9 +54,9 @@ export function readIntoOneBuffer(accepted: Socket): Socket {
       callback(length: number) {
         const peer = socket[peerOf]!
         receive(peer, sharedBuffer, length)
-        // A full buffer means that more waits: libuv would read 32 of them in a row.
-        if (length === sharedBuffer.length && peer.paused === 0) letOthersFirst(peer)
-        // False stops reading: a stream that was resumed and paused within a turn would go on.
+        // A full buffer means that more data is available: libuv would read 32 buffers in a row.
+        if (length === sharedBuffer.length && peer.paused === 0) yieldToOthers(peer)
+        // Returning false stops reading, also if the stream was resumed and paused within this turn.
         return peer.paused === 0
       },
     },
@@ -66,8 +66,8 @@ export function readIntoOneBuffer(accepted: Socket): Socket {
 }
 
 /**
- * A connection that broke is nobody's mistake: its error is noted and goes no further. To look at its stack is what a stream
- * does first, and a quarter of what the end of a connection costs; a whole fleet may lose theirs in one moment.
+ * Destroys a socket without emitting its error. Creating the stack of the error is a quarter of the cost of closing a connection, and
+ * a whole fleet may disconnect at once.
  */
 function destroyQuietly<S extends Socket & Stream>(this: S, error?: Error): S {
   if (error && this[peerOf]) this[peerOf].failure ??= error.message
@@ -75,13 +75,13 @@ function destroyQuietly<S extends Socket & Stream>(this: S, error?: Error): S {
   return this
 }
 
-// One function for all streams: listeners of its own would cost each connection a closure for each event.
+// Functions shared by all streams: closures for each connection would cost memory.
 function onData(this: Stream, chunk: Buffer) {
   receive(this[peerOf]!, chunk, chunk.length)
 }
 function onEnd(this: Stream) {
   const peer = this[peerOf]!
-  // What it has said before is still to be heard.
+  // Packets that arrived before are still handled.
   peer.ended = true
   proceed(peer)
 }
@@ -111,7 +111,7 @@ function resume(this: Peer) {
 
 function newPeer(layer: Layer, stream: Duplex, from: From): Peer {
   return {
-    // Known once CONNECT is; nobody gets to see the record before.
+    // Set at CONNECT; the host does not see the connection before.
     client: undefined as unknown as Client,
     sessionKey: '',
     open: false,
@@ -165,9 +165,9 @@ function accept(layer: Layer, stream: Stream, from: From): Peer | undefined {
   }
   const socket = stream as Socket
   socket.setNoDelay?.(true)
-  // Clients may do without a keep-alive of their own.
+  // TCP keep-alive, for clients without an MQTT keep-alive.
   socket.setKeepAlive?.(true, 60_000)
-  // A device may say all it has to say, close its side and wait for the acknowledgements.
+  // A device may send everything, close its side and wait for the acknowledgements.
   stream.allowHalfOpen = true
   const peer = newPeer(layer, stream, from)
   stream[peerOf] = peer
@@ -208,7 +208,7 @@ export function createSessions<S>(host: Host<S>, options: SessionOptions): Sessi
         await (session.loading ?? nextTurn())
       }
       const outcome = message.qos === 0 ? 'gone' : await layer.store.enqueue(sessionKey, message)
-      // The client may be connected: then it gets the message from memory once it may.
+      // The client may be connected: load the message, so that it is sent once the client may get it.
       if (outcome === 'queued' && layer.sessions.has(sessionKey)) await fetchQueued(layer, sessionKey)
       return outcome
     },
@@ -216,7 +216,7 @@ export function createSessions<S>(host: Host<S>, options: SessionOptions): Sessi
     async fetch(sessionKeys) {
       await Promise.all(sessionKeys.map((key) => fetchQueued(layer, key)))
     },
-    catchUp: soon(layer, 'sessions that are kept', () => catchUp(layer)),
+    catchUp: debounce(layer, sessionCheckFailed, () => catchUp(layer)),
     recheck: createRecheck(layer),
     count: () => layer.peers.size,
     async close() {

@@ -1,7 +1,4 @@
-/**
- * The records that the layer works on. Plain records and module functions, maps made when first needed: an idle connection is what
- * this process has most of.
- */
+/** Records of connections and sessions. Maps are created when first needed, to keep idle connections small. */
 import type { Duplex } from 'node:stream'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Log } from '../../kernel/log.ts'
@@ -9,18 +6,18 @@ import type { Connection, From, Host, Message, Settled, Subscription } from './h
 import type { Limits } from './limits.ts'
 import type { SessionStore } from './session-store.ts'
 
-/** What MQTT 5 clients are told of in CONNACK. */
+/** Features that CONNACK announces to MQTT 5 clients. */
 export interface Offers {
   retainedMessages: boolean
   sharedSubscriptions: boolean
   subscriptionIdentifiers: boolean
-  /** For clients that ask where answers should go. */
+  /** The response information for clients that request it. */
   responseInformation?: string
-  /** Texts beside the codes, for peers that did not decline them. */
+  /** Sends reason strings to clients that did not decline them. */
   reasonStrings: boolean
 }
 
-/** All that the connections of one `createSessions` share. */
+/** State shared by all connections of one `createSessions`. */
 export interface Layer {
   // biome-ignore lint/suspicious/noExplicitAny: the host alone knows its state
   host: Host<any>
@@ -32,32 +29,31 @@ export interface Layer {
   peers: Set<Peer>
   /** Sessions with a connection, by key. */
   sessions: Map<string, Session>
-  /** Have something to write at the end of this turn. */
+  /** Connections with unwritten packets. */
   unflushed: Peer[]
   partialBytes: number
-  /** Grows by one with each sweep: the only clock that connections look at. */
+  /** Grows by one with each sweep; the clock of all time-outs. */
   tick: number
   closing: boolean
-  /** Goes on reading where nothing speaks against it any more. */
+  /** Continues reading if nothing pauses the connection. */
   proceed(peer: Peer): void
 }
 
 export const Phase = { fresh: 0, connecting: 1, open: 2, closing: 3, closed: 4 } as const
 
-/** Why nothing is read; bits of `Peer.paused`. */
+/** Reasons for which a connection is not read; bits of `Peer.paused`. */
 export const Pause = { host: 1, pending: 2, unsent: 4, connecting: 8, turn: 16 } as const
 
-/** An acknowledgement that waits for its turn. */
+/** An acknowledgement that waits until earlier ones are sent. */
 export interface Acknowledgement {
   /** First byte of the packet; 0: nothing is sent (QoS 0). */
   header: number
   packetId: number
   code: number
-  /** SUBACK's and UNSUBACK's. */
+  /** Reason codes of SUBACK and UNSUBACK. */
   codes: number[] | undefined
   bytes: number
   done: boolean
-  /** The one behind it. */
   next: Acknowledgement | undefined
 }
 
@@ -65,7 +61,7 @@ export interface Outgoing {
   message: Message
   packetId: number
   released: boolean
-  /** Sent on an earlier connection. */
+  /** Sent on an earlier connection, so DUP is set. */
   again: boolean
   /** When it was enqueued, in milliseconds since the epoch; 0 where nothing expires. */
   at: number
@@ -78,33 +74,34 @@ export interface Outgoing {
 
 export interface Session {
   key: string
-  /** The number of its connection: the one with the greatest has the session, in whichever process. */
+  /** Claim number of its connection: the connection with the greatest one has the session, on any node. */
   claim: number
-  /** A connection has the session and does not know its number yet. */
+  /** True until the store has returned the claim number. */
   claiming: boolean
-  /** The greatest that was heard of from elsewhere until then. */
+  /** The latest claim of another node that arrived meanwhile. */
   contested: { claim: number; clean: boolean; by: string } | undefined
   peer: Peer | undefined
   expirySeconds: number
-  /** The store has a row of it. */
+  /** True if the store has a row of it. */
   kept: boolean
-  /** From an earlier connection of this process, by one that is not open yet: the store does not have all of it. */
+  /** True until CONNACK if taken over from an earlier connection of this node: the store does not have its latest state. */
   inherited: boolean
   subscriptions: Map<string, Subscription> | undefined
-  /** Sent on this connection and not acknowledged: how many, the first and the last (in-flight.ts). */
+  /** Messages sent on this connection and not acknowledged: number, first and last (in-flight.ts). */
   inFlight: number
   firstInFlight: Outgoing | undefined
   lastInFlight: Outgoing | undefined
   queue: Outgoing[] | undefined
   /** Messages that the client may not get yet (held-messages.ts); they count in `owedBytes` and in the queue's bound. */
   held: Outgoing[] | undefined
-  owedBytes: number
-  /** QoS 2 from the client, acknowledged by PUBREC and not released yet: packet id and hash of the topic. */
+  queuedBytes: number
+  /** QoS 2 messages of the client between PUBREC and PUBREL: packet id and hash of the topic. */
   received: Map<number, number> | undefined
   lastPacketId: number
   loading: Promise<void> | undefined
 }
 
+/** A connection as the MQTT layer sees it. */
 export interface Peer extends Connection {
   client: Connection['client']
   claim: number
@@ -120,7 +117,7 @@ export interface Peer extends Connection {
   version: number
   paused: number
   parsing: boolean
-  /** The peer has closed its side. */
+  /** True if the client has closed its side of the stream. */
   ended: boolean
   /** Bytes that are not parsed yet: `rest[0, restLength)`. */
   rest: Buffer | undefined
@@ -131,11 +128,11 @@ export interface Peer extends Connection {
   out: Buffer | undefined
   outLength: number
   unflushed: boolean
-  /** Tick of the last packet, of the beginning, of the end: what time-outs count from. */
+  /** Tick from which time-outs count: of the start, the last packet or the end. */
   seen: number
   keepAliveTicks: number
   slowSince: number
-  /** Those that wait for their turn: the first of the row and the last. */
+  /** First and last of the acknowledgements that wait to be sent in order. */
   firstWaiting: Acknowledgement | undefined
   lastWaiting: Acknowledgement | undefined
   pending: number

@@ -2,7 +2,7 @@
 import { Code } from './codes.ts'
 import type { Subscribe } from './decode.ts'
 import type { Qos, Subscription } from './host.ts'
-import { acknowledge, failed, settled, waitFor } from './publish.ts'
+import { acknowledge, enqueueAcknowledgement, failed, settled } from './publish.ts'
 import { subscriptionsOf } from './session.ts'
 import type { Acknowledgement, Peer, Session } from './state.ts'
 import { isShared } from './topics.ts'
@@ -52,7 +52,7 @@ function keepAndAnswer(peer: Peer, session: Session, header: number, packetId: n
     return
   }
   const entry: Acknowledgement = { header, packetId, code: 0, codes, bytes: 0, done: false, next: undefined }
-  waitFor(peer, entry)
+  enqueueAcknowledgement(peer, entry)
   const { key, claim, expirySeconds } = session
   peer.layer.store.save(key, claim, { expirySeconds, subscriptions: subscriptionsOf(session) }).then(
     () => settled(peer, entry),

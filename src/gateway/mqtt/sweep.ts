@@ -1,7 +1,8 @@
-/** All time-outs, looked at twice a second: a timer for each connection would cost more than the connection. */
+/** Checks all time-outs twice a second, because a timer for each connection would cost more memory than the connection. */
 import { Code } from './codes.ts'
 import { end, refuse } from './ending.ts'
-import { lookAtKept } from './session-reconciliation.ts'
+import { sessionRefreshFailed } from './log-messages.ts'
+import { reconcileSessions } from './session-reconciliation.ts'
 import { type Layer, Pause, type Peer, Phase, ticksPerSecond } from './state.ts'
 
 export const sweepEveryMs = 1000 / ticksPerSecond
@@ -11,7 +12,7 @@ export function sweep(layer: Layer) {
   layer.tick++
   for (const peer of layer.peers) sweepPeer(peer, layer)
   if (layer.tick % touchEveryTicks !== 0) return
-  lookAtKept(layer).catch((error) => layer.log.error({ err: error }, 'sessions could not be kept alive'))
+  reconcileSessions(layer).catch((error) => sessionRefreshFailed(layer.log, { err: error }))
 }
 
 function sweepPeer(peer: Peer, { tick, limits }: Layer) {
@@ -26,7 +27,7 @@ function sweepPeer(peer: Peer, { tick, limits }: Layer) {
     peer.failure = 'it does not read what it is sent'
     peer.stream.destroy()
   } else if (peer.paused !== 0) {
-    // It is we who do not read.
+    // The platform has paused reading: do not count this time.
     peer.seen = tick
     peer.restSince = tick
   } else if (peer.rest && since(peer.restSince, limits.packetTimeoutSeconds))

@@ -1,4 +1,4 @@
-/** Whether a filter is one: wildcards only as whole levels, `#` only as the last, and the two parts of a shared one. */
+/** True if a topic filter is valid: wildcards are whole levels, `#` is the last, and a shared one has a name and a filter. */
 export function isFilter(filter: string): boolean {
   const plain = plainFilter(filter)
   if (plain === undefined || plain === '') return false
@@ -11,7 +11,7 @@ export function isFilter(filter: string): boolean {
   return true
 }
 
-/** How many levels a filter or topic has. */
+/** Returns the number of levels of a filter or topic. */
 export function levelsOf(filter: string): number {
   let levels = 1
   for (let index = filter.indexOf('/'); index >= 0; index = filter.indexOf('/', index + 1)) levels++
@@ -20,7 +20,7 @@ export function levelsOf(filter: string): number {
 
 export const isShared = (filter: string) => filter.startsWith('$share/')
 
-/** A shared subscription's filter without `$share/<name>/`; undefined when the name is missing or wrong. */
+/** Removes `$share/<name>/` from the filter of a shared subscription; undefined if the name is missing or invalid. */
 export function plainFilter(filter: string): string | undefined {
   if (!isShared(filter)) return filter
   const nameEnd = filter.indexOf('/', 7)
@@ -31,7 +31,7 @@ export function plainFilter(filter: string): string | undefined {
 export function matches(filter: string, topic: string): boolean {
   const plain = plainFilter(filter) ?? filter
   if (plain === topic) return true
-  // MQTT-4.7.2-1: a wildcard in the first level does not match topics of the server's own.
+  // MQTT-4.7.2-1: a wildcard in the first level does not match topics that start with `$`.
   if (topic.startsWith('$') && (plain.startsWith('+') || plain.startsWith('#'))) return false
   const wanted = plain.split('/')
   const levels = topic.split('/')

@@ -1,14 +1,15 @@
-/** What a session owes its client is sent only while the host lets it: rights may have ended since it was taken in. */
+/** Drops queued messages that may no longer be delivered, because a permission ended after they were queued. */
 
-import { soon } from './debounce.ts'
+import { debounce } from './debounce.ts'
 import type { Client } from './host.ts'
+import { queueRecheckFailed } from './log-messages.ts'
 import type { Layer, Session } from './state.ts'
 
-/** Several words at once lead to one look. */
-const togetherMs = 50
+/** Changes of permissions within this time lead to one check. */
+const debounceMs = 50
 
-/** Drops what waits and may not be delivered any more. A PUBREL is no message: it only ends one. */
-export async function withhold(layer: Layer, session: Session, client: Client) {
+/** Asks the host which queued messages may be delivered and drops the others. PUBRELs stay, because they carry no message. */
+export async function dropUndeliverable(layer: Layer, session: Session, client: Client) {
   const asked = session.queue?.filter(({ released }) => !released) ?? []
   if (asked.length === 0 || !layer.host.mayDeliver) return
   const answers = await layer.host.mayDeliver(
@@ -20,21 +21,21 @@ export async function withhold(layer: Layer, session: Session, client: Client) {
   const kept = session.queue.filter((outgoing) => !refused.has(outgoing))
   for (const outgoing of session.queue) {
     if (!refused.has(outgoing)) continue
-    session.owedBytes -= outgoing.bytes
+    session.queuedBytes -= outgoing.bytes
     outgoing.settled?.('lost')
     if (outgoing.stored !== undefined) layer.store.forget(session.key, outgoing.stored)
   }
   session.queue = kept.length > 0 ? kept : undefined
 }
 
-/** `Sessions.recheck`. Sessions of clients that are away are looked at when they come. */
+/** Implements `Sessions.recheck`. Sessions of disconnected clients are checked when they connect. */
 export const createRecheck = (layer: Layer) =>
-  soon(
+  debounce(
     layer,
-    'what waits for clients',
+    queueRecheckFailed,
     async () => {
       for (const session of layer.sessions.values())
-        if (session.queue && session.peer) await withhold(layer, session, session.peer.client)
+        if (session.queue && session.peer) await dropUndeliverable(layer, session, session.peer.client)
     },
-    togetherMs,
+    debounceMs,
   )

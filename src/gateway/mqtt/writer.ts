@@ -1,4 +1,4 @@
-/** Packets to a client. All of one turn go into one buffer and leave with one write. */
+/** Encodes packets to clients. All packets of one turn of the event loop are sent with one write. */
 import { oldConnectCode } from './codes.ts'
 import type { Message, MessageProperties } from './host.ts'
 import { type Properties, propertyBytes, variableIntegerBytes } from './properties.ts'
@@ -6,9 +6,9 @@ import { type Layer, Pause, type Peer, Phase } from './state.ts'
 
 const flushBytes = 65_536
 
-/** Room for a packet; returns where it begins in `peer.out`. */
-function room(peer: Peer, bytes: number): number {
-  // A host that sends without end within one turn must run into the bounds of the stream too.
+/** Reserves space for a packet and returns its position in `peer.out`. */
+function reserve(peer: Peer, bytes: number): number {
+  // Flush large buffers immediately, so that the limits of the stream apply within a turn too.
   if (peer.outLength + bytes > flushBytes) flush(peer)
   const used = peer.outLength
   const needed = used + bytes
@@ -24,19 +24,16 @@ function room(peer: Peer, bytes: number): number {
   return used
 }
 
-/** So many leave at once: the first of them must not wait until everybody who has spoken is heard. */
-const together = 64
+/** Flush when this many connections have packets, so that the first does not wait for the whole turn. */
+const flushAtOnce = 64
 
-/**
- * What settles in one round of the event loop leaves together, for many peers in a row: to write between two reads costs a
- * message 3 µs more, a tenth.
- */
+/** Flushes at the end of the turn, for all connections in a row: writes between reads cost 3 µs more a message, a tenth. */
 function flushLater(peer: Peer) {
   peer.unflushed = true
   const { layer } = peer
   const count = layer.unflushed.push(peer)
   if (count === 1) setImmediate(flushAll, layer)
-  else if (count === together) process.nextTick(flushAll, layer)
+  else if (count === flushAtOnce) process.nextTick(flushAll, layer)
 }
 
 function flushAll(layer: Layer) {
@@ -65,7 +62,7 @@ function checkUnsent(peer: Peer) {
     peer.failure = 'it does not read what it is sent'
     peer.stream.destroy()
   } else if ((peer.paused & Pause.unsent) === 0 && peer.phase < Phase.closing) {
-    // Its own messages only make more answers: nothing is read either.
+    // Stop reading too, because more messages would only cause more responses.
     peer.paused |= Pause.unsent
     peer.slowSince = peer.layer.tick
     peer.stream.pause()
@@ -83,10 +80,10 @@ function variable(out: Buffer, at: number, value: number): number {
   return position
 }
 
-/** PUBACK, PUBREC, PUBREL, PUBCOMP; a code only where the version has codes. */
+/** Writes PUBACK, PUBREC, PUBREL or PUBCOMP; the code only in MQTT 5. */
 export function writeAcknowledgement(peer: Peer, header: number, packetId: number, code: number) {
   const coded = code !== 0 && peer.version === 5
-  const at = room(peer, coded ? 5 : 4)
+  const at = reserve(peer, coded ? 5 : 4)
   const out = peer.out!
   out[at] = header
   out[at + 1] = coded ? 3 : 2
@@ -96,18 +93,18 @@ export function writeAcknowledgement(peer: Peer, header: number, packetId: numbe
 }
 
 export function writePingResponse(peer: Peer) {
-  const at = room(peer, 2)
+  const at = reserve(peer, 2)
   peer.out![at] = 0xd0
   peer.out![at + 1] = 0
 }
 
 function writeBody(peer: Peer, header: number, body: Buffer) {
-  const at = room(peer, 1 + variableIntegerBytes(body.length) + body.length)
+  const at = reserve(peer, 1 + variableIntegerBytes(body.length) + body.length)
   peer.out![at] = header
   body.copy(peer.out!, variable(peer.out!, at + 1, body.length))
 }
 
-/** False when the peer could not take a packet of this size. */
+/** Returns false if the packet is larger than the client accepts. */
 export function writeConnack(peer: Peer, sessionPresent: boolean, code: number, properties: Properties): boolean {
   const flags = sessionPresent ? 1 : 0
   const body =
@@ -119,7 +116,7 @@ export function writeConnack(peer: Peer, sessionPresent: boolean, code: number, 
   return true
 }
 
-/** SUBACK and UNSUBACK; UNSUBACK of 3.1.1 has no codes. */
+/** Writes SUBACK or UNSUBACK; UNSUBACK of 3.1.1 has no codes. */
 export function writeCodes(peer: Peer, header: number, packetId: number, codes: number[]) {
   const id = [packetId >> 8, packetId & 0xff]
   if (peer.version === 5) writeBody(peer, header, Buffer.from([...id, 0, ...codes]))
@@ -136,7 +133,7 @@ export function writeDisconnect(peer: Peer, code: number, reason: string | undef
   }
 }
 
-/** False when the packet is larger than the peer takes: then nothing is written, as if it had been. */
+/** Returns false, without writing, if the packet is larger than the client accepts. */
 export function writePublish(
   peer: Peer,
   message: Message,
@@ -157,7 +154,7 @@ export function writePublish(
     if (alias > 0) peer.aliasesOut!.delete(message.topic)
     return false
   }
-  const at = room(peer, whole)
+  const at = reserve(peer, whole)
   const out = peer.out!
   out[at] = 0x30 | (again ? 8 : 0) | (qos << 1) | (message.retain ? 1 : 0)
   let position = variable(out, at + 1, length)
@@ -176,7 +173,7 @@ export function writePublish(
   return true
 }
 
-/** 0: none; below 0: known to the peer already. A topic that comes after the last alias is taken goes without. */
+/** Returns the alias of a topic: negative if the client knows it already, 0 if all aliases are used. */
 function aliasFor(peer: Peer, topic: string): number {
   peer.aliasesOut ??= new Map()
   const known = peer.aliasesOut.get(topic)

@@ -1,4 +1,4 @@
-/** Which node has the connection of an endpoint. The rules are in README.md, "Several nodes". */
+/** SQL functions for `gateway.bindings`: which node has the connection of an endpoint. Rules: README.md, "Several nodes". */
 import type { Sql } from '../../kernel/db.ts'
 
 export interface BindingRow {
@@ -24,8 +24,8 @@ export interface Bound {
 }
 
 /**
- * Writes that the endpoints have a connection at this node. A binding of another node is replaced only by a later CONNECT, or by a
- * node that knew of it; the others are missing in the result. `ifFree`: endpoints with a connection at another node stay there.
+ * Binds endpoints to this node. A binding of another node is replaced only by a later CONNECT or by a node that knew of it; with
+ * `ifFree`, never. Returns the bindings that were written.
  */
 export async function saveBindings(sql: Sql, rows: NewBinding[], { ifFree = false } = {}): Promise<Bound[]> {
   const column = <K extends keyof NewBinding>(name: K) => rows.map((row) => row[name])
@@ -46,7 +46,7 @@ export async function saveBindings(sql: Sql, rows: NewBinding[], { ifFree = fals
     returning endpoint_id, number, previous_node_id`
 }
 
-/** The endpoints whose connection this node is the one to report as ended, each with the number of that: nobody else has them. */
+/** Numbers the disconnects of endpoints that this node still has. Endpoints of other nodes are missing in the result. */
 export async function numberEndings(sql: Sql, nodeId: string, endpointIds: string[]): Promise<Map<string, number>> {
   const rows = await sql<{ endpointId: string; number: number }[]>`
     update gateway.bindings set number = nextval('gateway.binding_numbers')
@@ -54,7 +54,7 @@ export async function numberEndings(sql: Sql, nodeId: string, endpointIds: strin
   return new Map(rows.map(({ endpointId, number }) => [endpointId, number]))
 }
 
-/** Removes the connections of this node; bindings whose session is kept wait for its client. */
+/** Ends bindings of this node. Rows with a session stay, without a node, for pushes to the disconnected client. */
 export async function endBindings(sql: Sql, nodeId: string, endpointIds: string[]) {
   await sql`
     delete from gateway.bindings
@@ -74,7 +74,6 @@ export const findBindings = (sql: Sql, endpointIds: string[]) =>
     select endpoint_id, tenant_id, application_name, version_name, node_id, session_key, token_sealed
     from gateway.bindings where endpoint_id = any(${endpointIds})`
 
-/** Some endpoints of a node. */
 export const findBindingsOfNode = (sql: Sql, nodeId: string, limit: number) =>
   sql<BindingRow[]>`
     select endpoint_id, tenant_id, application_name, version_name, node_id, session_key, token_sealed

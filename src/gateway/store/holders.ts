@@ -1,4 +1,4 @@
-/** Which node has the connection of an MQTT client. A row lives as long as the connection. */
+/** SQL functions for `gateway.holders`: which node has the connection of an MQTT client. A row exists as long as the connection. */
 import type { Sql } from '../../kernel/db.ts'
 
 export interface Claimed {
@@ -8,8 +8,8 @@ export interface Claimed {
 }
 
 /**
- * Takes over the clients for this node; in the order of the keys. `relaxed`: the commit need not be on disk, because a lost row
- * costs a take-over and nothing that was promised.
+ * Claims clients for this node, in the order of the keys to avoid deadlocks. `relaxed`: the commit does not wait for the disk; a row
+ * lost in a crash only means that the previous node is not signalled.
  */
 export async function claimHolders(sql: Sql, nodeId: string, keys: string[], relaxed: boolean): Promise<Claimed[]> {
   return await sql<Claimed[]>`
@@ -29,7 +29,7 @@ export const deleteHolders = (sql: Sql, held: { key: string; claim: number }[]) 
     v (session_key, claim)
   where h.session_key = v.session_key and h.claim = v.claim`
 
-/** Writes again what a sweep or a restore has removed, unless somebody else has claimed it since. */
+/** Inserts rows that a sweep or a restore has removed, unless another node has claimed the client since. */
 export const restoreHolders = (sql: Sql, nodeId: string, held: { key: string; claim: number }[]) => sql`
   insert into gateway.holders (session_key, node_id, claim)
   select key, ${nodeId}, claim

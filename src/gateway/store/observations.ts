@@ -33,13 +33,13 @@ export async function deleteObservations(sql: Sql, { endpointId, extension }: Ob
   await sql`delete from gateway.observations where endpoint_id = ${endpointId} and extension = ${extension}`
 }
 
-/** Not those of an endpoint that was registered anew under the id since. */
+/** Deletes the observations of unregistered endpoints, but not those that an endpoint with the same id has set since. */
 export async function deleteObservationsOf(sql: Sql, endpointIds: string[], before: Date) {
   await sql`
     delete from gateway.observations where endpoint_id = any(${endpointIds}::text[]) and set_at <= ${before}`
 }
 
-/** Some of them; how many they were. */
+/** Deletes up to `limit` rows and returns their number. */
 export async function deleteObservationsOfTenant(sql: Sql, tenantId: string, limit: number): Promise<number> {
   const { count } = await sql`
     delete from gateway.observations where ctid = any(array(

@@ -1,6 +1,6 @@
 /**
- * Small writes of many made into few: what comes while a transaction runs waits for the next one. What is asked for one key happens in
- * the order of asking, because a round has at most one kind of step for each key.
+ * Combines the steps of many sessions into few transactions: steps that arrive while a transaction runs form the next batch. Steps of
+ * one key run in their order, because a round within a batch has at most one kind of step for each key.
  */
 export interface Step<K extends string> {
   kind: K
@@ -13,14 +13,14 @@ interface Waiting<S> {
   reject(error: unknown): void
 }
 
-export interface Rounds<S> {
+export interface SessionBatches<S> {
   ask<A>(step: S): Promise<A>
-  /** Resolves when nothing is left to do. */
+  /** Resolves when all steps are done. */
   settled(): Promise<void>
 }
 
-/** Steps that can stand in one round although they have the same key. */
-export function intoRounds<S extends Step<string>>(steps: S[], together: Set<string>): S[][] {
+/** Splits steps into rounds. `together` names the kinds of which one round may have several for the same key. */
+export function splitIntoRounds<S extends Step<string>>(steps: S[], together: Set<string>): S[][] {
   const rounds: S[][] = []
   const last = new Map<string, { round: number; kind: string }>()
   for (const step of steps) {
@@ -34,15 +34,15 @@ export function intoRounds<S extends Step<string>>(steps: S[], together: Set<str
   return rounds
 }
 
-export function createRounds<S extends Step<string>>(
+export function createSessionBatches<S extends Step<string>>(
   run: (steps: S[]) => Promise<Map<S, unknown>>,
   { atOnce, waitingMax }: { atOnce: number; waitingMax: number },
-): Rounds<S> {
+): SessionBatches<S> {
   const waiting: Waiting<S>[] = []
   let working: Promise<void> | undefined
 
   async function work() {
-    // Whatever else this turn asks for comes along.
+    // Wait for further steps of this turn.
     await Promise.resolve()
     while (waiting.length > 0) {
       const batch = waiting.splice(0, atOnce)

@@ -1,9 +1,9 @@
 import type { Sql } from '../../kernel/db.ts'
 import { anyTopic, type SessionState, type Standing } from '../mqtt/session-store.ts'
-import { type MessageRow, openSubscriptions, toOwedMessage } from './session-rows.ts'
+import { type MessageRow, openSubscriptions, toSessionMessage } from './session-rows.ts'
 import type { Answers, Loaded, Of, SessionStoreDeps } from './session-steps.ts'
 
-/** Messages of sessions that come back together are read in parts of this size. */
+/** Limits the messages that one query loads, in bytes. */
 const loadBytesMax = 8_388_608
 const rowsAtOnce = 1000
 
@@ -33,7 +33,7 @@ export async function load(sql: Sql, deps: SessionStoreDeps, steps: Of<'load'>[]
   const heavy = rows.filter((row) => Number(row.bytes) > 0 && states.has(row.sessionKey))
   for (const part of inParts(heavy.map((row) => ({ key: row.sessionKey as string, bytes: Number(row.bytes) }))))
     for (const row of await findMessages(sql, part, now))
-      states.get(row.sessionKey)!.messages.push(toOwedMessage(deps.secrets, row))
+      states.get(row.sessionKey)!.messages.push(toSessionMessage(deps.secrets, row))
   const elsewhere = (nodeId: string | null | undefined) => (isElsewhere(nodeId) ? nodeId : null)
   for (const step of steps)
     answers.set(step, { state: states.get(step.key), heldBy: elsewhere(holders.get(step.key)) } satisfies Loaded)
@@ -58,7 +58,7 @@ const findMessages = (sql: Sql, keys: string[], now: Date) => sql<MessageRow[]>`
   where session_key = any(${keys}) and (expires_at is null or expires_at > ${now} or packet_id > 0)
   order by session_key, sequence`
 
-/** `SessionStore.touch`. */
+/** Implements `SessionStore.touch`. */
 export async function touchSessions(
   sql: Sql,
   sessions: { key: string; claim: number }[],

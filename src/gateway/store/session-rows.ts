@@ -1,8 +1,9 @@
-/** Sessions as they stand in the tables, and back. */
+/** Converts sessions and messages to rows and back. */
 import type { Log } from '../../kernel/log.ts'
 import type { Secrets } from '../../kernel/secrets.ts'
 import type { Message, Qos, Subscription } from '../mqtt/host.ts'
-import { messageBytes, type OwedMessage, type SessionState } from '../mqtt/session-store.ts'
+import { subscriptionsUnreadable } from '../mqtt/log-messages.ts'
+import { messageBytes, type SessionMessage, type SessionState } from '../mqtt/session-store.ts'
 
 export interface SessionRow {
   sessionKey: string
@@ -44,8 +45,8 @@ export const toSessionRow = (
 
 export const toSubscriptions = (secrets: Secrets, sealed: string) => JSON.parse(secrets.open(sealed)) as Subscription[]
 
-export function toMessageRow(secrets: Secrets, key: string, owed: Omit<OwedMessage, 'stored'>) {
-  const { message, packetId, released, at } = owed
+export function toMessageRow(secrets: Secrets, key: string, queued: Omit<SessionMessage, 'stored'>) {
+  const { message, packetId, released, at } = queued
   const { topic, payload, qos, retain, properties, about } = message
   const interval = properties?.messageExpiryInterval
   const correlationData = properties?.correlationData?.toString('base64')
@@ -68,7 +69,7 @@ export function toMessageRow(secrets: Secrets, key: string, owed: Omit<OwedMessa
   }
 }
 
-export function toOwedMessage(secrets: Secrets, row: MessageRow): OwedMessage {
+export function toSessionMessage(secrets: Secrets, row: MessageRow): SessionMessage {
   const { topic, about, payload, retain, properties } = JSON.parse(secrets.open(row.sealed))
   const message: Message = { topic, payload: Buffer.from(payload, 'base64'), qos: row.qos as Qos }
   if (retain) message.retain = true
@@ -81,12 +82,12 @@ export function toOwedMessage(secrets: Secrets, row: MessageRow): OwedMessage {
   return { stored: String(row.sequence), message, packetId, released, at: takenAt.getTime() }
 }
 
-/** What another data key has sealed is lost: such a session has no subscriptions, and is as good as new. */
+/** Decrypts subscriptions. Returns undefined if they were sealed with another data key; the session then counts as missing. */
 export function openSubscriptions({ secrets, log }: { secrets: Secrets; log: Log }, sealed: string) {
   try {
     return toSubscriptions(secrets, sealed)
   } catch (error) {
-    log.error({ err: error }, 'the subscriptions of a session cannot be opened')
+    subscriptionsUnreadable(log, { err: error })
     return undefined
   }
 }

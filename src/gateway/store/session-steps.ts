@@ -1,4 +1,4 @@
-/** What is asked of MQTT sessions, by one or by many at once. */
+/** The steps that the session store runs in batches. */
 import type { Clock } from '../../kernel/clock.ts'
 import type { Db } from '../../kernel/db.ts'
 import type { Log } from '../../kernel/log.ts'
@@ -31,6 +31,6 @@ export interface SessionStoreDeps {
 
 export interface Loaded {
   state: SessionState | undefined
-  /** The node that had its client when this node claimed it, if that one is alive. */
+  /** The node that had the client before this node claimed it, if it is alive. */
   heldBy: string | null
 }

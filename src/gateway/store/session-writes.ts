@@ -1,5 +1,5 @@
 import type { Sql } from '../../kernel/db.ts'
-import { messageBytes, owedQos, type QueueLimits } from '../mqtt/session-store.ts'
+import { messageBytes, type QueueLimits, subscribedQos } from '../mqtt/session-store.ts'
 import { claimHolders } from './holders.ts'
 import { openSubscriptions, type SessionRow, toMessageRow } from './session-rows.ts'
 import type { Answers, Of, SessionStoreDeps } from './session-steps.ts'
@@ -16,10 +16,10 @@ export async function claim(
   const byKey = new Map(steps.map((step) => [step.key, step]))
   const claimed = await claimHolders(sql, claims.nodeId, [...byKey.keys()], relaxed)
   for (const { key, claim: number } of claimed) answers.set(byKey.get(key)!, number)
-  const taken = claimed.flatMap(({ key, claim: number, previousNodeId: to }) =>
+  const recordPacketId = claimed.flatMap(({ key, claim: number, previousNodeId: to }) =>
     claims.isElsewhere(to) ? [{ to, claim: { key, claim: number, clean: byKey.get(key)!.clean } }] : [],
   )
-  if (taken.length > 0) await claims.announce(sql, taken)
+  if (recordPacketId.length > 0) await claims.announce(sql, recordPacketId)
 }
 
 export const deleteSessions = (sql: Sql, steps: Of<'discard'>[]) => sql`
@@ -28,7 +28,7 @@ export const deleteSessions = (sql: Sql, steps: Of<'discard'>[]) => sql`
     v (session_key, claim)
   where s.session_key = v.session_key and (v.claim is null or s.claim <= v.claim)`
 
-/** The keys of those that were written: not those that a newer connection has claimed. */
+/** Writes sessions, except those that a newer connection has claimed. Returns the keys that were written. */
 export async function upsertSessions(sql: Sql, rows: SessionRow[]): Promise<Set<string>> {
   const written = await sql<{ sessionKey: string }[]>`
     insert into gateway.sessions ${sql(rows as never[])}
@@ -46,7 +46,7 @@ export async function leaveSessions(sql: Sql, { secrets }: SessionStoreDeps, lea
     ),
   )
   const added = leaves.flatMap(({ key, session }) =>
-    session.messages.flatMap((owed) => (owed.stored === undefined ? [toMessageRow(secrets, key, owed)] : [])),
+    session.messages.flatMap((queued) => (queued.stored === undefined ? [toMessageRow(secrets, key, queued)] : [])),
   )
   for (const { key, session } of leaves)
     if (session.received.length > 0)
@@ -105,15 +105,15 @@ export async function enqueue(
   const added: ReturnType<typeof toMessageRow>[] = []
   for (const step of steps) {
     const { key, message } = step
-    const qos = owedQos(subscriptions.get(key) ?? [], message)
+    const qos = subscribedQos(subscriptions.get(key) ?? [], message)
     const held = weight.get(key) ?? { count: 0, bytes: 0 }
     const bytes = held.bytes + messageBytes(message)
     if (qos === 0) answers.set(step, 'gone')
     else if (held.count >= limits.queuedMessagesMax || bytes > limits.queuedBytesMax) answers.set(step, 'full')
     else {
       weight.set(key, { count: held.count + 1, bytes })
-      const owed = { message: { ...message, qos }, packetId: 0, released: false, at: now.getTime() }
-      added.push(toMessageRow(deps.secrets, key, owed))
+      const queued = { message: { ...message, qos }, packetId: 0, released: false, at: now.getTime() }
+      added.push(toMessageRow(deps.secrets, key, queued))
       answers.set(step, 'queued')
     }
   }
@@ -127,7 +127,7 @@ export async function enqueue(
   if (elsewhere.length > 0) await deps.claims.queued(sql, elsewhere)
 }
 
-/** For a periodic task: deletes expired sessions in parts, and messages that waited longer than any session may. */
+/** Deletes expired sessions in batches, and messages that are older than the longest session expiry. */
 export async function sweepSessions(sql: Sql, now: Date, waitSecondsMax: number) {
   for (;;) {
     const gone = await sql`

@@ -1,10 +1,12 @@
-/** MQTT sessions in PostgreSQL; steps of many sessions share transactions. */
+/** Stores MQTT sessions in PostgreSQL. Steps of many sessions share transactions. */
 import { sleep } from '../../kernel/clock.ts'
 import { isConnectionTrouble, type Sql } from '../../kernel/db.ts'
+import type { LogMessage } from '../../kernel/log-messages.ts'
 import type { Message } from '../mqtt/host.ts'
+import { holderNotRemoved, messageNotDeleted, sessionReleaseFailed } from '../mqtt/log-messages.ts'
 import type { QueueLimits, SessionStore } from '../mqtt/session-store.ts'
 import { commitToDisk, deleteHolders, restoreHolders } from './holders.ts'
-import { createRounds, intoRounds } from './session-batches.ts'
+import { createSessionBatches, splitIntoRounds } from './session-batches.ts'
 import { load, touchSessions } from './session-reads.ts'
 import { toSessionRow } from './session-rows.ts'
 import type { Answers, Loaded, Of, SessionStoreDeps, Step } from './session-steps.ts'
@@ -13,7 +15,7 @@ import { claim, deleteMessages, deleteSessions, enqueue, leaveSessions, upsertSe
 const together = new Set(['enqueue', 'forget'])
 const attemptsMax = 3
 const heldAtOnce = 1000
-/** Steps of which a crash of the database may lose the last ones. */
+/** Steps whose commit need not wait for the disk. */
 const isRelaxed = new Set<Step['kind']>(['claim', 'load', 'discard', 'vacate', 'release'])
 
 export interface GatewaySessionStore extends SessionStore {
@@ -23,8 +25,8 @@ export interface GatewaySessionStore extends SessionStore {
 
 export function createSessionStore(deps: SessionStoreDeps, limits: QueueLimits): GatewaySessionStore {
   const { db, log, now, claims } = deps
-  // A CONNECT is two steps.
-  const rounds = createRounds<Step>(run, { atOnce: 256, waitingMax: 40_000 })
+  // A CONNECT takes two steps.
+  const rounds = createSessionBatches<Step>(run, { atOnce: 256, waitingMax: 40_000 })
 
   async function run(steps: Step[]): Promise<Answers> {
     for (let attempt = 1; ; attempt++) {
@@ -32,7 +34,8 @@ export function createSessionStore(deps: SessionStoreDeps, limits: QueueLimits):
         return await db.tx(async (sql) => {
           const answers: Answers = new Map()
           const relaxed = steps.every(({ kind }) => isRelaxed.has(kind))
-          for (const round of intoRounds(steps, together)) await runRound(sql, deps, limits, round, answers, relaxed)
+          for (const round of splitIntoRounds(steps, together))
+            await runRound(sql, deps, limits, round, answers, relaxed)
           return answers
         })
       } catch (error) {
@@ -42,8 +45,8 @@ export function createSessionStore(deps: SessionStoreDeps, limits: QueueLimits):
     }
   }
 
-  function askLater(step: Step, failure: string) {
-    rounds.ask(step).catch((error) => log.warn({ err: error }, failure))
+  function runLater(step: Step, failed: LogMessage) {
+    rounds.ask(step).catch((error) => failed(log, { err: error }))
   }
 
   return {
@@ -62,10 +65,9 @@ export function createSessionStore(deps: SessionStoreDeps, limits: QueueLimits):
     save: (key, claim, session) => rounds.ask({ kind: 'save', key, claim, session }),
     leave: (key, claim, session, yieldedTo) => rounds.ask({ kind: 'leave', key, claim, session, yieldedTo }),
     discard: (key, claim) => rounds.ask({ kind: 'discard', key, claim }),
-    vacate: (key, claim) =>
-      askLater({ kind: 'vacate', key, claim }, 'a connection that ended is still in the database'),
+    vacate: (key, claim) => runLater({ kind: 'vacate', key, claim }, holderNotRemoved),
     release(key, to) {
-      if (to) askLater({ kind: 'release', key, to }, 'a session was not released; its node waits in vain')
+      if (to) runLater({ kind: 'release', key, to }, sessionReleaseFailed)
     },
     async hold(sessions) {
       for (let start = 0; start < sessions.length; start += heldAtOnce)
@@ -78,8 +80,7 @@ export function createSessionStore(deps: SessionStoreDeps, limits: QueueLimits):
       await enqueue(sql, deps, limits, [step], answers)
       return answers.get(step) as 'queued' | 'full' | 'gone'
     },
-    // At the worst the message is sent once more.
-    forget: (key, stored) => askLater({ kind: 'forget', key, stored }, 'an acknowledged message was not deleted'),
+    forget: (key, stored) => runLater({ kind: 'forget', key, stored }, messageNotDeleted),
     touch: (sessions) => touchSessions(db.sql, sessions, now()),
     close: () => rounds.settled(),
   }
@@ -104,7 +105,7 @@ async function runRound(
   ]
   const now = deps.now()
   if (claims.length > 0) await claim(sql, deps, claims, answers, relaxed)
-  // A client that was told that its session is gone must not find it after a crash.
+  // A discarded session must not reappear after a crash: this commit waits for the disk.
   if (discards.length > 0 && (await deleteSessions(sql, discards)).count > 0 && relaxed) await commitToDisk(sql)
   const rows = [...saves, ...leaves].map((step) => toSessionRow(deps.secrets, step, now))
   const written = rows.length > 0 ? await upsertSessions(sql, rows) : new Set()
