@@ -47,7 +47,7 @@ async function leave(device: TestDevice, { endpointId }: Place, { db } = one.hou
   })
 }
 
-/** A place whose device is away, with a message in its session. */
+/** Creates a disconnected device with a message in its session. */
 async function aSleeper(open: () => Promise<TestDevice>) {
   const place = await one.aProvisionedEndpoint()
   const device = await open()
@@ -68,14 +68,14 @@ const protocols: [name: string, (clientId: string) => Promise<TestDevice>][] = [
 ]
 for (const [protocol, open] of protocols)
   for (const [how, presentTo] of presentations)
-    test(`what waits in a session is sent to who presents the token by ${how} and to nobody else: ${protocol}`, async () => {
+    test(`queued messages are sent only to a client that presents the token by ${how}: ${protocol}`, async () => {
       const clientId = aName()
       const place = await aSleeper(() => open(clientId))
       const intruder = await open(clientId)
       assert.ok(intruder.sessionPresent)
       await intruder.receivesNothing()
       assert.ok(!one.gateway.isConnected(place.endpointId))
-      // It presents an endpoint of its own, and subscribes to everything.
+      // The intruder presents a token of its own endpoint and subscribes to everything.
       const own = await one.aProvisionedEndpoint()
       await intruder.publish(`${own.prefix}/json`, '1')
       await intruder.client.subscribeAsync('#', { qos: 1 })
@@ -93,7 +93,7 @@ for (const [protocol, open] of protocols)
       await victim.end()
     })
 
-test('of several endpoints in a session only those are served whose tokens were presented', async () => {
+test('only messages of endpoints whose tokens were presented are sent', async () => {
   const clientId = aName()
   const places = [await one.aProvisionedEndpoint(), await one.aProvisionedEndpoint(), await one.aProvisionedEndpoint()]
   const hub = await one.device(version4(clientId))
@@ -112,14 +112,14 @@ test('of several endpoints in a session only those are served whose tokens were 
   await again.end()
 })
 
-test('pushes to an endpoint that was not presented wait, although the session that subscribed to it has a connection', async () => {
+test('pushes to an endpoint whose token was not presented are queued, although the session is connected', async () => {
   const clientId = aName()
   const place = await aSleeper(() => one.device(version4(clientId)))
   const intruder = await one.device(version4(clientId))
   await intruder.client.subscribeAsync('#', { qos: 1 })
   for (const from of [one, two]) assert.equal(await from.gateway.send(place.endpointId, payloadOf('next')), 'queued')
   await intruder.receivesNothing()
-  // The intruder wants nothing of the session, but its name is the same.
+  // The intruder starts clean with the same client id.
   const clean = await one.device({ ...version4(clientId), clean: true })
   await clean.client.subscribeAsync('#', { qos: 1 })
   for (const from of [one, two]) assert.equal(await from.gateway.send(place.endpointId, push), 'offline')
@@ -134,7 +134,7 @@ async function subscribe(client: RawClient, filter: string, qos: 0 | 1 | 2) {
 const request = (topic: string, messageId: number, qos: 1 | 2 = 2) =>
   ({ cmd: 'publish', topic, payload: '1', qos, messageId, retain: false, dup: false }) as const
 
-test('messages in flight are sent again, under their packet ids, only to who presents the token', async () => {
+test('unacknowledged messages are sent again, with their packet ids, only to a client that presents the token', async () => {
   const clientId = aName()
   const { prefix, endpointId } = await one.aProvisionedEndpoint()
   const mine = { clientId, clean: false }
@@ -153,7 +153,7 @@ test('messages in flight are sent again, under their packet ids, only to who pre
   victim.send({ cmd: 'pubrec', messageId: half!.messageId! })
   while ((await victim.next()).cmd !== 'pubrel');
 
-  // The intruder takes the session over while the victim is connected, and acknowledges whatever there may be.
+  // The intruder takes over the session while the victim is connected, and acknowledges all packet ids.
   const intruder = await connected(port, mine)
   assert.equal(intruder.connack.sessionPresent, true)
   await victim.closed()
@@ -195,7 +195,7 @@ test('messages in flight are sent again, under their packet ids, only to who pre
   }
 })
 
-test('a session that an intruder takes to another process tells it nothing there either', async () => {
+test('an intruder that takes over a session on another node gets none of its messages', async () => {
   const clientId = aName()
   const place = await one.aProvisionedEndpoint()
   const victim = await one.device(version5(clientId))
@@ -224,7 +224,7 @@ test('a session that an intruder takes to another process tells it nothing there
   await back.end()
 })
 
-test('a client with credentials gets what waits at once, as its credentials are what it presents', async () => {
+test('a client with credentials gets queued messages without presenting a token', async () => {
   const clientId = aName()
   const { username, password } = await one.aBasicCredential()
   const open = () => one.device({ ...version4(clientId), username: `${username}@default`, password })
@@ -237,7 +237,7 @@ test('a client with credentials gets what waits at once, as its credentials are 
   await again.end()
 })
 
-test('an error about a token that nobody knows is not sent to the next connection', async () => {
+test('an error about an unknown token is not sent to the next connection', async () => {
   const clientId = aName()
   const { version, prefix } = await one.aProvisionedEndpoint()
   const victim = await connected(port, { clientId, clean: false })
@@ -251,7 +251,7 @@ test('an error about a token that nobody knows is not sent to the next connectio
   intruder.cut()
 })
 
-test('UNSUBSCRIBE does not tell an anonymous client which tokens a session has subscribed to', async () => {
+test('UNSUBSCRIBE does not reveal to an anonymous client which tokens a session has subscribed to', async () => {
   const clientId = aName()
   const place = await aSleeper(() => one.device(version5(clientId)))
   const intruder = await connected(port, { clientId, clean: false, protocolVersion: 5 })
@@ -262,7 +262,7 @@ test('UNSUBSCRIBE does not tell an anonymous client which tokens a session has s
   intruder.cut()
 })
 
-test('packet ids of QoS 2 that one client has used on a session do not swallow the messages of another', async () => {
+test('QoS 2 packet ids of an earlier client do not suppress messages of the next client of the session', async () => {
   const clientId = aName()
   const [theirs, mine] = [await one.aProvisionedEndpoint(), await one.aProvisionedEndpoint()]
   const intruder = await connected(port, { clientId, clean: false })
@@ -284,7 +284,7 @@ test('packet ids of QoS 2 that one client has used on a session do not swallow t
   victim.cut()
 })
 
-test('messages that wait for a token count in the bound of the session and do not wait for ever', async () => {
+test('messages that wait for a token count in the limit of the session and expire', async () => {
   const gate = await openGateway({ environment: { ...environment, WAYPOST_MQTT_QUEUED_MESSAGES: '3' } })
   const clientId = aName()
   const [place, own] = [await gate.aProvisionedEndpoint(), await gate.aProvisionedEndpoint()]
@@ -296,7 +296,7 @@ test('messages that wait for a token count in the bound of the session and do no
   const intruder = await gate.device(version4(clientId))
   assert.equal(await gate.gateway.send(place.endpointId, push), 'queued')
   assert.equal(await gate.gateway.send(place.endpointId, push), 'offline')
-  // The rest of the session is full with them, whatever else the connection represents.
+  // The held messages fill the session, whatever else the connection represents.
   await intruder.publish(`${own.prefix}/json`, '1')
   assert.equal(await gate.gateway.send(own.endpointId, push), 'offline')
   await intruder.receivesNothing(50)

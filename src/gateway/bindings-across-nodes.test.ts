@@ -1,4 +1,4 @@
-/** Several nodes: what they say to each other, and in which order things happened. */
+/** Bindings of endpoints on several nodes: signals between nodes and the order of changes. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { freshDatabase } from '../../test/harness/database.ts'
@@ -10,10 +10,10 @@ import { MetadataUpdated } from '../services/register/events.ts'
 const options = { connection: await freshDatabase(), environment: { WAYPOST_MASTER_KEY: 'k'.repeat(40) } }
 const behindMs = 5000
 const one = await openGateway(options)
-/** Its clock is five seconds behind. */
+/** A node whose clock is five seconds behind. */
 const two = await openGateway({ ...options, now: () => new Date(Date.now() - behindMs) })
 const { sql } = one.house.kit.db
-// Connectivity is metadata. As in the whole platform, every node has a cache that hears of changed metadata.
+// Connectivity is metadata. As in the platform, every node has a cache that subscribes to changes of metadata.
 const heard = { one: 0, two: 0 }
 one.house.kit.bus.hear(MetadataUpdated, () => heard.one++)
 two.house.kit.bus.hear(MetadataUpdated, () => heard.two++)
@@ -26,7 +26,7 @@ const isAt = (endpointId: string, { house }: typeof one) =>
 
 test('an endpoint that moved to a node whose clock is behind gets its pushes there', async () => {
   const { prefix, endpointId } = await one.aProvisionedEndpoint()
-  // The old socket stays open: its node does not know yet that nobody is there any more.
+  // The old socket stays open: its node does not know yet that the client has left.
   const old = await one.device()
   await old.publish(`${prefix}/json`, '1')
   await isAt(endpointId, one)
@@ -39,11 +39,11 @@ test('an endpoint that moved to a node whose clock is behind gets its pushes the
     await moved.receives(`${prefix}/command/reboot/status`)
   }
   await old.receivesNothing(50)
-  // And the end of the connection is known, although by the clocks it was before it began.
+  // The disconnect is known too, although by the clocks it happened before the connect.
   await eventually(async () => assert.equal((await one.metadataOf(endpointId)).connected, true))
   await moved.end()
   await eventually(async () => assert.equal((await one.metadataOf(endpointId)).connected, false))
-  // The first connection speaks again.
+  // The first connection sends another message.
   await old.publish(`${prefix}/json`, '1')
   await isAt(endpointId, one)
   assert.equal(await two.gateway.send(endpointId, push), 'delivered')
@@ -51,7 +51,7 @@ test('an endpoint that moved to a node whose clock is behind gets its pushes the
   await old.end()
 })
 
-test('an endpoint that hops between two connections is where it spoke last', async () => {
+test('an endpoint that alternates between two connections is bound to the one that sent last', async () => {
   const { prefix, endpointId } = await one.aProvisionedEndpoint()
   const [first, second] = [await one.device(), await two.device()]
   for (let n = 0; n < 6; n++) {
@@ -73,7 +73,7 @@ test('a binding that is written late does not take the endpoint from a later con
   const device = await two.device()
   await device.publish(`${prefix}/json`, '1')
   await isAt(endpointId, two)
-  // As a node writes it that was stuck while its client gave up and went to another one.
+  // The late write of a node that hung while its client connected to another node.
   const { saveBindings } = await import('./store/bindings.ts')
   const late = { endpointId, tenantId: 'default', applicationName: app, versionName: version, follows: 0, claim: 1 }
   const row = { ...late, nodeId: one.house.kit.members.nodeId, sessionKey: null, tokenSealed: null }
@@ -87,7 +87,7 @@ test('a binding that is written late does not take the endpoint from a later con
   await device.end()
 })
 
-test('devices that connect and leave at one node cost the other nothing', async () => {
+test('devices that connect to and disconnect from one node send no signals to the other', async () => {
   const devices = 40
   const { version } = await one.anApplication()
   const tokens = await Promise.all(Array.from({ length: devices }, async () => (await one.anEndpoint(version)).token))
@@ -126,7 +126,7 @@ test('devices that connect and leave at one node cost the other nothing', async 
   assert.deepEqual([(await receivedAtRest()) - before.signals, heard.two - before.two], [0, 0])
 })
 
-test('clients that move between nodes tell the one node that had them', async () => {
+test('clients that move between nodes cause a signal to the previous node only', async () => {
   const place = await one.aProvisionedEndpoint()
   const first = await one.device({ clientId: 'traveller' })
   const codes: (number | undefined)[] = []

@@ -30,7 +30,7 @@ describe('connections of one address', () => {
   } as unknown as Accepted<ConnectionState>
   const isGone = ({ socket }: Slot) => socket.destroyed
 
-  test('the oldest stranger makes room, once it has had time to present a token', () => {
+  test('the oldest anonymous connection is evicted, after its grace period', () => {
     const { arrive, later, events, share } = someLimits({})
     const first = arrive('a')!
     later(1000)
@@ -49,7 +49,7 @@ describe('connections of one address', () => {
     assert.equal(share.open, 7)
   })
 
-  test('nobody is evicted whose token is being looked up, or who has presented one', () => {
+  test('a connection whose token is being looked up, or that has presented one, is not evicted', () => {
     const { limits, arrive, later } = someLimits({ anonymousPerAddress: 2 })
     const [known, waiting, silent] = [arrive('a')!, arrive('a')!, arrive('a')!]
     waiting.accepted = busy
@@ -59,7 +59,7 @@ describe('connections of one address', () => {
     assert.deepEqual([known, waiting, silent].map(isGone), [false, false, true])
   })
 
-  test('a full process evicts strangers first, then who represents nobody any more, and refuses when there is neither', () => {
+  test('at the total limit, anonymous connections are evicted first, then idle ones; if there are none, new connections are refused', () => {
     const { limits, arrive, events, share } = someLimits({ max: 3, anonymousPerAddress: 100 })
     const [left, known] = [arrive('a')!, arrive('b')!]
     for (const slot of [left, known]) limits.setStanding(slot, 'protected')
@@ -78,7 +78,7 @@ describe('connections of one address', () => {
     assert.equal(share.open, 4)
   })
 
-  test('only so many refusals wait for their CONNECT; all others are dropped', () => {
+  test('a limited number of refused connections stay open until CONNECT; further ones are dropped', () => {
     const { limits, arrive, share } = someLimits({ max: 1 })
     limits.setStanding(arrive('a')!, 'protected')
     const answers = Array.from({ length: 100 }, () => arrive('a'))
@@ -89,14 +89,14 @@ describe('connections of one address', () => {
     assert.equal(share.open, 1)
   })
 
-  test('an address may have a limit of its own, which no other address feels', () => {
+  test('the limit of one address does not affect other addresses', () => {
     const { limits, arrive } = someLimits({ perAddress: 2 })
     for (const slot of [arrive('a')!, arrive('a')!]) limits.setStanding(slot, 'protected')
     assert.equal(arrive('a')?.refusal, 'quota_exceeded')
     assert.equal(arrive('b')?.refusal, undefined)
   })
 
-  test('what happens to a connection after its end does not count', () => {
+  test('changes of a closed connection are ignored', () => {
     const { limits, arrive, share } = someLimits({ max: 1 })
     const gone = arrive('a')!
     limits.leave(gone)
@@ -119,7 +119,7 @@ describe('connections of one address', () => {
     test(`${address} counts as ${network}`, () => assert.equal(networkOf(address), network))
 })
 
-test('a fleet behind one address that comes back at once is let in, whatever the limit of strangers', async () => {
+test('a fleet behind one address that reconnects at once is accepted, despite the limit of anonymous connections', async () => {
   const gate = await openGateway({ environment: { WAYPOST_MQTT_STRANGERS_PER_ADDRESS: '10' } })
   const { version } = await gate.anApplication()
   const tokens = await Promise.all(Array.from({ length: 100 }, async () => (await gate.anEndpoint(version)).token))
@@ -146,7 +146,7 @@ describe('over sockets', async () => {
     await open(0)
   }
 
-  test('strangers make room for new devices, and are told why', async () => {
+  test('anonymous connections are evicted for new devices, with a reason code', async () => {
     const [raw, silent] = [await rawClient(port), await connected(port, { clientId: 'silent', protocolVersion: 5 })]
     const [first, second] = [await gate.aProvisionedEndpoint(), await gate.aProvisionedEndpoint()]
     const devices = [await gate.device(), await gate.device(login)]
@@ -170,7 +170,7 @@ describe('over sockets', async () => {
     assert.match(text, /^waypost_connections_evicted_total\{listener="mqtt",reason="total"\} 3$/m)
   })
 
-  test('a process full of devices answers the next CONNECT with a refusal', async () => {
+  test('at the total limit without evictable connections, the next CONNECT is refused', async () => {
     const devices: TestDevice[] = []
     for (let n = 0; n < 3; n++) devices.push(await gate.device(login))
     devices.push(await aDevice(`${gate.wsUrl}/mqtt`, login))
@@ -193,7 +193,7 @@ describe('over sockets', async () => {
     assert.match(text, /^waypost_connections_refused_total\{listener="mqtt",reason="total"\} 4$/m)
   })
 
-  test('a handshake that does not begin makes room too', async () => {
+  test('a connection that does not begin its handshake is evicted too', async () => {
     const idle = await rawClient(Number(new URL(gate.mqttsUrl).port))
     await open(1)
     const devices: TestDevice[] = []

@@ -60,7 +60,7 @@ test('a subscription binds an endpoint that has no connection, a message moves i
   await eventually(() => assert.deepEqual(toldOf(endpointId), ['connected', 'gone', 'connected', 'gone']))
 })
 
-test('what waits is sent when an endpoint connects', async () => {
+test('pushes of extensions are sent when an endpoint connects', async () => {
   const { prefix } = await aProvisionedEndpoint()
   extension.pushes = [push]
   try {
@@ -75,7 +75,7 @@ test('what waits is sent when an endpoint connects', async () => {
   }
 })
 
-test('the register knows who is connected, and since when', async () => {
+test('the register has the connectivity of endpoints and its time', async () => {
   const { prefix, endpointId } = await aProvisionedEndpoint()
   assert.deepEqual(await metadataOf(endpointId), {})
   const sensor = await device()
@@ -93,7 +93,7 @@ test('the register knows who is connected, and since when', async () => {
   })
 })
 
-test('a persistent session is kept for its client over a restart of the platform, and pushes wait in it', async () => {
+test('a persistent session survives a restart of the platform, and pushes are queued in it', async () => {
   const options = { connection: await freshDatabase(), environment: { WAYPOST_MASTER_KEY: 'k'.repeat(40) } }
   const before = await openGateway(options)
   const { prefix, endpointId } = await before.aProvisionedEndpoint()
@@ -105,14 +105,14 @@ test('a persistent session is kept for its client over a restart of the platform
   await sensor.end()
   await eventually(() => assert.ok(!before.gateway.isConnected(endpointId)))
   assert.equal(await before.gateway.send(endpointId, push), 'queued')
-  // Nothing subscribed asks for this one.
+  // No subscription matches this push.
   assert.equal(await before.gateway.send(endpointId, { ...push, resourcePath: '/config' }), 'offline')
   await before.house.close()
 
   const after = await openGateway(options)
   assert.equal(await after.gateway.send(endpointId, { ...push, payload: 'second' }), 'queued')
   const again = await after.device(session)
-  // Over MQTT nobody knows who an anonymous client is before it presents a token again (document 5, 10.2).
+  // An anonymous client is not identified before it presents a token again (document 5, 10.2).
   await again.client.subscribeAsync(`${prefix}/command/+/status`, { qos: 1 })
   assert.deepEqual((await again.receives(`${prefix}/command/reboot/status`)).json, [{ id: 1 }])
   assert.equal((await again.receives(`${prefix}/command/reboot/status`)).json, 'second')

@@ -1,4 +1,4 @@
-/** Habits of firmware and scripts that are there already (document 3, part 2): they must run here unchanged. */
+/** Existing firmware and scripts must work unchanged (document 3, part 2). */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eventually } from '../../test/harness/eventually.ts'
@@ -19,7 +19,7 @@ const publish = (topic: string, payload = '{}', messageId = 1) => ({
 })
 const push = (text: string) => ({ extension: 'test', resourcePath: '/command/blink', payload: [text] })
 
-test('without a client id, with a message before CONNACK, and never a subscription: it is answered and pushed to', async () => {
+test('a client without a client id and subscription that sends before CONNACK gets responses and pushes', async () => {
   const { prefix, endpointId } = await aProvisionedEndpoint()
   const device = await rawClient(port)
   device.send(connectPacket({ clientId: '' }), publish(`${prefix}/json/0`))
@@ -32,7 +32,7 @@ test('without a client id, with a message before CONNACK, and never a subscripti
   assert.deepEqual([topic, String(payload), qos], [`${prefix}/command/blink/status`, '["on"]', 0])
 })
 
-test('all in one breath, and gone: what was said is stored', async () => {
+test('a client that sends CONNECT, PUBLISH and DISCONNECT at once: its message is stored', async () => {
   const { prefix, endpointId } = await aProvisionedEndpoint()
   const device = await rawClient(port)
   device.send(connectPacket({ clientId: '' }), publish(`${prefix}/json`, 'last words'), { cmd: 'disconnect' })
@@ -44,7 +44,7 @@ test('all in one breath, and gone: what was said is stored', async () => {
   )
 })
 
-test('many with the client id "counter": the last one has the session, and each endpoint its last connection', async () => {
+test('many clients with the same id: the last one has the session, and each endpoint its last connection', async () => {
   const [one, two] = [await aProvisionedEndpoint(), await aProvisionedEndpoint()]
   const first = await connected(port, { clientId: 'counter' })
   first.send(publish(`${one.prefix}/json`))
@@ -54,7 +54,7 @@ test('many with the client id "counter": the last one has the session, and each 
   second.send(publish(`${two.prefix}/json`))
   await second.next('puback')
   await eventually(() => assert.equal(gateway.isConnected(one.endpointId), false))
-  // The first one comes again, as its reconnect loop does, and is heard again.
+  // The first client reconnects, as its reconnect loop does, and is served again.
   const again = await connected(port, { clientId: 'counter' })
   await second.closed()
   again.send(publish(`${one.prefix}/json`))
@@ -63,7 +63,7 @@ test('many with the client id "counter": the last one has the session, and each 
   assert.equal((await again.next('publish')).topic, `${one.prefix}/command/blink/status`)
 })
 
-test('CONNACK is there within the second that a client waits, also while hundreds come at once', async () => {
+test('CONNACK arrives within a second, also while hundreds of clients connect at once', async () => {
   const crowd = (round: number) =>
     Promise.all(
       Array.from({ length: 200 }, async (_, index) => {
@@ -75,7 +75,7 @@ test('CONNACK is there within the second that a client waits, also while hundred
         return performance.now() - started
       }),
     )
-  // Other work on this machine disturbs too, but not in every round.
+  // Other work on this machine may disturb a round, but not all of them.
   const longest: number[] = []
   for (let round = 0; round < 5 && !longest.some((ms) => ms < 1000); round++)
     longest.push(Math.max(...(await crowd(round))))

@@ -63,7 +63,7 @@ test('slashes are significant, escapes are not', async () => {
   }
 })
 
-test('errors have the status and say why in the words of the protocol', async () => {
+test('errors have their status and a body with statusCode and reasonPhrase', async () => {
   const { prefix, version, token, app } = await aProvisionedEndpoint()
   const speaks = `kp1/${version}/replying/${token}`
   const cases: [string, number][] = [
@@ -126,7 +126,7 @@ test('other methods are 405', async () => {
       if (method !== 'HEAD') assert.equal(JSON.parse(text).statusCode, 405, method)
     }
   assert.equal(extension.messages.filter(({ endpoint }) => endpoint.endpointId === endpointId).length, 0)
-  // Nowhere else does anybody hear of methods that nobody has.
+  // Other paths do not accept unusual methods.
   assert.equal((await ask('api/v1/applications', 'PROPFIND')).status, 404)
   assert.equal((await ask('elsewhere', 'MKCOL')).status, 404)
 })
@@ -142,7 +142,7 @@ test('a version may not use every extension, and an endpoint follows its version
   assert.equal((await post(`kp1/${app}-v2/test/${token}/json`)).status, 404)
 })
 
-test('more bytes than a tenant may send are refused with the time to wait, and other tenants are not concerned', async () => {
+test('bytes above the rate of a tenant are rejected with Retry-After; other tenants are not affected', async () => {
   const slow = await openGateway({ environment: { WAYPOST_DEVICE_BYTES_PER_TENANT: '10000' } })
   const [mine, others] = [await slow.aProvisionedEndpoint(), await slow.aProvisionedEndpoint(slow.other)]
   const post = (prefix: string, bytes: number) =>
@@ -155,12 +155,12 @@ test('more bytes than a tenant may send are refused with the time to wait, and o
   assert.equal(slow.test.messages.length, 2)
 })
 
-test('too many messages of a tenant are told to come later', async () => {
+test('messages above the rate of a tenant are rejected with 429', async () => {
   const slow = await openGateway({ environment: { WAYPOST_DEVICE_MESSAGES_PER_TENANT: '5' } })
   const { prefix } = await slow.aProvisionedEndpoint()
   const post = () => fetch(`${slow.httpUrl}/${prefix}/json`, { method: 'POST' })
   const statuses = [(await post()).status]
-  // At once, so that they are there within a second on a slow machine too.
+  // Sent concurrently, so that they arrive within a second on a slow machine too.
   for (const { status, headers } of await Promise.all(Array.from({ length: 20 }, post))) {
     statuses.push(status)
     if (status === 429) assert.equal(headers.get('retry-after'), '1')
@@ -200,7 +200,7 @@ test('MQTT over WebSocket at /mqtt and /ws; any other upgrade is 404', async () 
   assert.match(await upgrade('/ws', 'Sec-WebSocket-Protocol: mqttv3.1\r\n'), /^HTTP\/1.1 101 [\s\S]*Protocol: mqttv3.1/)
 })
 
-test('pings over WebSocket are answered, but not piled up for who does not read', async () => {
+test('WebSocket pings are answered, unless the client does not read', async () => {
   const socket = connect(Number(new URL(httpUrl).port), '127.0.0.1')
   const frame = (bytes: number) => Buffer.from([0x89, 0x80 | bytes, 0, 0, 0, 0, ...Buffer.alloc(bytes)])
   socket.write(
@@ -223,7 +223,7 @@ test('pings over WebSocket are answered, but not piled up for who does not read'
   assert.ok(bytes < 0.9 * 20 * 8000 * 127, `${bytes} bytes of pongs were kept`)
 })
 
-test('who tries out tokens is not listened to for a while', async () => {
+test('an address that tries out tokens is locked for a while', async () => {
   const { prefix } = await aProvisionedEndpoint()
   const statuses = new Set<number>()
   for (let i = 0; i < 110; i++) statuses.add((await post(`${prefix}${i}/json`)).status)

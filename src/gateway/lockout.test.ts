@@ -5,7 +5,7 @@ import { eventually } from '../../test/harness/eventually.ts'
 import { openGateway } from '../../test/harness/gateway.ts'
 import { connected } from '../../test/harness/mqtt-raw.ts'
 
-// A hundred wrong tokens or ten wrong passwords lock an address; everybody here comes from the same one.
+// A hundred wrong tokens or ten wrong passwords lock an address; all clients of these tests have the same address.
 const open = () =>
   openGateway({ environment: { WAYPOST_LOG_LEVEL: 'fatal', WAYPOST_LOGIN_ATTEMPTS_PER_ADDRESS: '10' } })
 
@@ -15,7 +15,7 @@ const portOf = (url: string) => Number(new URL(url).port)
 const post = async ({ httpUrl }: Gate, topic: string) =>
   (await fetch(`${httpUrl}/${topic}`, { method: 'POST', body: '{}' })).status
 
-test('who speaks for an endpoint cannot try out tokens of others, and locks nobody out who was right before', async () => {
+test('a client with a valid token cannot try out others without a lockout, which does not affect tokens that were valid before', async () => {
   const gate = await open()
   const [own, neighbour, overHttp, late] = await Promise.all(
     Array.from({ length: 4 }, () => gate.aProvisionedEndpoint()),
@@ -43,7 +43,7 @@ test('who speaks for an endpoint cannot try out tokens of others, and locks nobo
   await again.receives(`${neighbour!.prefix}/json/3/status`)
 })
 
-test('subscriptions are guesses too', async () => {
+test('wrong tokens in subscriptions count for the lockout', async () => {
   const gate = await open()
   const { prefix } = await gate.aProvisionedEndpoint()
   const client = await connected(portOf(gate.mqttUrl))
@@ -56,7 +56,7 @@ test('subscriptions are guesses too', async () => {
   await eventually(async () => assert.equal(await post(gate, `${prefix}new/json`), 429))
 })
 
-test('a device that repeats an old token or password does not lock its neighbours out', async () => {
+test('a device that repeats an old token or password does not lock out others behind its address', async () => {
   const gate = await open()
   const { prefix } = await gate.aProvisionedEndpoint()
   for (let i = 0; i < 120; i++) assert.equal(await post(gate, `${prefix}old/json`), 401)
@@ -72,7 +72,7 @@ test('a device that repeats an old token or password does not lock its neighbour
   await (await login(password)).end()
 })
 
-test('who subscribes faster than endpoints can be looked up is read more slowly', async () => {
+test('a client that subscribes faster than its endpoints are looked up is read more slowly', async () => {
   const gate = await open()
   const { prefix } = await gate.aProvisionedEndpoint()
   const packets = Array.from({ length: 40 }, (_, packet) =>
@@ -97,7 +97,7 @@ test('who subscribes faster than endpoints can be looked up is read more slowly'
   await eventually(() => assert.equal(acknowledged(), 40))
 })
 
-test('a refusal never shows a token, also where the topic only slipped', async () => {
+test('records of refusals never contain a token, also for misspelt topics', async () => {
   const gate = await open()
   const { version, token } = await gate.aProvisionedEndpoint()
   const sensor = await gate.device({ clientId: 'slipped' })
@@ -118,7 +118,7 @@ test('a refusal never shows a token, also where the topic only slipped', async (
   })
 })
 
-/** Behind one proxy, which appends the address that it sees; what stands before it the client has written. */
+/** A proxy appends the address that it sees; earlier entries of the header were written by the client. */
 const behindAProxy = () =>
   openGateway({
     environment: {

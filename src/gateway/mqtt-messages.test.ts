@@ -41,7 +41,7 @@ test('a first message reaches its extension and is answered', async () => {
   })
 })
 
-test('request id 0 is answered, no request id is not, unless the resource always answers; errors always', async () => {
+test('requests with an id, even 0, are answered; others only with errors or by resources that always answer', async () => {
   const { version, token, prefix } = await aProvisionedEndpoint()
   const sensor = await device()
   await sensor.publish(`${prefix}/json/0`, '1')
@@ -95,7 +95,7 @@ for (const qos of [0, 1, 2] as const)
     assert.equal(extension.messages.filter(({ endpoint }) => endpoint.endpointId === endpointId).length, 1)
   })
 
-test('messages keep their order, also those that come before anybody knows who speaks', async () => {
+test('messages keep their order, also those that arrive before the endpoint is identified', async () => {
   const { prefix } = await aProvisionedEndpoint()
   const sensor = await device({ clientId: 'counter' })
   const before = extension.messages.length
@@ -106,7 +106,7 @@ test('messages keep their order, also those that come before anybody knows who s
   )
 })
 
-test('what nobody knows is refused on its error topic and tells nothing', async () => {
+test('messages with unknown versions, tokens or extensions get an error that reveals nothing', async () => {
   const { prefix, version, token } = await aProvisionedEndpoint()
   const sensor = await device()
   const cases: [string, number][] = [
@@ -129,7 +129,7 @@ test('what nobody knows is refused on its error topic and tells nothing', async 
   await sensor.receives(`${prefix}/json/1/status`)
 })
 
-test('it is no broker: other topics are acknowledged and go nowhere', async () => {
+test('messages on other topics are acknowledged and dropped', async () => {
   const listener = await device({ protocolVersion: 5 })
   const [granted] = await listener.client.subscribeAsync('#', { qos: 2 })
   assert.equal(granted!.qos, 1)
@@ -145,7 +145,7 @@ test('it is no broker: other topics are acknowledged and go nowhere', async () =
   await listener.receivesNothing(0)
 })
 
-test('subscriptions never show what belongs to others, and never double', async () => {
+test('subscriptions deliver nothing of other devices, and nothing twice', async () => {
   const { prefix, version } = await aProvisionedEndpoint()
   const sensor = await device()
   for (const filter of ['#', 'kp1/#', `${prefix}/#`, `kp1/${version}/+/+/json/+/status`])
@@ -215,7 +215,7 @@ test('an endpoint follows the version that its device names', async () => {
   assert.equal(await versionOf(), `${app}-v1`)
 })
 
-test('one connection speaks for fifty endpoints', async () => {
+test('one connection represents fifty endpoints', async () => {
   const { version } = await anApplication()
   const endpoints = await Promise.all(Array.from({ length: 50 }, () => anEndpoint(version)))
   const hub = await device()
@@ -229,7 +229,7 @@ test('one connection speaks for fifty endpoints', async () => {
   await eventually(() => assert.ok(endpoints.every(({ endpointId }) => !gate.gateway.isConnected(endpointId))))
 })
 
-test('clients with the same id and different owners leave each other alone', async () => {
+test('clients with the same id and different owners have separate sessions', async () => {
   const mine = await gate.aBasicCredential()
   const theirs = await gate.aBasicCredential(other)
   const as = ({ username, password }: typeof mine, tenantId: string) =>
@@ -244,7 +244,7 @@ test('clients with the same id and different owners leave each other alone', asy
   assert.ok(stranger.client.connected && foreigner.client.connected && again.client.connected)
 })
 
-test('a client of one tenant does not speak for endpoints of another', async () => {
+test('a client of one tenant cannot represent endpoints of another', async () => {
   const theirs = await gate.aBasicCredential(other)
   const { prefix } = await aProvisionedEndpoint()
   const client = await device({ username: `${theirs.username}@other`, password: theirs.password })
@@ -265,7 +265,7 @@ test('wrong credentials are refused', async () => {
     await assert.rejects(device({ username: name, ...(secret && { password: secret }) }), { code: 4 })
 })
 
-test('a last word is heard, also of who has gone before anybody knew who it was', async () => {
+test('messages are handled although their client disconnects before it is identified', async () => {
   const { prefix, endpointId } = await aProvisionedEndpoint()
   const sensor = await device()
   await Promise.all([sensor.publish(`${prefix}/json`, 'farewell', { qos: 0 }), sensor.client.endAsync()])
@@ -305,7 +305,7 @@ test('a connection that sends more bytes than it may is read more slowly, and ot
   assert.equal(slow.test.messages.length, 6)
 })
 
-test('who sends more than the rate is read later and loses nothing', async () => {
+test('messages above the rate are read later, and none is lost', async () => {
   const slow = await openGateway({ environment: { WAYPOST_DEVICE_MESSAGES_PER_CONNECTION: '200' } })
   const { prefix } = await slow.aProvisionedEndpoint()
   const sensor = await slow.device()
@@ -315,7 +315,7 @@ test('who sends more than the rate is read later and loses nothing', async () =>
   assert.equal(slow.test.messages.length, 500)
 })
 
-test('who shows neither credentials nor a token that holds is not kept for ever', async () => {
+test('a connection without credentials and a valid token is closed after the time-out', async () => {
   const strict = await openGateway({ environment: { WAYPOST_MQTT_STRANGER_SECONDS: '1' } })
   const { prefix } = await strict.aProvisionedEndpoint()
   const { username, password } = await strict.aBasicCredential()
@@ -323,7 +323,7 @@ test('who shows neither credentials nor a token that holds is not kept for ever'
   const speaker = await strict.device()
   await speaker.publish(`${prefix}/json`, '1')
   const listener = await strict.device()
-  // The endpoint is connected already: this one has shown its token nevertheless.
+  // The endpoint has a connection already, but this one has presented its token too.
   await listener.client.subscribeAsync(`${prefix}/#`)
   const silent = await strict.device({ clientId: 'silent', protocolVersion: 5 })
   const said: (number | undefined)[] = []
@@ -336,7 +336,7 @@ test('who shows neither credentials nor a token that holds is not kept for ever'
   assert.deepEqual(said, [0x87])
   for (const { client } of [known, speaker, listener]) assert.ok(client.connected)
   await eventually(async () => {
-    // Of the same address in the same second: one row.
+    // Refusals of one address within a second are one row.
     const refusals = await strict.house.kit.db.sql`
       select count, detail from traffic_log.refusals where reason = 'stranger_timeout'`
     assert.equal(
@@ -345,14 +345,14 @@ test('who shows neither credentials nor a token that holds is not kept for ever'
     )
     assert.match(refusals[0]?.detail, /neither credentials nor a valid token within 1 s/)
   })
-  // Its endpoint has moved on to another connection: it was known once, and stays.
+  // Its endpoint has moved to another connection, but it was identified once and stays open.
   const moved = await strict.device()
   await moved.publish(`${prefix}/json`, '1')
   await speaker.publish(`${prefix}/json/1`, '1')
   await speaker.receives(`${prefix}/json/1/status`)
 })
 
-test('traffic and refusals are written down', async () => {
+test('messages and refusals are recorded in the traffic log', async () => {
   const { prefix, endpointId } = await aProvisionedEndpoint()
   const sensor = await device({ clientId: 'written-down' })
   await sensor.publish(`${prefix}/json/3`, 'payload')

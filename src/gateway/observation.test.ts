@@ -21,8 +21,8 @@ const rows = async (endpointId: string) =>
     (row) => ({ ...row }),
   )
 
-suite('what a device does not want to be pushed', () => {
-  test('is kept, and nothing is written for what is so anyway', async () => {
+suite('pushes that a device has stopped', () => {
+  test('are stored, and unchanged settings are not written', async () => {
     const endpoint = aDeviceEndpoint({ endpointId: newId() })
     await observation.set(endpoint, 'one', 'default', true)
     await observation.set(endpoint, 'two', everyName, true)
@@ -34,7 +34,7 @@ suite('what a device does not want to be pushed', () => {
     assert.equal((await observation.of(newId(), 'one'))('default'), true)
   })
 
-  test('is what the device said last, of a name or of all', () =>
+  test('follow the last setting, of one name or of all', () =>
     fc.assert(
       fc.asyncProperty(
         fc.array(fc.tuple(fc.constantFrom('a', 'b', everyName), fc.boolean()), { maxLength: 8 }),
@@ -56,7 +56,7 @@ suite('what a device does not want to be pushed', () => {
       { numRuns: 40 },
     ))
 
-  test('is not more than some hundred names', async () => {
+  test('have a limited number of names', async () => {
     const endpoint = aDeviceEndpoint({ endpointId: newId() })
     for (let n = 0; n < 200; n++) await observation.set(endpoint, 'two', `t${n}`, false)
     const error = await rejectsWith(observation.set(endpoint, 'two', 'more', false), 400)
@@ -67,7 +67,7 @@ suite('what a device does not want to be pushed', () => {
     assert.equal((await rows(endpoint.endpointId)).length, 2)
   })
 
-  test('is not sent, neither at once nor on connect; all else is', async () => {
+  test('are not sent, neither immediately nor on connect; all others are', async () => {
     const { prefix, endpointId } = await aProvisionedEndpoint()
     const named = (name?: string) => ({
       extension: 'test',
@@ -92,7 +92,7 @@ suite('what a device does not want to be pushed', () => {
     await sensor.receivesNothing(20)
   })
 
-  test('goes with the endpoint and with the tenant', async () => {
+  test('are deleted with the endpoint and with the tenant', async () => {
     const { endpointId } = await aProvisionedEndpoint()
     await observation.set(aDeviceEndpoint({ endpointId }), 'one', 'default', false)
     await admin(`DELETE /epr/api/v1/endpoints/${endpointId}`)

@@ -1,4 +1,4 @@
-/** A push leaves with the commit of a transaction, and its sender learns what became of it, on whichever node. */
+/** A push is sent with the commit of a transaction, and its sender gets the outcome, on any node. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { freshDatabase } from '../../test/harness/database.ts'
@@ -31,7 +31,7 @@ for (const [where, from] of nodes) {
   const { db } = from.house.kit
   const gateway = from.house.ask(Gateway)
 
-  test(`a push from ${where} leaves with the commit`, async () => {
+  test(`a push from ${where} is sent with the commit`, async () => {
     const { prefix, endpointId } = await one.aProvisionedEndpoint()
     const device = await one.device()
     await device.publish(`${prefix}/json`, '1')
@@ -48,7 +48,7 @@ for (const [where, from] of nodes) {
     await device.end()
   })
 
-  test(`a push from ${where} does not leave when the transaction is rolled back`, async () => {
+  test(`a push from ${where} is not sent if the transaction is rolled back`, async () => {
     const { prefix, endpointId } = await one.aProvisionedEndpoint()
     const device = await one.device()
     await device.publish(`${prefix}/json`, '1')
@@ -64,7 +64,7 @@ for (const [where, from] of nodes) {
     await device.end()
   })
 
-  test(`a push from ${where} at QoS 1 is delivered when PUBACK came, and not before`, async () => {
+  test(`a push from ${where} at QoS 1 is delivered when PUBACK arrives, and not before`, async () => {
     const { prefix, endpointId } = await one.aProvisionedEndpoint()
     const device = await connected(Number(new URL(one.mqttUrl).port), { clientId: `slow of ${where}` })
     device.send({ cmd: 'subscribe', messageId: 1, subscriptions: [{ topic: `${prefix}/#`, qos: 1 }] })
@@ -75,14 +75,14 @@ for (const [where, from] of nodes) {
     assert.ok(await isPending(sending))
     device.send({ cmd: 'puback', messageId: messageId! })
     assert.equal(await sending.delivery, 'delivered')
-    // The next one is never acknowledged, and nothing of the session is kept.
+    // The next push is never acknowledged, and the session ends with the connection.
     const lost = await gateway.send(db.sql, endpointId, push)
     await device.next('publish')
     device.cut()
     assert.equal(await lost.delivery, 'offline')
   })
 
-  test(`a push from ${where} waits in the session of a client that is away, or leaves in flight`, async () => {
+  test(`a push from ${where} is queued in the session of a client that is disconnected or does not acknowledge it`, async () => {
     const { prefix, endpointId } = await one.aProvisionedEndpoint()
     const { username, password } = await one.aBasicCredential()
     const session = { clientId: `keeper of ${where}`, clean: false, username: `${username}@default`, password }
@@ -115,7 +115,7 @@ for (const [where, from] of nodes) {
   })
 }
 
-test('an endpoint without a connection is offline, with the commit too', async () => {
+test('a push to an endpoint without a connection is offline, in a transaction too', async () => {
   const { endpointId } = await one.aProvisionedEndpoint()
   const { db } = one.house.kit
   const gateway = one.house.ask(Gateway)
@@ -125,7 +125,7 @@ test('an endpoint without a connection is offline, with the commit too', async (
   assert.equal(await one.gateway.send('nobody', push), 'offline')
 })
 
-test('a push that a signal brings twice is sent once', async () => {
+test('a push that arrives twice by signals is sent once', async () => {
   const { PushForwarded } = await import('./signals.ts')
   const { prefix, endpointId } = await one.aProvisionedEndpoint()
   const device = await one.device()

@@ -8,20 +8,20 @@ import { admit, count, newTraffic, trafficRate } from './rate-limits.ts'
 
 const rate = trafficRate(10, 1000)
 
-test('messages and bytes of a connection count, and what was sent beyond the rate says how long to wait', () => {
+test('messages and bytes count, and above the rate the time to wait is returned', () => {
   const traffic = newTraffic(rate)
   const { at } = traffic.bytes
   const wait = (bytes: number, later = 0) => Math.round(count(traffic, rate, at + later, bytes))
   assert.equal(wait(1000), 0)
   assert.equal(wait(500), 500)
-  assert.equal(wait(0), 500, 'the bytes are still owed')
+  assert.equal(wait(0), 500, 'the bytes still exceed the rate')
   for (let i = 0; i < 7; i++) assert.equal(wait(0), 500)
   assert.equal(wait(0, 500), 0)
   for (let i = 0; i < 5; i++) wait(0, 500)
   assert.equal(wait(0, 500), 200, 'two messages too many')
 })
 
-test('a message that is refused counts neither as a message nor by its bytes', () => {
+test('a rejected message counts neither as a message nor by its bytes', () => {
   const traffic = newTraffic(rate)
   const { at } = traffic.bytes
   const wait = (bytes: number, later = 0) => Math.round(admit(traffic, rate, at + later, bytes))
@@ -32,14 +32,14 @@ test('a message that is refused counts neither as a message nor by its bytes', (
   for (let i = 0; i < 8; i++) assert.equal(wait(1, 3000), 0)
 })
 
-test('no limit is no limit', () => {
+test('a rate of 0 means no limit', () => {
   const none = trafficRate(0, 0)
   const traffic = newTraffic(none)
   for (let i = 0; i < 1000; i++) assert.equal(count(traffic, none, traffic.bytes.at, 1e6), 0)
   assert.equal(admit(traffic, none, traffic.bytes.at, 1e6), 0)
 })
 
-test('wrong lockout lock an address, the same one again does not, and what was right from there is served', () => {
+test('wrong secrets lock an address, repeated ones do not count, and secrets that were correct before are accepted', () => {
   const lockout = createAddressLockout({ limit: 3, windowSeconds: 300, lockSeconds: 60 })
   const wrong = (from: number, to: number) => {
     for (let i = from; i <= to; i++) lockout.failed('a', `wrong ${i}`)
@@ -58,7 +58,7 @@ test('wrong lockout lock an address, the same one again does not, and what was r
   assert.ok(lockout.lockedFor('a', 'new') > 110)
 })
 
-test('all addresses of an IPv6 /64 are one: they share lockout, locks and what was right', () => {
+test('all addresses of an IPv6 /64 share failures, locks and correct secrets', () => {
   const lockout = createAddressLockout({ limit: 3, windowSeconds: 300, lockSeconds: 60 })
   lockout.succeeded('2001:db8:1:2::1', 'right')
   for (let i = 0; i < 3; i++) lockout.failed(`2001:db8:1:2:${i}::${i}`, `wrong ${i}`)
@@ -70,7 +70,7 @@ test('all addresses of an IPv6 /64 are one: they share lockout, locks and what w
 const anonymousConnection = (state: object) =>
   ({ state: { waiting: undefined, lookups: 0, ...state } }) as DeviceConnection
 
-test('patience ends with connections who say nothing, and a while later with those who are always being looked up', async () => {
+test('anonymous connections are closed after the time-out; those with a pending lookup a little later', async () => {
   const ended: DeviceConnection[] = []
   const anonymousTimeout = createAnonymousTimeout(0.02, (connection) => void ended.push(connection), 10)
   const [silent, known, busy] = [anonymousConnection({}), anonymousConnection({}), anonymousConnection({ lookups: 1 })]
@@ -78,6 +78,6 @@ test('patience ends with connections who say nothing, and a while later with tho
   anonymousTimeout.cancel(known)
   await eventually(() => assert.deepEqual(ended, [silent]), { everyMs: 2 })
   await eventually(() => assert.deepEqual(ended, [silent, busy]))
-  const endless = createAnonymousTimeout(0, () => assert.fail('nobody asked for an end'))
+  const endless = createAnonymousTimeout(0, () => assert.fail('no time-out is set'))
   endless.start(silent)
 })

@@ -1,4 +1,4 @@
-/** Whatever ends the right to speak takes effect within a second, on open connections too. */
+/** Revocation of tokens, endpoints, credentials and tenants takes effect within a second, on open connections too. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { aDevice } from '../../test/harness/device.ts'
@@ -44,7 +44,7 @@ for (const status of ['Suspended', 'Revoked'])
     }
   })
 
-test('a connection that represents nobody else is closed', async () => {
+test('a connection whose only endpoint is revoked is closed', async () => {
   const endings: ((endpointId: string) => Promise<unknown>)[] = [
     (endpointId) => setTokenStatus(endpointId, 'Revoked'),
     async (endpointId) => {
@@ -67,7 +67,7 @@ test('a connection that represents nobody else is closed', async () => {
   }
 })
 
-test('a second token of an endpoint goes on when the first is revoked', async () => {
+test('a second token of an endpoint stays valid when the first is revoked', async () => {
   const { version, prefix, endpointId, app } = await aProvisionedEndpoint()
   const made = await admin(`POST /api/v1/endpoints/${endpointId}/tokens`, { applicationName: app, token: `t2-${app}` })
   assert.equal(made.status, 201, made.text)
@@ -92,7 +92,7 @@ const aLogin = async () => {
   return { username: `${username}@default`, password }
 }
 
-/** Two endpoints of a client that is away, and what waits for it of each. */
+/** Creates a disconnected client with two endpoints and a queued message for each. */
 async function aSleepingHub(clientId: string, login: { username?: string; password?: string } = {}, ask = admin) {
   const { version, app } = await anApplication(['v1'], ask)
   const [first, second] = [await anEndpoint(version, ask), await anEndpoint(version, ask)]
@@ -136,7 +136,7 @@ const endings: [name: string, (ended: Ended) => Promise<unknown>][] = [
   ],
 ]
 for (const [index, [name, end]] of endings.entries())
-  test(`what waited for an endpoint is not delivered after ${name}`, async () => {
+  test(`queued messages of an endpoint are not delivered after ${name}`, async () => {
     const { first, second, version, topicOf, wake } = await aSleepingHub(`sleeper-${index}`, await aLogin())
     await end({ ...first, version })
     const hub = await wake()
@@ -144,7 +144,7 @@ for (const [index, [name, end]] of endings.entries())
     await hub.receivesNothing()
   })
 
-test('what waited for the endpoints of a suspended tenant is not delivered', async () => {
+test('queued messages of a suspended tenant are not delivered', async () => {
   const { topicOf, first, second, wake } = await aSleepingHub('sleeper-of-other', {}, gate.other)
   await gate.setTenantStatus('other', 'SUSPENDED')
   const hub = await wake()
@@ -176,7 +176,7 @@ test('suspended, revoked or deleted credentials end their connections, and only 
   }
 })
 
-test('X.509: a certificate of ours opens the TLS door, and its suspension closes it', async () => {
+test('X.509: a client with a certificate of the platform may connect over TLS until the certificate is suspended', async () => {
   const issued = (await admin('POST /api/v1/x509-credentials', { commonName: 'sensor', ttl: 3600 })).body
   const root = (await admin('GET /kpc/api/v1/certificates/root')).text
   const { prefix } = await aProvisionedEndpoint()
@@ -186,14 +186,14 @@ test('X.509: a certificate of ours opens the TLS door, and its suspension closes
   await sensor.publish(`${prefix}/json/1`, '1')
   await sensor.receives(`${prefix}/json/1/status`)
   assert.equal((await admin(`GET /api/v1/x509-credentials/${issued.id}`)).body.state, 'Active')
-  // The certificate alone, without the chain, does too.
+  // The certificate is accepted without its chain too.
   const alone = await aDevice(gate.mqttsUrl, { ...tls, cert: issued.certificate, key: issued.privateKey })
   assert.ok(alone.client.connected)
 
   await admin(`PATCH /api/v1/x509-credentials/${issued.id}/state`, { state: 'Suspended' })
   await sensor.closed(quick)
   await alone.closed(quick)
-  // Its tenant is told why, although the certificate is all that names it: again and again, as refusals of a second are one row.
+  // The refusal is recorded for the tenant that issued the certificate. Repeated, because refusals of a second are one row.
   await eventually(async () => {
     await assert.rejects(open(), { code: 4 })
     const [row] = await house.kit.db.sql`
@@ -203,11 +203,11 @@ test('X.509: a certificate of ours opens the TLS door, and its suspension closes
   })
   await admin(`PATCH /api/v1/x509-credentials/${issued.id}/state`, { state: 'Active' })
   assert.ok((await open()).client.connected)
-  // Without any certificate: anonymous, as everywhere.
+  // Without a certificate the client is anonymous.
   assert.ok((await aDevice(gate.mqttsUrl, tls)).client.connected)
 })
 
-test('a suspended tenant: connections end, nobody connects, messages are refused', async () => {
+test('a suspended tenant: connections are closed, CONNECTs refused and messages rejected', async () => {
   const { username, password } = await gate.aBasicCredential(gate.other)
   const { prefix, endpointId } = await gate.aProvisionedEndpoint(gate.other)
   const ours = await aProvisionedEndpoint()
@@ -231,7 +231,7 @@ test('a suspended tenant: connections end, nobody connects, messages are refused
   await again.receives(`${prefix}/json/1/status`)
 })
 
-test('a tenant may require its clients to show who they are, for each transport', async () => {
+test('a tenant may require authentication for each transport', async () => {
   const { prefix } = await aProvisionedEndpoint()
   const { username, password } = await gate.aBasicCredential()
   const login = { username: `${username}@default`, password }
@@ -273,7 +273,7 @@ test('a tenant may require its clients to show who they are, for each transport'
   })
 })
 
-test('a requirement that the gateway would not understand is refused, instead of leaving the transport open', async () => {
+test('a configuration with an unknown requirement is rejected, instead of leaving the transport open', async () => {
   for (const [transports, where] of [
     [{ http: { 'basic-auth': { required: 'true' } } }, 'transports.http.basic-auth.required'],
     [{ http: { 'x509-auth': true } }, 'transports.http.x509-auth'],
@@ -286,7 +286,7 @@ test('a requirement that the gateway would not understand is refused, instead of
   }
 })
 
-test('after a gap everything that let a connection in is asked again', async () => {
+test('after a reset, all permissions of open connections are checked again', async () => {
   const { db } = house.kit
   const lost = await aProvisionedEndpoint()
   const kept = await aProvisionedEndpoint()
@@ -295,7 +295,7 @@ test('after a gap everything that let a connection in is asked again', async () 
   const three = await device({ username: `${username}@default`, password })
   await one.publish(`${lost.prefix}/json`, '1')
   await two.publish(`${kept.prefix}/json`, '1')
-  // Changed without a word, as a restore does.
+  // Changed without an event, as a restore does.
   await db.sql`update tokens.tokens set status = 'Revoked' where endpoint_id = ${lost.endpointId}`
   await db.sql`update credentials.basic set state = 'Revoked' where id = ${id}`
   await tellGap(db.sql)

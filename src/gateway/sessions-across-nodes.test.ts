@@ -1,4 +1,4 @@
-/** Two processes on one database. */
+/** MQTT sessions and pushes with two nodes on one database. */
 import assert from 'node:assert/strict'
 import { connect as connectSocket } from 'node:net'
 import { test } from 'node:test'
@@ -18,14 +18,14 @@ const two = await openGateway(options)
 const { sql } = one.house.kit.db
 const push = { extension: 'test', resourcePath: '/command/reboot', payload: [{ id: 1 }] }
 
-/** The codes of MQTT 5 with which the platform ended it. */
+/** Collects the MQTT 5 codes with which the platform ended a connection. */
 function codesOf({ client }: TestDevice) {
   const codes: (number | undefined)[] = []
   client.on('disconnect', ({ reasonCode }) => codes.push(reasonCode))
   return codes
 }
 const { username, password } = await one.aBasicCredential()
-/** With credentials: an anonymous client would have to present its tokens again. */
+/** Connects with credentials, because an anonymous client would have to present its tokens again. */
 const session = (clientId: string) => ({
   clientId,
   clean: false,
@@ -34,13 +34,13 @@ const session = (clientId: string) => ({
   password,
 })
 
-test('a push reaches an endpoint that is connected to another process', async () => {
+test('a push reaches an endpoint that is connected to another node', async () => {
   const { prefix, endpointId } = await one.aProvisionedEndpoint()
   const sensor = await one.device()
   await sensor.publish(`${prefix}/json`, '1')
   await eventually(async () => assert.equal(await two.gateway.send(endpointId, push), 'delivered'))
   await sensor.receives(`${prefix}/command/reboot/status`)
-  // Roaming from process to process: the last one that spoke is the one.
+  // The endpoint moves between nodes: the connection that sent last has it.
   const moved = await two.device()
   await moved.publish(`${prefix}/json`, '1')
   await eventually(async () => assert.equal((await two.metadataOf(endpointId)).connected, true))
@@ -53,7 +53,7 @@ test('a push reaches an endpoint that is connected to another process', async ()
   assert.ok(sensor.client.connected)
 })
 
-test('a push of any size reaches another process, in its order', async () => {
+test('pushes of any size reach another node in their order', async () => {
   const { prefix, endpointId } = await one.aProvisionedEndpoint()
   const there = await two.device()
   await there.publish(`${prefix}/json`, '1')
@@ -67,7 +67,7 @@ test('a push of any size reaches another process, in its order', async () => {
   await there.end()
 })
 
-test('last words that come after their connection has gone do not take an endpoint from another process', async () => {
+test('messages that are identified after their connection has closed do not move the endpoint from another node', async () => {
   const { prefix, endpointId } = await one.aProvisionedEndpoint()
   const there = await two.device()
   await there.publish(`${prefix}/json`, '1')
@@ -84,7 +84,7 @@ test('last words that come after their connection has gone do not take an endpoi
     .on('error', () => {})
     .end(Buffer.concat([hello, word, packet(0xe0)]))
   await eventually(() => assert.equal(one.test.messages.length, notes + 1))
-  // A batch later.
+  // After the next batch.
   await sleep(120)
   assert.ok(two.gateway.isConnected(endpointId))
   assert.equal((await two.metadataOf(endpointId)).connected, true)
@@ -93,7 +93,7 @@ test('last words that come after their connection has gone do not take an endpoi
   await there.end()
 })
 
-test('a client that connects to another process loses its connection to the first, and no one else does', async () => {
+test('a client that connects to another node loses its connection to the first; other clients stay connected', async () => {
   const { username, password } = await one.aBasicCredential()
   const theirs = await one.aBasicCredential(one.other)
   const mine = { clientId: 'roamer', username: `${username}@default`, password, protocolVersion: 5 as const }
@@ -105,7 +105,7 @@ test('a client that connects to another process loses its connection to the firs
   const second = await two.device(mine)
   await first.closed()
   assert.deepEqual(codes, [0x8e])
-  // And back again, by a client that wants nothing of what was before, and one that does.
+  // Back to the first node, once with a clean start and once without.
   const back = codesOf(second)
   const third = await one.device({ ...mine, clean: true })
   await second.closed()
@@ -114,12 +114,12 @@ test('a client that connects to another process loses its connection to the firs
   for (const { client } of [anonymous, foreigner, neighbour, third]) assert.ok(client.connected)
 })
 
-test('the session moves along: subscriptions, what was not acknowledged, and what waits', async () => {
+test('a session moves to the new node with its subscriptions, unacknowledged and queued messages', async () => {
   const { prefix, endpointId } = await one.aProvisionedEndpoint()
   const first = await one.device(session('mover'))
   await first.client.subscribeAsync(`${prefix}/#`, { qos: 1 })
   await eventually(() => assert.ok(one.gateway.isConnected(endpointId)))
-  // It gets this one and does not acknowledge it: its process has it in memory only.
+  // The client does not acknowledge this message, which only its node has in memory.
   first.client.handleMessage = () => {}
   const { delivery } = await one.gateway.startSend(endpointId, push)
   await first.receives(`${prefix}/command/reboot/status`)
@@ -130,7 +130,7 @@ test('the session moves along: subscriptions, what was not acknowledged, and wha
   assert.equal(await delivery, 'queued')
   await eventually(() => assert.ok(two.gateway.isConnected(endpointId) && !one.gateway.isConnected(endpointId)))
   await eventually(async () => assert.equal((await two.metadataOf(endpointId)).connected, true))
-  // Into the session or to the connection, by what the first process knows by now: it is heard either way.
+  // Queued in the session or sent to the connection, depending on what the first node knows: it arrives either way.
   for (const n of [2, 3, 4]) {
     assert.notEqual(await one.gateway.send(endpointId, { ...push, payload: n }), 'offline')
     assert.equal((await second.receives(`${prefix}/command/reboot/status`)).json, n)
@@ -147,7 +147,7 @@ test('the session moves along: subscriptions, what was not acknowledged, and wha
   await third.end()
 })
 
-/** A place whose device has a session that asks for all, connected to the second process. */
+/** Creates a device with a session that subscribes to everything, connected to the second node. */
 async function aMovedDevice(clientId: string) {
   const { prefix, endpointId } = await one.aProvisionedEndpoint()
   const device = await two.device(session(clientId))
@@ -159,7 +159,7 @@ async function aMovedDevice(clientId: string) {
   return { device, endpointId, topic: `${prefix}/command/reboot/status` }
 }
 
-test('what a process queues that does not know of the connection elsewhere is sent there, once', async () => {
+test('a message that a node queues for a client of another node is sent there once', async () => {
   const { device, endpointId, topic } = await aMovedDevice('late-word')
   await sql`update gateway.bindings set node_id = null where endpoint_id = ${endpointId}`
   const payloads = Array.from({ length: 20 }, (_, n) => n)
@@ -172,14 +172,14 @@ test('what a process queues that does not know of the connection elsewhere is se
     payloads,
   )
   await device.receivesNothing(50)
-  // Acknowledged, and so forgotten.
+  // The message was acknowledged and therefore deleted.
   await eventually(async () => {
     assert.deepEqual([...(await sql`select from gateway.session_messages where session_key like '%late-word'`)], [])
   })
   await device.end()
 })
 
-test('what is forwarded to a process that the client has left waits in its session', async () => {
+test('a push forwarded to a node that the client has left is queued in its session', async () => {
   const { device, endpointId, topic } = await aMovedDevice('just-left')
   const [{ nodeId } = {}] = await sql`select node_id from gateway.bindings where endpoint_id = ${endpointId}`
   await device.end()
@@ -199,7 +199,7 @@ test('what is forwarded to a process that the client has left waits in its sessi
   await again.end()
 })
 
-test('what was missed while nothing was heard of the others is made up for: who took a session over, and what was queued', async () => {
+test('after missed signals, a node learns which sessions were taken over and which messages were queued', async () => {
   const stayed = await aMovedDevice('stayed')
   const recordPacketId = await aMovedDevice('taken')
   const wiped = await aMovedDevice('wiped')
@@ -218,7 +218,7 @@ test('what was missed while nothing was heard of the others is made up for: who 
   await stayed.device.end()
 })
 
-test('a clean start in another process leaves nothing of the session, also when the first one ends later', async () => {
+test('a clean start on another node discards the session, also if the first connection ends later', async () => {
   const { prefix } = await one.aProvisionedEndpoint()
   const first = await one.device(session('cleaner'))
   await first.client.subscribeAsync(`${prefix}/#`, { qos: 1 })
@@ -231,7 +231,7 @@ test('a clean start in another process leaves nothing of the session, also when 
   await third.end()
 })
 
-test('one that comes to both processes at once, again and again, ends up with one connection and its session', async () => {
+test('a client that repeatedly connects to both nodes at once ends up with one connection and its session', async () => {
   const { prefix } = await one.aProvisionedEndpoint()
   const first = await one.device(session('twins'))
   await first.client.subscribeAsync(`${prefix}/#`, { qos: 1 })
@@ -251,12 +251,12 @@ test('one that comes to both processes at once, again and again, ends up with on
   await last.end()
 })
 
-test('a process that does not answer is not waited for for long', async () => {
+test('a CONNECT waits only a short time for a node that does not release the session', async () => {
   const { prefix } = await one.aProvisionedEndpoint()
   const waiting = await one.device(session('stuck'))
   await waiting.client.subscribeAsync(`${prefix}/#`, { qos: 1 })
   await waiting.end()
-  // As a node leaves it that was stopped a moment ago.
+  // The row that a node leaves behind when it has just stopped.
   await sql`insert into kernel.nodes (id, version) values ('stopped', 'test')`
   const [row] = await sql`select session_key from gateway.sessions where session_key like '%stuck'`
   await eventually(async () =>
@@ -272,7 +272,7 @@ test('a process that does not answer is not waited for for long', async () => {
   await sql`delete from kernel.nodes where id = 'stopped'`
 })
 
-test('what a connection writes after a newer one has claimed its session is ignored', async () => {
+test('session writes of an older connection are ignored after a newer one has claimed the session', async () => {
   const { kit } = one.house
   const [old, fresh] = ['old', 'fresh'].map((name) =>
     createSessionStore({ ...kit, claims: alone(name) }, defaultLimits),

@@ -5,7 +5,7 @@ import { openHouse } from '../../../test/harness/mqtt-house.ts'
 import { connected, connectPacket, rawClient } from '../../../test/harness/mqtt-raw.ts'
 import type { Client, Verdict } from './host.ts'
 
-test('speaks MQTT 3.1, 3.1.1 and 5', async () => {
+test('accepts MQTT 3.1, 3.1.1 and 5', async () => {
   const { port } = await openHouse()
   for (const protocolVersion of [3, 4, 5] as const) {
     const { connack, send, next } = await connected(port, { protocolVersion, clientId: `v${protocolVersion}` })
@@ -15,7 +15,7 @@ test('speaks MQTT 3.1, 3.1.1 and 5', async () => {
   }
 })
 
-test('tells an MQTT 5 client what it may do', async () => {
+test('announces its limits and features to MQTT 5 clients', async () => {
   const { port } = await openHouse({ limits: { keepAliveMaxSeconds: 30, sessionExpiryMaxSeconds: 100 } })
   const { connack } = await connected(port, {
     protocolVersion: 5,
@@ -39,7 +39,7 @@ test('tells an MQTT 5 client what it may do', async () => {
   )
 })
 
-test('gives response information to those who ask for it', async () => {
+test('sends response information to clients that request it', async () => {
   const { port } = await openHouse({ offers: { responseInformation: 'kp1' } })
   const asks = { requestResponseInformation: true }
   assert.equal(
@@ -49,12 +49,12 @@ test('gives response information to those who ask for it', async () => {
   assert.equal((await connected(port, { protocolVersion: 5 })).connack.properties!.responseInformation, undefined)
 })
 
-test('makes up a client id only where the protocol allows it', async () => {
+test('assigns a client id only if the protocol allows it', async () => {
   const { port, refused } = await openHouse()
   assert.equal((await connected(port, { clientId: '' })).connack.returnCode, 0)
   for (const options of [{ clientId: '', clean: false }, { clientId: 'x'.repeat(600) }]) {
     const client = await rawClient(port)
-    // Written by hand: the codec refuses to say it.
+    // Encoded by hand, because the codec refuses to.
     if (options.clientId === '') client.send('100c 0004 4d515454 04 00 003c 0000')
     else client.send(connectPacket(options))
     assert.equal((await client.next('connack')).returnCode, 2)
@@ -66,7 +66,7 @@ test('makes up a client id only where the protocol allows it', async () => {
   )
 })
 
-test('closes without a word when the first packet is not CONNECT or not MQTT', async () => {
+test('closes without a response if the first packet is not CONNECT or not MQTT', async () => {
   const house = await openHouse()
   const firsts = [
     'c000',
@@ -89,7 +89,7 @@ test('closes without a word when the first packet is not CONNECT or not MQTT', a
   assert.equal(house.published.length, 0)
 })
 
-test('says which versions it does not speak', async () => {
+test('refuses unsupported protocol versions with their code', async () => {
   const { port, refused } = await openHouse()
   const client = await rawClient(port)
   client.send('100d 0004 4d515454 06 02 003c 0001 70')
@@ -121,7 +121,7 @@ test('refuses extended authentication', async () => {
   assert.equal((await other.next('disconnect')).reasonCode, 0x82)
 })
 
-test('words the verdict of the host for each version, and shows it the credentials once', async () => {
+test('encodes the verdict of the host for each version, and passes it the credentials once', async () => {
   let seen: Client | undefined
   let verdict: Verdict = { accepted: true, owner: 'o' }
   const house = await openHouse({
@@ -149,7 +149,7 @@ test('words the verdict of the host for each version, and shows it the credentia
   assert.equal(seen!.password, undefined)
 })
 
-test('answers that it is unavailable when the host fails, and lives on', async () => {
+test('refuses with "unavailable" if the host fails, and continues', async () => {
   let failing = true
   const { port, refused } = await openHouse({
     host: {
@@ -168,7 +168,7 @@ test('answers that it is unavailable when the host fails, and lives on', async (
   await connected(port)
 })
 
-test('takes messages that come right behind CONNECT, in their order, once the client is admitted', async () => {
+test('handles messages sent right after CONNECT, in their order, once the client is admitted', async () => {
   let admit = () => {}
   const { port, published } = await openHouse({
     host: {
@@ -197,7 +197,7 @@ test('takes messages that come right behind CONNECT, in their order, once the cl
   )
 })
 
-test('a pipelined message of a client that is turned away is never taken', async () => {
+test('a pipelined message of a refused client is never handled', async () => {
   const { port, published } = await openHouse({
     host: { connect: async () => ({ accepted: false, code: 'bad_credentials', why: 'wrong' }) },
   })
@@ -208,7 +208,7 @@ test('a pipelined message of a client that is turned away is never taken', async
   assert.equal(published.length, 0)
 })
 
-test('closes connections whose CONNECT does not come, or not to its end', async () => {
+test('closes connections whose CONNECT does not arrive or stays incomplete', async () => {
   const { port, refused, sessions } = await openHouse({ limits: { connectTimeoutSeconds: 1 } })
   const silent = await rawClient(port)
   const slow = await rawClient(port)
@@ -223,7 +223,7 @@ test('closes connections whose CONNECT does not come, or not to its end', async 
   await eventually(() => assert.equal(sessions.count(), 0))
 })
 
-test('whoever only looks whether the port is open is nobody to write down', async () => {
+test('port checks are not recorded', async () => {
   const { port, refused, sessions } = await openHouse()
   const client = await rawClient(port)
   await eventually(() => assert.equal(sessions.count(), 1))
@@ -245,7 +245,7 @@ test('ends connections that are silent for one and a half keep-alive times', asy
   )
 })
 
-test('a large CONNECT of a stranger is not read', async () => {
+test('a CONNECT above the size limit is not read', async () => {
   const { port, refused } = await openHouse({ limits: { connectBytesMax: 1000 } })
   const client = await rawClient(port)
   client.send(connectPacket({ username: 'u', password: Buffer.alloc(2000) }))
@@ -253,14 +253,14 @@ test('a large CONNECT of a stranger is not read', async () => {
   assert.equal(refused[0]!.reason, 'packet_too_large')
 })
 
-test('a client that can take no answer is not answered', async () => {
+test('a client whose maximum packet size is too small gets no CONNACK', async () => {
   const { port } = await openHouse()
   const client = await rawClient(port, 5)
   client.send(connectPacket({ protocolVersion: 5, properties: { maximumPacketSize: 4 } }))
   assert.deepEqual(await client.closed(), [])
 })
 
-test('says goodbye to everybody when it stops, after the acknowledgements of what was taken', async () => {
+test('at shutdown, sends DISCONNECT to all clients after the acknowledgements of stored messages', async () => {
   let take = () => {}
   const house = await openHouse({
     host: {
@@ -281,7 +281,7 @@ test('says goodbye to everybody when it stops, after the acknowledgements of wha
   assert.equal(house.sessions.count(), 0)
 })
 
-test('only a DISCONNECT without fault makes the will void', async () => {
+test('only DISCONNECT with code 0 discards the will', async () => {
   const { port, disconnected } = await openHouse()
   for (const [reasonCode, graceful] of [
     [0, true],
@@ -300,7 +300,7 @@ test('only a DISCONNECT without fault makes the will void', async () => {
   assert.equal(disconnected.at(-1)!.graceful, true)
 })
 
-test('a client that the host does not get to in time is told to come again', async () => {
+test('a client that the host does not admit in time is refused with "unavailable"', async () => {
   const { port, refused } = await openHouse({
     limits: { connectTimeoutSeconds: 1 },
     host: { connect: () => new Promise(() => {}) },

@@ -1,4 +1,4 @@
-/** Longer with FUZZ_RUNS (a few hundred by default), elsewhere with FUZZ_SEED. */
+/** Fuzz tests. FUZZ_RUNS sets the number of runs (a few hundred by default), FUZZ_SEED the seed. */
 import assert from 'node:assert/strict'
 import { type ChildProcess, fork } from 'node:child_process'
 import { type Duplex, duplexPair } from 'node:stream'
@@ -35,7 +35,7 @@ async function assault(stream: Duplex, one: Attack, clientId: string) {
   if (one.ending === 'destroy') stream.destroy()
 }
 
-test('whatever packets come, in whatever pieces: no bug is found, nobody stays', async () => {
+test('random packets in random pieces cause no error, and no connection stays open', async () => {
   const complaints: string[] = []
   const log = pino({ level: 'warn' }, { write: (line: string) => void complaints.push(line) })
   const host = createOpenHost((key, message) => sessions.deliver(key, message))
@@ -90,7 +90,7 @@ async function startNeighbour(port: number) {
   return {
     alive: () => child.exitCode === null,
     forget: times,
-    /** 99 of 100 answers since the last question took at most this long. */
+    /** The 99th percentile of response times since the last call. */
     async p99Ms() {
       const all = (await times()).sort((a, b) => a - b)
       assert.ok(all.length > 20, 'the neighbour was served')
@@ -99,7 +99,7 @@ async function startNeighbour(port: number) {
   }
 }
 
-/** How long the neighbours of an attacked broker and of its quiet twin had to wait meanwhile. */
+/** Measures response times at a broker under attack and at an idle one. */
 async function disturb(
   port: number,
   attacks: Attack[],
@@ -110,7 +110,7 @@ async function disturb(
   for (const [index, one] of attacks.entries()) {
     await assault(open(port), one, name('fuzz'))
     if (index % 10 === 0) kinds[(index / 10) % kinds.length]!({ port, name })
-    // Paced: how many connections this machine can make is not what is asked.
+    // Paced, because the rate of new connections is not measured here.
     await sleep(10)
   }
   const [p99Ms, calmMs] = await Promise.all([attacked.p99Ms(), quiet.p99Ms()])
@@ -120,7 +120,7 @@ async function disturb(
 let names = 0
 const name = (label: string) => `${label}${++names}`
 
-test('a neighbour is served while others misbehave, and the process neither dies nor grows', async () => {
+test('other clients are served while some misbehave, and the process neither crashes nor grows', async () => {
   afterAllTests(destroyAll)
   const [broker, twin] = await Promise.all([startBroker(), startBroker()])
   const neighbours = { attacked: await startNeighbour(broker.port), quiet: await startNeighbour(twin.port) }
@@ -130,10 +130,10 @@ test('a neighbour is served while others misbehave, and the process neither dies
   await disturb(broker.port, attacks.slice(0, part), neighbours)
   const before = memoryMb([broker.child.pid!])
   const rounds: { p99Ms: number; calmMs: number }[] = []
-  // Below some milliseconds it is the scheduler that is measured. Where even the twin has to wait, the processor is scarce, and
-  // whoever has work waits longer than whoever has none: there only a stall would tell.
+  // Times of a few milliseconds measure the scheduler. If the idle broker is slow too, the processor is overloaded: then only a
+  // stall counts.
   const isServed = ({ p99Ms, calmMs }: (typeof rounds)[0]) => p99Ms <= Math.max((calmMs < 5 ? 2 : 3) * calmMs, 10)
-  // Other work on this machine disturbs too, but not in every round; what the layer does wrong, it does in all of them.
+  // Other work on this machine may disturb a round, but a fault of the layer shows in all of them.
   for (let round = 0; round < 3 || (round < 9 && !rounds.some(isServed)); round++) {
     const from = part * (1 + (round % 3))
     rounds.push(await disturb(broker.port, attacks.slice(from, from + part), neighbours))

@@ -56,7 +56,7 @@ test('messages of one turn leave in one write', async () => {
   assert.equal(chunks, 1)
 })
 
-test('has no more unacknowledged messages out than the client wants, and keeps their order', async () => {
+test('sends no more unacknowledged messages than the receive maximum, and keeps their order', async () => {
   const { client, connection } = await withClient({ protocolVersion: 5, properties: { receiveMaximum: 2 } })
   for (let index = 1; index <= 6; index++) connection.send(message(`${index}`, index % 2 ? 1 : 2))
   const [one, two] = [await client.next('publish'), await client.next('publish')]
@@ -68,7 +68,7 @@ test('has no more unacknowledged messages out than the client wants, and keeps t
   assert.equal((await client.next('publish')).topic, '4')
 })
 
-test('a client may acknowledge in any order; what it has not is sent again in the order of sending', async () => {
+test('a client may acknowledge in any order; the others are sent again in the order of sending', async () => {
   const options = { clean: false }
   const { house, client, connection } = await withClient(options)
   for (let index = 1; index <= 6; index++) connection.send(message(`${index}`, 1))
@@ -96,7 +96,7 @@ test('an acknowledgement of another kind than the message ends the connection, a
   assert.equal(house.disconnected.length, 1)
 })
 
-test('never sends more than the client takes at a time', async () => {
+test('drops messages above the maximum packet size of the client', async () => {
   const { client, connection } = await withClient({ protocolVersion: 5, properties: { maximumPacketSize: 40 } })
   connection.send(message('large', 1, { payload: Buffer.alloc(40) }))
   connection.send(message('large', 0, { payload: Buffer.alloc(40) }))
@@ -107,7 +107,7 @@ test('never sends more than the client takes at a time', async () => {
   assert.deepEqual([reasonCode, properties?.reasonString], [0x81, undefined])
 })
 
-test('uses as many topic aliases as the client has room for', async () => {
+test('uses as many topic aliases as the client allows', async () => {
   const { client, connection } = await withClient({
     protocolVersion: 5,
     properties: { topicAliasMaximum: 1, maximumPacketSize: 50 },
@@ -127,7 +127,7 @@ test('uses as many topic aliases as the client has room for', async () => {
   ])
 })
 
-test('drops what expires while it waits, and says how much is left of the others', async () => {
+test('drops messages that expire in the queue, and sends the remaining expiry of the others', async () => {
   const { client, connection } = await withClient({ protocolVersion: 5, properties: { receiveMaximum: 1 } })
   const expiring = (topic: string, messageExpiryInterval: number) =>
     connection.send(message(topic, 1, { properties: { messageExpiryInterval } }))
@@ -142,7 +142,7 @@ test('drops what expires while it waits, and says how much is left of the others
   assert.deepEqual([topic, properties?.messageExpiryInterval], ['long', 9])
 })
 
-test('says when a queue is full, and has room again when messages are acknowledged', async () => {
+test('rejects messages while the queue is full, and accepts them again after acknowledgements', async () => {
   const { client, house, connection } = await withClient({}, { limits: { inFlightMax: 1, queuedMessagesMax: 3 } })
   const sent = [1, 2, 3, 4].map((index) => connection.send(message(`${index}`, 1)))
   assert.deepEqual(sent, [true, true, true, false])
@@ -153,7 +153,7 @@ test('says when a queue is full, and has room again when messages are acknowledg
   assert.equal(connection.send(message('large', 1, { payload: Buffer.alloc(5_000_000) })), false)
 })
 
-test('a client that does not read is sent no more, and not for long', async () => {
+test('a client that does not read gets no more messages and is disconnected', async () => {
   const { client, house, connection } = await withClient(
     {},
     { limits: { unsentBytesMax: 100_000, slowReaderSeconds: 1 } },
@@ -175,7 +175,7 @@ test('a client that does not read is sent no more, and not for long', async () =
   await eventually(() => assert.equal(house.sessions.count(), 0))
 })
 
-test('a client that reads again gets what it missed', async () => {
+test('a client that reads again gets the queued messages', async () => {
   const { client, connection } = await withClient({}, { limits: { unsentBytesMax: 100_000, inFlightMax: 1000 } })
   client.socket.pause()
   const payload = Buffer.alloc(20_000)
@@ -209,7 +209,7 @@ test('the host may close a connection with a reason', async () => {
   }
 })
 
-test('a host that fails when it is told of a connection does not take others with it', async () => {
+test('an error of the host for one connection does not affect others', async () => {
   const fail = () => {
     throw new Error('a bug')
   }
@@ -228,7 +228,7 @@ test('a host that fails when it is told of a connection does not take others wit
   }
 })
 
-test('a host that sends without end within one turn does not fill the memory', async () => {
+test('a host that sends without limit within one turn does not fill the memory', async () => {
   const { connection, house, client } = await withClient({}, { limits: { unsentBytesMax: 200_000 } })
   client.socket.pause()
   const payload = Buffer.alloc(50_000)

@@ -17,7 +17,7 @@ const publish = (topic: string, options: Partial<IPublishPacket> = {}): IPublish
   ...options,
 })
 
-/** A host whose answers are given by the test, in the order that it likes. */
+/** Creates a host whose results the test settles in any order. */
 function answeredByHand() {
   const asked: { payload: string; resolve(code?: PublishCode): void; reject(error: Error): void }[] = []
   const host = {
@@ -29,7 +29,7 @@ function answeredByHand() {
   return { asked, host }
 }
 
-test('hands messages of every QoS to the host, with their properties', async () => {
+test('passes messages of every QoS to the host, with their properties', async () => {
   const { port, published } = await openHouse()
   const client = await connected(port, { protocolVersion: 5 })
   const properties = {
@@ -106,7 +106,7 @@ test('acknowledges in the order of arrival, each once it is done', async () => {
   assert.equal((await client.next('puback')).reasonCode, 0x87)
 })
 
-test('what the host answers at once is acknowledged in its order too', async () => {
+test('messages with a synchronous result are acknowledged in order too', async () => {
   const { asked, host } = answeredByHand()
   const { port } = await openHouse({
     host: {
@@ -127,12 +127,12 @@ test('what the host answers at once is acknowledged in its order too', async () 
   asked[0]!.resolve()
   assert.deepEqual([(await client.next('puback')).messageId, (await client.next('puback')).messageId], [3, 4])
   assert.equal((await client.next('pubrec')).reasonCode, 0x87)
-  // It was not taken, so its id is free.
+  // The message was rejected, so its packet id is free.
   client.send(publish('now', { qos: 2, messageId: 5 }))
   assert.equal((await client.next('pubrec')).reasonCode ?? 0, 0)
 })
 
-test('a host that closes the connection while it takes a message says nothing more', async () => {
+test('no acknowledgement is sent if the host closes the connection while it handles a message', async () => {
   for (const qos of [0, 1, 2] as const) {
     const { port, disconnected } = await openHouse({
       host: {
@@ -151,7 +151,7 @@ test('a host that closes the connection while it takes a message says nothing mo
   }
 })
 
-test('a message that the host cannot take is not acknowledged, and the connection ends', async () => {
+test('a message that the host fails to handle is not acknowledged, and the connection is closed', async () => {
   for (const fail of ['reject', 'throw'] as const) {
     const { port, disconnected } = await openHouse({
       host: {
@@ -170,7 +170,7 @@ test('a message that the host cannot take is not acknowledged, and the connectio
   }
 })
 
-test('a QoS 2 message is taken once, however often it comes', async () => {
+test('a QoS 2 message is handled once, however often it is sent', async () => {
   const { asked, host } = answeredByHand()
   const { port } = await openHouse({ host })
   const client = await connected(port)
@@ -189,7 +189,7 @@ test('a QoS 2 message is taken once, however often it comes', async () => {
   await eventually(() => assert.equal(asked.length, 2))
 })
 
-test('a refused QoS 2 message may be sent anew under its id', async () => {
+test('a rejected QoS 2 message may be sent again with its packet id', async () => {
   const { asked, host } = answeredByHand()
   const { port } = await openHouse({ host })
   const client = await connected(port, { protocolVersion: 5 })
@@ -203,7 +203,7 @@ test('a refused QoS 2 message may be sent anew under its id', async () => {
   assert.equal((await client.next('pubcomp')).reasonCode, 0x92)
 })
 
-test('more QoS 2 messages than were offered end the connection', async () => {
+test('more QoS 2 messages than the receive maximum close the connection', async () => {
   const { port } = await openHouse({ limits: { receiveMaximum: 3 } })
   const client = await connected(port, { protocolVersion: 5 })
   client.send(...[1, 2, 3, 4].map((messageId) => publish('t', { qos: 2, messageId })))
@@ -211,7 +211,7 @@ test('more QoS 2 messages than were offered end the connection', async () => {
   assert.equal((await client.next('disconnect')).reasonCode, 0x93)
 })
 
-test('messages that the host still works on count too', async () => {
+test('messages that the host still handles count for the receive maximum', async () => {
   const { asked, host } = answeredByHand()
   const { port } = await openHouse({ host, limits: { receiveMaximum: 4 } })
   const client = await connected(port, { protocolVersion: 5 })
@@ -225,7 +225,7 @@ test('messages that the host still works on count too', async () => {
   assert.equal((await client.next('disconnect')).reasonCode, 0x93)
 })
 
-test('stops reading while the host has enough to do', async () => {
+test('stops reading while too many messages are pending', async () => {
   const { asked, host } = answeredByHand()
   const { port, sockets } = await openHouse({ host, limits: { receiveMaximum: 10 } })
   const client = await connected(port)
@@ -243,7 +243,7 @@ test('stops reading while the host has enough to do', async () => {
     assert.equal((await client.next('puback')).messageId, messageId)
 })
 
-test('stops reading while the host pauses a connection, and does not miss its keep-alive then', async () => {
+test('stops reading while the host pauses a connection, without a keep-alive time-out', async () => {
   const house = await openHouse()
   const client = await connected(house.port, { keepalive: 1 })
   const connection = house.connections.get('client')!
@@ -256,7 +256,7 @@ test('stops reading while the host pauses a connection, and does not miss its ke
   await client.next('puback')
 })
 
-test('topic aliases stand for topics, within what was offered', async () => {
+test('topic aliases are resolved, within the announced maximum', async () => {
   const { port, published } = await openHouse({ limits: { topicAliasMaximum: 2 } })
   const client = await connected(port, { protocolVersion: 5 })
   const alias = (topicAlias: number) => ({ properties: { topicAlias } })
@@ -272,7 +272,7 @@ test('topic aliases stand for topics, within what was offered', async () => {
   assert.equal((await other.next('disconnect')).reasonCode, 0x82)
 })
 
-test('refuses what is not a message, with the code that fits', async () => {
+test('rejects malformed messages with the code of the error', async () => {
   const { port, published } = await openHouse({ limits: { topicBytesMax: 100, topicLevelsMax: 10 } })
   const long = Buffer.alloc(101, 'x').toString('hex')
   const cases: [string, string, number][] = [
@@ -303,7 +303,7 @@ test('refuses what is not a message, with the code that fits', async () => {
   assert.equal(published.length, 0)
 })
 
-test('a packet that is too large ends the connection before it has come', async () => {
+test('a packet above the size limit closes the connection before it is complete', async () => {
   const { port, disconnected } = await openHouse()
   for (const bytes of ['30 ffffff7f', '32 ffffbf01']) {
     const client = await connected(port, { protocolVersion: 5 })
@@ -317,7 +317,7 @@ test('a packet that is too large ends the connection before it has come', async 
   assert.equal(disconnected.length, 3)
 })
 
-test('gives its reasons to those who want them, and only to them', async () => {
+test('sends reason strings only to clients that accept them', async () => {
   const { port } = await openHouse()
   for (const [requestProblemInformation, told] of [
     [true, true],
@@ -331,7 +331,7 @@ test('gives its reasons to those who want them, and only to them', async () => {
   }
 })
 
-test('bounds user properties in number and size', async () => {
+test('limits the number and size of user properties', async () => {
   const { port } = await openHouse({ limits: { userPropertiesMax: 4, userPropertiesBytesMax: 100 } })
   const many = { a: ['1', '2', '3', '4', '5'] }
   const large = { a: 'x'.repeat(200) }

@@ -39,7 +39,7 @@ const db = await openDatabase()
 const secrets = createSecrets(Buffer.alloc(32, 7))
 let now = systemClock
 
-/** As after a restart of the process: nothing but the database is known of what was before. */
+/** Creates a new layer on the same database, as after a restart. */
 const aNewProcess = (limits: Partial<Limits> = {}, host: Partial<Host> = {}) =>
   openHouse({
     host,
@@ -100,7 +100,7 @@ test('a session survives the connection and the process: subscriptions, unacknow
   assert.equal(new Set(again.received.flatMap((packet) => packet.messageId ?? [])).size, 6)
 })
 
-test('what the host does not let through any more is dropped, whether its client comes back or is there', async () => {
+test('messages that the host no longer permits are dropped, for connected and reconnecting clients', async () => {
   const clientId = aName()
   const options = { clientId, clean: false }
   const withdrawn = new Set<string>()
@@ -134,7 +134,7 @@ test('what the host does not let through any more is dropped, whether its client
   })
 })
 
-test('what was acknowledged is not sent again, what was not is, even after a crash', async () => {
+test('only unacknowledged messages are sent again, even after a crash', async () => {
   const clientId = aName()
   const options = { clientId, clean: false }
   const crashing = await aNewProcess()
@@ -150,13 +150,13 @@ test('what was acknowledged is not sent again, what was not is, even after a cra
     const [row] = await db.sql`select count(*) from gateway.session_messages where session_key = ${key(clientId)}`
     assert.equal(row!.count, 1)
   })
-  // The connection is still open for the old process: for the new one it has never been.
+  // The connection is still open at the old layer; the new one does not know it.
   const after = await aNewProcess()
   const again = await connected(after.port, options)
   assert.equal((await again.next('publish')).topic, 'b')
 })
 
-test('nothing in the tables can be read without the key', async () => {
+test('session data in the tables is encrypted', async () => {
   const clientId = aName()
   const house = await aNewProcess()
   const client = await connected(house.port, { clientId, clean: false })
@@ -171,7 +171,7 @@ test('nothing in the tables can be read without the key', async () => {
   assert.doesNotMatch(JSON.stringify(rows), /very-secret|kp1/)
 })
 
-test('only what a subscription asks for is queued, with the granted QoS, and within bounds', async () => {
+test('only messages that match a subscription are queued, with the granted QoS and within the limits', async () => {
   const clientId = aName()
   const house = await aNewProcess({ queuedMessagesMax: 3, queuedBytesMax: 1000 })
   const { deliver } = house.sessions
@@ -193,7 +193,7 @@ test('only what a subscription asks for is queued, with the granted QoS, and wit
   }
 })
 
-test('a clean start forgets what was there', async () => {
+test('a clean start discards the session', async () => {
   const clientId = aName()
   const house = await aNewProcess()
   const client = await connected(house.port, { clientId, clean: false })
@@ -235,7 +235,7 @@ test('the expiry of a session counts from the end of its connection, and can be 
   now = systemClock
 })
 
-test('what has expired is swept from the tables', async () => {
+test('expired sessions and messages are deleted from the tables', async () => {
   const clientId = aName()
   const house = await aNewProcess()
   const options = { clientId, clean: false, protocolVersion: 5 as const, properties: { sessionExpiryInterval: 100 } }
@@ -256,7 +256,7 @@ test('what has expired is swept from the tables', async () => {
   assert.deepEqual(await count(), [0, 0])
 })
 
-test('a QoS 2 message is taken once although the connection and the process change in between', async () => {
+test('a QoS 2 message is handled once although the connection and the node change in between', async () => {
   const clientId = aName()
   const publish = { cmd: 'publish', topic: 't', payload: 'x', qos: 2, messageId: 5, retain: false } as const
   const before = await aNewProcess()
@@ -278,7 +278,7 @@ test('a QoS 2 message is taken once although the connection and the process chan
   assert.equal(after.published.length, 1)
 })
 
-test('a newcomer with the same key takes over, with all that the session owes', async () => {
+test('a new connection with the same key takes over the session with its messages', async () => {
   const clientId = aName()
   const house = await aNewProcess()
   const old = await connected(house.port, {
@@ -302,7 +302,7 @@ test('a newcomer with the same key takes over, with all that the session owes', 
   assert.equal((await fresh.next('publish')).topic, 'b')
 })
 
-test('many that come at once with one key leave one connection, and lose nothing', async () => {
+test('many concurrent CONNECTs with one key leave one connection and lose no message', async () => {
   const clientId = aName()
   const house = await aNewProcess()
   const first = await connected(house.port, { clientId, clean: false })
@@ -322,7 +322,7 @@ test('many that come at once with one key leave one connection, and lose nothing
   assert.equal((await winner.value.next('publish')).topic, 'kept')
 })
 
-test('nobody takes over the session of another owner', async () => {
+test('a client cannot take over the session of another owner', async () => {
   let owner = 'first'
   const { port, disconnected, sessions } = await openHouse({
     host: { connect: async () => ({ accepted: true, owner }) },
@@ -334,7 +334,7 @@ test('nobody takes over the session of another owner', async () => {
   assert.deepEqual(disconnected, [])
 })
 
-test('a client whose session cannot be loaded is turned away for now', async () => {
+test('a client whose session cannot be loaded is refused with "unavailable"', async () => {
   const broken: SessionStore = {
     claim: () => Promise.reject(new Error('away')),
     load: () => Promise.reject(new Error('away')),
@@ -356,7 +356,7 @@ test('a client whose session cannot be loaded is turned away for now', async () 
   await assert.rejects(sessions.deliver(key('client'), message('a')))
 })
 
-test('a message for a session that is just being opened waits for it', async () => {
+test('a message for a session that is being opened waits for it', async () => {
   const clientId = aName()
   const house = await aNewProcess()
   const first = await connected(house.port, { clientId, clean: false })

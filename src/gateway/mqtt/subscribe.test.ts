@@ -11,7 +11,7 @@ const subscribe = (
 ) =>
   ({ cmd: 'subscribe', messageId, subscriptions: subscriptions.map((one) => ({ qos: 0 as const, ...one })) }) as const
 
-test('the host grants, and the client is told for each filter', async () => {
+test('SUBACK has the result of the host for each filter', async () => {
   const asked: Subscription[] = []
   const { port } = await openHouse({
     host: {
@@ -40,7 +40,7 @@ test('the host grants, and the client is told for each filter', async () => {
   assert.equal((await old.next('unsuback')).messageId, 2)
 })
 
-test('a session has a bounded number of subscriptions', async () => {
+test('a session has a limited number of subscriptions', async () => {
   const { port } = await openHouse({ limits: { subscriptionsMax: 2 } })
   const client = await connected(port, { protocolVersion: 5 })
   client.send(subscribe(1, { topic: 'a' }, { topic: 'b' }))
@@ -51,7 +51,7 @@ test('a session has a bounded number of subscriptions', async () => {
   assert.equal((await client.next('disconnect')).reasonCode, 0x97)
 })
 
-test('refuses what is no subscription', async () => {
+test('rejects malformed subscriptions', async () => {
   const { port } = await openHouse({ offers: { sharedSubscriptions: true } })
   const cases: [string, string, number][] = [
     ['no filter', '82 03 0001 00', 0x81],
@@ -76,7 +76,7 @@ test('refuses what is no subscription', async () => {
   }
 })
 
-test('filters match as the standard says', () => {
+test('filters match as the standard specifies', () => {
   const table: [string, string, boolean][] = [
     ['a/b', 'a/b', true],
     ['a/b', 'a', false],

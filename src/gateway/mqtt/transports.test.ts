@@ -1,4 +1,4 @@
-/** A client that many devices use, over the streams that the doors hand in. */
+/** A widespread MQTT client over each kind of stream that the listeners pass to the layer. */
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { test } from 'node:test'
@@ -27,7 +27,7 @@ async function withTcp() {
 
 for (const [transport, start] of Object.entries({ tcp: withTcp, websocket: withWebSockets }))
   for (const protocolVersion of [4, 5] as const)
-    test(`a usual client speaks MQTT ${protocolVersion} over ${transport}`, async () => {
+    test(`a widespread client uses MQTT ${protocolVersion} over ${transport}`, async () => {
       const { house, url } = await start()
       const client = await mqtt.connectAsync(url, { clientId: 'usual', protocolVersion, reconnectPeriod: 0 })
       const arrived: string[] = []
