@@ -9,7 +9,7 @@ const { house, admin, publishedEvents, aBasicCredential, setState, logIn } = awa
 const other = house.as(aTenantAdmin('other'))
 
 suite('creating basic credentials', () => {
-  test('answers with everything, the password included, and its address below the root that was used', async () => {
+  test('returns all fields with the password, and a Location below the root path of the request', async () => {
     const { status, body, headers } = await admin(`POST ${root}/basic-credentials`, {
       username: 'UserA',
       password: 'pass word: @~',
@@ -26,7 +26,7 @@ suite('creating basic credentials', () => {
     assert.equal(alias.headers.location, `http://waypost.test/ccm/api/v1/basic-credentials/${alias.body.id}`)
   })
 
-  test('generates what is absent, and it can be used', async () => {
+  test('generates an absent username and password, which authenticate', async () => {
     const [one, two] = [await aBasicCredential(), await aBasicCredential()]
     assert.match(one.username, /^[A-Za-z0-9]{10}$/)
     assert.match(one.password, /^[\w-]{43}$/)
@@ -37,14 +37,14 @@ suite('creating basic credentials', () => {
     assert.equal(given.username, 'only the name')
   })
 
-  test('takes no body at all as one without fields, but null is no object', async () => {
+  test('accepts an absent body, but not null', async () => {
     const { status, body } = await admin(`POST ${root}/basic-credentials`)
     assert.equal(status, 201)
     assert.ok(body.username && body.password)
     assert.equal((await admin(`POST ${root}/basic-credentials`, 'null')).status, 400)
   })
 
-  test('keeps the password only as bcrypt, and shows it nowhere again', async () => {
+  test('stores the password only as a bcrypt hash and never returns it again', async () => {
     const { id, password } = await aBasicCredential({ password: 'findme-4711' })
     const [row] = await house.kit.db.sql`select * from credentials.basic where id = ${id}`
     assert.match(row!.passwordHash, /^\$2b\$\d\d\$.{53}$/)
@@ -56,7 +56,7 @@ suite('creating basic credentials', () => {
     assert.ok(!JSON.stringify(publishedEvents).includes(password))
   })
 
-  test('takes the longest texts and every printable character', async () => {
+  test('accepts texts of the maximum length and every printable character', async () => {
     const printable = Array.from({ length: 95 }, (_, i) => String.fromCharCode(32 + i)).join('')
     for (const body of [
       { username: 'u'.repeat(255), password: 'p'.repeat(72) },
@@ -69,7 +69,7 @@ suite('creating basic credentials', () => {
     }
   })
 
-  test('refuses bad input with the name of the field', async () => {
+  test('rejects invalid input and names the field', async () => {
     const cases: [unknown, string][] = [
       [{ username: '' }, 'username'],
       [{ username: 'a:b' }, 'username'],
@@ -103,7 +103,7 @@ suite('creating basic credentials', () => {
     assert.equal((await admin(`GET ${root}/basic-credentials`)).body.length, before)
   })
 
-  test('refuses a username that the tenant has; another tenant may have it too', async () => {
+  test('rejects a username that the tenant has; another tenant may have it too', async () => {
     await aBasicCredential({ username: 'taken' })
     const again = await admin(`POST ${root}/basic-credentials`, { username: 'taken' })
     assert.equal(again.status, 409)
@@ -119,7 +119,7 @@ suite('creating basic credentials', () => {
 })
 
 suite('reading basic credentials', () => {
-  test('lists those of the tenant as a plain array, the oldest first', async () => {
+  test('lists the credentials of the tenant as an array, the oldest first', async () => {
     const lister = house.as(aTenantAdmin('lister'))
     const empty = await lister(`GET ${root}/basic-credentials`)
     assert.deepEqual([empty.status, empty.body], [200, []])
@@ -133,7 +133,7 @@ suite('reading basic credentials', () => {
     assert.deepEqual((await lister(`GET ${root}/basic-credentials/${made[0].id}`)).body, body[0])
   })
 
-  test('lists more than a page of them, each once', async () => {
+  test('lists more than a page, each credential once', async () => {
     const at = new Date('2026-01-01')
     await house.kit.db.sql`
       insert into credentials.basic (tenant_id, id, username, password_hash, state, created_date, updated_date)
@@ -144,7 +144,7 @@ suite('reading basic credentials', () => {
     assert.equal(new Set(body.map(({ id }: { id: string }) => id)).size, 2500)
   })
 
-  test('says when they were last used, once they were', async () => {
+  test('returns the last use after the first one', async () => {
     const created = await aBasicCredential()
     assert.ok(!('lastUseDate' in (await admin(`GET ${root}/basic-credentials/${created.id}`)).body))
     await logIn(created)
@@ -156,7 +156,7 @@ suite('reading basic credentials', () => {
 })
 
 suite('the state of basic credentials', () => {
-  /** Brought there by the moves that exist. */
+  /** Creates credentials and brings them into the state by valid transitions. */
   async function inState(state: CredentialState) {
     const created = await aBasicCredential()
     if (state === 'Active' || state === 'Suspended') await logIn(created)
@@ -164,7 +164,7 @@ suite('the state of basic credentials', () => {
     return created
   }
 
-  test('moves as the table says, for every pair of states', async () => {
+  test('changes only by the transitions of the specification, for every pair of states', async () => {
     for (const from of credentialStates)
       for (const to of targetStates) {
         const { id, username } = await inState(from)
@@ -191,7 +191,7 @@ suite('the state of basic credentials', () => {
       }
   })
 
-  test('refuses bad targets with the name of the field, Inactive always', async () => {
+  test('rejects invalid target states and names the field; Inactive is never valid', async () => {
     const { id } = await inState('Inactive')
     for (const body of [{ state: 'Inactive' }, { state: 'active' }, { state: null }, { state: ['Active'] }, {}]) {
       const answer = await admin(`PATCH ${root}/basic-credentials/${id}/state`, body)
@@ -202,8 +202,8 @@ suite('the state of basic credentials', () => {
   })
 })
 
-suite('the password and the end', () => {
-  test('a password is changed, given or generated, and the old one is worth nothing', async () => {
+suite('password changes and deletion', () => {
+  test('a password is changed, given or generated, and the old one is rejected', async () => {
     const created = await aBasicCredential({ password: 'first' })
     assert.ok(await logIn(created))
     const given = await admin(`PATCH ${root}/basic-credentials/${created.id}/password`, { password: 'second' })
@@ -221,7 +221,7 @@ suite('the password and the end', () => {
     }
   })
 
-  test('deleted ones are gone, say so, and leave their username free', async () => {
+  test('deleted credentials are gone, an event is published, and the username is free', async () => {
     const created = await aBasicCredential({ username: 'freed' })
     await logIn(created)
     assert.equal((await admin(`DELETE ${root}/basic-credentials/${created.id}`)).status, 204)
@@ -232,7 +232,7 @@ suite('the password and the end', () => {
     await aBasicCredential({ username: 'freed' })
   })
 
-  test('go with their tenant', async () => {
+  test('deleting a tenant deletes its credentials', async () => {
     const doomed = house.as(aTenantAdmin('doomed'))
     const created = await aBasicCredential({}, doomed)
     assert.ok(await logIn(created, 'doomed'))
@@ -244,7 +244,7 @@ suite('the password and the end', () => {
   })
 })
 
-suite('who may', () => {
+suite('permissions', () => {
   const operations = (id: string): [string, string, object?][] => [
     ['read', `GET ${root}/basic-credentials`],
     ['create', `POST ${root}/basic-credentials`, {}],
@@ -254,7 +254,7 @@ suite('who may', () => {
     ['update', `DELETE ${root}/basic-credentials/${id}`],
   ]
 
-  test('each operation needs its scope on tenant-system', async () => {
+  test('each operation requires its scope on tenant-system', async () => {
     const scopes = ['create', 'read', 'update'].map((verb) => `tenant:basic-credentials:${verb}`)
     for (const [verb, operation, body] of operations((await aBasicCredential()).id)) {
       const needed = `tenant:basic-credentials:${verb}`
@@ -271,7 +271,7 @@ suite('who may', () => {
     }
   })
 
-  test('credentials of another tenant are not there, byte for byte', async () => {
+  test('credentials of another tenant return the same 404 as missing ones', async () => {
     const mine = await aBasicCredential()
     for (const ask of [other, house.as(aPlatformAdmin())]) {
       assert.ok(!(await ask(`GET ${root}/basic-credentials`)).text.includes(mine.id))

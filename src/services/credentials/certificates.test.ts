@@ -35,7 +35,7 @@ const file = (content: string | Buffer) => {
   return path
 }
 const run = promisify(execFile)
-/** What OpenSSL says; throws with its words when it refuses. */
+/** Runs OpenSSL; throws its error output if it fails. */
 const openssl = async (...parameters: string[]) => (await run('openssl', parameters)).stdout
 
 async function revocationLists(certificate: string) {
@@ -50,7 +50,7 @@ async function revocationLists(certificate: string) {
   return { path, pem: (await pemOf(path)) + (await pemOf(`${kpc}/crl`)) }
 }
 
-/** As a server would: purpose, chain up to the root, and both revocation lists. */
+/** Verifies a certificate like a server: purpose, chain up to the root, and both revocation lists. */
 async function verify({ certificate, issuingCa }: { certificate: string; issuingCa: string }) {
   const { pem } = await revocationLists(certificate)
   const authority = (await house.http.app.inject({ url: `${kpc}/root` })).body
@@ -62,7 +62,7 @@ async function verify({ certificate, issuingCa }: { certificate: string; issuing
 }
 
 suite('issuing a certificate', () => {
-  test('answers with everything once, and the private key is nowhere else', async () => {
+  test('returns all fields once; the private key is not stored', async () => {
     const { status, body, headers } = await admin(`POST ${root}/x509-credentials`, { commonName: 'pump 7', x: 1 })
     assert.equal(status, 201)
     assert.equal(headers.location, `http://waypost.test/api/v1/x509-credentials/${body.id}`)
@@ -87,7 +87,7 @@ suite('issuing a certificate', () => {
     assert.ok(!JSON.stringify(kept).includes(secret) && !JSON.stringify(kept).includes('PRIVATE'))
   })
 
-  test('makes what OpenSSL accepts: chain, purpose, extensions, serial number and dates to the second', async () => {
+  test('creates certificates that OpenSSL accepts: chain, purpose, extensions, serial number and dates', async () => {
     const before = Math.floor(now().getTime() / 1000)
     const issued = await aCertificate({ ttl: 86_400 })
     assert.match(await verify(issued), /: OK/)
@@ -110,11 +110,11 @@ suite('issuing a certificate', () => {
     assert.ok(notBefore! >= before && notBefore! <= before + 2)
     assert.equal(issued.invalidAfter, new Date(notAfter! * 1000).toISOString())
     assert.match(issued.commonName, /^[0-9a-f]{8}-[0-9a-f-]{27}$/)
-    // It cannot sign others, nor be a server.
+    // It can neither sign certificates nor authenticate a server.
     await assert.rejects(openssl('verify', '-purpose', 'sslserver', '-CAfile', file(issued.caChain.join('')), leaf))
   })
 
-  test('is valid for a year when nothing is said, and for as long as is said', async () => {
+  test('is valid for a year by default, or for the given time', async () => {
     const year = await aCertificate()
     const created = Math.floor(Date.parse(year.createdDate) / 1000)
     assert.equal(Date.parse(year.invalidAfter) / 1000, created + 31_536_000)
@@ -127,7 +127,7 @@ suite('issuing a certificate', () => {
     }
   })
 
-  test('takes any printable common name of up to 255 characters', async () => {
+  test('accepts any printable common name of up to 255 characters', async () => {
     for (const commonName of ['c'.repeat(255), '#04026869', 'a=b, O=c+d;"<e>\\ ', ' ', '/CN=x', '*']) {
       const issued = await aCertificate({ commonName })
       assert.equal(issued.commonName, commonName)
@@ -137,7 +137,7 @@ suite('issuing a certificate', () => {
     }
   })
 
-  test('refuses bad input with the name of the field', async () => {
+  test('rejects invalid input and names the field', async () => {
     const cases: [unknown, string][] = [
       [{ commonName: '' }, 'commonName'],
       [{ commonName: 'c'.repeat(256) }, 'commonName'],
@@ -161,7 +161,7 @@ suite('issuing a certificate', () => {
     }
   })
 
-  test('by two processes at once for a new tenant makes one authority', async () => {
+  test('by two nodes concurrently for a new tenant creates one authority', async () => {
     const sides = [here, there, here, there]
     const issued = await Promise.all(
       sides.map(({ house, aCertificate }) => aCertificate({}, house.as(aTenantAdmin('contested')))),
@@ -177,7 +177,7 @@ suite('issuing a certificate', () => {
 })
 
 suite('the root and the revocation lists', () => {
-  test('are for anybody', async () => {
+  test('are public', async () => {
     const { body, statusCode, headers } = await house.http.app.inject({ url: `${kpc}/root` })
     assert.equal(statusCode, 200)
     assert.equal(headers['content-type'], 'application/x-pem-file')
@@ -191,7 +191,7 @@ suite('the root and the revocation lists', () => {
     }
   })
 
-  test('a suspended certificate is on hold, a revoked one is out, a reactivated one is off the list', async () => {
+  test('the list has suspended certificates on hold and revoked ones, but no reactivated ones', async () => {
     const issued = await aCertificate()
     const { id } = issued
     assert.match(await verify(issued), /: OK/)
@@ -207,7 +207,7 @@ suite('the root and the revocation lists', () => {
     assert.match(await verify(await aCertificate()), /: OK/)
   })
 
-  test('a list is kept until something changes or a day has passed; its number only grows', async () => {
+  test('a list is reused until something changes or a day has passed; its number only increases', async () => {
     const issued = await aCertificate()
     const { path } = await revocationLists(issued.certificate)
     const read = async () => {
@@ -232,7 +232,7 @@ suite('the root and the revocation lists', () => {
     ahead -= 86_401_000
   })
 
-  test('the authority of a deleted tenant is revoked by the platform, and its clients are kept out', async () => {
+  test('the platform revokes the authority of a deleted tenant, and its clients are rejected', async () => {
     const doomed = house.as(aTenantAdmin('doomed'))
     const issued = await aCertificate({}, doomed)
     const leaf = new X509Certificate(issued.certificate)
@@ -252,14 +252,14 @@ suite('the root and the revocation lists', () => {
       ...['-CRLfile', file(lists), file(issued.certificate)],
     )
     await assert.rejects(checked, /certificate revoked/)
-    // A tenant of the same name starts anew.
+    // A new tenant with the same name gets a new authority.
     const reborn = await aCertificate({}, doomed)
     assert.notEqual(reborn.issuingCa, issued.issuingCa)
     assert.ok(await api.verifyCertificate(new X509Certificate(reborn.certificate)))
     assert.equal(await api.verifyCertificate(leaf), undefined)
   })
 
-  test('a list of ten thousand is made without stopping anybody', async (t) => {
+  test('creating a list of 10,000 entries does not block the event loop', async (t) => {
     const at = now()
     await aCertificate({}, house.as(aTenantAdmin('strict')))
     await house.kit.db.sql`
@@ -291,7 +291,7 @@ suite('the state of certificates', () => {
     return issued
   }
 
-  test('moves as the table says, for every pair of states', async () => {
+  test('changes only by the transitions of the specification, for every pair of states', async () => {
     for (const from of credentialStates)
       for (const to of targetStates) {
         const { id, serialNumber } = await inState(from)
@@ -309,7 +309,7 @@ suite('the state of certificates', () => {
     await setState('x509-credentials', 'nothing', 'Revoked', 404)
   })
 
-  test('each operation needs its scope, and another tenant sees nothing', async () => {
+  test('each operation requires its scope, and another tenant gets 404', async () => {
     const { id } = await aCertificate()
     const scopes = ['create', 'read', 'update'].map((verb) => `tenant:x509-credentials:${verb}`)
     const operations: [string, string, object?][] = [
@@ -336,7 +336,7 @@ suite('the state of certificates', () => {
 })
 
 suite('a client with a certificate', () => {
-  test('is let in by issuer and serial number; the first time makes it Active', async () => {
+  test('is accepted by issuer and serial number; the first use activates the certificate', async () => {
     const issued = await aCertificate()
     const leaf = new X509Certificate(issued.certificate)
     publishedEvents.length = 0
@@ -353,7 +353,7 @@ suite('a client with a certificate', () => {
     assert.ok(body.lastUseDate)
   })
 
-  test('is kept out: suspended, revoked, expired, of an unknown issuer, with a borrowed issuer, or an authority itself', async () => {
+  test('is rejected if suspended, revoked, expired, of an unknown or forged issuer, or an authority', async () => {
     const issued = await aCertificate({ ttl: 3600 })
     const leaf = new X509Certificate(issued.certificate)
     assert.ok(await api.verifyCertificate(leaf))
@@ -369,7 +369,7 @@ suite('a client with a certificate', () => {
     ahead -= 3_601_000
     for (const authority of issued.caChain)
       assert.equal(await api.verifyCertificate(new X509Certificate(authority)), undefined)
-    // Same issuer name and serial number, another key: made by OpenSSL.
+    // Created with OpenSSL: the same issuer name and serial number with another key.
     const key = join(directory, 'forged.key')
     const [csr, ca] = [join(directory, 'forged.csr'), join(directory, 'forged-ca.pem')]
     const subject = new X509Certificate(issued.issuingCa).subject.split('\n').map((part) => `/${part}`)
@@ -386,7 +386,7 @@ suite('a client with a certificate', () => {
     assert.equal(await api.verifyCertificate(new X509Certificate(await openssl('x509', '-in', ca))), undefined)
   })
 
-  test('comes through a real TLS handshake, with the chain or with its certificate alone', async () => {
+  test('is accepted in a real TLS handshake, with the chain or with its certificate alone', async () => {
     const issued = await aCertificate()
     const authority = await api.rootCertificate()
     const served = await api.issueServerCertificate({ hosts: ['localhost', '127.0.0.1'], ttlSeconds: 3600 })
@@ -401,7 +401,7 @@ suite('a client with a certificate', () => {
       const arrived = new Promise<tls.TLSSocket>((resolve) => server.once('secureConnection', resolve))
       await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
       const { port } = server.address() as AddressInfo
-      // The device trusts nothing but the root that it downloaded.
+      // The device trusts only the root that it downloaded.
       const device = tls.connect({ port, host: '127.0.0.1', ca: authority, cert, key: issued.privateKey })
       await new Promise((resolve, reject) => device.once('secureConnect', resolve as never).once('error', reject))
       const socket = await arrived
@@ -416,7 +416,7 @@ suite('a client with a certificate', () => {
 })
 
 suite('expiry', () => {
-  test('is told once, thirty days before', async () => {
+  test('is published once, thirty days before', async () => {
     const day = 86_400
     const issued = await aCertificate({ commonName: 'soon', ttl: 31 * day })
     const revoked = await aCertificate({ ttl: 31 * day })

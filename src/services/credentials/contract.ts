@@ -2,16 +2,13 @@ import type { X509Certificate } from 'node:crypto'
 import { contract } from '../../kernel/contract.ts'
 
 /**
- * What the devices' door asks when a client connects. A credential that is suspended, revoked or deleted afterwards
- * is told by CredentialStateChanged, CredentialDeleted and TenantCredentialsDeleted (events.ts). Whether the tenant
- * itself may talk, and how often one address may fail, is for whoever asks to decide: it holds for clients without
- * credentials too.
+ * Verifies credentials of MQTT clients when they connect. CredentialStateChanged, CredentialDeleted and
+ * TenantCredentialsDeleted (events.ts) publish later changes. The caller checks the tenant and limits failures.
  */
 export interface Credentials {
   /**
-   * Undefined for anything wrong: no such username, another password, suspended, revoked, or locked after too many
-   * wrong passwords. The first success makes Inactive Active. Throws HashingBusy (429) when too many different passwords wait
-   * for their check; passwords checked before are answered from memory and never wait.
+   * Checks a password; undefined if it is wrong, or the username unknown, suspended, revoked or locked out. The first
+   * success activates Inactive credentials. Throws HashingBusy (429) if the queue of uncached checks is full.
    */
   verifyBasic(client: {
     tenantId: string
@@ -19,17 +16,17 @@ export interface Credentials {
     password: string
   }): Promise<{ credentialId: string } | undefined>
   /**
-   * By issuer and serial number; also checks our signature and the dates, so the handshake need not have verified the
-   * chain (a client may send its certificate alone), only that the client holds the key, as every handshake does.
+   * Finds a certificate by issuer and serial number and checks signature, dates and state. The TLS handshake need not
+   * verify the chain, because a client may send its certificate alone.
    */
   verifyCertificate(
     certificate: X509Certificate,
   ): Promise<{ tenantId: string; credentialId: string; invalidAfter: Date } | undefined>
-  /** Whose authority has signed it, whatever its state and dates: its tenant is told of a client that is turned away. */
+  /** Returns the tenant whose authority signed the certificate, in any state: rejected clients are reported to it. */
   tenantOfCertificate(certificate: X509Certificate): Promise<string | undefined>
-  /** PEM of the platform's certificate authority: the root of every client certificate, made on first need. */
+  /** Returns the PEM of the platform's certificate authority, the root of client certificates; created on first use. */
   rootCertificate(): Promise<string>
-  /** For a TLS door without a certificate of its own: signed by the root that devices can download. The key is not kept. */
+  /** Issues a certificate for a TLS listener without one, signed by the platform's authority. The key is not stored. */
   issueServerCertificate(server: {
     /** Names and IP addresses; the first is the common name. */
     hosts: string[]

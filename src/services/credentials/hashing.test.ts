@@ -14,21 +14,21 @@ test('a hash matches its password and no other', async () => {
   assert.match(hash, /^\$2b\$10\$/)
   assert.equal(await hashing.matches('a', 'right', hash), true)
   assert.equal(await hashing.matches('a', 'wrong', hash), false)
-  for (const password of ['', 'right']) assert.equal(await hashing.matches('a', password, hashing.nobodys), false)
+  for (const password of ['', 'right']) assert.equal(await hashing.matches('a', password, hashing.dummyHash), false)
 })
 
-test('a username that nobody has takes as long to refuse as any other', async () => {
+test('checking an unknown username takes as long as checking a known one', async () => {
   const hash = await hashing.hash('a', 'right')
   const cpuOf = async (of: string) => {
     const before = process.cpuUsage()
     for (let i = 0; i < 3; i++) await hashing.matches('a', 'wrong', of)
     return process.cpuUsage(before).user
   }
-  const [known, unknown] = [await cpuOf(hash), await cpuOf(hashing.nobodys)]
+  const [known, unknown] = [await cpuOf(hash), await cpuOf(hashing.dummyHash)]
   assert.ok(unknown > known / 2 && unknown < known * 2, `${unknown} µs against ${known} µs`)
 })
 
-test('twenty at once leave the event loop and the threads to the others', async (t) => {
+test('twenty concurrent checks block neither the event loop nor all threads of the pool', async (t) => {
   const delay = monitorEventLoopDelay({ resolution: 5 })
   delay.enable()
   let running = true
@@ -36,7 +36,7 @@ test('twenty at once leave the event loop and the threads to the others', async 
   void all.finally(() => {
     running = false
   })
-  // A file is read by the same threads that bcrypt runs on.
+  // Reading a file uses the same threads as bcrypt.
   let reads = 0
   for (; running; reads++) await readFile(new URL(import.meta.url))
   delay.disable()
@@ -44,12 +44,12 @@ test('twenty at once leave the event loop and the threads to the others', async 
   t.diagnostic(
     `event loop delay: mean ${ms(delay.mean)} ms, p99 ${ms(delay.percentile(99))} ms, max ${ms(delay.max)} ms; ${reads} files read meanwhile`,
   )
-  // One hash on the main thread would be 70 ms without a tick.
+  // A hash on the main thread would block it for 70 ms.
   assert.ok(ms(delay.percentile(50)) < 20, `median ${ms(delay.percentile(50))} ms`)
   assert.ok(reads > 50, `${reads} reads`)
 })
 
-test('tenants take turns: a long line of one does not keep out another', async () => {
+test('a long queue of one tenant does not delay another tenant', async () => {
   const order: string[] = []
   const enter = (line: string) => hashing.hash(line, 'p').then(() => order.push(line))
   const flood = Array.from({ length: 12 }, () => enter('flood'))
@@ -58,9 +58,9 @@ test('tenants take turns: a long line of one does not keep out another', async (
   await Promise.all(flood)
 })
 
-test('a line that is full says so, and only to its own tenant', async () => {
-  const busy = createHashing(bcryptRounds, { inLineMax: 4, inLinesMax: 6 })
-  const ask = (line: string) => busy.matches(line, 'p', hashing.nobodys).catch((error: unknown) => error)
+test('a full queue rejects checks of its own tenant only', async () => {
+  const busy = createHashing(bcryptRounds, { queuedPerTenantMax: 4, queuedMax: 6 })
+  const ask = (line: string) => busy.matches(line, 'p', hashing.dummyHash).catch((error: unknown) => error)
   const flood = Array.from({ length: 20 }, () => ask('flood'))
   const [quiet, other, late] = [ask('quiet'), ask('other'), ask('late')]
   assert.equal(busy.waiting(), 6)

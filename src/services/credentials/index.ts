@@ -38,7 +38,11 @@ export default defineService({
         },
       ],
       periodic: [
-        { name: 'credentials.expires-soon', everySeconds: 3600, run: (sql) => service.certificates.tellExpiring(sql) },
+        {
+          name: 'credentials.expires-soon',
+          everySeconds: 3600,
+          run: (sql) => service.certificates.publishExpiring(sql),
+        },
       ],
       stop: service.stop,
     }

@@ -13,10 +13,10 @@ const updateBasic = { scope: 'tenant:basic-credentials:update', on } as const
 const readX509 = { scope: 'tenant:x509-credentials:read', on } as const
 const createX509 = { scope: 'tenant:x509-credentials:create', on } as const
 const updateX509 = { scope: 'tenant:x509-credentials:update', on } as const
-/** Whoever verifies a certificate asks: devices and servers without an account. */
-const anybody = { scope: 'none' }
+/** Public, because devices and servers without an account verify certificates. */
+const anonymous = { scope: 'none' }
 
-/** A page at a time; a failure of the first page is still an answer of its own. */
+/** Serializes page by page. If the first page fails, the response can still be an error. */
 async function* texts(pages: AsyncIterable<object[]>) {
   for await (const page of pages) if (page.length > 0) yield JSON.stringify(page).slice(1, -1)
 }
@@ -50,7 +50,7 @@ export function routes(http: Http, { basic, certificates }: CredentialsService) 
     '/basic-credentials/:id/state',
     { schema: schemas.moveBasic, config: updateBasic },
     async ({ ctx, params, body }, reply) => {
-      await basic.move(ctx, params.id, body.state)
+      await basic.changeState(ctx, params.id, body.state)
       return reply.code(204).send()
     },
   )
@@ -101,15 +101,15 @@ export function routes(http: Http, { basic, certificates }: CredentialsService) 
     '/x509-credentials/:id/state',
     { schema: schemas.moveCertificate, config: updateX509 },
     async ({ ctx, params, body }, reply) => {
-      await certificates.move(ctx, params.id, body.state)
+      await certificates.changeState(ctx, params.id, body.state)
       return reply.code(204).send()
     },
   )
 }
 
-/** The gateway's root: where existing clients look for what verifies the platform and its clients. */
+/** Routes below the root path of existing clients for the root certificate and the revocation lists. */
 export function certificateRoutes(http: Http, { authorities }: CredentialsService) {
-  http.get('/certificates/root', { schema: schemas.readRoot, config: anybody }, async (_, reply) =>
+  http.get('/certificates/root', { schema: schemas.readRoot, config: anonymous }, async (_, reply) =>
     reply.type('application/x-pem-file').send(Buffer.from(await authorities.root())),
   )
 
@@ -122,13 +122,13 @@ export function certificateRoutes(http: Http, { authorities }: CredentialsServic
     return reply.type('application/pkix-crl').send(bytes)
   }
 
-  http.get('/certificates/crl', { schema: schemas.readRootList, config: anybody }, async (request, reply) =>
+  http.get('/certificates/crl', { schema: schemas.readRootList, config: anonymous }, async (request, reply) =>
     send(request, reply, await authorities.rootList(), 'platform'),
   )
 
   http.get(
     '/certificates/authorities/:authorityId/crl',
-    { schema: schemas.readTenantList, config: anybody },
+    { schema: schemas.readTenantList, config: anonymous },
     async (request, reply) => {
       const { authorityId } = request.params
       return send(request, reply, await authorities.listOf(authorityId), authorityId)

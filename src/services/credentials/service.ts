@@ -1,26 +1,26 @@
-/** The rules of the service put together: what routes.ts calls, and what other services ask for. */
+/** Assembles the service: the operations for routes.ts and the contract for other services. */
 import type { Sql } from '../../kernel/db.ts'
 import type { Kit } from '../../kernel/define-service.ts'
 import { createLockout } from '../../kernel/lockout.ts'
+import { createCaches } from './cache.ts'
 import type { Credentials } from './contract.ts'
 import { TenantCredentialsDeleted } from './events.ts'
 import { createHashing } from './hashing.ts'
-import { createMemory } from './memory.ts'
-import { createWorkshop } from './pki/workshop.ts'
+import { createLastUses } from './last-use.ts'
+import { createPkiWorker } from './pki/worker.ts'
 import { type Authorities, createAuthorities, newSerialNumber, toSecond } from './service/authorities.ts'
 import { type BasicRules, createBasicRules } from './service/basic.ts'
 import { type CertificateRules, createCertificateRules } from './service/certificates.ts'
-import { createVerdicts } from './service/verdicts.ts'
+import { createPasswordChecks } from './service/password-checks.ts'
 import { createVerification } from './service/verification.ts'
 import { outdateList, platformTenant, retireAuthority } from './store/authorities.ts'
 import { deleteBasicOfTenant } from './store/basic.ts'
-import { createUses } from './uses.ts'
 
 export interface CredentialsService {
   basic: BasicRules
   certificates: CertificateRules
   authorities: Authorities
-  /** In the transaction that the tenant's deletion is told in. */
+  /** Deletes the credentials of a deleted tenant and revokes its authority. */
   forgetTenant(sql: Sql, tenantId: string): Promise<void>
   stop(): Promise<void>
   api: Credentials
@@ -28,11 +28,11 @@ export interface CredentialsService {
 
 export function createCredentials(kit: Kit): CredentialsService {
   const { bus, now, metrics } = kit
-  const workshop = createWorkshop()
+  const worker = createPkiWorker()
   const hashing = createHashing(kit.platform.passwordCost.bcryptRounds)
-  const uses = createUses(kit)
-  const memory = createMemory(bus)
-  const authorities = createAuthorities(kit, workshop)
+  const lastUses = createLastUses(kit)
+  const caches = createCaches(bus)
+  const authorities = createAuthorities(kit, worker)
   const { account: limit, windowSeconds, lockSeconds } = kit.platform.loginLockout
   const lockout = createLockout({ limit, windowSeconds, lockSeconds }, { nowMs: () => now().getTime() })
   metrics.gauge('waypost_credentials_waiting', 'Number of passwords that wait to be checked.', [], (gauge) =>
@@ -40,7 +40,7 @@ export function createCredentials(kit: Kit): CredentialsService {
   )
   return {
     basic: createBasicRules(kit, hashing),
-    certificates: createCertificateRules(kit, authorities, workshop),
+    certificates: createCertificateRules(kit, authorities, worker),
     authorities,
     async forgetTenant(sql, tenantId) {
       await deleteBasicOfTenant(sql, tenantId)
@@ -48,17 +48,17 @@ export function createCredentials(kit: Kit): CredentialsService {
       await bus.publish(sql, TenantCredentialsDeleted, { tenantId })
     },
     async stop() {
-      await uses.flush()
-      await workshop.close()
+      await lastUses.flush()
+      await worker.close()
     },
     api: {
-      ...createVerification(kit, memory, createVerdicts(hashing, lockout), uses),
+      ...createVerification(kit, caches, createPasswordChecks(hashing, lockout), lastUses),
       rootCertificate: authorities.root,
       async issueServerCertificate({ hosts, ttlSeconds }) {
         const issuer = await authorities.platform()
         const notBefore = toSecond(now())
         const invalidAfter = new Date(notBefore.getTime() + ttlSeconds * 1000)
-        const { certificate, privateKey } = await workshop.make('makeCertificate', {
+        const { certificate, privateKey } = await worker.make('makeCertificate', {
           ...{
             serialNumber: newSerialNumber(),
             commonName: hosts[0]!,

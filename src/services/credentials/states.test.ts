@@ -12,16 +12,16 @@ const allowed: [Mover, CredentialState, CredentialState][] = [
   ['people', 'Suspended', 'Revoked'],
 ]
 
-test('credentials move only as the table says', () => {
+test('credentials change their state only by the transitions of the specification', () => {
   assertMoves(mayMove, { states: credentialStates, movers: ['use', 'people'], allowed })
 })
 
-test('nothing leads out of Revoked, and nobody can ask for Inactive', () => {
+test('Revoked is final, and callers cannot set Inactive', () => {
   for (const to of credentialStates)
     for (const by of ['use', 'people'] as const) assert.equal(mayMove('Revoked', to, by), false)
   assert.ok(!(targetStates as readonly string[]).includes('Inactive'))
 })
 
-test('only Active and Inactive credentials let a client in', () => {
+test('only Active and Inactive credentials authenticate a client', () => {
   assert.deepEqual(credentialStates.filter(mayAuthenticate), ['Active', 'Inactive'])
 })

@@ -1,14 +1,14 @@
-/** The life of client credentials, basic and X.509 alike (document 3, 1.3), as data. */
+/** States of client credentials, basic and X.509, and their transitions (document 3, 1.3). */
 import { movesOf } from '../../kernel/moves.ts'
 
 export const credentialStates = ['Active', 'Inactive', 'Suspended', 'Revoked'] as const
 export type CredentialState = (typeof credentialStates)[number]
 
-/** What people may ask for: Inactive means never used, and nobody can undo a use. */
+/** States that a caller can set. Inactive means never used, so it cannot be set. */
 export const targetStates = ['Active', 'Suspended', 'Revoked'] as const
 export type TargetState = (typeof targetStates)[number]
 
-/** Who makes a move: people by the interface, or the client by its first successful authentication. */
+/** Cause of a transition: an API request (`people`), or the first successful authentication (`use`). */
 export type Mover = 'people' | 'use'
 
 const moves = movesOf<CredentialState, Mover>([
@@ -22,11 +22,11 @@ const moves = movesOf<CredentialState, Mover>([
 
 export const { mayMove } = moves
 
-/** What to tell who asked for a move that there is not. */
+/** Describes the possible transitions, for the error of an impossible one. */
 export function possibleFrom(from: CredentialState): string {
   const targets = moves.from(from).map(({ to, by }) => (by === 'use' ? `${to} by their first use` : to))
   return targets.length > 0 ? `they can become ${targets.join(' or ')}` : `${from} is final`
 }
 
-/** Whether a client that presents these credentials is let in. */
+/** Returns whether credentials in this state authenticate a client. */
 export const mayAuthenticate = (state: CredentialState) => state === 'Active' || state === 'Inactive'

@@ -17,7 +17,7 @@ const here = await openCredentials({ connection, environment, now })
 const { house, admin, publishedEvents, aBasicCredential, setState, logIn } = here
 const there = await openCredentials({ connection, environment, now })
 
-/** Runs with every bcrypt check counted. */
+/** Counts the bcrypt checks of a run. */
 async function checksDuring(work: () => Promise<unknown>): Promise<number> {
   const { compare } = bcrypt
   let count = 0
@@ -34,7 +34,7 @@ async function checksDuring(work: () => Promise<unknown>): Promise<number> {
 }
 
 suite('a client with a password', () => {
-  test('is told by the first success only: Inactive becomes Active once, however many come', async () => {
+  test('is activated once by concurrent first logins, with one event', async () => {
     const created = await aBasicCredential()
     publishedEvents.length = 0
     const answers = await Promise.all(Array.from({ length: 20 }, () => logIn(created)))
@@ -45,14 +45,14 @@ suite('a client with a password', () => {
     ])
   })
 
-  test('is refused with anything wrong', async () => {
+  test('is rejected with a wrong tenant, username or password', async () => {
     const created = await aBasicCredential({ username: 'right', password: 'x'.repeat(72) })
     for (const [tenantId, username, password] of [
       ['default', 'right', 'wrong'],
       ['default', 'Right', created.password],
       ['default', 'nobody', created.password],
       ['other', 'right', created.password],
-      // bcrypt looks at 72 bytes only.
+      // bcrypt uses only the first 72 bytes.
       ['default', 'right', `${created.password}y`],
       ['default', 'right', ''],
       ['default', 'right', 'é'],
@@ -65,20 +65,20 @@ suite('a client with a password', () => {
     assert.equal((await admin(`GET ${root}/basic-credentials/${created.id}`)).body.state, 'Inactive')
   })
 
-  test('is known after one check: the next thousand cost none', async () => {
+  test('needs one bcrypt check; the next thousand logins need none', async () => {
     const created = await aBasicCredential()
     assert.equal(await checksDuring(() => Promise.all(Array.from({ length: 50 }, () => logIn(created)))), 1)
     const checks = await checksDuring(async () => {
       for (let i = 0; i < 1000; i++) assert.ok(await logIn(created))
     })
     assert.equal(checks, 0)
-    // Of the fifty, the first alone brought an event; the row was read anew, the verdict stayed.
+    // Only the first of fifty logins published an event; the row was read again, the password check stayed cached.
     assert.equal(await checksDuring(() => setState('basic-credentials', created.id, 'Suspended')), 0)
     await setState('basic-credentials', created.id, 'Active')
     assert.equal(await checksDuring(() => logIn(created)), 0)
   })
 
-  test('shows its last use, written at most once a minute', async () => {
+  test('has its last use written at most once a minute', async () => {
     const created = await aBasicCredential()
     const lastUse = async () => (await admin(`GET ${root}/basic-credentials/${created.id}`)).body.lastUseDate
     await logIn(created)
@@ -97,7 +97,7 @@ suite('a client with a password', () => {
     assert.ok(Date.parse(second) - Date.parse(first) >= 60_000)
   })
 
-  test('is kept out as soon as the credential is suspended, revoked or deleted, and back in when it is active', async () => {
+  test('is rejected as soon as its credential is suspended, revoked or deleted, and accepted when it is active again', async () => {
     const created = await aBasicCredential()
     assert.ok(await logIn(created))
     await setState('basic-credentials', created.id, 'Suspended')
@@ -108,7 +108,7 @@ suite('a client with a password', () => {
     assert.equal(await logIn(created), undefined)
   })
 
-  test('that is being checked while the credential is suspended is kept out', async () => {
+  test('is rejected if its credential is suspended during the check', async () => {
     const created = await aBasicCredential()
     const { compare } = bcrypt
     bcrypt.compare = (async (...parameters: Parameters<typeof compare>) => {
@@ -123,7 +123,7 @@ suite('a client with a password', () => {
     }
   })
 
-  test('in another process, a change counts within a second', async () => {
+  test('a change takes effect on another node within a second', async () => {
     const created = await aBasicCredential({ password: 'first' })
     const { id } = created
     assert.ok(await logIn(created))
@@ -143,12 +143,12 @@ suite('a client with a password', () => {
   })
 })
 
-suite('guessing', () => {
-  test('locks a username after so many different wrong passwords, for longer each time; who is known stays welcome', async () => {
+suite('lockout after wrong passwords', () => {
+  test('different wrong passwords lock a username, longer each time; a cached correct password is still accepted', async () => {
     const created = await aBasicCredential({ username: 'guessed' })
     assert.ok(await here.logIn(created))
     const guess = (n: number, side = here) => side.logIn({ username: 'guessed', password: `guess ${n}` })
-    // All at once: counted before they are checked.
+    // Concurrent attempts count before they are checked.
     const checks = await checksDuring(() => Promise.all(Array.from({ length: 30 }, (_, n) => guess(n))))
     assert.equal(checks, 4)
     assert.ok(await here.logIn(created), 'answered from memory')
@@ -164,7 +164,7 @@ suite('guessing', () => {
     assert.equal(await checksDuring(() => guess(200)), 1)
   })
 
-  test('the same wrong password again is neither checked nor counted: a device with an old one locks nobody out', async () => {
+  test('a repeated wrong password is neither checked nor counted, so a device with an old one causes no lockout', async () => {
     const created = await aBasicCredential({ username: 'fleet' })
     const stale = { username: 'fleet', password: 'stale' }
     const checks = await checksDuring(async () => {
@@ -175,6 +175,6 @@ suite('guessing', () => {
   })
 })
 
-test('how many wait for their check is measured', async () => {
+test('a metric contains the number of queued checks', async () => {
   assert.match(await house.kit.metrics.text(), /waypost_credentials_waiting 0/)
 })

@@ -1,10 +1,10 @@
-/** The platform's certificate authority, one for each tenant below it, and their revocation lists. */
+/** Certificate authorities of the platform and of tenants, and their revocation lists. */
 import { randomBytes, X509Certificate } from 'node:crypto'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { createSingleFlight } from '../../../kernel/single-flight.ts'
 import { NoRevocationList } from '../errors.ts'
-import type { Issuer } from '../pki/make.ts'
-import type { Workshop } from '../pki/workshop.ts'
+import type { PkiWorker } from '../pki/worker.ts'
+import type { Issuer } from '../pki/x509.ts'
 import * as store from '../store/authorities.ts'
 
 export interface RevocationList {
@@ -13,33 +13,34 @@ export interface RevocationList {
 }
 
 export interface Authorities {
-  /** PEM. */
+  /** Returns the platform's certificate as PEM. */
   root(): Promise<string>
-  /** As an issuer of certificates; made on first need. `chain`: its certificate, then the platform's. */
+  /** Returns the platform's authority; created on first use. */
   platform(): Promise<Issuer>
+  /** Returns a tenant's authority; created on first use. `chain`: its certificate, then the platform's. */
   ofTenant(tenantId: string): Promise<Issuer & { chain: [string, string] }>
   rootList(): Promise<RevocationList>
   listOf(authorityId: string): Promise<RevocationList>
 }
 
-/** Where revocation lists are served. Certificates hold the address, so it cannot come from a request. */
+/** Root path of revocation lists. Certificates contain the URL, so it cannot depend on a request. */
 export const certificatesRoot = '/kpc/api/v1'
 
-/** Good for a week, renewed daily: who asks once a day always holds one that is good for six more. */
-const listGoodMs = 7 * 86_400_000
+/** A list is valid for a week and renewed daily, so a daily download is always valid for at least six days. */
+const listValidMs = 7 * 86_400_000
 const listRenewedMs = 86_400_000
 
-/** Random, positive and 16 octets long in DER, whatever the bits; base 10. */
+/** Returns a random positive number of exactly 16 octets in DER, in base 10. */
 export function newSerialNumber(): string {
   const bytes = randomBytes(16)
   bytes[0] = (bytes[0]! & 0x7f) | 0x40
   return BigInt(`0x${bytes.toString('hex')}`).toString()
 }
 
-/** X.509 knows no parts of a second. */
+/** Rounds down, because X.509 dates have no fractions of a second. */
 export const toSecond = (date: Date) => new Date(Math.floor(date.getTime() / 1000) * 1000)
 
-export function createAuthorities({ db, now, newId, secrets, baseUrl }: Kit, workshop: Workshop): Authorities {
+export function createAuthorities({ db, now, newId, secrets, baseUrl }: Kit, worker: PkiWorker): Authorities {
   const once = createSingleFlight<void>()
 
   const listAddress = ({ tenantId, id }: { tenantId: string; id: string }) =>
@@ -52,14 +53,14 @@ export function createAuthorities({ db, now, newId, secrets, baseUrl }: Kit, wor
   })
 
   async function find(tenantId: string): Promise<store.AuthorityRow> {
-    return (await store.findAuthority(db.sql, tenantId)) ?? (await make(tenantId))
+    return (await store.findAuthority(db.sql, tenantId)) ?? (await createAuthority(tenantId))
   }
 
-  /** Whoever is first among processes wins; the others' is thrown away. */
-  async function make(tenantId: string): Promise<store.AuthorityRow> {
+  /** Creates an authority. If nodes do so concurrently, the first insert wins and the others are discarded. */
+  async function createAuthority(tenantId: string): Promise<store.AuthorityRow> {
     const [id, serialNumber] = [newId(), newSerialNumber()]
     const isPlatform = tenantId === store.platformTenant
-    const made = await workshop.make('makeAuthority', {
+    const made = await worker.make('makeAuthority', {
       serialNumber,
       notBefore: toSecond(now()),
       commonName: isPlatform ? `Waypost platform CA ${id}` : `Waypost tenant CA ${id}`,
@@ -74,32 +75,32 @@ export function createAuthorities({ db, now, newId, secrets, baseUrl }: Kit, wor
     return (await store.findAuthority(db.sql, tenantId))!
   }
 
-  const isGood = ({ list, listDate, current }: store.StoredList) =>
+  const isCurrent = ({ list, listDate, current }: store.StoredList) =>
     list !== null && current && now().getTime() - listDate!.getTime() < listRenewedMs
 
-  /** One at a time in this process, and without a lock or a connection while the thread works: a long list takes seconds. */
+  /** Returns the current list; creates it if needed, without holding a lock or connection, since it can take seconds. */
   async function listOf(authority: store.AuthorityRow): Promise<RevocationList> {
     for (;;) {
       const known = await store.findList(db.sql, authority.tenantId)
       if (!known) throw NoRevocationList({ id: authority.id })
-      if (isGood(known)) return { bytes: known.list!, number: known.listNumber }
-      // What another request makes may lack what changed after it began: looked at again.
-      await once(authority.id, () => makeList(authority, known))
+      if (isCurrent(known)) return { bytes: known.list!, number: known.listNumber }
+      // A list that another request creates may lack later changes, so the loop checks again.
+      await once(authority.id, () => createList(authority, known))
     }
   }
 
-  async function makeList({ tenantId, certificate, sealedKey }: store.AuthorityRow, known: store.StoredList) {
+  async function createList({ tenantId, certificate, sealedKey }: store.AuthorityRow, known: store.StoredList) {
     const date = toSecond(now())
     const entries =
       tenantId === store.platformTenant
         ? await store.findRetiredAuthorities(db.sql)
         : await store.findListedCertificates(db.sql, tenantId, date)
     const number = known.listNumber + 1
-    const bytes = await workshop.make('makeRevocationList', {
+    const bytes = await worker.make('makeRevocationList', {
       issuer: { certificate, privateKey: secrets.open(sealedKey) },
       number,
       thisUpdate: date,
-      nextUpdate: new Date(date.getTime() + listGoodMs),
+      nextUpdate: new Date(date.getTime() + listValidMs),
       entries,
     })
     await store.saveList(db.sql, tenantId, { bytes, number, date, revision: known.revision })

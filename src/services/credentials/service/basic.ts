@@ -9,12 +9,12 @@ import { mayMove, possibleFrom, type TargetState } from '../states.ts'
 import * as store from '../store/basic.ts'
 
 export interface BasicRules {
-  /** Page after page: no connection is held while a slow reader takes its time. */
+  /** Yields pages, so that a slow reader holds no connection. */
   list(ctx: Ctx): AsyncIterable<BasicCredential[]>
   read(ctx: Ctx, id: string): Promise<BasicCredential>
   create(ctx: Ctx, input: { username?: string; password?: string }): Promise<NewBasicCredential>
-  move(ctx: Ctx, id: string, to: TargetState): Promise<void>
-  /** The password, given or generated. */
+  changeState(ctx: Ctx, id: string, to: TargetState): Promise<void>
+  /** Changes the password; returns it, given or generated. */
   changePassword(ctx: Ctx, id: string, password?: string): Promise<string>
   delete(ctx: Ctx, id: string): Promise<void>
 }
@@ -53,7 +53,7 @@ export function createBasicRules({ db, bus, now, newId }: Kit, hashing: Hashing)
       return { id, username, password, state: 'Inactive', createdDate: at, updatedDate: at }
     },
 
-    async move({ tenantId }, id, to) {
+    async changeState({ tenantId }, id, to) {
       await db.tx(async (sql) => {
         const row = await store.lockBasic(sql, tenantId, id)
         if (!row) throw NoCredential({ id })
@@ -67,7 +67,7 @@ export function createBasicRules({ db, bus, now, newId }: Kit, hashing: Hashing)
     },
 
     async changePassword({ tenantId }, id, password = newSecret()) {
-      if (!(await store.findBasic(db.sql, tenantId, id))) throw NoCredential({ id }) // before the costly part
+      if (!(await store.findBasic(db.sql, tenantId, id))) throw NoCredential({ id }) // before hashing, which is slow
       const passwordHash = await hashing.hash(tenantId, password)
       await db.tx(async (sql) => {
         const username = await store.setBasicPassword(sql, { tenantId, id, passwordHash, at: now() })

@@ -3,7 +3,7 @@ import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { MoveRefused, NoCredential } from '../errors.ts'
 import { CertificateExpiresSoon, CredentialCreated, CredentialStateChanged } from '../events.ts'
-import type { Workshop } from '../pki/workshop.ts'
+import type { PkiWorker } from '../pki/worker.ts'
 import type { CertificateCredential, IssuedCertificate } from '../schemas.ts'
 import { mayMove, possibleFrom, type TargetState } from '../states.ts'
 import { outdateList } from '../store/authorities.ts'
@@ -11,13 +11,13 @@ import * as store from '../store/certificates.ts'
 import { type Authorities, newSerialNumber, toSecond } from './authorities.ts'
 
 export interface CertificateRules {
-  /** Page after page: no connection is held while a slow reader takes its time. */
+  /** Yields pages, so that a slow reader holds no connection. */
   list(ctx: Ctx): AsyncIterable<CertificateCredential[]>
   read(ctx: Ctx, id: string): Promise<CertificateCredential>
   issue(ctx: Ctx, input: { commonName?: string; ttl?: number }): Promise<IssuedCertificate>
-  move(ctx: Ctx, id: string, to: TargetState): Promise<void>
-  /** Tells of certificates that expire soon, each once. */
-  tellExpiring(sql: Sql): Promise<void>
+  changeState(ctx: Ctx, id: string, to: TargetState): Promise<void>
+  /** Publishes an event for certificates that expire soon, once for each. */
+  publishExpiring(sql: Sql): Promise<void>
 }
 
 const present = ({ lastUseDate, ...row }: store.CertificateRow): CertificateCredential => ({
@@ -26,14 +26,14 @@ const present = ({ lastUseDate, ...row }: store.CertificateRow): CertificateCred
 })
 
 const defaultTtlSeconds = 31_536_000
-const toldBeforeMs = 30 * 86_400_000
-/** What is left waits for the next hour: one transaction should not tell a million. */
-const toldAtOnce = 10_000
+const expiresSoonMs = 30 * 86_400_000
+/** Limits the events of one transaction; the next hourly run publishes the rest. */
+const eventsMax = 10_000
 
 export function createCertificateRules(
   { db, bus, now, newId }: Kit,
   authorities: Authorities,
-  workshop: Workshop,
+  worker: PkiWorker,
 ): CertificateRules {
   return {
     async *list({ tenantId }) {
@@ -55,10 +55,10 @@ export function createCertificateRules(
     async issue({ tenantId }, { commonName = newId(), ttl = defaultTtlSeconds }) {
       const { chain, ...issuer } = await authorities.ofTenant(tenantId)
       const [id, serialNumber, at] = [newId(), newSerialNumber(), now()]
-      // Valid for exactly `ttl`, hence from now on and not from a little earlier, as some issue for slow clocks.
+      // Valid for exactly `ttl` from now; there is no earlier start for devices with slow clocks.
       const notBefore = toSecond(at)
       const invalidAfter = new Date(notBefore.getTime() + ttl * 1000)
-      const made = await workshop.make('makeCertificate', {
+      const made = await worker.make('makeCertificate', {
         ...{ serialNumber, commonName, notBefore, notAfter: invalidAfter, issuer },
       })
       await db.tx(async (sql) => {
@@ -75,7 +75,7 @@ export function createCertificateRules(
       }
     },
 
-    async move({ tenantId }, id, to) {
+    async changeState({ tenantId }, id, to) {
       await db.tx(async (sql) => {
         const row = await store.lockCertificate(sql, tenantId, id)
         if (!row) throw NoCredential({ id })
@@ -83,15 +83,15 @@ export function createCertificateRules(
         if (from === to) return
         if (!mayMove(from, to, 'people')) throw MoveRefused({ from, to, possible: possibleFrom(from) })
         await store.setCertificateState(sql, tenantId, id, to, now())
-        await outdateList(sql, tenantId) // every move by people puts it on the list, or takes it off
+        await outdateList(sql, tenantId) // every change by a caller adds it to the list or removes it
         const which = { tenantId, credentialId: id, kind: 'x509', serialNumber } as const
         await bus.publish(sql, CredentialStateChanged, { ...which, from, to })
       })
     },
 
-    async tellExpiring(sql) {
-      const until = new Date(now().getTime() + toldBeforeMs)
-      for (const { invalidAfter, ...which } of await store.takeExpiring(sql, until, toldAtOnce))
+    async publishExpiring(sql) {
+      const until = new Date(now().getTime() + expiresSoonMs)
+      for (const { invalidAfter, ...which } of await store.takeExpiring(sql, until, eventsMax))
         await bus.publish(sql, CertificateExpiresSoon, { ...which, invalidAfter: invalidAfter.toISOString() })
     },
   }

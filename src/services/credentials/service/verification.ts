@@ -1,17 +1,17 @@
-/** Clients at the door. */
+/** Verifies the credentials of connecting clients. */
 import { type KeyObject, X509Certificate } from 'node:crypto'
 import { createCache } from '../../../kernel/cache.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
+import { type Caches, cacheKeyOf } from '../cache.ts'
 import type { Credentials } from '../contract.ts'
 import { CredentialStateChanged } from '../events.ts'
-import { type Memory, placeOf } from '../memory.ts'
+import type { LastUses } from '../last-use.ts'
 import { passwordPattern, usernamePattern } from '../schemas.ts'
 import { mayAuthenticate } from '../states.ts'
 import { findAuthorityBySubject, platformTenant } from '../store/authorities.ts'
 import { activateBasic, findLogin } from '../store/basic.ts'
 import { activateCertificate, findKnownCertificate } from '../store/certificates.ts'
-import type { Uses } from '../uses.ts'
-import type { Verdicts } from './verdicts.ts'
+import type { PasswordChecks } from './password-checks.ts'
 
 const usernames = new RegExp(usernamePattern)
 const passwords = new RegExp(passwordPattern)
@@ -22,13 +22,13 @@ const issuersMax = 10_000
 
 export function createVerification(
   { db, bus, now }: Kit,
-  memory: Memory,
-  verdicts: Verdicts,
-  uses: Uses,
+  caches: Caches,
+  passwordChecks: PasswordChecks,
+  lastUses: LastUses,
 ): Pick<Credentials, 'verifyBasic' | 'verifyCertificate' | 'tenantOfCertificate'> {
   const authorities = createCache<{ tenantId: string; publicKey: KeyObject }>({ max: issuersMax })
 
-  /** Of one of ours, before its tenant is deleted; after that its certificates are not found. */
+  /** Finds an authority of the platform. Cached ones of deleted tenants do no harm: their certificates are not found. */
   const authorityOf = (issuer: string) =>
     authorities.read(issuer, async () => {
       const row = await findAuthorityBySubject(db.sql, issuer)
@@ -43,39 +43,39 @@ export function createVerification(
     return certificate.verify(authority.publicKey) ? authority.tenantId : undefined
   }
 
-  async function firstUseOfLogin(tenantId: string, credentialId: string, username: string) {
+  async function activateLogin(tenantId: string, credentialId: string, username: string) {
     await db.tx(async (sql) => {
       if (!(await activateBasic(sql, tenantId, credentialId, now()))) return
       const which = { tenantId, credentialId, kind: 'basic', username } as const
       await bus.publish(sql, CredentialStateChanged, { ...which, from: 'Inactive', to: 'Active' })
     })
-    memory.logins.drop(placeOf(tenantId, username)) // another process may have been faster and its word on the way
+    caches.logins.drop(cacheKeyOf(tenantId, username)) // another node may have activated it, and its event has not arrived
   }
 
-  async function firstUseOfCertificate(tenantId: string, credentialId: string, serialNumber: string) {
+  async function activateKnownCertificate(tenantId: string, credentialId: string, serialNumber: string) {
     await db.tx(async (sql) => {
       if (!(await activateCertificate(sql, tenantId, credentialId, now()))) return
       const which = { tenantId, credentialId, kind: 'x509', serialNumber } as const
       await bus.publish(sql, CredentialStateChanged, { ...which, from: 'Inactive', to: 'Active' })
     })
-    memory.certificates.drop(placeOf(tenantId, serialNumber))
+    caches.certificates.drop(cacheKeyOf(tenantId, serialNumber))
   }
 
   return {
     async verifyBasic(client) {
       const { tenantId, username, password } = client
       if (!tenantIds.test(tenantId) || !usernames.test(username) || !passwords.test(password)) return undefined
-      const find = () => memory.logins.read(placeOf(tenantId, username), () => findLogin(db.sql, tenantId, username))
+      const find = () => caches.logins.read(cacheKeyOf(tenantId, username), () => findLogin(db.sql, tenantId, username))
       let login = await find()
       for (;;) {
-        const right = await verdicts.of(client, login)
+        const right = await passwordChecks.of(client, login)
         if (!login || !right || !mayAuthenticate(login.state)) return undefined
-        if (login.state === 'Inactive') await firstUseOfLogin(tenantId, login.id, username)
-        // The check took its time: what counts is the credential as it is now.
+        if (login.state === 'Inactive') await activateLogin(tenantId, login.id, username)
+        // The credential may have changed during the slow check, so it is read again.
         const current = await find()
         if (current && current.state !== 'Inactive' && current.passwordHash === login.passwordHash) {
           if (!mayAuthenticate(current.state)) return undefined
-          uses.note('basic', tenantId, current)
+          lastUses.record('basic', tenantId, current)
           return { credentialId: current.id }
         }
         login = current
@@ -87,16 +87,16 @@ export function createVerification(
       if (tenantId === undefined) return undefined
       const serialNumber = BigInt(`0x${certificate.serialNumber}`).toString()
       const find = () =>
-        memory.certificates.read(placeOf(tenantId, serialNumber), () =>
+        caches.certificates.read(cacheKeyOf(tenantId, serialNumber), () =>
           findKnownCertificate(db.sql, tenantId, serialNumber),
         )
       let known = await find()
       while (known && mayAuthenticate(known.state) && now() <= known.invalidAfter) {
         if (known.state === 'Active') {
-          uses.note('x509', tenantId, known)
+          lastUses.record('x509', tenantId, known)
           return { tenantId, credentialId: known.id, invalidAfter: known.invalidAfter }
         }
-        await firstUseOfCertificate(tenantId, known.id, serialNumber)
+        await activateKnownCertificate(tenantId, known.id, serialNumber)
         known = await find()
       }
       return undefined

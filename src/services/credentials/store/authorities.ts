@@ -1,6 +1,6 @@
 import type { Sql } from '../../../kernel/db.ts'
 
-/** The platform's own authority stands under the empty tenant, which no tenant can be. */
+/** Tenant id of the platform's authority. No tenant has an empty id. */
 export const platformTenant = ''
 
 export interface AuthorityRow {
@@ -16,11 +16,11 @@ export interface StoredList {
   listNumber: number
   listDate: Date | null
   revision: number
-  /** Nothing has changed since it was made. */
+  /** True if nothing has changed since the list was created. */
   current: boolean
 }
 
-/** Nothing happens when another process was faster. */
+/** Inserts an authority unless another node has done so. */
 export async function insertAuthority(sql: Sql, row: AuthorityRow & { serialNumber: string; invalidAfter: Date }) {
   await sql`
     insert into credentials.authorities (tenant_id, id, subject, serial_number, certificate, sealed_key, invalid_after)
@@ -35,7 +35,7 @@ export async function findAuthority(sql: Sql, tenantId: string): Promise<Authori
   return row
 }
 
-/** Ids and subjects hold a UUID: no two authorities share one. */
+/** Finds an authority by its id. Ids and subjects contain a UUID, so they are unique. */
 export async function findAuthorityById(sql: Sql, id: string): Promise<AuthorityRow | undefined> {
   const [row] = await sql<AuthorityRow[]>`
     select tenant_id, id, subject, certificate, sealed_key from credentials.authorities where id = ${id}`
@@ -48,7 +48,7 @@ export async function findAuthorityBySubject(sql: Sql, subject: string): Promise
   return row
 }
 
-/** Leaves nothing of the tenant but its place on the platform's revocation list. False when it had no authority. */
+/** Deletes the tenant's authority and adds it to the platform's revocation list; false if there was none. */
 export async function retireAuthority(sql: Sql, tenantId: string, at: Date) {
   const { count } = await sql`
     insert into credentials.retired_authorities (tenant_id, serial_number, retired_date)
@@ -60,6 +60,7 @@ export async function retireAuthority(sql: Sql, tenantId: string, at: Date) {
 
 // ── revocation lists
 
+/** Marks the list as outdated. */
 export async function outdateList(sql: Sql, tenantId: string) {
   await sql`update credentials.authorities set revision = revision + 1 where tenant_id = ${tenantId}`
 }
@@ -71,7 +72,7 @@ export async function findList(sql: Sql, tenantId: string): Promise<StoredList |
   return row
 }
 
-/** Of the revision that was there before its entries were read. Nothing happens when another process was faster. */
+/** Saves a list with the revision from before its entries were read, unless another node saved one. */
 export async function saveList(
   sql: Sql,
   tenantId: string,
@@ -87,13 +88,13 @@ export async function saveList(
 export interface ListedRow {
   serialNumber: string
   date: Date
-  /** Suspended: may come back. */
+  /** True if suspended (certificate hold), false if revoked. */
   held: boolean
 }
 
 const pageRows = 5000
 
-/** Expired certificates need no entry: nobody accepts them. */
+/** Finds suspended and revoked certificates, without expired ones, which are invalid anyway. */
 export async function findListedCertificates(sql: Sql, tenantId: string, now: Date): Promise<ListedRow[]> {
   const found: ListedRow[] = []
   for (;;) {

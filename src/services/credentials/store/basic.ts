@@ -10,7 +10,7 @@ export interface BasicRow {
   lastUseDate: Date | null
 }
 
-/** What a login needs to know. */
+/** The columns that a login needs. */
 export interface Login {
   id: string
   passwordHash: string
@@ -18,7 +18,7 @@ export interface Login {
   lastUseDate: Date | null
 }
 
-/** False when the tenant has this username. */
+/** Inserts credentials; false if the tenant has this username. */
 export async function insertBasic(
   sql: Sql,
   row: { tenantId: string; id: string; username: string; passwordHash: string; at: Date },
@@ -32,7 +32,7 @@ export async function insertBasic(
 
 const pageRows = 1000
 
-/** A page of the list, the oldest first; shorter than `pageRows` when it is the last. */
+/** Finds a page, the oldest first. */
 export async function findBasicPage(sql: Sql, tenantId: string, after: BasicRow | undefined) {
   const rows = await sql<BasicRow[]>`
     select id, username, state, created_date, updated_date, last_use_date from credentials.basic
@@ -49,7 +49,7 @@ export async function findBasic(sql: Sql, tenantId: string, id: string): Promise
   return row
 }
 
-/** Changes of one credential happen one after the other. */
+/** Finds a credential and locks it, which serializes its changes. */
 export async function lockBasic(sql: Sql, tenantId: string, id: string): Promise<BasicRow | undefined> {
   const [row] = await sql<BasicRow[]>`
     select id, username, state, created_date, updated_date, last_use_date from credentials.basic
@@ -62,7 +62,7 @@ export async function setBasicState(sql: Sql, tenantId: string, id: string, stat
     update credentials.basic set state = ${state}, updated_date = ${at} where tenant_id = ${tenantId} and id = ${id}`
 }
 
-/** The username, or undefined when there are no such credentials. */
+/** Changes the password; returns the username, or undefined if there are no such credentials. */
 export async function setBasicPassword(
   sql: Sql,
   row: { tenantId: string; id: string; passwordHash: string; at: Date },
@@ -73,7 +73,7 @@ export async function setBasicPassword(
   return changed?.username
 }
 
-/** The username, or undefined when there are no such credentials. */
+/** Deletes credentials; returns the username, or undefined if there are no such credentials. */
 export async function deleteBasic(sql: Sql, tenantId: string, id: string): Promise<string | undefined> {
   const [gone] = await sql<{ username: string }[]>`
     delete from credentials.basic where tenant_id = ${tenantId} and id = ${id} returning username`
@@ -93,7 +93,7 @@ export async function findLogin(sql: Sql, tenantId: string, username: string): P
   return row
 }
 
-/** The first use. False when somebody was faster, or it is not Inactive any more. */
+/** Activates an Inactive credential at its first use; false if it is not Inactive any more. */
 export async function activateBasic(sql: Sql, tenantId: string, id: string, at: Date) {
   const { count } = await sql`
     update credentials.basic set state = 'Active', updated_date = ${at}, last_use_date = ${at}
@@ -107,7 +107,7 @@ export interface Use {
   at: Date
 }
 
-/** Many at once: after a restart a whole fleet comes back in the same minute. */
+/** Writes last uses in one statement, because after a restart all devices reconnect within a minute. */
 export async function saveBasicUses(sql: Sql, uses: Use[]) {
   await sql`
     update credentials.basic b set last_use_date = used.at

@@ -13,7 +13,7 @@ export interface CertificateRow {
   lastUseDate: Date | null
 }
 
-/** What a client that presents the certificate needs to be let in. */
+/** The columns that a verification needs. */
 export interface KnownCertificate {
   id: string
   state: CredentialState
@@ -34,7 +34,7 @@ export async function insertCertificate(
 
 const pageRows = 1000
 
-/** A page of the list, the oldest first; shorter than `pageRows` when it is the last. */
+/** Finds a page, the oldest first. */
 export async function findCertificatePage(sql: Sql, tenantId: string, after: CertificateRow | undefined) {
   const rows = await sql<CertificateRow[]>`
     select id, serial_number, common_name, state, invalid_after, created_date, updated_date, last_use_date
@@ -52,7 +52,7 @@ export async function findCertificate(sql: Sql, tenantId: string, id: string): P
   return row
 }
 
-/** Changes of one credential happen one after the other. */
+/** Finds a credential and locks it, which serializes its changes. */
 export async function lockCertificate(sql: Sql, tenantId: string, id: string): Promise<CertificateRow | undefined> {
   const [row] = await sql<CertificateRow[]>`
     select id, serial_number, common_name, state, invalid_after, created_date, updated_date, last_use_date
@@ -79,7 +79,7 @@ export async function findKnownCertificate(
   return row
 }
 
-/** The first use. False when somebody was faster, or it is not Inactive any more. */
+/** Activates an Inactive credential at its first use; false if it is not Inactive any more. */
 export async function activateCertificate(sql: Sql, tenantId: string, id: string, at: Date) {
   const { count } = await sql`
     update credentials.certificates set state = 'Active', updated_date = ${at}, last_use_date = ${at}
@@ -106,7 +106,7 @@ export interface Expiring {
   invalidAfter: Date
 }
 
-/** Marks those that expire until then as told, and returns them: at most `limit`. Revoked ones need no word. */
+/** Returns up to `limit` certificates that expire before `until`, except revoked ones, and marks them as reported. */
 export async function takeExpiring(sql: Sql, until: Date, limit: number): Promise<Expiring[]> {
   return await sql<Expiring[]>`
     update credentials.certificates c set expiry_told = true

@@ -1,6 +1,6 @@
 /**
- * Certificates and revocation lists, made by libraries: nothing of ASN.1 is written by hand. Pure; runs in a thread of
- * its own (see workshop.ts), because loading the library takes 0.2 s and a long list takes seconds.
+ * Creates certificates and revocation lists. Runs in a worker thread (worker.ts), because loading the library takes
+ * 0.2 s and a long list takes seconds.
  */
 import 'reflect-metadata'
 import { sign, webcrypto } from 'node:crypto'
@@ -12,18 +12,18 @@ import * as x509 from '@peculiar/x509'
 const ecdsa = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
 const ecdsaWithSha256 = '1.2.840.10045.4.3.2'
 
-/** RFC 5280, 4.1.2.5: no well-defined expiration. An authority must outlive whatever `ttl` it is asked to issue. */
+/** RFC 5280, 4.1.2.5: no expiration. An authority must outlive every certificate that it issues. */
 const never = new Date('9999-12-31T23:59:59Z')
 
 export interface Issuer {
-  /** PEM, as all certificates and keys here. */
+  /** PEM, like all certificates and keys in this file. */
   certificate: string
   privateKey: string
-  /** Where its revocation list is. */
+  /** URL of its revocation list. */
   listAddress: string
 }
 
-export interface Made {
+export interface CertificateAndKey {
   certificate: string
   privateKey: string
 }
@@ -51,15 +51,15 @@ const importKey = async (pem: string) =>
     'sign',
   ])) as unknown as CryptoKeyPair['privateKey']
 
-/** A text that starts with `#` would be read as DER: every text is said to be one. */
+/** Marks a value as text, because the library parses values that start with `#` as DER. */
 const part = (text: string) => [{ utf8String: text }]
 
 const pemOf = (certificate: x509.X509Certificate) => `${certificate.toString('pem').trim()}\n`
 
-/** The platform's own without `issuer`, a tenant's with it. */
+/** Creates a certificate authority: the platform's without `issuer`, a tenant's with it. */
 export async function makeAuthority(
   of: Subject & { commonName: string; unit?: string; issuer?: Issuer },
-): Promise<Made & { invalidAfter: Date }> {
+): Promise<CertificateAndKey & { invalidAfter: Date }> {
   const keys = await newKeys()
   const name = new x509.Name([
     { O: part('Waypost') },
@@ -72,7 +72,7 @@ export async function makeAuthority(
     notAfter: never,
     signingAlgorithm: ecdsa,
     extensions: [
-      // Below the platform one tier of tenants, below a tenant only clients.
+      // Path length: tenant authorities below the platform's, only clients below a tenant's.
       new x509.BasicConstraintsExtension(true, of.issuer ? 0 : 1, true),
       new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign, true),
       await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
@@ -84,10 +84,10 @@ export async function makeAuthority(
   return { certificate: pemOf(certificate), privateKey: await exportKey(keys), invalidAfter: never }
 }
 
-/** For a client, or, with hosts, for a server of the platform itself. */
+/** Creates a client certificate, or with `hosts` a server certificate. */
 export async function makeCertificate(
   of: Subject & { commonName: string; notAfter: Date; issuer: Issuer; hosts?: string[] },
-): Promise<Made> {
+): Promise<CertificateAndKey> {
   const keys = await newKeys()
   const usage = of.hosts ? x509.ExtendedKeyUsage.serverAuth : x509.ExtendedKeyUsage.clientAuth
   const certificate = await signed(
@@ -140,11 +140,11 @@ export interface ListEntry {
 }
 
 /**
- * DER. Not by the generator of @peculiar/x509, which compares every entry with every other: 20,000 took it 160 s and
- * take 3 s here.
+ * Creates a revocation list in DER. The generator of @peculiar/x509 takes quadratic time: 160 s for 20,000 entries,
+ * which take 3 s here.
  */
 export function makeRevocationList(of: {
-  issuer: Made
+  issuer: CertificateAndKey
   number: number
   thisUpdate: Date
   nextUpdate: Date
@@ -172,7 +172,7 @@ export function makeRevocationList(of: {
     ]),
   })
   const hold = extension(asn.id_ce_cRLReasons, new asn.CRLReason(asn.CRLReasons.certificateHold))
-  // An empty list is left out: RFC 5280, 5.1.2.6.
+  // RFC 5280, 5.1.2.6: an empty list is omitted.
   if (of.entries.length > 0)
     list.revokedCertificates = of.entries.map(
       ({ serialNumber, date, held }) =>

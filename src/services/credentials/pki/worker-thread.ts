@@ -1,11 +1,11 @@
-/** The thread of the workshop: one order at a time, in the order of their coming. */
+/** Entry point of the worker thread. It processes requests in order. */
 import { parentPort } from 'node:worker_threads'
-import { makeAuthority, makeCertificate, makeRevocationList } from './make.ts'
-import type { Order } from './workshop.ts'
+import type { PkiRequest } from './worker.ts'
+import { makeAuthority, makeCertificate, makeRevocationList } from './x509.ts'
 
 const tasks = { makeAuthority, makeCertificate, makeRevocationList }
 
-parentPort?.on('message', async ({ id, task, input }: Order) => {
+parentPort?.on('message', async ({ id, task, input }: PkiRequest) => {
   try {
     parentPort?.postMessage({ id, output: await tasks[task](input as never) })
   } catch (error) {

@@ -1,0 +1,43 @@
+/** Writes last uses of credentials in batches after a second, at most once a minute for each credential. */
+import type { Kit } from '../../kernel/define-service.ts'
+import { lastUsesNotWritten } from './log-messages.ts'
+import { saveBasicUses, type Use } from './store/basic.ts'
+import { saveCertificateUses } from './store/certificates.ts'
+
+export interface LastUses {
+  /** Records a use. Updates the date of the cached row `known` at once, so that further uses within a minute do nothing. */
+  record(kind: 'basic' | 'x509', tenantId: string, known: { id: string; lastUseDate: Date | null }): void
+  flush(): Promise<void>
+}
+
+const minIntervalMs = 60_000
+const delayMs = 1000
+const batchRows = 5000
+
+export function createLastUses({ db, now, log }: Pick<Kit, 'db' | 'now' | 'log'>): LastUses {
+  const pending = { basic: [] as Use[], x509: [] as Use[] }
+  let timer: NodeJS.Timeout | undefined
+
+  async function flush() {
+    clearTimeout(timer)
+    timer = undefined
+    try {
+      while (pending.basic.length > 0) await saveBasicUses(db.sql, pending.basic.splice(0, batchRows))
+      while (pending.x509.length > 0) await saveCertificateUses(db.sql, pending.x509.splice(0, batchRows))
+    } catch (error) {
+      // Not retried: a later use writes a newer date.
+      lastUsesNotWritten(log, { err: error })
+    }
+  }
+
+  return {
+    flush,
+    record(kind, tenantId, known) {
+      const at = now()
+      if (known.lastUseDate && at.getTime() - known.lastUseDate.getTime() < minIntervalMs) return
+      known.lastUseDate = at
+      pending[kind].push({ tenantId, id: known.id, at })
+      timer ??= setTimeout(flush, delayMs).unref()
+    },
+  }
+}

@@ -1,0 +1,9 @@
+/** Log messages at warn and above of the service. */
+import { defineLogMessage } from '../../kernel/log-messages.ts'
+
+export const lastUsesNotWritten = defineLogMessage({
+  level: 'warn',
+  text: 'writing the last uses of credentials failed; they are dropped, and later uses are written',
+  cause: 'The database rejected the statement or was not reachable. Clients were authenticated.',
+  action: 'Nothing, unless it repeats: then check the database. Only `lastUseDate` of credentials is affected.',
+})
