@@ -13,7 +13,7 @@ describe('building a realm', { concurrency: true }, () => {
     world.house.kit.bus.hear(TenantAvailable, ({ tenantId }) => void available.push(tenantId))
   })
 
-  test('goes on where it was interrupted until the tenant is AVAILABLE', async () => {
+  test('continues after an interruption until the tenant is AVAILABLE', async () => {
     const { admin, identity, waitForStatus, realm } = world
     const tenantId = aTenantId('interrupted')
     identity.failBuilding(tenantId, new Error('killed'), new Error('killed again'))
@@ -27,7 +27,7 @@ describe('building a realm', { concurrency: true }, () => {
     )
   })
 
-  test('fails at once with the reason when a template cannot be used, and another version repairs it', async () => {
+  test('fails at once with the reason if a template cannot be used, and another version repairs the tenant', async () => {
     const { admin, identity, waitForStatus, realm } = world
     for (const [path, field, template] of [
       ['realms', 'realm_template_version', { accessTokenLifespan: 'soon' }],
@@ -56,7 +56,7 @@ describe('building a realm', { concurrency: true }, () => {
     }
   })
 
-  test('does nothing for a tenant that was deleted meanwhile', async () => {
+  test('does nothing for a tenant that was deleted in the meantime', async () => {
     const { admin, identity, hasRealm } = world
     const tenantId = aTenantId('deleted')
     identity.failBuilding(tenantId, new Error('not yet'))
@@ -69,7 +69,7 @@ describe('building a realm', { concurrency: true }, () => {
     assert.equal(await hasRealm(tenantId), false)
   })
 
-  test('a tenant that nobody builds any more is found and built', async () => {
+  test('a tenant whose build has stopped is found and built', async () => {
     const { house, waitForStatus, createAvailable: register } = world
     const tenantId = aTenantId('stuck')
     await register(tenantId)
@@ -81,7 +81,7 @@ describe('building a realm', { concurrency: true }, () => {
     await waitForStatus(tenantId, 'AVAILABLE')
   })
 
-  test('a new tenant keeps no password once its administrator is made', async () => {
+  test('the sealed password is deleted once the administrator is created', async () => {
     const { house, createAvailable: register } = world
     const tenantId = aTenantId('forgets')
     await register(tenantId, { user: 1 })

@@ -1,36 +1,37 @@
-/** The job that builds realms: it ends in AVAILABLE or FAILED, however often it is interrupted. */
+/** Job that builds the realm of a tenant. It ends in AVAILABLE or FAILED, also after crashes. */
 import type { Identity } from '../../identity/contract.ts'
 import type { Sql } from '../../kernel/db.ts'
 import type { Kit } from '../../kernel/define-service.ts'
 import { PlatformError } from '../../kernel/errors.ts'
 import { defineJob } from '../../kernel/jobs.ts'
+import { composeRealm } from './compose-realm.ts'
 import { UnusableTemplate } from './errors.ts'
 import { TenantAvailable, TenantStatusChanged } from './events.ts'
-import { composeRealm } from './realm.ts'
+import { tenantBuildFailed } from './log-messages.ts'
 import { mayMove, type TenantStatus } from './states.ts'
 import { findRealmParts, findRoleName } from './store/realm-parts.ts'
 import { findSeedChecksum } from './store/seeds.ts'
 import * as store from './store/tenants.ts'
 import type { Tenant } from './tenant.ts'
 
-/** 20 retries with pauses that grow to 8 s bridge more than two minutes of trouble. */
+/** 20 retries with pauses of up to 8 s last for more than two minutes. */
 export const BuildTenant = defineJob<{ tenantId: string }>('tenants.build', { retries: 20 })
 
 const stuckAfterMinutes = 15
 
-/** Throws UnusableTemplate for what no repetition can mend. */
+/** Builds the realm; throws UnusableTemplate for errors that a retry cannot solve. */
 export async function buildRealmOf(sql: Sql, identity: Identity, tenant: Tenant) {
   const parts = await findRealmParts(sql, tenant)
   const role = await findRoleName(sql, tenant.userRoles)
-  const makesAdmin = tenant.adminId !== null && tenant.adminPasswordSealed !== null
-  await identity.buildRealm(sql, composeRealm(tenant, parts, makesAdmin ? role : undefined))
+  const createsAdmin = tenant.adminId !== null && tenant.adminPasswordSealed !== null
+  await identity.buildRealm(sql, composeRealm(tenant, parts, createsAdmin ? role : undefined))
   const checksum = await findSeedChecksum(sql)
   await store.setBuilt(sql, tenant.tenantId, checksum ?? null)
   return { adminRole: role }
 }
 
 export function defineBuilding({ db, bus, jobs, secrets, now, log }: Kit, identity: Identity) {
-  /** The realm, its administrator and the status: together or not at all. */
+  /** Builds the realm, creates its administrator and changes the status, in one transaction. */
   async function finish(sql: Sql, tenant: Tenant) {
     const { tenantId, status: from, adminPasswordSealed } = tenant
     const { adminRole } = await buildRealmOf(sql, identity, tenant)
@@ -44,36 +45,36 @@ export function defineBuilding({ db, bus, jobs, secrets, now, log }: Kit, identi
         password: secrets.open(adminPasswordSealed),
         roles: adminRole === undefined ? [] : [adminRole],
       })
-    await move(sql, tenant, 'AVAILABLE')
+    await changeStatus(sql, tenant, 'AVAILABLE')
     if (from === 'CREATING') await bus.publish(sql, TenantAvailable, { tenantId })
   }
 
-  async function move(sql: Sql, { tenantId, status: from }: Tenant, to: TenantStatus, statusReason?: string) {
+  async function changeStatus(sql: Sql, { tenantId, status: from }: Tenant, to: TenantStatus, statusReason?: string) {
     await store.setStatus(sql, tenantId, { status: to, ...(statusReason && { statusReason }), modified: now() })
     await identity.setRealmStatus(sql, tenantId, to)
     await bus.publish(sql, TenantStatusChanged, { tenantId, from, to })
   }
 
-  /** A tenant that was deleted or finished meanwhile is left alone: the job may come twice. */
-  const inBuilding = async (sql: Sql, tenantId: string) => {
+  /** Locks a tenant that is to be built; undefined if it was deleted or is built, because a job may run twice. */
+  const lockUnbuilt = async (sql: Sql, tenantId: string) => {
     const tenant = await store.lockTenant(sql, tenantId)
     return tenant && mayMove(tenant.status, 'AVAILABLE', 'build') ? tenant : undefined
   }
 
   async function giveUp(tenantId: string, error: unknown) {
-    // Only what we worded ourselves is shown; the rest is for the log.
+    // Only texts of our own errors are shown to users; others are logged.
     const reason = error instanceof PlatformError ? error.message : 'The realm could not be built; the log says why'
-    log.error({ err: error, tenantId }, 'the tenant is FAILED: its realm could not be built')
+    tenantBuildFailed(log, { err: error, tenantId })
     await db.tx(async (sql) => {
-      const tenant = await inBuilding(sql, tenantId)
-      if (tenant) await move(sql, tenant, 'FAILED', reason)
+      const tenant = await lockUnbuilt(sql, tenantId)
+      if (tenant) await changeStatus(sql, tenant, 'FAILED', reason)
     })
   }
 
   jobs.handle(BuildTenant, async ({ tenantId }, { last }) => {
     try {
       await db.tx(async (sql) => {
-        const tenant = await inBuilding(sql, tenantId)
+        const tenant = await lockUnbuilt(sql, tenantId)
         if (tenant) await finish(sql, tenant)
       })
     } catch (error) {
@@ -84,7 +85,7 @@ export function defineBuilding({ db, bus, jobs, secrets, now, log }: Kit, identi
 
   return {
     finish,
-    /** A process that dies in the last attempt leaves nobody to give up: such tenants get a new job. */
+    /** Enqueues a new job for tenants whose node crashed during the last attempt. */
     rescue: {
       name: 'tenants.rescue',
       everySeconds: 60,

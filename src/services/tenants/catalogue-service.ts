@@ -9,11 +9,11 @@ type Body = Record<string, unknown>
 
 export type CatalogueService = ReturnType<typeof createCatalogues>
 
-/** The same five use cases for every catalogue. */
+/** List, find, create, update and delete for every catalogue. */
 export function createCatalogues({ db, baseUrl }: Pick<Kit, 'db' | 'baseUrl'>) {
   const missing = ({ title }: Catalogue, id: number) => NotFound({ what: `${title} ${id}` })
 
-  /** The embedded identity provider has no address of its own: it is wherever the platform is. */
+  /** The embedded identity provider has no stored URL: it is below the base URL. */
   const present = ({ table }: Catalogue, item: CatalogueItem): CatalogueItem =>
     table === 'idp_servers' ? { ...item, url: item.url ?? `${baseUrl()}/auth` } : item
 
@@ -43,7 +43,7 @@ export function createCatalogues({ db, baseUrl }: Pick<Kit, 'db' | 'baseUrl'>) {
       return present(catalogue, created)
     },
 
-    /** Tenants that were built with the entry keep what they have until they are built again. */
+    /** Updates an entry. Tenants that were built with it do not change until they are built again. */
     async update(catalogue: Catalogue, id: number, body: Body) {
       const updated = await store.updateEntry(db.sql, catalogue, id, body)
       if (!updated) throw missing(catalogue, id)

@@ -5,7 +5,7 @@ import { aTenantId } from '../../../test/harness/registration.ts'
 import { openTenants } from '../../../test/harness/tenants.ts'
 import { type Catalogue, catalogues } from './catalogues.ts'
 
-/** A body for each catalogue: what is sent first and what replaces it. */
+/** Two bodies for each catalogue: one to create an entry and one to replace it. */
 const bodies: Record<string, [object, object]> = {
   '/templates/realms': [
     { template: { a: null, 'b.c': [1] }, description: 'one' },
@@ -97,7 +97,7 @@ describe('the catalogues of v1', () => {
         assert.equal((await admin(`GET /api/v1${path}/${bad}`)).status, 400, bad)
     })
 
-  test('a missing or wrong field is named', async () => {
+  test('a missing or invalid field is named', async () => {
     const { admin } = world
     const empty = await admin('POST /api/v1/templates/realm-frontend-clients', {})
     assert.equal(empty.status, 400)
@@ -134,7 +134,7 @@ describe('the catalogues of v1', () => {
     assert.equal((await admin('POST /api/v1/roles')).status, 400)
   })
 
-  test('a subscription may start and end at any moment that can be kept', async () => {
+  test('a subscription may start and end at any time that PostgreSQL can store', async () => {
     const { admin, createAvailable } = world
     const tenant_id = aTenantId()
     await createAvailable(tenant_id)
@@ -145,7 +145,7 @@ describe('the catalogues of v1', () => {
     }
   })
 
-  test('a template is plain data, whatever its keys are called', async () => {
+  test('a template is plain data with any keys', async () => {
     const { admin, createAvailable } = world
     const template =
       '{"__proto__":{"polluted":true,"accessTokenLifespan":7},"constructor":{"prototype":{"polluted":true}}}'
@@ -163,7 +163,7 @@ describe('the catalogues of v1', () => {
       assert.ok((await admin(`GET /api/v1/templates/${path}`)).text.includes(template))
     }
     assert.equal(({} as { polluted?: boolean }).polluted, undefined)
-    // What lies below such a key is not the realm's.
+    // Values below such a key do not become settings of the realm.
     const [realm] = (await admin('GET /api/v1/templates/realms?limit=0')).body.results.slice(-1)
     const tenantId = aTenantId()
     await createAvailable(tenantId, { realm_template_version: realm.id })
@@ -172,7 +172,7 @@ describe('the catalogues of v1', () => {
     assert.equal(nested.status, 400, nested.text)
   })
 
-  test('what is there already is a 400 that names it', async () => {
+  test('a duplicate value is a 400 that names the field', async () => {
     const { admin } = world
     const answer = await admin('POST /api/v1/roles/scopes-mappings', { role: 'service', scope: 'endpoint:read' })
     assert.equal(answer.status, 400)
@@ -181,7 +181,7 @@ describe('the catalogues of v1', () => {
     assert.equal((await admin(`PUT /api/v1/roles/${other.id}`, { name: 'service' })).status, 400)
   })
 
-  test('what a tenant is built with cannot be deleted', async () => {
+  test('an entry that a tenant is built with cannot be deleted', async () => {
     const { admin, createAvailable } = world
     await createAvailable(aTenantId())
     for (const catalogue of catalogues as readonly Catalogue[]) {
@@ -190,7 +190,7 @@ describe('the catalogues of v1', () => {
     }
   })
 
-  test('lists start with 50 entries', async () => {
+  test('lists have 50 entries per page by default', async () => {
     const { admin } = world
     const { body } = await admin('GET /api/v1/scopes')
     assert.equal(body.results.length, 50)
@@ -200,7 +200,7 @@ describe('the catalogues of v1', () => {
     assert.notEqual(next.body.results[0].id, body.results[49].id)
   })
 
-  test('each operation needs its own scope on the platform', async () => {
+  test('each operation requires its own scope on the platform', async () => {
     const { house } = world
     for (const { path, entity } of catalogues) {
       const reader = house.as(

@@ -1,27 +1,27 @@
 /**
- * The catalogues of tenant manager v1: versioned templates, mappings and lists from which realms are built. One entry
- * is one resource with list, create, read, update and delete (routes/catalogues.ts); a new one is an entry and a table.
+ * The catalogues of tenant manager v1: versioned templates, mappings and lists from which realms are built. Each has
+ * list, create, read, update and delete (routes/catalogues.ts). A new catalogue needs an entry here and a table.
  */
 import { DateTimeText, JsonObject, Name, SerialId, Text, type TSchema, Type } from '../../kernel/schema.ts'
 import { SubscriptionTypeV2, TenantId, Username } from './schemas/common.ts'
 
 export interface Catalogue {
   path: string
-  /** The word that existing clients use in the path (document 3, "Words and roots"). */
+  /** Path that existing clients use (document 3, "Words and roots"). */
   alias?: string
-  /** `platform:tenant:<entity>:create|read|update|delete` on the platform. */
+  /** Part of the scopes `platform:tenant:<entity>:create|read|update|delete`. */
   entity: string
   /** The name of one entry in error texts. */
   title: string
-  /** What an entry is for, in the API reference. */
+  /** Description of an entry in the API reference. */
   meaning: string
-  /** In schema `tenants`; a constraint there ends in `_<field>_key` or `_<field>_fkey`, which names the field of a 400. */
+  /** Table in schema `tenants`. Its constraints end in `_<field>_key` or `_<field>_fkey`, which gives the field of a 400. */
   table: string
-  /** The body of create and update; the answer has `id` beside them. */
+  /** Fields of the body of create and update; responses also have `id`. */
   fields: Record<string, TSchema>
-  /** The column of a tenant that holds an id of this catalogue: an entry in use cannot be deleted. */
+  /** Column of tenants that references this catalogue. A referenced entry cannot be deleted. */
   usedAs?: string
-  /** A version also exists by being named in this table of mappings. */
+  /** Table of mappings. A version also exists if a mapping names it. */
   mappings?: string
 }
 
@@ -280,8 +280,8 @@ export const itemShape = (catalogue: Catalogue) =>
     { title: shapeTitle(catalogue), description: catalogue.meaning },
   )
 
-/** `roleVersions`, from the table `role_versions`: the noun of its operations. */
+/** Returns the noun of the operations: `roleVersions` for the table `role_versions`. */
 export const nounOf = (table: string) => table.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
 
-/** One entry as it is stored and answered: `id` and the fields that have a value. */
+/** An entry as stored and returned: `id` and the fields that have a value. */
 export type CatalogueItem = { id: number } & Record<string, unknown>

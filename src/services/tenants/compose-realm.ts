@@ -1,4 +1,4 @@
-/** From the entries of the catalogues to the specification of a realm. Pure: what cannot be used is said, not guessed. */
+/** Composes the specification of a realm from catalogue entries; throws UnusableTemplate for invalid ones. */
 import type { RealmSpec, RoleSpec } from '../../identity/contract.ts'
 import { UnusableTemplate } from './errors.ts'
 import type { RealmParts } from './store/realm-parts.ts'
@@ -7,13 +7,13 @@ import type { Tenant } from './tenant.ts'
 const platformRealm = 'platform'
 const platformAdmin = 'platform-admin'
 
-/** In force where a template names no client or an impossible one; then building fails, but the clients have names. */
+/** Used if a template has no valid client id. The build then fails, but the registration can name the clients. */
 const defaultClientIds = { frontendClientId: 'waypost-frontend', backendClientId: 'waypost-backend' }
 const clientIdPattern = /^[\w.-]{1,255}$/
 
 const isClientId = (value: unknown): value is string => typeof value === 'string' && clientIdPattern.test(value)
 
-/** Needed at registration, before anything is built. */
+/** Returns the client ids, which a registration needs before the realm is built. */
 export function clientIdsOf({ frontend, backend }: RealmParts) {
   const frontendClientId = frontend?.clientId ?? defaultClientIds.frontendClientId
   const backendClientId = backend?.clientId ?? defaultClientIds.backendClientId
@@ -54,7 +54,7 @@ export function composeRealm(tenant: Tenant, parts: RealmParts, adminRole: strin
     },
     backendClient: {
       id: tenant.clientBackendId,
-      // Document 4: the backend client of `platform` holds every scope.
+      // Document 4: the backend client of realm `platform` has every scope.
       roles: isPlatform && known.has(platformAdmin) ? [...backendRoles, platformAdmin] : backendRoles,
     },
     roles,
@@ -62,7 +62,7 @@ export function composeRealm(tenant: Tenant, parts: RealmParts, adminRole: strin
   }
 }
 
-/** Outside realm `platform` nobody holds anything on the platform, whatever the mappings say. */
+/** Drops roles and scopes on the platform outside of realm `platform`. */
 const rolesOf = ({ roles }: RealmParts, isPlatform: boolean): RoleSpec[] =>
   roles
     .filter(({ heldOn }) => isPlatform || heldOn === 'tenant')
@@ -73,7 +73,7 @@ const rolesOf = ({ roles }: RealmParts, isPlatform: boolean): RoleSpec[] =>
       scopes: isPlatform ? scopes : scopes.filter((scope) => !/^(platform|kaa):/.test(scope)),
     }))
 
-/** Reads a representation of an identity provider's object: names as there, each checked when it is used. */
+/** Reads fields of a template (names as in Keycloak) and validates each when it is read. */
 function reader(template: string, content: Record<string, unknown> | undefined) {
   const unusable = (problem: string) => UnusableTemplate({ template, problem })
   if (!content) throw unusable('it does not exist')

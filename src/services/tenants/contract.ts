@@ -1,9 +1,9 @@
 import { contract } from '../../kernel/contract.ts'
 
 export interface Tenants {
-  /** The built-in tenants `platform` and `default`: there and AVAILABLE when this returns. Safe to repeat. */
+  /** Creates a built-in tenant (`platform`, `default`) and makes it AVAILABLE. Idempotent. */
   ensureBuiltIn(tenantId: string): Promise<void>
-  /** What its package says of the bytes that it may keep; 0: nothing, or there is no such tenant. */
+  /** Returns the storage quota of the tenant's package in bytes; 0 if the package has none or the tenant is unknown. */
   diskSizeOf(tenantId: string): Promise<number>
 }
 export const Tenants = contract<Tenants>('tenants')

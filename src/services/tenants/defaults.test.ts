@@ -11,7 +11,7 @@ import { everySeed } from './defaults.ts'
 const defaultScopes = scopesOf(catalogue)
 const tenantScopes = [...defaultScopes].filter(([, holders]) => holders.length > 0).map(([scope]) => scope)
 
-test('the service role holds every scope of a tenant, platform-admin every scope, readers only read', () => {
+test('role service has every scope of a tenant, platform-admin every scope, readers only read scopes', () => {
   const held = (role: string) =>
     everySeed(defaultScopes)
       .roleScopes.filter((mapping) => mapping.role === role)
@@ -25,14 +25,14 @@ test('the service role holds every scope of a tenant, platform-admin every scope
   for (const { entity } of catalogues) assert.ok(defaultScopes.has(`platform:tenant:${entity}:create`), entity)
 })
 
-describe('what ships with the platform', () => {
+describe('built-in roles and scopes', () => {
   let world: Awaited<ReturnType<typeof openTenants>>
   const start = () => world.house.built.get('tenants')!.start!()
   before(async () => {
     world = await openTenants()
   })
 
-  test('every catalogue that a registration names has an entry 1', async () => {
+  test('every catalogue that a registration references has an entry 1', async () => {
     const { admin } = world
     for (const catalogue of catalogues) {
       if (!('usedAs' in catalogue)) continue
@@ -43,7 +43,7 @@ describe('what ships with the platform', () => {
     assert.equal(versions.body.count, 7)
   })
 
-  test('starting again seeds nothing and builds nothing', async () => {
+  test('a restart inserts no seeds and builds no realm', async () => {
     const { identity, admin, createAvailable } = world
     await createAvailable(aTenantId())
     const before = await admin('GET /api/v1/roles/scopes-mappings?limit=0')
@@ -53,7 +53,7 @@ describe('what ships with the platform', () => {
     assert.equal(identity.built.length, built)
   })
 
-  test('a scope of a new release reaches the realms that exist, and what was deleted stays deleted', async () => {
+  test('a scope of a new release is added to existing realms, and deleted entries stay deleted', async () => {
     const { admin, house, realm, createAvailable } = world
     const { sql } = house.kit.db
     const tenantId = aTenantId()
@@ -66,7 +66,7 @@ describe('what ships with the platform', () => {
       (one: { role: string; scope: string }) => one.role === 'tenant-admin' && one.scope === 'vpnclient:create',
     )
     assert.equal((await admin(`DELETE /api/v1/roles/scopes-mappings/${unwanted.id}`)).status, 204)
-    // As if the release before had known neither the scope nor who holds it.
+    // Simulates an older release without the scope and its roles.
     await sql`delete from tenants.seeds where item like '% vpnclient:read'`
     await sql`delete from tenants.role_scope_mappings where scope = 'vpnclient:read'`
     await sql`update tenants.seed_state set checksum = 'older'`

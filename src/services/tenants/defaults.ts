@@ -1,26 +1,26 @@
 /**
- * What ships with the platform and grows with it: built-in roles, scopes and who holds them. Seeded at start when the
- * table of scopes changed; then the realms that exist are brought up to date in the background, a few at a time, so
- * that ten thousand of them cost a start nothing.
+ * Built-in roles and scopes of this release. They are inserted at the start if they changed; a job then updates the
+ * existing realms in batches, so that many realms do not delay the start.
  */
 import { createHash } from 'node:crypto'
 import { type BuiltInRole, builtInRoles, type Identity } from '../../identity/contract.ts'
 import type { Kit } from '../../kernel/define-service.ts'
 import { defineJob } from '../../kernel/jobs.ts'
-import { buildRealmOf } from './building.ts'
+import { buildRealmOf } from './build-job.ts'
 import { UnusableTemplate } from './errors.ts'
+import { realmNotUpdated } from './log-messages.ts'
 import * as seeding from './store/seeds.ts'
 import * as store from './store/tenants.ts'
 
 const RefreshRealms = defineJob<{ after: string }>('tenants.refresh', { parallel: 1 })
-const realmsAtOnce = 20
+const realmsPerBatch = 20
 
 export function defineDefaults(kit: Kit, identity: Identity) {
   const { db, jobs, log } = kit
 
   jobs.handle(RefreshRealms, async ({ after }) => {
     const checksum = await seeding.findSeedChecksum(db.sql)
-    const outdated = await store.findOutdated(db.sql, checksum ?? '', after, realmsAtOnce)
+    const outdated = await store.findOutdated(db.sql, checksum ?? '', after, realmsPerBatch)
     for (const tenantId of outdated) await refresh(tenantId)
     const last = outdated.at(-1)
     if (last !== undefined) await db.tx((sql) => jobs.send(sql, RefreshRealms, { after: last }))
@@ -33,9 +33,9 @@ export function defineDefaults(kit: Kit, identity: Identity) {
         if (tenant) await buildRealmOf(sql, identity, tenant)
       })
     } catch (error) {
-      // One tenant's template must not keep new scopes from the others; it stays as it was built.
+      // The realm stays as it is, and the job continues with the other tenants.
       if (!UnusableTemplate.is(error)) throw error
-      log.warn({ err: error, tenantId }, 'the realm keeps its old roles: its templates cannot be used any more')
+      realmNotUpdated(log, { err: error, tenantId })
     }
   }
 
@@ -67,7 +67,7 @@ export function everySeed(declared: Kit['scopes']): seeding.Seeds {
     roleVersions: roles.map(([role]) => ({ version: 1, role })),
     scopes,
     roleScopes: scopes.flatMap((scope) => [...declared.get(scope)!, 'platform-admin'].map((role) => ({ role, scope }))),
-    // The scopes that a tenant's own people can hold.
+    // Scopes that users of a tenant can have.
     resourceScopes: scopes
       .filter((scope) => declared.get(scope)!.length > 0)
       .map((scope) => ({ resource: 'tenant-system', scope })),

@@ -12,7 +12,7 @@ import tenants from './index.ts'
 
 const root = '/tenant-manager/api/v2'
 
-test('with the real identity service, a new tenant logs in with what the answers said, until it is suspended', async () => {
+test('with the real identity service, a new tenant logs in with the returned credentials until it is suspended', async () => {
   const house = await openHouse({
     services: [identity, tenants],
     authenticate: (built) => built.ask(Identity).authenticate,
@@ -36,7 +36,7 @@ test('with the real identity service, a new tenant logs in with what the answers
       assert.equal((await admin(`GET /api/v1/tenants/${tenantId}`)).body.status, 'AVAILABLE'),
     )
 
-  // The backend client of `platform` may manage tenants, in both generations.
+  // The backend client of `platform` may manage tenants in v1 and v2.
   const platform = (await house.ask(Identity).realm('platform'))!
   const operator = await serviceToken('platform', platform.backendClientId, platform.backendClientSecret)
   assert.equal(operator.status, 200)
@@ -47,7 +47,7 @@ test('with the real identity service, a new tenant logs in with what the answers
   await available('first')
   await available('second')
 
-  // What the registration answered opens the door of the first tenant.
+  // The backend client of the first tenant logs in with the secret of the registration.
   const { client_backend_id, client_backend_secret } = registered.body
   const service = await serviceToken('first', client_backend_id, client_backend_secret)
   assert.equal(service.status, 200)
@@ -58,7 +58,7 @@ test('with the real identity service, a new tenant logs in with what the answers
   )
   assert.equal((await anybody('GET /api/v1/tenants', undefined, service.bearer)).status, 403)
 
-  // The administrator of the second logs in with the password that was shown once.
+  // The administrator of the second tenant logs in with the password that was shown once.
   const password = { grant_type: 'password', client_id: 'waypost-frontend', username: 'ada' }
   const ada = await tokenOf('second', { ...password, password: created.body.admin.password })
   assert.equal(ada.status, 200)
@@ -68,7 +68,7 @@ test('with the real identity service, a new tenant logs in with what the answers
   assert.equal((await anybody(`GET ${root}/tenants/${created.body.id}`, undefined, ada.bearer)).status, 200)
   assert.equal((await anybody(`DELETE ${root}/tenants/${created.body.id}`, undefined, ada.bearer)).status, 403)
 
-  // Suspended, it is out within a second; brought back, it is in again; deleted, it is gone.
+  // Its logins are rejected within a second after suspension, accepted again after activation, and end with deletion.
   const suspend = (status: string) => admin(`PUT ${root}/tenants/${created.body.id}`, { status })
   assert.equal((await suspend('SUSPENDED')).status, 200)
   const asksMe = async (expected: number) =>

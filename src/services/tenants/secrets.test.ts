@@ -12,7 +12,7 @@ import tenants from './index.ts'
 
 const root = '/tenant-manager/api/v2'
 
-describe("a backend client's secret is shown only to who holds all that the client holds", () => {
+describe("a backend client's secret is shown only to callers with all permissions of the client", () => {
   let house: TestHouse
   let admin: Ask
   let anybody: Ask
@@ -46,7 +46,7 @@ describe("a backend client's secret is shown only to who holds all that the clie
     return `GET ${root}/tenants/${body.results[0].id}/credentials`
   }
 
-  test('an administrator of the realm platform does not become one of the platform', async () => {
+  test('a tenant-admin of realm platform does not become an administrator of the platform', async () => {
     await addUser('platform', 'pat', ['tenant-admin'])
     await addUser('platform', 'root', ['platform-admin'])
     const credentials = await credentialsOf('platform')
@@ -59,7 +59,7 @@ describe("a backend client's secret is shown only to who holds all that the clie
     assert.equal(shown.headers['cache-control'], 'no-store')
   })
 
-  test("a tenant's administrator and its service see it, a key with a part of their scopes does not", async () => {
+  test("a tenant's administrator and service account see it, an API key with fewer scopes does not", async () => {
     const adminId = await addUser('default', 'ada', ['tenant-admin'])
     await addUser('default', 'eve', ['application-admin'])
     const credentials = await credentialsOf('default')
@@ -81,13 +81,13 @@ describe("a backend client's secret is shown only to who holds all that the clie
     assert.equal((await anybody(credentials, undefined, await logIn('default', 'eve'))).status, 403)
   })
 
-  test('v1 leaves it empty for who manages tenants and does not hold what they hold', async () => {
+  test('v1 leaves it empty for a caller who manages tenants but lacks permissions of the client', async () => {
     const verbs = ['create', 'read', 'update'].map((verb) => `platform:tenant:${verb}`)
     const manager = house.as(aCaller({ tenantId: 'platform', on: { 'platform-system': verbs } }))
     const tenantId = aTenantId()
     const registered = await manager('POST /api/v1/tenants', aRegistration({ realm_name: tenantId, user: 1 }))
     assert.equal(registered.status, 201, registered.text)
-    // The client has no roles yet: what it is going to hold counts.
+    // The client has no roles yet, so every scope is required.
     assert.equal(registered.body.client_backend_secret, '')
     assert.equal(registered.headers['cache-control'], 'no-store')
     const path = `/api/v1/tenants/${tenantId}`
@@ -113,7 +113,7 @@ describe("a backend client's secret is shown only to who holds all that the clie
     }
   })
 
-  test('answers with a generated password are not to be kept either', async () => {
+  test('responses with a generated password must not be cached either', async () => {
     const created = await admin(`POST ${root}/tenants`, aCreation())
     assert.equal(created.headers['cache-control'], 'no-store')
     const person = { email: 'b@x.example', username: 'bob', first_name: 'B', last_name: 'B' }

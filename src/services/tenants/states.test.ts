@@ -22,11 +22,11 @@ const allowed: [Mover, TenantStatus, TenantStatus][] = [
   ['deletion', 'DISABLED', 'DELETED'],
 ]
 
-test('a tenant moves only as the table says', () => {
+test('a tenant changes its status only by the transitions of the specification', () => {
   assertMoves(mayMove, { states: tenantStatuses, movers: ['status', 'rebuild', 'build', 'deletion'], allowed })
 })
 
-test('nothing leads out of DELETED', () => {
+test('DELETED is final', () => {
   for (const to of tenantStatuses)
     for (const by of ['status', 'rebuild', 'build', 'deletion'] as const)
       assert.equal(mayMove('DELETED', to, by), false)

@@ -1,4 +1,4 @@
-/** The life of a tenant (document 3, 2.4) as data. Only AVAILABLE tenants log in and talk. */
+/** Statuses of a tenant and their transitions (document 3, 2.4). Users and devices of AVAILABLE tenants can log in. */
 import { movesOf } from '../../kernel/moves.ts'
 
 export const tenantStatuses = [
@@ -12,7 +12,7 @@ export const tenantStatuses = [
 ] as const
 export type TenantStatus = (typeof tenantStatuses)[number]
 
-/** Who makes a move: people by `status`, people by changing what the realm is built from, the building job, DELETE. */
+/** Cause of a transition: a request with `status`, a change of the realm's versions, the build job, or a deletion. */
 export type Mover = 'status' | 'rebuild' | 'build' | 'deletion'
 
 const deletable = tenantStatuses.filter((status) => status !== 'DELETED')
@@ -21,7 +21,7 @@ export const { mayMove } = movesOf<TenantStatus, Mover>([
   { from: 'CREATING', to: 'AVAILABLE', by: 'build' },
   { from: 'CREATING', to: 'FAILED', by: 'build' },
   { from: 'AVAILABLE', to: 'UPDATING', by: 'rebuild' },
-  // Ours: a tenant whose template was unusable is repaired by naming another version.
+  // Not in the specification: selecting another version repairs a tenant whose template was unusable.
   { from: 'FAILED', to: 'UPDATING', by: 'rebuild' },
   { from: 'UPDATING', to: 'AVAILABLE', by: 'build' },
   { from: 'UPDATING', to: 'FAILED', by: 'build' },

@@ -1,8 +1,8 @@
-/** The tenant as the service knows it: one model behind both faces. */
+/** The model of a tenant, which both APIs share. */
 import type { SubscriptionType } from './schemas/common.ts'
 import type { TenantStatus } from './states.ts'
 
-/** Which entries of the catalogues a realm is built from. */
+/** Catalogue entries that a realm is built from. */
 export interface RealmVersions {
   realmTemplateVersion: number
   realmScopesVersion: number
@@ -46,7 +46,7 @@ export interface Tenant extends RealmVersions, TenantChoices {
   modified: Date
 }
 
-/** What ships with the platform under number 1 (migrations/0001_tenants.sql). */
+/** Built-in entries, which have id 1 (migrations/0001_tenants.sql). */
 export const defaultVersions: RealmVersions = {
   realmTemplateVersion: 1,
   realmScopesVersion: 1,

@@ -10,7 +10,7 @@ import tenants from './index.ts'
 
 const root = '/tenant-manager/api/v2'
 
-test('the last administrator of a tenant stays, until the tenant itself goes', async () => {
+test('the last administrator cannot be deleted, except with the tenant', async () => {
   const house = await openHouse({ services: [identity, tenants] })
   const admin = house.as(aPlatformAdmin())
   const created = (await admin(`POST ${root}/tenants`, aCreation({ tenant_id: 'acme' }))).body
@@ -26,14 +26,14 @@ test('the last administrator of a tenant stays, until the tenant itself goes', a
   assert.match(refused.body.error, /last enabled user with the role tenant-admin/)
   assert.equal((await admin(`DELETE ${root}/users/${created.admin.id}?tenant_id=acme`)).status, 409)
 
-  // A disabled one is no help, an enabled one is.
+  // Only another enabled administrator allows the deletion.
   const { kit } = house
   const second = { username: 'second', roles: ['tenant-admin'] }
   const { id } = (await kit.db.tx((sql) => house.ask(Identity).createUser(sql, 'acme', second)))!
   await kit.db.sql`update identity.users set enabled = false where id = ${id}`
   assert.equal((await remove(created.admin.id)).status, 409)
   await kit.db.sql`update identity.users set enabled = true where id = ${id}`
-  // Two at once: one of them is the last.
+  // One of two concurrent deletions fails, because it would delete the last administrator.
   const both = await Promise.all([remove(created.admin.id), remove(id)])
   assert.deepEqual(both.map(({ status }) => status).sort(), [204, 409])
   assert.equal((await admin(`DELETE ${root}/tenants/${created.id}`)).status, 204)

@@ -1,4 +1,4 @@
-/** Users of a tenant, for v2: they live in the identity service, which also gives them roles. */
+/** Users of a tenant in v2. The identity service stores them and assigns their roles. */
 import type { Identity, NewUser } from '../../identity/contract.ts'
 import type { Kit } from '../../kernel/define-service.ts'
 import { NotFound } from '../../kernel/errors.ts'
@@ -16,7 +16,7 @@ export const createUsers = (
     return await identity.findUsers(tenantId, filter)
   },
 
-  /** Without roles: who may name users need not hold what a role would give. */
+  /** Creates a user without roles, because the caller may lack the permissions that a role grants. */
   async create(tenantId: string, person: Omit<NewUser, 'roles'>) {
     await tenants.find(tenantId)
     const created = await db.tx((sql) => identity.createUser(sql, tenantId, { ...person, roles: [] }))

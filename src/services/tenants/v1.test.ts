@@ -11,7 +11,7 @@ describe('tenant manager v1', () => {
     world = await openTenants()
   })
 
-  test('a tenant is registered with nothing prepared and becomes AVAILABLE', async () => {
+  test('a tenant is registered without any preparation and becomes AVAILABLE', async () => {
     const { admin, realm: realmOf, waitForStatus } = world
     const tenantId = aTenantId()
     const answer = await admin('POST /api/v1/tenants', aRegistration({ realm_name: tenantId, idp_version: true }))
@@ -47,7 +47,7 @@ describe('tenant manager v1', () => {
     assert.deepEqual(realm.users, [])
   })
 
-  test('the realm has the built-in roles with their scopes and nothing of the platform', async () => {
+  test('the realm has the built-in roles with their scopes and no scope on the platform', async () => {
     const { realm, createAvailable } = world
     const tenantId = aTenantId()
     await createAvailable(tenantId)
@@ -72,7 +72,7 @@ describe('tenant manager v1', () => {
     assert.ok(spec.resources[0]?.scopes.includes('tenant:application:create'))
   })
 
-  test('own versions of roles, scopes and resources are what the realm is built from', async () => {
+  test('the realm is built from custom versions of roles, scopes and resources', async () => {
     const { admin, realm: realmOf, createAvailable } = world
     const post = async (path: string, body: object) => {
       const answer = await admin(`POST /api/v1${path}`, body)
@@ -118,7 +118,7 @@ describe('tenant manager v1', () => {
     ])
   })
 
-  test('`user` makes the first administrator, and its password is told once', async () => {
+  test('`user` creates the first administrator, whose password is shown once', async () => {
     const { admin, realm, loginStatus, waitForStatus } = world
     const tenantId = aTenantId()
     const answer = await admin('POST /api/v1/tenants', aRegistration({ realm_name: tenantId, user: 1 }))
@@ -132,7 +132,7 @@ describe('tenant manager v1', () => {
     assert.deepEqual(user?.roles, ['tenant-admin'])
   })
 
-  test('every missing or wrong field is named, each with its messages', async () => {
+  test('every missing or invalid field is named with its messages', async () => {
     const { admin } = world
     const empty = await admin('POST /api/v1/tenants', {})
     assert.equal(empty.status, 400)
@@ -164,7 +164,7 @@ describe('tenant manager v1', () => {
     }
   })
 
-  test('a taken realm_name is a 400 that names it, also after the tenant was deleted', async () => {
+  test('a taken realm_name is a 400 for the field, also after the tenant was deleted', async () => {
     const { admin, createAvailable } = world
     const tenantId = aTenantId()
     await createAvailable(tenantId)
@@ -177,7 +177,7 @@ describe('tenant manager v1', () => {
     assert.equal((await admin('POST /api/v1/tenants', aRegistration({ realm_name: tenantId }))).status, 400)
   })
 
-  test('the words of existing clients are accepted and answered in ours', async () => {
+  test('field names of existing clients are accepted and returned with the current names', async () => {
     const { admin } = world
     const { idp_server: _, ...body } = aRegistration({ keycloak_server: 1, opendistro_enabled: true })
     const answer = await admin('POST /tenant-manager/api/v1/tenants', body)
@@ -190,7 +190,7 @@ describe('tenant manager v1', () => {
     assert.equal((await admin('GET /api/v1/keycloak-servers/1')).body.url, 'http://waypost.test/auth')
   })
 
-  test('lists page and filter', async () => {
+  test('lists support pages and filters', async () => {
     const { admin, createAvailable } = world
     const { status, body } = await admin('GET /api/v1/tenants?limit=1')
     assert.equal(status, 200)
@@ -216,7 +216,7 @@ describe('tenant manager v1', () => {
       assert.equal((await admin(`GET /api/v1/tenants?${query}`)).status, 400, query)
   })
 
-  test('a changed version builds the realm again: UPDATING, then AVAILABLE', async () => {
+  test('a changed version rebuilds the realm: UPDATING, then AVAILABLE', async () => {
     const { admin, realm, createAvailable, waitForStatus } = world
     const tenantId = aTenantId()
     const before = await createAvailable(tenantId)
@@ -235,7 +235,7 @@ describe('tenant manager v1', () => {
     assert.match(inUse.body.detail, new RegExp(tenantId))
   })
 
-  test('what the realm does not depend on changes at once', async () => {
+  test('fields that the realm does not depend on change at once', async () => {
     const { admin, createAvailable } = world
     const tenantId = aTenantId()
     const before = await createAvailable(tenantId)
@@ -246,14 +246,14 @@ describe('tenant manager v1', () => {
     assert.equal(answer.body.status, 'AVAILABLE')
     assert.equal(answer.body.subscription_type, 'RENEWAL')
     assert.equal(answer.body.analytics_enabled, true)
-    // What was read may be sent back.
+    // A response can be sent back as an update.
     const { status: _, ...whole } = before
     const again = await admin(`PUT /api/v1/tenants/${tenantId}`, whole)
     assert.equal(again.status, 200, again.text)
     assert.equal(again.body.subscription_type, 'PERMANENT')
   })
 
-  test('an update that cannot be built is refused and the tenant goes on', async () => {
+  test('an update with an unusable template is rejected and the tenant stays AVAILABLE', async () => {
     const { admin, createAvailable } = world
     const tenantId = aTenantId()
     await createAvailable(tenantId)
@@ -271,7 +271,7 @@ describe('tenant manager v1', () => {
     assert.equal((await admin('PUT /api/v1/tenants/nobody', {})).status, 404)
   })
 
-  test('people suspend, disable and bring back; every other move is refused', async () => {
+  test('a caller can suspend, disable and reactivate a tenant; other transitions are rejected', async () => {
     const { admin, realm, house, createAvailable } = world
     const tenantId = aTenantId()
     await createAvailable(tenantId)
@@ -294,7 +294,7 @@ describe('tenant manager v1', () => {
     assert.equal((await admin(`PUT /api/v1/tenants/${tenantId}`, { roles_version: 1 })).status, 400)
   })
 
-  test('a deleted tenant is gone, told, and listed only where DELETED is asked for', async () => {
+  test('a deleted tenant is 404, published, and listed only with the filter DELETED', async () => {
     const { admin, hasRealm, house, createAvailable } = world
     const tenantId = aTenantId()
     await createAvailable(tenantId)
@@ -317,7 +317,7 @@ describe('tenant manager v1', () => {
     assert.equal(listed.body.results[0].client_backend_secret, '')
   })
 
-  test('js_policies are those that are mapped to the tenant', async () => {
+  test('js_policies contains the policies that are mapped to the tenant', async () => {
     const { admin, createAvailable } = world
     const tenantId = aTenantId()
     await createAvailable(tenantId)
@@ -333,7 +333,7 @@ describe('tenant manager v1', () => {
     assert.deepEqual((await map(policy.body.id, 'nobody')).body.tenant_id, ['nobody does not exist'])
   })
 
-  test('who does not hold the scope on the platform gets 403, who is nobody 401', async () => {
+  test('a caller without the scope on the platform gets 403, without a token 401', async () => {
     const { house } = world
     const tenantAdmin = house.as(aTenantAdmin('acme'))
     const reader = house.as(aCaller({ tenantId: 'platform', on: { 'platform-system': ['platform:tenant:read'] } }))
@@ -347,7 +347,7 @@ describe('tenant manager v1', () => {
     assert.equal((await reader('POST /api/v1/tenants', aRegistration())).status, 403)
   })
 
-  test('the built-in tenants are there at once and stay', async () => {
+  test('the built-in tenants exist from the start and cannot be deleted', async () => {
     const { admin, identity, realm, house } = world
     const { Tenants } = await import('./contract.ts')
     for (const tenantId of ['platform', 'default', 'platform']) await house.ask(Tenants).ensureBuiltIn(tenantId)

@@ -28,7 +28,7 @@ describe('tenant manager v2', () => {
   const oneOf = (tenantId: string, ...scopes: string[]) =>
     world.house.as(aCaller({ tenantId, on: { 'tenant-system': scopes } }))
 
-  test('a tenant needs only a name and an administrator, and is polled at its Location', async () => {
+  test('a registration needs only a name and an administrator, and the tenant is polled at its Location', async () => {
     const { admin, realm, loginStatus } = world
     const answer = await create()
     const { id, tenant_id: tenantId, admin: person, created, modified, ...rest } = answer.body
@@ -81,7 +81,7 @@ describe('tenant manager v2', () => {
     assert.equal(await loginStatus(body.tenant_id, 'ada', 'correct horse'), 200)
   })
 
-  test('a taken tenant_id is a 409, a wrong field a 400 that names it', async () => {
+  test('a taken tenant_id is 409, an invalid field 400 with its name', async () => {
     const { admin } = world
     const tenant_id = aTenantId()
     await create({ tenant_id })
@@ -106,7 +106,7 @@ describe('tenant manager v2', () => {
     }
   })
 
-  test('lists filter, search, sort and page', async () => {
+  test('lists support filters, search, sorting and pages', async () => {
     const { admin } = world
     const person = (username: string) => ({ ...aCreation().admin, username, email: `${username}@zoo.example` })
     for (const name of ['Zoo Berlin', 'Zoo Aachen', 'Zoo 100%'])
@@ -133,7 +133,7 @@ describe('tenant manager v2', () => {
       assert.equal((await admin(`GET ${root}/tenants?${query}`)).status, 400, query)
   })
 
-  test('one tenant has two faces', async () => {
+  test('the same tenant is visible in v1 and v2', async () => {
     const { admin } = world
     const { id, tenant_id: tenantId } = await createdAndAvailable({ package_type: 'default' })
     const v1 = (await admin(`GET /api/v1/tenants/${tenantId}`)).body
@@ -148,7 +148,7 @@ describe('tenant manager v2', () => {
     assert.equal((await admin(`PUT ${root}/tenants/${id}`, { status: 'AVAILABLE' })).body.status, 'AVAILABLE')
   })
 
-  test('a tenant is renamed, dressed, suspended and deleted', async () => {
+  test('name, theme and status of a tenant are changed, and it is deleted', async () => {
     const { admin, realm } = world
     const { id, tenant_id: tenantId } = await createdAndAvailable()
     const changed = await admin(`PUT ${root}/tenants/${id}`, {
@@ -177,7 +177,7 @@ describe('tenant manager v2', () => {
     assert.equal((await admin(`GET ${root}/tenants/not-a-uuid`)).status, 404)
   })
 
-  test('credentials carry both spellings and the secret of the realm', async () => {
+  test('credentials contain both spellings and the secret of the realm', async () => {
     const { admin, house } = world
     const { id, tenant_id: tenantId } = await createdAndAvailable()
     const { status, body } = await admin(`GET ${root}/tenants/${id}/credentials`)
@@ -189,7 +189,7 @@ describe('tenant manager v2', () => {
     assert.ok(body.objectstore_secret.length > 20)
   })
 
-  test("a tenant's own people see just their tenant and change only its name and theme", async () => {
+  test('users of a tenant see only their tenant and change only its name and theme', async () => {
     const mine = await createdAndAvailable()
     const other = await createdAndAvailable()
     const reader = oneOf(mine.tenant_id, 'identity:tenant:read')
@@ -222,7 +222,7 @@ describe('tenant manager v2', () => {
     assert.equal((await world.house.as(undefined)(`GET ${root}/tenants`)).status, 401)
   })
 
-  test('identity provider servers and packages are for everybody who is known', async () => {
+  test('every authenticated caller can read identity provider servers and packages', async () => {
     const anybody = oneOf('acme')
     const server = { id: 1, url: 'http://waypost.test/auth' }
     for (const path of ['/idp-servers', '/keycloak-servers']) {
@@ -235,7 +235,7 @@ describe('tenant manager v2', () => {
     assert.equal((await world.house.as(undefined)(`GET ${root}/idp-servers`)).status, 401)
   })
 
-  test('users of the own tenant are listed, created and deleted', async () => {
+  test('users of the own tenant can be listed, created and deleted', async () => {
     const { tenant_id: tenantId } = await createdAndAvailable()
     const editor = oneOf(tenantId, 'identity:tenant:read', 'identity:tenant:update')
     const person = { email: 'bob@acme.example', username: 'bob', first_name: 'Bob', last_name: 'B' }

@@ -1,10 +1,10 @@
-/** One tenant, two faces: what each calls and shows (document 3, "People's side"). */
+/** Converts a tenant to its representation in v1 and v2 (document 3, "People's side"). */
 import type { RealmView, UserView } from '../../identity/contract.ts'
 import type { TenantV1 } from './schemas/v1.ts'
 import type { TenantV2 } from './schemas/v2.ts'
 import type { Tenant } from './tenant.ts'
 
-/** A deleted tenant has no realm any more: its secret and issuer are empty. So is a secret that the caller may not see. */
+/** Secret and issuer of a deleted tenant are empty, as is a secret that the caller may not see. */
 export const asV1 = (tenant: Tenant, realm: RealmView | undefined, showsSecret: boolean): TenantV1 => ({
   id: tenant.tenantId,
   realm_name: tenant.tenantId,
@@ -33,7 +33,7 @@ export const asV1 = (tenant: Tenant, realm: RealmView | undefined, showsSecret: 
 
 export const irnOf = (tenantId: string, username: string) => `irn:${tenantId}:identity::user/${username}`
 
-/** The names of the object store and of analytics are the tenant's own; nothing is kept there apart yet. */
+/** The keys of object store and analytics are the tenant id; the platform stores nothing there. */
 export const asV2 = (tenant: Tenant): TenantV2 => {
   const status = tenant.status === 'DISABLED' ? 'SUSPENDED' : tenant.status
   return {

@@ -5,7 +5,7 @@ import { Empty, SerialId, Type } from '../../../kernel/schema.ts'
 import type { CatalogueService } from '../catalogue-service.ts'
 import { bodyShape, type Catalogue, catalogues, itemShape, nounOf } from '../catalogues.ts'
 
-/** Five operations for each catalogue. */
+/** Mounts the five operations of each catalogue. */
 export function catalogueRoutes(http: Http, service: CatalogueService) {
   for (const catalogue of catalogues as readonly Catalogue[])
     for (const path of [catalogue.path, catalogue.alias]) if (path) mount(http, service, catalogue, path)
@@ -13,7 +13,7 @@ export function catalogueRoutes(http: Http, service: CatalogueService) {
 
 function mount(http: Http, service: CatalogueService, catalogue: Catalogue, path: string) {
   const { entity } = catalogue
-  // A template is the user's own JSON.
+  // A template may contain any JSON.
   const anyJson = 'template' in catalogue.fields
   const access = (word: string) => ({
     scope: `platform:tenant:${entity}:${word}`,
@@ -99,7 +99,7 @@ function thing(title: string, several: boolean): string {
   return `${/^[aeiou]/.test(name) && !name.startsWith('user') ? 'an' : 'a'} ${name}`
 }
 
-/** The door lets every name in where a template is; beside it, the names are ours. */
+/** Rejects `__proto__` beside a template, because `anyJson` turns off the check of names in the whole body. */
 function checked(body: Record<string, unknown>) {
   if (Object.hasOwn(body, '__proto__')) throw invalidField('__proto__', 'this name is not allowed')
   return body

@@ -1,4 +1,4 @@
 import type { Reply } from '../../../kernel/http/routes.ts'
 
-/** For every answer that carries a secret: neither a browser nor a proxy keeps it. */
+/** Forbids browsers and proxies to cache a response that contains a secret. */
 export const noStore = (reply: Reply) => reply.header('cache-control', 'no-store')

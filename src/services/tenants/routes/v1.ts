@@ -46,7 +46,7 @@ export function tenantRoutes(http: Http, deps: { tenants: TenantsService; identi
     { schema: schemas.registerTenant, config: { scope: 'platform:tenant:create', on } },
     async (request, reply) => {
       const registered = await tenants.register(await registrationOf(request.body, idps))
-      // The table of v1 has no 409: a taken name is a wrong field.
+      // v1 has no 409, so a taken name is a 400 for the field.
       if (!registered) throw invalidField('realm_name', `Tenant ${request.body.realm_name} already exists`)
       const { tenant, generatedPassword } = registered
       return noStore(reply)
@@ -91,7 +91,7 @@ export function tenantRoutes(http: Http, deps: { tenants: TenantsService; identi
   }
 }
 
-/** Which identity provider `idp_version: true` (the newest) or `false` (the first) means. */
+/** Finds the identity provider that `idp_version: true` (the newest) or `false` (the first) means. */
 export type Idps = (which: 'newest' | 'first') => Promise<number>
 
 const registrationOf = async (body: schemas.RegistrationBody, idps: Idps): Promise<Registration> => ({
@@ -105,7 +105,7 @@ const registrationOf = async (body: schemas.RegistrationBody, idps: Idps): Promi
 async function changeOf(body: schemas.ChangeBody, idps: Idps): Promise<TenantChange> {
   const idpServer = body.idp_server ?? body.keycloak_server
   const analyticsEnabled = body.analytics_enabled ?? body.opendistro_enabled
-  return given({
+  return definedFields({
     realmTemplateVersion: body.realm_template_version,
     realmScopesVersion: body.realm_scopes_version,
     clientBackendVersion: body.client_backend_version,
@@ -126,13 +126,13 @@ async function changeOf(body: schemas.ChangeBody, idps: Idps): Promise<TenantCha
 const idpVersionOf = async (value: boolean | number, idps: Idps): Promise<TenantChoices['idpVersion']> =>
   typeof value === 'number' ? value : await idps(value ? 'newest' : 'first')
 
-/** Without what is undefined. */
-const given = <T extends object>(fields: T) =>
+/** Drops undefined fields. */
+const definedFields = <T extends object>(fields: T) =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
     [K in keyof T]?: Exclude<T[K], undefined>
   }
 
-/** Documented as a string. */
+/** Parses a switch, which the API documents as a string. */
 function switchOf(name: string, text: string | undefined): boolean | undefined {
   if (text === undefined) return undefined
   if (/^(true|1)$/i.test(text)) return true
@@ -140,7 +140,7 @@ function switchOf(name: string, text: string | undefined): boolean | undefined {
   throw invalidField(name, 'expected true or false')
 }
 
-/** v1 shows a trial as RENEWAL, so it finds it there too. */
+/** Translates the filter: v1 shows TRIAL as RENEWAL, so RENEWAL finds both. */
 const subscriptionsOf = (shown: 'PERMANENT' | 'RENEWAL' | undefined): SubscriptionType[] | undefined => {
   if (shown === undefined) return undefined
   return shown === 'RENEWAL' ? ['RENEWAL', 'TRIAL'] : ['PERMANENT']

@@ -77,9 +77,9 @@ export function tenantRoutes(http: Http, { tenants, catalogues }: V2Deps) {
     { schema: schemas.changeTenant, config: { scope: updateScope, on: 'tenant' } },
     async ({ ctx, params, body }) => {
       const tenant = await tenants.findVisible(ctx, params.tenant_pk, updateScope)
-      // A tenant names and dresses itself; what it may use and whether it runs is the platform's business.
+      // A tenant may change its own name and theme; package, subscription and status need the scope on the platform.
       if (body.package_type ?? body.subscription_type ?? body.status) authorize(ctx, updateScope, onPlatform)
-      // DISABLED is shown as SUSPENDED: asking for what is shown changes nothing.
+      // v2 shows DISABLED as SUSPENDED, so sending back the shown status changes nothing.
       const status = body.status === asV2(tenant).status ? undefined : body.status
       const change: TenantChange = {
         name: body.name,
@@ -156,7 +156,7 @@ export function listRoutes(http: Http, catalogues: CatalogueService) {
   )
 }
 
-/** The number of a package, which v2 names. */
+/** Finds the id of a package by the name that v2 uses. */
 async function packageOf(catalogues: CatalogueService, name: string | undefined): Promise<{ packageType?: number }> {
   if (name === undefined) return {}
   const packageType = await catalogues.packageNamed(name)

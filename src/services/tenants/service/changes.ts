@@ -1,10 +1,10 @@
 /** Changes and deletes tenants, and rebuilds the realm where a change needs it. */
 import type { Sql } from '../../../kernel/db.ts'
 import { invalidField, NotFound } from '../../../kernel/errors.ts'
-import { BuildTenant, buildRealmOf } from '../building.ts'
+import { BuildTenant, buildRealmOf } from '../build-job.ts'
+import { composeRealm } from '../compose-realm.ts'
 import { BuiltInTenant, MoveRefused } from '../errors.ts'
 import { TenantDeleted, TenantStatusChanged, TenantUpdated } from '../events.ts'
-import { composeRealm } from '../realm.ts'
 import type { SubscriptionType } from '../schemas/common.ts'
 import { mayMove, type TenantStatus } from '../states.ts'
 import { insertSubscription } from '../store/catalogues.ts'
@@ -87,7 +87,7 @@ async function moveByStatus(deps: TenantDeps, sql: Sql, tenant: Tenant, to: Tena
   await move(deps, sql, tenant, to)
 }
 
-/** Enqueues the job; rebuilds a built-in tenant at once, since nobody could log in to repair a failed one. */
+/** Enqueues the job. Rebuilds a built-in tenant at once, so that it cannot become FAILED and lock operators out. */
 async function rebuild(deps: TenantDeps, sql: Sql, tenant: Tenant) {
   const { tenantId, status: from, builtIn } = tenant
   if (builtIn) {

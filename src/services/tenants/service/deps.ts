@@ -1,6 +1,6 @@
 import type { Identity } from '../../../identity/contract.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
-import type { defineBuilding } from '../building.ts'
+import type { defineBuilding } from '../build-job.ts'
 
 /** Everything that the operations on tenants use. */
 export interface TenantDeps {

@@ -2,9 +2,9 @@
 import type { RealmView } from '../../../identity/contract.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import { newName, newSecret } from '../../../kernel/ids.ts'
-import { BuildTenant } from '../building.ts'
+import { BuildTenant } from '../build-job.ts'
+import { clientIdsOf } from '../compose-realm.ts'
 import { TenantRegistered } from '../events.ts'
-import { clientIdsOf } from '../realm.ts'
 import type { SubscriptionType } from '../schemas/common.ts'
 import { insertSubscription } from '../store/catalogues.ts'
 import { findRealmParts, findUserTemplate } from '../store/realm-parts.ts'
@@ -14,7 +14,7 @@ import type { TenantDeps } from './deps.ts'
 import { checkReferences, picked, realmFields } from './references.ts'
 
 export interface Registration extends Partial<RealmVersions>, Partial<TenantChoices> {
-  /** Made from the name when absent. */
+  /** Default: generated from the name. */
   tenantId?: string | undefined
   name: string
   loginTheme?: string | undefined

@@ -1,9 +1,9 @@
-/** Every catalogue is kept by the same statements; the table and its columns come from catalogues.ts, never from a caller. */
+/** SQL of all catalogues. Table and column names come from catalogues.ts, never from a request. */
 import type { Sql } from '../../../kernel/db.ts'
 import type { Window } from '../../../kernel/paging.ts'
 import type { Catalogue, CatalogueItem } from '../catalogues.ts'
 
-/** A row that cannot be: the field is taken, or names something that does not exist. */
+/** A violated constraint: the value of the field is taken, or references an unknown object. */
 export interface Clash {
   field: string
   kind: 'taken' | 'unknown'
@@ -15,10 +15,10 @@ interface Row {
 
 const tableOf = (sql: Sql, { table }: Catalogue) => sql(`tenants.${table}`)
 
-/** to_jsonb keeps the names of the interface. */
+/** Uses to_jsonb, which keeps the column names of the API. */
 const item = (sql: Sql, { table }: Catalogue) => sql`to_jsonb(${sql(table)}) as item`
 
-/** Absent is absent, not null; at the top level only, because a template is the caller's. */
+/** Omits null fields at the top level only, because a template may contain null. */
 const presented = (row: Row) =>
   Object.fromEntries(Object.entries(row.item).filter(([, value]) => value !== null)) as CatalogueItem
 
@@ -52,7 +52,7 @@ export const insertEntry = (sql: Sql, catalogue: Catalogue, body: Record<string,
     return presented(inserted!)
   })
 
-/** Undefined when there is no such entry. */
+/** Updates an entry; undefined if there is none. */
 export const updateEntry = (sql: Sql, catalogue: Catalogue, id: number, body: Record<string, unknown>) =>
   orClash(catalogue, async () => {
     const row = columnsOf(sql, catalogue, body)
@@ -62,13 +62,13 @@ export const updateEntry = (sql: Sql, catalogue: Catalogue, id: number, body: Re
     return updated && presented(updated)
   })
 
-/** Waits for registrations that hold the entry (see holdEntry); false when it does not exist. */
+/** Locks the entry, after registrations that have locked it with `holdEntry`; false if it does not exist. */
 export async function lockEntry(sql: Sql, catalogue: Catalogue, id: number): Promise<boolean> {
   const { count } = await sql`select from ${tableOf(sql, catalogue)} where id = ${id} for update`
   return count === 1
 }
 
-/** A tenant that was built with this entry, if any. */
+/** Returns a tenant that was built with this entry, if any. */
 export async function findUser(sql: Sql, column: string, id: number): Promise<string | undefined> {
   const [row] = await sql`
     select tenant_id from tenants.tenants where ${sql(column)} = ${id} and status <> 'DELETED' limit 1`
@@ -79,7 +79,7 @@ export async function deleteEntry(sql: Sql, catalogue: Catalogue, id: number) {
   await sql`delete from ${tableOf(sql, catalogue)} where id = ${id}`
 }
 
-/** Whether the entry exists; it cannot be deleted before the transaction ends. */
+/** Locks the entry against deletion until the transaction ends; false if it does not exist. */
 export async function holdEntry(sql: Sql, catalogue: Catalogue, id: number): Promise<boolean> {
   const { count } = await sql`select from ${tableOf(sql, catalogue)} where id = ${id} for key share`
   if (count === 1) return true
@@ -93,7 +93,7 @@ export async function findPackageId(sql: Sql, name: string): Promise<number | un
   return row?.id
 }
 
-/** 0 where nobody says anything. */
+/** Returns the quota of the tenant's package in bytes; 0 without one. */
 export async function findDiskSize(sql: Sql, tenantId: string): Promise<number> {
   const [row] = await sql`
     select disk_size from tenants.tenants tenant join tenants.package_types package on package.id = tenant.package_type
@@ -101,7 +101,7 @@ export async function findDiskSize(sql: Sql, tenantId: string): Promise<number> 
   return row?.diskSize ?? 0
 }
 
-/** The newest identity provider, or the first one. */
+/** Returns the id of the newest or the first identity provider. */
 export async function findIdp(sql: Sql, which: 'newest' | 'first'): Promise<number> {
   const order = which === 'newest' ? sql`desc` : sql`asc`
   const [row] = await sql`select id from tenants.idps order by id ${order} limit 1`
@@ -120,7 +120,7 @@ export async function insertSubscription(sql: Sql, tenantId: string, subscriptio
   await sql`insert into tenants.tenants_subscriptions ${sql({ tenantId, subscriptionType, startsAt })}`
 }
 
-/** One value for each field of the catalogue, null for what the body leaves out. */
+/** Returns a value for each field of the catalogue, null for absent ones. */
 const columnsOf = (sql: Sql, { fields }: Catalogue, body: Record<string, unknown>) =>
   Object.fromEntries(
     Object.keys(fields).map((field) => {
@@ -130,7 +130,7 @@ const columnsOf = (sql: Sql, { fields }: Catalogue, body: Record<string, unknown
     }),
   )
 
-/** Constraints are named `<table>_<field>_key` and `<table>_<field>_fkey`: the name says which field is wrong. */
+/** Converts a constraint violation to a clash. Constraints are named `<table>_<field>_key` and `<table>_<field>_fkey`. */
 async function orClash<T>({ table }: Catalogue, work: () => Promise<T>): Promise<T | { clash: Clash }> {
   try {
     return await work()

@@ -9,7 +9,7 @@ export interface RealmParts {
   resources: { name: string; type: string; displayName: string; scopes: string[] }[]
 }
 
-/** What the named versions hold. A role's scope counts when the version of the scopes has it. */
+/** Finds the templates, roles and resources of these versions. Roles get only scopes of the scope version. */
 export async function findRealmParts(sql: Sql, versions: RealmVersions): Promise<RealmParts> {
   const [templates] = await sql`
     select

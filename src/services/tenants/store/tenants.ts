@@ -5,7 +5,7 @@ import type { Tenant } from '../tenant.ts'
 
 export type NewTenant = Omit<Tenant, 'statusReason' | 'packageName' | 'jsPolicies'>
 
-/** False when the tenant ID is taken, also by a deleted tenant. */
+/** Inserts a tenant; false if the tenant id is taken, also by a deleted tenant. */
 export async function insertTenant(sql: Sql, tenant: NewTenant): Promise<boolean> {
   const { count } = await sql`
     insert into tenants.tenants ${sql(tenant as never)} on conflict (tenant_id) do nothing`
@@ -18,14 +18,14 @@ const whole = (sql: Sql) => sql`
     where mapping.tenant_id = tenant.tenant_id order by policy_id) as js_policies
   from tenants.tenants tenant left join tenants.package_types package on package.id = tenant.package_type`
 
-/** By either name, unless it was deleted. */
+/** Finds a tenant that is not deleted, by tenant id or internal id. */
 export async function findTenant(sql: Sql, by: { tenantId: string } | { id: string }): Promise<Tenant | undefined> {
   const named = 'id' in by ? sql`tenant.id = ${by.id}` : sql`tenant.tenant_id = ${by.tenantId}`
   const [tenant] = await sql<Tenant[]>`select ${whole(sql)} where ${named} and status <> 'DELETED'`
   return tenant
 }
 
-/** Nobody else changes the tenant before the transaction ends. */
+/** Finds a tenant and locks it until the transaction ends. */
 export async function lockTenant(sql: Sql, tenantId: string): Promise<Tenant | undefined> {
   const [locked] = await sql`
     select tenant_id from tenants.tenants where tenant_id = ${tenantId} and status <> 'DELETED' for update`
@@ -33,14 +33,14 @@ export async function lockTenant(sql: Sql, tenantId: string): Promise<Tenant | u
 }
 
 export interface TenantFilter {
-  /** All that the caller may see. */
+  /** The only tenant that the caller may see; undefined means all. */
   onlyTenant?: string | undefined
   tenantId?: string | undefined
-  /** Without it, everything but DELETED. */
+  /** Default: every status except DELETED. */
   status?: TenantStatus | undefined
   analyticsEnabled?: boolean | undefined
   subscriptionTypes?: string[] | undefined
-  /** Parts, in any case. */
+  /** Part of the name, case-insensitive; `admin` and `search` likewise. */
   name?: string | undefined
   admin?: string | undefined
   search?: string | undefined
@@ -95,14 +95,14 @@ export async function setStatus(
     where tenant_id = ${tenantId}`
 }
 
-/** The realm stands as the defaults of this moment say, and the administrator's password is not needed any more. */
+/** Records the seeds that the realm was built with, and deletes the administrator's sealed password. */
 export async function setBuilt(sql: Sql, tenantId: string, seedChecksum: string | null) {
   await sql`
     update tenants.tenants set built_with = ${seedChecksum}, admin_password_sealed = null
     where tenant_id = ${tenantId}`
 }
 
-/** Built with other defaults than these; a suspended tenant gets them too, so that it is current when it comes back. */
+/** Finds tenants whose realm was built with other seeds, also suspended ones. */
 export async function findOutdated(sql: Sql, seedChecksum: string, after: string, limit: number): Promise<string[]> {
   const rows = await sql`
     select tenant_id from tenants.tenants
@@ -112,7 +112,7 @@ export async function findOutdated(sql: Sql, seedChecksum: string, after: string
   return rows.map(({ tenantId }) => tenantId)
 }
 
-/** Building that nobody works on any more: the caller sends the job again, and the next look is as far away. */
+/** Finds tenants whose build has stopped and updates `modified`, so that they are not found again at once. */
 export async function takeStuck(sql: Sql, before: Date, now: Date, limit: number): Promise<string[]> {
   const rows = await sql`
     update tenants.tenants set modified = ${now} where tenant_id in (
