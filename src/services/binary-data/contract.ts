@@ -2,7 +2,7 @@ import { contract } from '../../kernel/contract.ts'
 import type { DeviceEndpoint } from '../../kernel/device.ts'
 
 export interface BinaryData {
-  /** A new upload token for an endpoint that has shown who it is; not shown again. */
+  /** Issues an upload token for an authenticated endpoint. It cannot be read again. */
   issueUploadToken(endpoint: DeviceEndpoint): Promise<string>
 }
 export const BinaryData = contract<BinaryData>('binary-data')

@@ -6,13 +6,13 @@ import { uploadTokens } from './device.ts'
 suite('bcx', () => {
   const say = sendTo(uploadTokens({ issueUploadToken: async ({ endpointId }) => `token of ${endpointId}` }))
 
-  test('gives a token, with or without a request id, whatever the payload', async () => {
+  test('returns a token, with or without a request id, for any payload', async () => {
     for (const payload of ['', '{}', 'anything'])
       assert.deepEqual(await say('/token', payload), { payload: { token: 'token of ep-1' }, always: true })
     assert.deepEqual((await say('/token', '', { requestId: 0 }))?.payload, { token: 'token of ep-1' })
   })
 
-  test('has one resource', async () => {
+  test('rejects unknown resources', async () => {
     for (const path of ['', '/token/', '/tokens', '/token/a']) await rejectsWith(say(path), 404)
   })
 })

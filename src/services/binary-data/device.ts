@@ -1,4 +1,4 @@
-/** bcx: a device asks for an upload token on its own channel and uploads over HTTP. */
+/** Implements the device extension bcx: a device requests an upload token on its connection and uploads over HTTP. */
 import type { Extension } from '../../kernel/device.ts'
 import { resources } from '../../kernel/device-resources.ts'
 import type { BinaryData } from './contract.ts'

@@ -22,7 +22,7 @@ before(async () => {
   file = `${root}${endpoint.path}/files/digits.txt`
 })
 
-test('a download is an attachment that nobody sniffs, with its checksum', async () => {
+test('a download is an attachment without content sniffing, with its checksum', async () => {
   const { status, text, headers } = await at.admin(`GET ${file}`)
   assert.equal(status, 200)
   assert.equal(text, content)
@@ -66,7 +66,7 @@ for (const [range, status, text, shown] of [
     assert.equal(answer.headers['content-length'], String(text.length))
   })
 
-test('If-Range: a part only of the content that the caller has begun', async () => {
+test('If-Range returns a part only if the content has not changed', async () => {
   const part = await at.admin(`GET ${file}`, undefined, { range: 'bytes=0-1', 'if-range': etag })
   assert.equal(part.status, 206)
   const whole = await at.admin(`GET ${file}`, undefined, { range: 'bytes=0-1', 'if-range': '"old"' })
@@ -82,7 +82,7 @@ test('If-None-Match with the current ETag: 304 without content', async () => {
     assert.equal((await at.admin(`GET ${file}`, undefined, { 'if-none-match': given })).status, 200)
 })
 
-test('data/last is the newest blob, whatever is uploaded in the same millisecond', async () => {
+test('data/last is the newest blob, even among uploads of the same millisecond', async () => {
   const one = await at.anEndpoint(app)
   const last = `${root}${one.path}/binary-data/data/last`
   const missing = await at.admin(`GET ${last}`)
@@ -95,7 +95,7 @@ test('data/last is the newest blob, whatever is uploaded in the same millisecond
   }
 })
 
-test('deleting: 204, then 404; the content goes too', async () => {
+test('deleting returns 204, then 404, and removes the content', async () => {
   const one = await at.anEndpoint(app)
   await at.upload(one, '/files/a', 'file')
   const { headers } = await at.upload(one, '/binary-data', 'blob')
@@ -113,7 +113,7 @@ test('deleting: 204, then 404; the content goes too', async () => {
   assert.equal(kept, summed)
 })
 
-test('what is missing and what is not for the caller are the same bytes', async () => {
+test('missing and unreadable items give identical responses', async () => {
   const other = await at.anApplication('other')
   const theirs = await at.anEndpoint(other, { tenantId: 'other' })
   await at.upload(theirs, '/files/secret', 'secret')
@@ -139,7 +139,7 @@ test('what is missing and what is not for the caller are the same bytes', async 
   assert.equal((await at.adminOf('other')(`GET ${root}${theirs.path}/files/secret`)).text, 'secret')
 })
 
-test('endpoint:read opens, endpoint:update deletes; who may only read gets 403', async () => {
+test('downloads need endpoint:read, deletions endpoint:update; otherwise 403', async () => {
   const one = await at.anEndpoint(app)
   await at.upload(one, '/files/a', 'x')
   const url = `${root}${one.path}/files/a`
@@ -152,12 +152,12 @@ test('endpoint:read opens, endpoint:update deletes; who may only read gets 403',
   assert.equal((await on(`endpoint-${one.endpointId}`, 'endpoint:update')(`DELETE ${url}`)).status, 204)
 })
 
-test('without a token of people: 401', async () => {
+test('downloads without an access token are 401', async () => {
   assert.equal((await at.house.as(undefined)(`GET ${file}`)).status, 401)
   assert.equal((await at.send(`GET ${file}`, { 'x-auth-token': await at.aToken(endpoint) })).status, 401)
 })
 
-/** Contents that this process has open. */
+/** Returns the contents that this process has open. */
 const openContents = () =>
   readdirSync('/proc/self/fd').filter((fd) => {
     try {
@@ -167,7 +167,7 @@ const openContents = () =>
     }
   }).length
 
-test('over a socket: bytes as they were, HEAD without them', async () => {
+test('over a socket, GET returns the exact bytes and HEAD none', async () => {
   const bytes = bytesOf(3_000_000)
   await at.upload(endpoint, '/files/bytes', bytes)
   const url = `${root}${endpoint.path}/files/bytes`
@@ -178,7 +178,7 @@ test('over a socket: bytes as they were, HEAD without them', async () => {
   assert.deepEqual([head.status, head.headers['content-length'], head.bytes.length], [200, '3000000', 0])
 })
 
-test('a slow reader is waited for, one that goes away leaves nothing open', async () => {
+test('a slow reader gets everything, and a disconnected one leaves no file open', async () => {
   await at.upload(endpoint, '/files/huge', bytesOf(30_000_000))
   const socket = connect(at.port, '127.0.0.1')
   socket.write(
@@ -186,7 +186,7 @@ test('a slow reader is waited for, one that goes away leaves nothing open', asyn
   )
   socket.once('data', () => socket.pause())
   await eventually(() => assert.equal(openContents(), 1))
-  // Overwritten and deleted meanwhile: the reader still has the old content.
+  // The file is deleted meanwhile; the reader still gets the old content.
   assert.equal((await at.admin(`DELETE ${root}${endpoint.path}/files/huge`)).status, 204)
   assert.equal(openContents(), 1)
   socket.destroy()

@@ -1,4 +1,4 @@
-/** What goes, when, and what a crash may leave for how long. */
+/** Tests deletions, expiry, and what remains after a crash. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
@@ -33,7 +33,7 @@ before(async () => {
 const directory = () => at.house.kit.platform.blobs.directory
 const sql = () => at.house.kit.db.sql
 const mark = '0'.repeat(32)
-/** Every content below the directory of blobs. */
+/** Lists all contents in the folder of blobs. */
 const files = () =>
   existsSync(directory())
     ? readdirSync(directory(), { recursive: true, encoding: 'utf8' }).filter(
@@ -58,7 +58,7 @@ const settled = () =>
 const tryUpload = async (token: string, where = '/files/x') =>
   (await at.send(`POST ${root}${where}`, { 'x-auth-token': token }, 'x')).status
 
-test('an upload token lives for as long as the setting says', async () => {
+test('an upload token expires after the configured time', async () => {
   const token = await at.aToken(await at.anEndpoint(app))
   later = 599_000
   assert.equal(await tryUpload(token), 204)
@@ -69,7 +69,7 @@ test('an upload token lives for as long as the setting says', async () => {
   later = 0
 })
 
-test('tokens are random, of no tenant but their own, and nowhere in the database', async () => {
+test('tokens are random, valid only in their tenant, and not stored in plain text', async () => {
   const endpoint = await at.anEndpoint(app)
   const [one, two] = [await at.aToken(endpoint), await at.aToken(endpoint)]
   assert.notEqual(one, two)
@@ -94,7 +94,7 @@ test('an endpoint whose tokens are suspended or revoked cannot upload', async ()
   assert.equal(await tryUpload(token), 204)
 })
 
-test('a tenant that may not talk may not upload', async () => {
+test('endpoints of a tenant that may not connect cannot upload', async () => {
   const other = await at.anApplication('other')
   const token = await at.aToken(await at.anEndpoint(other, { tenantId: 'other' }))
   const set = (status: 'SUSPENDED' | 'AVAILABLE') =>
@@ -105,7 +105,7 @@ test('a tenant that may not talk may not upload', async () => {
   assert.equal(await tryUpload(token), 204)
 })
 
-test('with an endpoint go its files, blobs and tokens', async () => {
+test('deleting an endpoint deletes its files, blobs and tokens', async () => {
   const [endpoint, stays] = [await at.anEndpoint(app), await at.anEndpoint(app)]
   const token = await at.aToken(endpoint)
   for (const one of [endpoint, stays])
@@ -124,7 +124,7 @@ test('with an endpoint go its files, blobs and tokens', async () => {
   assert.equal((await at.admin(`GET ${root}${stays.path}/files/2`)).text, 'file 2')
 })
 
-test('an endpoint that is registered anew under the id keeps what it stores from then on, and nothing of before', async () => {
+test('an endpoint that is registered again with the same id has only what it stores from then on', async () => {
   const endpoint = await at.anEndpoint(app)
   await at.upload(endpoint, '/files/old', 'old')
   const old = await at.aToken(endpoint)
@@ -138,7 +138,7 @@ test('an endpoint that is registered anew under the id keeps what it stores from
   assert.equal((await at.admin(`GET ${root}${again.path}/files/new`)).text, 'new')
 })
 
-/** An upload that has sent half of its body. */
+/** Starts an upload and sends half of its body. */
 async function half(endpoint: Endpoint) {
   const before = await count('uploads')
   const token = await at.aToken(endpoint)
@@ -153,7 +153,7 @@ async function half(endpoint: Endpoint) {
   return { socket, answer: () => answer }
 }
 
-test('an upload that ends after its endpoint is refused and leaves nothing', async () => {
+test('an upload that ends after the deletion of its endpoint is rejected and removed', async () => {
   const endpoint = await at.anEndpoint(app)
   const { socket, answer } = await half(endpoint)
   assert.equal((await at.admin(`DELETE /epr/api/v1/endpoints/${endpoint.endpointId}`)).status, 204)
@@ -164,8 +164,8 @@ test('an upload that ends after its endpoint is refused and leaves nothing', asy
   await settled()
 })
 
-test('what a crash leaves of an upload is gone after an hour, and not before', async () => {
-  // As a process that was killed leaves it: noted, half written, and nobody there any more.
+test('an upload that a crash interrupted is removed after an hour, and not before', async () => {
+  // The state after a node was killed: the upload is recorded and half written.
   const key = newBlobKey()
   const draft = join(directory(), 'unfinished', key)
   mkdirSync(dirname(draft), { recursive: true })
@@ -182,7 +182,7 @@ test('what a crash leaves of an upload is gone after an hour, and not before', a
   assert.equal(await count('uploads'), 0)
 })
 
-test('what is deleted while a backup reads keeps its content until then', async () => {
+test('contents that are deleted during a backup are kept until it ends', async () => {
   const endpoint = await at.anEndpoint(app)
   await at.upload(endpoint, '/files/a', 'old')
   await settled()
@@ -199,7 +199,7 @@ test('what is deleted while a backup reads keeps its content until then', async 
   await settled()
 })
 
-test('a backup brings contents back beneath the running platform, and what it does not name goes', async () => {
+test('restoring a backup brings contents back while the platform runs, and removes contents that it does not have', async () => {
   const endpoint = await at.anEndpoint(app)
   await at.upload(endpoint, '/files/kept', 'kept')
   await at.upload(endpoint, '/files/changed', 'before')
@@ -226,7 +226,7 @@ test('a backup brings contents back beneath the running platform, and what it do
   await settled()
 })
 
-test('contents that no row names are found by the daily comparison, fresh ones and others stay', async () => {
+test('the daily comparison removes orphans, and keeps new contents and those with an item', async () => {
   const endpoint = await at.anEndpoint(app)
   await at.upload(endpoint, '/files/named', 'named')
   const aged = (key: string, path = pathOfKey(key)) => {
@@ -250,7 +250,7 @@ test('contents that no row names are found by the daily comparison, fresh ones a
   assert.equal((await at.admin(`GET ${root}${endpoint.path}/files/named`)).text, 'named')
 })
 
-test('a store that belongs to another database is left alone', async () => {
+test('nothing is removed from a store that belongs to another database', async () => {
   const key = newBlobKey()
   const orphan = join(directory(), pathOfKey(key))
   mkdirSync(dirname(orphan), { recursive: true })
@@ -266,7 +266,7 @@ test('a store that belongs to another database is left alone', async () => {
   rmSync(orphan)
 })
 
-test('with a tenant go its contents, its tokens and its account of bytes', async () => {
+test('deleting a tenant deletes its contents, its tokens and its usage', async () => {
   const doomed = await at.anApplication('doomed')
   const endpoint = await at.anEndpoint(doomed, { tenantId: 'doomed' })
   const token = await at.aToken(endpoint)

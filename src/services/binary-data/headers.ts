@@ -1,10 +1,10 @@
-/** Headers of downloads and uploads, read and written to the letter of their standards. Pure. */
+/** Parses and writes the headers of downloads and uploads as their RFCs require. Pure functions. */
 import type { ByteRange } from '../../kernel/blobs/blobs.ts'
 import { invalidField } from '../../kernel/errors.ts'
 
 const outsideAttributes = /[^A-Za-z0-9!#$&+.^_`|~-]/gu
 
-/** RFC 6266: a name for everybody, and the real one in the way of RFC 8187. */
+/** Writes Content-Disposition (RFC 6266): an ASCII name for all clients, and the real name as in RFC 8187. */
 export function attachment(name: string): string {
   const plain = name.replace(/[^\x20-\x7e]|["\\%/]/gu, '_')
   // Lone surrogates cannot be encoded.
@@ -21,8 +21,8 @@ export function attachment(name: string): string {
 export type RangeAnswer = 'whole' | 'none' | ByteRange
 
 /**
- * RFC 9110, 14: one range of bytes. What is not one (another unit, several ranges, nonsense) may be passed over and gets the
- * whole; `none`: it lies outside.
+ * Parses one range of bytes (RFC 9110, 14). Other units, several ranges and invalid values are ignored, and the response has
+ * the whole content. Returns `none` if the range lies outside.
  */
 export function rangeOf(header: string | undefined, size: number): RangeAnswer {
   const [, first = '', last = ''] = /^bytes=\s*(\d*)-(\d*)\s*$/i.exec(header?.trim() ?? '') ?? []
@@ -37,7 +37,7 @@ export function rangeOf(header: string | undefined, size: number): RangeAnswer {
   return begin >= size ? 'none' : { first: begin, last: end }
 }
 
-/** `Content-Digest: sha-256=:…:` (RFC 9530); other algorithms are not ours to check. */
+/** Parses `Content-Digest: sha-256=:…:` (RFC 9530). Other algorithms are ignored. */
 export function digestOf(headers: Record<string, unknown>): { header: string; sha256: string } | undefined {
   for (const header of ['Content-Digest', 'Repr-Digest']) {
     const value = headers[header.toLowerCase()]

@@ -30,7 +30,7 @@ export default defineService({
   instances: [defineInstance({ name: 'bcx', group: 'Data collection', description: 'Binary data', urlPrefix: '/bcx' })],
   build(kit, given) {
     const service = createBinaryData(kit, given)
-    reactions(kit.bus, service.endings)
+    reactions(kit.bus, service.deletions)
     return {
       api: service.api,
       device: [uploadTokens(service.api)],
@@ -45,7 +45,7 @@ export default defineService({
             listRoutes(http, service, kit.baseUrl)
           },
         },
-        // Uploads and the `Location` of a blob also without the prefix (document 3).
+        // Uploads and blob locations are also served without the prefix (document 3).
         {
           name: 'binary',
           roots: [''],
@@ -56,11 +56,11 @@ export default defineService({
         },
       ],
       periodic: [
-        { name: 'binary-data.sweep', everySeconds: 600, run: service.leavings.sweep },
-        { name: 'binary-data.compare', everySeconds: 24 * 3600, run: service.leavings.compare },
+        { name: 'binary-data.sweep', everySeconds: 600, run: service.orphans.sweep },
+        { name: 'binary-data.compare', everySeconds: 24 * 3600, run: service.orphans.compare },
       ],
       start: service.start,
-      stop: service.leavings.stop,
+      stop: service.orphans.stop,
     }
   },
 })

@@ -1,4 +1,4 @@
-/** Addresses as the outside sees them: always the full ones below the service's root, whichever way a request came. */
+/** Builds the external addresses of items. They always have the service's prefix, even if the request had none. */
 import type { Item } from './store/items.ts'
 
 const root = '/bcx/api/v1'
@@ -8,10 +8,10 @@ const pathOf = ({ applicationName, endpointId, kind, name, id }: Item) => {
   return `/applications/${encodeURIComponent(applicationName)}/endpoints/${encodeURIComponent(endpointId)}/${collection}`
 }
 
-/** Of the resource. */
+/** Returns the address of the resource. */
 export const linkOf = (baseUrl: string, item: Item) => baseUrl + root + pathOf(item)
 
-/** Of the content. */
+/** Returns the address of the content. */
 export const downloadLinkOf = (baseUrl: string, item: Item) =>
   item.kind === 'file' ? linkOf(baseUrl, item) : `${linkOf(baseUrl, item)}/data`
 

@@ -52,7 +52,7 @@ test('files and blobs have the fields of their descriptors', async () => {
   )
 })
 
-test('the order is that of the creation, in both directions, page by page', async () => {
+test('pages are in the order of creation, ascending or descending', async () => {
   const ascending = names(await files())
   assert.deepEqual(ascending, [
     'one report-1.CSV',
@@ -69,7 +69,7 @@ test('the order is that of the creation, in both directions, page by page', asyn
   assert.equal(names(await blobs('?limit=0')).length, 6)
 })
 
-test('filters: endpoints, part of the name, dates that are inclusive', async () => {
+test('lists can be filtered by endpoints, a part of the name and inclusive dates', async () => {
   assert.equal((await files('?endpointId=one')).body.totalElements, 3)
   assert.equal((await files('?endpointId=one,%20two&endpointId=none')).body.totalElements, 6)
   assert.equal((await files('?endpointId=none')).body.totalElements, 0)
@@ -109,7 +109,7 @@ test('the grouped form maps endpoints to their blobs', async () => {
   assert.deepEqual((await groups('?fromDate=2020-01-01T00:00:00Z&toDate=2021-01-01T00:00:00Z')).body, [])
 })
 
-test('bad parameters: 400 that names them', async () => {
+test('invalid parameters are 400 with their name', async () => {
   for (const [query, name] of [
     ['?limit=-1', 'limit'],
     ['?limit=x', 'limit'],
@@ -137,7 +137,7 @@ test('bad parameters: 400 that names them', async () => {
   }
 })
 
-test('a list shows what the caller may read, and its total counts just that', async () => {
+test('a list and its total contain only items that the caller may read', async () => {
   const mine = at.house.as(
     aCaller({ on: { 'endpoint-one': ['endpoint:read'], 'endpoint-elsewhere': ['endpoint:read'] } }),
   )
@@ -162,7 +162,7 @@ test('an application of another tenant, an unknown one and an invisible one are 
   assert.equal((await files('', sees)).status, 403)
 })
 
-test('long lists stream, whole and in order', async () => {
+test('long lists are streamed completely and in order', async () => {
   const long = await at.anApplication()
   const many = 2500
   await at.house.kit.db.sql`

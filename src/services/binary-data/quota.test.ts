@@ -22,7 +22,7 @@ const put = (name: string, body: Uint8Array | AsyncIterable<Uint8Array>) =>
 const remove = async (name: string) =>
   assert.equal((await at.admin(`DELETE ${root}${endpoint.path}/files/${name}`)).status, 204)
 
-test('too much is refused with 413 that says so: by its length at once, else while it comes', async () => {
+test('an upload above the quota is 413: at once if its length is announced, otherwise while it arrives', async () => {
   for (const body of [bytesOf(2 * megabyte + 1), pieces(3 * megabyte), pieces(40 * megabyte)]) {
     const answer = await put('much', body)
     assert.equal(answer.status, 413, answer.text)
@@ -42,7 +42,7 @@ test('exactly the quota fits, one byte more does not, and a deletion makes room'
   await remove('one')
 })
 
-test('what an upload replaces makes room for it', async () => {
+test('an upload may use the space of the file that it replaces', async () => {
   assert.equal((await put('same', bytesOf(1.5 * megabyte))).status, 204)
   assert.equal((await put('same', bytesOf(2 * megabyte))).status, 204)
   assert.equal((await put('same', pieces(2 * megabyte))).status, 204)
@@ -51,7 +51,7 @@ test('what an upload replaces makes room for it', async () => {
   await remove('same')
 })
 
-test('many at once do not pass the quota together', async () => {
+test('concurrent uploads cannot exceed the quota together', async () => {
   const answers = await Promise.all(Array.from({ length: 8 }, (_, n) => put(`at-once-${n}`, pieces(megabyte))))
   const stored = answers.filter(({ status }) => status === 204).length
   assert.ok(stored <= 2, String(stored))
@@ -61,12 +61,12 @@ test('many at once do not pass the quota together', async () => {
   assert.equal(kept, summed)
 })
 
-test('other tenants have their own', async () => {
+test('each tenant has its own quota', async () => {
   const theirs = await at.anEndpoint(await at.anApplication('other'), { tenantId: 'other' })
   assert.equal((await at.upload(theirs, '/files/a', bytesOf(2 * megabyte))).status, 204)
 })
 
-test('a package of its own counts instead of the setting, at once when it changes, for its tenants only', async () => {
+test('the quota of a tenant package overrides the setting, and a change applies at once to its tenants only', async () => {
   const platform = at.house.as(aPlatformAdmin())
   const created = await platform('POST /tenant-manager/api/v1/packages-types', { name: 'small', disk_size: 1000 })
   assert.equal(created.status, 201, created.text)

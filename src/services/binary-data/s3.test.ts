@@ -1,4 +1,4 @@
-/** The service over an S3-compatible store: the same behaviour, other place. */
+/** Tests the service with an S3-compatible store. */
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { bytesOf, type Endpoint, openBinaryData, root } from '../../../test/harness/binary-data.ts'
@@ -22,7 +22,7 @@ before(async () => {
   endpoint = await at.anEndpoint(await at.anApplication())
 })
 
-test('upload, overwrite, parts of it, deletion: the bucket holds what the rows name', async () => {
+test('after uploads, overwrites, range reads and deletions the bucket contains exactly the stored items', async () => {
   const url = `${root}${endpoint.path}/files/a`
   await at.upload(endpoint, '/files/a', 'first')
   await at.upload(endpoint, '/files/a', '0123456789')
@@ -34,7 +34,7 @@ test('upload, overwrite, parts of it, deletion: the bucket holds what the rows n
   await eventually(() => assert.equal(s3.objects.size, 0))
 })
 
-test('a large upload goes in parts, and one that breaks leaves none', async () => {
+test('a large upload is sent in parts, and an interrupted one leaves none', async () => {
   async function* pieces() {
     for (let n = 0; n < 12; n++) yield bytesOf(1024 * 1024, n)
   }
@@ -48,7 +48,7 @@ test('a large upload goes in parts, and one that breaks leaves none', async () =
   })
 })
 
-/** Stops when its first part has arrived, and the connection with it. */
+/** Aborts after the first part has arrived. */
 async function* breaking(content: AsyncIterable<Uint8Array>) {
   let count = 0
   for await (const piece of content) {
@@ -59,7 +59,7 @@ async function* breaking(content: AsyncIterable<Uint8Array>) {
   }
 }
 
-test('a store that fails refuses the upload and nothing is seen of it', async () => {
+test('an upload is rejected if the store fails, and leaves no item', async () => {
   s3.injectFailure = (request) => (request.startsWith('PUT') ? 500 : undefined)
   const headers = { 'x-auth-token': await at.aToken(endpoint) }
   assert.equal((await at.send(`POST ${root}/files/b`, headers, 'x')).status, 503)

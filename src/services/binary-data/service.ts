@@ -6,10 +6,10 @@ import type { Register } from '../register/contract.ts'
 import type { Tenants } from '../tenants/contract.ts'
 import type { Tokens } from '../tokens/contract.ts'
 import type { BinaryData } from './contract.ts'
-import { createEndingRules, type EndingRules } from './service/endings.ts'
+import { createDeletionRules, type DeletionRules } from './service/deletions.ts'
 import { createItemRules, type ItemRules } from './service/items.ts'
-import { createLeavings, type Leavings } from './service/leavings.ts'
 import { createListRules, type ListRules } from './service/lists.ts'
+import { createOrphanContents, type OrphanContents } from './service/orphan-contents.ts'
 import { claimBlobStore } from './service/shared-store.ts'
 import { createTokenRules, type TokenRules } from './service/tokens.ts'
 import { createUploadRules, type UploadRules } from './service/uploads.ts'
@@ -20,8 +20,8 @@ export interface BinaryDataService {
   uploads: UploadRules
   items: ItemRules
   lists: ListRules
-  endings: EndingRules
-  leavings: Leavings
+  deletions: DeletionRules
+  orphans: OrphanContents
   start(): Promise<void>
   api: BinaryData
 }
@@ -31,15 +31,15 @@ export function createBinaryData(
   given: { identity: Identity; applications: Applications; register: Register; tenants: Tenants; tokens: Tokens },
 ): BinaryDataService {
   const blobs = createBlobs(kit.platform.blobs, kit.now)
-  const leavings = createLeavings(kit, blobs)
+  const orphans = createOrphanContents(kit, blobs)
   const tokens = createTokenRules(kit, given)
   return {
     tokens,
-    uploads: createUploadRules(kit, { blobs, tokens, leavings, tenants: given.tenants }),
-    items: createItemRules(kit, { blobs, leavings }),
+    uploads: createUploadRules(kit, { blobs, tokens, orphans, tenants: given.tenants }),
+    items: createItemRules(kit, { blobs, orphans }),
     lists: createListRules(kit, given),
-    endings: createEndingRules(kit, leavings),
-    leavings,
+    deletions: createDeletionRules(kit, orphans),
+    orphans,
     start: () => claimBlobStore(kit, blobs),
     api: { issueUploadToken: tokens.issue },
   }

@@ -17,7 +17,7 @@ export const binaryDataSettings = defineSettings(
   },
   (value) => ({
     uploadTokenSeconds: Math.max(1, value.UPLOAD_TOKEN_TTL_SECONDS),
-    /** For each tenant, 0: no limit. */
+    /** The quota of each tenant; 0 means no limit. */
     quotaBytes: value.BLOB_QUOTA_MB * 1_000_000,
   }),
 )

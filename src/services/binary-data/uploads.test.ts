@@ -48,7 +48,7 @@ test('the same paths are served without the prefix, and the Location stays the f
   assert.equal((await at.admin(`GET ${link.replace('http://waypost.test', '')}`)).status, 404)
 })
 
-test('a doubled slash is tolerated, whatever the content type, and a body may be missing', async () => {
+test('uploads accept a doubled slash, any content type and an empty body', async () => {
   const token = await at.aToken(endpoint)
   const types = [
     undefined,
@@ -70,7 +70,7 @@ test('a doubled slash is tolerated, whatever the content type, and a body may be
   assert.equal(empty.headers['content-length'], '0')
 })
 
-test('a blob without a name is called by its id', async () => {
+test('a blob without a name has its id as name', async () => {
   for (const query of ['', '?name=']) {
     const { headers } = await at.upload(endpoint, `/binary-data${query}`, 'x')
     const { body } = await at.admin(`GET ${headers.location!.replace('http://waypost.test', '')}`)
@@ -78,7 +78,7 @@ test('a blob without a name is called by its id', async () => {
   }
 })
 
-test('a file is overwritten as a whole and keeps the date of its creation', async () => {
+test('overwriting a file replaces it completely and keeps its creation date', async () => {
   await at.upload(endpoint, '/files/config.json', 'the first one, which is long')
   const list = () => at.admin(`GET ${root}/applications/${app}/files?name=config.json`)
   const before = (await list()).body.content[0]
@@ -91,7 +91,7 @@ test('a file is overwritten as a whole and keeps the date of its creation', asyn
   assert.equal((await at.admin(`GET ${root}${endpoint.path}/files/config.json`)).text, 'second')
 })
 
-test('an endpoint that asks for tokens without end is told to wait', async () => {
+test('an endpoint that requests too many tokens is rejected', async () => {
   const greedy = await at.anEndpoint(app)
   await at.aToken(greedy)
   await at.house.kit.db.sql`
@@ -106,7 +106,7 @@ test('an endpoint that asks for tokens without end is told to wait', async () =>
   await at.aToken(greedy)
 })
 
-test('without a valid token: 403, always the same, and nothing is stored', async () => {
+test('an upload without a valid token is always the same 403 and stores nothing', async () => {
   const other = await at.anEndpoint(app)
   const gone = await at.aToken(other)
   assert.equal((await at.admin(`DELETE /epr/api/v1/endpoints/${other.endpointId}`)).status, 204)
@@ -131,7 +131,7 @@ test('without a valid token: 403, always the same, and nothing is stored', async
   assert.equal((await at.admin(`GET ${root}/applications/${app}/files?name=forbidden`)).body.totalElements, 0)
 })
 
-test('names that are no names of files: 400', async () => {
+test('invalid file names are 400', async () => {
   const token = await at.aToken(endpoint)
   const bad = ['%2e%2e', '%2E', 'a%2Fb', 'a%5Cb', 'a%0Ab', 'a%00b', 'a%7F', 'x'.repeat(256), '..%2f..%2fetc%2fpasswd']
   for (const name of bad) {
@@ -145,7 +145,7 @@ test('names that are no names of files: 400', async () => {
   assert.equal((await at.send(`POST ${root}/files/`, { 'x-auth-token': token }, 'x')).status, 404)
 })
 
-test('names are only metadata: whatever they are, they come back as they were', async () => {
+test('any valid name is returned unchanged', async () => {
   const names = [
     'ünïcödé 文件.txt',
     'a b+c&d=e?f#g.txt',
@@ -172,7 +172,7 @@ test('names are only metadata: whatever they are, they come back as they were', 
   }
 })
 
-test('a digest that the sender gives is checked', async () => {
+test('a given Content-Digest is checked', async () => {
   await at.upload(endpoint, '/files/digest', 'right', { 'content-digest': digestOf('right') })
   await at.upload(endpoint, '/files/digest', 'right', { 'repr-digest': `md5=:AAAA:, ${digestOf('right')}` })
   await at.upload(endpoint, '/files/digest', 'right', { 'content-digest': 'sha-512=:AAAA:' })
@@ -186,7 +186,7 @@ test('a digest that the sender gives is checked', async () => {
   assert.equal((await at.admin(`GET ${root}${endpoint.path}/files/digest`)).text, 'right')
 })
 
-test('fifty megabytes stream through in pieces, without a length', async () => {
+test('an upload of fifty megabytes without a length is streamed', async () => {
   const piece = bytesOf(1024 * 1024)
   const token = await at.aToken(endpoint)
   async function* pieces() {
@@ -205,7 +205,7 @@ const uploadsUnderWay = async () =>
   (await at.house.kit.db.sql`select content_key from binary_data.uploads`).length +
   (await at.house.kit.db.sql`select content_key from binary_data.leavings`).length
 
-test('a connection that breaks in the middle leaves the old file, and nothing else', async () => {
+test('an interrupted upload leaves the old file, and nothing else', async () => {
   await at.upload(endpoint, '/files/broken', 'whole')
   const token = await at.aToken(endpoint)
   const socket = connect(at.port, '127.0.0.1')
@@ -225,7 +225,7 @@ test('a connection that breaks in the middle leaves the old file, and nothing el
   assert.equal((await at.admin(`GET ${root}${endpoint.path}/files/broken`)).text, 'whole')
 })
 
-test('who asks before sending is refused before sending', async () => {
+test('a client that sends Expect: 100-continue is rejected before it sends the body', async () => {
   const ask = (token: string) =>
     new Promise<string>((resolve) => {
       const socket = connect(at.port, '127.0.0.1')
@@ -246,7 +246,7 @@ test('who asks before sending is refused before sending', async () => {
   assert.match(await ask(await at.aToken(endpoint)), /^HTTP\/1\.1 100 Continue[\s\S]*HTTP\/1\.1 204/)
 })
 
-test('a refusal reaches a sender that does not stop', async () => {
+test('a client that continues to send still receives the rejection', async () => {
   async function* endless() {
     for (let n = 0; n < 64; n++) yield bytesOf(1024 * 1024, n)
   }
@@ -254,7 +254,7 @@ test('a refusal reaches a sender that does not stop', async () => {
   assert.equal(answer.status, 403)
 })
 
-test('uploads of one name at once: one of them is there as a whole', async () => {
+test('of concurrent uploads of one name, one is stored completely', async () => {
   const token = await at.aToken(endpoint)
   const bodies = Array.from({ length: 10 }, (_, n) => String(n).repeat(200_000 + n))
   const sums = new Set(bodies.map(sha256))
@@ -284,7 +284,7 @@ test('uploads of one name at once: one of them is there as a whole', async () =>
   assert.equal(kept, summed)
 })
 
-test('an endpoint has a limited number of uploads at once', async () => {
+test('an endpoint has a limited number of concurrent uploads', async () => {
   const token = await at.aToken(endpoint)
   const sockets = Array.from({ length: 16 }, (_, n) => {
     const socket = connect(at.port, '127.0.0.1')

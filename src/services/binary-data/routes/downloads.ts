@@ -14,12 +14,12 @@ const update = { scope: 'endpoint:update' }
 
 type Asked = Pick<Request<OperationSchema>, 'ctx' | 'headers' | 'raw'>
 
-/** Whatever it is, no browser shows or runs it. */
+/** Prevents browsers from displaying or running the content. */
 const inert = {
   'content-type': 'application/octet-stream',
   'x-content-type-options': 'nosniff',
   'content-security-policy': "default-src 'none'; sandbox",
-  // Who may see it can change; what it is says the ETag.
+  // Permissions can change, so caches must revalidate; the ETag identifies the content.
   'cache-control': 'private, no-cache',
   'accept-ranges': 'bytes',
 }
@@ -30,7 +30,7 @@ async function download(items: ItemRules, { ctx, headers, raw }: Asked, reply: R
   const { item, content } = await items.open(ctx, place, (found) => {
     const etag = `"${found.checksum}"`
     const { 'if-range': ifRange } = headers
-    // RFC 9110, 14.2: ranges are of GET alone.
+    // RFC 9110, 14.2: only GET has ranges.
     const isForRange = raw.method === 'GET' && (ifRange === undefined || ifRange === etag)
     range = isForRange ? rangeOf(headers.range, found.size) : 'whole'
     unchanged = notModified(headers, etag)
@@ -53,7 +53,7 @@ async function download(items: ItemRules, { ctx, headers, raw }: Asked, reply: R
     'content-length': part === 'whole' ? size : part.last - part.first + 1,
     'repr-digest': digestHeader(checksum),
   })
-  // A stream also for HEAD: of anything else Fastify would write the length into the header.
+  // HEAD sends a stream too, because Fastify would otherwise set its own content length.
   return reply.send(content ?? Readable.from([]))
 }
 

@@ -7,9 +7,9 @@ import type { BinaryDataService } from '../service.ts'
 
 const config = { scope: 'none', keyHeader: 'X-Auth-Token', streamBody: true } as const
 
-/** A name and not a path: whoever saves it must not end up elsewhere. */
+/** Rejects paths, so that a client that saves the file cannot write to another folder. */
 function checkFilename(filename: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: just these are refused
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: exactly these are rejected
   if (/[/\\\u0000-\u001f\u007f]/.test(filename) || filename === '.' || filename === '..')
     throw invalidField('filename', 'expected a name without slashes and control characters, other than . and ..')
   return filename

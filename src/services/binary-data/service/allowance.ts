@@ -1,4 +1,4 @@
-/** How many bytes an upload may have, and the count of the bytes that are on their way. */
+/** Computes how many bytes an upload may have, and counts the bytes of running uploads. */
 import { createHash } from 'node:crypto'
 import { monotonicMs } from '../../../kernel/clock.ts'
 import type { Db } from '../../../kernel/db.ts'
@@ -8,14 +8,14 @@ import * as items from '../store/items.ts'
 
 export interface Allowance {
   quota: number
-  /** Bytes that this upload may have; the content that it replaces makes room. */
+  /** The bytes that this upload may have, including those of the content that it replaces. */
   more: number
 }
 
 interface Deps {
   db: Db
   tenants: Tenants
-  /** Of tenants whose package sets none; 0 is no limit. */
+  /** The quota of tenants whose package sets none; 0 means no limit. */
   quotaBytes: number
 }
 
@@ -28,7 +28,7 @@ interface Place {
 
 export const exceeded = ({ quota }: Allowance) => QuotaExceeded({ quota })
 
-/** Asks for the tenant's package each time: a larger one counts at once. */
+/** Reads the tenant's package each time, so that a new quota applies at once. */
 export async function allowanceOf(deps: Deps, { tenantId, endpointId, kind, name }: Place): Promise<Allowance> {
   const { db, tenants, quotaBytes } = deps
   const quota = (await tenants.diskSizeOf(tenantId)) || quotaBytes || Number.POSITIVE_INFINITY
@@ -37,7 +37,7 @@ export async function allowanceOf(deps: Deps, { tenantId, endpointId, kind, name
     items.findUsage(db.sql, tenantId),
     kind === 'file' ? items.findFile(db.sql, endpointId, name!) : undefined,
   ])
-  // A tenant that keeps more than a smaller package allows may still replace a file by a smaller one.
+  // A tenant that exceeds the quota of a smaller package may still replace a file by a smaller one.
   return { quota, more: Math.max(0, quota - used) + (replaced?.size ?? 0) }
 }
 
@@ -46,7 +46,7 @@ export interface Tally {
   add(name: string, amount: number): void
 }
 
-/** Sums by name; a sum of 0 takes no memory. */
+/** Keeps sums by name. A sum of 0 takes no memory. */
 export function createTally(): Tally {
   const sums = new Map<string, number>()
   const of = (name: string) => sums.get(name) ?? 0

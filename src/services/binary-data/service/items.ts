@@ -1,17 +1,18 @@
-/** What people do with files and blobs: find, open, delete. */
+/** Finds, opens and deletes files and blobs for users. */
 import type { Readable } from 'node:stream'
 import type { Blobs, ByteRange } from '../../../kernel/blobs/blobs.ts'
 import { authorizeOn, type Ctx } from '../../../kernel/contract.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { endpointResource } from '../../register/contract.ts'
 import { ContentLost, NoBlob, NoFile, NoLastBlob } from '../errors.ts'
+import { contentMissing } from '../log-messages.ts'
 import * as store from '../store/items.ts'
-import type { Leavings } from './leavings.ts'
-import { createTrouble } from './trouble.ts'
+import type { OrphanContents } from './orphan-contents.ts'
+import { createStoreFailure } from './store-failure.ts'
 
 export type { Item } from '../store/items.ts'
 
-/** Where an item is: a file by its name, a blob by its id, or the newest blob. */
+/** Addresses an item: a file by its name, a blob by its id, or the newest blob. */
 export type Place = { appName: string; endpointId: string } & (
   | { filename: string }
   | { blobId: string }
@@ -21,8 +22,8 @@ export type Place = { appName: string; endpointId: string } & (
 export interface ItemRules {
   find(ctx: Ctx, place: Place): Promise<store.Item>
   /**
-   * The item and its content as of one moment: `choose` says which part of it is wanted, undefined is none at all. A file that
-   * is overwritten meanwhile is asked for once more.
+   * Opens an item and its content. `choose` returns the range to read, or undefined for no content. Retries if the file is
+   * overwritten meanwhile, so that item and content always belong together.
    */
   open(
     ctx: Ctx,
@@ -37,16 +38,16 @@ const attemptsMax = 5
 
 export function createItemRules(
   { db, log }: Kit,
-  { blobs, leavings }: { blobs: Blobs; leavings: Leavings },
+  { blobs, orphans }: { blobs: Blobs; orphans: OrphanContents },
 ): ItemRules {
-  const trouble = createTrouble(log)
+  const storeFailure = createStoreFailure(log)
   const look = (place: Place) => {
     if ('filename' in place) return store.findFile(db.sql, place.endpointId, place.filename)
     if ('blobId' in place) return store.findBlob(db.sql, place.endpointId, place.blobId)
     return store.findLastBlob(db.sql, place.endpointId)
   }
 
-  /** An item that is missing, that the caller may not see, or that is of another application is the same 404. */
+  /** Returns the item. It is the same 404 if it is missing, not readable or of another application. */
   async function permitted(ctx: Ctx, place: Place, scope: string): Promise<store.Item> {
     const missing = () => missingAt(place)
     const item = await look(place)
@@ -64,10 +65,10 @@ export function createItemRules(
         const range = choose(item)
         if (range === undefined) return { item, content: undefined }
         const isAll = range.first === 0 && range.last === item.size - 1
-        const content = await blobs.read(item.contentKey, isAll ? undefined : range).catch(trouble)
+        const content = await blobs.read(item.contentKey, isAll ? undefined : range).catch(storeFailure)
         if (content) return { item, content }
         if (attempt < attemptsMax) continue
-        log.error({ contentKey: item.contentKey, endpointId: item.endpointId, itemId: item.id }, 'a content is lost')
+        contentMissing(log, { contentKey: item.contentKey, endpointId: item.endpointId, itemId: item.id })
         throw ContentLost()
       }
     },
@@ -77,7 +78,7 @@ export function createItemRules(
       await db.tx(async (sql) => {
         const gone = await store.deleteItem(sql, item)
         if (!gone) throw missingAt(place)
-        await leavings.leave(sql, [gone.contentKey])
+        await orphans.record(sql, [gone.contentKey])
         await store.addUsage(sql, gone.tenantId, -gone.size)
       })
     },

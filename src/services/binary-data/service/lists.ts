@@ -18,7 +18,7 @@ export interface Wanted {
   sort: 'ASC' | 'DESC'
 }
 
-/** A page, or, where it would be long, its items as they are asked for. */
+/** A page of items, or a stream if the page is long. */
 export interface Listed {
   total: number
   items: store.Item[] | AsyncIterable<store.Item>
@@ -26,11 +26,11 @@ export interface Listed {
 
 export interface ListRules {
   list(ctx: Ctx, wanted: Wanted, window: Window): Promise<Listed>
-  /** All of them, endpoint by endpoint, in pieces that are of one endpoint each. */
+  /** Yields all items grouped by endpoint; each piece belongs to one endpoint. */
   byEndpoint(ctx: Ctx, wanted: Wanted): Promise<AsyncIterable<store.Item[]>>
 }
 
-/** Longer answers are not held in memory. */
+/** Longer responses are streamed. */
 const pageMax = 1000
 const idsMax = 1000
 const read = 'endpoint:read'
@@ -39,8 +39,8 @@ export function createListRules(
   { db }: Kit,
   { applications, register }: { applications: Applications; register: Register },
 ): ListRules {
-  /** The endpoints of the application that the caller may read; undefined: all of them. */
-  async function sightOf(ctx: Ctx, appName: string): Promise<string[] | undefined> {
+  /** Returns the endpoints of the application that the caller may read, or undefined for all. */
+  async function visibleEndpoints(ctx: Ctx, appName: string): Promise<string[] | undefined> {
     if (!(await applications.exists(ctx, { name: appName }))) throw NoApplication({ appName })
     const application = onResource(ctx.tenantId, applicationResource(appName))
     if (holds(ctx.caller, read, application)) return undefined
@@ -60,12 +60,22 @@ export function createListRules(
     const endpointIds = wanted.endpointIds?.length === 0 ? undefined : wanted.endpointIds
     if (endpointIds && endpointIds.length > idsMax)
       throw InvalidRequest({ problem: `endpointId: expected at most ${idsMax} ids` })
-    const sight = await sightOf(ctx, appName)
+    const visibility = await visibleEndpoints(ctx, appName)
     const { tenantId } = ctx
-    return { kind, tenantId, applicationName: appName, sight, endpointIds, name, from, to, descending: sort === 'DESC' }
+    return {
+      kind,
+      tenantId,
+      applicationName: appName,
+      visibility,
+      endpointIds,
+      name,
+      from,
+      to,
+      descending: sort === 'DESC',
+    }
   }
 
-  /** Page after page: no connection is held while a slow reader takes its time. */
+  /** Reads page by page: no connection is held while a slow caller reads. */
   async function* walk(question: store.Question, first: store.ListedItem[], count: number) {
     let [page, left] = [first, count]
     while (page.length > 0) {

@@ -1,4 +1,4 @@
-/** Upload tokens: what an endpoint shows instead of its own token, which never leaves its channel. */
+/** Issues and checks upload tokens. Endpoints use them for HTTP uploads instead of their own token. */
 import { createHash } from 'node:crypto'
 import type { Identity } from '../../../identity/contract.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
@@ -12,11 +12,11 @@ import * as store from '../store/uploads.ts'
 
 export interface TokenRules {
   issue(endpoint: { tenantId: string; applicationName: string; endpointId: string }): Promise<string>
-  /** Whose token this is; 403 for anything else. */
+  /** Returns the endpoint of a token. Throws 403 if the token is not valid. */
   admit(token: string | undefined): Promise<store.TokenRow>
 }
 
-/** Of one endpoint: several a second, until they expire after an hour. */
+/** Limits the tokens of one endpoint: it can request several a second, and they expire after an hour. */
 export const tokensMax = 10_000
 const retrySeconds = 60
 
@@ -42,7 +42,7 @@ export function createTokenRules(
       const found = await store.findToken(db.sql, hashOf(token))
       if (!found || found.expiresAt <= now()) throw UploadRefused()
       const { endpointId, tenantId, applicationName } = found
-      // Asked now, not when the token was given: who may not talk any more may not upload either.
+      // Checked at each upload: an endpoint that may no longer connect may not upload either.
       const [endpoint, mayTalk, realm] = await Promise.all([
         register.find(endpointId),
         tokens.mayTalk(endpointId),

@@ -8,21 +8,22 @@ import type { Kit } from '../../../kernel/define-service.ts'
 import { TooManyRequests } from '../../../kernel/errors.ts'
 import type { Tenants } from '../../tenants/contract.ts'
 import { ChecksumMismatch, UploadRefused } from '../errors.ts'
+import { discardingUploadFailed } from '../log-messages.ts'
 import type { BinaryDataSettings } from '../settings.ts'
 import * as items from '../store/items.ts'
 import * as store from '../store/uploads.ts'
 import { type Allowance, allowanceOf, createTally, exceeded, measure, type Tally } from './allowance.ts'
-import type { Leavings } from './leavings.ts'
+import type { OrphanContents } from './orphan-contents.ts'
+import { createStoreFailure } from './store-failure.ts'
 import type { TokenRules } from './tokens.ts'
-import { createTrouble } from './trouble.ts'
 
 export interface Upload {
   token: string | undefined
   kind: items.Kind
-  /** Free text and optional for a blob; a file is found by it. */
+  /** Identifies a file. Optional free text for a blob. */
   name: string | undefined
   content: AsyncIterable<Uint8Array>
-  /** The length that the sender announces, where it does. */
+  /** The announced length, if any. */
   length?: number | undefined
   digest?: { header: string; sha256: string } | undefined
 }
@@ -35,15 +36,15 @@ export interface UploadRules {
 interface Given {
   blobs: Blobs
   tokens: TokenRules
-  leavings: Leavings
+  orphans: OrphanContents
   tenants: Tenants
 }
 
 interface Deps extends Given {
   kit: Pick<Kit<BinaryDataSettings>, 'db' | 'now' | 'newId' | 'log' | 'settings'>
-  /** Counts what endpoints have sent. */
+  /** Counts the bytes that endpoints have sent. */
   receivedBytes(bytes: number): void
-  /** Uploads that run now. */
+  /** Running uploads of each endpoint. */
   ofEndpoint: Tally
   /** Bytes that are not items yet: concurrent uploads must not exceed the quota together. */
   ofTenant: Tally
@@ -105,7 +106,7 @@ async function writeItem(deps: Deps, upload: Upload, token: store.TokenRow, allo
   const alive = () => store.touchUpload(db.sql, contentKey, now())
   const measured = measure(upload.content, { tenantId, allowance, ofTenant, received: receivedBytes, alive })
   try {
-    await blobs.write(contentKey, measured.content).catch(createTrouble(log))
+    await blobs.write(contentKey, measured.content).catch(createStoreFailure(log))
     const { size, checksum } = measured.result()
     if (upload.digest && upload.digest.sha256 !== checksum) throw ChecksumMismatch({ header: upload.digest.header })
     const id = newId()
@@ -124,9 +125,9 @@ async function writeItem(deps: Deps, upload: Upload, token: store.TokenRow, allo
   }
 }
 
-/** Makes the content an item; undefined when the endpoint was deleted, or the upload was taken for dead. */
+/** Turns the upload into an item. Returns undefined if the endpoint was deleted or the upload was given up. */
 async function keep(
-  { leavings }: Deps,
+  { orphans }: Deps,
   sql: Sql,
   fresh: items.Item,
   allowance: Allowance,
@@ -142,7 +143,7 @@ async function keep(
       item = { ...old, contentKey, size, checksum, updatedDate }
       grown -= old.size
       await items.replaceContent(sql, old, { contentKey, size, checksum, updatedDate })
-      await leavings.leave(sql, [old.contentKey])
+      await orphans.record(sql, [old.contentKey])
     }
   }
   if (item === fresh) await items.insertItem(sql, fresh)
@@ -152,12 +153,12 @@ async function keep(
 }
 
 /** Removes the content of a failed upload; a failure here leaves it to the sweep, an hour later. */
-async function discard({ kit: { db, log }, leavings }: Deps, contentKey: string) {
+async function discard({ kit: { db, log }, orphans }: Deps, contentKey: string) {
   try {
     await db.tx(async (sql) => {
-      if (await store.dropUpload(sql, contentKey)) await leavings.leave(sql, [contentKey])
+      if (await store.dropUpload(sql, contentKey)) await orphans.record(sql, [contentKey])
     })
   } catch (error) {
-    log.warn({ err: error, contentKey }, 'discarding an interrupted upload failed; the sweep removes it')
+    discardingUploadFailed(log, { err: error, contentKey })
   }
 }

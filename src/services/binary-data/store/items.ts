@@ -1,4 +1,4 @@
-/** Files and blobs: what they are and whose. */
+/** Stores the descriptors of files and blobs, and the usage of tenants. */
 import { likePart, type Sql } from '../../../kernel/db.ts'
 import type { Window } from '../../../kernel/paging.ts'
 
@@ -18,7 +18,7 @@ export interface Item {
   createdDate: Date
   updatedDate: Date
 }
-/** Its place in the order of lists. */
+/** An item with its position in lists. */
 export type ListedItem = Item & { seq: number }
 
 const columns = (sql: Sql) => sql`
@@ -28,10 +28,10 @@ export interface Question {
   kind: Kind
   tenantId: string
   applicationName: string
-  /** What the caller may see of the application; undefined: all of it. */
-  sight: string[] | undefined
+  /** The endpoints that the caller may read; undefined for all of the application. */
+  visibility: string[] | undefined
   endpointIds?: string[] | undefined
-  /** Part of the name. */
+  /** A part of the name. */
   name?: string | undefined
   from?: string | undefined
   to?: string | undefined
@@ -40,13 +40,13 @@ export interface Question {
 
 const matching = (sql: Sql, of: Question) => sql`
   kind = ${of.kind} and tenant_id = ${of.tenantId} and application_name = ${of.applicationName}
-  ${of.sight ? sql`and endpoint_id = any(${of.sight}::text[])` : sql``}
+  ${of.visibility ? sql`and endpoint_id = any(${of.visibility}::text[])` : sql``}
   ${of.endpointIds ? sql`and endpoint_id = any(${of.endpointIds}::text[])` : sql``}
   ${of.name === undefined ? sql`` : sql`and name ilike ${likePart(of.name)}`}
   ${of.from === undefined ? sql`` : sql`and created_date >= ${of.from}::timestamptz`}
   ${of.to === undefined ? sql`` : sql`and created_date <= ${of.to}::timestamptz`}`
 
-/** A page and how many there are in all, as of one moment. */
+/** Finds a page and the total, from the same snapshot. */
 export async function findItems(sql: Sql, of: Question, { offset, limit }: Window) {
   const order = of.descending ? sql`created_date desc, seq desc` : sql`created_date, seq`
   const rows = await sql<(ListedItem & { total: number })[]>`
@@ -57,7 +57,7 @@ export async function findItems(sql: Sql, of: Question, { offset, limit }: Windo
   return { total: rows[0]?.total ?? 0, items: rows.filter(({ id }) => id !== null) as ListedItem[] }
 }
 
-/** What follows an item in the order of lists. */
+/** Finds the items behind one in list order. */
 export async function findItemsAfter(sql: Sql, of: Question, { after, limit }: { after: ListedItem; limit: number }) {
   const order = of.descending ? sql`created_date desc, seq desc` : sql`created_date, seq`
   const comparison = of.descending ? sql`<` : sql`>`
@@ -67,7 +67,7 @@ export async function findItemsAfter(sql: Sql, of: Question, { after, limit }: {
     order by ${order} limit ${limit}`
 }
 
-/** Endpoint by endpoint, each in its order. */
+/** Finds items grouped by endpoint. */
 export async function findItemsByEndpoint(
   sql: Sql,
   of: Question,
@@ -104,7 +104,7 @@ export async function findLastBlob(sql: Sql, endpointId: string): Promise<Item |
   return row
 }
 
-/** Who stores a file under this name does so alone, until the transaction ends. */
+/** Locks a file name until the transaction ends. */
 export async function lockFileName(sql: Sql, endpointId: string, name: string) {
   await sql`select pg_advisory_xact_lock(hashtextextended(${`binary-data\n${endpointId}\n${name}`}, 0))`
 }
@@ -113,12 +113,12 @@ export async function insertItem(sql: Sql, item: Item) {
   await sql`insert into binary_data.items ${sql({ ...item })}`
 }
 
-/** Another content under the same name: the old one or the new one is seen, never a mixture. */
+/** Replaces the content of a file. Readers see either the old or the new one. */
 export async function replaceContent(sql: Sql, { endpointId, id }: Item, content: Partial<Item>) {
   await sql`update binary_data.items set ${sql(content)} where endpoint_id = ${endpointId} and id = ${id}`
 }
 
-/** Undefined when somebody else was faster. */
+/** Deletes an item. Returns undefined if it was deleted concurrently. */
 export async function deleteItem(sql: Sql, { endpointId, id }: Item): Promise<Item | undefined> {
   const [row] = await sql<Item[]>`
     delete from binary_data.items where endpoint_id = ${endpointId} and id = ${id} returning ${columns(sql)}`
@@ -127,7 +127,7 @@ export async function deleteItem(sql: Sql, { endpointId, id }: Item): Promise<It
 
 export type Gone = Pick<Item, 'contentKey' | 'size'>
 
-/** Some of what these endpoints stored until a moment. */
+/** Deletes a part of what these endpoints stored until a time. */
 export async function deleteOfEndpoints(
   sql: Sql,
   of: { tenantId: string; endpointIds: string[]; until: Date; limit: number },
@@ -152,14 +152,14 @@ export async function hasItems(sql: Sql, endpointIds: string[]): Promise<boolean
   return row?.yes
 }
 
-// ── what a tenant keeps
+// ── usage of tenants
 
 export async function findUsage(sql: Sql, tenantId: string): Promise<number> {
   const [row] = await sql`select bytes from binary_data.usage where tenant_id = ${tenantId}`
   return row?.bytes ?? 0
 }
 
-/** What it is then. The row is the tenant's bottleneck: the last statement of a transaction. */
+/** Returns the new usage. Use it as the last statement of a transaction, because uploads of the tenant wait for this row. */
 export async function addUsage(sql: Sql, tenantId: string, bytes: number): Promise<number> {
   const [row] = await sql`
     insert into binary_data.usage (tenant_id, bytes) values (${tenantId}, ${bytes})

@@ -1,4 +1,4 @@
-/** Upload tokens, uploads under way, and contents that nobody needs any more. */
+/** Stores upload tokens, running uploads and orphans. */
 import type { Sql } from '../../../kernel/db.ts'
 
 export interface TokenRow {
@@ -10,7 +10,7 @@ export interface TokenRow {
   expiresAt: Date
 }
 
-/** False when the endpoint has that many already. */
+/** Inserts a token. Returns false if the endpoint has `most` tokens already. */
 export async function insertToken(sql: Sql, token: TokenRow, most: number): Promise<boolean> {
   const { tokenHash, endpointId, tenantId, applicationName, issuedAt, expiresAt } = token
   const { count } = await sql`
@@ -33,8 +33,8 @@ export async function deleteExpiredTokens(sql: Sql, at: Date) {
 }
 
 /**
- * False when the token has gone. Whoever ends an endpoint deletes its tokens first and then its uploads, so it waits for us
- * at the token, or we find none.
+ * Records an upload. Returns false if the token was deleted. The deletion of an endpoint deletes its tokens before its
+ * uploads, so it waits for this lock on the token, or this statement finds no token.
  */
 export async function beginUpload(
   sql: Sql,
@@ -52,21 +52,21 @@ export async function touchUpload(sql: Sql, contentKey: string, at: Date) {
   await sql`update binary_data.uploads set touched_at = ${at} where content_key = ${contentKey}`
 }
 
-/** False when it may not become an item any more: its endpoint has gone, or it was taken for dead. */
+/** Ends an upload. Returns false if its endpoint was deleted or the upload was given up. */
 export async function endUpload(sql: Sql, contentKey: string): Promise<boolean> {
   const { count } = await sql`delete from binary_data.uploads where content_key = ${contentKey} and not refused`
   return count === 1
 }
 
-/** False when it was taken for dead: then its content is left already. */
+/** Drops a failed upload. Returns false if it was given up; then its content is recorded as an orphan already. */
 export async function dropUpload(sql: Sql, contentKey: string): Promise<boolean> {
   const { count } = await sql`delete from binary_data.uploads where content_key = ${contentKey}`
   return count === 1
 }
 
 /**
- * Tokens first, see beginUpload. Uploads are only refused: whoever still writes removes what it wrote. Until then, because an
- * endpoint may be registered anew under the same id.
+ * Deletes tokens first (see `beginUpload`) and rejects running uploads, which then remove what they wrote. `until` protects
+ * an endpoint that was registered again with the same id.
  */
 export async function refuseUploadsOfEndpoints(sql: Sql, of: { endpointIds: string[]; until: Date }) {
   await sql`
@@ -82,40 +82,40 @@ export async function refuseUploadsOfTenant(sql: Sql, tenantId: string) {
   await sql`update binary_data.uploads set refused = true where tenant_id = ${tenantId}`
 }
 
-/** Uploads without a sign of life since then: their process has died. */
+/** Gives up uploads that were not touched since then: their node has died. */
 export async function giveUpUploads(sql: Sql, { untouchedSince, at }: { untouchedSince: Date; at: Date }) {
   await sql`
     with gone as (delete from binary_data.uploads where touched_at < ${untouchedSince} returning content_key)
     insert into binary_data.leavings (content_key, due_at) select content_key, ${at} from gone on conflict do nothing`
 }
 
-// ── what is left over
+// ── orphans
 
-export async function insertLeavings(sql: Sql, contentKeys: string[], at: Date) {
+export async function insertOrphans(sql: Sql, contentKeys: string[], at: Date) {
   await sql`
     insert into binary_data.leavings (content_key, due_at)
     select key, ${at} from unnest(${contentKeys}::text[]) key on conflict do nothing`
 }
 
-/** Locked until the transaction ends; another process takes others. */
-export async function takeLeavings(sql: Sql, at: Date, limit: number): Promise<string[]> {
+/** Locks some orphans until the transaction ends. Another node gets others. */
+export async function lockOrphans(sql: Sql, at: Date, limit: number): Promise<string[]> {
   const rows = await sql<{ contentKey: string }[]>`
     select content_key from binary_data.leavings where due_at <= ${at} order by due_at limit ${limit}
     for update skip locked`
   return rows.map(({ contentKey }) => contentKey)
 }
 
-export async function deleteLeavings(sql: Sql, contentKeys: string[]) {
+export async function deleteOrphans(sql: Sql, contentKeys: string[]) {
   await sql`delete from binary_data.leavings where content_key = any(${contentKeys}::text[])`
 }
 
-export async function postponeLeavings(sql: Sql, contentKeys: string[], until: Date) {
+export async function postponeOrphans(sql: Sql, contentKeys: string[], until: Date) {
   await sql`update binary_data.leavings set due_at = ${until} where content_key = any(${contentKeys}::text[])`
 }
 
 /**
- * Notes those of these keys that no row names; how many. One statement: a content moves from table to table in one transaction,
- * and a restore in between may bring back the row that names it.
+ * Records those keys that no row contains, and returns their number. It is one statement, because uploads and restores may
+ * move or create rows at the same time.
  */
 export async function insertUnknown(sql: Sql, contentKeys: string[], at: Date): Promise<number> {
   const { count } = await sql`
@@ -128,7 +128,7 @@ export async function insertUnknown(sql: Sql, contentKeys: string[], at: Date): 
   return count
 }
 
-/** Until the end of the transaction nobody else marks a store. */
+/** Blocks other nodes from marking a store until the transaction ends. */
 export const lockMark = (sql: Sql) => sql`select pg_advisory_xact_lock(hashtext('binary-data.store-mark'))`
 
 export async function findMark(sql: Sql): Promise<string | undefined> {
@@ -136,7 +136,7 @@ export async function findMark(sql: Sql): Promise<string | undefined> {
   return row?.mark
 }
 
-/** The first one stays. */
+/** Stores the mark unless there is one. Returns the stored mark. */
 export async function storeMark(sql: Sql, fresh: string): Promise<string> {
   await sql`insert into binary_data.store_mark (id, mark) values (1, ${fresh}) on conflict (id) do nothing`
   const [row] = await sql`select mark from binary_data.store_mark`

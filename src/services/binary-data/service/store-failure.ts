@@ -1,12 +1,13 @@
 import { PlatformError } from '../../../kernel/errors.ts'
 import type { Log } from '../../../kernel/log.ts'
 import { BlobStoreTrouble } from '../errors.ts'
+import { blobStoreFailed } from '../log-messages.ts'
 
-/** What the blob store throws becomes a 503 that says nothing of it; the log has it. */
-export const createTrouble =
+/** Turns errors of the blob store into a 503 without details. The log has the details. */
+export const createStoreFailure =
   (log: Log) =>
   (error: unknown): never => {
     if (error instanceof PlatformError) throw error
-    log.error({ err: error }, 'the blob store has a problem')
+    blobStoreFailed(log, { err: error })
     throw BlobStoreTrouble({}, { headers: { 'retry-after': '10' } })
   }

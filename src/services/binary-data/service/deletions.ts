@@ -1,13 +1,13 @@
-/** What goes when an endpoint or a tenant goes. */
+/** Deletes the files and blobs of deleted endpoints and tenants. */
 import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { defineJob } from '../../../kernel/jobs.ts'
 import * as items from '../store/items.ts'
 import { refuseUploadsOfEndpoints, refuseUploadsOfTenant } from '../store/uploads.ts'
-import type { Leavings } from './leavings.ts'
+import type { OrphanContents } from './orphan-contents.ts'
 
-export interface EndingRules {
-  /** An endpoint that was registered anew since then keeps what it has. */
+export interface DeletionRules {
+  /** Deletes what was stored until `until`. An endpoint that was registered again keeps what it has stored since then. */
   forgetEndpoints(sql: Sql, of: { tenantId: string; endpointIds: string[]; until: Date }): Promise<void>
   forgetTenant(sql: Sql, tenantId: string): Promise<void>
 }
@@ -19,13 +19,13 @@ const ForgetEndpoints = defineJob<{ tenantId: string; endpointIds: string[]; unt
 )
 const ForgetTenant = defineJob<{ tenantId: string }>('binary-data.forget-tenant', { timeoutSeconds: 3600 })
 
-export function createEndingRules({ db, jobs }: Kit, leavings: Leavings): EndingRules {
-  /** In parts, each a transaction: an endpoint can leave a million blobs. */
+export function createDeletionRules({ db, jobs }: Kit, orphans: OrphanContents): DeletionRules {
+  /** Deletes in parts, each in a transaction: an endpoint can have a million blobs. */
   async function inParts(tenantId: string, deletePart: (sql: Sql) => Promise<items.Gone[]>) {
     for (let more = true; more; )
       more = await db.tx(async (sql) => {
         const gone = await deletePart(sql)
-        await leavings.leave(
+        await orphans.record(
           sql,
           gone.map(({ contentKey }) => contentKey),
         )

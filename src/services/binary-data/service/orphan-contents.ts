@@ -1,6 +1,6 @@
 /**
- * Contents that no item names. A deletion notes them in its own transaction and they are removed after it, so that a crash
- * leaves a content without a row, never a row without a content.
+ * Removes orphans: contents without an item. A deletion records them in its transaction, and they are removed after the
+ * commit. A crash can therefore leave a content without a row, but never a row without a content.
  */
 import type { Blobs } from '../../../kernel/blobs/blobs.ts'
 import { markKey, readMark, writeMark } from '../../../kernel/blobs/mark.ts'
@@ -8,14 +8,15 @@ import { mayRemove } from '../../../kernel/blobs/removal-lock.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { defineJob } from '../../../kernel/jobs.ts'
+import { foreignBlobStore, orphansFound, removingContentFailed, removingOrphansFailed } from '../log-messages.ts'
 import * as store from '../store/uploads.ts'
 
-export interface Leavings {
-  /** With this transaction; removed soon after its commit. */
-  leave(sql: Sql, contentKeys: string[]): Promise<void>
-  /** What died in the middle of an upload, expired tokens, and what could not be removed before. */
+export interface OrphanContents {
+  /** Records orphans in this transaction. They are removed soon after its commit. */
+  record(sql: Sql, contentKeys: string[]): Promise<void>
+  /** Removes interrupted uploads, expired tokens, and orphans that could not be removed before. */
   sweep(sql: Sql): Promise<void>
-  /** Compares the whole store with the rows, as a job. */
+  /** Enqueues a job that compares the whole blob store with the database. */
   compare(sql: Sql): Promise<void>
   stop(): Promise<void>
 }
@@ -29,16 +30,16 @@ const CompareContents = defineJob<Record<never, never>>('binary-data.compare', {
   parallel: 1,
 })
 
-export function createLeavings({ db, jobs, log, now, newId }: Kit, blobs: Blobs): Leavings {
+export function createOrphanContents({ db, jobs, log, now, newId }: Kit, blobs: Blobs): OrphanContents {
   const ago = (ms: number) => new Date(now().getTime() - ms)
   let working: Promise<void> | undefined
   let again = false
   let stopped = false
 
-  /** False when there was nothing to do, or a backup needs what is there: then the sweep comes back to it. */
+  /** Removes some orphans. Returns false if there are none, or if a backup is running; then the next sweep continues. */
   const removeSome = () =>
     db.tx(async (sql) => {
-      const keys = await store.takeLeavings(sql, now(), atOnce)
+      const keys = await store.lockOrphans(sql, now(), atOnce)
       if (keys.length === 0 || !(await mayRemove(sql))) return false
       const failed: string[] = []
       for (const key of keys)
@@ -46,13 +47,13 @@ export function createLeavings({ db, jobs, log, now, newId }: Kit, blobs: Blobs)
           await blobs.remove(key)
         } catch (error) {
           failed.push(key)
-          log.warn({ err: error, contentKey: key }, 'a content could not be removed and will be tried again')
+          removingContentFailed(log, { err: error, contentKey: key })
         }
-      await store.deleteLeavings(
+      await store.deleteOrphans(
         sql,
         keys.filter((key) => !failed.includes(key)),
       )
-      if (failed.length > 0) await store.postponeLeavings(sql, failed, new Date(now().getTime() + retryMs))
+      if (failed.length > 0) await store.postponeOrphans(sql, failed, new Date(now().getTime() + retryMs))
       return true
     })
 
@@ -62,20 +63,20 @@ export function createLeavings({ db, jobs, log, now, newId }: Kit, blobs: Blobs)
       try {
         while (!stopped && (await removeSome()));
       } catch (error) {
-        log.warn({ err: error }, 'contents could not be removed and will be tried again')
+        removingOrphansFailed(log, { err: error })
       }
     } while (again && !stopped)
     working = undefined
   }
 
-  /** One at a time: whoever comes meanwhile has it looked at once more. */
+  /** Starts the removal. If it is running already, it checks for orphans once more before it ends. */
   function begin() {
     if (stopped) return
     again = true
     working ??= work()
   }
 
-  /** Beside another database, every content of its owner would look left over. */
+  /** Checks that the blob store belongs to this database. Otherwise all contents would look like orphans. */
   async function isOurs(): Promise<boolean> {
     const mark = await store.storeMark(db.sql, newId())
     const found = await readMark(blobs)
@@ -86,28 +87,28 @@ export function createLeavings({ db, jobs, log, now, newId }: Kit, blobs: Blobs)
 
   jobs.handle(CompareContents, async () => {
     if (!(await isOurs())) {
-      log.error('the blob store belongs to another database: what nobody names there is left alone')
+      foreignBlobStore(log)
       return
     }
     const keys: string[] = []
-    const look = async () => {
+    const recordOrphans = async () => {
       const count = await store.insertUnknown(db.sql, keys.splice(0), now())
-      if (count > 0) log.warn({ count }, 'contents that belong to nothing are removed')
+      if (count > 0) orphansFound(log, { count })
     }
     for await (const { key, changedAt } of blobs.keys()) {
       if (stopped) return
       if (key === markKey || changedAt > ago(deadAfterMs)) continue
       keys.push(key)
-      if (keys.length >= comparedAtOnce) await look()
+      if (keys.length >= comparedAtOnce) await recordOrphans()
     }
-    await look()
+    await recordOrphans()
     begin()
   })
 
   return {
-    async leave(sql, contentKeys) {
+    async record(sql, contentKeys) {
       if (contentKeys.length === 0) return
-      await store.insertLeavings(sql, contentKeys, now())
+      await store.insertOrphans(sql, contentKeys, now())
       db.afterCommit(sql, begin)
     },
     async sweep(sql) {
