@@ -2,7 +2,7 @@
 import { sleep, systemClock } from '../../src/kernel/clock.ts'
 import { createBuilder, type PackedChunk, packed } from '../../src/services/time-series/pack/chunk-builder.ts'
 import { monthsFor } from '../../src/services/time-series/pack/months.ts'
-import { copyChunks, findMonths, makeMonth } from '../../src/services/time-series/store/chunks.ts'
+import { copyChunks, createMonth, findMonths } from '../../src/services/time-series/store/chunks.ts'
 import { nextWritten } from '../../src/services/time-series/store/latest-marks.ts'
 import {
   findSeries,
@@ -89,7 +89,7 @@ export async function fillPacked({ db }: Site, { numbers, set }: Names, dataset:
   const days = Array.from({ length: dataset.points }, (_, step) => Math.floor(timeOf(dataset, step) / 86_400_000))
   const there = await findMonths(db.sql)
   for (const month of monthsFor([...new Set(days)], new Date()))
-    if (!there.has(month.name)) await db.tx((sql) => makeMonth(sql, month))
+    if (!there.has(month.name)) await db.tx((sql) => createMonth(sql, month))
   const [slot] = await db.sql`insert into time_series.slots (state) values ('packed') returning slot`
   await db.sql`delete from time_series.slots where slot = ${slot!.slot}`
   let chunks: PackedChunk[] = []

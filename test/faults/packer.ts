@@ -16,8 +16,8 @@ const packer = createPacker({
   now: systemClock,
   log: await createLog({ level: 'silent', format: 'json' }),
   metrics: createMetrics(),
-  retention: { firstDays: async () => new Map(), again() {} },
-  also: async () => {},
+  retention: { firstDays: async () => new Map(), rerun() {} },
+  afterPacking: async () => {},
 })
 for (;;) {
   try {

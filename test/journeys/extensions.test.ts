@@ -33,7 +33,7 @@ const { gateway, device, aProvisionedEndpoint, admin, httpUrl, metadataOf } = aw
     dataCollection({
       timeSeries: { collect: async (_message, given) => void samples.push(...given) },
       enriched: (_endpoint, given) => given,
-      publish: Object.assign(async () => {}, { isHeard: () => false }),
+      publish: Object.assign(async () => {}, { isHandled: () => false }),
       connectivityChanged: async () => {},
     }),
     uploadTokens({ issueUploadToken: async ({ endpointId }) => `up-${endpointId}` }),

@@ -60,7 +60,7 @@ export function dataCollection({
   ) {
     const whole = await enriching
     await timeSeries.collect(message, whole)
-    if (publish.isHeard()) await publish(message, whole, samples)
+    if (publish.isHandled()) await publish(message, whole, samples)
     return emptyResponse
   }
 
@@ -68,7 +68,7 @@ export function dataCollection({
     if (samples.length === 0) return emptyResponse
     const whole = enriched(message.endpoint, samples)
     // The usual case creates no promise besides that of the commit.
-    return publish.isHeard() || whole instanceof Promise
+    return publish.isHandled() || whole instanceof Promise
       ? storeAndPublish(message, samples, whole)
       : timeSeries.collect(message, whole).then(toEmptyResponse)
   }

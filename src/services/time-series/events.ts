@@ -22,7 +22,7 @@ export const PointsStored = defineEvent<{ tenantId: string; applicationName: str
   },
 )
 
-export const NumbersForgotten = defineEvent<{
+export const NumbersRemoved = defineEvent<{
   tenantId: string
   applicationName?: string
   endpointIds?: string[]

@@ -7,9 +7,9 @@ import type { Applications } from '../applications/contract.ts'
 import type { Register } from '../register/contract.ts'
 import type { TimeSeries } from './contract.ts'
 import { createDeletions, type Deletions } from './delete/deletions.ts'
+import { createPeriodicDeletion } from './delete/periodic-deletion.ts'
 import { createRetention, type Retention } from './delete/retention.ts'
 import { createRetentionPreview, type RetentionPreview } from './delete/retention-preview.ts'
-import { createUpkeep } from './delete/upkeep.ts'
 import { PointsStored } from './events.ts'
 import { createLive, type Live } from './live/live.ts'
 import { createReplay } from './live/replay.ts'
@@ -32,7 +32,7 @@ import { createPutPoints } from './write/put-points.ts'
 import type { Rows } from './write/rows.ts'
 import { createSlots, type Slots } from './write/slots.ts'
 import { createWriteOrder } from './write/write-order.ts'
-import { createWriter, writesAtOnce } from './write/writer.ts'
+import { concurrentWrites, createWriter } from './write/writer.ts'
 
 export interface TimeSeriesService {
   api: TimeSeries
@@ -50,8 +50,8 @@ export interface TimeSeriesService {
   packer: Packer
   deletions: Deletions
   caches: {
-    dropNumbers(of: { tenantId: string; applicationName?: string; endpointIds?: string[] }): void
-    dropAll(): void
+    invalidateNumbers(of: { tenantId: string; applicationName?: string; endpointIds?: string[] }): void
+    invalidateAll(): void
   }
   start(): Promise<void>
   stop(): Promise<void>
@@ -93,7 +93,7 @@ export function createTimeSeries(kit: Kit<TimeSeriesSettings>, given: Given): Ti
     slots,
     numbers,
     retention,
-    also: createUpkeep({ deletions, retention }),
+    afterPacking: createPeriodicDeletion({ deletions, retention }),
   })
   const retentionPreview = createRetentionPreview({ db: pools.reading, readLimit, numbers, applications, now })
   return {
@@ -131,7 +131,7 @@ export function createTimeSeries(kit: Kit<TimeSeriesSettings>, given: Given): Ti
 
 /** Separate pools, so that writing, packing and reading do not wait for each other's connections. */
 const openPools = (db: Db) => ({
-  writing: db.open({ max: writesAtOnce * 2, name: 'waypost-series' }),
+  writing: db.open({ max: concurrentWrites * 2, name: 'waypost-series' }),
   background: db.open({ max: 2, name: 'waypost-series-packing', statementSeconds: 300 }),
   reading: db.open({ max: readLimits.total * 2, name: 'waypost-series-reading' }),
 })
@@ -195,14 +195,14 @@ const cachesOf = ({
   slots,
   latest,
 }: Pick<TimeSeriesService, 'numbers' | 'slots' | 'latest'>): TimeSeriesService['caches'] => ({
-  dropNumbers({ tenantId, applicationName, endpointIds }) {
-    if (endpointIds) latest.forget(numbers.forgetEndpoints(endpointIds))
-    else if (applicationName !== undefined) numbers.forgetApplication({ tenantId, applicationName })
-    else numbers.forgetAll()
+  invalidateNumbers({ tenantId, applicationName, endpointIds }) {
+    if (endpointIds) latest.drop(numbers.invalidateEndpoints(endpointIds))
+    else if (applicationName !== undefined) numbers.invalidateApplication({ tenantId, applicationName })
+    else numbers.invalidateAll()
   },
-  dropAll() {
-    numbers.forgetAll()
-    slots.forget()
-    latest.forgetAll()
+  invalidateAll() {
+    numbers.invalidateAll()
+    slots.invalidate()
+    latest.dropAll()
   },
 })

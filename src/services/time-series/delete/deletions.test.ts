@@ -15,14 +15,14 @@ const countsOf = async (endpointNo: number) => {
   return { ...row }
 }
 
-/** After the time in which others may not have heard of it. */
+/** Advances the clock past the time in which other nodes may use the old number. */
 async function sweep() {
   ahead += 60_000
   await service.packer.round()
 }
 
-suite('what goes', () => {
-  test('with an endpoint: its points at once, hot ones and packed ones, and in the end everything', async () => {
+suite('deletion', () => {
+  test('of an endpoint hides its points immediately and deletes them later', async () => {
     const one = await registerEndpoint(await endpoint())
     await collect(one, [{ timestamp: 1, a: 1 }])
     await pack()
@@ -39,7 +39,7 @@ suite('what goes', () => {
     assert.equal((await sql`select from time_series.gone_endpoints`).length, 0)
   })
 
-  test('but not what an endpoint has sent that was registered anew under the id, however late we hear of it', async () => {
+  test('of an endpoint keeps samples that it sent after it was registered again', async () => {
     const application = await endpoint()
     const old = await registerEndpoint(application)
     await collect(old, [{ timestamp: 1, a: 1 }])
@@ -66,7 +66,7 @@ suite('what goes', () => {
     assert.deepEqual(await points(old.endpointId), left)
   })
 
-  test('with an application: series too, and one of the same name begins anew', async () => {
+  test('of an application deletes its series, and a new one of the same name starts empty', async () => {
     const one = await registerEndpoint(await endpoint())
     await collect(one, [{ timestamp: 1, a: 1 }])
     await pack()
@@ -82,7 +82,7 @@ suite('what goes', () => {
     assert.deepEqual(await points('anew'), { 'auto~b/value': [[5, 1]] })
   })
 
-  test('with a tenant: all of it, and nothing of others', async () => {
+  test('of a tenant deletes all of its data, and nothing of others', async () => {
     const mine = await endpoint()
     const theirs = { ...mine, tenantId: 'doomed', applicationName: 'doomed-app', versionName: 'doomed-app-v1' }
     const many = Array.from({ length: 30 }, (_, index) => ({ ...theirs, endpointId: `doomed-${index}` }))
@@ -106,7 +106,7 @@ suite('what goes', () => {
     assert.deepEqual(await points(mine.endpointId), { 'auto~a/value': [[1, 1]] })
   })
 
-  test('what a message left that was on its way when its endpoint went', async () => {
+  test('includes samples that arrived while their endpoint was unregistered', async () => {
     const application = await endpoint()
     const one = await registerEndpoint(application)
     await collect(one, [{ a: 1 }])

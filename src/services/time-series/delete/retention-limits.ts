@@ -1,15 +1,15 @@
-/** What `retention` of an application's configuration means, for example `{"days": 30, "series": {"auto~x": 7}}`. */
+/** Interprets `retention` of an application's configuration, for example `{"days": 30, "series": {"auto~x": 7}}`. */
 import type { RetentionConfiguration } from '../configuration.ts'
 import { dayMs, dayOf } from '../pack/chunk-builder.ts'
 import type { Series } from '../store/numbers.ts'
 
-/** Undefined: for ever. */
+/** Returns the days for which a series is kept; undefined means for ever. */
 const daysFor = ({ days, series = {} }: RetentionConfiguration, seriesName: string) =>
   Object.hasOwn(series, seriesName) ? series[seriesName] : days
-/** Days of UTC go as a whole, once all of the day is older. */
+/** UTC days are deleted as a whole, when all of the day is too old. */
 const firstDayKept = (days: number, now: Date) => dayOf(now.getTime() - days * dayMs)
 
-/** The first moment that is kept of a series with this name. */
+/** Returns the first time that is kept of a series. */
 export type KeptSince = (seriesName: string) => number
 
 export const keptSinceOf =
@@ -26,7 +26,7 @@ export interface RetentionLimit {
   series: Series[]
 }
 
-/** Series that are kept for ever are in none. */
+/** Groups series by the days for which they are kept; series that are kept for ever are left out. */
 export function limitsOf(retention: RetentionConfiguration, series: Series[], now: Date): RetentionLimit[] {
   const limited = series.filter(({ name }) => daysFor(retention, name) !== undefined)
   const byDays = Map.groupBy(limited, ({ name }) => daysFor(retention, name)!)

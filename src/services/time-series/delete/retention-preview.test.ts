@@ -9,7 +9,7 @@ const today = dayOf(Date.now()) * dayMs
 const pathOf = (applicationName: string) => `/epts/api/v1/applications/${applicationName}/time-series/retention-preview`
 const scope = 'application:timeseries-config:read'
 
-test('what is configured and what is proposed, without deleting anything', async () => {
+test('previews the configured and a proposed retention without deleting anything', async () => {
   const one = await endpoint()
   const path = pathOf(one.applicationName)
   await collect(one, [
@@ -38,7 +38,7 @@ test('what is configured and what is proposed, without deleting anything', async
   assert.equal((await points(one.endpointId))['auto~a/value']!.length, 3)
 })
 
-test('only for who may read the configuration', async () => {
+test('requires permission to read the configuration', async () => {
   const { applicationName } = await endpoint()
   const ask = async (on: Record<string, string[]>, tenantId = 'default') => {
     const as = house.as(aCaller({ tenantId, on }))
@@ -54,7 +54,7 @@ test('only for who may read the configuration', async () => {
   assert.equal((await house.as(aTenantAdmin())(`GET ${pathOf('none')}`)).status, 404)
 })
 
-test('a retention that cannot be is refused with its place, proposed or configured', async () => {
+test('an invalid retention is rejected with its path, proposed or configured', async () => {
   const { applicationName, versionName } = await endpoint()
   const wrong: [object, RegExp][] = [
     [{ days: 0 }, /days: /],

@@ -1,4 +1,4 @@
-/** What a retention would delete now, and who may ask: whoever may read the configuration that it is part of. */
+/** Previews what a retention would delete, for callers that may read the configuration. */
 import type { Clock } from '../../../kernel/clock.ts'
 import type { ConcurrencyLimit } from '../../../kernel/concurrency-limit.ts'
 import { authorizeOn, type Ctx } from '../../../kernel/contract.ts'
@@ -17,7 +17,7 @@ import { configuredRetention } from './retention.ts'
 import { limitsOf, type RetentionLimit } from './retention-limits.ts'
 
 export interface RetentionPreview {
-  /** Without a proposal, of the retention that is configured. */
+  /** Without a proposal, uses the configured retention. */
   of(ctx: Ctx, applicationName: string, proposed?: RetentionConfiguration): Promise<RetentionEffect>
   wouldDelete: TimeSeries['retentionWouldDelete']
 }
@@ -51,7 +51,7 @@ interface Sum {
   bytes: number
 }
 
-const nothing: Sum = { points: 0, unpacked: 0, bytes: 0 }
+const zero: Sum = { points: 0, unpacked: 0, bytes: 0 }
 
 async function wouldDelete(deps: Deps, of: Application, proposed?: RetentionConfiguration): Promise<RetentionEffect> {
   const { db, readLimit, applications, now } = deps
@@ -63,7 +63,7 @@ async function wouldDelete(deps: Deps, of: Application, proposed?: RetentionConf
   for await (const endpointNos of limits.length > 0 ? endpointNosOf(db, of) : [])
     await readLimit.run(of.tenantId, async () => {
       for (const limit of limits) {
-        // Samples before chunks: what is packed in between is counted twice rather than not at all.
+        // Samples are counted before chunks: points that are packed in between count twice rather than not at all.
         await addSamples(deps, endpointNos, limit, sums)
         const seriesIds = limit.series.map(({ seriesId }) => seriesId)
         const packed = await store.sumExpired(db.sql, { endpointNos, seriesIds, firstDay: limit.firstDay })
@@ -76,7 +76,7 @@ async function wouldDelete(deps: Deps, of: Application, proposed?: RetentionConf
       valueName,
       days,
       before: new Date(firstDay * dayMs),
-      ...(sums.get(seriesId) ?? nothing),
+      ...(sums.get(seriesId) ?? zero),
     })),
   )
   return {
@@ -87,7 +87,7 @@ async function wouldDelete(deps: Deps, of: Application, proposed?: RetentionConf
   }
 }
 
-/** Of samples that are not packed yet. */
+/** Adds samples that are not packed yet. */
 async function addSamples(
   { db, numbers }: Deps,
   endpointNos: number[],
@@ -95,7 +95,7 @@ async function addSamples(
   sums: Map<number, Sum>,
 ) {
   const own = new Set(series.map(({ seriesId }) => seriesId))
-  const sets = await store.countHotExpired(db.sql, endpointNos, firstDay * dayMs)
+  const sets = await store.countExpiredSamples(db.sql, endpointNos, firstDay * dayMs)
   const seriesOf = await numbers.seriesIdsOf(sets.map(({ setId }) => setId))
   for (const { setId, samples } of sets)
     for (const seriesId of seriesOf.get(setId) ?? [])
@@ -103,7 +103,7 @@ async function addSamples(
 }
 
 function add(sums: Map<number, Sum>, seriesId: number, { points, unpacked, bytes }: Sum) {
-  const known = sums.get(seriesId) ?? nothing
+  const known = sums.get(seriesId) ?? zero
   sums.set(seriesId, {
     points: known.points + points,
     unpacked: known.unpacked + unpacked,

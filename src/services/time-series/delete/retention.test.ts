@@ -6,14 +6,14 @@ import { timeSeriesInstance } from '../configuration.ts'
 import { dayMs, dayOf } from '../pack/chunk-builder.ts'
 
 const { service, endpoint, collect, points, pack, sql, configure, retention } = await openTimeSeries()
-// The first round of a process does what is due today; these tests do it themselves.
+// The first round of a node enforces the retention; these tests do it themselves.
 await service.packer.round()
 const today = dayOf(Date.now()) * dayMs
 const daysAgo = (days: number) => today - days * dayMs
 const run = () => retention().run(() => {})
 
 suite('retention', () => {
-  test('whole days go, by the days of their series, and the preview says what will go', async () => {
+  test('deletes whole days by series, as previewed', async () => {
     const one = await endpoint({ retention: { days: 30, series: { 'auto~b': 7 } } })
     await configure(one.applicationName, {})
     await collect(
@@ -47,7 +47,7 @@ suite('retention', () => {
     assert.equal((await service.api.retentionWouldDelete(one)).points, 0)
   })
 
-  test('an application without it keeps all, and a month goes as a whole only when nobody keeps it', async () => {
+  test('keeps all points of other applications, and drops a month only if no application keeps it', async () => {
     const keeps = await endpoint()
     const forgets = await endpoint({ retention: { days: 10 } })
     const old = Date.UTC(2024, 1, 3)
@@ -67,7 +67,7 @@ suite('retention', () => {
     assert.deepEqual(await points(keeps.endpointId), {})
   })
 
-  test('what comes so late that nobody keeps it is counted beforehand, and is not packed', async () => {
+  test('does not pack points that arrive too late, and counts them in the preview', async () => {
     const one = await endpoint({ retention: { days: 30, series: { 'auto~b': 7 } } })
     await collect(one, [
       { timestamp: daysAgo(40), a: 40, b: 40, c: 40 },
@@ -86,7 +86,7 @@ suite('retention', () => {
       ['auto~b', 2, 2],
       ['auto~c', 2, 2],
     ])
-    // Until then it can be read.
+    // The points can be read until they are packed.
     assert.equal((await points(one.endpointId))['auto~c/value']!.length, 2)
     await pack()
     assert.deepEqual(await points(one.endpointId), {
@@ -94,7 +94,7 @@ suite('retention', () => {
       'auto~b/value': [[daysAgo(1), 1]],
     })
     assert.equal((await service.api.retentionWouldDelete(one)).points, 0)
-    // The newest value of `c` is one of those, and goes too.
+    // The latest value of `c` is one of them, and is deleted too.
     await service.latest.flush(true)
     await run()
     const endpointNo = await service.numbers.endpointNo(one)
@@ -102,7 +102,7 @@ suite('retention', () => {
     assert.deepEqual(latest.map(({ value }) => value).sort(), [1, 10])
   })
 
-  test('what cannot be understood deletes nothing and is said', () => {
+  test('an invalid retention deletes nothing and is reported', () => {
     const read = (retention: unknown) => readConfiguration(timeSeriesInstance, 'application', { retention })
     for (const nonsense of [0, -1, 1.5, '30', 1e9]) {
       const { config, problems } = read({ days: nonsense, series: { a: nonsense, b: 7 } })
@@ -111,7 +111,7 @@ suite('retention', () => {
     }
     assert.deepEqual([read(30).config, read(30).problems.length], [{}, 1])
     assert.equal(read({ series: [] }).problems.length, 1)
-    // Versions may hold null.
+    // Versions may have null.
     assert.deepEqual(read(null), { config: {}, problems: [] })
   })
 })

@@ -1,6 +1,6 @@
 /**
- * Deletes points that are older than their application keeps them. Months that nobody keeps are dropped as partitions, the rest goes
- * by rows. Only samples that came late can be too old before they are packed: packing leaves them out.
+ * Deletes points that are older than their application keeps them: by month as partitions where possible, the rest by
+ * rows. Samples that arrive too late are left out when they are packed.
  */
 import type { Clock } from '../../../kernel/clock.ts'
 import type { Db } from '../../../kernel/db.ts'
@@ -18,11 +18,11 @@ import { type KeptSince, keptSinceOf, limitsOf, type RetentionLimit } from './re
 
 export interface Retention {
   keptSince(of: Application): Promise<KeptSince>
-  /** By the number of a series, the first day that is kept of it; series that are kept for ever are missing. */
+  /** Returns the first day that is kept, by series id; series that are kept for ever are missing. */
   firstDays(): Promise<Map<number, number>>
-  /** Points of days that were dealt with have come late: deal with them again. */
-  again(): void
-  /** `check` throws when it is time to end. */
+  /** Runs all deletions again: points of days that were done have arrived late. */
+  rerun(): void
+  /** Deletes expired points. `check` throws at shutdown. */
   run(check: () => void): Promise<void>
 }
 
@@ -33,7 +33,7 @@ interface Deps {
   log: Log
 }
 
-/** A part that cannot be understood deletes nothing. */
+/** Reads the retention of an application. Invalid parts delete nothing. */
 export async function configuredRetention(applications: Deps['applications'], of: Application) {
   const { config, problems } = await applications.configuration({ ...of, instance })
   return { retention: config.retention ?? {}, problems: problems.filter(({ path }) => path[0] === 'retention') }
@@ -41,7 +41,7 @@ export async function configuredRetention(applications: Deps['applications'], of
 
 export function createRetention(deps: Deps): Retention {
   const { db, applications, now } = deps
-  /** By application, the limits that were enforced: they change once a day, or with the configuration. */
+  /** Limits that were enforced, by application. They change once a day, or with the configuration. */
   const enforced = new Map<string, string>()
   return {
     async keptSince(of) {
@@ -58,14 +58,14 @@ export function createRetention(deps: Deps): Retention {
       }
       return days
     },
-    again: () => enforced.clear(),
+    rerun: () => enforced.clear(),
     run: (check) => enforceAll(deps, enforced, check),
   }
 }
 
 async function enforceAll(deps: Deps, enforced: Map<string, string>, check: () => void) {
   const { db, applications, now, log } = deps
-  /** The first day that any application keeps. */
+  /** First day that any application keeps. */
   let firstDay = Number.POSITIVE_INFINITY
   const due: (() => Promise<void>)[] = []
   for (const of of await store.findApplications(db.sql)) {
@@ -83,12 +83,12 @@ async function enforceAll(deps: Deps, enforced: Map<string, string>, check: () =
       if (await enforce(db, of, { limits, isForAll }, check)) enforced.set(key, state)
     })
   }
-  // Rows of a month that is dropped need not be deleted one by one.
+  // Dropping a month saves the deletion of its rows.
   if (Number.isFinite(firstDay)) await dropMonths(db, firstDay)
   for (const work of due) await work()
 }
 
-/** False where another node packs or deletes at this moment. */
+/** Returns false if another node is packing or deleting. */
 async function enforce(
   db: Db,
   of: Application,

@@ -37,7 +37,7 @@ function receiver(outcome: () => Promise<void> = async () => {}) {
   return { behind, collected, messages }
 }
 
-const nobodyHears = Object.assign(async () => {}, { isHeard: () => false })
+const nobodyHears = Object.assign(async () => {}, { isHandled: () => false })
 const asTheyAre = async (_endpoint: unknown, samples: unknown[]) => samples
 
 function aDevice(own = receiver()) {
@@ -68,13 +68,13 @@ suite('/json', () => {
       assert.deepEqual(collected, samples)
     })
 
-  test('takes any text after it', async () => {
+  test('accepts any text after the path', async () => {
     const { say, collected } = aDevice()
     for (const path of ['/json/abc', '/json/', '/json/a/b', '/json/json']) assert.deepEqual(await say(path, '1'), {})
     assert.deepEqual(collected, [1, 1, 1, 1])
   })
 
-  test('keeps the time of arrival and who it was', async () => {
+  test('keeps the time of arrival and the endpoint', async () => {
     const { say, messages } = aDevice()
     const receivedAt = new Date('2026-05-05T05:05:05.005Z')
     await say('/json', '[1,2]', { receivedAt })
@@ -115,7 +115,7 @@ suite('/json', () => {
       assert.deepEqual(messages, [])
     })
 
-  test('takes ten thousand samples', async () => {
+  test('accepts ten thousand samples', async () => {
     const { say, collected } = aDevice()
     await say('/json', JSON.stringify(Array.from({ length: 10_000 }, (_, n) => n)))
     assert.equal(collected.length, 10_000)
@@ -178,7 +178,7 @@ suite('/plain', () => {
 })
 
 suite('a message', () => {
-  test('is done when it is stored', async () => {
+  test('is acknowledged when it is stored', async () => {
     let release = () => {}
     const held = new Promise<void>((resolve) => {
       release = resolve
@@ -236,7 +236,7 @@ suite('enrichment', () => {
     }
   }
 
-  test('is off unless the application asks for it', async () => {
+  test('is off by default', async () => {
     for (const config of [undefined, {}, { enabled: false }]) {
       const { send } = await aSpeaker(config, { city: 'Kyiv' })
       assert.deepEqual(await send([{ t: 1 }]), [{ t: 1 }])
@@ -251,25 +251,25 @@ suite('enrichment', () => {
     assert.deepEqual(await send([1, 2]), [1, 2])
   })
 
-  test('puts it where the application wants it', async () => {
+  test('uses the configured path', async () => {
     const { send } = await aSpeaker({ enabled: true, path: 'about' }, { city: 'Kyiv' })
     assert.deepEqual(await send({ t: 1 }), [{ t: 1, about: { city: 'Kyiv' } }])
   })
 
-  test('is what the version says, where it says something', async () => {
+  test('uses the configuration of the version if there is one', async () => {
     const on = await aSpeaker({ enabled: false }, { city: 'Kyiv' }, { enabled: true, path: 'about' })
     assert.deepEqual(await on.send({ t: 1 }), [{ t: 1, about: { city: 'Kyiv' } }])
     const off = await aSpeaker({ enabled: true }, { city: 'Kyiv' }, { enabled: false })
     assert.deepEqual(await off.send({ t: 1 }), [{ t: 1 }])
   })
 
-  test('cannot be configured with anything else', async () => {
+  test('rejects an invalid configuration', async () => {
     const { app } = await anApplication()
     for (const config of [{ enabled: 'yes' }, { enabled: true, path: '' }, { enabled: true, path: 5 }, true])
       assert.equal((await configure(app, config as object)).status, 400, JSON.stringify(config))
   })
 
-  test('knows of changes at once', async () => {
+  test('uses changed metadata immediately', async () => {
     const { send, endpointId } = await aSpeaker({ enabled: true }, { city: 'Kyiv' })
     await send({ t: 1 })
     await house.ask(Register).updateMetadata(endpointId, { merge: { city: 'Lviv' } })
@@ -290,7 +290,7 @@ suite('enrichment', () => {
     assert.deepEqual(await send({ t: 3 }), [{ t: 3, '~ep-metadata': { city: 'Lviv' } }])
   })
 
-  test('does not make gigabytes of small samples', async () => {
+  test('rejects a message whose enriched samples exceed the limit', async () => {
     const { send } = await aSpeaker({ enabled: true }, { text: 'x'.repeat(60_000) })
     const error = await rejectsWith(send(Array.from({ length: 1000 }, () => ({}))), 400)
     assert.match(error.message, /expected at most \d+ samples/)
@@ -298,8 +298,8 @@ suite('enrichment', () => {
   })
 })
 
-suite('whoever reacts to samples', () => {
-  // Last in the file: from here on somebody does.
+suite('a service that handles samples', () => {
+  // Last in the file: from here on a service handles the event.
   const told: { applicationName: string; messages: ReceivedSamples[] }[] = []
   const collect: Collector['collect'] = async (_message, samples) => {
     if (samples.includes('bad')) throw Unavailable()
@@ -324,14 +324,14 @@ suite('whoever reacts to samples', () => {
   }
   const rows = async () => (await house.kit.db.sql`select count(*)::int as n from kernel.outbox`)[0]!.n
 
-  test('does not exist yet, and nothing is put together', async () => {
+  test('if there is none, no event is built', async () => {
     const { say } = await aSpeaker()
     await say('/json', '[1]')
     assert.equal(await rows(), 0)
     listen()
   })
 
-  test('is told what was stored, as it was stored, before the device is', async () => {
+  test('gets the samples as stored, before the device gets its acknowledgement', async () => {
     const { say, app, version, endpointId } = await aSpeaker()
     const receivedAt = new Date('2026-05-05T05:05:05.005Z')
     await say('/json', '[{"t": 1}, "text"]', { receivedAt, correlationId: 'c-7' })
@@ -343,7 +343,7 @@ suite('whoever reacts to samples', () => {
     )
   })
 
-  test('is told nothing of what was refused', async () => {
+  test('does not get rejected messages', async () => {
     const { say } = await aSpeaker()
     await rejectsWith(say('/json', '["bad"]'), 503)
     await rejectsWith(say('/json', '['), 400)
@@ -352,7 +352,7 @@ suite('whoever reacts to samples', () => {
     assert.deepEqual(told.splice(0)[0]!.messages[0]!.samples, ['good'])
   })
 
-  test('gets many in a few events, each of a size that can be handled', async () => {
+  test('gets many samples in a few events of limited size', async () => {
     const many = await aSpeaker()
     await Promise.all(Array.from({ length: 700 }, (_, n) => many.say('/json', `[${n}]`)))
     const rich = await aSpeaker({ enabled: true })

@@ -1,4 +1,4 @@
-/** Samples that are objects get the endpoint's metadata, where the application asks for it (instance `dcx`). */
+/** Adds the endpoint's metadata to samples that are objects, if the application configures it (instance `dcx`). */
 import type { Bus } from '../../../kernel/bus.ts'
 import { createCache } from '../../../kernel/cache.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
@@ -9,7 +9,7 @@ import type { Register } from '../../register/contract.ts'
 import { EndpointUnregistered, MetadataUpdated } from '../../register/events.ts'
 import { dataCollectionInstance } from '../configuration.ts'
 
-/** At once where nothing is to be added, which is nearly always. */
+/** Returns no promise if nothing is added, which is nearly always. */
 export type Enrichment = (endpoint: DeviceEndpoint, samples: unknown[]) => unknown[] | Promise<unknown[]>
 
 interface Known {
@@ -18,11 +18,11 @@ interface Known {
   readAt: number
 }
 
-/** Connects and disconnects on other nodes are not sent here: their metadata is at most this old. */
+/** Metadata changes by connects on other nodes are not signalled, so the cache expires after this time. */
 const maxAgeMs = 30_000
 
 const mebibyte = 1024 * 1024
-/** Of metadata in all samples of a message: a million small samples must not become gigabytes. */
+/** Limit of metadata added to one message: a million small samples must not become gigabytes. */
 const addedBytesMax = 32 * mebibyte
 
 export function createEnrichment(

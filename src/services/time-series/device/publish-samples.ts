@@ -1,13 +1,13 @@
-/** Publishes received samples for services that react to them (rules, pipelines); does nothing where no service does. */
+/** Publishes received samples, if a service handles the event. */
 import type { Kit } from '../../../kernel/define-service.ts'
 import type { DeviceMessage } from '../../../kernel/device.ts'
 import { createGroupCommit, type Group } from '../../../kernel/group-commit.ts'
 import { type ReceivedSamples, SamplesReceived } from '../events.ts'
 
 export interface PublishSamples {
-  /** Durable when it resolves. `sent`: as they came, before anything was added. */
+  /** Resolves when the event is durable. `sent` is the samples before enrichment. */
   (message: DeviceMessage, samples: unknown[], sent: unknown[]): Promise<void>
-  isHeard(): boolean
+  isHandled(): boolean
 }
 
 interface Pending extends Group {
@@ -15,10 +15,10 @@ interface Pending extends Group {
   events(): { tenantId: string; applicationName: string; messages: ReceivedSamples[] }[]
 }
 
-const samplesAtOnce = 500
+const samplesPerEvent = 500
 const mebibyte = 1024 * 1024
-/** An event is one row: metadata in every sample can make much of little. */
-const bytesAtOnce = mebibyte
+/** Limit of an event, which is one row: metadata makes small samples large. */
+const bytesPerEvent = mebibyte
 
 export function createSamplePublisher({
   db,
@@ -34,7 +34,7 @@ export function createSamplePublisher({
     log,
     metrics,
     everyMs: 15,
-    // One at a time, so that reactions get the samples in the order in which they were stored.
+    // One at a time, so that event handlers get samples in the order in which they were stored.
     concurrentWrites: 1,
     pendingBytesMax: 128 * mebibyte,
   })
@@ -43,11 +43,11 @@ export function createSamplePublisher({
     commit.current().add(message, samples, bytes)
     return commit.committed()
   }
-  return Object.assign(publish, { isHeard: () => bus.isHeard(SamplesReceived) })
+  return Object.assign(publish, { isHandled: () => bus.isHeard(SamplesReceived) })
 }
 
 function createPending(): Pending {
-  const parts: { of: DeviceMessage['endpoint']; told: ReceivedSamples; bytes: number }[] = []
+  const parts: { of: DeviceMessage['endpoint']; received: ReceivedSamples; bytes: number }[] = []
   let [count, bytes] = [0, 0]
   return {
     get count() {
@@ -63,11 +63,11 @@ function createPending(): Pending {
       const { endpoint, receivedAt, correlationId } = message
       const { endpointId, versionName } = endpoint
       const each = own / samples.length
-      const atOnce = Math.max(1, Math.min(samplesAtOnce, Math.floor(bytesAtOnce / each)))
+      const atOnce = Math.max(1, Math.min(samplesPerEvent, Math.floor(bytesPerEvent / each)))
       for (let from = 0; from < samples.length; from += atOnce) {
         const some = samples.slice(from, from + atOnce)
-        const told = { endpointId, versionName, receivedAt: receivedAt.toISOString(), correlationId, samples: some }
-        parts.push({ of: endpoint, told, bytes: each * some.length })
+        const received = { endpointId, versionName, receivedAt: receivedAt.toISOString(), correlationId, samples: some }
+        parts.push({ of: endpoint, received, bytes: each * some.length })
       }
       count += samples.length
       bytes += own
@@ -75,16 +75,16 @@ function createPending(): Pending {
     events() {
       const events: ReturnType<Pending['events']> = []
       const open = new Map<string, { messages: ReceivedSamples[]; samples: number; bytes: number }>()
-      for (const { of, told, bytes: more } of parts) {
+      for (const { of, received, bytes: more } of parts) {
         const { tenantId, applicationName } = of
         let event = open.get(applicationName)
-        if (!event || event.samples + told.samples.length > samplesAtOnce || event.bytes + more > bytesAtOnce) {
+        if (!event || event.samples + received.samples.length > samplesPerEvent || event.bytes + more > bytesPerEvent) {
           event = { messages: [], samples: 0, bytes: 0 }
           open.set(applicationName, event)
           events.push({ tenantId, applicationName, messages: event.messages })
         }
-        event.messages.push(told)
-        event.samples += told.samples.length
+        event.messages.push(received)
+        event.samples += received.samples.length
         event.bytes += more
       }
       return events

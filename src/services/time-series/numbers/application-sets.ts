@@ -1,4 +1,4 @@
-/** What this process knows of one application: its series, and its sets by their fields. Both only grow. */
+/** The series and sets of one application that this node has cached. Both only grow. */
 import type { Db } from '../../../kernel/db.ts'
 import * as store from '../store/numbers.ts'
 import { fieldOf } from './field.ts'
@@ -6,16 +6,16 @@ import { fieldOf } from './field.ts'
 export interface ApplicationSets {
   /** Series ids by field. */
   series: Map<string, number>
-  /** By `keyOf` their fields, each as a list of one, which is what callers want. */
+  /** Sets by `keyOf` their fields, each as a list of one, as callers need it. */
   sets: Map<string, store.SeriesSet[]>
-  /** How many series more it may have, as the database said; valid until `roomKnownUntil`. */
+  /** Number of series that may still be created; valid until `roomKnownUntil`. */
   room: number
   roomKnownUntil: number
 }
 
-/** With more combinations of fields than these, an application's samples are kept as one row for each field. */
+/** Greatest number of sets of an application. Further combinations are stored as one row for each field. */
 export const setsMax = 2000
-/** An index of PostgreSQL holds lists of up to about 670 numbers. */
+/** A PostgreSQL index entry fits lists of up to about 670 numbers. */
 const fieldsOfSetMax = 500
 
 export const keyOf = (fields: string[]) => fields.join('\t')
@@ -36,27 +36,27 @@ export async function loadApplicationSets(
   for (const set of sets) {
     const own = set.seriesIds.map((id) => fields.get(id)!)
     found(set, own)
-    // Names with a tab were accepted once; such a set would be found under the key of another one.
+    // Older versions accepted names with a tab; such a set would have the key of another one.
     if (keyOf(own).split('\t').length === own.length) known.sets.set(keyOf(own), [set])
   }
   return known
 }
 
 /**
- * The sets that hold these fields in their order, or undefined where one is not known. `mayBeAlone`: one set for each field will do
- * where there is none for all of them.
+ * Returns the sets that contain these fields in order, or undefined if one is unknown. `maySplit` allows one set for
+ * each field.
  */
 export function findSetsOf(
   known: ApplicationSets,
   fields: string[],
-  mayBeAlone = known.sets.size >= setsMax,
+  maySplit = known.sets.size >= setsMax,
 ): store.SeriesSet[] | undefined {
   const one = fields.length <= fieldsOfSetMax ? known.sets.get(keyOf(fields)) : undefined
   if (one) return one
   const sets: store.SeriesSet[] = []
   for (const part of partsOf(fields)) {
     const whole = known.sets.get(keyOf(part))
-    if (!whole && !mayBeAlone) return undefined
+    if (!whole && !maySplit) return undefined
     for (const set of whole ?? part.map((field) => known.sets.get(field)?.[0])) {
       if (!set) return undefined
       sets.push(set)
@@ -65,13 +65,13 @@ export function findSetsOf(
   return sets
 }
 
-/** The lists of fields that sets have to be made for. */
+/** Returns the lists of fields for which sets have to be created. */
 export function missingSets(known: ApplicationSets, lists: string[][]): string[][] {
   const missing = new Map<string, string[]>()
   for (const part of lists.flatMap(partsOf)) {
     if (known.sets.has(keyOf(part))) continue
-    const isRoom = part.length === 1 || known.sets.size + missing.size < setsMax
-    for (const fields of isRoom ? [part] : part.map((field) => [field]))
+    const hasRoom = part.length === 1 || known.sets.size + missing.size < setsMax
+    for (const fields of hasRoom ? [part] : part.map((field) => [field]))
       if (!known.sets.has(keyOf(fields))) missing.set(keyOf(fields), fields)
   }
   return [...missing.values()]

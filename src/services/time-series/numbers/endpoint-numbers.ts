@@ -1,4 +1,4 @@
-/** The numbers of endpoints, as this process remembers them. Endpoints without a number get one with their first sample. */
+/** Caches the numbers of endpoints. An endpoint gets its number with its first sample. */
 import type { Db } from '../../../kernel/db.ts'
 import { Unavailable } from '../../../kernel/errors.ts'
 import * as store from '../store/numbers.ts'
@@ -10,40 +10,42 @@ export interface Endpoint {
 }
 
 export interface EndpointNumbers {
-  /** Without a promise when it is remembered. */
+  /** Returns the number without a promise if it is cached. */
   endpointNo(endpoint: Endpoint): number | Promise<number>
-  /** Returns the numbers that were remembered. */
-  forgetEndpoints(endpointIds: string[]): number[]
-  forgetAllEndpoints(): void
+  /** Removes endpoints from the cache and returns the numbers that were cached. */
+  invalidateEndpoints(endpointIds: string[]): number[]
+  invalidateAllEndpoints(): void
 }
 
-const rememberedMax = 250_000
+const cachedMax = 250_000
 
 export function createEndpointNumbers(db: Db): EndpointNumbers {
-  /** Two generations: when the younger one is full it becomes the older one, and what was not used since is dropped. */
+  /**
+   * Two generations: when the younger is full, it replaces the older, and entries that were not used since are evicted.
+   */
   let [young, old] = [new Map<string, number>(), new Map<string, number>()]
-  let waiting: { endpoint: Endpoint; resolve(no: number): void; reject(error: unknown): void }[] = []
-  /** Grows when something is forgotten: an answer to an older question is not remembered. */
-  let forgotten = 0
+  let pending: { endpoint: Endpoint; resolve(no: number): void; reject(error: unknown): void }[] = []
+  /** Counts invalidations: results of lookups that started before one are not cached. */
+  let invalidations = 0
 
-  function remember(endpointId: string, no: number) {
-    if (young.size >= rememberedMax / 2) [old, young] = [young, new Map()]
+  function addToCache(endpointId: string, no: number) {
+    if (young.size >= cachedMax / 2) [old, young] = [young, new Map()]
     young.set(endpointId, no)
   }
 
-  /** One statement for all endpoints that were asked for in the same turn of the event loop. */
-  async function askForWaiting() {
-    const all = waiting
-    waiting = []
-    const asked = forgotten
+  /** Looks up all endpoints that were requested in the same turn of the event loop, with one statement. */
+  async function lookUpPending() {
+    const all = pending
+    pending = []
+    const before = invalidations
     try {
       const unique = new Map(all.map(({ endpoint }) => [endpoint.endpointId, endpoint]))
       const found = await store.numberEndpoints(db.sql, [...unique.values()])
       const numbers = new Map(found.map(({ endpointId, endpointNo }) => [endpointId, endpointNo]))
       for (const { endpoint, resolve, reject } of all) {
         const no = numbers.get(endpoint.endpointId)
-        if (no !== undefined && forgotten === asked) remember(endpoint.endpointId, no)
-        // Unregistered between the two statements: only this caller fails.
+        if (no !== undefined && invalidations === before) addToCache(endpoint.endpointId, no)
+        // The endpoint was unregistered between the two statements: only this caller fails.
         if (no === undefined) reject(Unavailable())
         else resolve(no)
       }
@@ -58,15 +60,15 @@ export function createEndpointNumbers(db: Db): EndpointNumbers {
       if (known !== undefined) return known
       const older = old.get(endpoint.endpointId)
       if (older !== undefined) {
-        remember(endpoint.endpointId, older)
+        addToCache(endpoint.endpointId, older)
         return older
       }
       return new Promise((resolve, reject) => {
-        if (waiting.push({ endpoint, resolve, reject }) === 1) setImmediate(askForWaiting)
+        if (pending.push({ endpoint, resolve, reject }) === 1) setImmediate(lookUpPending)
       })
     },
-    forgetEndpoints(endpointIds) {
-      forgotten++
+    invalidateEndpoints(endpointIds) {
+      invalidations++
       const numbers = endpointIds.flatMap((endpointId) => young.get(endpointId) ?? old.get(endpointId) ?? [])
       for (const endpointId of endpointIds) {
         young.delete(endpointId)
@@ -74,8 +76,8 @@ export function createEndpointNumbers(db: Db): EndpointNumbers {
       }
       return numbers
     },
-    forgetAllEndpoints() {
-      forgotten++
+    invalidateAllEndpoints() {
+      invalidations++
       young.clear()
       old.clear()
     },

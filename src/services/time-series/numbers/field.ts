@@ -1,4 +1,4 @@
-/** A field is the name of a series and of one of its values, joined: no name of either holds a line break. */
+/** A field is a series name and a value name, joined by a line break, which neither can contain. */
 const separator = '\n'
 
 export const fieldOf = (series: string, value: string) => series + separator + value

@@ -1,10 +1,10 @@
-/** Numbers that stand for names in the tables: of endpoints, of series, and of sets of series. */
+/** Numbers that stand for endpoints, series and sets of series in the tables. */
 import type { Db } from '../../../kernel/db.ts'
 import { createEndpointNumbers, type EndpointNumbers } from './endpoint-numbers.ts'
 import { createSeriesSets, type SeriesSets } from './series-sets.ts'
 
 export interface Numbers extends EndpointNumbers, SeriesSets {
-  forgetAll(): void
+  invalidateAll(): void
 }
 
 export function createNumbers(db: Db, options: { seriesMax: number }): Numbers {
@@ -13,9 +13,9 @@ export function createNumbers(db: Db, options: { seriesMax: number }): Numbers {
   return {
     ...endpoints,
     ...sets,
-    forgetAll() {
-      endpoints.forgetAllEndpoints()
-      sets.forgetAllSets()
+    invalidateAll() {
+      endpoints.invalidateAllEndpoints()
+      sets.invalidateAllSets()
     },
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The sets of series that samples hold, as this process remembers them. Series and sets that nobody has sent before are made in one
- * transaction for a message, as long as the application may have more series.
+ * Caches the sets of series that samples have. Unknown series and sets are created in one transaction for each message,
+ * up to the limit of the application.
  */
 import { monotonicMs } from '../../../kernel/clock.ts'
 import type { Db } from '../../../kernel/db.ts'
@@ -11,22 +11,22 @@ import { fieldOf, namesOf } from './field.ts'
 
 export interface SeriesSets {
   /**
-   * The sets that hold these fields, one after the other in their order: mostly one; several where the fields are many, and one
-   * for each field where the application has too many sets. Without a promise when they are remembered.
+   * Returns the sets that contain these fields in order: usually one; several if there are many fields; one for each
+   * field if the application has too many sets. Returns no promise if they are cached.
    */
   setsOf(application: store.Application, fields: string[]): store.SeriesSet[] | Promise<store.SeriesSet[]>
-  /** For all samples of a message; what is missing is made together. */
+  /** Returns the sets of all samples of a message; missing ones are created together. */
   allSetsOf(application: store.Application, lists: string[][]): Promise<store.SeriesSet[][]>
   seriesOf(application: store.Application): Promise<store.Series[]>
-  /** The series of sets by set id. A set that does not exist any more is missing. */
+  /** Returns series ids by set id. Sets that no longer exist are missing. */
   seriesIdsOf(setIds: Iterable<number>): Promise<Map<number, number[]>>
-  /** The fields of a set that this process has written with. */
+  /** Returns the fields of a set that this node has used. */
   fieldsOf(set: store.SeriesSet): string[]
-  forgetApplication(application: store.Application): void
-  forgetAllSets(): void
+  invalidateApplication(application: store.Application): void
+  invalidateAllSets(): void
 }
 
-interface Memory {
+interface SetCache {
   db: Db
   seriesMax: number
   applications: Map<string, Promise<ApplicationSets> | ApplicationSets>
@@ -34,23 +34,23 @@ interface Memory {
   fields: WeakMap<store.SeriesSet, string[]>
 }
 
-/** For so long a full application is refused without asking the database. */
+/** Time during which a full application is rejected without a query. */
 const roomKnownMs = 10_000
 
 export function createSeriesSets(db: Db, { seriesMax }: { seriesMax: number }): SeriesSets {
-  const memory: Memory = {
+  const cache: SetCache = {
     db,
     seriesMax,
     applications: new Map(),
     seriesIds: new Map(),
     fields: new WeakMap(),
   }
-  const { applications, seriesIds, fields } = memory
+  const { applications, seriesIds, fields } = cache
   const checkRoom = roomCheck(seriesMax)
   const allSetsOf = async (application: store.Application, lists: string[][]) => {
-    // No application has room for these, whatever it has already: neither memory nor the database is asked.
+    // Rejects samples that exceed the limit of any application, without a query.
     for (const own of lists) checkRoom(application, own, seriesMax)
-    return await findOrMakeSets(memory, application, lists)
+    return await findOrCreateSets(cache, application, lists)
   }
   return {
     setsOf(application, own) {
@@ -68,8 +68,8 @@ export function createSeriesSets(db: Db, { seriesMax }: { seriesMax: number }): 
       return seriesIds
     },
     fieldsOf: (set) => fields.get(set)!,
-    forgetApplication: (application) => void applications.delete(applicationKey(application)),
-    forgetAllSets() {
+    invalidateApplication: (application) => void applications.delete(applicationKey(application)),
+    invalidateAllSets() {
       applications.clear()
       seriesIds.clear()
     },
@@ -78,19 +78,19 @@ export function createSeriesSets(db: Db, { seriesMax }: { seriesMax: number }): 
 
 const applicationKey = ({ tenantId, applicationName }: store.Application) => `${tenantId}\n${applicationName}`
 
-function remember({ seriesIds, fields }: Memory, set: store.SeriesSet, own: string[]) {
+function remember({ seriesIds, fields }: SetCache, set: store.SeriesSet, own: string[]) {
   seriesIds.set(set.setId, set.seriesIds)
   fields.set(set, own)
 }
 
-/** Loaded once, whoever asks meanwhile; an attempt that fails is not remembered. */
-function applicationOf(memory: Memory, application: store.Application): Promise<ApplicationSets> | ApplicationSets {
-  const { applications } = memory
+/** Loads the sets of an application once for concurrent callers; a failed attempt is not cached. */
+function applicationOf(cache: SetCache, application: store.Application): Promise<ApplicationSets> | ApplicationSets {
+  const { applications } = cache
   const key = applicationKey(application)
   const found = applications.get(key)
   if (found) return found
-  const loading: Promise<ApplicationSets> = loadApplicationSets(memory.db, application, (set, own) =>
-    remember(memory, set, own),
+  const loading: Promise<ApplicationSets> = loadApplicationSets(cache.db, application, (set, own) =>
+    remember(cache, set, own),
   ).then(
     (known) => {
       if (applications.get(key) === loading) applications.set(key, known)
@@ -105,12 +105,12 @@ function applicationOf(memory: Memory, application: store.Application): Promise<
   return loading
 }
 
-async function findOrMakeSets(memory: Memory, application: store.Application, lists: string[][]) {
-  const known = await applicationOf(memory, application)
+async function findOrCreateSets(cache: SetCache, application: store.Application, lists: string[][]) {
+  const known = await applicationOf(cache, application)
   const unknown = lists.filter((own) => !findSetsOf(known, own))
   if (unknown.length > 0) {
-    await makeSeries(memory, application, known, [...new Set(unknown.flat())])
-    await makeSets(memory, application, known, unknown)
+    await createSeries(cache, application, known, [...new Set(unknown.flat())])
+    await createSets(cache, application, known, unknown)
   }
   return lists.map((own) => findSetsOf(known, own, true)!)
 }
@@ -121,8 +121,8 @@ const roomCheck =
     if (wanted.length > room) throw TooManySeries({ applicationName, limit, series: namesOf(wanted[room]!).join('.') })
   }
 
-async function makeSeries(
-  { db, seriesMax }: Memory,
+async function createSeries(
+  { db, seriesMax }: SetCache,
   application: store.Application,
   known: ApplicationSets,
   fields: string[],
@@ -130,7 +130,7 @@ async function makeSeries(
   const isMissing = (field: string) => !known.series.has(field)
   const missing = fields.filter(isMissing)
   if (missing.length === 0) return
-  const learn = (series: store.Series[]) => {
+  const addToCache = (series: store.Series[]) => {
     for (const { seriesId, name, valueName } of series) known.series.set(fieldOf(name, valueName), seriesId)
   }
   const checkRoom = roomCheck(seriesMax)
@@ -140,10 +140,10 @@ async function makeSeries(
     const [name, valueName] = namesOf(field)
     return { name, valueName }
   })
-  const made = await db.tx(async (sql) => {
+  const created = await db.tx(async (sql) => {
     await store.lockApplication(sql, application)
-    // Another node may have made them.
-    learn(await store.findTheseSeries(sql, application, asNames))
+    // Another node may have created them.
+    addToCache(await store.findTheseSeries(sql, application, asNames))
     const wanted = missing.filter(isMissing)
     if (wanted.length === 0) return []
     const room = Math.max(0, seriesMax - (await store.countSeries(sql, application)))
@@ -152,18 +152,18 @@ async function makeSeries(
     await store.insertSeries(sql, application, asNames)
     return await store.findTheseSeries(sql, application, asNames)
   })
-  learn(made)
+  addToCache(created)
 }
 
-async function makeSets(memory: Memory, application: store.Application, known: ApplicationSets, lists: string[][]) {
+async function createSets(cache: SetCache, application: store.Application, known: ApplicationSets, lists: string[][]) {
   const missing = missingSets(known, lists)
   if (missing.length === 0) return
   const wanted = missing.map((own) => own.map((field) => known.series.get(field)!))
-  const made = await store.insertSets(memory.db.sql, application, wanted)
-  const bySeries = new Map(made.map((set) => [set.seriesIds.join(), set]))
+  const created = await store.insertSets(cache.db.sql, application, wanted)
+  const bySeries = new Map(created.map((set) => [set.seriesIds.join(), set]))
   for (const [index, own] of missing.entries()) {
     const set = bySeries.get(wanted[index]!.join())!
-    remember(memory, set, own)
+    remember(cache, set, own)
     known.sets.set(keyOf(own), [set])
   }
 }

@@ -1,10 +1,10 @@
 /**
- * Whole numbers in as few bits as a block of them needs: blocks of 128, each with its least value and a width of 0 to 32
- * bits. Numbers that need more are for the caller to keep otherwise.
+ * Encodes whole numbers in as few bits as a block of them needs: blocks of 128, each with its least value and a width
+ * of 0 to 32 bits. Callers store wider numbers differently.
  */
 export const blockSize = 128
 
-/** What grows as it is written; one for a whole packing run, so that nothing is allocated for each chunk. */
+/** A growing buffer, reused for a whole packing run. */
 export interface Writer {
   bytes: Uint8Array
   view: DataView
@@ -36,7 +36,7 @@ export const createReader = (bytes: Uint8Array, at = 0): Reader => ({
   at,
 })
 
-/** Seven bits a byte, the lowest first; up to 2^53. */
+/** Writes seven bits per byte, lowest first; up to 2^53. */
 export function writeVarint(writer: Writer, value: number) {
   reserve(writer, 8)
   const { bytes } = writer
@@ -60,13 +60,13 @@ export function readVarint(reader: Reader): number {
   }
 }
 
-/** Small negative numbers become small positive ones. */
+/** Maps small negative numbers to small positive ones. */
 export const zigzag = (value: number) => (value < 0 ? -2 * value - 1 : 2 * value)
 export const unzigzag = (value: number) => (value % 2 === 1 ? -(value + 1) / 2 : value / 2)
 
 const widthMax = 32
 
-/** How many bits the difference of a block needs; undefined when it is more than 32. */
+/** Returns the bits that a range needs; undefined if more than 32. */
 export function widthOf(range: number): number | undefined {
   if (range > 0xffff_ffff) return undefined
   return range === 0 ? 0 : widthMax - Math.clz32(range)
@@ -87,7 +87,7 @@ function rangeOf(numbers: Float64Array, from: number, to: number): Range {
   return { least, most }
 }
 
-/** The bytes that `writeBlocks` would take, or undefined when a block does not fit into 32 bits. */
+/** Returns the bytes that `writeBlocks` would take, or undefined if a block exceeds 32 bits. */
 export function sizeOfBlocks(numbers: Float64Array, count: number): number | undefined {
   let bytes = 0
   for (let from = 0; from < count; from += blockSize) {
@@ -137,7 +137,7 @@ function writeBits(writer: Writer, numbers: Float64Array, from: number, to: numb
     bytes[at++] = (word >>> 16) & 0xff
     bytes[at++] = word >>> 24
     used -= 32
-    // What of the value did not fit into the word that is full.
+    // The bits of the value that did not fit into the full word.
     word = used === 0 ? 0 : value >>> (width - used)
   }
   for (; used > 0; used -= 8) {
@@ -157,7 +157,7 @@ export function readBlocks(reader: Reader, numbers: Float64Array, count: number)
   }
 }
 
-/** Wider ones may lie in five bytes, of which one look takes four. */
+/** Wider numbers may span five bytes, and `getUint32` reads four. */
 const narrowMax = 25
 
 function readBits(reader: Reader, numbers: Float64Array, from: number, to: number, least: number, width: number) {
@@ -171,7 +171,7 @@ function readBits(reader: Reader, numbers: Float64Array, from: number, to: numbe
   const mask = width === 32 ? 0xffff_ffff : (1 << width) - 1
   let [index, bit] = [from, 0]
   if (width <= narrowMax) {
-    // Those whose four bytes are all there.
+    // Fast path: numbers whose four bytes are within the buffer.
     const whole = Math.min(to, from + Math.floor(((bytes.length - start - 4) * 8 + 7) / width) + 1)
     for (; index < whole; index++) {
       numbers[index] = ((view.getUint32(start + (bit >>> 3), true) >>> (bit & 7)) & mask) + least
@@ -188,8 +188,8 @@ function readBits(reader: Reader, numbers: Float64Array, from: number, to: numbe
   }
 }
 
-/** Of so many numbers, whether all are 0: blocks without width whose least is 0. Passes over them if so. */
-export function passZeros(reader: Reader, count: number): boolean {
+/** Returns true and skips the blocks if all numbers are 0. */
+export function skipZeros(reader: Reader, count: number): boolean {
   const end = reader.at + 2 * Math.ceil(count / blockSize)
   for (let at = reader.at; at < end; at++) if (reader.bytes[at] !== 0) return false
   reader.at = end

@@ -16,7 +16,7 @@ function build(list: [series: number, time: number, value: Value][]) {
   }))
 }
 
-test('a chunk is of one series and one day, and of two values with the same time the later counts', () => {
+test('a chunk has points of one series and one day; of equal times the later value wins', () => {
   const list: [number, number, Value][] = [
     [1, 5, 1],
     [2, 5, 'a'],
@@ -40,7 +40,7 @@ test('a chunk is of one series and one day, and of two values with the same time
   ])
 })
 
-test('days before 1970 are days too, and a busy day is several parts', () => {
+test('days before 1970 work, and a busy day has several parts', () => {
   const busy = Array.from({ length: 20_000 }, (_, index): [number, number, Value] => [1, index * 1000 - dayMs, index])
   const chunks = build(busy)
   assert.deepEqual(
@@ -53,19 +53,19 @@ test('days before 1970 are days too, and a busy day is several parts', () => {
   )
 })
 
-test('long texts make small chunks, and what is given away early goes on in further parts', () => {
+test('long texts result in small chunks, and flushed days continue in further parts', () => {
   const chunks: Chunk[] = []
   const builder = createBuilder(7, (chunk) => void chunks.push(chunk))
   for (let index = 0; index < 40; index++) builder.add(1, index, 'x'.repeat(65_536))
   builder.add(2, 3, 1)
-  assert.ok(builder.held > 100_000 / 8)
-  builder.spill()
-  assert.equal(builder.held, 0)
+  assert.ok(builder.pointsInMemory > 100_000 / 8)
+  builder.flush()
+  assert.equal(builder.pointsInMemory, 0)
   builder.add(2, 4, 2)
   builder.add(2, dayMs, 3)
   builder.finish()
   assert.deepEqual(
-    chunks.map(({ seriesId, day, part, points, goesOn }) => [seriesId, day, part, points.count, goesOn]),
+    chunks.map(({ seriesId, day, part, points, isContinued }) => [seriesId, day, part, points.count, isContinued]),
     [
       [1, 0, 0, 16, true],
       [1, 0, 1, 16, true],
@@ -77,7 +77,7 @@ test('long texts make small chunks, and what is given away early goes on in furt
   )
 })
 
-test('a packed chunk knows its extremes and its sum, of numbers alone', () => {
+test('a packed chunk has the least, the greatest and the sum of its numbers', () => {
   const chunks: Chunk[] = []
   const builder = createBuilder(7, (chunk) => void chunks.push(chunk))
   for (const [time, value] of [

@@ -1,4 +1,4 @@
-/** From samples in the order of endpoint, time and writing to chunks: the part of packing that knows no database. */
+/** Builds chunks from samples in the order of endpoint, time and write, without a database. */
 import type { Points, Value } from '../points.ts'
 import { pack } from './chunk-codec.ts'
 
@@ -8,9 +8,9 @@ export interface Chunk {
   day: number
   part: number
   points: Points
-  /** Whether it was ended before its day: then more of the same may come. */
-  goesOn: boolean
-  /** Of what is not a number, about. */
+  /** True if the chunk ended before its day, so that more points of the day may follow. */
+  isContinued: boolean
+  /** Approximate length of values that are not numbers. */
   textLength: number
 }
 
@@ -31,9 +31,9 @@ export interface PackedChunk {
 
 export const dayMs = 86_400_000
 export const dayOf = (time: number) => Math.floor(time / dayMs)
-/** A day of one value every ten seconds; reading a part of a busier day need not unpack all of it. */
+/** A day of one value every ten seconds. Reading a part of a busier day does not unpack all of it. */
 export const pointsMax = 8640
-/** A text may have 65,536 characters, and a chunk of them must be nothing that memory would notice. */
+/** Limit of texts of a chunk; a single text may have 65,536 characters. */
 export const textLengthMax = 1_000_000
 
 interface Run {
@@ -45,7 +45,7 @@ interface Run {
   textLength: number
 }
 
-const aRun = (day: number, part: number): Run => ({
+const newRun = (day: number, part: number): Run => ({
   day,
   part,
   times: [],
@@ -54,17 +54,17 @@ const aRun = (day: number, part: number): Run => ({
   textLength: 0,
 })
 
-/** What takes as much room as a number and its time, about. */
-const charactersOfPoint = 8
+/** Characters that take as much memory as a point. */
+const charactersPerPoint = 8
 
-/** Of one endpoint. `add` in the order of time and writing: of two with the same time the later call counts. */
-export function createBuilder(endpointNo: number, done: (chunk: Chunk) => void) {
+/** Builds the chunks of one endpoint. `add` is called in time order; of equal times the later call wins. */
+export function createBuilder(endpointNo: number, emit: (chunk: Chunk) => void) {
   const runs = new Map<number, Run>()
 
-  /** Points, or texts of that size, that are not done. */
-  let held = 0
+  /** Points in memory, with texts counted as points. */
+  let pointsInMemory = 0
 
-  function finish(seriesId: number, { day, part, times, numbers, others, textLength }: Run, goesOn: boolean) {
+  function finish(seriesId: number, { day, part, times, numbers, others, textLength }: Run, isContinued: boolean) {
     if (times.length === 0) return
     const points: Points = {
       count: times.length,
@@ -72,8 +72,8 @@ export function createBuilder(endpointNo: number, done: (chunk: Chunk) => void) 
       numbers: Float64Array.from(numbers),
       ...(others && others.size > 0 && { others }),
     }
-    held -= times.length + textLength / charactersOfPoint
-    done({ endpointNo, seriesId, day, part, points, goesOn, textLength })
+    pointsInMemory -= times.length + textLength / charactersPerPoint
+    emit({ endpointNo, seriesId, day, part, points, isContinued, textLength })
   }
 
   const isFull = ({ times, textLength }: Run) => times.length >= pointsMax || textLength >= textLengthMax
@@ -84,20 +84,20 @@ export function createBuilder(endpointNo: number, done: (chunk: Chunk) => void) 
     const isSameDay = known?.day === day
     if (known && isSameDay && (!isFull(known) || known.times.at(-1) === time)) return known
     if (known) finish(seriesId, known, isSameDay)
-    const run = aRun(day, known && isSameDay ? known.part + 1 : 0)
+    const run = newRun(day, known && isSameDay ? known.part + 1 : 0)
     runs.set(seriesId, run)
     return run
   }
 
   return {
-    get held() {
-      return held
+    get pointsInMemory() {
+      return pointsInMemory
     },
     add(seriesId: number, time: number, value: Value) {
       const run = runFor(seriesId, time)
       const last = run.times.length - 1
       const at = last >= 0 && run.times[last] === time ? last : last + 1
-      if (at > last) held++
+      if (at > last) pointsInMemory++
       run.times[at] = time
       run.others?.delete(at)
       if (typeof value === 'number') run.numbers[at] = value
@@ -107,15 +107,15 @@ export function createBuilder(endpointNo: number, done: (chunk: Chunk) => void) 
         run.others.set(at, value)
         const length = typeof value === 'string' ? value.length : 0
         run.textLength += length
-        held += length / charactersOfPoint
+        pointsInMemory += length / charactersPerPoint
       }
     },
-    /** What there is so far, so that it need not be held; only before a point of another time. */
-    spill() {
+    /** Emits all points so far to free memory; only before a point with another time. */
+    flush() {
       for (const [seriesId, run] of runs) {
         if (run.times.length === 0) continue
         finish(seriesId, run, true)
-        runs.set(seriesId, aRun(run.day, run.part + 1))
+        runs.set(seriesId, newRun(run.day, run.part + 1))
       }
     },
     finish() {
@@ -125,7 +125,7 @@ export function createBuilder(endpointNo: number, done: (chunk: Chunk) => void) 
   }
 }
 
-export function packed({ points, goesOn: _, textLength: __, ...of }: Chunk, slot: number): PackedChunk {
+export function packed({ points, isContinued: _, textLength: __, ...of }: Chunk, slot: number): PackedChunk {
   const { count, times, numbers } = points
   let [sum, some, least, most] = [0, false, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
   for (let index = 0; index < count; index++) {

@@ -22,7 +22,7 @@ const roundTrip = (list: [number, Value][]) => assert.deepEqual(listOf(unpack(pa
 const timeMax = 2 ** 48
 const start = Date.UTC(2026, 0, 1)
 
-test('any points come back exactly', () => {
+test('unpack returns exactly the points that were packed', () => {
   const value = fc.oneof(
     fc.double({ noNaN: true, noDefaultInfinity: true }),
     fc.integer(),
@@ -39,7 +39,7 @@ test('any points come back exactly', () => {
   fc.assert(fc.property(list, roundTrip), { numRuns: 300, seed: 5 })
 })
 
-test('whole numbers of every width come back', () => {
+test('whole numbers of every width are restored', () => {
   for (let width = 0; width <= 53; width++) {
     const most = 2 ** width - 1
     roundTrip(Array.from({ length: 300 }, (_, index) => [start + index * 1000, index % 3 === 0 ? most : index % 2]))
@@ -58,17 +58,17 @@ test('a day of a regular series of two decimals takes less than 2 bytes a value'
   roundTrip(list)
 })
 
-test('numbers without an end cost eight bytes and the times next to nothing', () => {
+test('numbers with many decimals take eight bytes and regular times almost none', () => {
   const list = Array.from({ length: 1000 }, (_, index): [number, Value] => [start + index * 1000, Math.sqrt(index + 2)])
   assert.ok(pack(pointsOf(list)).length < 8100)
   roundTrip(list)
 })
 
-test('zero below zero stays what it is', () => {
+test('negative zero is preserved', () => {
   assert.ok(Object.is(unpack(pack(pointsOf([[start, -0]]))).numbers[0], -0))
 })
 
-test('damaged bytes are an error, not a hang or other numbers of points', () => {
+test('damaged bytes cause an error, not a hang or a wrong number of points', () => {
   const packed = pack(pointsOf(Array.from({ length: 200 }, (_, index) => [start + index, index / 10])))
   for (let length = 0; length < packed.length; length += 3)
     assert.throws(() => unpack(packed.subarray(0, length)), /chunk/)

@@ -1,18 +1,17 @@
 /**
- * The points of one value of one series of one endpoint, packed. Times are kept as differences of differences, which are
- * nothing where sampling is regular; numbers as whole numbers of the fewest decimals that give every one of them back
- * exactly, or as they are where there are none. Texts, booleans and nulls stand beside as JSON: they are rare.
+ * Encodes points of one value of a series. Times are second differences. Numbers are integers scaled by the fewest
+ * decimals that are exact, or eight bytes each. Other values are appended as JSON.
  */
 import type { Points, Value } from '../points.ts'
 import {
   createReader,
   createWriter,
-  passZeros,
   type Reader,
   readBlocks,
   readVarint,
   reserve,
   sizeOfBlocks,
+  skipZeros,
   unzigzag,
   type Writer,
   writeBlocks,
@@ -21,7 +20,7 @@ import {
 } from './bit-blocks.ts'
 
 const version = 1
-/** How the numbers are kept. */
+/** Encodings of numbers. */
 const plain = 0 // eight bytes each
 const scaled = 1 // whole numbers, by blocks
 const differences = 2 // whole numbers, each as the difference to the one before
@@ -30,12 +29,12 @@ const decimalsMax = 9
 const powers = Array.from({ length: decimalsMax + 1 }, (_, decimals) => 10 ** decimals)
 const wholeMax = 2 ** 51
 
-let space = new Float64Array(4096)
-let space2 = new Float64Array(4096)
-function spaces(count: number) {
-  if (space.length < count) {
-    space = new Float64Array(count * 2)
-    space2 = new Float64Array(count * 2)
+let scratch = new Float64Array(4096)
+let scratch2 = new Float64Array(4096)
+function reserveScratch(count: number) {
+  if (scratch.length < count) {
+    scratch = new Float64Array(count * 2)
+    scratch2 = new Float64Array(count * 2)
   }
 }
 
@@ -44,7 +43,7 @@ const shared: Writer = createWriter()
 export function pack(points: Points): Buffer {
   const { count, times, others } = points
   if (count === 0) throw new Error('a chunk without points')
-  spaces(count)
+  reserveScratch(count)
   const writer = shared
   writer.length = 0
   reserve(writer, 2)
@@ -68,7 +67,7 @@ export function beginReading(data: Uint8Array): Reader {
   return createReader(data, 2)
 }
 
-/** Whether everything in it is a number. */
+/** Returns true if all values are numbers. */
 export const isOfNumbers = (data: Uint8Array) => data[1] === 0
 
 export function unpack(data: Uint8Array): Points {
@@ -84,12 +83,12 @@ export function unpack(data: Uint8Array): Points {
   return { count, times, numbers, others }
 }
 
-/** Of the packed form alone: for a page that skips, and for figures. */
+/** Returns the number of points without unpacking. */
 export const countOf = (data: Uint8Array) => readVarint(createReader(data, 2))
 
-/** How the times are kept: how they are spaced, or eight bytes each where gaps are of weeks. */
-const spaced = 0
-const apart = 1
+/** Encodings of times: second differences, or eight bytes each if they differ by weeks. */
+const regular = 0
+const plainTimes = 1
 
 function packTimes(writer: Writer, times: Float64Array, count: number) {
   const first = times[0]!
@@ -97,28 +96,28 @@ function packTimes(writer: Writer, times: Float64Array, count: number) {
   let step = firstStep
   for (let index = 2; index < count; index++) {
     const next = times[index]! - times[index - 1]!
-    space[index - 2] = next - step
+    scratch[index - 2] = next - step
     step = next
   }
-  const jumps = Math.max(0, count - 2)
-  if (sizeOfBlocks(space, jumps) === undefined) {
-    writeVarint(writer, apart)
+  const secondDifferences = Math.max(0, count - 2)
+  if (sizeOfBlocks(scratch, secondDifferences) === undefined) {
+    writeVarint(writer, plainTimes)
     writePlain(writer, times, count)
     return
   }
-  writeVarint(writer, spaced)
+  writeVarint(writer, regular)
   writeVarint(writer, zigzag(first))
   writeVarint(writer, firstStep)
-  writeBlocks(writer, space, jumps)
+  writeBlocks(writer, scratch, secondDifferences)
 }
 
-/** Into `times`, if it is given and long enough. */
+/** Unpacks the times into `times` if given. */
 export function unpackTimes(reader: Reader, count: number, times = new Float64Array(count)): Float64Array {
-  if (readVarint(reader) === apart) return readPlain(reader, count)
+  if (readVarint(reader) === plainTimes) return readPlain(reader, count)
   const first = unzigzag(readVarint(reader))
   const firstStep = readVarint(reader)
-  const jumps = Math.max(0, count - 2)
-  if (passZeros(reader, jumps)) {
+  const secondDifferences = Math.max(0, count - 2)
+  if (skipZeros(reader, secondDifferences)) {
     for (let index = 0; index < count; index++) times[index] = first + index * firstStep
     return times
   }
@@ -126,8 +125,8 @@ export function unpackTimes(reader: Reader, count: number, times = new Float64Ar
   times[0] = first
   times[1] = before
   const later = times.subarray(2, count)
-  readBlocks(reader, later, jumps)
-  for (let index = 0; index < jumps; index++) {
+  readBlocks(reader, later, secondDifferences)
+  for (let index = 0; index < secondDifferences; index++) {
     step += later[index]!
     before += step
     later[index] = before
@@ -135,23 +134,23 @@ export function unpackTimes(reader: Reader, count: number, times = new Float64Ar
   return times
 }
 
-/** Where times follow each other at equal steps: the first and the step. Otherwise undefined, and nothing is read. */
+/** Returns the first time and the step if the times are regular; otherwise returns undefined and reads nothing. */
 export function regularTimes(reader: Reader, count: number): { first: number; step: number } | undefined {
   const { at } = reader
-  if (readVarint(reader) === spaced) {
+  if (readVarint(reader) === regular) {
     const first = unzigzag(readVarint(reader))
     const step = readVarint(reader)
-    if (passZeros(reader, Math.max(0, count - 2))) return { first, step }
+    if (skipZeros(reader, Math.max(0, count - 2))) return { first, step }
   }
   reader.at = at
   return undefined
 }
 
-/** Of the packed form alone. */
+/** Returns the first time without unpacking. */
 export function firstTimeOf(data: Uint8Array): number {
   const reader = beginReading(data)
   readVarint(reader)
-  return readVarint(reader) === apart ? readPlain(reader, 1)[0]! : unzigzag(readVarint(reader))
+  return readVarint(reader) === plainTimes ? readPlain(reader, 1)[0]! : unzigzag(readVarint(reader))
 }
 
 function packNumbers(writer: Writer, { numbers, count }: Points) {
@@ -162,20 +161,20 @@ function packNumbers(writer: Writer, { numbers, count }: Points) {
   let before = 0
   for (let index = 0; index < count; index++) {
     const value = numbers[index]!
-    // A place that holds something else costs nothing as a repetition.
+    // A value that is not a number repeats the one before, which takes no bits as a difference.
     const whole = Number.isNaN(value) ? before : Math.round(value * power)
-    space[index] = whole
-    if (index > 0) space2[index - 1] = whole - before
+    scratch[index] = whole
+    if (index > 0) scratch2[index - 1] = whole - before
     before = whole
   }
-  const [whole, steps] = [sizeOfBlocks(space, count), sizeOfBlocks(space2, count - 1)]
+  const [whole, steps] = [sizeOfBlocks(scratch, count), sizeOfBlocks(scratch2, count - 1)]
   if (whole === undefined && steps === undefined) return packPlain(writer, numbers, count)
   const bySteps = whole === undefined || (steps !== undefined && steps < whole)
   writer.bytes[writer.length++] = bySteps ? differences : scaled
   writer.bytes[writer.length++] = decimals
-  if (!bySteps) return writeBlocks(writer, space, count)
-  writeVarint(writer, zigzag(space[0]!))
-  writeBlocks(writer, space2, count - 1)
+  if (!bySteps) return writeBlocks(writer, scratch, count)
+  writeVarint(writer, zigzag(scratch[0]!))
+  writeBlocks(writer, scratch2, count - 1)
 }
 
 function packPlain(writer: Writer, numbers: Float64Array, count: number) {
@@ -184,26 +183,27 @@ function packPlain(writer: Writer, numbers: Float64Array, count: number) {
 }
 
 function unpackNumbers(reader: Reader, count: number): Float64Array {
-  if (passPlain(reader)) return readPlain(reader, count)
+  if (skipPlain(reader)) return readPlain(reader, count)
   const numbers = new Float64Array(count)
   const power = unpackWholes(reader, count, numbers)
   if (power !== 1) for (let index = 0; index < count; index++) numbers[index] = numbers[index]! / power
   return numbers
 }
 
-/** Whether the numbers are as they are, eight bytes each; what says so is passed over. */
-export function passPlain(reader: Reader): boolean {
+/** Returns true and skips the marker if the numbers are eight bytes each. */
+export function skipPlain(reader: Reader): boolean {
   if (reader.bytes[reader.at] !== plain) return false
   reader.at++
   return true
 }
 
-/** Into `wholes`: whole numbers. Returns what to divide them by. */
+/** Unpacks whole numbers into `wholes` and returns their divisor. */
 export function unpackWholes(reader: Reader, count: number, wholes: Float64Array): number {
-  const how = reader.bytes[reader.at++]
+  const encoding = reader.bytes[reader.at++]
   const power = powers[reader.bytes[reader.at++]!]
-  if (power === undefined || (how !== scaled && how !== differences)) throw new Error('a packed chunk is damaged')
-  if (how === scaled) {
+  if (power === undefined || (encoding !== scaled && encoding !== differences))
+    throw new Error('a packed chunk is damaged')
+  if (encoding === scaled) {
     readBlocks(reader, wholes, count)
     return power
   }
@@ -217,7 +217,7 @@ export function unpackWholes(reader: Reader, count: number, wholes: Float64Array
   return power
 }
 
-/** The fewest that give all numbers back exactly; undefined when nine are not enough. */
+/** Returns the fewest decimals that represent all numbers exactly; undefined if nine do not suffice. */
 function decimalsOf(numbers: Float64Array, count: number): number | undefined {
   let decimals = 0
   for (let index = 0; index < count; index++) {

@@ -1,9 +1,9 @@
-/** Which partition of the chunks a day belongs to. */
+/** Determines the partition of the chunks for a day. */
 
 import type { Month } from '../store/chunks.ts'
 import { dayMs, dayOf } from './chunk-builder.ts'
 
-/** Before it, and later than a few months from now, days are in the partition for far ones. */
+/** Days before this date, or more than three months ahead, are in the partition `chunks_far`. */
 const earliest = Date.UTC(2000, 0, 1)
 const monthsAhead = 3
 
@@ -15,13 +15,13 @@ const monthFrom = (year: number, month: number): Month => {
   return { name, from: dayOf(from), to: dayOf(to) }
 }
 
-/** From its name, as it stands in the catalogue; undefined for the one of far days. */
+/** Parses the name of a partition; undefined for `chunks_far`. */
 export function monthOf(name: string): Month | undefined {
   const [, year, month] = name.match(/^chunks_(\d{4})(\d{2})$/) ?? []
   return year ? monthFrom(Number(year), Number(month) - 1) : undefined
 }
 
-/** Those of the given days, and this and the next ones. */
+/** Returns the months of these days, the current one and the next ones. */
 export function monthsFor(days: number[], now: Date): Month[] {
   const last = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + monthsAhead, 1)
   const months = new Map<string, Month>()

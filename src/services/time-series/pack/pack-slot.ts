@@ -1,4 +1,4 @@
-/** One closed slot becomes chunks, in the transaction that it is given: whoever is killed in the middle leaves nothing behind. */
+/** Packs one closed slot into chunks, in the given transaction: a packer that is killed leaves nothing behind. */
 import type { Sql } from '../../../kernel/db.ts'
 import type { Pace } from '../../../kernel/pace.ts'
 import type { Numbers } from '../numbers/numbers.ts'
@@ -15,25 +15,25 @@ export interface Packed {
   points: number
   chunks: number
   bytes: number
-  /** Samples of endpoints that are no more. */
+  /** Samples of endpoints that no longer exist. */
   dropped: number
-  /** Values that came so late that nobody keeps them. */
+  /** Values that arrived after their retention. */
   expired: number
 }
 
-const rowsAtOnce = 4000
-const rowsBetweenRests = 100
-/** Texts of that length at most are read at once. */
-const textAtOnce = 16_000_000
-/** What is kept in memory before it is written. */
-const pointsAtOnce = 400_000
-const chunksAtOnce = 2000
-/** So many chunks of one day are made one, however large it is. */
-const chunksOfDay = 12
+const pageRows = 4000
+const rowsPerPace = 100
+/** Greatest length of texts of a page. */
+const pageTextBytes = 16_000_000
+/** Points in memory before they are written. */
+const pointsInMemoryMax = 400_000
+const chunksInMemoryMax = 2000
+/** A day with this many chunks is merged into one, even if it is large. */
+const chunksPerDayMax = 12
 const mergedPointsMax = 200_000
 const mergedBytesMax = 4_000_000
-/** Of an endpoint: then what there is of it is made chunks before its days are over. */
-const heldMax = 1_000_000
+/** Limit of points in memory for one endpoint; beyond it, chunks end before their day does. */
+const pointsPerEndpointMax = 1_000_000
 
 interface NewestOfSet {
   endpointNo: number
@@ -45,11 +45,11 @@ interface NewestOfSet {
 
 export interface PackOptions {
   numbers: Numbers
-  /** By the number of a series, the first day that is kept of it. */
+  /** First day that is kept, by series id. */
   firstDays: ReadonlyMap<number, number>
-  /** Called often; throws when it is time to end. */
+  /** Called often; throws at shutdown. */
   check(): void
-  /** Called often: waits while others have more to do. */
+  /** Called often; pauses while other work has priority. */
   pace: Pace
 }
 
@@ -81,7 +81,7 @@ export async function packSlot(
 
   let [endpointNo, time] = [Number.NaN, Number.NaN]
   let builder: ReturnType<typeof createBuilder> | undefined
-  /** Of this endpoint, by set: rows come in the order of their times, so the last one is it. */
+  /** Newest sample of the current endpoint by set: rows are in time order, so the last one. */
   let last = new Map<number, NewestOfSet>()
   function finishEndpoint() {
     builder?.finish()
@@ -90,13 +90,13 @@ export async function packSlot(
   }
 
   const longest = await store.longestText(sql, slot)
-  const atOnce = Math.max(1, Math.min(rowsAtOnce, Math.floor(textAtOnce / Math.max(1, longest))))
+  const atOnce = Math.max(1, Math.min(pageRows, Math.floor(pageTextBytes / Math.max(1, longest))))
   for await (const page of store.readSlot(sql, slot, atOnce)) {
     check()
     const known = await findKnownNumbers(sql, [...new Set(page.map((row) => row.endpointNo))])
     const seriesOf = await numbers.seriesIdsOf(page.map(({ setId }) => setId))
     for (const [index, row] of page.entries()) {
-      if (index % rowsBetweenRests === 0) {
+      if (index % rowsPerPace === 0) {
         await pace()
         check()
       }
@@ -113,8 +113,8 @@ export async function packSlot(
           points += chunk.points.count + chunk.textLength / 8
         })
       }
-      // Of samples of the same time the last counts, so they stay together.
-      if (builder!.held > heldMax && row.ts !== time) builder!.spill()
+      // Samples with the same time stay in one chunk, since the last one wins.
+      if (builder!.pointsInMemory > pointsPerEndpointMax && row.ts !== time) builder!.flush()
       time = row.ts
       sum.samples++
       const values = valuesIn(row)
@@ -132,16 +132,16 @@ export async function packSlot(
       points += (row.x?.length ?? 0) / 8
       last.set(row.setId, { endpointNo, setId: row.setId, ts: row.ts, written: row.written, values })
     }
-    if (points >= pointsAtOnce || chunks.length >= chunksAtOnce) await flush()
+    if (points >= pointsInMemoryMax || chunks.length >= chunksInMemoryMax) await flush()
   }
   finishEndpoint()
   await flush()
   return sum
 }
 
-/** Length and type are known; each number has its length before it. */
+/** Bytes before the values of an array; each value has a length of four bytes before it. */
 const arrayHead = 20
-function valuesIn({ v, x }: store.HotRow): Value[] {
+function valuesIn({ v, x }: store.SlotRow): Value[] {
   const count = v.length > arrayHead ? v.readInt32BE(12) : 0
   const values: Value[] = new Array(count)
   for (let place = 0; place < count; place++) values[place] = v.readDoubleBE(arrayHead + 4 + place * 12)
@@ -154,23 +154,25 @@ function valuesIn({ v, x }: store.HotRow): Value[] {
 const keyOf = ({ endpointNo, seriesId, day }: store.ChunkKey) => `${endpointNo} ${seriesId} ${day}`
 
 /**
- * A day that is small, or in too many pieces, is written as a whole again: then all of its chunks take part, and the new one is
- * of the newest slot. What has further parts is a busy day and stays as it is.
+ * Rewrites days that are small, or have too many chunks, as a whole. Days with several parts are busy and stay as they
+ * are.
  */
 async function mergedWithStored(sql: Sql, slot: number, chunks: Chunk[], pace: Pace): Promise<PackedChunk[]> {
-  const alone = chunks.filter(({ part, points, goesOn }) => part === 0 && points.count < pointsMax && !goesOn)
+  const candidates = chunks.filter(
+    ({ part, points, isContinued }) => part === 0 && points.count < pointsMax && !isContinued,
+  )
   const stored = new Map<string, { n: number; count: number; bytes: number }>()
-  if (alone.length > 0)
-    for (const head of await store.findHeads(sql, alone)) {
+  if (candidates.length > 0)
+    for (const head of await store.findHeads(sql, candidates)) {
       const { n, count, bytes } = stored.get(keyOf(head)) ?? { n: 0, count: 0, bytes: 0 }
       stored.set(keyOf(head), { n: n + head.n, count: count + 1, bytes: bytes + head.bytes })
     }
   const merging = new Map<string, { chunk: Chunk; sources: Points[] }>()
-  for (const chunk of alone) {
+  for (const chunk of candidates) {
     const there = stored.get(keyOf(chunk))
     if (!there || there.bytes + chunk.textLength > mergedBytesMax) continue
     const all = there.n + chunk.points.count
-    if (all <= pointsMax || (there.count >= chunksOfDay && all <= mergedPointsMax))
+    if (all <= pointsMax || (there.count >= chunksPerDayMax && all <= mergedPointsMax))
       merging.set(keyOf(chunk), { chunk, sources: [] })
   }
   const written: PackedChunk[] = []
@@ -180,9 +182,9 @@ async function mergedWithStored(sql: Sql, slot: number, chunks: Chunk[], pace: P
   }
   for (const some of portions([...merging.values()], stored)) {
     const keys = some.map(({ chunk }) => chunk)
-    for (const { data, ...head } of await store.findWhole(sql, keys))
+    for (const { data, ...head } of await store.findAllOf(sql, keys))
       merging.get(keyOf(head))!.sources.push(unpack(data))
-    await store.deleteWhole(sql, keys)
+    await store.deleteAllOf(sql, keys)
     for (const { chunk, sources } of some) {
       await pace()
       written.push(...partsOf(chunk, merge([...sources, chunk.points]), slot))
@@ -191,13 +193,13 @@ async function mergedWithStored(sql: Sql, slot: number, chunks: Chunk[], pace: P
   return written
 }
 
-/** So many that what is read fits into memory. */
+/** Divides chunks into portions that fit into memory. */
 function* portions<T extends { chunk: Chunk }>(all: T[], stored: Map<string, { n: number }>) {
   let [some, points]: [T[], number] = [[], 0]
   for (const one of all) {
     some.push(one)
     points += stored.get(keyOf(one.chunk))!.n
-    if (points < pointsAtOnce) continue
+    if (points < pointsInMemoryMax) continue
     yield some
     some = []
     points = 0

@@ -41,7 +41,7 @@ suite('packing', () => {
     assert.equal(hot!.count, 0)
   })
 
-  test('long texts are packed in small chunks, and late ones beside them', async () => {
+  test('long texts are packed in small chunks, late ones in further chunks', async () => {
     const one = await endpoint({
       'time-series': { 'auto-extract': false, names: { log: { values: [{ path: 'log' }] } } },
     })
@@ -69,7 +69,7 @@ suite('packing', () => {
     )
   })
 
-  test('a sample with fewer values than its set does not hold up everybody', async () => {
+  test('a sample with fewer values than its set does not block packing', async () => {
     const one = await endpoint()
     await collect(one, [{ timestamp: today, a: 1, b: 2 }])
     await sql`
@@ -79,7 +79,7 @@ suite('packing', () => {
     assert.deepEqual(await points(one.endpointId), { 'auto~a/value': [[today, 1]] })
   })
 
-  test('a busy day has parts, and many small late pieces are made one again', async () => {
+  test('a busy day has several parts, and many small late chunks are merged', async () => {
     const one = await endpoint()
     const busy = (from: number, count: number) =>
       Array.from({ length: count }, (_, index) => ({ timestamp: today + (from + index) * 2000, a: from + index }))
@@ -106,7 +106,7 @@ suite('packing', () => {
     assert.equal((await points(one.endpointId))['auto~a/value']!.length, 9011)
   })
 
-  test('months have partitions of their own; far days do not, until they come near', async () => {
+  test('months have partitions; far days share one until they come near', async () => {
     const one = await endpoint()
     const far = Date.UTC(2093, 5, 5)
     await collect(one, [
@@ -119,9 +119,9 @@ suite('packing', () => {
       (await chunksOf(one.endpointId)).map(({ partition }) => partition),
       ['time_series.chunks_far', 'time_series.chunks_201902', 'time_series.chunks_far'],
     )
-    const { makeMonth } = await import('../store/chunks.ts')
+    const { createMonth } = await import('../store/chunks.ts')
     await house.kit.db.tx((tx) =>
-      makeMonth(tx, { name: 'chunks_209306', from: dayOf(Date.UTC(2093, 5, 1)), to: dayOf(Date.UTC(2093, 6, 1)) }),
+      createMonth(tx, { name: 'chunks_209306', from: dayOf(Date.UTC(2093, 5, 1)), to: dayOf(Date.UTC(2093, 6, 1)) }),
     )
     assert.equal((await chunksOf(one.endpointId)).at(-1)!.partition, 'time_series.chunks_209306')
     assert.deepEqual(await points(one.endpointId), {
@@ -133,7 +133,7 @@ suite('packing', () => {
     })
   })
 
-  test('one that is ended in the middle leaves everything as it was', async () => {
+  test('packing that is aborted changes nothing', async () => {
     const one = await endpoint()
     await collect(
       one,
@@ -161,7 +161,7 @@ suite('packing', () => {
     assert.equal(left!.count, 0)
   })
 
-  test('samples of endpoints that nobody knows are left out', async () => {
+  test('samples of deleted endpoints are left out', async () => {
     const one = await endpoint()
     await collect(one, [{ a: 1 }])
     const endpointNo = await service.numbers.endpointNo(one)
@@ -171,7 +171,7 @@ suite('packing', () => {
     assert.equal(left!.count, 0)
   })
 
-  test('a partition that somebody reads for long is dropped later', async () => {
+  test('a partition with a long read is dropped later', async () => {
     const one = await endpoint()
     await collect(one, [{ timestamp: today, a: 1 }])
     const slot = await service.slots.current()

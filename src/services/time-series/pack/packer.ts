@@ -1,7 +1,6 @@
 /**
- * Keeps house: begins new slots, packs closed ones, drops packed ones, deletes what belongs to endpoints that are no more. Every
- * process tries, one at a time does it: whoever holds a lock that ends with the transaction, so a process that is killed holds
- * up nobody and two can never be at it.
+ * Periodic maintenance: opens new slots, packs closed ones, drops packed ones, deletes data of deleted endpoints. Every
+ * node tries; the one that gets a transaction-scoped lock does the work.
  */
 import type { Clock } from '../../../kernel/clock.ts'
 import { monotonicMs, sleep } from '../../../kernel/clock.ts'
@@ -19,10 +18,10 @@ import { monthsFor } from './months.ts'
 import { packSlot } from './pack-slot.ts'
 
 export interface Packer {
-  /** Once, whatever is due: for tests, and what `start` does again and again. */
+  /** Does once what is due; `start` calls it periodically. */
   round(): Promise<void>
   start(): void
-  /** What is under way is given up within a second. */
+  /** Aborts the work in progress within a second. */
   stop(): Promise<void>
 }
 
@@ -33,10 +32,10 @@ export interface PackerOptions {
   now: Clock
   log: Log
   metrics: Metrics
-  /** How long series are kept: what is due before it is packed need not be packed. */
-  retention: Pick<Retention, 'firstDays' | 'again'>
-  /** What else is to be done by one process at a time; `check` throws when it is time to end. */
-  also(check: () => void): Promise<void>
+  /** Retention of series; expired values are not packed. */
+  retention: Pick<Retention, 'firstDays' | 'rerun'>
+  /** Further work for one node at a time; `check` throws at shutdown. */
+  afterPacking(check: () => void): Promise<void>
 }
 
 class Stopped extends Error {
@@ -47,7 +46,16 @@ const everyMs = 10_000
 const lockTimeout = '55P03'
 const isLockTimeout = (error: unknown) => (error as { code?: string } | null)?.code === lockTimeout
 
-export function createPacker({ db, slots, numbers, now, log, metrics, retention, also }: PackerOptions): Packer {
+export function createPacker({
+  db,
+  slots,
+  numbers,
+  now,
+  log,
+  metrics,
+  retention,
+  afterPacking,
+}: PackerOptions): Packer {
   const packedSamples = metrics.counter(
     'waypost_time_series_packed_samples_total',
     'Number of samples packed into chunks.',
@@ -60,41 +68,41 @@ export function createPacker({ db, slots, numbers, now, log, metrics, retention,
     if (stopping) throw new Stopped()
   }
 
-  /** In transactions of their own: a lock on the table of chunks must not last as long as the packing. */
-  async function makeMonths(days: number[]) {
-    const there = await chunks.findMonths(db.sql)
+  /** In separate transactions: a lock on the table of chunks must not last as long as the packing. */
+  async function createMonths(days: number[]) {
+    const existing = await chunks.findMonths(db.sql)
     for (const month of monthsFor(days, now())) {
-      if (there.has(month.name)) continue
+      if (existing.has(month.name)) continue
       await db.tx(async (sql) => {
         if (!(await chunks.tryPackingLock(sql))) return
-        if (!(await chunks.findMonths(sql)).has(month.name)) await chunks.makeMonth(sql, month)
+        if (!(await chunks.findMonths(sql)).has(month.name)) await chunks.createMonth(sql, month)
       })
     }
   }
 
   async function pack(slot: number): Promise<boolean> {
-    await makeMonths(await chunks.findDaysOfSlot(db.sql, slot))
+    await createMonths(await chunks.findDaysOfSlot(db.sql, slot))
     const began = monotonicMs()
     const firstDays = await retention.firstDays()
     const done = await db.tx(async (sql) => {
-      if (!(await chunks.tryPackingLock(sql)) || !(await store.takeClosedSlot(sql, slot))) return undefined
+      if (!(await chunks.tryPackingLock(sql)) || !(await store.lockClosedSlot(sql, slot))) return undefined
       const sum = await packSlot(sql, slot, { numbers, firstDays, check, pace: createPace() })
       await store.markPacked(sql, slot)
       return sum
     })
     if (!done) return false
     packedSamples.inc(done.samples)
-    // Their latest values are still to go.
-    if (done.expired > 0) retention.again()
+    // The latest values of these series still have to be deleted.
+    if (done.expired > 0) retention.rerun()
     log.info({ slot, ...done, ms: Math.round(monotonicMs() - began) }, 'a slot of time series was packed')
     return true
   }
 
   async function round() {
-    await makeMonths([])
+    await createMonths([])
     await slots.rotate()
     const all = await store.findSlots(db.sql)
-    // In their order: what is packed later counts more.
+    // In order, since later slots win over earlier ones.
     for (const { slot } of all.filter(({ state }) => state === 'closed')) {
       check()
       if (!(await pack(slot))) break
@@ -103,14 +111,15 @@ export function createPacker({ db, slots, numbers, now, log, metrics, retention,
       check()
       await db.tx((sql) => store.dropSlot(sql, slot))
     }
-    await also(check)
+    await afterPacking(check)
   }
 
   function tick() {
     running ??= round()
       .catch((error) => {
         if (stopping || error instanceof Stopped) return
-        if (isLockTimeout(error)) log.info('somebody reads for long; the time series are tidied up later')
+        if (isLockTimeout(error))
+          log.info('a long read holds a partition of time series; dropping it is retried in 10 s')
         else packingFailed(log, { err: error })
       })
       .finally(() => {

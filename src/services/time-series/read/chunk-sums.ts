@@ -4,7 +4,7 @@
  */
 
 import { readVarint } from '../pack/bit-blocks.ts'
-import { beginReading, isOfNumbers, passPlain, regularTimes, unpackTimes, unpackWholes } from '../pack/chunk-codec.ts'
+import { beginReading, isOfNumbers, regularTimes, skipPlain, unpackTimes, unpackWholes } from '../pack/chunk-codec.ts'
 import type { Points } from '../points.ts'
 import type { Span } from '../times.ts'
 import type { Sum } from './interval-sums.ts'
@@ -27,7 +27,7 @@ export function sumsOfPacked(data: Uint8Array, interval: Interval, span: Span, s
     times = new Float64Array(count * 2)
   }
   const positions = regularTimes(reader, count) ?? unpackTimes(reader, count, times)
-  if (passPlain(reader)) return undefined
+  if (skipPlain(reader)) return undefined
   const isRegular = !(positions instanceof Float64Array)
   const first = isRegular ? positions.first : positions[0]!
   const last = isRegular ? positions.first + (count - 1) * positions.step : positions[count - 1]!

@@ -1,4 +1,4 @@
-/** Packed chunks, and the months that they are kept in. */
+/** SQL of packed chunks and their monthly partitions. */
 import { copyIn } from '../../../kernel/copy-in.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import type { PackedChunk } from '../pack/chunk-builder.ts'
@@ -16,7 +16,7 @@ export interface ChunkHead extends ChunkKey {
   n: number
 }
 
-/** Of these endpoints, days and series: perhaps more than was meant, never less. */
+/** Finds chunks of any combination of these endpoints, days and series. */
 export async function findHeads(sql: Sql, keys: ChunkKey[]): Promise<(ChunkHead & { bytes: number })[]> {
   const all = (of: keyof ChunkKey) => [...new Set(keys.map((key) => key[of]))]
   return await sql`
@@ -29,8 +29,8 @@ const keysOf = (sql: Sql, keys: ChunkKey[]) => sql`
   unnest(${keys.map(({ endpointNo }) => endpointNo)}::bigint[], ${keys.map(({ seriesId }) => seriesId)}::integer[],
     ${keys.map(({ day }) => day)}::integer[]) as k (endpoint_no, series_id, day)`
 
-/** In the order of writing. */
-export async function findWhole(sql: Sql, keys: ChunkKey[]): Promise<(ChunkHead & { data: Buffer })[]> {
+/** Finds all chunks of these keys, in the order of writes. */
+export async function findAllOf(sql: Sql, keys: ChunkKey[]): Promise<(ChunkHead & { data: Buffer })[]> {
   return await sql`
     select c.endpoint_no, c.series_id, c.day, c.slot, c.part, c.n, c.data
     from time_series.chunks c join ${keysOf(sql, keys)}
@@ -40,7 +40,7 @@ export async function findWhole(sql: Sql, keys: ChunkKey[]): Promise<(ChunkHead 
     order by c.slot, c.part`
 }
 
-export async function deleteWhole(sql: Sql, keys: ChunkKey[]) {
+export async function deleteAllOf(sql: Sql, keys: ChunkKey[]) {
   await sql`
     delete from time_series.chunks c using ${keysOf(sql, keys)}
     where c.endpoint_no = k.endpoint_no and c.series_id = k.series_id and c.day = k.day
@@ -56,7 +56,7 @@ const columns = 'endpoint_no, series_id, day, slot, part, n, t_min, t_max, v_min
 const header = Buffer.concat([Buffer.from('PGCOPY\n\xff\r\n\0', 'latin1'), Buffer.alloc(8)])
 const rowLength = 2 + 12 * 4 + 3 * 8 + 5 * 4 + 3 * 8
 
-/** In a transaction. */
+/** Writes chunks, in a transaction. */
 export async function copyChunks(sql: Sql, chunks: PackedChunk[]) {
   if (chunks.length === 0) return
   const copy = sql.unsafe(`copy time_series.chunks (${columns}) from stdin (format binary)`)
@@ -96,33 +96,33 @@ function encode(chunks: PackedChunk[]): Buffer {
   return buffer.subarray(0, at)
 }
 
-export interface HotRow {
+export interface SlotRow {
   endpointNo: number
   ts: number
   setId: number
   written: number
-  /** As PostgreSQL sends an array. */
+  /** Array in the binary format of PostgreSQL. */
   v: Buffer
   x: string | null
 }
 
-/** Of what samples of a slot hold beside numbers. */
+/** Returns the length of the longest text of a slot's samples. */
 export async function longestText(sql: Sql, slot: number): Promise<number> {
   const [row] = await sql.unsafe(`select coalesce(max(octet_length(x)), 0) as longest from ${partitionOf(slot)}`)
   return row!.longest
 }
 
-/** In a transaction: the samples of a slot by endpoint, time and writing, page after page. */
-export async function* readSlot(sql: Sql, slot: number, rowsAtOnce: number): AsyncGenerator<HotRow[]> {
+/** Reads the samples of a slot by endpoint, time and number, in pages, in a transaction. */
+export async function* readSlot(sql: Sql, slot: number, pageSize: number): AsyncGenerator<SlotRow[]> {
   await sql`select set_config('work_mem', '64MB', true)`
   await sql.unsafe(`
     declare packing no scroll cursor for
     select endpoint_no, ts, set_id, written, array_send(v) as v, x from ${partitionOf(slot)}
     order by endpoint_no, ts, written`)
   for (;;) {
-    const page = (await sql.unsafe(`fetch ${rowsAtOnce} from packing`)) as unknown as HotRow[]
+    const page = (await sql.unsafe(`fetch ${pageSize} from packing`)) as unknown as SlotRow[]
     if (page.length > 0) yield page
-    if (page.length < rowsAtOnce) break
+    if (page.length < pageSize) break
   }
   await sql.unsafe('close packing')
 }
@@ -136,7 +136,7 @@ export async function findDaysOfSlot(sql: Sql, slot: number): Promise<number[]> 
   return rows.map(({ day }) => day as number)
 }
 
-/** A month as the first days of itself and of the next. */
+/** A partition; `from` and `to` are the first days of the month and of the next one. */
 export interface Month {
   name: string
   from: number
@@ -150,8 +150,8 @@ export async function findMonths(sql: Sql): Promise<Set<string>> {
   return new Set(rows.map(({ name }) => name))
 }
 
-/** Made apart and then attached; what is there of its days moves into it. */
-export async function makeMonth(sql: Sql, { name, from, to }: Month) {
+/** Creates the partition, moves existing chunks into it, and attaches it. */
+export async function createMonth(sql: Sql, { name, from, to }: Month) {
   await limitLockWait(sql, 2000)
   await sql.unsafe(`create table time_series.${name} (like time_series.chunks including all)`)
   await sql.unsafe(
@@ -163,13 +163,13 @@ export async function makeMonth(sql: Sql, { name, from, to }: Month) {
   )
 }
 
-/** Fails with 55P03 when somebody reads for so long that others would have to wait. */
+/** Drops a partition. Fails with 55P03 if a long read would make others wait. */
 export async function dropMonth(sql: Sql, name: string) {
   await limitLockWait(sql, 300)
   await sql.unsafe(`drop table if exists time_series.${name}`)
 }
 
-/** Packing, and deleting what is packed, are done by one process at a time. */
+/** Tries to take the lock under which one node at a time packs and deletes chunks. */
 export async function tryPackingLock(sql: Sql): Promise<boolean> {
   const [row] = await sql`select pg_try_advisory_xact_lock(hashtextextended('time-series.packing', 0)) as ok`
   return row!.ok

@@ -1,10 +1,10 @@
-/** Endpoints that are no more. */
+/** SQL of endpoints that were deleted. */
 import type { Sql } from '../../../kernel/db.ts'
 import { holdOpenSlot } from './samples.ts'
 import { findOpenSlot } from './slots.ts'
 
-/** They have no numbers any more: nothing of theirs is read, and what is packed is deleted later. */
-export async function insertGone(sql: Sql, endpointIds: string[], cutoff: number, at: Date): Promise<number[]> {
+/** Takes away the numbers of endpoints, so that their data cannot be read; chunks are deleted later. */
+export async function moveToDeleted(sql: Sql, endpointIds: string[], cutoff: number, at: Date): Promise<number[]> {
   const gone = await sql<{ endpointNo: number; endpointId: string }[]>`
     delete from time_series.endpoints where endpoint_id = any(${endpointIds}::text[])
     returning endpoint_no, endpoint_id`
@@ -18,8 +18,8 @@ export async function insertGone(sql: Sql, endpointIds: string[], cutoff: number
   return gone.map(({ endpointNo }) => endpointNo)
 }
 
-/** Some endpoints of a tenant, or of one of its applications, up to a number. */
-export async function findSomeOf(
+/** Finds some endpoints of a tenant or application, up to a number. */
+export async function findEndpointIdsOf(
   sql: Sql,
   of: { tenantId: string; applicationName: string | undefined; upTo: number; limit: number },
 ): Promise<string[]> {
@@ -36,27 +36,27 @@ export async function findGreatestNumber(sql: Sql): Promise<number> {
   return row!.no
 }
 
-export interface Gone {
+export interface DeletedEndpoint {
   endpointNo: number
   endpointId: string
   cutoff: number
 }
 
-export async function findGone(sql: Sql, before: Date, limit: number): Promise<Gone[]> {
+export async function findDeleted(sql: Sql, before: Date, limit: number): Promise<DeletedEndpoint[]> {
   return await sql`
     select endpoint_no, endpoint_id, cutoff from time_series.gone_endpoints
     where gone_date < ${before} order by endpoint_no limit ${limit}`
 }
 
-export async function deleteGone(sql: Sql, endpointNos: number[]) {
+export async function removeDeleted(sql: Sql, endpointNos: number[]) {
   await sql`delete from time_series.gone_endpoints where endpoint_no = any(${endpointNos}::bigint[])`
 }
 
 /**
- * In a transaction: samples that came after an endpoint was registered anew, but under its old number, are written once more under
- * the new one. Throws where the slot is closed at this moment; the caller tries again.
+ * Copies samples to the new number of an endpoint that was registered again, in a transaction. Throws if the slot is
+ * being closed; the caller retries.
  */
-export async function copyUnderNewNumber(sql: Sql, gone: Gone, endpointNo: number) {
+export async function copyUnderNewNumber(sql: Sql, gone: DeletedEndpoint, endpointNo: number) {
   const slot = await findOpenSlot(sql)
   if (slot === undefined) throw new Error('no slot is open')
   await holdOpenSlot(sql, slot)
@@ -72,7 +72,7 @@ export async function deleteNames(sql: Sql, tenantId: string, applicationName: s
   await sql`delete from time_series.series where tenant_id = ${tenantId} ${which}`
 }
 
-/** In the order of their ids, page after page, of everybody. */
+/** Finds endpoint ids of all tenants, in pages. */
 export async function findEndpointIds(sql: Sql, after: string, limit: number): Promise<string[]> {
   const rows = await sql<{ endpointId: string }[]>`
     select endpoint_id from time_series.endpoints where endpoint_id > ${after} order by endpoint_id limit ${limit}`

@@ -1,15 +1,15 @@
-/** What a database that is spread over several servers asks of the tables: every key holds the column by which they are spread. */
+/** Checks that the tables could be distributed over several servers: every key contains the distribution column. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openTimeSeries } from '../../../../test/harness/time-series.ts'
 
 const { sql } = await openTimeSeries()
 
-/** Small, and the same on every server. */
+/** Small tables that would be copied to every server. */
 const everywhere = ['slots', 'latest_marks']
 const spreadBy = ['endpoint_no', 'endpoint_id', 'tenant_id']
 
-test('every key holds the column by which the table can be spread', async () => {
+test('every key contains the distribution column', async () => {
   const keys = await sql<{ name: string; columns: string[] }[]>`
     select t.relname as name, array(
       select a.attname::text from pg_attribute a where a.attrelid = t.oid and a.attnum = any(i.indkey)) as columns

@@ -1,13 +1,13 @@
-/** The order of writes, and each node's mark in it: up to where the table of latest values holds what the node wrote. */
+/** SQL of the order of writes and of the marks of nodes. */
 import type { Sql } from '../../../kernel/db.ts'
 
-/** The next place in the order of writes. Not within a transaction: everybody else would wait for its end. */
+/** Returns the next number in the order of writes. Not within a transaction, which would block all other callers. */
 export async function nextWritten(sql: Sql): Promise<number> {
   const [row] = await sql`select time_series.next_written() as number`
   return row!.number
 }
 
-/** The same, and the node's mark right before it. The rows that get this number become durable after the mark. */
+/** Returns the next number and stores the mark right before it, so that the mark is durable before the rows. */
 export async function nextWrittenWithMark(sql: Sql, nodeId: string): Promise<number> {
   const [row] = await sql`
     insert into time_series.latest_marks as m (node, written) values (${nodeId}, time_series.next_written() - 1)
@@ -21,7 +21,7 @@ export async function saveMark(sql: Sql, nodeId: string, written: number) {
     on conflict (node) do update set written = excluded.written`
 }
 
-/** Unless it was replaced meanwhile. */
+/** Deletes the mark unless it was replaced meanwhile. */
 export async function deleteMark(sql: Sql, nodeId: string, written: number) {
   await sql`delete from time_series.latest_marks where node = ${nodeId} and written = ${written}`
 }
@@ -35,7 +35,7 @@ export async function findMarks(sql: Sql): Promise<Mark[]> {
   return await sql`select node, written from time_series.latest_marks`
 }
 
-/** Takes up what hot samples after that place hold; the same again changes nothing. */
+/** Adds samples after that number to the table; repeating it changes nothing. */
 export async function completeLatest(sql: Sql, after: number) {
   await sql`
     insert into time_series.latest as l (endpoint_no, set_id, ts, written, v, x)

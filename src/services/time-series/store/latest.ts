@@ -1,4 +1,4 @@
-/** The newest sample of each set of each endpoint. */
+/** SQL of the newest sample of each set of each endpoint. */
 import type { Sql } from '../../../kernel/db.ts'
 
 export interface LatestRow {
@@ -10,10 +10,10 @@ export interface LatestRow {
   x: string | null
 }
 
-/** `0` would lose the sign of a zero below zero. */
+/** `String(-0)` would lose the sign. */
 const numberText = (number: number) => (Object.is(number, -0) ? '-0' : String(number))
 
-/** What is there and newer stays. In the order of the key, so that two processes do not wait for each other. */
+/** Saves samples unless newer ones are stored. Sorted by key, so that two nodes do not deadlock. */
 export async function saveLatest(sql: Sql, given: LatestRow[]) {
   if (given.length === 0) return
   const rows = given.toSorted((a, b) => a.endpointNo - b.endpointNo || a.setId - b.setId)
@@ -44,8 +44,8 @@ export async function deleteLatestBefore(sql: Sql, endpointNos: number[], ts: nu
 }
 
 /**
- * In a transaction: of hot samples that are not older than the given time of their endpoint, the newest of each set. The planner
- * knows nothing of samples of the last minute, and would read all of these endpoints.
+ * Finds the newest sample of each set since the given time of its endpoint, in a transaction. The planner has no
+ * statistics of recent samples, and would scan all of them.
  */
 export async function findNewerSamples(sql: Sql, from: Map<number, number>): Promise<LatestRow[]> {
   const endpointNos = [...from.keys()]

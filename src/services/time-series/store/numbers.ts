@@ -1,4 +1,4 @@
-/** Numbers in place of names: of endpoints, of series with their values, of sets of series. */
+/** SQL of numbers for endpoints, series and sets of series. */
 import type { Db, Sql } from '../../../kernel/db.ts'
 
 export interface NumberedEndpoint {
@@ -6,12 +6,12 @@ export interface NumberedEndpoint {
   endpointNo: number
 }
 
-/** The numbers of endpoints, given out where they have none yet. */
+/** Returns the numbers of endpoints and creates missing ones. */
 export async function numberEndpoints(
   sql: Sql,
   given: { endpointId: string; tenantId: string; applicationName: string }[],
 ): Promise<NumberedEndpoint[]> {
-  // In one order everywhere, so that two who number the same ones do not wait for each other.
+  // Sorted, so that two nodes that number the same endpoints do not deadlock.
   const endpoints = given.toSorted((a, b) => (a.endpointId < b.endpointId ? -1 : 1))
   const ids = endpoints.map(({ endpointId }) => endpointId)
   await sql`
@@ -28,14 +28,14 @@ export async function findEndpointNumbers(sql: Sql, endpointIds: string[]): Prom
     select endpoint_id, endpoint_no from time_series.endpoints where endpoint_id = any(${endpointIds}::text[])`
 }
 
-/** Those of them that some endpoint has. */
+/** Returns the numbers among these that belong to an endpoint. */
 export async function findKnownNumbers(sql: Sql, endpointNos: number[]): Promise<Set<number>> {
   const rows = await sql<NumberedEndpoint[]>`
     select endpoint_no from time_series.endpoints where endpoint_no = any(${endpointNos}::bigint[])`
   return new Set(rows.map(({ endpointNo }) => endpointNo))
 }
 
-/** Of an application, in the order of their ids, page after page. */
+/** Finds endpoints of an application by id, in pages. */
 export async function findEndpointsOf(
   sql: Sql,
   of: { tenantId: string; applicationName: string; after: string; limit: number },
@@ -46,19 +46,19 @@ export async function findEndpointsOf(
     order by endpoint_id limit ${of.limit}`
 }
 
-const numbersAtOnce = 500
+const pageSize = 500
 
-/** All endpoint numbers of an application, page by page. */
+/** Yields all endpoint numbers of an application in pages. */
 export async function* endpointNosOf(db: Db, of: { tenantId: string; applicationName: string }) {
   for (let after = ''; ; ) {
-    const page = await findEndpointsOf(db.sql, { ...of, after, limit: numbersAtOnce })
+    const page = await findEndpointsOf(db.sql, { ...of, after, limit: pageSize })
     if (page.length === 0) return
     yield page.map(({ endpointNo }) => endpointNo)
     after = page.at(-1)!.endpointId
   }
 }
 
-/** Those of them that have points, in the order of their ids. */
+/** Finds the endpoints among these that have points, by id. */
 export async function findTheseEndpointsOf(
   sql: Sql,
   of: { tenantId: string; applicationName: string; endpointIds: string[] },
@@ -70,7 +70,7 @@ export async function findTheseEndpointsOf(
     order by endpoint_id`
 }
 
-/** By their names, with all of their values; without names all of them. */
+/** Finds series by name with all of their values; without names, all series. */
 export async function findSeriesNamed(
   sql: Sql,
   of: { tenantId: string; applicationName: string; names: string[] | undefined },
@@ -99,7 +99,7 @@ export async function findSeries(sql: Sql, { tenantId, applicationName }: Applic
     where tenant_id = ${tenantId} and application_name = ${applicationName} order by name, value_name`
 }
 
-/** Of several applications of a tenant. */
+/** Finds the series of several applications. */
 export async function findSeriesOf(
   sql: Sql,
   tenantId: string,
@@ -117,7 +117,7 @@ export async function countSeries(sql: Sql, { tenantId, applicationName }: Appli
   return row!.count
 }
 
-/** Those of them that there are. */
+/** Finds the series among these that exist. */
 export async function findTheseSeries(
   sql: Sql,
   { tenantId, applicationName }: Application,
@@ -130,7 +130,7 @@ export async function findTheseSeries(
     where tenant_id = ${tenantId} and application_name = ${applicationName}`
 }
 
-/** Under a lock of the application, so that its limit is kept; those that are there already stay as they are. */
+/** Creates missing series, under the lock of the application so that its limit holds. */
 export async function insertSeries(
   sql: Sql,
   { tenantId, applicationName }: Application,
@@ -162,13 +162,13 @@ export async function findSetsByNumber(sql: Sql, setIds: number[]): Promise<Seri
   return await sql`select set_id, series_ids from time_series.sets where set_id = any(${setIds}::bigint[])`
 }
 
-/** With those that are there already. */
+/** Creates missing sets and returns all. */
 export async function insertSets(
   sql: Sql,
   { tenantId, applicationName }: Application,
   lists: number[][],
 ): Promise<SeriesSet[]> {
-  // Lists of different lengths are no array of arrays.
+  // Lists of different lengths cannot be a two-dimensional array.
   const texts = lists.map((seriesIds) => `{${seriesIds.join()}}`)
   await sql`
     insert into time_series.sets (tenant_id, application_name, series_ids)

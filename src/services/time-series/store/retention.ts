@@ -1,4 +1,4 @@
-/** Points that are older than their application keeps them. */
+/** SQL of points that are older than their retention. */
 import type { Sql } from '../../../kernel/db.ts'
 import type { Application } from './numbers.ts'
 
@@ -9,7 +9,7 @@ export async function findApplications(sql: Sql): Promise<Application[]> {
 export interface Expired {
   endpointNos: number[]
   seriesIds: number[]
-  /** The first day that is kept. */
+  /** First day that is kept. */
   firstDay: number
 }
 
@@ -20,8 +20,8 @@ export async function deleteExpired(sql: Sql, { endpointNos, seriesIds, firstDay
   return count
 }
 
-/** Samples that are not packed yet, by their set. */
-export async function countHotExpired(
+/** Counts expired samples that are not packed yet, by set. */
+export async function countExpiredSamples(
   sql: Sql,
   endpointNos: number[],
   before: number,

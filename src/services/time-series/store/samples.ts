@@ -1,31 +1,31 @@
-/** Hot rows. */
+/** SQL of samples that are not packed yet. */
 import { copyIn } from '../../../kernel/copy-in.ts'
 import { type Db, isUniqueViolation, type Sql } from '../../../kernel/db.ts'
 import { columns, type Rows } from '../write/rows.ts'
 import { partitionOf } from './slots.ts'
 
-/** Of `hold_slot`. */
-const notOpen = 'WP001'
+/** SQLSTATE of `hold_slot`. */
+const slotClosedState = 'WP001'
 
-/** Nothing was written: the slot is not open any more. */
-export const isSlotClosed = (error: unknown) => (error as { code?: string } | null)?.code === notOpen
+/** Returns true if nothing was written because the slot is closed. */
+export const isSlotClosed = (error: unknown) => (error as { code?: string } | null)?.code === slotClosedState
 
-/** Nothing was written: a stamped sample has the time of another one of its endpoint. */
+/** Returns true if nothing was written because a stamped sample has the time of another one. */
 export const isTimeTaken = (error: unknown) => isUniqueViolation(error)
 
 const hold = (slot: number) => `select time_series.hold_slot(${slot})`
 const copy = (slot: number) => `copy ${partitionOf(slot)} (${columns.join(', ')}) from stdin (format binary)`
 
-/** All of them into the slot, as long as it is open, durable when it returns. */
+/** Writes all rows into the slot if it is open; durable when it resolves. */
 export const copySamples = (db: Db, slot: number, rows: Rows) =>
   db.copyIn(`${hold(slot)}; ${copy(slot)}`, () => rows.encode(slot))
 
-/** In a transaction: fails with `isSlotClosed`, or the slot stays open until the commit. */
+/** Keeps the slot open until the commit, in a transaction. Fails with `isSlotClosed`. */
 export async function holdOpenSlot(sql: Sql, slot: number) {
   await sql.unsafe(hold(slot))
 }
 
-/** In a transaction that holds the slot. `isCopy`: they are in an older slot already. */
+/** Writes rows, in a transaction that holds the slot. `isCopy` means that they are in an older slot too. */
 export async function copyRows(sql: Sql, slot: number, rows: Rows, isCopy: boolean) {
   await copyIn(sql.unsafe(copy(slot)), () => rows.encode(slot, isCopy))
 }
@@ -36,7 +36,7 @@ export interface StampedTime {
   written: number
 }
 
-/** Those of the given times that stored stamped samples have. */
+/** Finds stored stamped samples with these times. */
 export async function findStampedAt(sql: Sql, given: { endpointNo: number; time: number }[]): Promise<StampedTime[]> {
   const endpointNos = given.map(({ endpointNo }) => endpointNo)
   const times = given.map(({ time }) => time)
@@ -47,7 +47,7 @@ export async function findStampedAt(sql: Sql, given: { endpointNo: number; time:
     where s.endpoint_no = any(${endpointNos}::bigint[]) and s.stamped`
 }
 
-/** The last time of stored stamped samples of each endpoint, where it is not before the given one. */
+/** Finds the last time of stored stamped samples of each endpoint since the given time. */
 export async function findLastStamped(sql: Sql, from: Map<number, number>): Promise<Map<number, number>> {
   const endpointNos = [...from.keys()]
   const rows = await sql<{ endpointNo: number; ts: number }[]>`
@@ -68,7 +68,7 @@ export interface WrittenSample {
   x: string | null
 }
 
-/** In the order of their writing. */
+/** Finds samples after a number, in the order of writes. */
 export async function findSamplesSince(
   sql: Sql,
   endpointNos: number[],

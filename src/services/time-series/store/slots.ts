@@ -1,4 +1,7 @@
-/** Slots: partitions by arrival. Who writes into one holds it shared until the commit; who closes it holds it alone. */
+/**
+ * SQL of slots, the partitions of samples by arrival. Writers hold a shared lock on a slot until their commit; closing
+ * it takes the lock exclusively.
+ */
 import type { Sql } from '../../../kernel/db.ts'
 
 export type SlotState = 'ready' | 'open' | 'closed' | 'packed'
@@ -7,7 +10,10 @@ export interface Slot {
   slot: number
   state: SlotState
   openedDate: Date | null
-  /** A place in the order of writes: everything before it is in this slot or an older one, everything in older ones before it. */
+  /**
+   * A number in the order of writes: rows in older slots have smaller numbers, and rows with smaller numbers are in
+   * this slot or an older one.
+   */
   openedWritten: number | null
 }
 
@@ -22,7 +28,7 @@ export async function findOpenSlot(sql: Sql): Promise<number | undefined> {
   return row?.slot
 }
 
-/** Everybody who wrote into it has committed or failed, and nobody can any more. */
+/** Closes a slot. Afterwards all writers have committed or failed, and no node can write into it. */
 export async function closeSlot(sql: Sql, slot: number) {
   await sql`select pg_advisory_xact_lock(hashtext('time-series.slot'), ${slot}::integer)`
   await sql`update time_series.slots set state = 'closed' where slot = ${slot} and state = 'open'`
@@ -32,16 +38,16 @@ export async function lockSlots(sql: Sql) {
   await sql`select pg_advisory_xact_lock(hashtextextended('time-series.slots', 0))`
 }
 
-/** Made apart and then attached: nobody who reads or writes has to wait. */
-export async function makeSlot(sql: Sql): Promise<number> {
+/** Creates a partition and attaches it, so that readers and writers do not wait. */
+export async function createSlot(sql: Sql): Promise<number> {
   const [row] = await sql`insert into time_series.slots (state) values ('ready') returning slot`
   const slot = row!.slot as number
   const name = partitionOf(slot)
-  // Rows are only added, and the table is dropped in a few hours: vacuum has nothing to do there.
+  // Rows are only added, and the table is dropped within hours, so vacuum has nothing to do.
   await sql.unsafe(
     `create table ${name} (like time_series.samples including all) with (autovacuum_vacuum_insert_threshold = -1)`,
   )
-  // What a value is like helps no plan, and to find it out takes a quarter of a second of a core: devices would feel it.
+  // Statistics of values help no plan, and collecting them takes a quarter of a second of a core.
   await sql.unsafe(
     `alter table ${name} alter v set statistics 0, alter x set statistics 0, alter written set statistics 0,
       alter slot set statistics 0, alter stamped set statistics 0, alter set_id set statistics 10, alter endpoint_no set statistics 10, alter ts set statistics 10`,
@@ -54,13 +60,13 @@ export async function openSlot(sql: Sql, slot: number, at: Date) {
   await sql`update time_series.slots set state = 'open', opened_date = ${at} where slot = ${slot}`
 }
 
-/** Of a slot that was opened before this place in the order of writes was asked for. */
-export async function placeOpening(sql: Sql, slot: number, written: number) {
+/** Saves a number that was requested after the slot was opened. */
+export async function saveOpening(sql: Sql, slot: number, written: number) {
   await sql`update time_series.slots set opened_written = ${written} where slot = ${slot} and opened_written is null`
 }
 
-/** False when it is not there to be packed, or somebody else packs it. */
-export async function takeClosedSlot(sql: Sql, slot: number): Promise<boolean> {
+/** Locks a closed slot. Returns false if it is not closed, or if another node packs it. */
+export async function lockClosedSlot(sql: Sql, slot: number): Promise<boolean> {
   const rows = await sql`
     select slot from time_series.slots where slot = ${slot} and state = 'closed' for update skip locked`
   return rows.length === 1
@@ -70,7 +76,7 @@ export async function markPacked(sql: Sql, slot: number) {
   await sql`update time_series.slots set state = 'packed' where slot = ${slot}`
 }
 
-/** Fails with 55P03 when somebody reads for so long that others would have to wait. */
+/** Drops a packed slot. Fails with 55P03 if a long read would make others wait. */
 export async function dropSlot(sql: Sql, slot: number) {
   await limitLockWait(sql, 300)
   await sql.unsafe(`drop table if exists ${partitionOf(slot)}`)
@@ -81,7 +87,7 @@ export async function limitLockWait(sql: Sql, ms: number) {
   await sql`select set_config('lock_timeout', ${String(ms)}, true)`
 }
 
-/** About how many: what a row takes is taken from what the last analysis found, or guessed. */
+/** Estimates the number of rows from the size of the table and the last analysis. */
 export async function estimateRows(sql: Sql, slot: number): Promise<number> {
   const [row] = await sql`
     select pg_relation_size(oid)::float8 as bytes, reltuples::float8 as rows, relpages as pages

@@ -3,7 +3,7 @@ import { suite, test } from 'node:test'
 import { createArrivalTimes, sweepFrom } from './arrival-times.ts'
 
 suite('times of arrival', () => {
-  test('the first sample of a millisecond has it, the next ones have the next milliseconds', () => {
+  test('samples of the same millisecond get consecutive milliseconds', () => {
     const { next } = createArrivalTimes()
     assert.deepEqual(
       [next(1, 1000), next(1, 1000), next(1, 1001), next(2, 1000), next(1, 2000)],
@@ -11,7 +11,7 @@ suite('times of arrival', () => {
     )
   })
 
-  test('whatever the endpoints send and whatever the clock does, times of an endpoint are distinct, increase and are the earliest', () => {
+  test('times of an endpoint increase strictly and are the earliest possible, for random arrivals and clocks', () => {
     const arrivals = createArrivalTimes()
     const last = new Map<number, number>()
     let now = 1_000_000
@@ -24,19 +24,19 @@ suite('times of arrival', () => {
     }
   })
 
-  test('an endpoint whose clock went back goes on after its last time', () => {
+  test('times continue after the last one if the clock goes back', () => {
     const { next } = createArrivalTimes()
     assert.deepEqual([next(1, 5000), next(1, 4000), next(1, 4001)], [5000, 5001, 5002])
   })
 
-  test('times that were given elsewhere are not given again', () => {
+  test('times that another node has used are not used again', () => {
     const { next, used } = createArrivalTimes()
     used(1, 1005)
     used(1, 1003)
     assert.deepEqual([next(1, 1000), next(1, 2000)], [1006, 2000])
   })
 
-  test('endpoints whose millisecond is over take no memory', () => {
+  test('entries whose millisecond is over are removed', () => {
     const arrivals = createArrivalTimes()
     let most = 0
     for (let turn = 0; turn < 100_000; turn++) {
@@ -44,7 +44,7 @@ suite('times of arrival', () => {
       most = Math.max(most, arrivals.size)
     }
     assert.ok(most <= sweepFrom + 1, `${most} entries`)
-    // One with a future of its own is kept.
+    // An entry in the future is kept.
     for (let more = 0; more < 50_000; more++) arrivals.next(0, 20_000)
     for (let turn = 0; turn < 2 * sweepFrom; turn++) arrivals.next(1 + turn, 20_001 + turn)
     assert.equal(arrivals.next(0, 20_001), 70_000)

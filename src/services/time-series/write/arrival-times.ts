@@ -1,21 +1,21 @@
 /**
- * Gives samples without a timestamp their time: the time of arrival, or the next millisecond that the endpoint has not used. So the
- * times of an endpoint are distinct and increase (document 5, 10.3). A clash with another node is found by the database.
+ * Gives samples without a timestamp their time: the time of arrival, or the next millisecond that the endpoint has not
+ * used (document 5, 10.3). Conflicts with other nodes are detected by the database.
  */
 export interface ArrivalTimes {
   next(endpointNo: number, arrivedAt: number): number
-  /** The endpoint has used times up to this one, on another node or before a restart. */
+  /** Records that the endpoint has used times up to this one, on another node or before a restart. */
   used(endpointNo: number, time: number): void
 }
 
-/** Entries in memory before the first sweep. */
+/** Number of entries at which the first sweep runs. */
 export const sweepFrom = 8192
 
 export function createArrivalTimes(): ArrivalTimes & { readonly size: number } {
   const lastTimes = new Map<number, number>()
   let sweepAt = sweepFrom
 
-  /** An entry matters only until its millisecond is over. */
+  /** Removes entries whose millisecond is over. */
   function sweep(now: number) {
     for (const [endpointNo, time] of lastTimes) if (time < now) lastTimes.delete(endpointNo)
     sweepAt = Math.max(sweepFrom, lastTimes.size * 2)

@@ -6,7 +6,7 @@ import { createNumbers } from '../numbers/numbers.ts'
 const { api, collect, configure, endpoint, hotRows, house, pack, service, points } = await openTimeSeries()
 
 suite('collecting samples', () => {
-  test('what was acknowledged is there: times, values, and what is no number', async () => {
+  test('acknowledged samples are stored with times, numbers and other values', async () => {
     const one = await endpoint({
       'time-series': { names: { state: { values: [{ path: 'state' }, { path: 'ok', name: 'ok' }] } } },
     })
@@ -20,7 +20,7 @@ suite('collecting samples', () => {
     ])
   })
 
-  test('a message is stored whole or refused with the sample and the field that are wrong', async () => {
+  test('a message is stored completely, or rejected with the invalid sample and field', async () => {
     const one = await endpoint({
       'time-series': { names: { place: { values: [{ path: 'gps.lat', name: 'lat', type: 'number' }] } } },
     })
@@ -34,14 +34,14 @@ suite('collecting samples', () => {
     assert.equal((await hotRows(one)).length, 1)
   })
 
-  test('what holds no series is accepted, and there is nothing to store', async () => {
+  test('a sample without series is accepted and stores nothing', async () => {
     const one = await endpoint()
     await collect(one, [])
     await collect(one, [17, 'text', null, [1], { name: 'x' }])
     assert.deepEqual(await hotRows(one), [])
   })
 
-  test('a change of the configuration counts from the next message on', async () => {
+  test('a changed configuration applies from the next message on', async () => {
     const one = await endpoint()
     await collect(one, [{ timestamp: 1, a: 1 }])
     await configure(one.applicationName, { 'time-series': { 'auto-extract': false } })
@@ -49,7 +49,7 @@ suite('collecting samples', () => {
     assert.deepEqual(await points(one.endpointId), { 'auto~a/value': [[1, 1]] })
   })
 
-  test('thousands of messages at once share a few commits', async () => {
+  test('thousands of concurrent messages share a few commits', async () => {
     const one = await endpoint()
     await collect(one, [{ a: 0 }])
     const sent = Array.from({ length: 3000 }, (_, index) => collect(one, [{ timestamp: index, a: index }]))
@@ -58,11 +58,11 @@ suite('collecting samples', () => {
     assert.equal((await points(one.endpointId))['auto~a/value']!.length, 3001)
   })
 
-  test('samples without a timestamp that arrive in the same millisecond are points of their own', async () => {
+  test('samples without a timestamp in the same millisecond are separate points', async () => {
     const one = await endpoint()
     const at = new Date('2026-05-01T12:00:00Z')
     const [start, arrive] = [at.getTime(), (samples: unknown[]) => api.collect(messageOf(one, at), samples)]
-    // One that waits for names to be known, then several in a message, some of them with times of their own.
+    // A message that waits for a lookup, then one with several samples, some with timestamps.
     await Promise.all([
       arrive([{ a: 0 }]),
       arrive([{ a: 1 }, { a: 2, timestamp: 5 }, { a: 3, timestamp: 'never' }, { other: 'x' }, { a: 4 }]),
@@ -83,7 +83,7 @@ suite('collecting samples', () => {
     assert.equal((await points(one.endpointId))['auto~a/value']!.length, 9)
   })
 
-  test('a sample without a timestamp keeps its values together, however many rows they take', async () => {
+  test('all values of a sample without a timestamp have the same time, in any number of rows', async () => {
     const one = await endpoint()
     const at = new Date('2026-05-01T12:00:00Z')
     const sample = Object.fromEntries(Array.from({ length: 1201 }, (_, index) => [`f${index}`, index]))
@@ -96,7 +96,7 @@ suite('collecting samples', () => {
       )
   })
 
-  test('a message that is refused takes no time', async () => {
+  test('a rejected message uses no time of arrival', async () => {
     const one = await endpoint({ 'time-series': { names: { s: { values: [{ path: 's', type: 'string' }] } } } })
     const at = new Date('2026-05-01T12:00:00Z')
     await assert.rejects(api.collect(messageOf(one, at), [{ a: 1 }, { s: 1 }]), { status: 400 })
@@ -117,7 +117,7 @@ suite('collecting samples', () => {
       ])
   })
 
-  test('whatever a message has that nobody knows is made known in one transaction', async () => {
+  test('all unknown series and sets of a message are created in one transaction', async () => {
     const one = await endpoint()
     let transactions = 0
     const { db } = house.kit
@@ -132,7 +132,7 @@ suite('collecting samples', () => {
     const numbers = createNumbers(counting, { seriesMax: 5000 })
     const sets = await numbers.allSetsOf(one, lists)
     assert.equal(transactions, 1)
-    // So many combinations are too many: the last ones are kept value by value.
+    // More combinations than sets: the last ones are stored value by value.
     for (const [index, own] of sets.entries()) {
       assert.equal(own.length, index < 2000 ? 1 : 2)
       assert.deepEqual(own.flatMap(numbers.fieldsOf), lists[index])
@@ -140,7 +140,7 @@ suite('collecting samples', () => {
     }
   })
 
-  test('an application that has as many series as it may is told so, and its known ones go on', async () => {
+  test('further series of a full application are rejected, and known ones are accepted', async () => {
     const one = await endpoint()
     const numbers = createNumbers(house.kit.db, { seriesMax: 3 })
     const fields = (...list: string[]) => list.map((name) => `auto~${name}\nvalue`)
@@ -151,7 +151,7 @@ suite('collecting samples', () => {
     await numbers.setsOf(one, fields('a', 'b'))
     for (let attempt = 0; attempt < 2; attempt++)
       await assert.rejects(async () => numbers.setsOf(one, fields('a', 'd', 'e')), full('auto~e.value'))
-    // Less than that still fits.
+    // Fewer series still fit.
     await numbers.setsOf(one, fields('c'))
     for (let attempt = 0; attempt < 2; attempt++)
       await assert.rejects(async () => numbers.setsOf(one, fields('a', 'd')), full('auto~d.value'))
@@ -160,7 +160,7 @@ suite('collecting samples', () => {
 })
 
 suite('putting points', () => {
-  test('values of every kind are stored, and the later one counts', async () => {
+  test('values of every type are stored, and the later write wins', async () => {
     const one = await endpoint()
     const point = (timestamp: number, values: object) => ({
       endpointId: one.endpointId,
@@ -183,7 +183,7 @@ suite('putting points', () => {
     assert.equal((await service.latest.of([await service.numbers.endpointNo(one)])).size, 1)
   })
 
-  test('names and values that cannot be are refused with their place, and nothing is stored', async () => {
+  test('invalid names and values are rejected with their position, and nothing is stored', async () => {
     const one = await endpoint()
     const wrong: [string, number, object, RegExp][] = [
       ['bad name', 1, { a: 1 }, /^e\.bad name: a name/],

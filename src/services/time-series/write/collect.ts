@@ -1,6 +1,6 @@
 /**
- * From a message of a device to rows. Where endpoint, plan and sets are known, which is nearly always, nothing is waited for and
- * nothing made but the rows: the promise is that of the commit, shared with everybody in it.
+ * Turns a device message into rows. If endpoint, plan and sets are cached, which is nearly always, nothing is awaited
+ * but the commit, whose promise all messages in it share.
  */
 import type { DeviceMessage } from '../../../kernel/device.ts'
 import { createKeyedMutex } from '../../../kernel/keyed-mutex.ts'
@@ -12,7 +12,7 @@ import type { ExtractionPlans, Plan } from './extraction-plan.ts'
 import type { Origin } from './rows.ts'
 import type { Writer } from './writer.ts'
 
-export interface Collecting {
+export interface CollectDeps {
   plans: ExtractionPlans
   numbers: Numbers
   writer: Writer
@@ -20,27 +20,27 @@ export interface Collecting {
 
 const nothing = Promise.resolve()
 
-export function createCollect({ plans, numbers, writer }: Collecting) {
+export function createCollect({ plans, numbers, writer }: CollectDeps) {
   function extractAll(plan: Plan, samples: unknown[]): Extracted[] {
     const all: Extracted[] = []
     for (let index = 0; index < samples.length; index++) {
       const extracted = extract(plan, samples[index])
-      if ('problem' in extracted) throw refused(index, extracted.problem)
+      if ('problem' in extracted) throw sampleRefused(index, extracted.problem)
       if (extracted.values.length > 0) all.push(extracted)
     }
     return all
   }
 
-  /** Endpoints whose samples wait until their numbers are known. */
-  const waiting = createKeyedMutex()
+  /** Endpoints whose samples wait for a lookup. */
+  const lookups = createKeyedMutex()
 
-  /** When it is known; whatever the same endpoint sends meanwhile comes after it. */
-  function whenKnown(origin: Origin, samples: unknown[], receivedAt: number): Promise<void> {
-    const added = waiting.run(origin.endpointId, () => addWhenKnown(origin, samples, receivedAt))
+  /** Adds the samples after the lookup; later samples of the same endpoint come after them. */
+  function afterLookup(origin: Origin, samples: unknown[], receivedAt: number): Promise<void> {
+    const added = lookups.run(origin.endpointId, () => lookUpAndAdd(origin, samples, receivedAt))
     return added.then(({ committed }) => committed)
   }
 
-  async function addWhenKnown(origin: Origin, samples: unknown[], receivedAt: number) {
+  async function lookUpAndAdd(origin: Origin, samples: unknown[], receivedAt: number) {
     const all = extractAll(await plans.of(origin), samples)
     if (all.length === 0) return { committed: nothing }
     const endpointNo = await numbers.endpointNo(origin)
@@ -63,12 +63,12 @@ export function createCollect({ plans, numbers, writer }: Collecting) {
 
   function collect({ endpoint: origin, receivedAt: received }: DeviceMessage, samples: unknown[]): Promise<void> {
     const receivedAt = received.getTime()
-    if (waiting.isBusy(origin.endpointId)) return whenKnown(origin, samples, receivedAt)
+    if (lookups.isBusy(origin.endpointId)) return afterLookup(origin, samples, receivedAt)
     const plan = plans.of(origin)
     const endpointNo = numbers.endpointNo(origin)
     if (plan instanceof Promise || typeof endpointNo !== 'number') {
       if (typeof endpointNo !== 'number') endpointNo.catch(() => {})
-      return whenKnown(origin, samples, receivedAt)
+      return afterLookup(origin, samples, receivedAt)
     }
     const all = extractAll(plan, samples)
     if (all.length === 0) return nothing
@@ -77,7 +77,7 @@ export function createCollect({ plans, numbers, writer }: Collecting) {
       const found = numbers.setsOf(origin, all[index]!.fields)
       if (found instanceof Promise) {
         found.catch(() => {})
-        return whenKnown(origin, samples, receivedAt)
+        return afterLookup(origin, samples, receivedAt)
       }
       sets.push(found)
     }
@@ -93,7 +93,7 @@ export function createCollect({ plans, numbers, writer }: Collecting) {
   }
 }
 
-function refused(index: number, problem: string) {
+function sampleRefused(index: number, problem: string) {
   const [field] = problem.split(':', 1)
   return SampleRefused({ sample: index + 1, problem }, { fields: { [`${index}.${field}`]: [problem] } })
 }

@@ -34,11 +34,11 @@ async function configure(app: string, connectivity: object, version?: string) {
   assert.equal(answer.status, 204, answer.text)
 }
 
-/** The values of the series in the order of their times. */
+/** Returns the values of the series in time order. */
 const valuesOf = async (endpointId: string, name = 'presence') =>
   ((await readPoints(sql, endpointId))[`${name}/value`] ?? []).toSorted(([a], [b]) => a - b).map(([, value]) => value)
 
-test('a series gets 1 and 0 when an endpoint of a version that asks for it connects and disconnects', async () => {
+test('connects and disconnects are stored as 1 and 0 if the version configures a series', async () => {
   const { app, version } = await anApplication(['v1', 'v2'])
   await configure(app, { 'time-series': { name: 'presence' }, 'metadata-keys': { state: 'online' } }, version)
   const asked = await anEndpoint(version)
@@ -63,11 +63,11 @@ test('a series gets 1 and 0 when an endpoint of a version that asks for it conne
   )
 })
 
-test('whoever comes, speaks and leaves in one breath was there, and left', async () => {
+test('a client that connects, publishes and disconnects at once is stored as connected, then disconnected', async () => {
   const { app, version } = await anApplication()
   await configure(app, { 'time-series': { name: 'presence' } })
   const { endpointId, token } = await anEndpoint(version)
-  // CONNECT, PUBLISH (QoS 0) and DISCONNECT in one packet of the network.
+  // CONNECT, PUBLISH (QoS 0) and DISCONNECT in one TCP segment.
   const text = (value: string) => Buffer.concat([Buffer.from([0, value.length]), Buffer.from(value)])
   const packet = (header: number, ...parts: Buffer[]) => {
     const body = Buffer.concat(parts)
@@ -87,7 +87,7 @@ test('whoever comes, speaks and leaves in one breath was there, and left', async
   )
 })
 
-test('an endpoint that comes and goes again and again within a batch leaves its steps in order', async () => {
+test('repeated connects and disconnects within a batch are stored in order', async () => {
   const { app, version } = await anApplication()
   await configure(app, { 'time-series': { name: 'presence' } })
   const { endpointId, token } = await anEndpoint(version)
@@ -118,7 +118,7 @@ test('a session that is kept waits for its client, however short its visit was',
   await again.end()
 })
 
-test('an application without room for the series still hears who is connected', async () => {
+test('connectivity is still reported if the application has no room for the series', async () => {
   const { app, version } = await anApplication()
   const { endpointId, token } = await anEndpoint(version)
   const sensor = await device()
@@ -135,7 +135,7 @@ test('an application without room for the series still hears who is connected', 
   assert.deepEqual(await valuesOf(endpointId), [])
 })
 
-test('an endpoint that is not there any more gets no points', async () => {
+test('an unregistered endpoint gets no points', async () => {
   const { app: applicationName, version: versionName } = await anApplication()
   await configure(applicationName, { 'time-series': { name: 'presence' } })
   const { endpointId } = await anEndpoint(versionName)

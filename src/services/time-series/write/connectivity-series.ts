@@ -1,4 +1,4 @@
-/** Endpoints that connect and disconnect as a series of 1 and 0, where their version asks for it (instance `epl`). */
+/** Stores connects and disconnects as a series of 1 and 0, if the version configures it (instance `epl`). */
 import type { ConnectivityChange, Extension } from '../../../kernel/device.ts'
 import { PlatformError } from '../../../kernel/errors.ts'
 import type { Log } from '../../../kernel/log.ts'
@@ -18,7 +18,7 @@ export function createConnectivitySeries(deps: {
 
   async function put(name: string, all: ConnectivityChange[]) {
     const { tenantId, applicationName, versionName } = all[0]!.endpoint
-    // Who is unregistered loses its connection: that is not told of somebody who is not there any more.
+    // An endpoint that was unregistered disconnects too, but gets no points.
     const known = await register.findAll(all.map(({ endpoint }) => endpoint.endpointId))
     const points = all
       .filter(({ endpoint }) => known.has(endpoint.endpointId))
@@ -31,7 +31,7 @@ export function createConnectivitySeries(deps: {
     try {
       if (points.length > 0) await putPoints({ tenantId, applicationName, versionName }, points)
     } catch (error) {
-      // An application that has too many series already would be refused for ever; all else is worth another try.
+      // A rejection, for example for too many series, is final; all other errors are retried.
       if (!(error instanceof PlatformError) || error.status >= 500) throw error
       connectivityNotStored(log, { err: error, applicationName, versionName, series: name })
     }
@@ -39,14 +39,14 @@ export function createConnectivitySeries(deps: {
 
   return {
     async changed(changes) {
-      const ofVersions = Map.groupBy(changes, ({ endpoint }) => endpoint.versionName)
+      const byVersion = Map.groupBy(changes, ({ endpoint }) => endpoint.versionName)
       const failures: unknown[] = []
-      for (const some of ofVersions.values())
+      for (const some of byVersion.values())
         try {
           const name = await seriesOf(some[0]!.endpoint)
           if (name !== undefined) await put(name, some)
         } catch (error) {
-          // The others' points are not lost by it.
+          // The points of other versions are still stored.
           failures.push(error)
         }
       if (failures.length > 0) throw failures[0]

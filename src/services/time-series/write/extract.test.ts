@@ -12,7 +12,7 @@ const read = (configuration: object) =>
 const plan = (configuration: object = {}) => planOf(read(configuration).config as TimeSeriesConfiguration)
 
 suite('without a configuration', () => {
-  test('every top-level number is a series of its own, the timestamp is none', () => {
+  test('every top-level number except the timestamp becomes a series', () => {
     const sample = { temperature: 20.5, humidity: 40, timestamp: now - 5, name: 'x', ok: true, at: { x: 1 }, 'a b': 3 }
     assert.deepEqual(extract(plan(), sample), {
       at: now - 5,
@@ -21,7 +21,7 @@ suite('without a configuration', () => {
     })
   })
 
-  test('a time as text counts, anything else falls back to the arrival', () => {
+  test('a time may be a text; anything else falls back to the time of arrival', () => {
     const at = (timestamp: unknown) => (extract(plan(), { timestamp, a: 1 }) as { at: number | undefined }).at
     assert.equal(at('2026-01-02T03:04:05.678Z'), Date.UTC(2026, 0, 2, 3, 4, 5, 678))
     assert.equal(at('2026-01-02T03:04:05+0200'), Date.UTC(2026, 0, 2, 1, 4, 5))
@@ -29,18 +29,18 @@ suite('without a configuration', () => {
       assert.equal(at(nonsense), undefined)
   })
 
-  test('what is not an object has no series', () => {
+  test('a sample that is not an object has no series', () => {
     for (const sample of [1, 'x', null, [1, 2], true])
       assert.deepEqual(extract(plan(), sample), { at: undefined, fields: [], values: [] })
   })
 
-  test('names of prototypes are plain names', () => {
+  test('names of the prototype are ordinary names', () => {
     const sample = JSON.parse('{"__proto__": 1, "constructor": 2, "toString": 3}')
     const { fields } = extract(plan(), sample) as { fields: string[] }
     assert.deepEqual(fields, ['auto~__proto__\nvalue', 'auto~constructor\nvalue', 'auto~toString\nvalue'])
   })
 
-  test('a number beyond all numbers is refused', () => {
+  test('an infinite number is rejected', () => {
     assert.deepEqual(extract(plan(), JSON.parse('{"a": 1e400}')), {
       problem: 'a: larger than any number that can be stored',
     })
@@ -62,7 +62,7 @@ suite('with a configuration', () => {
     timestamp: { path: 'ts', format: 'unix-epoch', 'fallback-strategy': 'fail' },
   })
 
-  test('its paths are followed, what is missing is left out, null is a value', () => {
+  test('paths are followed, missing values are left out, and null is a value', () => {
     const sample = { gps: { lat: 50.45, lon: null }, states: ['a', 'b'], ts: 1_700_000_000.5, speed: 3 }
     assert.deepEqual(extract(places, sample), {
       at: 1_700_000_000_500,
@@ -72,7 +72,7 @@ suite('with a configuration', () => {
     assert.deepEqual(extract(places, { ts: 1 }), { at: 1000, fields: [], values: [] })
   })
 
-  test('a value of another type and a missing time are refused with their place', () => {
+  test('a value of another type and a missing time are rejected with their path', () => {
     assert.deepEqual(extract(places, { ts: 1, gps: { lat: '50' } }), {
       problem: 'gps.lat: expected a number, found a string (series place)',
     })
@@ -80,7 +80,7 @@ suite('with a configuration', () => {
     assert.match(JSON.stringify(extract(places, { ts: 1, gps: { lon: [] } })), /gps\.lon: expected a number, a text/)
   })
 
-  test('what was configured wrongly is said with its place and left out', () => {
+  test('invalid parts of the configuration are reported with their path and left out', () => {
     const { config, problems } = read({
       'auto-extract': 'yes',
       names: {
@@ -112,7 +112,7 @@ suite('with a configuration', () => {
   })
 })
 
-test('dates of people: relative ones, microseconds, other zones', () => {
+test('dates may be relative, have microseconds, and have other time zones', () => {
   const at = new Date('2026-03-31T10:00:00.500Z')
   const told = (text: string) => new Date(timeOf(text, at)!).toISOString()
   assert.equal(told('now'), '2026-03-31T10:00:00.500Z')
@@ -127,7 +127,7 @@ test('dates of people: relative ones, microseconds, other zones', () => {
   assert.equal(told('2024-02-29'), '2024-02-29T00:00:00.000Z')
   for (const text of ['', 'now-', 'now-1', 'now+1h', 'now-1x', 'yesterday', '2024-02-31T25:00:00Z', '20240101'])
     assert.equal(timeOf(text, at), undefined, text)
-  // Days that no calendar has are none of the next month.
+  // Invalid days of a month are rejected, not moved to the next month.
   for (const text of ['2023-02-29', '1900-02-29T00:00:00Z', '2024-04-31T10:00:00+02:00', '2024-00-10', '2024-13-01'])
     assert.equal(timeOf(text, at), undefined, text)
 })

@@ -1,4 +1,4 @@
-/** From a sample to values of series: what a plan asks for, and every top-level number by itself (document 3, 3.2). */
+/** Extracts values of series from a sample: those that the plan names, and every top-level number (document 3, 3.2). */
 
 import { defaultValueName, seriesName } from '../configuration.ts'
 import { fieldOf } from '../numbers/field.ts'
@@ -7,22 +7,22 @@ import { timeMax, timeMin, timeOfText } from '../times.ts'
 import type { Plan, ValueType } from './extraction-plan.ts'
 
 export interface Extracted {
-  /** Undefined: the time of arrival. */
+  /** Undefined means the time of arrival. */
   at: number | undefined
-  /** Series and value of each, as `fieldOf` joins them. */
+  /** Series and value name of each value, joined by `fieldOf`. */
   fields: string[]
   values: Value[]
 }
 
-/** Why a sample cannot be stored. */
-export interface Refused {
+/** The reason why a sample cannot be stored. */
+export interface Rejection {
   problem: string
 }
 
 export const autoPrefix = 'auto~'
 const textLengthMax = 65_536
 
-export function extract(plan: Plan, sample: unknown): Extracted | Refused {
+export function extract(plan: Plan, sample: unknown): Extracted | Rejection {
   const at = timeOf(plan.time, sample)
   if (typeof at === 'object') return at
   const fields: string[] = []
@@ -49,7 +49,7 @@ export function extract(plan: Plan, sample: unknown): Extracted | Refused {
   return { at, fields, values }
 }
 
-/** Why it cannot be a value, of this type where one is asked for. */
+/** Returns the reason why it cannot be stored as a value of this type. */
 export function problemOfValue(found: unknown, type: ValueType | undefined): string | undefined {
   if (found === null) return undefined
   const is = typeof found
@@ -69,7 +69,7 @@ function lookUp(sample: unknown, path: string[]): unknown {
   return found
 }
 
-function timeOf({ path, format, fallback }: Plan['time'], sample: unknown): number | undefined | Refused {
+function timeOf({ path, format, fallback }: Plan['time'], sample: unknown): number | undefined | Rejection {
   const given = lookUp(sample, path)
   const at = given === undefined ? undefined : readTime(given, format)
   if (at !== undefined && at >= timeMin && at <= timeMax) return at

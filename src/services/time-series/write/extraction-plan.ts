@@ -1,4 +1,4 @@
-/** Which series a sample is made into, by the configuration of instance `epts` (document 3, part 3). */
+/** Plans which series are extracted from a sample, by the configuration of instance `epts` (document 3, part 3). */
 import type { Applications, ApplicationVersionRef } from '../../applications/contract.ts'
 import { type TimeSeriesConfiguration, timeSeriesInstance } from '../configuration.ts'
 
@@ -24,11 +24,11 @@ export interface Plan {
 }
 
 export interface ExtractionPlans {
-  /** Without a promise when it is remembered. */
+  /** Returns the plan without a promise if it is cached. */
   of(version: ApplicationVersionRef): Plan | Promise<Plan>
 }
 
-/** The plan of each version that sends samples; it follows the configuration. */
+/** Creates the cache of plans, which follows the configuration. */
 export const createExtractionPlans = (applications: Pick<Applications, 'follow'>): ExtractionPlans => ({
   of: applications.follow(timeSeriesInstance, planOf),
 })
@@ -49,7 +49,7 @@ export function planOf(config: TimeSeriesConfiguration): Plan {
   }
 }
 
-/** `a.b[0]` and `$.a.b.0` alike. */
+/** Splits `a.b[0]` and `$.a.b.0` into the same parts. */
 function partsOf(path: string): string[] {
   const bare = path.startsWith('$.') ? path.slice(2) : path
   return bare.replace(/\[(\d+)\]/g, '.$1').split('.')

@@ -1,15 +1,15 @@
 /**
- * This node's mark: the place in the order of writes up to which the table of latest values holds what the node wrote. It is stored
- * with the number of the first rows that the table lacks, so a crash at any moment is noticed, and removed when nothing is lacking.
+ * The mark of this node: the number up to which the table `latest` contains what the node has written. It is stored
+ * before the first rows that the table lacks, so that a crash is noticed, and removed when nothing is lacking.
  */
 import type { Db } from '../../../kernel/db.ts'
 import { deleteMark, nextWritten, nextWrittenWithMark, saveMark } from '../store/latest-marks.ts'
 
 export interface LatestMark {
   isSet(): boolean
-  /** The next place in the order of writes, for rows that are going to be written. */
+  /** Returns the next number in the order of writes, for rows that are going to be written. */
   next(): Promise<number>
-  /** The same for nobody. */
+  /** Returns the next number without storing a mark. */
   position(): Promise<number>
   save(written: number): Promise<void>
   remove(): Promise<void>
@@ -32,7 +32,7 @@ export function createLatestMark(db: Db, nodeId: string): LatestMark {
     },
     async remove() {
       const written = stored
-      // Whoever asks for a number from now on stores another mark, which the statement below does not find.
+      // A call of `next` from now on stores another mark, which the statement below does not match.
       stored = undefined
       if (written !== undefined) await deleteMark(db.sql, nodeId, written)
     },

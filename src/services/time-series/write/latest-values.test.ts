@@ -16,7 +16,7 @@ async function latestOf(one: Parameters<typeof collect>[0], of = service): Promi
   return Object.fromEntries(found.map(({ seriesId, timestamp, value }) => [names.get(seriesId)!, [timestamp, value]]))
 }
 
-test('each series has its newest value at once, whatever samples held it and in whatever order they came', async () => {
+test('each series has its newest value immediately, whatever the order of its samples', async () => {
   const one = await endpoint()
   await collect(one, [
     { timestamp: 10, a: 1, b: 2 },
@@ -35,7 +35,7 @@ test('each series has its newest value at once, whatever samples held it and in 
   assert.deepEqual((await latestOf(one))['auto~b'], [30, 9])
 })
 
-/** Latest values as a node of its own has them, which has written nothing. */
+/** Returns the latest values of a separate node that has written nothing. */
 function anotherNode(nodeId: string) {
   const { db, log } = house.kit
   const swept: Leftovers[] = []
@@ -53,15 +53,15 @@ function anotherNode(nodeId: string) {
 
 const marks = async () => (await sql`select node from time_series.latest_marks`).map(({ node }) => node)
 
-test('after a crash the samples that the table lacks are taken up, hot or packed', async () => {
+test('after a crash the table is completed from samples, packed or not', async () => {
   const one = await endpoint()
   await collect(one, [{ timestamp: 10, a: 1 }])
   await service.latest.flush(true)
   const { nodeId } = house.kit.members
   assert.deepEqual(await marks(), [nodeId])
   await collect(one, [{ timestamp: 20, a: 2 }])
-  // The process is gone, and what it remembered with it.
-  service.latest.forgetAll()
+  // Simulates a crash: the values in memory are lost.
+  service.latest.dropAll()
   assert.deepEqual(await latestOf(one), { 'auto~a': [10, 1] })
 
   const next = anotherNode('next')
@@ -70,12 +70,12 @@ test('after a crash the samples that the table lacks are taken up, hot or packed
   assert.deepEqual(await marks(), [nodeId], 'it may be alive')
 
   await collect(one, [{ timestamp: 30, a: 3 }])
-  service.latest.forgetAll()
+  service.latest.dropAll()
   await pack()
   assert.deepEqual(await latestOf(one), { 'auto~a': [30, 3] })
 
   await collect(one, [{ timestamp: 40, a: 4 }])
-  service.latest.forgetAll()
+  service.latest.dropAll()
   assert.deepEqual(await next.leftovers.owners(sql), [nodeId])
   await next.leftovers.sweep(nodeId)
   assert.deepEqual(await latestOf(one), { 'auto~a': [40, 4] })
@@ -83,19 +83,19 @@ test('after a crash the samples that the table lacks are taken up, hot or packed
   await next.latest.stop()
 })
 
-test('the first sample after a pause has its mark before it is acknowledged', async () => {
+test('the mark is stored before the first sample after a pause is acknowledged', async () => {
   const one = await endpoint()
   await collect(one, [{ timestamp: 10, a: 1 }])
   for (let flush = 0; flush < 3; flush++) await service.latest.flush()
   assert.deepEqual(await marks(), [], 'nothing is unsaved')
   await collect(one, [{ timestamp: 20, a: 2 }])
   assert.deepEqual(await marks(), [house.kit.members.nodeId])
-  service.latest.forgetAll()
+  service.latest.dropAll()
   await anotherNode('next').leftovers.sweep(house.kit.members.nodeId)
   assert.deepEqual(await latestOf(one), { 'auto~a': [20, 2] })
 })
 
-test('a process that ends well leaves no mark', async () => {
+test('a node that shuts down cleanly leaves no mark', async () => {
   const one = await endpoint()
   await service.api.collect(messageOf(one), [{ a: 1 }])
   await service.latest.stop()

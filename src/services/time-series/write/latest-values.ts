@@ -1,6 +1,6 @@
 /**
- * The newest value of each series of each endpoint. What this node writes is in its memory at once; the table follows about once a
- * second, a bounded number of rows at a time. After a crash the table is completed from the samples, see README.md.
+ * Keeps the newest value of each series of each endpoint: in memory immediately, in the table about once a second.
+ * After a crash the table is completed from the samples; see README.md.
  */
 import type { Db } from '../../../kernel/db.ts'
 import type { Log } from '../../../kernel/log.ts'
@@ -15,20 +15,20 @@ import { type Rows, storedForm, valuesOf } from './rows.ts'
 import { addAll, addRows, type NewestSample, takeOldest, type UnsavedLatest } from './unsaved-latest.ts'
 
 export interface LatestValues {
-  /** Rows that this node has just committed. */
+  /** Called with rows that this node has just committed. */
   stored(rows: Rows): void
   of(endpointNos: number[]): Promise<Map<number, LatestValue[]>>
-  /** These numbers belong to no endpoint any more. */
-  forget(endpointNos: number[]): void
-  forgetAll(): void
-  /** Saves some of what is unsaved, or all of it. */
+  /** Drops the values of endpoints that lost their numbers. */
+  drop(endpointNos: number[]): void
+  dropAll(): void
+  /** Saves some of the unsaved values, or all of them. */
   flush(all?: boolean): Promise<void>
   start(): Promise<void>
   stop(): Promise<void>
 }
 
 export interface LatestOptions {
-  /** Connections for transactions: the texts are long, and other statements would have to wait behind them. */
+  /** A pool of its own, since long texts would delay other statements. */
   db: Db
   reading: Db
   numbers: Numbers
@@ -36,7 +36,7 @@ export interface LatestOptions {
   mark: LatestMark
   log: Log
   writes: {
-    /** The place in the order of writes up to which everything that this node wrote is stored. */
+    /** Returns the number up to which everything that this node wrote is stored. */
     storedUpTo(): Promise<number>
     isIdle(): boolean
   }
@@ -44,9 +44,9 @@ export interface LatestOptions {
 
 const everyMs = 1000
 const rowsAtLeast = 4000
-/** With more endpoints than that, the table is at most about so many seconds behind. */
+/** With more endpoints, the table lags behind by at most this time. */
 const secondsBehind = 30
-/** Flushes in a row that found nothing unsaved, before the mark goes. */
+/** Consecutive flushes without unsaved values before the mark is removed. */
 const cleanFlushes = 2
 
 export function createLatestValues(options: LatestOptions): LatestValues {
@@ -103,13 +103,13 @@ export function createLatestValues(options: LatestOptions): LatestValues {
   return {
     stored: (rows) => addRows(unsaved, rows),
     of: (endpointNos) => findLatestOf(options, [saving, unsaved], endpointNos),
-    forget(endpointNos) {
+    drop(endpointNos) {
       for (const endpointNo of endpointNos) unsaved.delete(endpointNo)
     },
-    forgetAll: () => unsaved.clear(),
+    dropAll: () => unsaved.clear(),
     flush,
     async start() {
-      // Nodes that crashed may count as alive for some more seconds; taking up what is there already changes nothing.
+      // Nodes that crashed may count as alive for some seconds. Completing the table twice changes nothing.
       const marks = await findMarks(options.reading.sql)
       if (marks.length > 0) await db.tx((sql) => completeLatest(sql, Math.min(...marks.map(({ written }) => written))))
       timer = setInterval(tick, everyMs).unref()
@@ -127,7 +127,7 @@ export function createLatestValues(options: LatestOptions): LatestValues {
   }
 }
 
-/** What a node that died had not saved. */
+/** Completes the table with the values that a dead node had not saved. */
 async function completeAfter(db: Db, nodeId: string) {
   await db.tx(async (sql) => {
     for (const { node, written } of await findMarks(sql)) {
@@ -140,30 +140,27 @@ async function completeAfter(db: Db, nodeId: string) {
 
 type OfEndpoint = NewestSample & { endpointNo: number }
 
-/**
- * From the table, from memory, and, where other nodes may have written something that they have not saved, from samples that are
- * newer than those.
- */
+/** Combines the table, the memory and, if other nodes may have unsaved values, newer samples. */
 async function findLatestOf(
   { db, reading, numbers, members }: LatestOptions,
   memory: UnsavedLatest[],
   endpointNos: number[],
 ): Promise<Map<number, LatestValue[]>> {
   if (endpointNos.length === 0) return new Map()
-  const found = (await store.findLatest(reading.sql, endpointNos)).map(asNewest)
+  const found = (await store.findLatest(reading.sql, endpointNos)).map(newestOfRow)
   for (const endpointNo of endpointNos)
     for (const some of memory) for (const one of some.get(endpointNo)?.newest ?? []) found.push({ ...one, endpointNo })
   if (!members.isAlone()) {
     const from = new Map(endpointNos.map((endpointNo) => [endpointNo, Number.MIN_SAFE_INTEGER]))
     for (const { endpointNo, ts } of found) from.set(endpointNo, Math.max(from.get(endpointNo)!, ts))
-    for (const row of await db.tx((sql) => store.findNewerSamples(sql, from))) found.push(asNewest(row))
+    for (const row of await db.tx((sql) => store.findNewerSamples(sql, from))) found.push(newestOfRow(row))
   }
   const seriesOf = await numbers.seriesIdsOf(found.map(({ setId }) => setId))
   const byEndpoint = Map.groupBy(found, ({ endpointNo }) => endpointNo)
   return new Map([...byEndpoint].map(([endpointNo, own]) => [endpointNo, newestValues(own, seriesOf)]))
 }
 
-const asNewest = ({ v, x, ...row }: store.LatestRow): OfEndpoint => ({ ...row, values: valuesOf(v, x) })
+const newestOfRow = ({ v, x, ...row }: store.LatestRow): OfEndpoint => ({ ...row, values: valuesOf(v, x) })
 
 const rowsOf = (some: UnsavedLatest): store.LatestRow[] =>
   [...some].flatMap(([endpointNo, { newest }]) =>
@@ -176,7 +173,7 @@ function* slices<T>(all: T[], size: number) {
 
 function newestValues(newest: NewestSample[], seriesOf: Map<number, number[]>): LatestValue[] {
   const [only] = newest
-  // Most endpoints send the same fields again and again.
+  // Most endpoints always send the same fields.
   if (newest.length === 1)
     return (seriesOf.get(only!.setId) ?? []).map((seriesId, place) => ({
       seriesId,

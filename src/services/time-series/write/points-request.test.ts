@@ -11,7 +11,7 @@ const put = (ask: Ask, { versionName }: DeviceEndpoint, body: unknown) =>
 const at = (timestamp: unknown, values: unknown = { value: 1 }) => ({ timestamp, values })
 
 suite('writing points', () => {
-  test('numbers, texts, truths and nulls of several endpoints, in one request', async () => {
+  test('stores numbers, texts, booleans and nulls of several endpoints in one request', async () => {
     const one = await registerEndpoint(await endpoint())
     const two = await registerEndpoint(one)
     const answer = await put(admin, one, {
@@ -33,13 +33,13 @@ suite('writing points', () => {
     assert.deepEqual(await points(two.endpointId), { 'auto~x/value': [[1000, -2.5]] })
   })
 
-  test('nothing to store is stored', async () => {
+  test('an empty request stores nothing and succeeds', async () => {
     const one = await registerEndpoint(await endpoint())
     for (const body of [{}, { [one.endpointId]: {} }, { [one.endpointId]: { a: [] } }])
       assert.equal((await put(admin, one, body)).status, 204)
   })
 
-  test('what is wrong is named, and then nothing is stored', async () => {
+  test('an invalid request names the field and stores nothing', async () => {
     const one = await registerEndpoint(await endpoint())
     const id = one.endpointId
     const cases: [unknown, string][] = [
@@ -52,7 +52,7 @@ suite('writing points', () => {
       [{ [id]: { good: [at(1), at(2, { value: {} })] } }, `${id}.good[1].values.value`],
       [{ [id]: { good: [at(1), at(2, { time: 1 })] } }, `${id}.good[1].values.time`],
       [{ [id]: { good: [at(1), at(2, { 'a,b': 1 })] } }, `${id}.good[1].values.a,b`],
-      // Fields are joined by control characters: this one would look like two.
+      // Fields are joined by control characters, so this name would look like two.
       [{ [id]: { good: [at(1), at(2, { 'a\tgood\nb': 1 })] } }, `${id}.good[1].values.a\tgood\nb`],
       [{ [id]: { good: [at(1), null] } }, `${id}.good[1]`],
       [{ [id]: { good: at(1) } }, `${id}.good`],
@@ -67,7 +67,7 @@ suite('writing points', () => {
     assert.deepEqual(await points(id), {})
   })
 
-  test('an endpoint that is not there, or of another version: all or nothing', async () => {
+  test('an unknown endpoint, or one of another version, rejects the whole request', async () => {
     const one = await registerEndpoint(await endpoint())
     const other = await registerEndpoint(await endpoint())
     const missing = await put(admin, one, { [one.endpointId]: { a: [at(1)] }, nobody: { a: [at(1)] } })
@@ -91,10 +91,10 @@ suite('writing points', () => {
   })
 })
 
-suite('who may write points', () => {
+suite('permission to write points', () => {
   const all = ['endpoint:read', 'endpoint:update', 'time-series:update']
 
-  test('whoever holds both scopes on the endpoint', async () => {
+  test('needs both scopes on the endpoint', async () => {
     const one = await registerEndpoint(await endpoint())
     const body = { [one.endpointId]: { a: [at(1)] } }
     const as = (scopes: string[]) => house.as(aCaller({ on: { [`endpoint-${one.endpointId}`]: scopes } }))
@@ -105,7 +105,7 @@ suite('who may write points', () => {
     assert.equal((await put(as(all), one, {})).status, 404)
   })
 
-  test('to others the version, or the endpoint, is not there', async () => {
+  test('other callers get the 404 of an unknown version or endpoint', async () => {
     const one = await registerEndpoint(await endpoint())
     const second = await registerEndpoint(one)
     const body = { [one.endpointId]: { a: [at(1)] } }

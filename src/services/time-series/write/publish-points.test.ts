@@ -6,7 +6,7 @@ import { PointsStored, type StoredPoint } from '../events.ts'
 
 const { collect, endpoint, house } = await openTimeSeries()
 
-test('points are told by the batch, with the commit that stores them, to those who listen', async () => {
+test('stored points are published in batches, with the commit that stores them, if a service handles them', async () => {
   const heard: StoredPoint[][] = []
   const reacted: StoredPoint[] = []
   house.kit.bus.hear(PointsStored, ({ points }) => void heard.push(points))

@@ -1,4 +1,4 @@
-/** Tells what was stored, with the commit that stores it; nothing is put together where nobody listens. */
+/** Publishes stored points within the transaction that stores them, if a service handles the event. */
 import type { Bus } from '../../../kernel/bus.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import { PointsStored, type StoredPoint } from '../events.ts'
@@ -6,7 +6,7 @@ import { namesOf } from '../numbers/field.ts'
 import type { Numbers } from '../numbers/numbers.ts'
 import type { Rows } from './rows.ts'
 
-const pointsAtOnce = 500
+const pointsPerEvent = 500
 
 export async function publishPoints(bus: Bus, sql: Sql, rows: Rows, numbers: Numbers) {
   const byApplication = new Map<string, { tenantId: string; applicationName: string; points: StoredPoint[] }>()
@@ -20,11 +20,11 @@ export async function publishPoints(bus: Bus, sql: Sql, rows: Rows, numbers: Num
     own.points.push(...pointsOf(rows, row, numbers))
   }
   for (const { points, ...of } of byApplication.values())
-    for (let from = 0; from < points.length; from += pointsAtOnce)
-      await bus.publish(sql, PointsStored, { ...of, points: points.slice(from, from + pointsAtOnce) })
+    for (let from = 0; from < points.length; from += pointsPerEvent)
+      await bus.publish(sql, PointsStored, { ...of, points: points.slice(from, from + pointsPerEvent) })
 }
 
-/** One for each series of a row. */
+/** Returns one point for each series of a row. */
 export function pointsOf(rows: Rows, row: number, numbers: Numbers): StoredPoint[] {
   const { endpointId, versionName } = rows.origins[row]!
   const timestamp = new Date(rows.times[row]!).toISOString()

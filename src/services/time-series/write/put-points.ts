@@ -1,4 +1,4 @@
-/** Points that people and rules write, through the same writer as those of devices. */
+/** Stores points of callers and services through the same writer as samples of devices. */
 
 import { seriesName, valueNameProblem } from '../configuration.ts'
 import type { NewPoint } from '../contract.ts'
@@ -18,18 +18,18 @@ interface Version {
 export function createPutPoints({ numbers, writer }: { numbers: Numbers; writer: Writer }) {
   return async (version: Version, points: NewPoint[]): Promise<void> => {
     for (const point of points) check(point)
-    // In one order, whatever that of the caller: fewer sets.
-    const ready = points
+    // Sorting the names results in fewer sets.
+    const nonEmpty = points
       .map((point) => ({ point, valueNames: Object.keys(point.values).sort() }))
       .filter(({ valueNames }) => valueNames.length > 0)
-    if (ready.length === 0) return
+    if (nonEmpty.length === 0) return
     const endpointNos = new Map(await Promise.all(endpointNosOf(version, points, numbers)))
     const sets = await numbers.allSetsOf(
       version,
-      ready.map(({ point, valueNames }) => valueNames.map((name) => fieldOf(point.seriesName, name))),
+      nonEmpty.map(({ point, valueNames }) => valueNames.map((name) => fieldOf(point.seriesName, name))),
     )
     const rows = writer.current()
-    for (const [index, { point, valueNames }] of ready.entries()) {
+    for (const [index, { point, valueNames }] of nonEmpty.entries()) {
       const { endpointId, timestamp: at } = point
       const values = valueNames.map((name) => point.values[name]!)
       rows.add(endpointNos.get(endpointId)!, at, false, sets[index]!, values, { ...version, endpointId })
@@ -38,21 +38,21 @@ export function createPutPoints({ numbers, writer }: { numbers: Numbers; writer:
   }
 }
 
-/** All at once, so that those who are not known yet are asked for together. */
+/** Looks up all endpoints concurrently, so that unknown ones share a statement. */
 const endpointNosOf = (version: Version, points: NewPoint[], numbers: Numbers) =>
   [...new Set(points.map(({ endpointId }) => endpointId))].map(
     async (endpointId) => [endpointId, await numbers.endpointNo({ ...version, endpointId })] as const,
   )
 
 function check({ endpointId, seriesName: name, timestamp, values, place = `${endpointId}.${name}` }: NewPoint) {
-  const wrong = (below: string, problem: string) =>
+  const invalid = (below: string, problem: string) =>
     PointRefused({ point: place + below, problem }, { fields: { [place + below]: [problem] } })
   const bare = name.startsWith(autoPrefix) ? name.slice(autoPrefix.length) : name
-  if (!seriesName.test(bare)) throw wrong('', 'a name of a series has letters, digits, dash and underscore')
+  if (!seriesName.test(bare)) throw invalid('', 'a name of a series has letters, digits, dash and underscore')
   if (!Number.isInteger(timestamp) || timestamp < timeMin || timestamp > timeMax)
-    throw wrong('.timestamp', 'expected a time between the years 1 and 9999')
+    throw invalid('.timestamp', 'expected a time between the years 1 and 9999')
   for (const [valueName, value] of Object.entries(values)) {
     const problem = valueNameProblem(valueName) ?? problemOfValue(value, undefined)
-    if (problem) throw wrong(`.values.${valueName}`, problem)
+    if (problem) throw invalid(`.values.${valueName}`, problem)
   }
 }

@@ -1,13 +1,13 @@
-/** Rows of samples that are written together, and their form as binary COPY: in the order of endpoint, time and arrival. */
+/** Rows that are written together, and their encoding as binary COPY, sorted by endpoint, time and arrival. */
 
 import type { Group } from '../../../kernel/group-commit.ts'
 import type { Value } from '../points.ts'
 import type { SeriesSet } from '../store/numbers.ts'
 
-/** Each group of rows has so many numbers in the order of writes, for samples of the same endpoint and time. */
+/** Numbers in the order of writes that each group has, for samples of the same endpoint and time. */
 export const numbersOfGroup = 256
 
-/** Whose sample it is. */
+/** The endpoint that a sample belongs to. */
 export interface Origin {
   tenantId: string
   applicationName: string
@@ -21,39 +21,42 @@ export interface Rows extends Group {
   readonly sets: SeriesSet[]
   readonly values: Value[][]
   readonly origins: Origin[]
-  /** The place of each row in the order of writes; 0 before the rows have been encoded. */
+  /** Number of each row in the order of writes; 0 before the rows are encoded. */
   readonly writtens: number[]
   /** The group's first number in the order of writes, once it is known. */
   first: number | undefined
   /**
-   * Adds a sample: one row for each of its sets, whose values follow each other in `values`. `isStamped`: the platform gave the
-   * time.
+   * Adds a sample: one row for each of its sets, whose values are consecutive in `values`. `isStamped` means that the
+   * platform gave the time.
    */
   add(endpointNo: number, time: number, isStamped: boolean, sets: SeriesSet[], values: Value[], origin: Origin): void
-  /** Every stamped sample, with the place of its (first) row. */
+  /** Returns every stamped sample with the index of its (first) row. */
   stamped(): { row: number; endpointNo: number; time: number }[]
-  /** Moves stamped samples of these endpoints behind the given times, in their order; each becomes the endpoint's last time. */
+  /** Moves stamped samples of these endpoints behind the given times, in order, and updates the times in `after`. */
   moveStamped(after: Map<number, number>): void
-  /** `isCopy`: the rows are stored already, in an older slot, and stand for the same samples. */
+  /** Encodes the rows. `isCopy` means that they are stored in an older slot already. */
   encode(slot: number, isCopy?: boolean): Buffer
 }
 
-/** In the order in which `encode` writes them. */
+/** Columns in the order in which `encode` writes them. */
 export const columns = ['slot', 'endpoint_no', 'ts', 'set_id', 'written', 'v', 'x', 'stamped']
 
 const header = Buffer.concat([Buffer.from('PGCOPY\n\xff\r\n\0', 'latin1'), Buffer.alloc(8)])
 const trailerLength = 2
-/** Field count; lengths; slot, endpoint, time, set, writing; the head of the array; stamped. */
+/**
+ * Bytes of a row without values and text: field count, lengths, slot, endpoint, time, set, number, array header,
+ * stamped.
+ */
 const fixedLength = 2 + 8 * 4 + 4 + 8 + 8 + 4 + 8 + 20 + 1
 const float8 = 701
 const high = 2 ** 32
 
-/** Who gave a row its time. The unique key of the database holds the first row of a stamped sample. */
+/** Origin of the time of a row. The unique index covers only the first row of a stamped sample. */
 const byDevice = 0
 const byPlatform = 1
 const byPlatformFurther = 2
 
-/** By row: `byDevice` and so on, the number of its sample, and its values that are not numbers. */
+/** Details of each row: origin of its time, index of its sample, and its values that are not numbers. */
 interface Details {
   readonly timedBy: number[]
   readonly samples: number[]
@@ -153,8 +156,8 @@ function encode(
   slot: number,
   isCopy: boolean,
 ): Buffer {
-  const order = inOrder(rows)
-  number(order, rows, samples)
+  const order = sortedRows(rows)
+  assignNumbers(order, rows, samples)
   const buffer = Buffer.allocUnsafe(header.length + bytes + trailerLength)
   const view = new DataView(buffer.buffer, buffer.byteOffset, buffer.length)
   let at = header.copy(buffer)
@@ -173,17 +176,17 @@ function encode(
   return buffer.subarray(0, at + trailerLength)
 }
 
-function inOrder({ endpointNos, times }: Rows): Uint32Array {
+function sortedRows({ endpointNos, times }: Rows): Uint32Array {
   const order = new Uint32Array(times.length)
   for (let row = 0; row < order.length; row++) order[row] = row
   return order.sort((a, b) => endpointNos[a]! - endpointNos[b]! || times[a]! - times[b]! || a - b)
 }
 
 /**
- * Among rows of the same endpoint and time the last sample has the group's last number, the one before it the number before. With
- * more samples of one time than numbers the first ones share a number; the last still counts most.
+ * Numbers rows of the same endpoint and time so that the last sample has the last number of the group. If there are
+ * more samples than numbers, the first ones share a number.
  */
-function number(order: Uint32Array, { endpointNos, times, writtens, first }: Rows, samples: number[]) {
+function assignNumbers(order: Uint32Array, { endpointNos, times, writtens, first }: Rows, samples: number[]) {
   if (first === undefined) throw new Error('the rows have no place in the order of writes yet')
   const last = first + numbersOfGroup - 1
   let written = last
@@ -196,7 +199,7 @@ function number(order: Uint32Array, { endpointNos, times, writtens, first }: Row
   }
 }
 
-/** All but the last two columns. */
+/** Writes all columns but the last two. */
 function putRow(view: DataView, start: number, slot: number, rows: Rows, row: number): number {
   const own = rows.values[row]!
   view.setInt16(start, columns.length)
@@ -230,13 +233,13 @@ function putInt64(view: DataView, at: number, value: number): number {
   return at + 12
 }
 
-/** As JSON: it escapes NUL and halves of characters, which PostgreSQL would refuse. */
+/** Encodes values that are not numbers as JSON, which escapes NUL and lone surrogates; PostgreSQL rejects both. */
 export const othersOf = (values: Value[]): string =>
   JSON.stringify(
     Object.fromEntries(values.flatMap((value, place) => (typeof value === 'number' ? [] : [[place, value]]))),
   )
 
-/** The values of a stored row. */
+/** Decodes the values of a stored row. */
 export function valuesOf(v: number[], x: string | null): Value[] {
   if (x === null) return v
   const values: Value[] = [...v]
@@ -245,7 +248,7 @@ export function valuesOf(v: number[], x: string | null): Value[] {
   return values
 }
 
-/** Values as the columns `v` and `x` have them. */
+/** Encodes values as the columns `v` and `x`. */
 export function storedForm(values: Value[]): { v: number[]; x: string | null } {
   if (values.every((value) => typeof value === 'number')) return { v: values as number[], x: null }
   return { v: values.map((value) => (typeof value === 'number' ? value : Number.NaN)), x: othersOf(values) }

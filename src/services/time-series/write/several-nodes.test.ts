@@ -16,7 +16,7 @@ const endpointOf = (name: string) => ({
   endpointId: name,
 })
 
-test('two processes write, end slots and pack at the same time, and nothing is lost', async () => {
+test('two nodes write, close slots and pack concurrently, and nothing is lost', async () => {
   const model = new Map<string, Map<number, number>>()
   let ended = false
   const failures = new Set<string>()
@@ -25,7 +25,7 @@ test('two processes write, end slots and pack at the same time, and nothing is l
       try {
         await pack()
       } catch (error) {
-        // Who reads or writes goes first; it is tried again.
+        // A round gives way to readers and writers, and is retried.
         failures.add((error as { code?: string }).code ?? String(error))
       }
   })
@@ -63,7 +63,7 @@ test('two processes write, end slots and pack at the same time, and nothing is l
 const valuesOf = (points: Record<string, [number, unknown][]>) =>
   points['auto~v/value']!.map(([, value]) => value as number).sort((a, b) => a - b)
 
-test('two processes that receive samples without a timestamp of one endpoint in the same milliseconds keep all of them', async () => {
+test('two nodes that receive samples without a timestamp of one endpoint in the same milliseconds store all of them', async () => {
   const endpoint = endpointOf('roaming')
   const start = Date.now()
   const count = 200
@@ -72,7 +72,7 @@ test('two processes that receive samples without a timestamp of one endpoint in 
     Array.from({ length: 4 }, async () => {
       while (next < count) {
         const value = next++
-        // Many a millisecond, so that processes give the same times, and go back to times that the other has given.
+        // Many samples a millisecond, so that both nodes give the same times.
         const at = new Date(start + Math.floor(value / 20) * 5)
         await api.collect(messageOf(endpoint, at), [{ v: value }, { v: value + 0.5 }])
       }
@@ -82,7 +82,7 @@ test('two processes that receive samples without a timestamp of one endpoint in 
   const expected = Array.from({ length: 2 * count }, (_, half) => half / 2)
   const [first, second] = processes as [(typeof processes)[0], (typeof processes)[0]]
   assert.deepEqual(valuesOf(await first.points('roaming')), expected)
-  // What each of them remembers as the newest value is a point that is stored.
+  // The latest value of each node is a point that is stored.
   const stored = (await first.points('roaming'))['auto~v/value']!
   for (const { service } of processes) {
     const [newest] = [...(await service.latest.of([await service.numbers.endpointNo(endpoint)])).values()].flat()
@@ -92,7 +92,7 @@ test('two processes that receive samples without a timestamp of one endpoint in 
   assert.deepEqual(valuesOf(await second.points('roaming')), expected)
 })
 
-test('a process that starts does not use times again that were given before, even those ahead of the clock', async () => {
+test('a node that starts does not reuse times, even those ahead of its clock', async () => {
   const endpoint = endpointOf('burst')
   const [first] = processes
   const at = new Date()
@@ -103,14 +103,14 @@ test('a process that starts does not use times again that were given before, eve
     await next.api.collect(messageOf(endpoint, new Date(at.getTime() + 100 * message)), [{ v: 3000 + message }])
   const points = await next.points('burst')
   assert.deepEqual(valuesOf(points), [...Array(3005).keys()])
-  // In the order of arrival, too.
+  // The points are in the order of arrival.
   assert.deepEqual(
     points['auto~v/value']!.map(([, value]) => value),
     valuesOf(points),
   )
 })
 
-test('of two values with the same time the one that was written later counts, whatever the clocks of the processes say', async () => {
+test('of two values with the same time the later write wins, whatever the clocks of the nodes say', async () => {
   const endpoint = endpointOf('corrected')
   const behind = await open({ now: () => new Date(Date.now() - 60_000) })
   const [ahead] = processes
@@ -129,7 +129,7 @@ test('of two values with the same time the one that was written later counts, wh
   assert.deepEqual(await behind.points('corrected'), { 'auto~v/value': [[1000, 5]] })
 })
 
-test('the latest value is what any of the processes has acknowledged, also before it is in the table', async () => {
+test('the latest value includes what any node has acknowledged, also before it is in the table', async () => {
   const endpoint = endpointOf('latest')
   const [first, second] = processes as [(typeof processes)[0], (typeof processes)[0]]
   const endpointNo = await first.service.numbers.endpointNo(endpoint)
@@ -141,13 +141,13 @@ test('the latest value is what any of the processes has acknowledged, also befor
     assert.deepEqual(await newest(asks), [[1000 + turn, turn]])
     if (turn === 1) await writes.service.latest.flush(true)
   }
-  // The same time written again, and an older one that changes nothing.
+  // Writes the same time again, and an older one that changes nothing.
   await first.collect(endpoint, [{ timestamp: 1003, v: 7 }])
   await first.collect(endpoint, [{ timestamp: 1001, v: 8 }])
   assert.deepEqual(await newest(second), [[1003, 7]])
 })
 
-test('who packs ends within a second when it is told to, and leaves the work to others', async () => {
+test('a node that packs stops within a second, and another node continues', async () => {
   const [first, second] = processes as [(typeof processes)[0], (typeof processes)[0]]
   const endpoint = endpointOf('busy')
   const samples = Array.from({ length: 20_000 }, (_, index) => ({ timestamp: index * 1000, a: index, b: index / 3 }))

@@ -8,7 +8,7 @@ const { house, service, endpoint, collect, points, pack, sql } = await openTimeS
 const states = async () => (await sql`select slot, state from time_series.slots order by slot`).map((row) => row.state)
 
 suite('slots', () => {
-  test('the next one is made ahead, and a closed one waits for those who write into it', async () => {
+  test('the next slot is created ahead, and closing a slot waits for its writers', async () => {
     await service.slots.rotate()
     assert.deepEqual(await states(), ['open', 'ready'])
     const slot = await service.slots.current()
@@ -38,7 +38,7 @@ suite('slots', () => {
     )
   })
 
-  test('nobody finds out what its values are like: that takes long, and no plan asks', async () => {
+  test('no statistics are collected for values', async () => {
     const analysed = await sql`
       select attname::text as name from pg_attribute
       where attrelid = ${`time_series.samples_${await service.slots.current()}`}::regclass and attnum > 0 and attstattarget is distinct from 0
@@ -49,7 +49,7 @@ suite('slots', () => {
     )
   })
 
-  test('who is slow to let go is not waited for: the slot stays open', async () => {
+  test('closing gives up if a writer takes too long, and the slot stays open', async () => {
     const slot = await service.slots.current()
     const held = Promise.withResolvers<void>()
     const writing = house.kit.db.tx(async (tx) => {
@@ -67,11 +67,11 @@ suite('slots', () => {
     await writing
   })
 
-  test('a process that has not heard that its slot was closed loses nothing', async () => {
+  test('a node that does not know that its slot was closed loses nothing', async () => {
     const one = await endpoint()
     await collect(one, [{ timestamp: 1, a: 1 }])
     const known = await service.slots.current()
-    // Somebody else closes it; the cache of this process still names the old one.
+    // Another node closes it; this node still has it cached.
     await sql`update time_series.slots set state = 'closed' where slot = ${known}`
     await collect(one, [{ timestamp: 1, a: 2 }])
     await collect(one, [{ timestamp: 2, a: 3 }])
@@ -91,7 +91,7 @@ suite('slots', () => {
     })
   })
 
-  test('a slot of six hours ends when it holds anything, and a young one stays', async () => {
+  test('a slot is closed after six hours if it has rows', async () => {
     await service.slots.rotate()
     const slot = await service.slots.current()
     await collect(await endpoint(), [{ a: 1 }])

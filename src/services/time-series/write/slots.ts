@@ -1,27 +1,27 @@
-/** Which slot this node writes into; and, on the node that packs, when the next one begins. */
+/** Determines the slot that this node writes into, and opens the next one when it is time. */
 import type { Clock } from '../../../kernel/clock.ts'
 import type { Db } from '../../../kernel/db.ts'
 import { nextWritten } from '../store/latest-marks.ts'
 import * as store from '../store/slots.ts'
 
 export interface Slots {
-  /** As far as this process knows; who finds it closed calls `forget` and asks again. */
+  /** Returns the open slot as this node knows it. A writer that finds it closed calls `invalidate` and asks again. */
   current(): Promise<number> | number
-  forget(slot?: number): void
-  /** Begins the next slot when it is time, and makes the one after it. `force`: whatever its age. */
+  invalidate(slot?: number): void
+  /** Opens the next slot when it is due, and prepares the one after it. `force` ignores its age and size. */
   rotate(force?: boolean): Promise<void>
 }
 
 export interface SlotLimits {
   ageHours: number
-  /** A slot of so many rows, and so many for each endpoint, is worth packing. */
+  /** A slot is closed when it has this many rows in total and for each endpoint. */
   rows: number
   rowsPerEndpoint: number
 }
 
 export const slotLimits: SlotLimits = { ageHours: 6, rows: 2_000_000, rowsPerEndpoint: 500 }
 
-/** Writers hold a slot for milliseconds; who waits longer than this to close it lets them go first. */
+/** Writers hold a slot for milliseconds. Closing it gives up after this time and is retried later. */
 const closeWaitMs = 2000
 
 export function createSlots({ db, now }: { db: Db; now: Clock }, limits: SlotLimits = slotLimits): Slots {
@@ -33,18 +33,21 @@ export function createSlots({ db, now }: { db: Db; now: Clock }, limits: SlotLim
     const opened = await db.tx(async (sql) => {
       await store.lockSlots(sql)
       const slots = await store.findSlots(sql)
-      const there = slots.find(({ state }) => state === 'open')
-      if (there) return there.slot
-      const slot = slots.find(({ state }) => state === 'ready')?.slot ?? (await store.makeSlot(sql))
+      const existing = slots.find(({ state }) => state === 'open')
+      if (existing) return existing.slot
+      const slot = slots.find(({ state }) => state === 'ready')?.slot ?? (await store.createSlot(sql))
       await store.openSlot(sql, slot, now())
       return slot
     })
-    await placeOpening(opened)
+    await saveOpening(opened)
     return opened
   }
 
-  /** After the commit: what is in older slots has smaller numbers. Where the process ends before it, the next round does it. */
-  const placeOpening = async (slot: number) => store.placeOpening(db.sql, slot, await nextWritten(db.sql))
+  /**
+   * Called after the commit, so that rows in older slots have smaller numbers. If the node dies before, the next round
+   * does it.
+   */
+  const saveOpening = async (slot: number) => store.saveOpening(db.sql, slot, await nextWritten(db.sql))
 
   async function isDue({ slot, openedDate }: store.Slot): Promise<boolean> {
     const age = now().getTime() - (openedDate?.getTime() ?? 0)
@@ -70,7 +73,7 @@ export function createSlots({ db, now }: { db: Db; now: Clock }, limits: SlotLim
       known = finding
       return finding
     },
-    forget(slot) {
+    invalidate(slot) {
       if (slot === undefined || slot === known) known = undefined
     },
     async rotate(force = false) {
@@ -80,23 +83,23 @@ export function createSlots({ db, now }: { db: Db; now: Clock }, limits: SlotLim
         await db.tx(async (sql) => {
           await store.limitLockWait(sql, closeWaitMs)
           await store.lockSlots(sql)
-          if (!(await store.findSlots(sql)).some(({ state }) => state === 'ready')) await store.makeSlot(sql)
+          if (!(await store.findSlots(sql)).some(({ state }) => state === 'ready')) await store.createSlot(sql)
         })
-      if (open && open.openedWritten === null) await placeOpening(open.slot)
+      if (open && open.openedWritten === null) await saveOpening(open.slot)
       if (!open || !(force || (await isDue(open)))) return
       const opened = await db.tx(async (sql) => {
         await store.limitLockWait(sql, closeWaitMs)
         await store.lockSlots(sql)
         const current = await store.findSlots(sql)
         const next = current.find(({ state }) => state === 'ready')
-        // Another node may have been faster.
+        // Another node may have closed it meanwhile.
         if (!next || !current.some(({ slot, state }) => slot === open.slot && state === 'open')) return undefined
         await store.closeSlot(sql, open.slot)
         await store.openSlot(sql, next.slot, now())
         return next.slot
       })
       known = undefined
-      if (opened !== undefined) await placeOpening(opened)
+      if (opened !== undefined) await saveOpening(opened)
     },
   }
 }

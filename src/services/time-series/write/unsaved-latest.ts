@@ -1,4 +1,4 @@
-/** Newest samples that the table of latest values may lack, by endpoint, in the order in which they became unsaved. */
+/** The newest samples that the table `latest` may lack, by endpoint, oldest entry first. */
 import type { Value } from '../points.ts'
 import type { Rows } from './rows.ts'
 
@@ -10,9 +10,9 @@ export interface NewestSample {
 }
 
 export interface UnsavedOfEndpoint {
-  /** The first of its samples, in the order of writes, that the table may lack. */
+  /** Smallest number of its samples that the table may lack. */
   since: number
-  /** One for each set. */
+  /** The newest sample of each set. */
   newest: NewestSample[]
 }
 
@@ -23,7 +23,7 @@ export function addRows(unsaved: UnsavedLatest, { endpointNos, sets, times, writ
     addSample(unsaved, endpointNos[row]!, sets[row]!.setId, times[row]!, writtens[row]!, values[row]!)
 }
 
-/** What could not be saved, beside what has come since. */
+/** Adds back samples that could not be saved. */
 export function addAll(unsaved: UnsavedLatest, failed: UnsavedLatest) {
   for (const [endpointNo, { newest, since }] of failed) {
     for (const one of newest) addSample(unsaved, endpointNo, one.setId, one.ts, one.written, one.values)
@@ -58,7 +58,7 @@ function addSample(
   own.newest.push({ setId, ts, written, values })
 }
 
-/** Takes out those that have waited longest. */
+/** Removes and returns the oldest entries. */
 export function takeOldest(unsaved: UnsavedLatest, count: number): UnsavedLatest {
   const taken: UnsavedLatest = new Map()
   for (const [endpointNo, own] of unsaved) {

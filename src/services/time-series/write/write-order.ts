@@ -1,13 +1,13 @@
-/** The order of writes over all nodes, from a sequence of the database: no clock of a process decides which of two is later. */
+/** Numbers writes across all nodes with a database sequence, so that no clock decides which of two is later. */
 export interface WriteOrder {
-  /** The first number of the next group. Calls are answered in their order, so an earlier call has the smaller number. */
+  /** Returns the first number of the next group. Numbers increase in the order of the calls. */
   next(): Promise<number>
-  /** A place in the order: what is stored from now on comes after it. */
+  /** Returns a number that is less than that of all later writes. */
   position(): Promise<number>
 }
 
-/** `ask`: the next number, for a group of rows or for nobody. */
-export function createWriteOrder(ask: { next(): Promise<number>; position(): Promise<number> }): WriteOrder {
+/** Serializes requests to `source`, so that numbers are given in the order of the calls. */
+export function createWriteOrder(source: { next(): Promise<number>; position(): Promise<number> }): WriteOrder {
   let before: Promise<unknown> = Promise.resolve()
   function after(work: () => Promise<number>) {
     const number = before.then(work, work)
@@ -15,5 +15,5 @@ export function createWriteOrder(ask: { next(): Promise<number>; position(): Pro
     before = number
     return number
   }
-  return { next: () => after(ask.next), position: () => after(ask.position) }
+  return { next: () => after(source.next), position: () => after(source.position) }
 }

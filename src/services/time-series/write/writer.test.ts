@@ -23,7 +23,7 @@ const aWriter = (options: Partial<WriterOptions>) =>
     ...options,
   })
 
-/** An endpoint that has a number, and a way to write one value of it. */
+/** Creates an endpoint with a number and a function that writes one of its values. */
 async function ready(writer: ReturnType<typeof aWriter>) {
   const one = await endpoint()
   await collect(one, [{ timestamp: 1, a: 0 }])
@@ -39,7 +39,7 @@ async function ready(writer: ReturnType<typeof aWriter>) {
   }
 }
 
-test('what overtook a write that had to wait still counts more, although its slot is older', async () => {
+test('a later write still wins over a delayed one that got into a later slot', async () => {
   let [held, attempts] = [true, 0]
   const isFirst = (rows: Rows) => rows.values[0]![0] === 1
   const writer = aWriter({
@@ -66,7 +66,7 @@ test('what overtook a write that had to wait still counts more, although its slo
   assert.deepEqual(await points(one.endpointId), { 'auto~a/value': [[1, 2]] })
 })
 
-test('a write of which nothing was heard is done again, and that changes nothing', async () => {
+test('a write with an unknown outcome is repeated without effect', async () => {
   let failures = 2
   const { db } = house.kit
   const writer = aWriter({
@@ -82,7 +82,7 @@ test('a write of which nothing was heard is done again, and that changes nothing
   const { one, write } = await ready(writer)
   await write(7)
   assert.equal(failures, -1)
-  // A sample whose time the platform gave is not moved by what it wrote itself.
+  // A stamped sample is not moved because of its own earlier attempt.
   failures = 2
   await write(8, 5000)
   assert.equal(failures, 1, 'the second attempt has found it')
@@ -99,7 +99,7 @@ test('a write of which nothing was heard is done again, and that changes nothing
   })
 })
 
-test('a time that is taken is found in an older slot too', async () => {
+test('a time that is used in an older slot is detected', async () => {
   const [first, second] = [aWriter({}), aWriter({})]
   const one = await ready(first)
   const endpointNo = await service.numbers.endpointNo(one.one)
@@ -117,7 +117,7 @@ test('a time that is taken is found in an older slot too', async () => {
   })
 })
 
-test('while the database is away too long, callers are refused, and later ones are served', async () => {
+test('callers get an error while the database is unavailable, and later ones are served', async () => {
   let away = true
   const writer = aWriter({
     timeoutMs: 300,

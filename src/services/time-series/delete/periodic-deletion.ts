@@ -1,4 +1,4 @@
-/** What the node that packs also does from time to time: deletes what is gone, and what is too old. */
+/** Deletes data of deleted endpoints and expired data, on the node that packs. */
 import { monotonicMs } from '../../../kernel/clock.ts'
 import type { Deletions } from './deletions.ts'
 import type { Retention } from './retention.ts'
@@ -6,14 +6,14 @@ import type { Retention } from './retention.ts'
 const retentionEveryMs = 15 * 60_000
 const unregisteredEveryMs = 24 * 3_600_000
 
-/** `check` throws when it is time to end. */
-export function createUpkeep({ deletions, retention }: { deletions: Deletions; retention: Retention }) {
-  let [retainedAt, sweptAt] = [Number.NEGATIVE_INFINITY, monotonicMs()]
+/** Returns the task. `check` throws at shutdown. */
+export function createPeriodicDeletion({ deletions, retention }: { deletions: Deletions; retention: Retention }) {
+  let [retentionAt, sweptAt] = [Number.NEGATIVE_INFINITY, monotonicMs()]
   return async (check: () => void) => {
     await deletions.sweep(check)
-    if (monotonicMs() - retainedAt > retentionEveryMs) {
+    if (monotonicMs() - retentionAt > retentionEveryMs) {
       await retention.run(check)
-      retainedAt = monotonicMs()
+      retentionAt = monotonicMs()
     }
     if (monotonicMs() - sweptAt > unregisteredEveryMs) {
       await deletions.sweepUnregistered(check)

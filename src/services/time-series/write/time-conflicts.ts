@@ -1,0 +1,73 @@
+/**
+ * Resolves conflicts of stamped samples that two nodes received in the same millisecond; see README.md, "No
+ * acknowledged sample without a timestamp is replaced".
+ */
+import { monotonicMs } from '../../../kernel/clock.ts'
+import type { Sql } from '../../../kernel/db.ts'
+import { findLastStamped, findStampedAt } from '../store/samples.ts'
+import type { ArrivalTimes } from './arrival-times.ts'
+import type { Rows } from './rows.ts'
+
+export interface TimeConflicts {
+  /** Returns true if endpoints of these rows have to be looked up before they are written into this slot. */
+  needLookup(rows: Rows, slot: number): boolean
+  /** Moves stamped samples of such endpoints behind the stored ones, in the transaction that writes them. */
+  resolve(sql: Sql, rows: Rows, slot: number): Promise<void>
+  /** Records which endpoints had a conflict. Returns true if the rows were stored by an earlier attempt. */
+  record(sql: Sql, rows: Rows): Promise<boolean>
+}
+
+const rememberedMs = 60_000
+const rememberedMax = 10_000
+/** Time after the first use of a slot during which all endpoints are looked up. */
+export const newSlotMs = 2000
+
+export function createTimeConflicts(arrivals: ArrivalTimes, isNewForMs = newSlotMs): TimeConflicts {
+  let [lastSlot, firstSeenMs] = [Number.NaN, 0]
+
+  function isNew(slot: number): boolean {
+    if (slot !== lastSlot) [lastSlot, firstSeenMs] = [slot, monotonicMs()]
+    return monotonicMs() - firstSeenMs < isNewForMs
+  }
+
+  /** Endpoints with a recent conflict and the time until which they are looked up, oldest first. */
+  const conflicting = new Map<number, number>()
+
+  function hasConflict(endpointNo: number): boolean {
+    const until = conflicting.get(endpointNo)
+    if (until === undefined) return false
+    if (until > monotonicMs()) return true
+    conflicting.delete(endpointNo)
+    return false
+  }
+
+  function remember(endpointNo: number) {
+    conflicting.delete(endpointNo)
+    conflicting.set(endpointNo, monotonicMs() + rememberedMs)
+    if (conflicting.size > rememberedMax) conflicting.delete(conflicting.keys().next().value!)
+  }
+
+  return {
+    needLookup(rows, slot) {
+      const all = isNew(slot)
+      return (all || conflicting.size > 0) && rows.stamped().some(({ endpointNo }) => all || hasConflict(endpointNo))
+    },
+    async resolve(sql, rows, slot) {
+      const all = isNew(slot)
+      const from = new Map<number, number>()
+      for (const { endpointNo, time } of rows.stamped())
+        if (!from.has(endpointNo) && (all || hasConflict(endpointNo))) from.set(endpointNo, time)
+      const last = await findLastStamped(sql, from)
+      rows.moveStamped(last)
+      for (const [endpointNo, time] of last) arrivals.used(endpointNo, time)
+    },
+    async record(sql, rows) {
+      const own = rows.stamped()
+      const taken = await findStampedAt(sql, own)
+      const writtenAt = new Map(own.map(({ row, endpointNo, time }) => [`${endpointNo} ${time}`, rows.writtens[row]!]))
+      if (taken.some(({ endpointNo, ts, written }) => writtenAt.get(`${endpointNo} ${ts}`) === written)) return true
+      for (const { endpointNo } of taken) remember(endpointNo)
+      return false
+    },
+  }
+}
