@@ -226,7 +226,7 @@ function decimalsOf(numbers: Float64Array, count: number): number | undefined {
     if (Object.is(value, -0)) return undefined
     while (!isWhole(value, powers[decimals]!)) if (++decimals > decimalsMax) return undefined
   }
-  // What was exact with fewer is exact with more, but for numbers near 2^53.
+  // More decimals keep a number exact, except for numbers near 2^53.
   for (let index = 0; index < count; index++) {
     const value = numbers[index]!
     if (!Number.isNaN(value) && !isWhole(value, powers[decimals]!)) return undefined
