@@ -143,7 +143,7 @@ const settlerOf =
     else void signals.sendNow(`node/${sender}`, PushSettled, { id, delivery })
   }
 
-const deliveries = { delivered: 'delivered', kept: 'queued', lost: 'offline' } as const
+const deliveries = { delivered: 'delivered', queued: 'queued', lost: 'offline' } as const
 
 function sendToConnection(parts: Parts, binding: Binding, push: Push, settle?: Settle): boolean {
   const { connection, versionName, token, endpointTokenId: about } = binding

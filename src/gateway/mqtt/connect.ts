@@ -121,7 +121,7 @@ async function open(peer: Peer, packet: Connect) {
     const claiming = layer.store.claim(sessionKey, packet.cleanStart).then((claim) => {
       // Another connection of this node may have taken over the session meanwhile, with its own claim.
       if (session.peer === peer) claimed(layer, session, claim)
-      else layer.store.vacate(sessionKey, claim)
+      else layer.store.removeHolder(sessionKey, claim)
       return claim
     })
     claiming.catch(() => {}) // Awaited below, where the error is handled.
@@ -140,7 +140,7 @@ async function open(peer: Peer, packet: Connect) {
     if (session.expirySeconds > 0 && peer.phase === Phase.connecting) {
       const subscriptions = subscriptionsOf(session)
       await layer.store.save(sessionKey, claim, { expirySeconds: session.expirySeconds, subscriptions })
-      session.kept = true
+      session.isStored = true
     }
     if (peer.phase === Phase.connecting) begin(peer, session, packet, present)
   } finally {

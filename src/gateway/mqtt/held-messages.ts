@@ -30,7 +30,7 @@ export function holdBack(peer: Peer, session: Session, messages: Outgoing[]): Ou
   for (const outgoing of waiting) {
     if (isKept(outgoing)) continue
     session.queuedBytes -= outgoing.bytes
-    if (outgoing.stored !== undefined) store.forget(session.key, outgoing.stored)
+    if (outgoing.storeId !== undefined) store.deleteMessage(session.key, outgoing.storeId)
   }
   return due
 }

@@ -101,8 +101,8 @@ export interface Connection<S = unknown> {
   resume(): void
 }
 
-/** `delivered`: acknowledged, or written at QoS 0. `kept`: stored in the session. `lost`: neither. */
-export type Settled = (outcome: 'delivered' | 'kept' | 'lost') => void
+/** `delivered`: acknowledged, or written at QoS 0. `queued`: stored in the session. `lost`: neither. */
+export type Settled = (outcome: 'delivered' | 'queued' | 'lost') => void
 
 /** Reason codes of PUBACK and PUBREC that a host may return; only MQTT 5 has them. */
 export type PublishCode = 0x00 | 0x10 | 0x80 | 0x83 | 0x87 | 0x90 | 0x97 | 0x99

@@ -32,7 +32,7 @@ export function send(this: Peer, message: Message, settled?: Settled): boolean {
     again: false,
     at: expires ? layer.now().getTime() : 0,
     bytes,
-    stored: undefined,
+    storeId: undefined,
     settled,
     next: undefined,
   }
@@ -73,14 +73,14 @@ export async function fetchQueued(layer: Layer, key: string) {
   const session = layer.sessions.get(key)
   // A load that is under way may have read before the message was stored.
   await session?.loading
-  if (!session?.kept || !session.peer?.open) return
+  if (!session?.isStored || !session.peer?.open) return
   // Taken before and after the load: messages acknowledged meanwhile must not be sent again.
   const known = new Set(storedOf(session))
   const state = await layer.store.load(key)
   const { peer } = session
   if (!state || !peer?.open || layer.sessions.get(key) !== session) return
-  for (const stored of storedOf(session)) known.add(stored)
-  const found = state.messages.filter(({ stored, packetId }) => packetId === 0 && !known.has(stored!))
+  for (const storeId of storedOf(session)) known.add(storeId)
+  const found = state.messages.filter(({ storeId, packetId }) => packetId === 0 && !known.has(storeId!))
   if (found.length === 0) return
   const added = found.map(toOutgoing)
   for (const { bytes } of added) session.queuedBytes += bytes
@@ -89,7 +89,7 @@ export async function fetchQueued(layer: Layer, key: string) {
 }
 
 const storedOf = (session: Session) =>
-  [...inFlightOf(session), ...(session.queue ?? []), ...(session.held ?? [])].flatMap(({ stored }) => stored ?? [])
+  [...inFlightOf(session), ...(session.queue ?? []), ...(session.held ?? [])].flatMap(({ storeId }) => storeId ?? [])
 
 function transmit(peer: Peer, session: Session, outgoing: Outgoing) {
   if (outgoing.packetId === 0) outgoing.packetId = nextPacketId(session)
@@ -129,7 +129,7 @@ function completed(peer: Peer, session: Session, outgoing: Outgoing, outcome: Pa
   outgoing.settled?.(outcome)
   outgoing.settled = undefined
   session.queuedBytes -= outgoing.bytes
-  if (outgoing.stored !== undefined) peer.layer.store.forget(session.key, outgoing.stored)
+  if (outgoing.storeId !== undefined) peer.layer.store.deleteMessage(session.key, outgoing.storeId)
 }
 
 /** Handles PUBACK, PUBREC and PUBCOMP. */

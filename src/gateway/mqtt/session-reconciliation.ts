@@ -5,9 +5,9 @@ import type { Layer } from './state.ts'
 
 /** Extends the expiry of stored sessions, ends those that another node has taken over, and fetches messages queued elsewhere. */
 export async function reconcileSessions(layer: Layer) {
-  const kept = [...layer.sessions.values()].filter((session) => session.kept && !session.claiming)
-  const asked = new Map(kept.map((session) => [session.key, { session, claim: session.claim }]))
-  for (const { key, claim, waits } of await layer.store.touch(kept)) {
+  const storedSessions = [...layer.sessions.values()].filter((session) => session.isStored && !session.claiming)
+  const asked = new Map(storedSessions.map((session) => [session.key, { session, claim: session.claim }]))
+  for (const { key, claim, waits } of await layer.store.touch(storedSessions)) {
     const before = asked.get(key)!
     const { session } = before
     if (layer.sessions.get(key) !== session || session.claiming || session.claim !== before.claim) continue

@@ -4,7 +4,7 @@ import { matches } from './topics.ts'
 /** A message in a session that its client has not acknowledged. */
 export interface SessionMessage {
   /** Id in the store; absent if the message is only in memory. */
-  stored?: string
+  storeId?: string
   message: Message
   /** 0: not sent yet. */
   packetId: number
@@ -46,7 +46,7 @@ export interface SessionStore {
   /** Deletes the session; with a claim, only if no later connection has claimed it. */
   discard(key: string, claim?: number): Promise<void>
   /** Removes the row that says which node has the client, after a connection without a stored session. */
-  vacate(key: string, claim: number): void
+  removeHolder(key: string, claim: number): void
   /** Signals a waiting node that this node writes nothing more to the session. */
   release(key: string, to: string): void
   /** Writes the rows of connected clients again, because they may have been lost. */
@@ -54,7 +54,7 @@ export interface SessionStore {
   /** Queues a message. `gone`: there is no session, or none of its subscriptions with a QoS above 0 matches. */
   enqueue(key: string, message: Message): Promise<'queued' | 'full' | 'gone'>
   /** Deletes a stored message, after it was acknowledged or dropped. */
-  forget(key: string, stored: string): void
+  deleteMessage(key: string, storeId: string): void
   /** Restarts the expiry of connected sessions. Returns those that were taken over, are deleted or have queued messages. */
   touch(sessions: { key: string; claim: number }[]): Promise<Standing[]>
   /** Resolves when all pending calls are written. */

@@ -12,7 +12,7 @@ export const newSession = (key: string): Session => ({
   contested: undefined,
   peer: undefined,
   expirySeconds: 0,
-  kept: false,
+  isStored: false,
   inherited: false,
   subscriptions: undefined,
   inFlight: 0,
@@ -27,7 +27,7 @@ export const newSession = (key: string): Session => ({
 })
 
 export function restore(session: Session, state: SessionState) {
-  session.kept = true
+  session.isStored = true
   if (state.subscriptions.length > 0)
     session.subscriptions = new Map(state.subscriptions.map((subscription) => [subscription.filter, subscription]))
   if (state.received.length > 0) session.received = new Map(state.received)
@@ -38,14 +38,14 @@ export function restore(session: Session, state: SessionState) {
   }
 }
 
-export const toOutgoing = ({ message, packetId, released, at, stored }: SessionMessage): Outgoing => ({
+export const toOutgoing = ({ message, packetId, released, at, storeId }: SessionMessage): Outgoing => ({
   message,
   packetId,
   released,
   again: packetId > 0,
   at,
   bytes: messageBytes(message),
-  stored,
+  storeId,
   settled: undefined,
   next: undefined,
 })
@@ -83,7 +83,7 @@ export function leaveSession(peer: Peer, phase: number, yieldedTo: string | unde
   const isChanged = phase === Phase.open || session.inherited
   if (isChanged && session.expirySeconds > 0) {
     store.leave(key, claim, stateOf(session, layer.now().getTime()), yieldedTo).then(
-      () => settleAll(session, 'kept'),
+      () => settleAll(session, 'queued'),
       (error) => {
         failed(error)
         settleAll(session, 'lost')
@@ -92,9 +92,9 @@ export function leaveSession(peer: Peer, phase: number, yieldedTo: string | unde
     return
   }
   settleAll(session, 'lost')
-  if (isChanged && session.kept) store.discard(key, claim).catch(failed)
+  if (isChanged && session.isStored) store.discard(key, claim).catch(failed)
   // While the claim is pending, connect.ts does this.
-  else if (!session.claiming) store.vacate(key, claim)
+  else if (!session.claiming) store.removeHolder(key, claim)
   if (yieldedTo !== undefined) store.release(key, yieldedTo)
 }
 
@@ -104,12 +104,12 @@ function stateOf(session: Session, now: number): SessionState {
     expirySeconds: session.expirySeconds,
     subscriptions: subscriptionsOf(session),
     received: [...(session.received ?? [])],
-    messages: queued.map(({ message, packetId, released, at, stored }) => ({
+    messages: queued.map(({ message, packetId, released, at, storeId }) => ({
       message,
       packetId,
       released,
       at: at || now,
-      ...(stored === undefined ? {} : { stored }),
+      ...(storeId === undefined ? {} : { storeId }),
     })),
   }
 }

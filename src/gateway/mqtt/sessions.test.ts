@@ -341,11 +341,11 @@ test('a client whose session cannot be loaded is refused with "unavailable"', as
     save: () => Promise.reject(new Error('away')),
     leave: () => Promise.reject(new Error('away')),
     discard: () => Promise.reject(new Error('away')),
-    vacate() {},
+    removeHolder() {},
     release() {},
     hold: () => Promise.reject(new Error('away')),
     enqueue: () => Promise.reject(new Error('away')),
-    forget() {},
+    deleteMessage() {},
     touch: () => Promise.reject(new Error('away')),
     close: async () => {},
   }

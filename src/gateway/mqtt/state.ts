@@ -66,7 +66,7 @@ export interface Outgoing {
   /** When it was enqueued, in milliseconds since the epoch; 0 where nothing expires. */
   at: number
   bytes: number
-  stored: string | undefined
+  storeId: string | undefined
   settled: Settled | undefined
   /** Sent after this one (in-flight.ts). */
   next: Outgoing | undefined
@@ -83,7 +83,7 @@ export interface Session {
   peer: Peer | undefined
   expirySeconds: number
   /** True if the store has a row of it. */
-  kept: boolean
+  isStored: boolean
   /** True until CONNACK if taken over from an earlier connection of this node: the store does not have its latest state. */
   inherited: boolean
   subscriptions: Map<string, Subscription> | undefined

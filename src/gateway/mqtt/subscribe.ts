@@ -47,7 +47,7 @@ export function unsubscribe(peer: Peer, packetId: number, filters: string[]) {
 }
 
 function keepAndAnswer(peer: Peer, session: Session, header: number, packetId: number, codes: number[]) {
-  if (!session.kept) {
+  if (!session.isStored) {
     acknowledge(peer, header, packetId, 0, codes)
     return
   }

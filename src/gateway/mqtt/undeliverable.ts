@@ -23,7 +23,7 @@ export async function dropUndeliverable(layer: Layer, session: Session, client: 
     if (!refused.has(outgoing)) continue
     session.queuedBytes -= outgoing.bytes
     outgoing.settled?.('lost')
-    if (outgoing.stored !== undefined) layer.store.forget(session.key, outgoing.stored)
+    if (outgoing.storeId !== undefined) layer.store.deleteMessage(session.key, outgoing.storeId)
   }
   session.queue = kept.length > 0 ? kept : undefined
 }

@@ -79,7 +79,7 @@ export function toSessionMessage(secrets: Secrets, row: MessageRow): SessionMess
     if (properties.correlationData) properties.correlationData = Buffer.from(properties.correlationData, 'base64')
   }
   const { packetId, released, takenAt } = row
-  return { stored: String(row.sequence), message, packetId, released, at: takenAt.getTime() }
+  return { storeId: String(row.sequence), message, packetId, released, at: takenAt.getTime() }
 }
 
 /** Decrypts subscriptions. Returns undefined if they were sealed with another data key; the session then counts as missing. */

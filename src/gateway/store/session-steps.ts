@@ -13,10 +13,10 @@ export type Step =
   | { kind: 'save'; key: string; claim: number; session: Pick<SessionState, 'expirySeconds' | 'subscriptions'> }
   | { kind: 'leave'; key: string; claim: number; session: SessionState; yieldedTo: string | undefined }
   | { kind: 'discard'; key: string; claim: number | undefined }
-  | { kind: 'vacate'; key: string; claim: number }
+  | { kind: 'remove-holder'; key: string; claim: number }
   | { kind: 'release'; key: string; to: string }
   | { kind: 'enqueue'; key: string; message: Message }
-  | { kind: 'forget'; key: string; stored: string }
+  | { kind: 'delete-message'; key: string; storeId: string }
 
 export type Of<K extends Step['kind']> = Extract<Step, { kind: K }>
 export type Answers = Map<Step, unknown>

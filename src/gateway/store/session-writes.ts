@@ -41,12 +41,12 @@ export async function upsertSessions(sql: Sql, rows: SessionRow[]): Promise<Set<
 
 export async function leaveSessions(sql: Sql, { secrets }: SessionStoreDeps, leaves: Of<'leave'>[]) {
   const known = leaves.flatMap(({ key, session }) =>
-    session.messages.flatMap(({ stored, packetId, released }) =>
-      stored === undefined || packetId === 0 ? [] : [{ key, stored, packetId, released }],
+    session.messages.flatMap(({ storeId, packetId, released }) =>
+      storeId === undefined || packetId === 0 ? [] : [{ key, storeId, packetId, released }],
     ),
   )
   const added = leaves.flatMap(({ key, session }) =>
-    session.messages.flatMap((queued) => (queued.stored === undefined ? [toMessageRow(secrets, key, queued)] : [])),
+    session.messages.flatMap((queued) => (queued.storeId === undefined ? [toMessageRow(secrets, key, queued)] : [])),
   )
   for (const { key, session } of leaves)
     if (session.received.length > 0)
@@ -61,7 +61,7 @@ export async function leaveSessions(sql: Sql, { secrets }: SessionStoreDeps, lea
     await sql`
       update gateway.session_messages m set packet_id = v.packet_id, released = v.released
       from unnest(
-        ${known.map(({ key }) => key)}::text[], ${known.map(({ stored }) => stored)}::bigint[],
+        ${known.map(({ key }) => key)}::text[], ${known.map(({ storeId }) => storeId)}::bigint[],
         ${known.map(({ packetId }) => packetId)}::integer[], ${known.map(({ released }) => String(released))}::text[]::boolean[]
       ) v (session_key, sequence, packet_id, released)
       where m.session_key = v.session_key and m.sequence = v.sequence`
@@ -73,9 +73,9 @@ export async function insertMessages(sql: Sql, rows: ReturnType<typeof toMessage
     await sql`insert into gateway.session_messages ${sql(rows.slice(start, start + rowsAtOnce) as never[])}`
 }
 
-export const deleteMessages = (sql: Sql, steps: Of<'forget'>[]) => sql`
+export const deleteMessages = (sql: Sql, steps: Of<'delete-message'>[]) => sql`
   delete from gateway.session_messages m
-  using unnest(${steps.map(({ key }) => key)}::text[], ${steps.map(({ stored }) => stored)}::bigint[])
+  using unnest(${steps.map(({ key }) => key)}::text[], ${steps.map(({ storeId }) => storeId)}::bigint[])
     v (session_key, sequence)
   where m.session_key = v.session_key and m.sequence = v.sequence`
 

@@ -12,11 +12,11 @@ import { toSessionRow } from './session-rows.ts'
 import type { Answers, Loaded, Of, SessionStoreDeps, Step } from './session-steps.ts'
 import { claim, deleteMessages, deleteSessions, enqueue, leaveSessions, upsertSessions } from './session-writes.ts'
 
-const together = new Set(['enqueue', 'forget'])
+const together = new Set(['enqueue', 'delete-message'])
 const attemptsMax = 3
 const heldAtOnce = 1000
 /** Steps whose commit need not wait for the disk. */
-const isRelaxed = new Set<Step['kind']>(['claim', 'load', 'discard', 'vacate', 'release'])
+const isRelaxed = new Set<Step['kind']>(['claim', 'load', 'discard', 'remove-holder', 'release'])
 
 export interface GatewaySessionStore extends SessionStore {
   /** `enqueue` in the caller's transaction. */
@@ -65,7 +65,7 @@ export function createSessionStore(deps: SessionStoreDeps, limits: QueueLimits):
     save: (key, claim, session) => rounds.ask({ kind: 'save', key, claim, session }),
     leave: (key, claim, session, yieldedTo) => rounds.ask({ kind: 'leave', key, claim, session, yieldedTo }),
     discard: (key, claim) => rounds.ask({ kind: 'discard', key, claim }),
-    vacate: (key, claim) => runLater({ kind: 'vacate', key, claim }, holderNotRemoved),
+    removeHolder: (key, claim) => runLater({ kind: 'remove-holder', key, claim }, holderNotRemoved),
     release(key, to) {
       if (to) runLater({ kind: 'release', key, to }, sessionReleaseFailed)
     },
@@ -80,7 +80,7 @@ export function createSessionStore(deps: SessionStoreDeps, limits: QueueLimits):
       await enqueue(sql, deps, limits, [step], answers)
       return answers.get(step) as 'queued' | 'full' | 'gone'
     },
-    forget: (key, stored) => runLater({ kind: 'forget', key, stored }, messageNotDeleted),
+    deleteMessage: (key, storeId) => runLater({ kind: 'delete-message', key, storeId }, messageNotDeleted),
     touch: (sessions) => touchSessions(db.sql, sessions, now()),
     close: () => rounds.settled(),
   }
@@ -96,11 +96,11 @@ async function runRound(
 ) {
   const of = <K extends Step['kind']>(kind: K) => steps.filter((step): step is Of<K> => step.kind === kind)
   const [claims, discards, saves, leaves] = [of('claim'), of('discard'), of('save'), of('leave')]
-  const [vacated, released, enqueues, forgets, loads] = [
-    of('vacate'),
+  const [removedHolders, released, enqueues, deletedMessages, loads] = [
+    of('remove-holder'),
     of('release'),
     of('enqueue'),
-    of('forget'),
+    of('delete-message'),
     of('load'),
   ]
   const now = deps.now()
@@ -115,7 +115,7 @@ async function runRound(
       deps,
       leaves.filter(({ key }) => written.has(key)),
     )
-  const ended = [...vacated, ...leaves, ...discards].flatMap(({ key, claim }) =>
+  const ended = [...removedHolders, ...leaves, ...discards].flatMap(({ key, claim }) =>
     claim === undefined ? [] : [{ key, claim }],
   )
   if (ended.length > 0) await deleteHolders(sql, ended)
@@ -124,7 +124,7 @@ async function runRound(
     ...leaves.flatMap(({ key, yieldedTo: to }) => (to ? [{ key, to }] : [])),
   ]
   if (awaited.length > 0) await deps.claims.release(sql, awaited)
-  if (forgets.length > 0) await deleteMessages(sql, forgets)
+  if (deletedMessages.length > 0) await deleteMessages(sql, deletedMessages)
   if (enqueues.length > 0) await enqueue(sql, deps, limits, enqueues, answers)
   if (loads.length > 0) await load(sql, deps, loads, answers)
 }
