@@ -17,7 +17,7 @@ export interface SessionClaims {
   announce(sql: Sql, claims: { to: string; claim: Claim }[]): Promise<void>
   release(sql: Sql, sessions: { to: string; key: string }[]): Promise<void>
   queued(sql: Sql, sessions: { to: string; key: string }[]): Promise<void>
-  /** Starts listening for the release of a session. Call it before the claim, so that no signal is missed. */
+  /** Starts listening for the release of a session. Call it before the session is loaded, so that no signal is missed. */
   expect(key: string): Expectation
 }
 
