@@ -1,4 +1,4 @@
-/** Bad input to every operation: 400, 413 or 415 that names the field in the wording of the service, never 500. */
+/** Sends bad input to every operation: the response is 400, 413 or 415, names the field in the error format of the service, never 500. */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { type Ask, bearer, client, tokenOf } from '../harness/client.ts'
@@ -36,7 +36,7 @@ before(async () => {
   ask = client(baseUrl, bearer(token))
 })
 
-/** The text that a person reads, whatever the face. */
+/** Returns the message of an error response, in any error format. */
 function wordingOf(tag: string, body: Record<string, unknown>): string {
   const text = tag === 'tenant-v2' ? body.error : body.message
   assert.equal(typeof text, 'string', `${tag} words its errors so: ${JSON.stringify(body)}`)
@@ -110,7 +110,7 @@ for (const { path, method, operation } of operations.filter(({ operation }) => o
         assertNames(tag, answer.body, field)
       })
     if ([body.type].flat()[0] !== 'object') return
-    // Where the caller's own JSON is the body, __proto__ is a key like any other.
+    // __proto__ is allowed where the body is arbitrary JSON of the caller.
     const optional = operation.requestBody?.required === false
     const texts = badTexts(JSON.stringify(sampleOf(body))).filter(
       ({ why }) => (why !== '__proto__' || body.properties) && (why !== 'nothing' || !optional),

@@ -1,4 +1,4 @@
-/** Makes bad requests out of the declared shapes: every operation, every field, every way to be wrong. */
+/** Generates bad requests from the declared schemas: for each field, every kind of wrong value. */
 
 export interface Shape {
   type?: string | string[]
@@ -33,7 +33,7 @@ const texts = [
   '1',
 ]
 
-/** Some value that the shape accepts. */
+/** Returns a value that the schema accepts. */
 export function sampleOf(shape: Shape): unknown {
   if (shape.const !== undefined) return shape.const
   if (shape.enum) return shape.enum[0]
@@ -84,7 +84,7 @@ export interface BadValue {
   body: unknown
 }
 
-/** Bodies that differ from a good one in exactly one field. */
+/** Returns bodies that differ from a valid one in exactly one field. */
 export function badBodies(shape: Shape): BadValue[] {
   if ([shape.type].flat()[0] !== 'object' || !shape.properties) return []
   const good = sampleOf(shape) as Record<string, unknown>
@@ -138,7 +138,7 @@ function withField(good: Record<string, unknown>, path: string[], value: unknown
   return copy
 }
 
-/** Texts that are wrong as a body whatever its shape. */
+/** Returns bodies that are invalid for every schema. */
 export const badTexts = (
   good: string,
 ): { why: string; payload: string | Uint8Array; type: string; statuses: number[] }[] => {

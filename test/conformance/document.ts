@@ -1,4 +1,4 @@
-/** The API reference with its shapes in place of the references to them: the matrices make requests of it. */
+/** Returns the OpenAPI document with all `$ref` resolved, from which the conformance tests generate requests. */
 import { offlineApiDocument } from '../../src/assembly/offline.ts'
 
 type Document = Awaited<ReturnType<typeof offlineApiDocument>>
@@ -11,7 +11,7 @@ function inline(value: unknown, shapes: Record<string, unknown>): unknown {
   const { $ref } = value as { $ref?: unknown }
   if (typeof $ref === 'string') {
     const shape = shapes[$ref.slice(prefix.length)]
-    if (!$ref.startsWith(prefix) || shape === undefined) throw new Error(`${$ref} leads nowhere`)
+    if (!$ref.startsWith(prefix) || shape === undefined) throw new Error(`${$ref} cannot be resolved`)
     return inline(shape, shapes)
   }
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, inline(inner, shapes)]))

@@ -1,6 +1,6 @@
 /**
- * Bodies that are made to be expensive, by real routes and real connections: none may keep the event loop from others for more
- * than 60 ms, whatever comes after parsing. `src/kernel/http/body.test.ts` has the bodies that the parser refuses.
+ * Sends expensive JSON bodies to real routes over real connections: none may block the event loop for more than 60 ms.
+ * `src/kernel/http/body.test.ts` tests the bodies that the parser rejects.
  */
 import assert from 'node:assert/strict'
 import { before, suite, test } from 'node:test'
@@ -24,7 +24,7 @@ const names = [
   'a lone surrogate at the end',
 ]
 
-/** Room for what a route wants around it. */
+/** Bytes reserved for the JSON that a route requires around the body. */
 const wrapped = 256
 
 function isAccepted(body: Buffer) {
@@ -36,7 +36,7 @@ function isAccepted(body: Buffer) {
   }
 }
 
-/** The most that gets past the parser, and the most of it that is no longer than `bytesMax`. */
+/** The largest bodies that the parser accepts; `within`: those no longer than `bytesMax`. */
 const bodies = names.map((name) => ({ name, body: largestAccepted(hostileBodies[name]!, isAccepted) }))
 const within = (bytesMax: number) =>
   names.map((name) => ({
@@ -59,10 +59,10 @@ before(async () => {
 const around = (open: string, body: Buffer, close: string) =>
   Buffer.concat([Buffer.from(open), body, Buffer.from(close)])
 
-/** Processor time of this thread, so that other processes do not count. */
+/** Limit of CPU time of this thread, which other processes do not affect. */
 const stallMaxMs = 60
 
-/** Compilation and collections of garbage make single runs longer: the best of several counts. */
+/** Asserts that the shortest stall of several runs is below the limit; compilation and garbage collection slow single runs. */
 async function staysShort(send: () => Promise<unknown>) {
   let least = Number.POSITIVE_INFINITY
   for (let run = 0; run < 10 && least >= stallMaxMs; run++) least = Math.min(least, await longestStallMs(send))
@@ -84,7 +84,7 @@ interface Shape {
   maxLength?: number
 }
 
-/** Characters of the largest JSON of this shape; infinite where it sets no limit. */
+/** Returns the length of the longest JSON that the schema accepts; Infinity if it has no limit. */
 function largestOf({ type, properties, items, anyOf, maxItems = Infinity, maxLength = Infinity }: Shape): number {
   if (anyOf) return Math.max(...anyOf.map(largestOf))
   const [kind] = [type].flat()
@@ -95,7 +95,7 @@ function largestOf({ type, properties, items, anyOf, maxItems = Infinity, maxLen
   return kind === undefined || kind === 'object' ? Infinity : 25
 }
 
-test('every body that fits its shape fits into its limit', () => {
+test('the body limit of every operation allows the longest body that its schema accepts', () => {
   const { operations } = gateway.house.http
   const bounded = operations.filter(({ schema, access }) => schema.body && !access.streamBody)
   assert.ok(bounded.length > 50)

@@ -1,4 +1,4 @@
-/** Every specified operation as another tenant, without the scope, with a forged token, and as nobody. */
+/** Calls every specified operation as another tenant, without the scope, with forged tokens, and without credentials. */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import {
@@ -28,7 +28,7 @@ interface Realm {
   asService: Ask
 }
 
-/** Every name that only the owner may see holds this. */
+/** Part of every name that only the owner may see. */
 const marker = 'isolated7'
 
 let platform: RunningPlatform
@@ -64,7 +64,7 @@ async function created(ask: Ask, operation: string, body: unknown) {
   return answer.body?.id ?? answer.headers.get('location')?.split('/').at(-1)
 }
 
-/** One thing of each kind for the parameters of the paths. */
+/** Creates one resource of each kind, for the path parameters. */
 async function furnish() {
   const app = `${marker}-app`
   const { asService, tenantId, pk } = owner
@@ -131,7 +131,7 @@ async function furnish() {
 }
 let byPath: Record<string, string> = {}
 
-/** As a device of the owner: what it said, or that it was refused, is the owner's to know. */
+/** Sends a message as a device of the owner; only the owner may see it, or that it was rejected. */
 async function speak(token: string, status: number) {
   const url = `${platform.baseUrl}/kp1/${marker}-app-v1/dcx/${token}/json`
   const answer = await fetch(url, { method: 'POST', body: JSON.stringify({ place: marker, [marker]: 7 }) })
@@ -179,7 +179,7 @@ async function forge() {
   forged['no token at all'] = 'x'
 }
 
-/** A realm whose template lets its tokens live for a second. */
+/** Returns an expired token, of a realm whose tokens are valid for a second. */
 async function anExpiredToken(): Promise<string> {
   const template = await created(asPlatform, 'POST /api/v1/templates/realms', {
     template: { accessTokenLifespan: 1 },
@@ -216,8 +216,8 @@ before(async () => {
   snapshot = await everythingOfTheOwner()
 })
 
-/** Or nobody could be shown it by mistake. */
-test('the owner sees what its devices said and measured, and who was refused', async () => {
+/** Precondition: the data exists, so other tests can detect that it leaks. */
+test('the owner sees the messages, samples and refusals of its devices', async () => {
   for (const path of ['endpoint-traffic', 'refusals'])
     await eventually(async () => {
       const { status, body, text } = await owner.asService(`GET /api/v1/al/${path}`)
@@ -264,7 +264,7 @@ for (const [path, item] of Object.entries(document.paths))
   }
 const bodyOf = ({ method, path }: SpecifiedOperation) => bodies.get(`${method} ${shapeOf(path)}`)
 
-/** Without it the operation would be refused before anybody looks at the resource. */
+/** Returns required query parameters; without them the request would be rejected before the permission check. */
 const queryOf = ({ path }: SpecifiedOperation) => {
   if (path.endsWith('/relations')) return '?relation=contains'
   const dates = 'fromDate=2026-01-01T00:00:00Z&toDate=2027-01-01T00:00:00Z'
@@ -272,21 +272,21 @@ const queryOf = ({ path }: SpecifiedOperation) => {
   return path.endsWith('/binary-data') ? `?${dates}` : ''
 }
 
-/** Uploads have a token of their own, whose tests stand beside the service. */
+/** Excludes uploads, which use a token of their own and are tested in src/services/binary-data. */
 const isGuarded = ({ scopes }: SpecifiedOperation) => !scopes.includes('none') && !scopes.includes('X-Auth-Token')
 const needsScope = ({ scopes }: SpecifiedOperation) => !scopes.includes('authenticated')
-/** Names that every tenant has: instances and servers of the platform, and the clients, called alike in each realm. */
+/** Whether the path has a name that exists in every tenant: instances and servers of the platform, clients of a realm. */
 const isShared = (path: string) => /\{serviceInstanceName\}|\{pk\}|\/clients\//.test(path)
-/** Names one resource of the owner. */
+/** Whether the path names one resource of the owner. */
 const isAddressed = ({ path }: SpecifiedOperation) => path.includes('{') && !isShared(path)
-/** Where the scope is needed on the tenant or the platform itself. */
+/** Whether the scope is required on the tenant or the platform itself. */
 const isSystem = ({ service, path, scopes }: SpecifiedOperation) =>
   service.startsWith('tenant-') ||
   (service === 'identity' && !path.includes('{')) ||
   scopes.some((scope) => scope.startsWith('platform:') || scope.startsWith('tenant:')) ||
   path.endsWith('tenant-configs')
 
-/** What an answer says beyond the names that the caller has sent itself. */
+/** Returns the response without the names that the caller has sent itself. */
 const revealed = (text: string, operation: SpecifiedOperation) =>
   urlOf(operation)
     .split('/')
@@ -298,7 +298,7 @@ for (const operation of operations.filter(isGuarded)) {
   describe(`${service}: ${method} ${path}`, () => {
     const call = (ask: Ask) => ask(`${method} ${urlOf(operation)}${queryOf(operation)}`, bodyOf(operation))
 
-    test('nobody: 401', async () => assert.equal((await call(client(platform.baseUrl))).status, 401))
+    test('without credentials: 401', async () => assert.equal((await call(client(platform.baseUrl))).status, 401))
 
     test('forged tokens: 401', async () => {
       for (const [name, token] of Object.entries(forged)) {
@@ -318,7 +318,7 @@ for (const operation of operations.filter(isGuarded)) {
     })
 
     if (needsScope(operation))
-      test('without the scope: 403 on a system resource, else as if it were not there', async () => {
+      test('without the scope: 403 on a system resource, otherwise as for a missing resource', async () => {
         const answer = await call(powerless)
         if (isSystem(operation)) assert.equal(answer.status, 403, answer.text)
         else if (path.includes('{')) assert.equal(answer.status, 404, answer.text)
@@ -327,11 +327,11 @@ for (const operation of operations.filter(isGuarded)) {
   })
 }
 
-test('after all of it, nothing of the owner has changed', async () => {
+test('after all these calls, no data of the owner has changed', async () => {
   assert.equal(await everythingOfTheOwner(), snapshot)
 })
 
-test('what does not exist and what is not visible answer with the same bytes', async () => {
+test('a missing resource and an invisible one get identical responses', async () => {
   for (const [one, other] of [
     ['/api/v1/applications/isolated7-app', '/api/v1/applications/isolated7-not'],
     [`/iam/api/v1/users/${byPath.users}`, '/iam/api/v1/users/00000000-0000-4000-8000-000000000000'],

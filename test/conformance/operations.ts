@@ -1,4 +1,4 @@
-/** The operations of the specification as data, of all its services. One joins every matrix by being listed in `served`. */
+/** The operations of the specification. Services listed in `served` take part in all conformance tests. */
 import { readFileSync } from 'node:fs'
 
 export const served = [
@@ -37,9 +37,9 @@ const rows: SpecifiedOperation[] = readFileSync(new URL('./operations.tsv', impo
     statuses: statuses.split(',').map(Number),
   }))
 
-/** Also those that are not served yet. */
+/** All services of the specification, including those that are not built yet. */
 export const specifiedServices = [...new Set(rows.map(({ service }) => service))]
 export const operations = rows.filter(({ service }) => served.includes(service))
 
-/** Parameter names are the implementer's choice: paths are compared by their shape. */
+/** Returns the path without parameter names, which the specification does not prescribe. */
 export const shapeOf = (path: string) => path.replace(/\{[^}]+\}/g, '{}').replace(/\/+$/, '')

@@ -69,7 +69,7 @@ export async function runCommand(
 
 /**
  * Copies a data directory on which the platform has already run, which halves the time of a start. Copies share their secrets.
- * Without the test runner it is empty. `withBootstrap: false` omits bootstrap.json, so that its presence tells that a start is complete.
+ * Without the test runner it is empty. `withBootstrap: false` omits bootstrap.json, so that its presence shows that a start is complete.
  */
 export async function initializedDirectory({ withBootstrap = true } = {}): Promise<string> {
   const directory = temporaryDirectory()

@@ -30,7 +30,7 @@ const Notes = contract<Notes>('notes')
 const Work = defineJob<{ name: string }>('sample-work')
 const Written = defineEvent<{ tenantId: string }>('notes.note.written', { description: 'for this test' })
 
-/** Keeps what it has read until it hears of a gap; its texts are sealed; a job and a reaction note what they were told. */
+/** Service with a cache that a reset invalidates, encrypted texts, and a job and an event handler that record their input. */
 function notesService(directory: string) {
   return defineService({
     name: 'sample',
@@ -60,7 +60,7 @@ function notesService(directory: string) {
   })
 }
 
-test('a running house takes up what was restored beneath it, even from another installation', async () => {
+test('a running platform reloads after a restore, even of a backup of another installation', async () => {
   const directory = temporaryDirectory()
   mkdirSync(directory, { recursive: true })
   writeFileSync(join(directory, '0001_a.sql'), 'create schema sample; create table sample.notes (id int, sealed text)')
@@ -69,14 +69,14 @@ test('a running house takes up what was restored beneath it, even from another i
   const one = await openHouse({ services: [service], environment })
   const two = await openHouse({
     services: [service],
-    // Its connections are ended on purpose, which it reports.
+    // The restore ends its connections, which it logs.
     environment: { WAYPOST_MASTER_KEY: 'the master key of the other installation', WAYPOST_LOG_LEVEL: 'silent' },
   })
   const keyOf = (text: string) => createHash('sha256').update(text).digest()
   const migrations = readMigrations(migrationSources([service]))
   const path = join(temporaryDirectory(), 'a.backup')
 
-  await one.kit.bus.stop() // so that the event and the job are still to be done when the backup is made
+  await one.kit.bus.stop() // so that the event and the job are pending when the backup is made
   await one.kit.jobs.stop()
   await one.kit.db.tx(async (sql) => {
     await sql`insert into sample.notes values (1, ${one.kit.secrets.seal('of one')})`
@@ -104,7 +104,7 @@ test('a running house takes up what was restored beneath it, even from another i
   assert.equal(one.kit.secrets.open(sealed), 'new', 'both have the same data key now')
 })
 
-/** An endpoint that uploads, and what its tenant sees of it. */
+/** Creates an endpoint that uploads, and functions to read its uploads. */
 async function aCameraAt(platform: RunningPlatform) {
   const admin = await platform.asService(platform.bootstrap.default)
   const place = await createFixtures(admin).aProvisionedEndpoint()
@@ -123,7 +123,7 @@ async function aCameraAt(platform: RunningPlatform) {
 
 type Command = ReturnType<typeof openCommands>
 
-/** On a machine that has another master key, or none yet: nothing is made there for a backup that is refused. */
+/** Restores on a machine with another master key, or none: a rejected backup must create nothing there. */
 async function elsewhere(command: Command, file: string, keyFile: string) {
   const directory = join(temporaryDirectory(), 'new')
   const other = { WAYPOST_MASTER_KEY: 'another key of thirty-two letters' }
@@ -170,7 +170,7 @@ async function examine(platform: RunningPlatform, command: ReturnType<typeof ope
   assert.match(otherKey.stdout, /✗ The master key does not open this database/)
 }
 
-test('the commands: doctor, backup and restore beside a running platform', async () => {
+test('the commands doctor, backup and restore work while the platform runs', async () => {
   const platform = await startPlatform()
   const { directory } = platform
   const command = openCommands()
@@ -205,7 +205,7 @@ test('the commands: doctor, backup and restore beside a running platform', async
   assert.equal(refused.code, 2, refused.stderr)
   assert.match(refused.stderr, /Nothing was changed\. Run it again with --yes/)
 
-  // Ended in the middle of the contents: no row has changed, and the next one goes on.
+  // Killed while contents are restored: no row has changed, and the next restore continues.
   await admin(`DELETE ${camera}/files/kept`)
   const s3 = await openS3()
   const { origin, bucket, accessKey, secretKey } = s3.settings

@@ -1,4 +1,4 @@
-/** What a person sees: the login page with an independent OpenID Connect client, the front page, the API reference. */
+/** Web pages in a real browser: sign-in with an independent OpenID Connect client, the front page, the API reference. */
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -12,7 +12,7 @@ import { type RunningPlatform, startPlatform } from '../harness/platform.ts'
 
 let platform: RunningPlatform
 let browser: BrowserContext
-/** Where the frontend client is sent back to: a loopback address, as native applications use. */
+/** Redirect URI of the frontend client: a loopback address, as native applications use. */
 let callback: string
 const outside: string[] = []
 
@@ -47,7 +47,7 @@ async function anApplication() {
   return { configuration, verifier, state, url: url.href }
 }
 
-test('a person logs in with a browser, after a wrong password too, and the application gets tokens', async () => {
+test('a user signs in with a browser, also after a wrong password, and the application gets tokens', async () => {
   const { configuration, verifier, state, url } = await anApplication()
   const { username, password } = platform.bootstrap.default.admin
   const page = await browser.newPage()
@@ -70,14 +70,14 @@ test('a person logs in with a browser, after a wrong password too, and the appli
   assert.equal(me.body.username, username)
   assert.ok(me.body.roles.includes('tenant-admin'))
 
-  // The session is remembered: a second application is let in without a password.
+  // Single sign-on: a second application needs no password.
   const second = await anApplication()
   await page.goto(second.url)
   await page.getByText('Welcome back').waitFor()
   await page.close()
 })
 
-test('the API reference tries an operation with a token, and nothing comes from elsewhere', async () => {
+test('the API reference calls an operation with a token and loads nothing from other hosts', async () => {
   const { id, secret } = platform.bootstrap.default.backendClient
   const token = await tokenOf(platform.baseUrl, 'default', {
     grant_type: 'client_credentials',

@@ -1,4 +1,4 @@
-/** The commands of an operator at the machine, beside a running platform and without one. */
+/** Operator commands, with and without a running platform. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,12 +10,12 @@ import { initializedDirectory, runCommand, startPlatform } from '../harness/plat
 
 const directory = await initializedDirectory()
 
-/** As a process of its own. */
+/** Runs a command in a process of its own. */
 const process = (...args: string[]) => runCommand(args, { directory })
 const commands = openCommands()
 const command = (...args: string[]) => commands(args, { directory })
 
-test('users and keys are made and taken back beside a running platform', async () => {
+test('users and API keys are created and revoked while the platform runs', async () => {
   const platform = await startPlatform({ directory })
   const { baseUrl, bootstrap } = platform
   const login = (username: string, password: string) =>
@@ -69,7 +69,7 @@ test('users and keys are made and taken back beside a running platform', async (
   await platform.kill('SIGTERM')
 })
 
-test('without a platform the commands bring up the database themselves and put it away again', async () => {
+test('without a running platform, commands start the database themselves and stop it again', async () => {
   assert.match((await process('user', 'list', '--tenant', 'platform')).stdout, /^admin$/m)
   assert.match((await command('migrate')).stdout, /Nothing to do/)
   assert.equal((await command('user', 'remove', 'ada')).code, 0)
@@ -78,7 +78,7 @@ test('without a platform the commands bring up the database themselves and put i
   assert.match(last.stderr, /tenant-admin/)
 })
 
-test('mistakes are said in one line', async () => {
+test('an error is reported in one line', async () => {
   for (const [args, message] of [
     [['user'], /^usage: waypost user/],
     [['user', 'add'], /^usage: waypost user/],

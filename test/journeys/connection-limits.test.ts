@@ -1,4 +1,4 @@
-/** The program under a low limit of file descriptors: idle connections must not keep devices and people out. */
+/** Runs the program with few file descriptors: idle connections must not lock out devices and users. */
 import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
 import { test } from 'node:test'
@@ -16,7 +16,7 @@ afterAllTests(() => {
   for (const socket of sockets) socket.destroy()
 })
 
-/** Resolves when the connection stands; the system accepts it before the program does. */
+/** Opens a connection; the operating system accepts it before the program does. */
 const open = (clientId?: string) =>
   new Promise<void>((resolve) => {
     const { hostname, port } = new URL(platform.mqttUrl)
@@ -35,7 +35,7 @@ async function metric(name: string): Promise<number> {
   return Number(line?.slice(name.length) ?? 0)
 }
 
-test('a thousand anonymous connections from one address keep nobody out', async () => {
+test('a thousand anonymous connections from one address do not lock out other clients', async () => {
   const ask = await platform.asService(platform.bootstrap.default)
   const { prefix } = await createFixtures(ask).aProvisionedEndpoint()
   const topic = `${prefix.replace('/test/', '/epmx/')}/get`
@@ -45,7 +45,7 @@ test('a thousand anonymous connections from one address keep nobody out', async 
   }
   const early = await aDevice(platform.mqttUrl)
   await speaks(early, 1)
-  // Half of them say nothing, half are clients that present nothing.
+  // Half of them send nothing, the other half connect without credentials.
   for (let n = 0; n < 1000; n += 50)
     await Promise.all(Array.from({ length: 50 }, (_, i) => open(i % 2 ? `idle-${n + i}` : undefined)))
   await eventually(async () =>

@@ -1,4 +1,4 @@
-/** The service of docs/guides/contributing-a-service.md, built from the guide's own files in a copy of the sources. */
+/** Builds the service of docs/guides/contributing-a-service.md from the files in the guide, in a copy of the sources. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { cpSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -19,9 +19,9 @@ for (const file of ['package.json', 'tsconfig.json', 'biome.json', '.gitignore']
 symlinkSync(resolve('node_modules'), join(copy, 'node_modules'))
 writeFiles(copy, files)
 
-/** Runs a program in the copy; its output, and whether it succeeded. */
+/** Runs a program in the copy; returns its output and whether it succeeded. */
 function run(program: string, args: string[]): Promise<{ succeeded: boolean; output: string }> {
-  // A test runner inside of another one would report to it instead of running.
+  // Without this, the inner test runner would report to the outer one instead of running.
   const { NODE_TEST_CONTEXT: _, ...env } = process.env
   return new Promise((done) => {
     execFile(program, args, { cwd: copy, env, maxBuffer: 2 ** 24 }, (error, stdout, stderr) =>
@@ -30,7 +30,7 @@ function run(program: string, args: string[]): Promise<{ succeeded: boolean; out
   })
 }
 
-test('the guide has every file of a service', () => {
+test('the guide contains every file of a service', () => {
   const names = own.map((path) => path.replace('src/services/notes/', ''))
   const expected =
     'README.md contract.ts device.ts errors.ts events.ts index.ts migrations/0001_notes.sql notes.test.ts'
@@ -38,7 +38,7 @@ test('the guide has every file of a service', () => {
     assert.ok(names.includes(name), name)
 })
 
-test('the service of the guide serves people over HTTP and devices over MQTT, as its tests say', async () => {
+test('the tests in the guide pass: the service works over HTTP and MQTT', async () => {
   const { succeeded, output } = await run(process.execPath, ['src/services/notes/notes.test.ts'])
   assert.ok(succeeded, output)
   const passed = Number(output.match(/^\S+ pass (\d+)$/m)?.[1])
@@ -46,10 +46,10 @@ test('the service of the guide serves people over HTTP and devices over MQTT, as
   assert.ok(passed >= written, output)
 })
 
-test('the service of the guide has the types that it says', async () => {
+test('the service of the guide passes the type check', async () => {
   const { compilerOptions } = JSON.parse(readFileSync('tsconfig.json', 'utf8'))
   const options = { ...compilerOptions, incremental: false, tsBuildInfoFile: undefined }
-  // Its test would bring in all services, which takes five times as long.
+  // Without its test, which imports all services and takes five times as long.
   const include = ['src/services/notes', 'src/assembly/settings.ts']
   const exclude = ['**/*.test.ts']
   writeFileSync(join(copy, 'tsconfig.json'), JSON.stringify({ compilerOptions: options, include, exclude }))
@@ -57,7 +57,7 @@ test('the service of the guide has the types that it says', async () => {
   assert.ok(succeeded, output)
 })
 
-test('the service of the guide keeps the rules for sources, and is formatted', async () => {
+test('the service of the guide passes tidy and the formatter', async () => {
   const sources = readdirSync(join(copy, 'src'), { recursive: true, encoding: 'utf8' })
     .map((file) => join('src', file))
     .filter((file) => file.endsWith('.ts'))

@@ -1,4 +1,4 @@
-/** Devices against the real program: every door, people's interfaces beside them, restarts and crashes. */
+/** Devices and the real program: all transports, revocation over the HTTP API, restarts and crashes. */
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { test } from 'node:test'
@@ -18,13 +18,13 @@ const { aProvisionedEndpoint, anEndpoint, metadataOf, setTokenStatus, aBasicCred
   admin(...call),
 )
 
-/** Metadata, since it needs no other service: `kp1/<version>/epmx/<token>`. */
+/** Creates an endpoint and its metadata topic, `kp1/<version>/epmx/<token>`, which needs no other service. */
 const aMetadataPlace = async () => {
   const place = await aProvisionedEndpoint()
   return { ...place, prefix: `kp1/${place.version}/epmx/${place.token}` }
 }
 
-test('a device speaks over every door and the platform knows it', async () => {
+test('a device sends over every transport and the platform stores its messages', async () => {
   const { prefix, endpointId } = await aMetadataPlace()
   const root = await client(platform.baseUrl)('GET /kpc/api/v1/certificates/root')
   const webSocket = platform.baseUrl.replace('http', 'ws')
@@ -50,7 +50,7 @@ test('a device speaks over every door and the platform knows it', async () => {
   assert.equal(overHttp.body.via, `${webSocket}/ws`)
 })
 
-test('a certificate issued here opens the TLS door, and a resumed handshake shows it too', async () => {
+test('a registered client certificate is accepted over TLS, also with session resumption', async () => {
   const issued = (await admin('POST /api/v1/x509-credentials', { commonName: 'meter', ttl: 3600 })).body
   const root = (await client(platform.baseUrl)('GET /kpc/api/v1/certificates/root')).text
   const { hostname, port } = new URL(platform.mqttsUrl)
@@ -87,7 +87,7 @@ test('a certificate issued here opens the TLS door, and a resumed handshake show
   assert.equal(third.answer[3], 4, 'a resumed handshake does not help a revoked certificate')
 })
 
-test('what people end is ended within a second, also for open connections', async () => {
+test('a revocation takes effect within a second, also for open connections', async () => {
   const { version, token, endpointId, prefix } = await aMetadataPlace()
   const neighbour = await anEndpoint(version)
   const hub = await aDevice(platform.mqttUrl)
@@ -111,7 +111,7 @@ test('what people end is ended within a second, also for open connections', asyn
   assert.equal((await client(platform.baseUrl)(`POST /${prefix}/get`)).status, 401)
 })
 
-test('a suspended tenant is cut off at once', async () => {
+test('devices of a suspended tenant are disconnected immediately', async () => {
   const asPlatform = await platform.asService(platform.bootstrap.platform)
   const person = { email: 'ada@example.org', username: 'ada', first_name: 'Ada', last_name: 'L' }
   const made = await asPlatform('POST /tenant-manager/api/v2/tenants', {
@@ -136,7 +136,7 @@ test('a suspended tenant is cut off at once', async () => {
   await device.closed(1000)
 })
 
-test('a session survives a crash of everything; who was connected then is not any more', async () => {
+test('an MQTT session survives a crash of all processes; its endpoint is no longer connected', async () => {
   const { version, token, endpointId, prefix } = await aMetadataPlace()
   const session = { clientId: 'survivor', clean: false }
   const device = await aDevice(platform.mqttUrl, session)
@@ -156,12 +156,12 @@ test('a session survives a crash of everything; who was connected then is not an
   await eventually(async () => assert.equal((await metadataOf(endpointId)).connected, true))
 })
 
-test('a stop says goodbye to devices and tells that they are gone', async () => {
+test('a stop disconnects devices and publishes that they are disconnected', async () => {
   const { prefix, endpointId } = await aMetadataPlace()
   const device = await aDevice(platform.mqttUrl)
   await device.publish(`${prefix}/get/1`)
   await eventually(async () => assert.equal((await metadataOf(endpointId)).connected, true))
-  // Neither who has not even shaken hands nor who has said nothing yet keeps the platform from stopping.
+  // Clients without a TLS handshake or without CONNECT do not delay the stop.
   for (const url of [platform.mqttsUrl, platform.mqttUrl])
     await new Promise<void>((resolve) => {
       const socket = connect(Number(new URL(url).port), '127.0.0.1', () => resolve())

@@ -1,4 +1,4 @@
-/** The devices of examples/, each as a newcomer runs it, against the whole platform. */
+/** Runs the devices of examples/ as their README describes, against the whole platform. */
 import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
 import { test } from 'node:test'
@@ -35,7 +35,7 @@ function run(command: string, ...args: string[]) {
   }
 }
 
-/** What the traffic log knows of an endpoint's messages. */
+/** Finds a sample of the endpoint in the traffic log. */
 const sampleOf = (endpointId: string) =>
   eventually(async () => {
     const { status, text } = await ask(`GET /api/v1/al/endpoint-traffic?endpointIds=${endpointId}&extension=dcx`)
@@ -49,7 +49,7 @@ const isAnswered = (endpointId: string, id: number, by: string) =>
     assert.deepEqual(result, { endpointId, type: 'blink', id, statusCode: 200, payload: `done by ${by}` })
   })
 
-test('mosquitto_pub and mosquitto_sub make a device', async () => {
+test('mosquitto_pub and mosquitto_sub work as a device', async () => {
   const { endpointId, token } = await anEndpoint()
   const device = run('examples/mosquitto/device.sh', 'examples-v1', token, hostname, port)
   await device.says(/sent a sample/)
@@ -59,7 +59,7 @@ test('mosquitto_pub and mosquitto_sub make a device', async () => {
   assert.equal(await device.ended, 0)
 })
 
-test('curl makes a device that polls', async () => {
+test('curl works as a polling device', async () => {
   const { endpointId, token } = await anEndpoint()
   const device = run('examples/curl/device.sh', 'examples-v1', token, baseUrl)
   await device.says(/sent a sample/)

@@ -1,4 +1,4 @@
-/** The extensions as devices meet them: over real MQTT without a subscription, and over HTTP. */
+/** Device extensions over real MQTT, without a subscription, and over HTTP. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { configurationPush, type DeviceConfiguration } from '../../src/kernel/device-configuration.ts'
@@ -40,7 +40,7 @@ const { gateway, device, aProvisionedEndpoint, admin, httpUrl, metadataOf } = aw
   ],
 })
 
-/** An endpoint, its topics, and how it speaks over HTTP. */
+/** Creates an endpoint with its topics and a function that sends its messages over HTTP. */
 async function aThing() {
   const place = await aProvisionedEndpoint()
   const topic = (extension: string, rest = '') => `kp1/${place.version}/${extension}/${place.token}${rest}`
@@ -55,7 +55,7 @@ async function aThing() {
 const config = { configId: 'c1', config: { interval: 5 } }
 const full = { ...config, statusCode: 200, reasonPhrase: 'ok' }
 
-test('over HTTP every answer comes at once', async () => {
+test('over HTTP every request gets its response immediately', async () => {
   const { post, app, endpointId } = await aThing()
   current.set(endpointId, config)
   const [status, time] = await post('tsx', '', { timezone: 'Pacific/Easter' })
@@ -85,7 +85,7 @@ test('over HTTP every answer comes at once', async () => {
   assert.deepEqual((await post('epmx', '/update/keys', { connected: true }))[0], 403)
 })
 
-test('over MQTT "get" is answered without a request id, and the rest is not', async () => {
+test('over MQTT "get" gets a response without a request id, other requests do not', async () => {
   const { topic, endpointId } = await aThing()
   const sensor = await device()
   await sensor.publish(topic('cmx', '/config/json'))
@@ -93,7 +93,7 @@ test('over MQTT "get" is answered without a request id, and the rest is not', as
   assert.deepEqual((await sensor.receives(topic('cmx', '/config/json/status'))).json, none)
   await sensor.publish(topic('bcx', '/token'))
   assert.deepEqual((await sensor.receives(topic('bcx', '/token/status'))).json, { token: `up-${endpointId}` })
-  // The register is told by the batch.
+  // The register receives metadata in batches.
   await eventually(async () => assert.equal((await metadataOf(endpointId)).connected, true))
   await sensor.publish(topic('epmx', '/get'))
   assert.equal((await sensor.receives(topic('epmx', '/get/status'))).json.connected, true)
@@ -119,7 +119,7 @@ test('over MQTT "get" is answered without a request id, and the rest is not', as
   assert.equal((await sensor.receives(topic('dcx', '/json/error'))).json.statusCode, 400)
 })
 
-test('what waits comes with the connection, what is new at once, and nothing of what the device does not want', async () => {
+test('pending pushes arrive on connect, new ones immediately, and unobserved ones never', async () => {
   const { topic, endpointId } = await aThing()
   current.set(endpointId, config)
   const first = await commands.invoke(endpointId, 'reboot')

@@ -1,4 +1,4 @@
-/** The README's first steps and the guides that go on from them, run as they stand. */
+/** Runs the commands of the README's first steps and of the guides that follow, unchanged. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { commandsOf, runAsWritten } from '../harness/documents.ts'
@@ -7,7 +7,7 @@ import { startPlatform } from '../harness/platform.ts'
 
 const refusedIn = (stdout: string) => stdout.split('\n').filter((line) => line.startsWith('{"message"'))
 
-test('a newcomer gets a token, makes an application and a tenant and hears a device with the commands of the README', async () => {
+test('the commands of the README get a token, create an application and a tenant, and receive a message of a device', async () => {
   const { directory, asService, bootstrap } = await startPlatform()
   const documents = ['README.md', 'docs/guides/first-device.md', 'docs/guides/files.md']
   const { status, stdout, stderr } = runAsWritten(documents.flatMap(commandsOf), { dataDirectory: directory })
@@ -31,7 +31,7 @@ test('a newcomer gets a token, makes an application and a tenant and hears a dev
   })
 })
 
-/** What each section of the guides shows, in its order. */
+/** Expected output of the sections of the guides, in their order. */
 const shown = {
   Register: /"endpointId":"gateway-1","token":"\w+".*?"endpointId":"thermo-1","token"/s,
   batch: /"createdCount":1,"failedCount":1,.*?"statusReason":"Endpoint thermo-1 already exists; choose another id"/s,
@@ -58,7 +58,7 @@ const shown = {
   retention: /"name":"auto~temperature",.*?"unpacked":4/s,
 }
 
-test('the guides go on from there: every command does what it says', async () => {
+test('every command of the guides works after the first steps', async () => {
   const { directory } = await startPlatform()
   const guides = ['endpoints', 'time-series'].flatMap((name) => commandsOf(`docs/guides/${name}.md`))
   const commands = [commandsOf('README.md')[0]!, ...guides]

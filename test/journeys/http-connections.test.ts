@@ -1,4 +1,4 @@
-/** A platform with few file descriptors, and clients that open thousands of HTTP connections. */
+/** Runs the platform with few file descriptors while clients open thousands of HTTP connections. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -66,12 +66,12 @@ describe(`a platform with ${limit} file descriptors at localhost`, () => {
       .split('\n')
       .filter((line) => message.test(line))
 
-  test('while others open thousands of connections, a neighbour gets through by HTTP, WebSocket and MQTT', async () => {
+  test('while one address opens thousands of connections, other clients are served over HTTP, WebSocket and MQTT', async () => {
     const hosts = ['127.0.0.1', ...(hasIPv6 ? ['::1'] : [])]
     await Promise.all(hosts.map((host) => hold(host, attacks)))
     for (let i = 0; i < 20; i++) assert.equal((await get(`${platform.baseUrl}/openapi.json`, neighbour)).status, 200)
     await (await aDevice(platform.mqttUrl)).end()
-    // By the attacker's own address: its oldest idle connections make room.
+    // From the attacker's own address too: its oldest idle connections are closed.
     await eventually(async () => (await aDevice(`${platform.baseUrl.replace('http:', 'ws:')}/mqtt`)).end())
     const { status, http } = await health()
     assert.equal(status, 200)
@@ -83,12 +83,12 @@ describe(`a platform with ${limit} file descriptors at localhost`, () => {
     assert.equal(await metric('waypost_file_descriptors_exhausted_total{listener="probe"}'), 0)
   })
 
-  test('the log has a few lines about it', () => {
+  test('the log reports it in a few lines', () => {
     const logged = lines(/connection limit of one address reached/).filter((line) => line.includes('"listener":"http"'))
     assert.ok(logged.length >= 1 && logged.length < 20, `${logged.length} lines`)
   })
 
-  test('the management port serves health while idle connections fill it', async () => {
+  test('the management port serves health although idle connections exhaust its limit', async () => {
     const port = Number(new URL(platform.managementUrl).port)
     const idle = Array.from({ length: 40 }, () => connect({ port, host: '127.0.0.1' }))
     for (const socket of idle) socket.on('error', () => {})
@@ -97,13 +97,13 @@ describe(`a platform with ${limit} file descriptors at localhost`, () => {
     for (const socket of idle) socket.destroy()
   })
 
-  test('all connections are free again when their clients have gone', async () => {
+  test('all connections are released after their clients disconnect', async () => {
     for (const socket of held.splice(0)) socket.destroy()
     await eventually(async () => assert.equal((await health()).http!.open, 0))
     assert.equal((await get(`${platform.baseUrl}/openapi.json`)).status, 200)
   })
 
-  test('when no descriptor is free, log, metrics and health say so, and requests are served as soon as some are', async () => {
+  test('without free descriptors, log, metrics and health report it, and requests are served when some are free', async () => {
     const set = (max: number) =>
       execFileSync('prlimit', ['--pid', String(platform.process.pid), `--nofile=${max}:${limit}`])
     set(20)

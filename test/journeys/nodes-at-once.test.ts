@@ -1,4 +1,4 @@
-/** Several nodes that start at the same moment on one database that nobody has used yet. */
+/** Starts several nodes at the same time on one empty database. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { client } from '../harness/client.ts'
@@ -8,7 +8,7 @@ import { databaseUrl } from '../harness/postgres-server.ts'
 
 const rounds = 2
 
-test('three nodes started at once on an empty database all come up, and are one platform', async () => {
+test('three nodes that start at once on an empty database form one platform', async () => {
   for (let round = 0; round < rounds; round++) {
     const environment = {
       WAYPOST_DATABASE_URL: await databaseUrl(await freshDatabase()),
@@ -30,7 +30,7 @@ test('three nodes started at once on an empty database all come up, and are one 
   }
 })
 
-test('a node whose blobs are not those of the other nodes does not start, and says what to set', async () => {
+test('a node with another blob folder than the other nodes does not start, and names the setting', async () => {
   const environment = {
     WAYPOST_DATABASE_URL: await databaseUrl(await freshDatabase()),
     WAYPOST_MASTER_KEY: 'the same for all of the three nodes',
@@ -39,7 +39,7 @@ test('a node whose blobs are not those of the other nodes does not start, and sa
   const second = await runCommand(['start'], { directory: temporaryDirectory(), environment })
   assert.equal(second.code, 1)
   assert.match(second.stderr, /WAYPOST_S3_URL/)
-  // Alone, a node may come with another folder.
+  // A single node may use another folder.
   assert.equal(await first.kill('SIGTERM'), 0)
   const third = await startPlatform({ directory: temporaryDirectory(), environment })
   assert.equal(await third.kill('SIGTERM'), 0)

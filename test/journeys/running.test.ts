@@ -1,4 +1,4 @@
-/** Starting, stopping and starting again, as an operator sees it. */
+/** Starting, stopping and restarting the platform, as an operator sees it. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { readFileSync, statSync } from 'node:fs'
@@ -11,7 +11,7 @@ import { eventually } from '../harness/eventually.ts'
 import { initializedDirectory, type RunningPlatform, runCommand, startPlatform } from '../harness/platform.ts'
 import { isAlive, nameOf, processTree } from '../harness/processes.ts'
 
-/** One after the other on the same data: what each leaves behind is what the next finds. */
+/** These tests run in sequence on the same data directory; each depends on the ones before. */
 describe('a platform on its own directory', () => {
   const directory = temporaryDirectory()
   const certificatesOf = async ({ baseUrl }: RunningPlatform) =>
@@ -23,7 +23,7 @@ describe('a platform on its own directory', () => {
   // biome-ignore lint/suspicious/noExplicitAny: the answer of the token endpoint
   let tokens: any
 
-  test('the first start writes secrets for the eyes of its owner, and no other directory has them', async () => {
+  test('the first start writes secrets that only the owner can read, and each directory has its own', async () => {
     let other: RunningPlatform
     ;[first, other] = await Promise.all([
       startPlatform({ directory }),
@@ -43,14 +43,14 @@ describe('a platform on its own directory', () => {
     port = new URL(first.baseUrl).port
   })
 
-  test('a second process on the same directory is refused with a clear sentence, and the first goes on', async () => {
+  test('a second process on the same directory exits with a clear message, and the first keeps running', async () => {
     const { code, stderr } = await runCommand(['start'], { directory })
     assert.equal(code, 1)
     assert.match(stderr, /^waypost: The data directory .* is in use by another Waypost process/)
     assert.equal((await fetch(`${first.managementUrl}/health/ready`)).status, 200)
   })
 
-  test('a taken port is said, and the exit code tells', async () => {
+  test('a port in use is reported, with exit code and message', async () => {
     const { code, stderr } = await runCommand(['start'], {
       directory: await initializedDirectory(),
       environment: { WAYPOST_PORT: port },
@@ -59,7 +59,7 @@ describe('a platform on its own directory', () => {
     assert.match(stderr, /^waypost: Port \d+ \(WAYPOST_PORT\) is in use; choose another port\n$/)
   })
 
-  test('a source file that cannot be read ends it, and the database with it', async () => {
+  test('an unreadable source file ends the program and its database', async () => {
     const broken = `import { registerHooks } from 'node:module'
       registerHooks({ load: (url, context, next) => {
         if (url.endsWith(process.env.BROKEN)) throw new Error('this file is broken')
@@ -101,7 +101,7 @@ describe('a platform on its own directory', () => {
     })
   })
 
-  test('restart keeps keys, secrets and refresh tokens, and what was finished at the stop', async () => {
+  test('a restart keeps keys, secrets, refresh tokens and the requests that completed during the stop', async () => {
     second = await startPlatform({ directory, environment: { WAYPOST_PORT: port } })
     assert.deepEqual(second.bootstrap, first.bootstrap)
     assert.equal(await certificatesOf(second), certificates)
@@ -114,7 +114,7 @@ describe('a platform on its own directory', () => {
     assert.equal((await ask('GET /api/v1/applications/in-flight')).status, 200)
   })
 
-  test('after kill -9 of the program alone, the next start needs no hand; of its database, not even a start', async () => {
+  test('after kill -9 of the program the next start recovers alone; after kill -9 of its database no restart is needed', async () => {
     await second.kill('SIGKILL')
     const third = await startPlatform({ directory })
     const { id, secret } = third.bootstrap.default.backendClient
@@ -138,7 +138,7 @@ describe('a platform on its own directory', () => {
   })
 })
 
-test('a wrong setting is refused with its name before anything is touched', async () => {
+test('an invalid setting is reported by name before anything is written', async () => {
   const directory = join(temporaryDirectory(), 'data')
   const { code, stderr } = await runCommand(['start'], { directory, environment: { WAYPOST_PROT: '1' } })
   assert.equal(code, 2)
@@ -146,13 +146,13 @@ test('a wrong setting is refused with its name before anything is touched', asyn
   assert.throws(() => statSync(directory), { code: 'ENOENT' })
 })
 
-describe('a platform with authentication off for one service, that tells all', () => {
+describe('a platform with authentication off for one service and log level trace', () => {
   let platform: RunningPlatform
   before(async () => {
     platform = await startPlatform({ environment: { WAYPOST_AUTH: 'application', WAYPOST_LOG_LEVEL: 'trace' } })
   })
 
-  test('health, metrics and front pages answer; with authentication off, everybody is in tenant default', async () => {
+  test('health, metrics and front pages respond; with authentication off, every caller belongs to tenant default', async () => {
     const manage = client(platform.managementUrl)
     assert.deepEqual((await manage('GET /health/live')).body, { status: 'live' })
     assert.equal((await manage('GET /health/ready')).body.status, 'ready')

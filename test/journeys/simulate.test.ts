@@ -1,4 +1,4 @@
-/** `waypost simulate` against the whole platform. */
+/** Runs `waypost simulate` against the whole platform. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { test } from 'node:test'
@@ -50,7 +50,7 @@ const endpoints = async () => (await ask('GET /epr/api/v1/endpoints?applicationN
 const areConnected = (...ids: string[]) =>
   eventually(() => assert.deepEqual(ids.map(gateway.isConnected), Array(ids.length).fill(true)), { withinMs: 30_000 })
 
-test('simulated devices send samples, answer commands, apply configurations and say goodbye', async () => {
+test('simulated devices send samples, respond to commands, apply configurations and disconnect cleanly', async () => {
   const running = simulate('--devices', '3', '--rate', '5', '--reconnect-every', '0')
   await areConnected('simulator-0001', 'simulator-0002', 'simulator-0003')
   await eventually(async () => {
@@ -87,7 +87,7 @@ test('simulated devices send samples, answer commands, apply configurations and 
   await eventually(() => assert.equal(gateway.isConnected('simulator-0001'), false))
 })
 
-test('a second time it finds what it made, and adds what is missing; a reboot reconnects', async () => {
+test('a second run reuses its endpoints and creates missing ones; the command reboot reconnects', async () => {
   const running = simulate('--devices', '4', '--rate', '2', '--reconnect-every', '0')
   await areConnected('simulator-0001', 'simulator-0004')
   assert.equal((await endpoints()).totalElements, 4)
@@ -97,13 +97,13 @@ test('a second time it finds what it made, and adds what is missing; a reboot re
   assert.match(running.output(), / 0 errors\.\n$/)
 })
 
-test('devices lose their connections and come back, and it ends by itself when told how long to run', async () => {
+test('devices lose their connections and reconnect, and the command ends after the given duration', async () => {
   const running = simulate('--devices', '4', '--rate', '5', '--reconnect-every', '1', '--seconds', '6')
   assert.equal(await running.ended, 0, running.output())
   assert.match(running.output(), / [1-9]\d* reconnections?, 0 errors\.\n$/)
 })
 
-test('a device whose token is gone gets it back', async () => {
+test('a device whose token was deleted gets a new one', async () => {
   const tokens = '/api/v1/endpoints/simulator-0001/tokens'
   const { body } = await ask(`GET ${tokens}`)
   for (const { endpointTokenId } of body.content) await ask(`DELETE ${tokens}/${endpointTokenId}`)
@@ -113,7 +113,7 @@ test('a device whose token is gone gets it back', async () => {
   assert.match(running.output(), /^waypost: simulator-0001: 401 /m)
 })
 
-test('mistakes are said in one line', async () => {
+test('an error is reported in one line', async () => {
   for (const [args, message, code] of [
     [['--devices', '0'], /^waypost: --devices: expected a number from 1 to 10000\n\nusage: waypost simulate/, 2],
     [['--devices', '2.5'], /^waypost: --devices: expected a whole number/, 2],

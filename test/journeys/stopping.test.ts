@@ -1,4 +1,4 @@
-/** Signals and failures, as npm, a terminal and a supervisor deliver them. */
+/** Signals from npm, a terminal and a supervisor, and failed starts. */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -30,7 +30,7 @@ const closing = (child: ChildProcess) =>
     child.on('close', (code, signal) => done({ code, signal })),
   )
 
-test('npm start ends with 0 after Ctrl-C at a terminal, although npm sends the signal once more', async () => {
+test('npm start exits with 0 after Ctrl-C at a terminal, although npm sends the signal again', async () => {
   const directory = await initializedDirectory({ withBootstrap: false })
   const terminal = atTerminal('npm start', environmentOf(directory))
   await eventually(() => isReady(directory), { withinMs: 60_000 }).catch((error) => {
@@ -42,7 +42,7 @@ test('npm start ends with 0 after Ctrl-C at a terminal, although npm sends the s
   await noProcessOf(directory)
 })
 
-test('npm start ends with 0 after SIGTERM to npm alone and to the whole group', async () => {
+test('npm start exits with 0 after SIGTERM to npm alone and to the whole process group', async () => {
   for (const toGroup of [false, true]) {
     const directory = await initializedDirectory({ withBootstrap: false })
     const npm = spawn('npm', ['start'], { env: environmentOf(directory), detached: true })
@@ -51,7 +51,7 @@ test('npm start ends with 0 after SIGTERM to npm alone and to the whole group', 
     npm.stderr.on('data', (text) => (output += text))
     let ended: Awaited<ReturnType<typeof closing>> | undefined
     void closing(npm).then((end) => (ended = end))
-    // The group is gone when all went well.
+    // The process group no longer exists after a clean exit.
     afterAllTests(() => void spawnSync('kill', ['-KILL', '--', `-${npm.pid}`], { stdio: 'ignore' }))
     await eventually(() => isReady(directory), { withinMs: 60_000 })
     process.kill(toGroup ? -npm.pid! : npm.pid!, 'SIGTERM')
@@ -76,11 +76,11 @@ test('repeated signals are ignored for a second; a later Ctrl-C does not wait fo
   assert.ok(servers.length > 0)
   const { hostname, port } = new URL(platform.baseUrl)
   const request = connectSocket(Number(port), hostname)
-  request.on('error', () => {}) // the end of the process resets it
+  request.on('error', () => {}) // the connection is reset when the process exits
   await once(request, 'connect')
   request.write('POST /api/v1/applications HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n')
   await eventually(async () => {
-    // Handled in order: when a later connection is answered, the request above has been read.
+    // Connections are handled in order: after a response to a later one, the request above has been read.
     assert.equal((await fetch(`${platform.baseUrl}/openapi.json`)).status, 200)
   })
   const exit = closing(platform.process)
@@ -102,7 +102,7 @@ test('repeated signals are ignored for a second; a later Ctrl-C does not wait fo
   await eventually(() => assert.deepEqual(servers.filter(isAlive), [], 'the database goes with it'))
 })
 
-test('SIGTERM and SIGINT end a start that waits, with 0 and soon', async () => {
+test('SIGTERM and SIGINT end a waiting start within seconds, with exit code 0', async () => {
   const connection = await freshDatabase()
   const holder = connect(connection, { max: 1 })
   const watcher = connect(connection, { max: 1 })
@@ -129,7 +129,7 @@ test('SIGTERM and SIGINT end a start that waits, with 0 and soon', async () => {
           async () => {
             const waiting = await watcher`
               select from pg_stat_activity where datname = current_database() and wait_event = 'advisory'`
-            // The server notices only later that whoever waited before has gone.
+            // The server notices only later that the previous waiting client has disconnected.
             assert.equal(waiting.length, index + 1)
           },
           { withinMs: 60_000 },
@@ -145,11 +145,11 @@ test('SIGTERM and SIGINT end a start that waits, with 0 and soon', async () => {
   }
 })
 
-test('a start that fails after the job queue was opened ends with 1', async () => {
+test('a start that fails after the job queue was opened exits with 1', async () => {
   const connection = await freshDatabase()
   const pool = connect(connection, { max: 1 })
   const { default: boss } = await import('pg-boss/package.json', { with: { type: 'json' } })
-  // The queue finds its version and takes its tables for made.
+  // The queue finds its version and assumes that its tables exist.
   await pool.unsafe(`create schema jobs; create table jobs.version as select ${Number(boss.pgboss.schema)} as version`)
   await pool.end()
   const { code, stderr } = await runCommand(['start'], {

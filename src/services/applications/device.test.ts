@@ -11,8 +11,8 @@ const house = await openHouse({ services: [identity, applications] })
 const admin = house.as(aTenantAdmin())
 const [adx] = house.built.get('applications')!.device!
 
-const say = sendTo(adx!)
-const ask = async (q: unknown) => await say('/json', { q }, { requestId: 1 })
+const send = sendTo(adx!)
+const ask = async (q: unknown) => await send('/json', { q }, { requestId: 1 })
 
 before(async () => {
   await addRealms(house, 'default')
@@ -33,7 +33,7 @@ before(async () => {
 suite('adx', () => {
   test('returns the value at the path, with or without a request id', async () => {
     assert.deepEqual(await ask('limits.high'), { payload: 9, always: true })
-    assert.deepEqual(await say('/json', { q: 'limits' }), { payload: { low: 1, high: 9 }, always: true })
+    assert.deepEqual(await send('/json', { q: 'limits' }), { payload: { low: 1, high: 9 }, always: true })
     assert.deepEqual(await ask('rooms.#.id'), { payload: ['a', 'b'], always: true })
     assert.deepEqual(await ask('nothing'), { payload: null, always: true })
   })
@@ -74,11 +74,11 @@ suite('adx', () => {
   ]
   for (const [payload, problem] of bad)
     test(`rejects ${JSON.stringify(payload).slice(0, 40)}`, async () => {
-      const error = await rejectsWith(say('/json', payload, { requestId: 1 }), 400)
+      const error = await rejectsWith(send('/json', payload, { requestId: 1 }), 400)
       assert.match(error.message, problem)
     })
 
   test('has only the resource /json', async () => {
-    for (const path of ['', '/', '/json/', '/json/x', '/jso']) await rejectsWith(say(path, { q: 'colour' }), 404)
+    for (const path of ['', '/', '/json/', '/json/x', '/jso']) await rejectsWith(send(path, { q: 'colour' }), 404)
   })
 })

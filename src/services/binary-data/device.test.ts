@@ -4,15 +4,15 @@ import { rejectsWith, sendTo } from '../../../test/harness/device-messages.ts'
 import { uploadTokens } from './device.ts'
 
 suite('bcx', () => {
-  const say = sendTo(uploadTokens({ issueUploadToken: async ({ endpointId }) => `token of ${endpointId}` }))
+  const send = sendTo(uploadTokens({ issueUploadToken: async ({ endpointId }) => `token of ${endpointId}` }))
 
   test('returns a token, with or without a request id, for any payload', async () => {
     for (const payload of ['', '{}', 'anything'])
-      assert.deepEqual(await say('/token', payload), { payload: { token: 'token of ep-1' }, always: true })
-    assert.deepEqual((await say('/token', '', { requestId: 0 }))?.payload, { token: 'token of ep-1' })
+      assert.deepEqual(await send('/token', payload), { payload: { token: 'token of ep-1' }, always: true })
+    assert.deepEqual((await send('/token', '', { requestId: 0 }))?.payload, { token: 'token of ep-1' })
   })
 
   test('rejects unknown resources', async () => {
-    for (const path of ['', '/token/', '/tokens', '/token/a']) await rejectsWith(say(path), 404)
+    for (const path of ['', '/token/', '/tokens', '/token/a']) await rejectsWith(send(path), 404)
   })
 })

@@ -15,7 +15,7 @@ export interface CommandResult {
 }
 
 export interface Commands {
-  /** Of all types when none is given. */
+  /** Returns the outstanding commands of a type, or of all types. */
   outstanding(endpoint: DeviceEndpoint, type?: string): Promise<OutstandingCommand[]>
   /** Returns how many results belong to outstanding commands; the others are ignored. */
   results(endpoint: DeviceEndpoint, type: string, results: CommandResult[]): Promise<number>

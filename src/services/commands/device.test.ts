@@ -11,7 +11,7 @@ const nothing = commandExtension({ outstanding: async () => [], results: async (
 function aDevice(...waiting: OutstandingCommand[]) {
   const stored: (CommandResult & { type: string })[] = []
   const calls: CommandResult[][] = []
-  const behind: Commands = {
+  const commands: Commands = {
     outstanding: async (_endpoint, type) => waiting.filter((command) => type === undefined || command.type === type),
     async results(_endpoint, type, results) {
       calls.push(results)
@@ -28,10 +28,10 @@ function aDevice(...waiting: OutstandingCommand[]) {
     },
   }
   const observed: unknown[] = []
-  const observe = async (...said: unknown[]) => void observed.push(said.slice(1))
-  const extension = commandExtension(behind, { observe })
+  const observe = async (...args: unknown[]) => void observed.push(args.slice(1))
+  const extension = commandExtension(commands, { observe })
   const endpoint = aDeviceEndpoint({ endpointId: newId() })
-  return { extension, endpoint, stored, calls, observed, say: sendTo(extension, endpoint) }
+  return { extension, endpoint, stored, calls, observed, send: sendTo(extension, endpoint) }
 }
 
 const reboot = { id: 1, type: 'reboot' }
@@ -39,20 +39,20 @@ const light = { id: 2, type: 'light', payload: { on: true } }
 const light2 = { id: 3, type: 'light', payload: null }
 
 suite('a request for commands', () => {
-  test('of a type is answered with all that wait, with or without a request id', async () => {
-    const { say } = aDevice(reboot, light, light2)
+  test('of a type returns all outstanding ones, with or without a request id', async () => {
+    const { send } = aDevice(reboot, light, light2)
     const lights = [
       { id: 2, payload: { on: true } },
       { id: 3, payload: null },
     ]
     for (const payload of ['', {}, { observe: null }])
-      assert.deepEqual(await say('/command/light', payload), { payload: lights, always: true })
-    assert.deepEqual(await say('/command/reboot', '', { requestId: 0 }), { payload: [{ id: 1 }], always: true })
+      assert.deepEqual(await send('/command/light', payload), { payload: lights, always: true })
+    assert.deepEqual(await send('/command/reboot', '', { requestId: 0 }), { payload: [{ id: 1 }], always: true })
   })
 
-  test('of all types names the type of each', async () => {
-    const { say } = aDevice(reboot, light)
-    assert.deepEqual(await say('/command'), {
+  test('of all types returns the type of each', async () => {
+    const { send } = aDevice(reboot, light)
+    assert.deepEqual(await send('/command'), {
       payload: [
         { id: 1, type: 'reboot' },
         { id: 2, payload: { on: true }, type: 'light' },
@@ -61,24 +61,24 @@ suite('a request for commands', () => {
     })
   })
 
-  test('is answered with [] for who gave a request id, and not at all else', async () => {
-    for (const say of [aDevice().say, sendTo(nothing)])
+  test('gets the response [] with a request id, and no response without one', async () => {
+    for (const send of [aDevice().send, sendTo(nothing)])
       for (const path of ['/command/light', '/command']) {
-        assert.deepEqual(await say(path, '', { requestId: 7 }), { payload: [], always: false })
-        assert.deepEqual(await say(path), { payload: [], always: false })
+        assert.deepEqual(await send(path, '', { requestId: 7 }), { payload: [], always: false })
+        assert.deepEqual(await send(path), { payload: [], always: false })
       }
   })
 })
 
 suite('a result', () => {
-  test('is handed on, and never answered but to a request id', async () => {
-    const { say, stored } = aDevice(reboot, light, light2)
-    assert.deepEqual(await say('/result/reboot', [{ id: 1, statusCode: 200 }]), {})
+  test('is passed to the service, and gets a response only with a request id', async () => {
+    const { send, stored } = aDevice(reboot, light, light2)
+    assert.deepEqual(await send('/result/reboot', [{ id: 1, statusCode: 200 }]), {})
     const lights = [
       { id: 2, statusCode: 500, reasonPhrase: 'no bulb', payload: null, extra: 1 },
       { id: 3, statusCode: 100, reasonPhrase: null, payload: { deep: [1, 'x'] } },
     ]
-    assert.deepEqual(await say('/result/light', lights, { requestId: 3 }), {})
+    assert.deepEqual(await send('/result/light', lights, { requestId: 3 }), {})
     assert.deepEqual(stored, [
       { type: 'reboot', id: 1, statusCode: 200 },
       { type: 'light', id: 2, statusCode: 500, reasonPhrase: 'no bulb', payload: null },
@@ -87,47 +87,47 @@ suite('a result', () => {
   })
 
   test('may come as an object', async () => {
-    const { say, stored } = aDevice(reboot)
-    assert.deepEqual(await say('/result/reboot', ' \n\t{"id": 1, "statusCode": 599}', { requestId: 3 }), {})
+    const { send, stored } = aDevice(reboot)
+    assert.deepEqual(await send('/result/reboot', ' \n\t{"id": 1, "statusCode": 599}', { requestId: 3 }), {})
     assert.deepEqual(stored, [{ type: 'reboot', id: 1, statusCode: 599 }])
   })
 
   test('may be an empty list', async () => {
-    for (const { say, calls } of [aDevice(reboot)])
+    for (const { send, calls } of [aDevice(reboot)])
       for (const message of [{}, { requestId: 1 }]) {
-        assert.deepEqual(await say('/result/reboot', [], message), {})
+        assert.deepEqual(await send('/result/reboot', [], message), {})
         assert.deepEqual(calls, [])
       }
     assert.deepEqual(await sendTo(nothing)('/result/reboot', [], { requestId: 1 }), {})
   })
 
-  test('of something unknown is ignored beside one that is known', async () => {
-    const { say, stored } = aDevice(reboot)
+  test('of an unknown command is ignored if another one is known', async () => {
+    const { send, stored } = aDevice(reboot)
     const results = [
       { id: 9, statusCode: 200 },
       { id: 1, statusCode: 200 },
     ]
-    assert.deepEqual(await say('/result/reboot', results, { requestId: 1 }), {})
+    assert.deepEqual(await send('/result/reboot', results, { requestId: 1 }), {})
     assert.deepEqual(stored, [{ type: 'reboot', id: 1, statusCode: 200 }])
   })
 
-  test('of nothing but unknown commands is an error for who gave a request id, and dropped else', async () => {
+  test('of unknown commands only is an error with a request id, and ignored without one', async () => {
     const unknown = [{ id: 9, statusCode: 200 }]
-    for (const say of [aDevice(reboot).say, sendTo(nothing)]) {
-      const error = await rejectsWith(say('/result/reboot', unknown, { requestId: 0 }), 400)
+    for (const send of [aDevice(reboot).send, sendTo(nothing)]) {
+      const error = await rejectsWith(send('/result/reboot', unknown, { requestId: 0 }), 400)
       assert.match(error.message, /no command of type reboot waits/)
-      assert.deepEqual(await say('/result/reboot', unknown), {})
+      assert.deepEqual(await send('/result/reboot', unknown), {})
     }
-    // Of another type, and finished already.
-    const { say } = aDevice(reboot)
-    await rejectsWith(say('/result/light', [{ id: 1, statusCode: 200 }], { requestId: 1 }), 400)
-    await say('/result/reboot', [{ id: 1, statusCode: 200 }], { requestId: 1 })
-    await rejectsWith(say('/result/reboot', [{ id: 1, statusCode: 200 }], { requestId: 1 }), 400)
+    // A command of another type, and one that is already finished.
+    const { send } = aDevice(reboot)
+    await rejectsWith(send('/result/light', [{ id: 1, statusCode: 200 }], { requestId: 1 }), 400)
+    await send('/result/reboot', [{ id: 1, statusCode: 200 }], { requestId: 1 })
+    await rejectsWith(send('/result/reboot', [{ id: 1, statusCode: 200 }], { requestId: 1 }), 400)
   })
 
-  test('counts once: the first of a command', async () => {
-    const { say, stored } = aDevice(reboot)
-    await say('/result/reboot', [
+  test('of a command counts once: the first one', async () => {
+    const { send, stored } = aDevice(reboot)
+    await send('/result/reboot', [
       { id: 1, statusCode: 200 },
       { id: 1, statusCode: 500 },
     ])
@@ -135,23 +135,23 @@ suite('a result', () => {
   })
 
   test('with an id that no command can have does not reach the service', async () => {
-    const { say, calls } = aDevice(reboot)
+    const { send, calls } = aDevice(reboot)
     const odd = [-1, 2 ** 31, 1e300].map((id) => ({ id, statusCode: 200 }))
-    assert.deepEqual(await say('/result/reboot', odd), {})
-    await rejectsWith(say('/result/reboot', odd, { requestId: 1 }), 400)
+    assert.deepEqual(await send('/result/reboot', odd), {})
+    await rejectsWith(send('/result/reboot', odd, { requestId: 1 }), 400)
     assert.deepEqual(calls, [])
   })
 
-  test('is there before the next request is answered', async () => {
-    const { say } = aDevice(reboot)
+  test('is stored before the next request gets its response', async () => {
+    const { send } = aDevice(reboot)
     const [, next] = await Promise.all([
-      say('/result/reboot', [{ id: 1, statusCode: 200 }]),
-      say('/command/reboot', '', { requestId: 1 }),
+      send('/result/reboot', [{ id: 1, statusCode: 200 }]),
+      send('/command/reboot', '', { requestId: 1 }),
     ])
     assert.deepEqual(next?.payload, [])
   })
 
-  test('is one of each id, in order, whatever comes', () =>
+  test('is passed on once per id and in order, for any input', () =>
     fc.assert(
       fc.asyncProperty(
         fc.array(
@@ -160,8 +160,8 @@ suite('a result', () => {
             .map(([id, statusCode]) => ({ id, statusCode })),
         ),
         async (results) => {
-          const { say, calls } = aDevice()
-          await say('/result/light', results)
+          const { send, calls } = aDevice()
+          await send('/result/light', results)
           const expected = results.filter(
             ({ id }, index) => id >= 0 && results.findIndex((other) => other.id === id) === index,
           )
@@ -171,7 +171,7 @@ suite('a result', () => {
     ))
 })
 
-suite('refused', () => {
+suite('rejected', () => {
   const result = (fields: object) => [{ id: 1, statusCode: 200, ...fields }]
   const bad: [path: string, payload: unknown, problem: RegExp][] = [
     ['/command/reboot', '{', /malformed/],
@@ -196,14 +196,14 @@ suite('refused', () => {
   ]
   for (const [path, payload, problem] of bad)
     test(`${path} ${JSON.stringify(payload).slice(0, 50)}`, async () => {
-      const { say, calls } = aDevice(reboot)
-      const error = await rejectsWith(say(path, payload), 400)
+      const { send, calls } = aDevice(reboot)
+      const error = await rejectsWith(send(path, payload), 400)
       assert.match(error.message, problem)
       assert.deepEqual(calls, [])
     })
 
   for (const path of ['', '/command/', '/command/a/b', '/result', '/result/', '/commands', '/status'])
-    test(`a resource that is not there: ${path}`, async () => void (await rejectsWith(aDevice().say(path), 404)))
+    test(`an unknown resource: ${path}`, async () => void (await rejectsWith(aDevice().send(path), 404)))
 })
 
 suite('pushes', () => {
@@ -219,7 +219,7 @@ suite('pushes', () => {
     })
   })
 
-  test('wait for the connection, grouped by type', async () => {
+  test('are sent on connect, grouped by type', async () => {
     const { extension, endpoint } = aDevice(light, reboot, light2)
     assert.deepEqual(await extension.connected!(endpoint), [
       commandPush('light', [light, light2]),
@@ -229,12 +229,12 @@ suite('pushes', () => {
     assert.deepEqual(await nothing.connected!(endpoint), [])
   })
 
-  test('are observed by type, or all together', async () => {
-    const { say, observed } = aDevice(reboot, light)
-    assert.deepEqual((await say('/command/reboot', { observe: false }))?.payload, [{ id: 1 }])
-    await say('/command/light')
-    await say('/command/light', { observe: null })
-    await say('/command', { observe: true })
+  test('are observed by type, or for all types', async () => {
+    const { send, observed } = aDevice(reboot, light)
+    assert.deepEqual((await send('/command/reboot', { observe: false }))?.payload, [{ id: 1 }])
+    await send('/command/light')
+    await send('/command/light', { observe: null })
+    await send('/command', { observe: true })
     assert.deepEqual(observed, [
       ['cex', 'reboot', false],
       ['cex', '', true],

@@ -1,4 +1,4 @@
-/** cex (11/CEP): commands to the device, and what became of them. */
+/** Extension `cex` (11/CEP): commands to devices and their results. */
 import type { Gateway } from '../../gateway/contract.ts'
 import { everyName } from '../../gateway/contract.ts'
 import type { DeviceAnswer, DeviceEndpoint, Extension, Push } from '../../kernel/device.ts'
@@ -23,19 +23,19 @@ const Result = Type.Object({
 const readResults = jsonPayload(Type.Array(Result, { maxItems: 10_000 }), { bytesMax: bodyLimitBytes })
 const readResult = jsonPayload(Result, { bytesMax: bodyLimitBytes })
 
-/** The text of the RFC and all clients say array, its schema says object: both are accepted. */
+/** Parses an array or a single object: the text of the RFC and all clients use an array, its schema an object. */
 const resultsIn = (payload: Buffer): Static<typeof Result>[] =>
   startsWith(payload, '{') ? [readResult(payload)] : readResults(payload)
 
-/** The first result of each command; a later one is about a finished command. */
-const firstOfEach = (results: Static<typeof Result>[]) => {
+/** Keeps the first result of each command; it finishes the command, so later ones are ignored. */
+const firstResults = (results: Static<typeof Result>[]) => {
   const seen = new Set<number>()
   return results.filter(({ id }) => !seen.has(id) && seen.add(id))
 }
 
 const idMax = 2_147_483_647
 
-/** Commands of one type as `Gateway.send` takes them. */
+/** Returns the push of commands of one type, for `Gateway.send`. */
 export const commandPush = (type: string, commands: Omit<OutstandingCommand, 'type'>[]): Push => ({
   extension,
   name: type,
@@ -49,11 +49,11 @@ const commandPayload = ({ id, payload }: Omit<OutstandingCommand, 'type'>) => ({
 })
 
 export function commandExtension(commands: Commands, gateway: Pick<Gateway, 'observe'>): Extension {
-  const ordered = createKeyedMutex().run
+  const inOrder = createKeyedMutex().run
 
   const outstanding = (endpoint: DeviceEndpoint, type: string | undefined, payload: Buffer): Promise<DeviceAnswer> => {
     const { observe } = request(payload)
-    return ordered(endpoint.endpointId, async () => {
+    return inOrder(endpoint.endpointId, async () => {
       if (typeof observe === 'boolean') await gateway.observe(endpoint, extension, type ?? everyName, observe)
       const found = await commands.outstanding(endpoint, type)
       return {
@@ -61,7 +61,7 @@ export function commandExtension(commands: Commands, gateway: Pick<Gateway, 'obs
           ...commandPayload(command),
           ...(type === undefined && { type: command.type }),
         })),
-        // One client of the family answers an unrequested empty list with an empty result.
+        // No empty list without a request id: one existing client would respond with an empty result.
         always: found.length > 0,
       }
     })
@@ -74,11 +74,11 @@ export function commandExtension(commands: Commands, gateway: Pick<Gateway, 'obs
       '/command/<type>': async ({ endpoint, payload }, { type = '' }) =>
         outstanding(endpoint, checkName('type', type), payload),
 
-      // Never answered without a request id: one client takes any message of cex for a command.
+      // No response without a request id: one existing client treats every message of cex as a command.
       '/result/<type>': async ({ endpoint, payload, requestId }, { type = '' }) => {
         checkName('type', type)
         const results = resultsIn(payload)
-        const possible = firstOfEach(results)
+        const possible = firstResults(results)
           .filter(({ id }) => id >= 0 && id <= idMax)
           .map(({ id, statusCode, reasonPhrase, payload: value }) => ({
             id,
@@ -86,7 +86,7 @@ export function commandExtension(commands: Commands, gateway: Pick<Gateway, 'obs
             ...(typeof reasonPhrase === 'string' && { reasonPhrase }),
             ...(value !== undefined && { payload: value }),
           }))
-        const known = await ordered(endpoint.endpointId, async () =>
+        const known = await inOrder(endpoint.endpointId, async () =>
           possible.length === 0 ? 0 : await commands.results(endpoint, type, possible),
         )
         if (results.length > 0 && known === 0 && requestId !== undefined)
@@ -104,7 +104,7 @@ export function commandExtension(commands: Commands, gateway: Pick<Gateway, 'obs
 
 const one = (results: unknown[]) => (results.length === 1 ? 'this result' : 'any of these results')
 
-/** Whether this is its first character that is no white space of JSON. */
+/** Whether the first character after white space is this one. */
 function startsWith(payload: Buffer, character: string): boolean {
   const first = payload.findIndex((byte) => byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09)
   return payload[first] === character.charCodeAt(0)

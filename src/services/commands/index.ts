@@ -5,7 +5,7 @@ import { defineService } from '../../kernel/define-service.ts'
 import { Commands } from './contract.ts'
 import { commandExtension } from './device.ts'
 
-/** Nothing can be invoked yet, so that no command is ever outstanding. */
+/** Commands cannot be created yet, so none is ever outstanding. */
 const noCommands: Commands = { outstanding: async () => [], results: async () => 0 }
 
 export default defineService({

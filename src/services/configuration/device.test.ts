@@ -5,11 +5,11 @@ import { noConfigurations } from '../../kernel/device-configuration.ts'
 import { endpointConfigurations } from './device.ts'
 
 const extension = endpointConfigurations(noConfigurations, { observe: async () => {} })
-const say = sendTo(extension)
+const send = sendTo(extension)
 
-test('a device without a configuration is told so', async () => {
+test('a device without a configuration gets an empty configId and config null', async () => {
   assert.equal(extension.name, 'cmx')
   const none = { configId: '', config: null, statusCode: 200, reasonPhrase: 'ok' }
-  assert.deepEqual(await say('/config/json', { configId: 'c1' }), { payload: none, always: true })
-  await rejectsWith(say('/applied/json', { configId: 'c1' }, { requestId: 1 }), 404)
+  assert.deepEqual(await send('/config/json', { configId: 'c1' }), { payload: none, always: true })
+  await rejectsWith(send('/applied/json', { configId: 'c1' }, { requestId: 1 }), 404)
 })

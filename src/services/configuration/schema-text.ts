@@ -1,4 +1,4 @@
-/** Whether a text is a JSON schema that configurations of endpoints can be checked by. */
+/** Validates the JSON schema of endpoint configurations. */
 import { Ajv, type Options } from 'ajv'
 import { Ajv2019 } from 'ajv/dist/2019.js'
 import { Ajv2020 } from 'ajv/dist/2020.js'
@@ -21,8 +21,8 @@ function dialectOf(schema: JsonObject): Ajv {
 }
 
 /**
- * Whether this text is a schema that can be compiled. It is not compiled to find out: that takes seconds for a long one,
- * in which nobody else is served.
+ * Checks that the text is a schema that can be compiled, without compiling it, because that would block the event loop for seconds
+ * with a long one.
  */
 export function checkSchemaText(config: { endpointConfigurationSchema?: string }): ConfigurationProblem | undefined {
   const text = config.endpointConfigurationSchema
@@ -44,18 +44,18 @@ function problemOf(text: string): string | undefined {
     if (references.size > referencesMax) return `it has more than ${referencesMax} different $ref`
     if (bases.length > basesMax) return `it has more than ${basesMax} parts with an $id`
     const anchors = new Set(parts.flatMap(anchorsOf))
-    const lost = [...references].find((reference) => !isFound(reference, bases, anchors))
+    const lost = [...references].find((reference) => !isResolvable(reference, bases, anchors))
     return lost === undefined ? undefined : `nothing is at $ref ${lost.slice(0, 200)}`
   } catch (error) {
     return (error as Error).message.slice(0, 300)
   }
 }
 
-/** Every reference is looked for below every base: within these bounds that takes milliseconds. */
+/** Limits of the search, which tries every reference below every base; within them it takes milliseconds. */
 const referencesMax = 500
 const basesMax = 100
 
-/** Their values are data, not schemas. */
+/** Keywords whose values are data, not schemas. */
 const dataKeywords = ['const', 'enum', 'default', 'examples']
 
 function* partsOf(schema: unknown, depth = 0): Generator<JsonObject> {
@@ -76,21 +76,21 @@ const anchorsOf = ({ $anchor, $id }: JsonObject) => [
   ...(typeof $id === 'string' && $id.startsWith('#') ? [$id.slice(1)] : []),
 ]
 
-/** Only within the text itself: nothing is fetched. */
-function isFound(reference: string, bases: JsonObject[], anchors: Set<string>): boolean {
+/** Whether a reference can be resolved within the schema itself; nothing is fetched. */
+function isResolvable(reference: string, bases: JsonObject[], anchors: Set<string>): boolean {
   const [base, fragment = ''] = reference.split('#', 2) as [string, string?]
   const from = base === '' ? bases : bases.filter(({ $id }) => typeof $id === 'string' && $id.split('#')[0] === base)
   if (fragment === '') return from.length > 0
   if (!fragment.startsWith('/')) return anchors.has(fragment)
   const steps = decodeURIComponent(fragment).split('/').slice(1)
   const keys = steps.map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
-  return from.some((start) => at(start, keys))
+  return from.some((start) => hasPath(start, keys))
 }
 
 const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-function at(start: unknown, keys: string[]): boolean {
+function hasPath(start: unknown, keys: string[]): boolean {
   let value = start
   for (const key of keys) {
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return false

@@ -26,8 +26,8 @@ before(async () => {
 /** An endpoint with this metadata: how it speaks, and what the platform knows of it. */
 async function aDevice(metadata: object = {}, { app, version } = open) {
   const endpointId = await anEndpoint(version, { metadata })
-  const say = sendTo(epmx!, aDeviceEndpoint({ endpointId, applicationName: app, versionName: version }))
-  return { endpointId, say, known: () => register.metadataOf(endpointId) }
+  const send = sendTo(epmx!, aDeviceEndpoint({ endpointId, applicationName: app, versionName: version }))
+  return { endpointId, say: send, known: () => register.metadataOf(endpointId) }
 }
 const at = new Date('2026-01-01T00:00:00.000Z')
 const connectivity = { connected: true, connectivity_ts: at.toISOString() }
@@ -249,11 +249,11 @@ suite('a white list', () => {
       },
     }
     const { app: applicationName, version: versionName } = listed
-    const say = sendTo(
+    const send = sendTo(
       endpointMetadata(interrupted, house.ask(Applications), () => undefined),
       aDeviceEndpoint({ endpointId, applicationName, versionName }),
     )
-    assert.deepEqual(await say('/update', { floor: 2 }), {})
+    assert.deepEqual(await send('/update', { floor: 2 }), {})
     assert.deepEqual(await known(), { serial: 's-1', secret: 'x', provisioned: true, floor: 2 })
   })
 })

@@ -6,20 +6,20 @@ import { softwareExtension } from './device.ts'
 
 const gateway = { observe: async () => {} }
 
-test('a device for which there is no newer software is answered with {}', async () => {
+test('a device without newer software gets the response {}', async () => {
   const extension = softwareExtension(noConfigurations, gateway)
   assert.equal(extension.name, 'cmx_ota')
-  const say = sendTo(extension)
+  const send = sendTo(extension)
   const nothing = { payload: {}, always: true }
-  assert.deepEqual(await say('/config/json'), nothing)
-  assert.deepEqual(await say('/config/json', { configId: '1.0.0' }), nothing)
-  await rejectsWith(say('/applied/json', { configId: '1.0.0' }, { requestId: 1 }), 404)
+  assert.deepEqual(await send('/config/json'), nothing)
+  assert.deepEqual(await send('/config/json', { configId: '1.0.0' }), nothing)
+  await rejectsWith(send('/applied/json', { configId: '1.0.0' }, { requestId: 1 }), 404)
 })
 
 test('a device gets a newer version with its specification', async () => {
   const newer = { configId: '1.1.0', config: { link: 'https://…' } }
-  const say = sendTo(softwareExtension({ ...noConfigurations, current: async () => newer }, gateway))
+  const send = sendTo(softwareExtension({ ...noConfigurations, current: async () => newer }, gateway))
   const full = { ...newer, statusCode: 200, reasonPhrase: 'ok' }
-  assert.deepEqual((await say('/config/json', { configId: '1.0.0' }))?.payload, full)
-  assert.deepEqual((await say('/config/json', { configId: '1.1.0' }))?.payload, {})
+  assert.deepEqual((await send('/config/json', { configId: '1.0.0' }))?.payload, full)
+  assert.deepEqual((await send('/config/json', { configId: '1.1.0' }))?.payload, {})
 })

@@ -1,5 +1,5 @@
 import { contract } from '../../kernel/contract.ts'
 
-/** Other services read their clock from the kit; only devices ask. */
+/** Empty contract: only devices use this service; other services have the clock of the kit. */
 export type TimeSync = Record<never, never>
 export const TimeSync = contract<TimeSync>('time-sync')

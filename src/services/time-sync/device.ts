@@ -1,4 +1,4 @@
-/** tsx: what time it is. */
+/** Extension `tsx`: returns the current time in a time zone. */
 import type { Clock } from '../../kernel/clock.ts'
 import type { Extension } from '../../kernel/device.ts'
 import { optional } from '../../kernel/device-payloads.ts'
@@ -16,12 +16,12 @@ export const timeSynchronisation = (now: Clock): Extension => ({
       const timezone = request(payload).timezone ?? 'UTC'
       const zone = zoneOf(timezone)
       const at = now()
-      return { payload: { timestamp: at.getTime(), time: inZone(at, zone), timezone }, always: true }
+      return { payload: { timestamp: at.getTime(), time: formatInZone(at, zone), timezone }, always: true }
     },
   }),
 })
 
-/** Making one costs far more than using it. */
+/** Cache of formatters, because creating one is far more expensive than using it. */
 const zones = new Map<string, Intl.DateTimeFormat>()
 const zonesMax = 1000
 
@@ -42,10 +42,10 @@ function makeZone(timeZone: string) {
   }
 }
 
-/** ISO 8601 with the offset of the zone at that moment. */
-function inZone(at: Date, zone: Intl.DateTimeFormat): string {
+/** Returns the time as ISO 8601 with the offset of the zone at that time. */
+function formatInZone(at: Date, zone: Intl.DateTimeFormat): string {
   const name = zone.formatToParts(at).find(({ type }) => type === 'timeZoneName')?.value ?? ''
-  // `GMT-05:00`, and `GMT` alone for none.
+  // The name is `GMT-05:00`, or `GMT` without an offset.
   const [, sign = '+', hours = '00', minutes = '00'] = name.match(/^GMT([+-])(\d\d):(\d\d)/) ?? []
   const offsetMinutes = (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes))
   const local = new Date(at.getTime() + offsetMinutes * 60_000).toISOString()

@@ -8,19 +8,19 @@ export interface TrafficRecord {
   versionName: string
   endpointId: string
   extension: string
-  /** What follows the token, without the request id. */
+  /** The part of the topic after the token, without the request id. */
   resourcePath: string
   requestId?: number
   /** Copied before `record` returns. */
   payload: Buffer
-  /** Such as the transport, and for an answer its `statusCode`. */
+  /** For example the transport, and the `statusCode` of a response. */
   additionalMetadata?: Record<string, unknown>
   createdAt: Date
 }
 
-/** Why a connection or a message was refused: for the administrators of the tenant, never for the peer. */
+/** A refused connection or rejected message. Administrators of the tenant can read it; the peer never gets the reason. */
 export interface Refusal {
-  /** Absent while nobody can say: then the platform's administrators see it. */
+  /** Absent if the tenant is unknown; then administrators of the platform can read it. */
   tenantId?: string
   transport: string
   address: string
@@ -28,19 +28,16 @@ export interface Refusal {
   username?: string
   versionName?: string
   endpointId?: string
-  /** `bad_credentials`, `token_unknown`, `packet_too_large`. */
+  /** A code such as `bad_credentials`, `token_unknown` or `packet_too_large`. */
   reason: string
-  /** In words. */
+  /** The reason as text for administrators. */
   detail?: string
 }
 
 export interface TrafficLog {
-  /**
-   * Resolves when the record is durable: thousands of neighbours share one commit. Nobody has to wait for it: a rejection that
-   * nobody hears is none, since the log says itself what it could not keep.
-   */
+  /** Resolves when the record is durable. Callers may ignore the promise: the traffic log reports failed writes itself. */
   record(record: TrafficRecord): Promise<void>
-  /** Returns at once. Many of the same kind in a short time become one with a count. */
+  /** Enqueues a refusal and returns immediately. Refusals of the same kind within a second become one row with a count. */
   refuse(refusal: Refusal): void
 }
 export const TrafficLog = contract<TrafficLog>('traffic-log')

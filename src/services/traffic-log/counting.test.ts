@@ -4,9 +4,9 @@ import fc from 'fast-check'
 import { aCaller } from '../../../test/harness/builders.ts'
 import { independentPool } from '../../../test/harness/database.ts'
 import { openTrafficLog, root } from '../../../test/harness/traffic-log.ts'
-import { partsOf } from './question.ts'
+import { partsOf } from './traffic-query.ts'
 
-suite('parts of a time', () => {
+suite('the parts of a time span', () => {
   test('cover it without a gap and without overlap, with whole buckets in the middle', () => {
     const number = fc.integer({ min: 0, max: 40 })
     fc.assert(
@@ -27,7 +27,7 @@ suite('parts of a time', () => {
 })
 
 suite('pages and totals', () => {
-  test('are the same whether they come from the counts or from the records', async () => {
+  test('are the same from the counts as from the records', async () => {
     const { house, record, count, run } = await openTrafficLog()
     const hoursAgo = Date.now() - 6 * 3_600_000
     let seed = 7
@@ -46,7 +46,7 @@ suite('pages and totals', () => {
       }))
     await record(some(4000, 21_000_000))
     await count()
-    await record(some(500, 20_400_000)) // late: moved to where the counting is
+    await record(some(500, 20_400_000)) // late, so their time is raised
     await run('count')
     const { sql } = house.kit.db
     const all = await sql`
@@ -58,7 +58,7 @@ suite('pages and totals', () => {
     assert.ok(all.filter(({ at }) => at < state?.countedUntil.getTime() * 1000).length >= 4000)
 
     const read = ['endpoint:read']
-    const sights: [Record<string, string[]>, (row: (typeof all)[number]) => boolean][] = [
+    const visibilities: [Record<string, string[]>, (row: (typeof all)[number]) => boolean][] = [
       [{ 'tenant-system': read }, () => true],
       [{ 'application-app-1': read, 'application-app-2': read }, ({ app }) => app !== 'app-0'],
       [
@@ -67,7 +67,7 @@ suite('pages and totals', () => {
       ],
       [{ 'endpoint-ep-3': read, 'endpoint-ep-4': read }, ({ endpoint }) => endpoint === 'ep-3' || endpoint === 'ep-4'],
     ]
-    for (const [on, sees] of sights) {
+    for (const [on, sees] of visibilities) {
       const ask = house.as(aCaller({ on }))
       const check = async (round: number, parameters: URLSearchParams, from: number, to: number) => {
         const answer = await ask(`GET ${root}/endpoint-traffic?${parameters}`)
@@ -107,7 +107,7 @@ suite('pages and totals', () => {
     }
   })
 
-  test('a transaction that began before a moment was closed is waited for', async () => {
+  test('counting waits for transactions that began before the time was closed', async () => {
     const { house, record, run, count, admin } = await openTrafficLog()
     const { sql } = house.kit.db
     const old = new Date(Date.now() - 3_600_000)

@@ -3,7 +3,7 @@ import { InvalidRequest } from '../../kernel/errors.ts'
 import { NoOutcomePath } from './errors.ts'
 import type { TrafficLogService } from './service.ts'
 
-/** `/<extension>/<request id>`: the number is the id of this request and of the one that is asked about. */
+/** Extension `rsx`, resource `/<extension>/<request id>`: the id of this request is also that of the request in question. */
 export const requestStatus = (log: TrafficLogService): Extension => ({
   name: 'rsx',
   readsRequestId: true,

@@ -33,7 +33,7 @@ export default defineService({
       device: [requestStatus(service)],
       periodic: [
         { name: 'traffic-log.partitions', everySeconds: 3600, run: service.renewPartitions },
-        // Often, so that little is to be done at a time: devices would feel it.
+        // Runs every second, so that each run counts few records and does not slow devices.
         { name: 'traffic-log.count', everySeconds: 1, run: service.count },
       ],
       start: service.start,

@@ -9,7 +9,7 @@ const url = `GET ${root}/endpoint-traffic`
 const ids = (answer: { body: { content: { correlationId: string }[] } }) =>
   answer.body.content.map(({ correlationId }) => correlationId)
 
-/** Long enough ago to be counted. */
+/** Time that is old enough for its records to be counted. */
 const base = Date.now() - 3_600_000
 const at = (seconds: number) => new Date(base + seconds * 1000)
 
@@ -27,7 +27,7 @@ before(async () => {
 })
 
 for (const counted of [false, true])
-  suite(`what is asked for, ${counted ? 'counted' : 'not counted yet'}`, () => {
+  suite(`searching ${counted ? 'counted records' : 'records that are not counted yet'}`, () => {
     before(async () => {
       if (counted) await count()
       const [row] = await house.kit.db
@@ -70,8 +70,8 @@ for (const counted of [false, true])
       })
   })
 
-suite('the answer', () => {
-  test('a record as it is shown', async () => {
+suite('the response', () => {
+  test('contains all fields of a record', async () => {
     const { body } = await admin(`${url}?requestId=1`)
     assert.deepEqual(body.content, [
       {
@@ -90,7 +90,7 @@ suite('the answer', () => {
     ])
   })
 
-  test('an answer follows its message', async () => {
+  test('lists a response after its message', async () => {
     const { body } = await admin(`${url}?sortOrder=asc&endpointIds=three`)
     assert.deepEqual(
       body.content.map(({ direction }: { direction: string }) => direction),
@@ -116,14 +116,14 @@ suite('the answer', () => {
     [`endpointIds=${Array.from({ length: 1001 }, (_, n) => n)}`, 'endpointIds'],
   ]
   for (const [query, field] of bad)
-    test(`${query.slice(0, 60)} is refused`, async () => {
+    test(`${query.slice(0, 60)} is rejected`, async () => {
       const answer = await admin(`${url}?${query}`)
       assert.equal(answer.status, 400, answer.text)
       assert.ok(answer.body.message.includes(field), answer.text)
     })
 })
 
-suite('who may see what', () => {
+suite('visibility of records', () => {
   const seen = async (on: Record<string, string[]>, query = '') => {
     const answer = await house.as(aCaller({ on }))(`${url}?${query}`)
     assert.equal(answer.status, 200, answer.text)
@@ -132,14 +132,14 @@ suite('who may see what', () => {
   }
   const read = ['endpoint:read']
 
-  test('nobody: 401', async () => {
+  test('without credentials: 401', async () => {
     assert.equal((await house.as(undefined)(url)).status, 401)
   })
-  test('without the scope nothing, not even its number', async () => {
+  test('without the scope, no records and a total of 0', async () => {
     assert.deepEqual(await seen({}), [])
     assert.deepEqual(await seen({ 'tenant-system': ['endpoint:update'] }), [])
   })
-  test('a tenant, applications, endpoints, or some of each', async () => {
+  test('with the scope on a tenant, on applications, on endpoints, or on some of each', async () => {
     assert.deepEqual(await seen({ 'tenant-system': read }), ['d', 'd', 'c', 'b', 'a'])
     assert.deepEqual(await seen({ 'application-app': read }), ['c', 'b', 'a'])
     assert.deepEqual(await seen({ 'endpoint-one': read }), ['c', 'a'])
@@ -147,7 +147,7 @@ suite('who may see what', () => {
     assert.deepEqual(await seen({ 'endpoint-one': read, 'application-app': read }), ['c', 'b', 'a'])
     assert.deepEqual(await seen({ 'endpoint-one': read, 'application-other': read }, 'payload=hot'), ['a'])
   })
-  test('endpoints that are asked for, but may not be seen, match nothing', async () => {
+  test('requested endpoints without permission match nothing', async () => {
     assert.deepEqual(await seen({ 'endpoint-one': read }, 'endpointIds=one,two,three'), ['c', 'a'])
     assert.deepEqual(await seen({ 'application-other': read, 'endpoint-two': read }, 'endpointIds=one,two,three'), [
       'd',
@@ -155,19 +155,19 @@ suite('who may see what', () => {
       'b',
     ])
   })
-  test('another tenant sees its own only, whatever it asks for', async () => {
+  test('another tenant sees its own records only, whatever it requests', async () => {
     const stranger = house.as(aTenantAdmin('stranger'))
     assert.deepEqual(ids(await stranger(url)), ['x'])
     assert.deepEqual(ids(await stranger(`${url}?endpointIds=one,two,three`)), ['x'])
     assert.equal((await stranger(`${url}?tenantId=default`)).status, 403)
     assert.deepEqual(ids(await stranger(`${url}?tenantId=stranger`)), ['x'])
   })
-  test('the platform names the tenant that it means', async () => {
+  test('an administrator of the platform names a tenant', async () => {
     const platform = house.as(aPlatformAdmin())
     assert.deepEqual(ids(await platform(`${url}?tenantId=stranger`)), ['x'])
     assert.deepEqual(ids(await platform(url)), [])
   })
-  test('an endpoint that comes back under the id of an old one does not show what that one said', async () => {
+  test('records of an earlier endpoint with the same id are hidden', async () => {
     const payload = {
       tenantId: 'default',
       applicationName: 'app',

@@ -1,17 +1,17 @@
-/** Days are made ahead, and dropped when they are older than the log is kept. */
+/** Creates the partitions of the coming days and drops those that are older than the retention. */
 import type { Clock } from '../../kernel/clock.ts'
 import type { Db, Sql, TransactionSql } from '../../kernel/db.ts'
 import * as store from './store/partitions.ts'
 import { dayMs } from './store/partitions.ts'
 
 export interface Partitions {
-  /** Those of today and of the days ahead. */
+  /** Creates the partitions of today and of the coming days. */
   prepare(): Promise<void>
-  /** There is a partition for every moment from here to there. Hardly ever anything to do. */
-  cover(from: number, to: number): Promise<void> | undefined
-  /** What is known of them may be wrong. */
-  forget(): void
-  /** Also makes those ahead. */
+  /** Ensures that every day between two times has a partition. Returns undefined if all are known to exist. */
+  ensure(from: number, to: number): Promise<void> | undefined
+  /** Drops the cache of existing partitions. */
+  invalidate(): void
+  /** Creates the partitions of the coming days and drops expired ones. */
   renew(sql: TransactionSql): Promise<void>
 }
 
@@ -33,7 +33,7 @@ export function createPartitions({ db, now }: { db: Db; now: Clock }, retentionD
     async prepare() {
       for (const day of await db.tx((sql) => make(sql, daysAhead()))) known.add(day)
     },
-    cover(from, to) {
+    ensure(from, to) {
       const [first, last] = [Math.floor(from / dayMs), Math.floor(to / dayMs)]
       if (known.has(first) && known.has(last) && last - first <= 1) return undefined
       const days = Array.from({ length: last - first + 1 }, (_, index) => first + index)
@@ -43,7 +43,7 @@ export function createPartitions({ db, now }: { db: Db; now: Clock }, retentionD
           for (const day of made) known.add(day)
         })
     },
-    forget: () => known.clear(),
+    invalidate: () => known.clear(),
     async renew(sql) {
       await make(sql, daysAhead())
       const oldest = today() - retentionDays

@@ -10,7 +10,7 @@ const stored = (tenantId: string) =>
 
 const metadataOf = (row: Record<string, string> | undefined) => JSON.parse(row?.additionalMetadata ?? 'null')
 
-test('a record is there when its promise resolves', async () => {
+test('a record can be read when its promise resolves', async () => {
   const createdAt = new Date()
   await record([{ tenantId: 'one', correlationId: 'c-1', requestId: 4_294_967_295, createdAt }])
   const [row] = await stored('one')
@@ -22,7 +22,7 @@ test('a record is there when its promise resolves', async () => {
   assert.deepEqual(metadataOf(row), { transport: 'mqtt' })
 })
 
-test('ten thousand in one go, in their order', async () => {
+test('ten thousand records at once keep their order', async () => {
   const createdAt = new Date()
   await record(Array.from({ length: 10_000 }, (_, n) => ({ tenantId: 'many', correlationId: String(n), createdAt })))
   const rows = await stored('many')
@@ -34,7 +34,7 @@ test('ten thousand in one go, in their order', async () => {
   )
 })
 
-test('what is absent, empty, long or not ASCII is kept as it is', async () => {
+test('absent, empty, long and non-ASCII values are stored unchanged', async () => {
   const long = `/json/${'ä€😀'.repeat(3000)}`
   await record([
     {
@@ -60,7 +60,7 @@ test('what is absent, empty, long or not ASCII is kept as it is', async () => {
   assert.equal(two?.outbound, true)
 })
 
-test('a payload that is no text is kept in base64, and says so', async () => {
+test('a payload that is not text is stored as base64 and marked', async () => {
   const binary = Buffer.from([0xff, 0x00, 0xfe])
   await record([
     { tenantId: 'binary', payload: binary },
@@ -74,7 +74,7 @@ test('a payload that is no text is kept in base64, and says so', async () => {
   for (const row of rows) assert.deepEqual(metadataOf(row), { transport: 'mqtt', encoding: 'base64' })
 })
 
-test('a long payload is cut between two characters, and says so', async () => {
+test('a long payload is truncated between two characters and marked', async () => {
   const binary = Buffer.alloc(100, 0xff)
   await record([
     { tenantId: 'long', payload: Buffer.from('x'.repeat(64)) },
@@ -95,7 +95,7 @@ test('a long payload is cut between two characters, and says so', async () => {
   ])
 })
 
-test('the caller may use its buffer for something else at once', async () => {
+test('the caller can reuse its buffer immediately', async () => {
   const payload = Buffer.from('before')
   const kept = record([{ tenantId: 'copied', payload }])
   payload.fill('x')
@@ -103,7 +103,7 @@ test('the caller may use its buffer for something else at once', async () => {
   assert.equal((await stored('copied'))[0]?.payload, 'before')
 })
 
-test('a time that is no time, long ago or far ahead does not hold up the others', async () => {
+test('an invalid, very old or far future time does not delay other records', async () => {
   const today = Date.now()
   await record([
     { tenantId: 'times', createdAt: new Date(Number.NaN) },
@@ -116,7 +116,7 @@ test('a time that is no time, long ago or far ahead does not hold up the others'
   for (const { createdAt } of rows) assert.ok(Math.abs(createdAt.getTime() - today) < 60_000)
 })
 
-test('a partition that is missing is made', async () => {
+test('a missing partition is created', async () => {
   await sql.unsafe(`do $$ declare name text; begin
     for name in select inhrelid::regclass::text from pg_inherits where inhparent = 'traffic_log.records'::regclass loop
       execute 'drop table ' || name; end loop; end $$`)

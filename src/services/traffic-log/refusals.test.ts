@@ -11,7 +11,7 @@ const url = `GET ${root}/refusals`
 const wrong = { transport: 'mqtt', address: '192.0.2.7', reason: 'bad_credentials' }
 
 suite('refusals', () => {
-  test('of the same kind in a second are one with a count, with all that is known and nothing else', async () => {
+  test('of the same kind within a second are one row with a count and all known fields', async () => {
     const known = { clientId: 'pump', username: 'pump@default', versionName: 'app-v1', detail: 'Wrong password' }
     for (let n = 0; n < 1000; n++) log.refuse({ ...wrong, ...known, tenantId: 'default' })
     log.refuse({ ...wrong, tenantId: 'default', endpointId: 'ep-1', reason: 'token_suspended' })
@@ -45,7 +45,7 @@ suite('refusals', () => {
     )
   })
 
-  test('are for those who may read them, each tenant its own', async () => {
+  test('are visible with the scope, for each tenant its own', async () => {
     assert.equal((await house.as(undefined)(url)).status, 401)
     assert.equal((await house.as(aCaller())(url)).status, 403)
     assert.equal((await house.as(aCaller({ on: { 'tenant-system': ['endpoint:read'] } }))(url)).status, 403)
@@ -55,7 +55,7 @@ suite('refusals', () => {
     assert.equal((await other(`${url}?tenantId=default`)).status, 403)
   })
 
-  test("nobody's are for the administrators of the platform", async () => {
+  test('without a tenant are visible to administrators of the platform', async () => {
     log.refuse({ ...wrong, reason: 'token_unknown' })
     const platform = house.as(aPlatformAdmin())
     await eventually(async () => {
@@ -71,7 +71,7 @@ suite('refusals', () => {
 
   const bad = ['page=x', 'size=0', 'size=1001', 'fromCreatedAt=now', `reason=${'x'.repeat(65)}`, 'reason=%00']
   for (const query of bad)
-    test(`${query.slice(0, 30)} is refused`, async () => {
+    test(`${query.slice(0, 30)} is rejected`, async () => {
       const answer = await admin(`${url}?${query}`)
       assert.equal(answer.status, 400, answer.text)
       assert.ok(answer.body.message.includes(query.split('=')[0]), answer.text)
@@ -83,7 +83,7 @@ suite('a flood of refusals', () => {
   const collected = async (write: (rows: CountedRefusal[]) => Promise<void>) =>
     createRefusals({ now: () => new Date(), log: await quiet, write })
 
-  test('takes a bounded number of rows, loses no count, and does not hide what others have', async () => {
+  test('takes a bounded number of rows, loses no count, and does not displace those of other tenants', async () => {
     const rows: CountedRefusal[] = []
     const refusals = await collected(async (given) => void rows.push(...given))
     for (let n = 0; n < 100_000; n++) refusals.add({ ...wrong, tenantId: 'loud', address: `10.0.${n >> 8}.${n & 255}` })
@@ -98,7 +98,7 @@ suite('a flood of refusals', () => {
     assert.equal(rows.filter(({ tenantId, address }) => tenantId === 'quiet' && address).length, 3)
   })
 
-  test('what a stranger sends is kept at no length, and without what a text cannot hold', async () => {
+  test('texts from unauthenticated clients are truncated, and NUL and lone surrogates replaced', async () => {
     const rows: CountedRefusal[] = []
     const refusals = await collected(async (given) => void rows.push(...given))
     refusals.add({ ...wrong, clientId: `\0\ud800${'x'.repeat(70_000)}`, username: 'y'.repeat(70_000) })
@@ -107,7 +107,7 @@ suite('a flood of refusals', () => {
     assert.equal(rows[0]?.username?.length, 255)
   })
 
-  test('what could not be stored is tried again', async () => {
+  test('a failed write is retried', async () => {
     const written: CountedRefusal[] = []
     let away = true
     const refusals = await collected(async (rows) => {
@@ -126,7 +126,7 @@ suite('a flood of refusals', () => {
     )
   })
 
-  test('after the end nothing is taken, nothing is tried again, and no timer waits', async (context) => {
+  test('after the stop, refusals are ignored, nothing is retried and no timer is left', async (context) => {
     context.mock.timers.enable({ apis: ['setTimeout'] })
     let writes = 0
     const refusals = await collected(async () => {

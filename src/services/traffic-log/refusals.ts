@@ -1,24 +1,25 @@
 /**
- * Refusals wait here for a second at most, those of the same kind as one with a count. A flood takes a bounded number of rows a
- * second: what is beyond is counted for its tenant and reason alone.
+ * Buffers refusals for at most a second and combines those of the same kind into one row with a count. The number of rows per second
+ * is bounded; further refusals are counted by tenant and reason only.
  */
 import type { Clock } from '../../kernel/clock.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { Refusal } from './contract.ts'
+import { refusalsFailed, refusalsLost } from './log-messages.ts'
 
 export type CountedRefusal = Refusal & { createdAt: Date; count: number }
 
 export interface Refusals {
   add(refusal: Refusal): void
-  /** Everything that waits, now. */
+  /** Writes all pending refusals now. */
   flush(): Promise<void>
-  /** Once more everything that waits; what comes or fails from now on is lost. */
+  /** Writes all pending refusals once more. Later refusals, and those whose write fails now, are lost. */
   stop(): Promise<void>
 }
 
 const kindsPerTenant = 50
 const kindsMax = 200
-/** Beyond these, tenant and reason are no longer told apart either. */
+/** Maximum number of rows by tenant and reason; further refusals go into one common row. */
 const summariesMax = 200
 const everyMs = 1000
 
@@ -28,31 +29,31 @@ export function createRefusals(options: {
   write(rows: CountedRefusal[]): Promise<void>
 }): Refusals {
   const { now, log } = options
-  let waiting = new Map<string, CountedRefusal>()
+  let pending = new Map<string, CountedRefusal>()
   let kinds = new Map<string, number>()
   let timer: NodeJS.Timeout | undefined
   let writing: Promise<void> = Promise.resolve()
   let stopped = false
 
   function count(key: string, refusal: Refusal, by: number, createdAt: Date): boolean {
-    const known = waiting.get(key)
+    const known = pending.get(key)
     if (known) known.count += by
-    else waiting.set(key, { ...bounded(refusal), createdAt, count: by })
+    else pending.set(key, { ...withBoundedTexts(refusal), createdAt, count: by })
     return !known
   }
 
-  function add(refusal: Refusal, by = 1, createdAt = now()) {
+  function enqueue(refusal: Refusal, by = 1, createdAt = now()) {
     if (stopped) return
     const { tenantId = '', reason, transport } = refusal
     const key = JSON.stringify([tenantId, reason, refusal.address, refusal.endpointId])
     const kindsOfTenant = kinds.get(tenantId) ?? 0
-    if (waiting.has(key) || (kindsOfTenant < kindsPerTenant && waiting.size < kindsMax)) {
+    if (pending.has(key) || (kindsOfTenant < kindsPerTenant && pending.size < kindsMax)) {
       if (count(key, refusal, by, createdAt)) kinds.set(tenantId, kindsOfTenant + 1)
     } else {
-      const several = { ...(tenantId && { tenantId }), reason, transport, address: '', detail: manyMore }
+      const summarized = { ...(tenantId && { tenantId }), reason, transport, address: '', detail: summaryDetail }
       const summary = JSON.stringify([tenantId, reason])
-      if (waiting.has(summary) || waiting.size < kindsMax + summariesMax) count(summary, several, by, createdAt)
-      else count('', { ...several, tenantId: '', reason: 'various' }, by, createdAt)
+      if (pending.has(summary) || pending.size < kindsMax + summariesMax) count(summary, summarized, by, createdAt)
+      else count('', { ...summarized, tenantId: '', reason: 'various' }, by, createdAt)
     }
     timer ??= setTimeout(() => void flush(), everyMs).unref()
   }
@@ -60,22 +61,22 @@ export function createRefusals(options: {
   async function flush() {
     clearTimeout(timer)
     timer = undefined
-    const rows = [...waiting.values()]
-    waiting = new Map()
+    const rows = [...pending.values()]
+    pending = new Map()
     kinds = new Map()
     if (rows.length === 0) return writing
     writing = writing
       .then(() => options.write(rows))
       .catch((error) => {
-        const then = stopped ? 'the platform is stopping' : 'trying again'
-        log.error({ err: error, refusals: rows.length }, `refusals could not be stored; ${then}`)
-        for (const { createdAt, count: by, ...refusal } of rows) add(refusal, by, createdAt)
+        const failed = stopped ? refusalsLost : refusalsFailed
+        failed(log, { err: error, refusals: rows.length })
+        for (const { createdAt, count: by, ...refusal } of rows) enqueue(refusal, by, createdAt)
       })
     await writing
   }
 
   return {
-    add: (refusal) => add(refusal),
+    add: (refusal) => enqueue(refusal),
     flush,
     async stop() {
       stopped = true
@@ -84,22 +85,22 @@ export function createRefusals(options: {
   }
 }
 
-const manyMore = 'Many more of the same kind in this second, from several addresses'
+const summaryDetail = 'Many more of the same kind in this second, from several addresses'
 
-const cut = (text: string, most: number) => text.replaceAll('\0', '\ufffd').slice(0, most).toWellFormed()
+const truncate = (text: string, most: number) => text.replaceAll('\0', '\ufffd').slice(0, most).toWellFormed()
 
-/** What a stranger sends is not kept at any length. */
-function bounded(refusal: Refusal): Refusal {
+/** Truncates all texts, because unauthenticated clients choose their length. */
+function withBoundedTexts(refusal: Refusal): Refusal {
   const { tenantId, clientId, username, versionName, endpointId, detail } = refusal
   return {
-    transport: cut(refusal.transport, 32),
-    address: cut(refusal.address, 64),
-    reason: cut(refusal.reason, 64),
-    ...(tenantId && { tenantId: cut(tenantId, 255) }),
-    ...(clientId && { clientId: cut(clientId, 255) }),
-    ...(username && { username: cut(username, 255) }),
-    ...(versionName && { versionName: cut(versionName, 255) }),
-    ...(endpointId && { endpointId: cut(endpointId, 255) }),
-    ...(detail && { detail: cut(detail, 500) }),
+    transport: truncate(refusal.transport, 32),
+    address: truncate(refusal.address, 64),
+    reason: truncate(refusal.reason, 64),
+    ...(tenantId && { tenantId: truncate(tenantId, 255) }),
+    ...(clientId && { clientId: truncate(clientId, 255) }),
+    ...(username && { username: truncate(username, 255) }),
+    ...(versionName && { versionName: truncate(versionName, 255) }),
+    ...(endpointId && { endpointId: truncate(endpointId, 255) }),
+    ...(detail && { detail: truncate(detail, 500) }),
   }
 }

@@ -2,17 +2,17 @@ import { invalidField } from '../../kernel/errors.ts'
 import type { Http } from '../../kernel/http/routes.ts'
 import { windowOfPage } from '../../kernel/paging.ts'
 import { listOf } from '../../kernel/schema.ts'
-import { always, type Span } from './question.ts'
 import * as schemas from './schemas.ts'
 import { readRefusals, type TrafficLogService } from './service.ts'
+import { allTime, type Span } from './traffic-query.ts'
 
 const endpointsMax = 1000
 
-/** Both bounds are within; what we show is cut to milliseconds, so the whole of the last one is meant. */
+/** Converts inclusive bounds to a span. The last millisecond is included whole, because responses show no microseconds. */
 function spanOf({ fromCreatedAt, toCreatedAt }: { fromCreatedAt?: string; toCreatedAt?: string }): Span {
-  if (fromCreatedAt === undefined && toCreatedAt === undefined) return always
-  const from = fromCreatedAt === undefined ? always.from : Math.max(always.from, Date.parse(fromCreatedAt))
-  const to = toCreatedAt === undefined ? always.to : Math.min(always.to, Date.parse(toCreatedAt) + 1)
+  if (fromCreatedAt === undefined && toCreatedAt === undefined) return allTime
+  const from = fromCreatedAt === undefined ? allTime.from : Math.max(allTime.from, Date.parse(fromCreatedAt))
+  const to = toCreatedAt === undefined ? allTime.to : Math.min(allTime.to, Date.parse(toCreatedAt) + 1)
   if (fromCreatedAt !== undefined && toCreatedAt !== undefined && to <= from)
     throw invalidField('toCreatedAt', 'expected a moment that is not before fromCreatedAt')
   return { from, to }

@@ -1,6 +1,6 @@
 /**
- * Records as PostgreSQL's binary COPY takes them, written when they are handed in: what is kept until the commit is the bytes
- * that go out, and nothing else for each record.
+ * Encodes records in the binary format of COPY as soon as they are added. Until the commit, only these bytes are kept in memory,
+ * no object per record.
  */
 import { isUtf8 } from 'node:buffer'
 import type { TrafficRecord } from './contract.ts'
@@ -8,11 +8,11 @@ import type { TrafficRecord } from './contract.ts'
 export interface Rows {
   readonly count: number
   readonly bytes: number
-  /** The earliest and the latest of them, in microseconds since 1970. */
+  /** Times of the earliest and the latest record, in microseconds since 1970. */
   readonly from: number
   readonly to: number
   add(record: TrafficRecord, micros: number): void
-  /** All of them, as COPY wants them; with a time, none is older than that. */
+  /** Returns the complete data for COPY. Records older than `notBefore` get that time. */
   finish(notBefore?: number): Buffer
 }
 
@@ -34,9 +34,9 @@ export const columns = [
 
 const header = Buffer.concat([Buffer.from('PGCOPY\n\xff\r\n\0', 'latin1'), Buffer.alloc(8)])
 const trailerLength = 2
-/** Field count, lengths, and what has a fixed size. */
+/** Bytes of a row without its texts: field count, field lengths, and the fields of fixed size. */
 const fixedLength = 2 + columns.length * 4 + 8 + 8 + 1
-/** PostgreSQL counts from 2000. */
+/** PostgreSQL stores times relative to the year 2000. */
 const epochMicros = Date.UTC(2000, 0, 1) * 1000
 const high = 2 ** 32
 const shortLength = 64
@@ -61,13 +61,13 @@ export function createRows(payloadBytesMax: number, capacity = 64 * 1024): Rows 
     buffer[at + 3] = value
     at += 4
   }
-  /** Whole numbers up to 2^53, also negative ones. */
+  /** Writes an integer of up to 2^53, which may be negative. */
   function int64(value: number) {
     int32(8)
     int32(Math.floor(value / high))
     int32(value)
   }
-  /** Ids and names are short and ASCII: written here they cost half of what a call into the runtime does. */
+  /** Writes a text. Short ASCII texts are copied in a loop, which takes half the time of `Buffer.write`. */
   function text(value: string) {
     let length = 0
     for (; length < value.length && length < shortLength; length++) {
@@ -100,7 +100,8 @@ export function createRows(payloadBytesMax: number, capacity = 64 * 1024): Rows 
     add(record, micros) {
       const { payload } = record
       const readable = isText(payload)
-      const length = payload.length <= payloadBytesMax ? payload.length : cutOf(payload, payloadBytesMax, readable)
+      const length =
+        payload.length <= payloadBytesMax ? payload.length : truncatedLength(payload, payloadBytesMax, readable)
       const encoded = readable ? undefined : payload.toString('base64', 0, length)
       const metadata = metadataText(record.additionalMetadata, payload.length, length, readable)
       const texts = textsOf(record)
@@ -127,7 +128,7 @@ export function createRows(payloadBytesMax: number, capacity = 64 * 1024): Rows 
       if (micros > to) to = micros
     },
     finish(notBefore = from) {
-      if (from < notBefore) raise(buffer.subarray(0, at), notBefore - epochMicros)
+      if (from < notBefore) raiseTimes(buffer.subarray(0, at), notBefore - epochMicros)
       reserve(trailerLength)
       buffer.writeInt16BE(-1, at)
       return buffer.subarray(0, at + trailerLength)
@@ -135,7 +136,7 @@ export function createRows(payloadBytesMax: number, capacity = 64 * 1024): Rows 
   }
 }
 
-/** The columns from `tenant_id` to `resource_path`. */
+/** Returns the columns from `tenant_id` to `resource_path`. */
 const textsOf = (record: TrafficRecord) => [
   record.tenantId,
   record.endpointId,
@@ -146,26 +147,26 @@ const textsOf = (record: TrafficRecord) => [
   record.resourcePath,
 ]
 
-/** PostgreSQL's text holds any UTF-8 but NUL. */
+/** Whether PostgreSQL can store the payload as text: UTF-8 without NUL. */
 const isText = (payload: Buffer) => isUtf8(payload) && !payload.includes(0)
 
 const withoutNul = (text: string) => (text.includes('\0') ? text.replaceAll('\0', '\ufffd') : text)
 
-/** Never in the middle of a character. */
-function cutOf(payload: Buffer, most: number, readable: boolean): number {
+/** Returns the length after truncation; a text is not cut within a character. */
+function truncatedLength(payload: Buffer, most: number, readable: boolean): number {
   let length = most
   if (readable) while (length > 0 && (payload[length]! & 0xc0) === 0x80) length--
   return length
 }
 
-/** Thousands of records share what is said of their transport. */
-const texts = new WeakMap<object, string>()
+/** JSON by metadata object, because thousands of records share the same object. */
+const jsonCache = new WeakMap<object, string>()
 
-function textOf(given: Record<string, unknown>): string {
-  let text = texts.get(given)
+function cachedJson(given: Record<string, unknown>): string {
+  let text = jsonCache.get(given)
   if (text === undefined) {
     text = JSON.stringify(given)
-    texts.set(given, text)
+    jsonCache.set(given, text)
   }
   return text
 }
@@ -176,7 +177,7 @@ function metadataText(
   kept: number,
   readable: boolean,
 ): string | undefined {
-  if (readable && whole === kept) return given && textOf(given)
+  if (readable && whole === kept) return given && cachedJson(given)
   return JSON.stringify({
     ...given,
     ...(!readable && { encoding: 'base64' }),
@@ -184,8 +185,8 @@ function metadataText(
   })
 }
 
-/** Late rows are moved to this moment. The time is the first field of each. */
-function raise(rows: Buffer, least: number) {
+/** Sets the time of older rows to `least`. The time is the first field of each row. */
+function raiseTimes(rows: Buffer, least: number) {
   for (let at = header.length; at < rows.length; ) {
     if (rows.readInt32BE(at + 6) * high + rows.readUInt32BE(at + 10) < least) {
       rows.writeInt32BE(Math.floor(least / high), at + 6)

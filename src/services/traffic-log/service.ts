@@ -12,19 +12,19 @@ import { requestStatusInstance } from './configuration.ts'
 import type { TrafficLog } from './contract.ts'
 import { NoOutcome, SearchTooLong } from './errors.ts'
 import { createPartitions, type Partitions } from './partitions.ts'
-import { isPlain, type Sight, type Span, type TrafficQuery } from './question.ts'
 import { createRefusals } from './refusals.ts'
 import type { TrafficLogSettings } from './settings.ts'
-import { countOn } from './store/counts.ts'
+import { advanceCounts } from './store/counts.ts'
 import * as endpoints from './store/endpoints.ts'
 import * as lists from './store/lists.ts'
 import * as records from './store/records.ts'
 import { findRefusals, insertRefusals, type RefusalRow } from './store/refusals.ts'
-import { createWriter, writesAtOnce } from './writer.ts'
+import { type Span, type TrafficQuery, usesCountsOnly, type Visibility } from './traffic-query.ts'
+import { concurrentWrites, createWriter } from './writer.ts'
 
-export type Question = Omit<TrafficQuery, 'tenantId' | 'sight'> & { tenantId?: string | undefined }
+export type TrafficSearch = Omit<TrafficQuery, 'tenantId' | 'visibility'> & { tenantId?: string | undefined }
 
-type RefusalQuestion = { tenantId?: string | undefined; reason?: string | undefined; span: Span } & Window
+type RefusalSearch = { tenantId?: string | undefined; reason?: string | undefined; span: Span } & Window
 
 export interface RecordView {
   correlationId: string
@@ -47,14 +47,14 @@ export interface Outcome {
 }
 
 export interface TrafficLogService {
-  list(ctx: Ctx, question: Question): Promise<{ totalElements: number; content: RecordView[] }>
-  listRefusals(ctx: Ctx, question: RefusalQuestion): Promise<{ totalElements: number; content: object[] }>
-  /** What became of a request of the endpoint: among the last ones of the extension. */
+  list(ctx: Ctx, question: TrafficSearch): Promise<{ totalElements: number; content: RecordView[] }>
+  listRefusals(ctx: Ctx, question: RefusalSearch): Promise<{ totalElements: number; content: object[] }>
+  /** Returns the outcome of a request of the endpoint, if it is among the latest ones of the extension. */
   outcome(endpoint: DeviceEndpoint, extension: string, requestId: number): Promise<Outcome>
-  /** With this transaction it is certain; the work itself takes its time. */
+  /** Enqueues a job in this transaction that deletes all records of the tenant. */
   forgetTenant(sql: Sql, tenantId: string): Promise<void>
   forgetEndpoints(sql: Sql, tenantId: string, endpointIds: string[], at: Date): Promise<void>
-  /** Makes the partitions of the days to come and drops those that are too old. */
+  /** Creates the partitions of the coming days and drops expired ones. */
   renewPartitions(sql: Sql): Promise<void>
   count(sql: Sql): Promise<void>
   start(): Promise<void>
@@ -69,14 +69,14 @@ const searchSeconds = 5
 const ForgetTenant = defineJob<{ tenantId: string; until: string }>('traffic-log.forget-tenant', {
   timeoutSeconds: 3600,
 })
-const forgottenAtOnce = 10_000
-/** An endpoint's records that an outcome is looked for in, for each outcome that is kept. */
+const deletedPerTransaction = 10_000
+/** Number of records of an endpoint that are searched, per outcome that can be asked for. */
 const recordsPerOutcome = 20
 
-/** PostgreSQL's codes: a row for which there is no partition, a statement that ran out of time, what the data is to blame for. */
+/** Error codes of PostgreSQL: no partition for a row, statement time-out, and (by class) invalid data. */
 const noPartition = '23514'
 const canceled = '57014'
-const dataTrouble = /^(22|54)/
+const invalidData = /^(22|54)/
 const codeOf = (error: unknown) => (error as { code?: string } | null)?.code
 
 export function createTrafficLog(kit: Kit<TrafficLogSettings>, applications: Applications): TrafficLogService {
@@ -92,7 +92,7 @@ export function createTrafficLog(kit: Kit<TrafficLogSettings>, applications: App
     async outcome(endpoint, extension, requestId) {
       const outcomes = await outcomesOf(endpoint)
       const find = () => findOutcome(db, endpoint, { extension, requestId, outcomes })
-      // An answer leaves while its record is on the way, and its device may ask at once: 404 would make it send again.
+      // A response is sent before its record is written. Searching again after the write avoids a 404 and a retransmission.
       const found = (await find()) ?? (await writer.settled().then(find))
       if (!found) throw NoOutcome({ extension, requestId })
       return found
@@ -100,7 +100,7 @@ export function createTrafficLog(kit: Kit<TrafficLogSettings>, applications: App
     forgetTenant: (sql, tenantId) => jobs.send(sql, ForgetTenant, { tenantId, until: now().toISOString() }),
     forgetEndpoints: endpoints.insertUnregistered,
     renewPartitions: partitions.renew,
-    count: (sql) => countOn(sql, now()),
+    count: (sql) => advanceCounts(sql, now()),
     start: partitions.prepare,
     async stop() {
       await Promise.all([writer.drained(), refusals.stop()])
@@ -110,7 +110,7 @@ export function createTrafficLog(kit: Kit<TrafficLogSettings>, applications: App
 }
 
 function createWriting({ db, log, now, metrics, settings }: Kit<TrafficLogSettings>, partitions: Partitions) {
-  const connections = db.open({ max: writesAtOnce * 2, name: 'waypost-traffic' })
+  const connections = db.open({ max: concurrentWrites * 2, name: 'waypost-traffic' })
   const writer = createWriter({
     now,
     log,
@@ -121,7 +121,7 @@ function createWriting({ db, log, now, metrics, settings }: Kit<TrafficLogSettin
       const span = { from: rows.from / 1000, to: rows.to / 1000 }
       await inPartitions(partitions, span, () => records.copyRecords(connections, rows))
     },
-    isTemporary: (error) => !dataTrouble.test(codeOf(error) ?? ''),
+    isTemporary: (error) => !invalidData.test(codeOf(error) ?? ''),
   })
   const refusals = createRefusals({
     now,
@@ -136,54 +136,58 @@ function createWriting({ db, log, now, metrics, settings }: Kit<TrafficLogSettin
 }
 
 async function inPartitions(partitions: Partitions, { from, to }: Span, write: () => Promise<void>) {
-  await partitions.cover(from, to)
+  await partitions.ensure(from, to)
   try {
     await write()
   } catch (error) {
-    // The database was restored to a day of long ago.
-    if (codeOf(error) === noPartition) partitions.forget()
+    // A restore has replaced the database, so the cached partitions may not exist.
+    if (codeOf(error) === noPartition) partitions.invalidate()
     throw error
   }
 }
 
 async function deleteRecords(db: Db, tenantId: string, until: Date) {
-  while (await db.tx((sql) => endpoints.deleteSome(sql, tenantId, until, forgottenAtOnce)));
+  while (await db.tx((sql) => endpoints.deleteSome(sql, tenantId, until, deletedPerTransaction)));
   await db.tx((sql) => endpoints.deleteRest(sql, tenantId, until))
 }
 
-interface Searching {
+interface SearchDependencies {
   db: Db
   searches: ConcurrencyLimit
 }
 
-async function list({ db, searches }: Searching, ctx: Ctx, { tenantId: asked, ...question }: Question) {
+async function list({ db, searches }: SearchDependencies, ctx: Ctx, { tenantId: asked, ...question }: TrafficSearch) {
   const tenantId = tenantOf(ctx, asked, read)
   const query: TrafficQuery = {
     ...question,
     tenantId,
-    sight: sightOf(ctx, tenantId),
+    visibility: visibilityOf(ctx, tenantId),
     endpointIds: question.endpointIds && [...new Set(question.endpointIds)],
   }
-  const find = () => inTime(db, (sql, countedUntil) => lists.findRecords(sql, query, countedUntil))
-  const first = await lists.findFirst(db.sql, query)
-  const { total, rows } = first ?? (await (isPlain(query) ? find() : searches.run(tenantId, find, ctx)))
+  const find = () => withTimeLimit(db, (sql, countedUntil) => lists.findRecords(sql, query, countedUntil))
+  const first = await lists.findFirstPages(db.sql, query)
+  const { total, rows } = first ?? (await (usesCountsOnly(query) ? find() : searches.run(tenantId, find, ctx)))
   return { totalElements: total, content: rows.map(viewOf) }
 }
 
-async function listRefusals({ db, searches }: Searching, ctx: Ctx, { tenantId: asked, ...question }: RefusalQuestion) {
+async function listRefusals(
+  { db, searches }: SearchDependencies,
+  ctx: Ctx,
+  { tenantId: asked, ...question }: RefusalSearch,
+) {
   const tenantId = tenantOf(ctx, asked, readRefusals)
-  // Refusals that belong to no tenant are for the administrators of the platform.
+  // Administrators of the platform also see refusals without a known tenant.
   const withoutTenant = asked === undefined && holds(ctx.caller, readRefusals, onPlatform)
   const tenantIds = withoutTenant ? [tenantId, ''] : [tenantId]
-  const find = () => inTime(db, (sql) => findRefusals(sql, { ...question, tenantIds }))
+  const find = () => withTimeLimit(db, (sql) => findRefusals(sql, { ...question, tenantIds }))
   const { total, rows } = await searches.run(tenantId, find, ctx)
   return { totalElements: total, content: rows.map(refusalView) }
 }
 
-/** One snapshot for the page and its total, with a time limit. */
-async function inTime<T>(db: Db, work: (sql: Sql, countedUntil: number) => Promise<T>): Promise<T> {
+/** Runs queries in one snapshot, so that a page and its total agree, with a statement time-out. */
+async function withTimeLimit<T>(db: Db, work: (sql: Sql, countedUntil: number) => Promise<T>): Promise<T> {
   try {
-    return (await db.sql.begin(lists.oneMoment, async (sql) => {
+    return (await db.sql.begin(lists.snapshotReadOnly, async (sql) => {
       const { countedUntil } = await lists.begin(sql, searchSeconds * 1000)
       return await work(sql, countedUntil)
     })) as T
@@ -206,7 +210,7 @@ async function findOutcome(
     : { requestId, statusCode, reasonPhrase: reasonOf(statusCode, row!.payload) }
 }
 
-function sightOf(ctx: Ctx, tenantId: string): Sight {
+function visibilityOf(ctx: Ctx, tenantId: string): Visibility {
   const applicationNames = visible(ctx.caller, read, tenantId, 'application-')
   const endpointIds = visible(ctx.caller, read, tenantId, 'endpoint-')
   if (applicationNames === 'all' || endpointIds === 'all') return 'all'
@@ -239,12 +243,12 @@ function statusOf(metadata: string | null): number | undefined {
   return Number.isInteger(statusCode) ? statusCode : undefined
 }
 
-/** As the answer said it, which for an error is its payload. */
+/** Returns the reason phrase of a response; for an error it is in the payload. */
 function reasonOf(statusCode: number, payload: string): string {
   if (statusCode >= 200 && statusCode < 300) return 'Ok'
   try {
     const { reasonPhrase } = JSON.parse(payload)
     if (typeof reasonPhrase === 'string') return reasonPhrase
-  } catch {} // cut, or not JSON
+  } catch {} // truncated, or not JSON
   return STATUS_CODES[statusCode] ?? 'Unknown'
 }

@@ -20,7 +20,7 @@ const aWriter = (options: Partial<WriterOptions> & Pick<WriterOptions, 'write'>)
   })
 
 suite('group commit', () => {
-  test('an idle log writes at once, and who comes meanwhile shares the next write', async () => {
+  test('an idle log writes immediately; records added meanwhile share the next write', async () => {
     const sizes: number[] = []
     const writer = aWriter({
       async write(rows) {
@@ -35,7 +35,7 @@ suite('group commit', () => {
     assert.deepEqual(sizes, [1, 100])
   })
 
-  test('two writes at a time, and no more than so many rows in each', async () => {
+  test('at most two writes run at a time, each with a limited number of rows', async () => {
     let [now, most] = [0, 0]
     const sizes: number[] = []
     const writer = aWriter({
@@ -51,7 +51,7 @@ suite('group commit', () => {
     assert.deepEqual(sizes, [5000, 5000, 5000, 5000, 3000])
   })
 
-  test('nobody is told before the commit', async () => {
+  test('no promise resolves before the commit', async () => {
     const commit = Promise.withResolvers<void>()
     const writer = aWriter({ write: () => commit.promise })
     let told = false
@@ -64,7 +64,7 @@ suite('group commit', () => {
     await recorded
   })
 
-  test('while the database is away it is tried again, with a word on what may be there already', async () => {
+  test('a write is retried while the database is unreachable, with the first row of the attempt before', async () => {
     const attempts: (string | undefined)[] = []
     const writer = aWriter({
       async write(_rows, again) {
@@ -76,7 +76,7 @@ suite('group commit', () => {
     assert.deepEqual(attempts, [undefined, 'c-1', 'c-1'])
   })
 
-  test('who has waited for too long is refused with 503, and it is not tried any more', async () => {
+  test('after the time-out a record is rejected with 503 and not retried', async () => {
     let attempts = 0
     const writer = aWriter({
       timeoutMs: 200,
@@ -92,12 +92,12 @@ suite('group commit', () => {
     assert.equal(attempts, made)
   })
 
-  test('also when the database does not answer at all', async () => {
+  test('the time-out also applies if the database does not respond at all', async () => {
     const writer = aWriter({ timeoutMs: 50, write: () => new Promise(() => {}) })
     await assert.rejects(writer.add(aRecord()), { status: 503 })
   })
 
-  test('what can never be written is refused at once, and the next is written', async () => {
+  test('a record that can never be written is rejected immediately, and the next one is written', async () => {
     let bad = true
     const writer = aWriter({
       isTemporary: () => false,
@@ -110,7 +110,7 @@ suite('group commit', () => {
     await writer.add(aRecord())
   })
 
-  test('more than the memory is for is refused', async () => {
+  test('records beyond the memory limit are rejected', async () => {
     const held = Promise.withResolvers<void>()
     const writer = aWriter({ payloadBytesMax: 1_000_000, write: () => held.promise, timeoutMs: 60_000 })
     const payload = Buffer.alloc(1_000_000, 'x')
@@ -122,7 +122,7 @@ suite('group commit', () => {
     await Promise.allSettled(outcomes)
   })
 
-  test('a stop waits for everything that was handed in', async () => {
+  test('a stop waits for all pending records', async () => {
     let written = 0
     const writer = aWriter({
       async write(rows) {

@@ -1,4 +1,4 @@
-/** Records of one moment in one COPY: the log's part of the kernel's group commit, which is their order and their bytes. */
+/** Writes many records in one COPY, with the group commit of the kernel; this module adds their order and encoding. */
 import type { Clock } from '../../kernel/clock.ts'
 import { createGroupCommit, type Group } from '../../kernel/group-commit.ts'
 import type { Log } from '../../kernel/log.ts'
@@ -10,22 +10,22 @@ export type FirstRow = Pick<TrafficRecord, 'tenantId' | 'correlationId' | 'direc
 
 export interface Writer {
   add(record: TrafficRecord): Promise<void>
-  /** When all that was handed in before now is written, or given up. */
+  /** Resolves when all records that were added before this call are written or have failed. */
   settled(): Promise<void>
-  /** When everything that was handed in is written, or given up. */
+  /** Resolves when no record is pending. */
   drained(): Promise<void>
 }
 
 export interface WriterOptions {
-  /** Stores all rows or none. `again`: the attempt before may have succeeded unheard; whether this row is there tells. */
+  /** Writes all rows or none. `again`: first row of a retry; if it exists, the attempt before was committed. */
   write(rows: Rows, again: FirstRow | undefined): Promise<void>
-  /** Whether it makes sense to try once more. */
+  /** Whether a retry can succeed. */
   isTemporary(error: unknown): boolean
   payloadBytesMax: number
   now: Clock
   log: Log
   metrics: Metrics
-  /** How long a record waits for a database that is slow or away. */
+  /** Time after which a record is rejected because the database is slow or unreachable. */
   timeoutMs?: number
 }
 
@@ -34,7 +34,7 @@ interface Records extends Group {
   first: FirstRow | undefined
 }
 
-export const writesAtOnce = 2
+export const concurrentWrites = 2
 const rowsMax = 5000
 const bytesMax = 4 * 1024 * 1024
 const dayMs = 86_400_000
@@ -43,10 +43,10 @@ const capacityLeast = 64 * 1024
 export function createWriter(options: WriterOptions): Writer {
   const { now, log, metrics } = options
   let [lastMs, within] = [0, 0]
-  /** What a batch came to lately: one that fits is not copied as it grows. */
+  /** Initial buffer size, from recent batches, so that buffers rarely have to grow. */
   let capacity = capacityLeast
 
-  /** In their order also within a millisecond. A clock that is far away is not believed: there are partitions for our days only. */
+  /** Returns increasing microseconds within a millisecond. Replaces times more than a day off, since they have no partition. */
   function microsOf(createdAt: Date): number {
     const today = now().getTime()
     const given = createdAt.getTime()
@@ -84,21 +84,21 @@ export function createWriter(options: WriterOptions): Writer {
     log,
     metrics,
     everyMs: 15,
-    concurrentWrites: writesAtOnce,
-    // Callers wait for an answer before they hand in more, so this is reached only when they are far too many.
+    concurrentWrites,
+    // Callers wait for the write before they send more, so this limit is reached only under extreme load.
     pendingBytesMax: 128 * 1024 * 1024,
     ...(options.timeoutMs !== undefined && { timeoutMs: options.timeoutMs }),
   })
 
   return {
-    // Not async: all of a batch share one promise.
+    // Not async, because all records of a batch share one promise.
     add(record) {
       let records: Records
       try {
         records = commit.current()
       } catch (error) {
         const refused = Promise.reject(error)
-        refused.catch(() => {}) // heard by those who wait; nobody has to
+        refused.catch(() => {}) // callers may ignore the promise
         return refused
       }
       const { tenantId, correlationId, direction } = record

@@ -98,7 +98,7 @@ suite('configured connectivity keys', () => {
     for (const metadata of [{ online: false }, { online_since: 1 }, { connected: true }])
       assert.equal((await admin(`POST ${root}/endpoints`, { appVersion: { name: version }, metadata })).status, 400)
     const id = await anEndpoint(version, { metadata: { a: 1 } })
-    const say = sendTo(epmx!, aDeviceEndpoint({ endpointId: id, applicationName: app, versionName: version }))
+    const send = sendTo(epmx!, aDeviceEndpoint({ endpointId: id, applicationName: app, versionName: version }))
     for (const own of [{}, { online: true, online_since: moment }]) {
       if ('online' in own) await tell(id, true)
       for (const key of ['online', 'online_since', 'connected']) {
@@ -107,14 +107,14 @@ suite('configured connectivity keys', () => {
         const patch = [{ op: 'add', path: `/${key}`, value: false }]
         const type = { 'content-type': 'application/json-patch+json' }
         assert.equal((await admin(`PATCH ${at(id)}`, patch, type)).status, 400, key)
-        await assert.rejects(say('/update/keys', { [key]: 1 }), { status: 403 })
-        await assert.rejects(say('/delete/keys', [key]), { status: 403 })
+        await assert.rejects(send('/update/keys', { [key]: 1 }), { status: 403 })
+        await assert.rejects(send('/delete/keys', [key]), { status: 403 })
         await assert.rejects(register.updateMetadata(id, { merge: { [key]: 1 } }), { status: 400 })
         await assert.rejects(register.updateMetadata(id, { remove: [key] }), { status: 400 })
       }
       assert.equal((await admin(`PUT ${at(id)}`, { b: 1, online: 'mine' })).status, 204)
       assert.deepEqual(await metadataOf(id), { b: 1, ...own })
-      await say('/update', { c: 1, online: 'mine' })
+      await send('/update', { c: 1, online: 'mine' })
       assert.deepEqual(await metadataOf(id), { c: 1, ...own })
       assert.equal((await admin(`PUT ${at(id, 'd')}`, '1')).status, 204)
       assert.equal((await admin(`DELETE ${at(id, 'c')}`)).status, 204)

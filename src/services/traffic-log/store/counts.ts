@@ -1,19 +1,17 @@
 /**
- * Exact numbers without looking at the records: everything before `counted_until` is counted for each five minutes and each hour,
- * the rest is few and looked at. Nobody waits for the counting, and the counting waits for nobody: first a moment is closed, so that
- * writers put nothing before it any more; once all transactions have ended that may not know of that, what is before it is
- * counted for good.
+ * Maintains exact counts of the records before `counted_until`, by five minutes and by hour. Writers and the counting task never block
+ * each other; the README ("Counting in advance") describes how.
  */
 import { sleep } from '../../../kernel/clock.ts'
 import type { Fragment, Sql } from '../../../kernel/db.ts'
 
 export const minutesMs = 300_000
 export const hourMs = 3_600_000
-/** A little behind the clock: records that wait for their commit are seldom late. */
+/** Delay behind the clock, so that records waiting for their commit are rarely late. */
 const lagSeconds = 2
 
-/** One step further, in a transaction. */
-export async function countOn(sql: Sql, now: Date) {
+/** Performs the next step in the given transaction: closes a time, waits for older transactions, or counts. */
+export async function advanceCounts(sql: Sql, now: Date) {
   const [state] = await sql<{ open: boolean; fenced: boolean; settled: boolean; from: Date; to: Date }[]>`
     select closed_until = counted_until as open, barrier is not null as fenced, counted_until as "from", closed_until as "to",
       coalesce(pg_snapshot_xmin(pg_current_snapshot()) >= barrier, false) as settled
@@ -23,24 +21,24 @@ export async function countOn(sql: Sql, now: Date) {
     await sql`update traffic_log.counting set barrier = pg_snapshot_xmax(pg_current_snapshot())`
   if (!state.open && !state.settled) return
   if (!state.open) {
-    await countInPieces(sql, state.from.getTime(), state.to.getTime())
+    await countInSteps(sql, state.from.getTime(), state.to.getTime())
     await sql`select brin_summarize_new_values(i.inhrelid) from pg_inherits i
       where i.inhparent = 'traffic_log.records_in_time'::regclass`
   }
-  // The clock of one node must not carry the others away. Whole milliseconds, because we read no finer ones.
+  // `least` guards against a node whose clock is ahead. Milliseconds, because JavaScript dates have no finer resolution.
   await sql`
     update traffic_log.counting set counted_until = closed_until, barrier = null, closed_until = greatest(closed_until,
       date_trunc('milliseconds', least(${now}::timestamptz, clock_timestamp()) - make_interval(secs => ${lagSeconds})))`
 }
 
-/** Piece by piece with pauses, while devices are busy: 100,000 records at once take a core for 180 ms. */
-const pieceMs = 400
+/** Counts in steps with pauses, because counting 100,000 records at once occupies a core for 180 ms. */
+const stepMs = 400
 const pauseMs = 60
-/** What is older was left by nobody who is in a hurry. */
-const inPiecesMs = 8000
+/** A longer backlog is counted in one step: it is from a time when the platform did not run. */
+const stepwiseMaxMs = 8000
 
-async function countInPieces(sql: Sql, from: number, to: number) {
-  const ms = to - from > inPiecesMs ? to - from : pieceMs
+async function countInSteps(sql: Sql, from: number, to: number) {
+  const ms = to - from > stepwiseMaxMs ? to - from : stepMs
   for (let start = from; start < to; start += ms) {
     if (start > from) await sleep(pauseMs)
     const end = Math.min(start + ms, to)
@@ -63,8 +61,8 @@ const addCounts = (sql: Sql, where: Fragment) => sql`
   on conflict (tenant_id, minutes, since, application_name, version_name, extension)
     do update set count = known.count + excluded.count`
 
-/** After the records up to this moment are gone; what a tenant of the same name has written since stays counted. */
-export async function forgetCounts(sql: Sql, tenantId: string, until: Date) {
+/** Deletes the counts of a tenant up to a time. Records that a new tenant of the same name has written since stay counted. */
+export async function deleteCounts(sql: Sql, tenantId: string, until: Date) {
   const [state] = await sql`select counted_until from traffic_log.counting for update`
   const hour = Math.floor(until.getTime() / hourMs) * hourMs
   const end = new Date(hour + hourMs)

@@ -1,6 +1,6 @@
-/** What the log knows of single endpoints and of tenants that are no more. */
+/** SQL for single endpoints and deleted tenants. */
 import type { Sql } from '../../../kernel/db.ts'
-import { forgetCounts } from './counts.ts'
+import { deleteCounts } from './counts.ts'
 
 export interface OutcomeRow {
   additionalMetadata: string | null
@@ -8,8 +8,8 @@ export interface OutcomeRow {
 }
 
 /**
- * The newest answer with this request id among the last `outcomes` of the extension. No more of the endpoint's records than
- * `within` are looked at, so that an extension which is seldom used does not make us walk through all of them.
+ * Finds the latest response with this request id among the last `outcomes` responses of the extension. Searches at most `within`
+ * records of the endpoint, so that a rarely used extension does not cause a scan of all of them.
  */
 export async function findOutcome(
   sql: Sql,
@@ -32,7 +32,7 @@ export async function findOutcome(
   return row
 }
 
-/** The last time counts. */
+/** Stores when endpoints were unregistered; the latest time is kept. */
 export async function insertUnregistered(sql: Sql, tenantId: string, endpointIds: string[], at: Date) {
   await sql`
     insert into traffic_log.unregistered as known (tenant_id, endpoint_id, unregistered_at)
@@ -41,12 +41,12 @@ export async function insertUnregistered(sql: Sql, tenantId: string, endpointIds
       do update set unregistered_at = greatest(known.unregistered_at, excluded.unregistered_at)`
 }
 
-/** Some of what the tenant has left up to this moment; false when nothing is left. */
+/** Deletes about `most` records of the tenant up to a time; returns false if there were none. */
 export async function deleteSome(sql: Sql, tenantId: string, until: Date, most: number): Promise<boolean> {
   const [last] = await sql`
     select created_at from traffic_log.records where tenant_id = ${tenantId} and created_at <= ${until}
     order by created_at offset ${most} limit 1`
-  // We read milliseconds: all of the last one go.
+  // Dates have milliseconds only, so all records of the last millisecond are deleted.
   const end = last ? new Date(last.createdAt.getTime() + 1) : until
   const { count } = await sql`
     delete from traffic_log.records where tenant_id = ${tenantId} and created_at <= ${end}`
@@ -54,7 +54,7 @@ export async function deleteSome(sql: Sql, tenantId: string, until: Date, most: 
 }
 
 export async function deleteRest(sql: Sql, tenantId: string, until: Date) {
-  await forgetCounts(sql, tenantId, until)
+  await deleteCounts(sql, tenantId, until)
   await sql`delete from traffic_log.refusals where tenant_id = ${tenantId} and created_at <= ${until}`
   await sql`delete from traffic_log.unregistered where tenant_id = ${tenantId} and unregistered_at <= ${until}`
 }

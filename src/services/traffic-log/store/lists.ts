@@ -1,5 +1,13 @@
 import type { Fragment, Sql } from '../../../kernel/db.ts'
-import { always, isEmpty, isPlain, type Parts, partsOf, type Span, type TrafficQuery } from '../question.ts'
+import {
+  allTime,
+  isEmpty,
+  type Parts,
+  partsOf,
+  type Span,
+  type TrafficQuery,
+  usesCountsOnly,
+} from '../traffic-query.ts'
 import { hourMs, minutesMs } from './counts.ts'
 
 export interface RecordRow {
@@ -21,17 +29,17 @@ export interface Found {
   rows: RecordRow[]
 }
 
-/** More endpoints than these are not worth a walk each. */
-const walksMax = 10
-/** A walk over so many is quicker than a look into the counts for where a page begins. */
-const shortWalk = 2000
-/** What is not counted yet is seldom more. */
+/** Up to this many endpoints, one index scan per endpoint is faster than one scan for all. */
+const endpointScansMax = 10
+/** Up to this many records, a scan is faster than finding the start of a page in the counts. */
+const shortScanMax = 2000
+/** Maximum number of uncounted records that the fast query counts itself. */
 const tailMax = 200_000
 
 const moment = (ms: number) => new Date(ms)
 const within = (sql: Sql, { from, to }: Span) => sql`r.created_at >= ${moment(from)} and r.created_at < ${moment(to)}`
 
-/** As the index has it. */
+/** Condition in the form that the expression index supports. */
 const ofEndpoint = (sql: Sql, endpointId: string) => sql`
   hashtextextended(r.endpoint_id, 0) = hashtextextended(${endpointId}::text, 0) and r.endpoint_id = ${endpointId}`
 
@@ -40,32 +48,32 @@ const ofEndpoints = (sql: Sql, endpointIds: string[]) => sql`
     select hashtextextended(id, 0) from unnest(${endpointIds}::text[]) as id))
   and r.endpoint_id = any(${endpointIds}::text[])`
 
-function endpointWalks(sql: Sql, endpointIds: string[], also: Fragment): Fragment[] {
+function endpointScans(sql: Sql, endpointIds: string[], also: Fragment): Fragment[] {
   if (endpointIds.length === 0) return []
-  if (endpointIds.length > walksMax) return [sql`${ofEndpoints(sql, endpointIds)} ${also}`]
+  if (endpointIds.length > endpointScansMax) return [sql`${ofEndpoints(sql, endpointIds)} ${also}`]
   return endpointIds.map((id) => sql`${ofEndpoint(sql, id)} ${also}`)
 }
 
-/** Whoever may see a single endpoint does not see what another one did under its id. */
+/** Hides records of an earlier endpoint with the same id from callers with a permission on the single endpoint. */
 const sinceRegistered = (sql: Sql, tenantId: string) => sql`
   and not exists (
     select from traffic_log.unregistered u
     where u.tenant_id = ${tenantId} and u.endpoint_id = r.endpoint_id and u.unregistered_at >= r.created_at)`
 
-/** The parts of the tenant's records that are asked for and may be seen, none twice; each is a walk along one index. */
-function walksOf(sql: Sql, { tenantId, sight, endpointIds: asked }: TrafficQuery): Fragment[] {
-  if (sight === 'all') return asked ? endpointWalks(sql, asked, sql``) : [sql`true`]
-  const { applicationNames } = sight
-  const singly = asked ? asked.filter((id) => sight.endpointIds.includes(id)) : sight.endpointIds
+/** Returns disjoint conditions for the requested records that the caller may read; each is one index scan. */
+function scansOf(sql: Sql, { tenantId, visibility, endpointIds: asked }: TrafficQuery): Fragment[] {
+  if (visibility === 'all') return asked ? endpointScans(sql, asked, sql``) : [sql`true`]
+  const { applicationNames } = visibility
+  const singleIds = asked ? asked.filter((id) => visibility.endpointIds.includes(id)) : visibility.endpointIds
   const elsewhere = sql`and r.application_name <> all(${applicationNames}::text[]) ${sinceRegistered(sql, tenantId)}`
   const inApplications = sql`r.application_name = any(${applicationNames}::text[])`
-  const whole =
+  const applicationScans =
     applicationNames.length === 0
       ? []
       : asked
-        ? endpointWalks(sql, asked, sql`and ${inApplications}`)
+        ? endpointScans(sql, asked, sql`and ${inApplications}`)
         : [inApplications]
-  return [...whole, ...endpointWalks(sql, singly, elsewhere)]
+  return [...applicationScans, ...endpointScans(sql, singleIds, elsewhere)]
 }
 
 const conditions = (sql: Sql, query: TrafficQuery) => sql`
@@ -76,28 +84,28 @@ const conditions = (sql: Sql, query: TrafficQuery) => sql`
   ${query.resourcePath ? sql`and strpos(r.resource_path, ${query.resourcePath}) > 0` : sql``}
   ${query.payload ? sql`and strpos(r.payload, ${query.payload}) > 0` : sql``}`
 
-const count = (sql: Sql, query: TrafficQuery, walk: Fragment, span: Span) => sql`
-  (select count(*) from traffic_log.records r where ${conditions(sql, query)} and ${within(sql, span)} and ${walk})`
+const count = (sql: Sql, query: TrafficQuery, scan: Fragment, span: Span) => sql`
+  (select count(*) from traffic_log.records r where ${conditions(sql, query)} and ${within(sql, span)} and ${scan})`
 
-/** Records of the same microsecond come from different processes, or are a message and its answer. */
+/** The correlation id and direction order records of the same microsecond: of several nodes, or a message and its response. */
 const ordering = (sql: Sql, { descending }: TrafficQuery) =>
   descending
     ? sql`created_at desc, correlation_id desc, outbound desc`
     : sql`created_at asc, correlation_id asc, outbound asc`
 
-const shown = (sql: Sql) => sql`
+const recordColumns = (sql: Sql) => sql`
   r.created_at, r.request_id, r.outbound, r.tenant_id, r.endpoint_id, r.version_name, r.extension, r.correlation_id,
   r.resource_path, r.additional_metadata, r.payload`
 
-async function page(sql: Sql, query: TrafficQuery, walks: Fragment[]): Promise<RecordRow[]> {
-  const walk = (where: Fragment, window: Fragment) => sql`
-    select ${shown(sql)} from traffic_log.records r where ${conditions(sql, query)} and ${within(sql, query.span)} and ${where}
+async function page(sql: Sql, query: TrafficQuery, scans: Fragment[]): Promise<RecordRow[]> {
+  const scanQuery = (where: Fragment, window: Fragment) => sql`
+    select ${recordColumns(sql)} from traffic_log.records r where ${conditions(sql, query)} and ${within(sql, query.span)} and ${where}
     order by ${ordering(sql, query)} ${window}`
   const window = sql`offset ${query.offset}::bigint limit ${query.limit}::bigint`
-  if (walks.length === 0) return []
-  if (walks.length === 1) return await sql<RecordRow[]>`${walk(walks[0]!, window)}`
-  const parts = walks
-    .map((one) => sql`(${walk(one, sql`limit ${query.offset + query.limit}::bigint`)})`)
+  if (scans.length === 0) return []
+  if (scans.length === 1) return await sql<RecordRow[]>`${scanQuery(scans[0]!, window)}`
+  const parts = scans
+    .map((one) => sql`(${scanQuery(one, sql`limit ${query.offset + query.limit}::bigint`)})`)
     .reduce((before, part) => sql`${before} union all ${part}`)
   return await sql<RecordRow[]>`select * from (${parts}) parts order by ${ordering(sql, query)} ${window}`
 }
@@ -105,25 +113,24 @@ async function page(sql: Sql, query: TrafficQuery, walks: Fragment[]): Promise<R
 const sumOf = (sql: Sql, parts: Fragment[]) =>
   parts.length === 0 ? sql`0` : parts.reduce((before, part) => sql`${before} + ${part}`)
 
-async function findScanning(sql: Sql, query: TrafficQuery): Promise<Found> {
-  const walks = walksOf(sql, query)
-  if (walks.length === 0) return { total: 0, rows: [] }
-  const counts = walks.map((walk) => count(sql, query, walk, query.span))
-  // Both are on their way together.
-  const [rows, [counted]] = await Promise.all([page(sql, query, walks), sql`select ${sumOf(sql, counts)} as total`])
+async function findByScan(sql: Sql, query: TrafficQuery): Promise<Found> {
+  const scans = scansOf(sql, query)
+  if (scans.length === 0) return { total: 0, rows: [] }
+  const counts = scans.map((scan) => count(sql, query, scan, query.span))
+  const [rows, [counted]] = await Promise.all([page(sql, query, scans), sql`select ${sumOf(sql, counts)} as total`])
   return { total: counted?.total, rows }
 }
 
-/** Of all of the tenant, or of whole applications. */
+/** Selects counts of the whole tenant or of the visible applications. */
 const countedIn = (
   sql: Sql,
-  { tenantId, sight, versionName, extension }: TrafficQuery,
+  { tenantId, visibility, versionName, extension }: TrafficQuery,
   minutes: number,
   span: Span,
 ) => sql`
   from traffic_log.counts
   where tenant_id = ${tenantId} and minutes = ${minutes} and since >= ${moment(span.from)} and since < ${moment(span.to)}
-  ${sight === 'all' ? sql`` : sql`and application_name = any(${sight.applicationNames}::text[])`}
+  ${visibility === 'all' ? sql`` : sql`and application_name = any(${visibility.applicationNames}::text[])`}
   ${versionName ? sql`and version_name = ${versionName}` : sql``}
   ${extension ? sql`and extension = ${extension}` : sql``}`
 
@@ -136,15 +143,15 @@ interface Numbers {
   late: number
 }
 
-/** Of whole hours, and of what is before and after them, where five minutes are counted and the rest is looked at. */
-async function countPlain(sql: Sql, query: TrafficQuery, parts: Parts, countedUntil: number): Promise<Numbers> {
-  const walk =
-    query.sight === 'all' ? sql`true` : sql`r.application_name = any(${query.sight.applicationNames}::text[])`
+/** Sums up hourly counts, five-minute counts at both ends, and the records that no bucket covers. */
+async function countByBuckets(sql: Sql, query: TrafficQuery, parts: Parts, countedUntil: number): Promise<Numbers> {
+  const scan =
+    query.visibility === 'all' ? sql`true` : sql`r.application_name = any(${query.visibility.applicationNames}::text[])`
   const outside = (span: Span) => {
     const { early, counted, late } = partsOf(span, countedUntil, minutesMs)
     return sumOf(sql, [
       ...(isEmpty(counted) ? [] : [sumIn(sql, query, 5, counted)]),
-      ...[early, late].filter((part) => !isEmpty(part)).map((part) => count(sql, query, walk, part)),
+      ...[early, late].filter((part) => !isEmpty(part)).map((part) => count(sql, query, scan, part)),
     ])
   }
   const hours = isEmpty(parts.counted) ? sql`0` : sumIn(sql, query, 60, parts.counted)
@@ -154,10 +161,10 @@ async function countPlain(sql: Sql, query: TrafficQuery, parts: Parts, countedUn
 }
 
 /**
- * The same page within the few hours that it lies in: a page far back does not walk over all that is before it, and where the
- * records of a version are few, not over those of the others.
+ * Narrows the span to the hours that contain the page, according to the counts. A page with a large offset, or of a version with
+ * few records, is then found without scanning all records before it.
  */
-async function narrowed(sql: Sql, query: TrafficQuery, parts: Parts, numbers: Numbers): Promise<TrafficQuery> {
+async function narrowToHours(sql: Sql, query: TrafficQuery, parts: Parts, numbers: Numbers): Promise<TrafficQuery> {
   const { descending } = query
   const [near, far] = descending ? [parts.late, parts.early] : [parts.early, parts.late]
   const before = descending ? numbers.late : numbers.early
@@ -184,49 +191,49 @@ async function narrowed(sql: Sql, query: TrafficQuery, parts: Parts, numbers: Nu
 
 const sum = ({ early, counted, late }: Numbers) => early + counted + late
 
-async function findPlain(sql: Sql, query: TrafficQuery, countedUntil: number): Promise<Found> {
+async function findByCounts(sql: Sql, query: TrafficQuery, countedUntil: number): Promise<Found> {
   const parts = partsOf(query.span, countedUntil, hourMs)
-  const counting = countPlain(sql, query, parts, countedUntil)
-  const { sight, versionName, extension, offset, limit } = query
-  if (sight === 'all' && !versionName && !extension && offset + limit <= shortWalk) {
-    const [numbers, rows] = await Promise.all([counting, page(sql, query, walksOf(sql, query))])
+  const counting = countByBuckets(sql, query, parts, countedUntil)
+  const { visibility, versionName, extension, offset, limit } = query
+  if (visibility === 'all' && !versionName && !extension && offset + limit <= shortScanMax) {
+    const [numbers, rows] = await Promise.all([counting, page(sql, query, scansOf(sql, query))])
     return { total: sum(numbers), rows }
   }
   const numbers = await counting
   const total = sum(numbers)
   if (offset >= total) return { total, rows: [] }
-  const asked = total > shortWalk ? await narrowed(sql, query, parts, numbers) : query
-  return { total, rows: await page(sql, asked, walksOf(sql, asked)) }
+  const asked = total > shortScanMax ? await narrowToHours(sql, query, parts, numbers) : query
+  return { total, rows: await page(sql, asked, scansOf(sql, asked)) }
 }
 
-/** Somebody who may see applications and single endpoints beside them. */
+/** Finds records for a caller who may read whole applications and single endpoints. */
 async function findMixed(sql: Sql, query: TrafficQuery, countedUntil: number): Promise<Found> {
-  const walks = walksOf(sql, query)
-  const [, ...single] = walks
-  const counts = single.map((walk) => count(sql, query, walk, query.span))
+  const scans = scansOf(sql, query)
+  const [, ...single] = scans
+  const counts = single.map((scan) => count(sql, query, scan, query.span))
   const [numbers, [singly], rows] = await Promise.all([
-    countPlain(sql, query, partsOf(query.span, countedUntil, hourMs), countedUntil),
+    countByBuckets(sql, query, partsOf(query.span, countedUntil, hourMs), countedUntil),
     sql`select ${sumOf(sql, counts)} as total`,
-    page(sql, query, walks),
+    page(sql, query, scans),
   ])
   return { total: sum(numbers) + singly?.total, rows }
 }
 
-/** The first pages of everything of a tenant. */
-const isFirst = (query: TrafficQuery) =>
-  isPlain(query) &&
-  query.sight === 'all' &&
-  query.span === always &&
+/** Whether the query asks for the first pages of all records of a tenant. */
+const isFirstPages = (query: TrafficQuery) =>
+  usesCountsOnly(query) &&
+  query.visibility === 'all' &&
+  query.span === allTime &&
   !query.versionName &&
   !query.extension &&
-  query.offset + query.limit <= shortWalk
+  query.offset + query.limit <= shortScanMax
 
 /**
- * What is asked for most often, in one statement, which needs neither a transaction nor a limit of time. Undefined: the question is
- * another one, or the counting is far behind.
+ * Answers the most frequent query in one statement, without a transaction or time limit. Returns undefined for other queries, and
+ * when too many records are not counted yet.
  */
-export async function findFirst(sql: Sql, query: TrafficQuery): Promise<Found | undefined> {
-  if (!isFirst(query)) return undefined
+export async function findFirstPages(sql: Sql, query: TrafficQuery): Promise<Found | undefined> {
+  if (!isFirstPages(query)) return undefined
   const { tenantId, offset, limit } = query
   const rows = await sql<(RecordRow & { counted: number; tail: number })[]>`
     select numbers.*, page.* from (
@@ -236,7 +243,7 @@ export async function findFirst(sql: Sql, query: TrafficQuery): Promise<Found | 
           where tenant_id = ${tenantId} and created_at >= (select counted_until from traffic_log.counting)
           limit ${tailMax}::bigint) tail) as tail) numbers
     left join (
-      select ${shown(sql)} from traffic_log.records r where r.tenant_id = ${tenantId}
+      select ${recordColumns(sql)} from traffic_log.records r where r.tenant_id = ${tenantId}
       order by ${ordering(sql, query)} offset ${offset}::bigint limit ${limit}::bigint) page on true
     order by ${ordering(sql, query)}`
   const { counted, tail } = rows[0]!
@@ -244,7 +251,7 @@ export async function findFirst(sql: Sql, query: TrafficQuery): Promise<Found | 
   return { total: counted + tail, rows: rows.filter(({ createdAt }) => createdAt !== null) }
 }
 
-/** Opens a transaction of `oneMoment`. Spans of time decide the plans, so they are made anew for each question. */
+/** Sets the time limit of a search transaction. Custom plans, because the best plan depends on the time span. */
 export async function begin(sql: Sql, milliseconds: number): Promise<{ countedUntil: number }> {
   const [row] = await sql`
     select counted_until, set_config('statement_timeout', ${String(milliseconds)}, true),
@@ -253,12 +260,12 @@ export async function begin(sql: Sql, milliseconds: number): Promise<{ countedUn
   return { countedUntil: row?.countedUntil.getTime() }
 }
 
-export const oneMoment = 'isolation level repeatable read read only'
+export const snapshotReadOnly = 'isolation level repeatable read read only'
 
-/** A page and how many there are in all. */
+/** Finds a page of records and their total number. */
 export function findRecords(sql: Sql, query: TrafficQuery, countedUntil: number): Promise<Found> {
-  const { sight } = query
-  if (!isPlain(query)) return findScanning(sql, query)
-  if (sight === 'all' || sight.endpointIds.length === 0) return findPlain(sql, query, countedUntil)
-  return sight.applicationNames.length === 0 ? findScanning(sql, query) : findMixed(sql, query, countedUntil)
+  const { visibility } = query
+  if (!usesCountsOnly(query)) return findByScan(sql, query)
+  if (visibility === 'all' || visibility.endpointIds.length === 0) return findByCounts(sql, query, countedUntil)
+  return visibility.applicationNames.length === 0 ? findByScan(sql, query) : findMixed(sql, query, countedUntil)
 }

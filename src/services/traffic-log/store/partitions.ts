@@ -1,4 +1,4 @@
-/** One partition for each day (UTC) of each table. */
+/** SQL of the partitions: each table has one per day (UTC). */
 import type { Sql, TransactionSql } from '../../../kernel/db.ts'
 
 const tables = ['records', 'refusals']
@@ -7,7 +7,7 @@ export const dayMs = 86_400_000
 const isoOf = (day: number) => new Date(day * dayMs).toISOString()
 const nameOf = (table: string, day: number) => `${table}_${isoOf(day).slice(0, 10).replaceAll('-', '')}`
 
-/** The days (since 1970) for which all tables have partitions. */
+/** Returns the days since 1970 for which all tables have partitions. */
 export async function findDays(sql: Sql): Promise<number[]> {
   const rows = await sql<{ name: string }[]>`
     select c.relname::text as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
@@ -22,7 +22,7 @@ export async function findDays(sql: Sql): Promise<number[]> {
   return [...seen].filter(([, count]) => count === tables.length).map(([day]) => day)
 }
 
-/** Made apart and then attached: nobody who reads or writes has to wait. In a transaction. */
+/** Creates partitions in a transaction. They are attached after creation, so that readers and writers are not blocked. */
 export async function makeDays(sql: Sql, days: number[]) {
   await sql`select pg_advisory_xact_lock(hashtextextended('traffic-log.partitions', 0))`
   for (const day of days)
@@ -38,7 +38,7 @@ export async function makeDays(sql: Sql, days: number[]) {
     }
 }
 
-/** What payloads are like helps no plan, and to find it out takes a quarter of a second of a core: devices would feel it. */
+/** Reduces statistics: those of payloads help no query plan, and ANALYZE would occupy a core for 250 ms. */
 async function limitStatistics(sql: Sql, name: string) {
   const set = (columns: string[], target: number) => columns.map((column) => `alter ${column} set statistics ${target}`)
   const unused = ['request_id', 'outbound', 'correlation_id', 'resource_path', 'additional_metadata', 'payload']
@@ -49,7 +49,7 @@ async function limitStatistics(sql: Sql, name: string) {
   for (const { index } of indexes) await sql.unsafe(`alter index ${index} alter column 1 set statistics 10`)
 }
 
-/** With what was counted of it. False when somebody reads for so long that writers would have to wait: try again later. */
+/** Drops the partitions of a day and its counts. Returns false if a reader holds a lock for 300 ms; writers must not wait longer. */
 export async function dropDay(sql: TransactionSql, day: number): Promise<boolean> {
   try {
     await sql.savepoint(async (inner) => {

@@ -4,15 +4,15 @@ import { columns, type Rows } from '../rows.ts'
 import type { FirstRow } from '../writer.ts'
 
 const copy = `copy traffic_log.records (${columns.join(', ')}) from stdin (format binary)`
-/** Of `enter_since`. */
-const counted = 'WP002'
+/** Error code of `enter_since`: the time is already counted. */
+const alreadyCounted = 'WP002'
 
-/** All of them or none, durable when it returns. Rows that come too late to be counted are moved to where the counting is. */
+/** Writes all rows or none; they are durable when it returns. Late rows, whose time is already counted, get a later time. */
 export async function copyRecords(db: Db, rows: Rows) {
   try {
     await db.copyIn(`select traffic_log.enter_since(to_timestamp(${rows.from / 1e6})); ${copy}`, () => rows.finish())
   } catch (error) {
-    if ((error as { code?: string } | null)?.code !== counted) throw error
+    if ((error as { code?: string } | null)?.code !== alreadyCounted) throw error
     await db.tx(async (sql) => {
       const [row] = await sql<{ closedUntil: Date }[]>`select traffic_log.enter() as closed_until`
       await copyIn(sql.unsafe(copy), () => rows.finish(row!.closedUntil.getTime() * 1000))
@@ -20,7 +20,7 @@ export async function copyRecords(db: Db, rows: Rows) {
   }
 }
 
-/** After a commit of which nothing was heard: rows that were written together are there together. */
+/** Whether a batch was committed although its outcome is unknown: its first row exists only if all do. */
 export async function isWritten(sql: Sql, first: FirstRow, from: Date): Promise<boolean> {
   const [row] = await sql`
     select exists (

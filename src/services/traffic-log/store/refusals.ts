@@ -1,7 +1,7 @@
 import type { Sql } from '../../../kernel/db.ts'
 import type { Window } from '../../../kernel/paging.ts'
-import type { Span } from '../question.ts'
 import type { CountedRefusal } from '../refusals.ts'
+import type { Span } from '../traffic-query.ts'
 
 export async function insertRefusals(sql: Sql, refusals: CountedRefusal[]) {
   const rows = refusals.map((refusal) => ({
@@ -40,7 +40,7 @@ export interface RefusalQuery extends Window {
   span: Span
 }
 
-/** The newest first; both as of one moment. */
+/** Finds a page of refusals, newest first, and their total number. Run it in one snapshot. */
 export async function findRefusals(
   sql: Sql,
   { tenantIds, reason, span, offset, limit }: RefusalQuery,

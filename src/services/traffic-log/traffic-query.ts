@@ -1,9 +1,9 @@
-/** What of the traffic is asked for, and how a span of time is counted. */
+/** Parameters of a search, and how a time span is split for counting. */
 
-/** What the caller may see of the tenant's endpoints. */
-export type Sight = 'all' | { applicationNames: string[]; endpointIds: string[] }
+/** The endpoints of the tenant that the caller may read. */
+export type Visibility = 'all' | { applicationNames: string[]; endpointIds: string[] }
 
-/** From the first moment on, up to but without the second; milliseconds since 1970. */
+/** Time span in milliseconds since 1970: includes `from`, excludes `to`. */
 export interface Span {
   from: number
   to: number
@@ -11,7 +11,7 @@ export interface Span {
 
 export interface TrafficQuery {
   tenantId: string
-  sight: Sight
+  visibility: Visibility
   endpointIds?: string[] | undefined
   versionName?: string | undefined
   extension?: string | undefined
@@ -24,21 +24,21 @@ export interface TrafficQuery {
   limit: number
 }
 
-/** Before and after every record. */
-export const always: Span = { from: 0, to: Date.UTC(9999, 11, 31) }
+/** Span that contains every record. */
+export const allTime: Span = { from: 0, to: Date.UTC(9999, 11, 31) }
 
-/** Asks for nothing but what is counted. */
-export const isPlain = ({ endpointIds, payload, resourcePath, requestId }: TrafficQuery) =>
+/** Whether the counts alone give the total: they have no endpoint, payload, path or request id. */
+export const usesCountsOnly = ({ endpointIds, payload, resourcePath, requestId }: TrafficQuery) =>
   !endpointIds && !payload && !resourcePath && requestId === undefined
 
-/** The parts of a span in the order of time; what is in the middle is counted. */
+/** A time span in three parts: the middle one is covered by counts, the records of the others are counted by the query. */
 export interface Parts {
   early: Span
   counted: Span
   late: Span
 }
 
-/** A part may be empty. Buckets are whole in `counted`, but for the last one, which ends where the counting is. */
+/** Splits a span. Parts may be empty. `counted` consists of whole buckets, except that the last one ends at `countedUntil`. */
 export function partsOf({ from, to }: Span, countedUntil: number, bucketMs: number): Parts {
   const first = Math.ceil(from / bucketMs) * bucketMs
   const end = to >= countedUntil ? countedUntil : Math.floor(to / bucketMs) * bucketMs

@@ -15,7 +15,7 @@ const dayMs = 86_400_000
 const url = `GET ${root}/endpoint-traffic`
 
 suite('retention', () => {
-  test('days are made ahead, and dropped with all that was counted once they are too old', async () => {
+  test('partitions are created ahead, and dropped with their counts when they expire', async () => {
     let time = Date.UTC(2031, 0, 10, 23, 59, 50)
     const { house, record, run, log, admin } = await openTrafficLog({
       now: () => new Date(time),
@@ -46,13 +46,13 @@ suite('retention', () => {
       time += dayMs
     }
     assert.deepEqual(await days(), [12, 13, 14, 15, 16, 17])
-    // Ten seconds on it is the next day, before the task has run.
+    // Ten seconds later the next day begins, before the task has run.
     time += 5 * dayMs
     await record([{ correlationId: 'late', createdAt: new Date(time) }])
     assert.equal((await admin(`${url}?requestId=42&size=1`)).body.content[0].correlationId, 'late')
   })
 
-  test('a day that somebody reads is dropped the next time, and nobody has to wait', async () => {
+  test('a partition that is being read is dropped at the next run, and writers do not wait', async () => {
     let time = Date.UTC(2031, 0, 10)
     const { house, run, record } = await openTrafficLog({ now: () => new Date(time) })
     const { sql } = house.kit.db
@@ -69,13 +69,13 @@ suite('retention', () => {
   })
 })
 
-/** For tests that look at tenants of their own. */
+/** Traffic log for tests with tenants of their own. */
 const { house, record, log, count } = await openTrafficLog()
 const { db, now } = house.kit
 const { sql } = db
 
 suite('a deleted tenant', () => {
-  test('takes along what is its own up to then, and nothing else', async () => {
+  test('loses all of its records up to the deletion; other records stay', async () => {
     const old = new Date(Date.now() - 3_600_000)
     const some = Array.from({ length: 25_000 }, () => ({ tenantId: 'doomed', createdAt: old }))
     await record([...some, { tenantId: 'default', createdAt: old }])
@@ -95,7 +95,7 @@ suite('a deleted tenant', () => {
     assert.equal((await house.as(aTenantAdmin())(url)).body.totalElements, 1)
   })
 
-  test('may come back under its name', async () => {
+  test('can be created again with the same name', async () => {
     await record([{ tenantId: 'phoenix', createdAt: new Date(Date.now() - 60_000) }])
     await count()
     await house.kit.db.tx((inner) => house.kit.bus.publish(inner, TenantDeleted, { tenantId: 'phoenix' }))
@@ -111,7 +111,7 @@ suite('a deleted tenant', () => {
 })
 
 suite('a write', () => {
-  test('of whose commit nothing was heard is not done twice', async () => {
+  test('with an unknown commit outcome is not repeated if it was committed', async () => {
     let unheard = true
     const writer = createWriter({
       now,
@@ -134,10 +134,10 @@ suite('a write', () => {
     assert.equal(row?.count, 101)
   })
 
-  test('that fails at its last row leaves nothing behind, and is heard of', async () => {
+  test('that fails at its last row stores nothing and rejects the caller', async () => {
     const rows = createRows(1024)
     for (let n = 0; n < 5000; n++) rows.add(aRecord({ tenantId: 'whole' }), Date.now() * 1000)
-    // No partition is that far ahead; the server finds out after everything was sent.
+    // There is no partition that far ahead; PostgreSQL detects it after all rows were sent.
     rows.add(aRecord({ tenantId: 'whole' }), Date.UTC(2999, 0, 1) * 1000)
     await assert.rejects(records.copyRecords(db, rows), /no partition/)
     const [row] = await db.sql`select count(*) from traffic_log.records where tenant_id = 'whole'`

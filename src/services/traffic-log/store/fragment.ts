@@ -1,1 +1,0 @@
-export type { Fragment } from '../../../kernel/db.ts'
