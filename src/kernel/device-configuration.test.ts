@@ -47,7 +47,7 @@ function aDevice(current?: Record<string, Omit<DeviceConfiguration, 'name'>>) {
   const observe = async (...given: unknown[]) => void observed.push(given.slice(1))
   const extension = configurationExtension({ name, configurations: back.behind, none, observe })
   const endpoint = aDeviceEndpoint({ endpointId: newId() })
-  return { ...back, endpoint, extension, observed, say: sendTo(extension, endpoint) }
+  return { ...back, endpoint, extension, observed, send: sendTo(extension, endpoint) }
 }
 
 const c1 = { configId: 'c1', config: { interval: 5 } }
@@ -56,39 +56,39 @@ const full = (configuration: object) => ({ ...configuration, statusCode: 200, re
 
 suite('a request for a configuration', () => {
   test('is answered with it, with or without a request id', async () => {
-    const { say } = aDevice({ default: c1 })
+    const { send } = aDevice({ default: c1 })
     for (const payload of ['', {}, { configId: null }, { configId: 'old' }, { configId: '', observe: null, more: 1 }])
-      assert.deepEqual(await say('/config/json', payload), { payload: full(c1), always: true })
-    assert.deepEqual(await say('/config/json', '', { requestId: 0 }), { payload: full(c1), always: true })
+      assert.deepEqual(await send('/config/json', payload), { payload: full(c1), always: true })
+    assert.deepEqual(await send('/config/json', '', { requestId: 0 }), { payload: full(c1), always: true })
   })
 
   test('is answered with exactly {} when the device has it', async () => {
-    const { say } = aDevice({ default: c1 })
-    assert.deepEqual(await say('/config/json', { configId: 'c1' }), { payload: {}, always: true })
+    const { send } = aDevice({ default: c1 })
+    assert.deepEqual(await send('/config/json', { configId: 'c1' }), { payload: {}, always: true })
   })
 
   test('may name the configuration, including the default one', async () => {
-    const { say, asked } = aDevice({ default: c1, night })
-    assert.deepEqual((await say('/config/json/night'))?.payload, full(night))
-    assert.deepEqual((await say('/config/json/default'))?.payload, full(c1))
-    assert.deepEqual((await say('/config/json/none'))?.payload, full({ configId: '', config: null }))
+    const { send, asked } = aDevice({ default: c1, night })
+    assert.deepEqual((await send('/config/json/night'))?.payload, full(night))
+    assert.deepEqual((await send('/config/json/default'))?.payload, full(c1))
+    assert.deepEqual((await send('/config/json/none'))?.payload, full({ configId: '', config: null }))
     assert.deepEqual(asked, ['night', undefined, 'none'])
   })
 
   test('is answered with an empty configuration if there is none', async () => {
     const none = { payload: full({ configId: '', config: null }), always: true }
-    assert.deepEqual(await aDevice().say('/config/json', { configId: 'c1' }), none)
-    assert.deepEqual(await aDevice().say('/config/json', { configId: '' }), none)
+    assert.deepEqual(await aDevice().send('/config/json', { configId: 'c1' }), none)
+    assert.deepEqual(await aDevice().send('/config/json', { configId: '' }), none)
     assert.deepEqual(await nothing('/config/json'), none)
   })
 })
 
 suite('a report', () => {
   test('is recorded, counts as applied unless it has another status, and is answered with an empty payload', async () => {
-    const { say, reports } = aDevice({ default: c1 })
-    assert.deepEqual(await say('/applied/json', { configId: 'c1' }, { requestId: 1 }), {})
-    assert.deepEqual(await say('/applied/json/night', { configId: 'c2', statusCode: 400, reasonPhrase: 'no' }), {})
-    assert.deepEqual(await say('/applied/json/default', { configId: 'c3', reasonPhrase: null, statusCode: 0 }), {})
+    const { send, reports } = aDevice({ default: c1 })
+    assert.deepEqual(await send('/applied/json', { configId: 'c1' }, { requestId: 1 }), {})
+    assert.deepEqual(await send('/applied/json/night', { configId: 'c2', statusCode: 400, reasonPhrase: 'no' }), {})
+    assert.deepEqual(await send('/applied/json/default', { configId: 'c3', reasonPhrase: null, statusCode: 0 }), {})
     assert.deepEqual(reports, [
       { configId: 'c1', statusCode: 200 },
       { name: 'night', configId: 'c2', statusCode: 400, reasonPhrase: 'no' },
@@ -97,19 +97,19 @@ suite('a report', () => {
   })
 
   test('of an unknown configId is an error if it has a request id, and ignored otherwise', async () => {
-    const { say, reports } = aDevice()
-    const error = await rejectsWith(say('/applied/json', { configId: 'x9' }, { requestId: 0 }), 404)
+    const { send, reports } = aDevice()
+    const error = await rejectsWith(send('/applied/json', { configId: 'x9' }, { requestId: 0 }), 404)
     assert.match(error.message, /x9/)
-    assert.deepEqual(await say('/applied/json', { configId: 'x9' }), {})
+    assert.deepEqual(await send('/applied/json', { configId: 'x9' }), {})
     assert.deepEqual(reports, [])
     await rejectsWith(nothing('/applied/json', { configId: 'c1' }, { requestId: 0 }), 404)
     assert.deepEqual(await nothing('/applied/json', { configId: 'c1' }), {})
   })
 
   test('is recorded in the order of arrival', async () => {
-    const { say, reports } = aDevice()
+    const { send, reports } = aDevice()
     const ids = Array.from({ length: 20 }, (_, n) => `c${n}`)
-    await Promise.all(ids.map((configId) => say('/applied/json', { configId })))
+    await Promise.all(ids.map((configId) => send('/applied/json', { configId })))
     assert.deepEqual(
       reports.map(({ configId }) => configId),
       ids,
@@ -138,8 +138,8 @@ suite('a bad message is rejected', () => {
   ]
   for (const [path, payload, problem] of bad)
     test(`${path.slice(0, 40)} ${JSON.stringify(payload).slice(0, 40)}`, async () => {
-      const { say, reports } = aDevice({ default: c1 })
-      const error = await rejectsWith(say(path, payload), 400)
+      const { send, reports } = aDevice({ default: c1 })
+      const error = await rejectsWith(send(path, payload), 400)
       assert.match(error.message, problem)
       assert.deepEqual(reports, [])
     })
@@ -154,13 +154,13 @@ suite('a bad message is rejected', () => {
     '/config/xml',
     '/status',
   ])
-    test(`unknown resource ${path}`, async () => void (await rejectsWith(aDevice().say(path), 404)))
+    test(`unknown resource ${path}`, async () => void (await rejectsWith(aDevice().send(path), 404)))
 
   test('a name is accepted if and only if all of its characters are allowed', () =>
     fc.assert(
       fc.asyncProperty(fc.string({ unit: 'binary', minLength: 1, maxLength: 12 }), async (name) => {
         const status = await aDevice({})
-          .say(`/config/json/${name}`)
+          .send(`/config/json/${name}`)
           .then(
             () => 200,
             (error) => error.status,
@@ -198,12 +198,12 @@ suite('pushes', () => {
   })
 
   test('can be turned off and on by name', async () => {
-    const { say, observed } = aDevice({ default: c1, night })
+    const { send, observed } = aDevice({ default: c1, night })
     // The request is answered as well.
-    assert.deepEqual((await say('/config/json', { observe: false }))?.payload, full(c1))
-    await say('/config/json/night', { observe: true })
-    await say('/config/json', { configId: 'c1' })
-    await say('/config/json/default', { observe: true })
+    assert.deepEqual((await send('/config/json', { observe: false }))?.payload, full(c1))
+    await send('/config/json/night', { observe: true })
+    await send('/config/json', { configId: 'c1' })
+    await send('/config/json/default', { observe: true })
     assert.deepEqual(observed, [
       [name, 'default', false],
       [name, 'night', true],

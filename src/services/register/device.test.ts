@@ -27,7 +27,7 @@ before(async () => {
 async function aDevice(metadata: object = {}, { app, version } = open) {
   const endpointId = await anEndpoint(version, { metadata })
   const send = sendTo(epmx!, aDeviceEndpoint({ endpointId, applicationName: app, versionName: version }))
-  return { endpointId, say: send, known: () => register.metadataOf(endpointId) }
+  return { endpointId, send, known: () => register.metadataOf(endpointId) }
 }
 const at = new Date('2026-01-01T00:00:00.000Z')
 const connectivity = { connected: true, connectivity_ts: at.toISOString() }
@@ -35,71 +35,71 @@ const connect = (endpointId: string) => register.setConnectivity([{ endpointId, 
 
 suite('epmx reads', () => {
   test('the keys, and ignores the payload', async () => {
-    const { say } = await aDevice({ city: 'Kyiv', floor: 3 })
+    const { send } = await aDevice({ city: 'Kyiv', floor: 3 })
     for (const payload of ['', '{}', 'not JSON', Buffer.from([0xff])])
-      assert.deepEqual(await say('/get/keys', payload), { payload: ['city', 'floor'], always: true })
+      assert.deepEqual(await send('/get/keys', payload), { payload: ['city', 'floor'], always: true })
   })
 
   test('all metadata, or the requested keys that exist', async () => {
-    const { say } = await aDevice({ city: 'Kyiv', floor: 3, place: { lat: 50.4 } })
+    const { send } = await aDevice({ city: 'Kyiv', floor: 3, place: { lat: 50.4 } })
     const everything = { city: 'Kyiv', floor: 3, place: { lat: 50.4 } }
     for (const payload of ['', {}, { keys: null }])
-      assert.deepEqual(await say('/get', payload, { requestId: 0 }), { payload: everything, always: true })
-    assert.deepEqual((await say('/get', { keys: ['floor', 'missing', 'floor'] }))?.payload, { floor: 3 })
-    assert.deepEqual((await say('/get', { keys: [] }))?.payload, {})
+      assert.deepEqual(await send('/get', payload, { requestId: 0 }), { payload: everything, always: true })
+    assert.deepEqual((await send('/get', { keys: ['floor', 'missing', 'floor'] }))?.payload, { floor: 3 })
+    assert.deepEqual((await send('/get', { keys: [] }))?.payload, {})
   })
 
   test('the connectivity keys', async () => {
-    const { say, endpointId } = await aDevice({ city: 'Kyiv' })
+    const { send, endpointId } = await aDevice({ city: 'Kyiv' })
     await connect(endpointId)
-    assert.deepEqual((await say('/get'))?.payload, { city: 'Kyiv', ...connectivity })
-    assert.deepEqual((await say('/get', { keys: ['connected'] }))?.payload, { connected: true })
-    assert.deepEqual((await say('/get/keys'))?.payload, ['city', 'connected', 'connectivity_ts'])
+    assert.deepEqual((await send('/get'))?.payload, { city: 'Kyiv', ...connectivity })
+    assert.deepEqual((await send('/get', { keys: ['connected'] }))?.payload, { connected: true })
+    assert.deepEqual((await send('/get/keys'))?.payload, ['city', 'connected', 'connectivity_ts'])
   })
 
   test('nothing of an unregistered endpoint', async () => {
-    const { say, endpointId } = await aDevice()
+    const { send, endpointId } = await aDevice()
     await admin(`DELETE ${root}/endpoints/${endpointId}`)
-    for (const path of ['/get', '/get/keys']) await rejectsWith(say(path), 404)
-    await rejectsWith(say('/update/keys', { a: 1 }), 404)
-    await rejectsWith(say('/update', { a: 1 }), 404)
+    for (const path of ['/get', '/get/keys']) await rejectsWith(send(path), 404)
+    await rejectsWith(send('/update/keys', { a: 1 }), 404)
+    await rejectsWith(send('/update', { a: 1 }), 404)
   })
 })
 
 suite('epmx writes', () => {
   test('/update replaces all keys except the reserved ones', async () => {
-    const { say, known, endpointId } = await aDevice({ city: 'Kyiv', floor: 3 })
+    const { send, known, endpointId } = await aDevice({ city: 'Kyiv', floor: 3 })
     await connect(endpointId)
-    assert.deepEqual(await say('/update', { room: null, floor: 4 }), {})
+    assert.deepEqual(await send('/update', { room: null, floor: 4 }), {})
     assert.deepEqual(await known(), { room: null, floor: 4, ...connectivity })
-    assert.deepEqual(await say('/update', { floor: 5, connected: false, connectivity_ts: 'x' }), {})
+    assert.deepEqual(await send('/update', { floor: 5, connected: false, connectivity_ts: 'x' }), {})
     assert.deepEqual(await known(), { floor: 5, ...connectivity })
   })
 
   test('/update/keys merges by key', async () => {
-    const { say, known } = await aDevice({ city: 'Kyiv', place: { lat: 50, lon: 30 } })
-    assert.deepEqual(await say('/update/keys', { place: { lat: 51 }, floor: [1] }), {})
+    const { send, known } = await aDevice({ city: 'Kyiv', place: { lat: 50, lon: 30 } })
+    assert.deepEqual(await send('/update/keys', { place: { lat: 51 }, floor: [1] }), {})
     assert.deepEqual(await known(), { city: 'Kyiv', place: { lat: 51 }, floor: [1] })
   })
 
   test('/delete/keys removes the given keys that exist', async () => {
-    const { say, known } = await aDevice({ city: 'Kyiv', floor: 3 })
-    assert.deepEqual(await say('/delete/keys', ['floor', 'missing']), {})
+    const { send, known } = await aDevice({ city: 'Kyiv', floor: 3 })
+    assert.deepEqual(await send('/delete/keys', ['floor', 'missing']), {})
     assert.deepEqual(await known(), { city: 'Kyiv' })
   })
 
   test('__proto__ is a key like any other', async () => {
-    const { say, known } = await aDevice({ city: 'Kyiv' })
-    await say('/update/keys', '{"__proto__": {"polluted": true}}')
+    const { send, known } = await aDevice({ city: 'Kyiv' })
+    await send('/update/keys', '{"__proto__": {"polluted": true}}')
     assert.deepEqual(Object.keys((await known())!), ['city', '__proto__'])
     assert.equal(((await known()) as { polluted?: true }).polluted, undefined)
-    await say('/delete/keys', ['__proto__'])
+    await send('/delete/keys', ['__proto__'])
     assert.deepEqual(await known(), { city: 'Kyiv' })
   })
 
   test('publish an event', async () => {
-    const { say, endpointId } = await aDevice({ city: 'Kyiv' })
-    await say('/update', { city: 'Lviv', floor: 1 })
+    const { send, endpointId } = await aDevice({ city: 'Kyiv' })
+    await send('/update', { city: 'Lviv', floor: 1 })
     const told = publishedEvents.find(
       ({ event, payload }) => event.endsWith('metadata-updated') && payload.endpointId === endpointId,
     )
@@ -108,9 +108,9 @@ suite('epmx writes', () => {
   })
 
   test('of one endpoint are processed in order, and reads see the previous writes', async () => {
-    const { say, known } = await aDevice({})
+    const { send, known } = await aDevice({})
     const answers = await Promise.all(
-      Array.from({ length: 30 }, (_, n) => [say('/update/keys', { n }), say('/get', { keys: ['n'] })]).flat(),
+      Array.from({ length: 30 }, (_, n) => [send('/update/keys', { n }), send('/get', { keys: ['n'] })]).flat(),
     )
     const read = answers.flatMap((answer) => (answer?.payload ? [(answer.payload as { n: number }).n] : []))
     assert.deepEqual(
@@ -121,8 +121,8 @@ suite('epmx writes', () => {
   })
 
   test('continue after one that failed', async () => {
-    const { say, known } = await aDevice({})
-    const outcomes = await Promise.allSettled([say('/update/keys', { connected: 1 }), say('/update/keys', { a: 1 })])
+    const { send, known } = await aDevice({})
+    const outcomes = await Promise.allSettled([send('/update/keys', { connected: 1 }), send('/update/keys', { a: 1 })])
     assert.deepEqual(
       outcomes.map(({ status }) => status),
       ['rejected', 'fulfilled'],
@@ -131,7 +131,7 @@ suite('epmx writes', () => {
   })
 
   test('any JSON value is read back unchanged through HTTP', async () => {
-    const { say, known } = await aDevice({})
+    const { send, known } = await aDevice({})
     const key = fc.stringMatching(/^[a-zA-Z0-9_]{1,20}$/)
     await fc.assert(
       fc.asyncProperty(
@@ -139,7 +139,7 @@ suite('epmx writes', () => {
         async (metadata) => {
           const text = JSON.stringify(metadata)
           if (text.includes('\\u')) return
-          await say('/update', text)
+          await send('/update', text)
           assert.deepEqual(await known(), JSON.parse(text))
         },
       ),
@@ -179,26 +179,26 @@ suite('epmx rejects', () => {
   ]
   for (const [path, payload, problem] of bad)
     test(`${path} ${JSON.stringify(payload).slice(0, 40)}`, async () => {
-      const { say, known } = await aDevice({ city: 'Kyiv' })
-      const error = await rejectsWith(say(path, payload, { requestId: 1 }), 400)
+      const { send, known } = await aDevice({ city: 'Kyiv' })
+      const error = await rejectsWith(send(path, payload, { requestId: 1 }), 400)
       assert.match(error.message, problem)
       assert.deepEqual(await known(), { city: 'Kyiv' })
     })
 
   test('reserved keys', async () => {
-    const { say, known, endpointId } = await aDevice({})
+    const { send, known, endpointId } = await aDevice({})
     await connect(endpointId)
     for (const key of ['connected', 'connectivity_ts']) {
-      await rejectsWith(say('/update/keys', { [key]: 1 }), 403)
-      await rejectsWith(say('/delete/keys', [key]), 403)
+      await rejectsWith(send('/update/keys', { [key]: 1 }), 403)
+      await rejectsWith(send('/delete/keys', [key]), 403)
     }
     assert.deepEqual(await known(), connectivity)
   })
 
   test('unknown resources', async () => {
-    const { say } = await aDevice({})
+    const { send } = await aDevice({})
     for (const path of ['', '/', '/get/', '/get/key', '/update/key', '/delete', '/get/keys/a', '/update/keys/'])
-      await rejectsWith(say(path, { a: 1 }), 404)
+      await rejectsWith(send(path, { a: 1 }), 404)
   })
 })
 
@@ -206,36 +206,36 @@ suite('a white list', () => {
   const all = { serial: 's-1', city: 'Kyiv', secret: 'x' }
 
   test('hides other keys in responses with all metadata, and rejects requests for them', async () => {
-    const { say, endpointId } = await aDevice(all, listed)
+    const { send, endpointId } = await aDevice(all, listed)
     await connect(endpointId)
-    assert.deepEqual((await say('/get'))?.payload, { serial: 's-1', city: 'Kyiv', connected: true })
-    assert.deepEqual((await say('/get/keys'))?.payload, ['city', 'serial', 'connected'])
-    assert.deepEqual((await say('/get', { keys: ['city'] }))?.payload, { city: 'Kyiv' })
-    const error = await rejectsWith(say('/get', { keys: ['city', 'secret'] }), 403)
+    assert.deepEqual((await send('/get'))?.payload, { serial: 's-1', city: 'Kyiv', connected: true })
+    assert.deepEqual((await send('/get/keys'))?.payload, ['city', 'serial', 'connected'])
+    assert.deepEqual((await send('/get', { keys: ['city'] }))?.payload, { city: 'Kyiv' })
+    const error = await rejectsWith(send('/get', { keys: ['city', 'secret'] }), 403)
     assert.match(error.message, /secret cannot be read/)
     // The response is the same for a key that does not exist, so that it reveals nothing.
-    await rejectsWith(say('/get', { keys: ['unheard_of'] }), 403)
-    await rejectsWith(say('/get', { keys: ['toString'] }), 403)
+    await rejectsWith(send('/get', { keys: ['unheard_of'] }), 403)
+    await rejectsWith(send('/get', { keys: ['toString'] }), 403)
   })
 
   test('rejects writes of keys that are read-only or not on it', async () => {
-    const { say, known } = await aDevice(all, listed)
+    const { send, known } = await aDevice(all, listed)
     for (const key of ['serial', 'secret', 'other', 'connected', '__proto__']) {
-      const error = await rejectsWith(say('/update/keys', `{"city": "Lviv", "${key}": 1}`), 403)
+      const error = await rejectsWith(send('/update/keys', `{"city": "Lviv", "${key}": 1}`), 403)
       assert.match(error.message, new RegExp(`${key} cannot be written`))
-      await rejectsWith(say('/delete/keys', ['city', key]), 403)
-      if (key !== 'connected') await rejectsWith(say('/update', `{"city": "Lviv", "${key}": 1}`), 403)
+      await rejectsWith(send('/delete/keys', ['city', key]), 403)
+      if (key !== 'connected') await rejectsWith(send('/update', `{"city": "Lviv", "${key}": 1}`), 403)
     }
     assert.deepEqual(await known(), all)
   })
 
   test('keeps the keys that the device may not write when it replaces all metadata', async () => {
-    const { say, known, endpointId } = await aDevice(all, listed)
+    const { send, known, endpointId } = await aDevice(all, listed)
     await connect(endpointId)
-    assert.deepEqual(await say('/update', { floor: 2, connected: false }), {})
+    assert.deepEqual(await send('/update', { floor: 2, connected: false }), {})
     assert.deepEqual(await known(), { serial: 's-1', secret: 'x', floor: 2, ...connectivity })
-    assert.deepEqual(await say('/update/keys', { city: 'Lviv' }), {})
-    assert.deepEqual(await say('/delete/keys', ['floor']), {})
+    assert.deepEqual(await send('/update/keys', { city: 'Lviv' }), {})
+    assert.deepEqual(await send('/delete/keys', ['floor']), {})
     assert.deepEqual(await known(), { serial: 's-1', secret: 'x', city: 'Lviv', ...connectivity })
   })
 
